@@ -1,0 +1,78 @@
+# attnd: `make` builds the programs into build/, `make run` serves the shipped models, `make test`
+# runs every unit test. Sources are found by folder; a new file needs no line here.
+
+BUILD   ?= build
+CC      ?= cc
+OPT     ?= -O3 -g
+PKGS    := libmicrohttpd jansson openblas libpng libjpeg nettle
+VERSION := $(shell cat .version)
+
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+           -Wundef -Wpointer-arith -Wcast-qual -Werror
+CFLAGS  := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SANITIZE) -fno-math-errno -fopenmp-simd \
+           -fstack-protector-strong -D_FORTIFY_SOURCE=2 -pthread -I. -MMD -MP \
+           -DATTND_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
+LDFLAGS := -pthread -Wl,-z,relro,-z,now $(SANITIZE)
+LDLIBS  := $(shell pkg-config --libs $(PKGS)) -lb64 -lm
+CHECK   := $(shell pkg-config --cflags --libs check 2>/dev/null)
+
+# Each tool and main is one file with a main(); everything else is in the library of its layer.
+TOOL_SRC   := $(wildcard engine/tools/*.c)
+ENGINE_SRC := $(wildcard engine/*.c engine/base/*.c engine/tensor/*.c engine/format/*.c \
+                         engine/text/*.c engine/vision/*.c engine/model/*.c)
+CONFIG_SRC := $(wildcard config/*.c)
+SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c))
+SUPPORT_SRC := $(wildcard tests/support/*.c)
+UNIT_SRC   := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c))
+LOAD_SRC   := $(wildcard loadtest/*.c)
+
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+PROGRAMS := $(if $(wildcard server/main.c),$(BUILD)/attnd) \
+            $(patsubst engine/tools/%.c,$(BUILD)/attnd-%,$(TOOL_SRC)) \
+            $(if $(LOAD_SRC),$(BUILD)/attnd-load)
+UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
+
+ENGINE_LIB  := $(BUILD)/libengine.a
+SERVER_LIB  := $(BUILD)/libserver.a
+SUPPORT_LIB := $(BUILD)/libsupport.a
+
+.PHONY: all run test tests clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(PROGRAMS)
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -c $< -o $@
+
+$(ENGINE_LIB): $(call objects,$(ENGINE_SRC))
+$(SERVER_LIB): $(call objects,$(SERVER_SRC) $(CONFIG_SRC))
+$(SUPPORT_LIB): $(call objects,$(SUPPORT_SRC))
+$(ENGINE_LIB) $(SERVER_LIB) $(SUPPORT_LIB):
+	@mkdir -p $(@D) && rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/attnd: $(call objects,server/main.c) $(SERVER_LIB) $(ENGINE_LIB)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/attnd-load: $(call objects,$(LOAD_SRC)) $(ENGINE_LIB)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/attnd-%: $(BUILD)/obj/engine/tools/%.o $(ENGINE_LIB)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(SERVER_LIB) $(ENGINE_LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
+
+# Unit tests, one program a file, run from the repository's root.
+tests: $(UNITS)
+test: $(PROGRAMS) tests
+	@sh tests/run-units.sh $(UNITS)
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

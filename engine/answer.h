@@ -1,0 +1,32 @@
+/* answer.h - a prediction or an error as JSON: the one encoder that the server and the command-line
+ * tools share, so that `attnd-predict --json` prints the very object that POST /predict returns.
+ * Threads: no state. */
+#ifndef ATTND_ENGINE_ANSWER_H
+#define ATTND_ENGINE_ANSWER_H
+
+#include "engine/engine.h"
+
+struct json_t; /* jansson's */
+
+/* Every real number is printed with this many significant digits (json_dumps flags). */
+enum { ANSWER_DIGITS = 9 };
+
+struct answer {
+    const char *model_name, *model_version, *model_digest; /* digest NULL: null */
+    const struct engine_info *info;
+    const float *scores; /* [info->label_count] */
+    unsigned top_k;      /* 0: all; clamped to label_count */
+    bool truncated;      /* adds "truncated": true */
+};
+
+/* {"model": {...}, "label", "score", "decision", "predictions": [...]} and "truncated" if so; sorted
+ * by falling score, equal scores by label index. A new reference; NULL if there is no memory. */
+struct json_t *answer_prediction(const struct answer *answer);
+
+/* {"type", "title", "status", "detail", "instance"?, "error", "error_type"} of RFC 9457. */
+struct json_t *answer_problem(const struct err *err, const char *instance);
+
+/* What engine_describe knows, as an object: family, kind, dtype, labels, sizes, limits. */
+struct json_t *answer_model(const struct engine_info *info);
+
+#endif

@@ -1,0 +1,118 @@
+#include "engine/base/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Small allocations share blocks of this size; one larger than half a block gets its own. */
+enum { BLOCK_BYTES = 16 * 1024 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used; /* bytes of the block in use, this header included */
+    size_t size;
+};
+
+enum { HEADER_BYTES = ARENA_ALIGNMENT };
+_Static_assert(sizeof(struct arena_block) <= HEADER_BYTES, "block header fits its slot");
+
+void arena_init(struct arena *arena)
+{
+    *arena = (struct arena){0};
+}
+
+void arena_deinit(struct arena *arena)
+{
+    for (struct arena_block *block = arena->blocks; block != NULL;) {
+        struct arena_block *next = block->next;
+        free(block);
+        block = next;
+    }
+    arena_init(arena);
+}
+
+static struct arena_block *block_create(size_t size)
+{
+    struct arena_block *block = aligned_alloc(ARENA_ALIGNMENT, size);
+    if (block != NULL)
+        *block = (struct arena_block){.used = HEADER_BYTES, .size = size};
+    return block;
+}
+
+static void *block_take(struct arena_block *block, size_t bytes)
+{
+    void *memory = (char *)block + block->used;
+    block->used += bytes;
+    return memory;
+}
+
+/* A large allocation goes behind the newest block, whose free space stays in use. */
+static void *alloc_large(struct arena *arena, size_t bytes)
+{
+    struct arena_block *block = block_create(HEADER_BYTES + bytes);
+    if (block == NULL)
+        return NULL;
+    if (arena->blocks == NULL) {
+        arena->blocks = block;
+    } else {
+        block->next = arena->blocks->next;
+        arena->blocks->next = block;
+    }
+    return block_take(block, bytes);
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    bytes = (bytes + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
+    if (bytes == 0)
+        bytes = ARENA_ALIGNMENT;
+    arena->bytes += bytes;
+    struct arena_block *block = arena->blocks;
+    if (block != NULL && bytes <= block->size - block->used)
+        return block_take(block, bytes);
+    if (bytes > BLOCK_BYTES / 2)
+        return alloc_large(arena, bytes);
+    block = block_create(BLOCK_BYTES);
+    if (block == NULL)
+        return NULL;
+    block->next = arena->blocks;
+    arena->blocks = block;
+    return block_take(block, bytes);
+}
+
+void *arena_alloc_array(struct arena *arena, size_t count, size_t size)
+{
+    if (size != 0 && count > SIZE_MAX / size)
+        return NULL;
+    void *memory = arena_alloc(arena, count * size);
+    if (memory != NULL)
+        memset(memory, 0, count * size);
+    return memory;
+}
+
+char *arena_copy(struct arena *arena, const char *text, size_t len)
+{
+    char *copy = len < SIZE_MAX ? arena_alloc(arena, len + 1) : NULL;
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+char *arena_format(struct arena *arena, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = len < 0 ? NULL : arena_alloc(arena, (size_t)len + 1);
+    if (text != NULL)
+        vsnprintf(text, (size_t)len + 1, format, again);
+    va_end(again);
+    return text;
+}

@@ -1,0 +1,45 @@
+/* arena.h - memory that is given back all at once.
+ *
+ * A request, a loaded checkpoint's metadata and a parsed file each own one arena: everything they
+ * hold is allocated from it and freed by a single arena_deinit, so no error path frees piecemeal.
+ *
+ *     struct arena arena;
+ *     arena_init(&arena);
+ *     float *pixels = arena_alloc_array(&arena, count, sizeof *pixels);
+ *     ...
+ *     arena_deinit(&arena);
+ *
+ * Threads: one at a time.
+ */
+#ifndef ATTND_ENGINE_BASE_ARENA_H
+#define ATTND_ENGINE_BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+enum { ARENA_ALIGNMENT = 64 }; /* a cache line; also the widest vector register */
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks; /* newest first */
+    size_t bytes;               /* handed out so far */
+};
+
+void arena_init(struct arena *arena);
+
+/* Frees everything the arena handed out; the arena may be used again. */
+void arena_deinit(struct arena *arena);
+
+/* Uninitialised memory, aligned to ARENA_ALIGNMENT. NULL if there is no memory. */
+void *arena_alloc(struct arena *arena, size_t bytes);
+
+/* The same, zeroed, for count x size bytes; NULL also when the product overflows. */
+void *arena_alloc_array(struct arena *arena, size_t count, size_t size);
+
+/* Copies of a string; NUL-terminated. NULL if there is no memory. */
+char *arena_copy(struct arena *arena, const char *text, size_t len);
+char *arena_format(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,77 @@
+#include "engine/base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    const char *title;
+    int status;
+} codes[ERR_CODE_COUNT] = {
+#define X(code, name, status, title) [code] = {name, title, status},
+    ERR_CODES(X)
+#undef X
+};
+
+/* Cuts a UTF-8 sequence that the buffer's end left incomplete. */
+static void trim_partial_character(char *text)
+{
+    size_t len = strlen(text);
+    size_t start = len;
+    while (start > 0 && ((unsigned char)text[start - 1] & 0xC0) == 0x80)
+        start--;
+    if (start == 0)
+        return;
+    unsigned char lead = (unsigned char)text[start - 1];
+    size_t need = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+    if (len - (start - 1) < need)
+        text[start - 1] = '\0';
+}
+
+enum err_code err_set(struct err *err, enum err_code code, const char *format, ...)
+{
+    if (err->code != ERR_OK)
+        return err->code;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    trim_partial_character(err->text);
+    err->code = code;
+    return code;
+}
+
+enum err_code err_prefix(struct err *err, const char *format, ...)
+{
+    struct err whole = {.code = err->code};
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(whole.text, sizeof whole.text, format, args);
+    va_end(args);
+    if (used >= 0 && (size_t)used < sizeof whole.text)
+        snprintf(whole.text + used, sizeof whole.text - (size_t)used, "%s", err->text);
+    trim_partial_character(whole.text);
+    *err = whole;
+    return err->code;
+}
+
+enum err_code err_no_memory(struct err *err, size_t bytes)
+{
+    return err_set(err, ERR_NO_MEMORY, "out of memory (%zu bytes were needed)", bytes);
+}
+
+const char *err_name(enum err_code code)
+{
+    return codes[code].name;
+}
+
+const char *err_title(enum err_code code)
+{
+    return codes[code].title;
+}
+
+int err_http_status(enum err_code code)
+{
+    return codes[code].status;
+}

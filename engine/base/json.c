@@ -1,0 +1,213 @@
+/* json.c - see json.h. jansson's trees cost up to 38 times the bytes they come from (200 000 empty
+ * arrays) and its recursion limit is far above ours, so a scan that only knows strings and brackets
+ * counts tokens and depth first. It need not be exact about grammar: jansson has the last word. */
+#include "engine/base/json.h"
+
+#include <jansson.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct json_limits json_limits_file = {
+    .depth_max = 16, .tokens_max = 4 * 1000 * 1000, .integers_as_reals = true};
+const struct json_limits json_limits_request = {.depth_max = 16, .tokens_max = 4096};
+
+/* Index just after the string that opens at `at`. */
+static size_t skip_string(const char *bytes, size_t len, size_t at)
+{
+    for (at++; at < len && bytes[at] != '"'; at++)
+        if (bytes[at] == '\\')
+            at++;
+    return at + 1;
+}
+
+static enum err_code check_limits(const char *bytes, size_t len, const struct json_limits *limits,
+                                  struct err *err)
+{
+    size_t tokens = 0;
+    unsigned depth = 0;
+    for (size_t at = 0; at < len;) {
+        char c = bytes[at];
+        if (c == '[' || c == '{')
+            depth++;
+        if ((c == ']' || c == '}') && depth > 0)
+            depth--;
+        if (depth > limits->depth_max)
+            return err_set(err, ERR_TOO_LARGE, "JSON nested deeper than %u levels at byte %zu",
+                           limits->depth_max, at);
+        if (c == '"' || c == '[' || c == '{' || c == ',' || c == ':')
+            tokens++;
+        if (tokens > limits->tokens_max)
+            return err_set(err, ERR_TOO_LARGE, "more than %zu JSON tokens at byte %zu",
+                           limits->tokens_max, at);
+        at = c == '"' ? skip_string(bytes, len, at) : at + 1;
+    }
+    return ERR_OK;
+}
+
+/* jansson's own text repeats the client's bytes, so only its code and position are used. */
+static enum err_code parse_error(const json_error_t *jerr, struct err *err)
+{
+    int at = jerr->position;
+    switch (json_error_code(jerr)) {
+    case json_error_out_of_memory:
+        return err_set(err, ERR_NO_MEMORY, "out of memory while parsing JSON");
+    case json_error_invalid_utf8:
+        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %d", at);
+    case json_error_numeric_overflow:
+        return err_set(err, ERR_UNUSABLE, "number out of range at byte %d", at);
+    case json_error_duplicate_key:
+        return err_set(err, ERR_MALFORMED, "duplicate key in a JSON object at byte %d", at);
+    case json_error_premature_end_of_input:
+        return err_set(err, ERR_MALFORMED, "JSON ends too early at byte %d", at);
+    case json_error_end_of_input_expected:
+        return err_set(err, ERR_MALFORMED, "more bytes after the JSON value at byte %d", at);
+    default:
+        return err_set(err, ERR_MALFORMED, "not valid JSON at byte %d (line %d, column %d)", at,
+                       jerr->line, jerr->column);
+    }
+}
+
+enum err_code json_parse(struct json_t **out, const char *bytes, size_t len,
+                         const struct json_limits *limits, struct err *err)
+{
+    *out = NULL;
+    if (check_limits(bytes, len, limits, err))
+        return err->code;
+    size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    if (limits->integers_as_reals)
+        flags |= JSON_DECODE_INT_AS_REAL;
+    json_error_t jerr;
+    *out = json_loadb(bytes, len, flags, &jerr);
+    return *out != NULL ? ERR_OK : parse_error(&jerr, err);
+}
+
+/* Reads up to bytes_max + 1 bytes, so that a file that is too large is noticed. */
+static enum err_code read_all(FILE *file, char *buffer, size_t bytes_max, size_t *len,
+                              struct err *err)
+{
+    *len = fread(buffer, 1, bytes_max + 1, file);
+    if (ferror(file))
+        return err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
+    if (*len > bytes_max)
+        return err_set(err, ERR_TOO_LARGE, "larger than %zu bytes", bytes_max);
+    return ERR_OK;
+}
+
+enum err_code json_parse_file(struct json_t **out, const char *path, size_t bytes_max,
+                              struct err *err)
+{
+    *out = NULL;
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return err_set(err, ERR_IO, "cannot be opened: %s", strerror(errno));
+    size_t len = 0;
+    char *buffer = malloc(bytes_max + 1);
+    if (buffer == NULL)
+        err_no_memory(err, bytes_max + 1);
+    else if (!read_all(file, buffer, bytes_max, &len, err))
+        json_parse(out, buffer, len, &json_limits_file, err);
+    free(buffer);
+    fclose(file);
+    return err->code;
+}
+
+void json_free(struct json_t *value)
+{
+    json_decref(value);
+}
+
+const struct json_t *json_member(const struct json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+const char *json_type_name(const struct json_t *value)
+{
+    if (value == NULL)
+        return "nothing";
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "a boolean";
+    default:
+        return "null";
+    }
+}
+
+static enum err_code wrong_type(const json_t *value, const char *path, const char *key,
+                                const char *expected, struct err *err)
+{
+    return err_set(err, ERR_UNUSABLE, "%s.%s: expected %s, found %s", path, key, expected,
+                   json_type_name(value));
+}
+
+enum err_code json_get_integer(const struct json_t *object, const char *path, const char *key,
+                               long long min, long long max, long long *out, struct err *err)
+{
+    const json_t *value = json_member(object, key);
+    if (value == NULL)
+        return ERR_OK;
+    if (!json_is_number(value))
+        return wrong_type(value, path, key, "an integer", err);
+    double real = json_number_value(value);
+    if (real != floor(real))
+        return err_set(err, ERR_UNUSABLE, "%s.%s: expected an integer, found a fraction", path,
+                       key);
+    if (real < (double)min || real > (double)max)
+        return err_set(err, ERR_UNUSABLE, "%s.%s: must be from %lld to %lld", path, key, min, max);
+    *out = json_is_integer(value) ? json_integer_value(value) : (long long)real;
+    return ERR_OK;
+}
+
+enum err_code json_get_number(const struct json_t *object, const char *path, const char *key,
+                              double *out, struct err *err)
+{
+    const json_t *value = json_member(object, key);
+    if (value == NULL)
+        return ERR_OK;
+    if (!json_is_number(value))
+        return wrong_type(value, path, key, "a number", err);
+    *out = json_number_value(value);
+    return ERR_OK;
+}
+
+enum err_code json_get_bool(const struct json_t *object, const char *path, const char *key,
+                            bool *out, struct err *err)
+{
+    const json_t *value = json_member(object, key);
+    if (value == NULL)
+        return ERR_OK;
+    if (!json_is_boolean(value))
+        return wrong_type(value, path, key, "true or false", err);
+    *out = json_is_true(value);
+    return ERR_OK;
+}
+
+enum err_code json_get_string(const struct json_t *object, const char *path, const char *key,
+                              const char **out, struct err *err)
+{
+    const json_t *value = json_member(object, key);
+    if (value == NULL)
+        return ERR_OK;
+    if (!json_is_string(value))
+        return wrong_type(value, path, key, "a string", err);
+    const char *text = json_string_value(value);
+    if (strlen(text) != json_string_length(value))
+        return err_set(err, ERR_UNUSABLE, "%s.%s: must not contain a NUL character", path, key);
+    *out = text;
+    return ERR_OK;
+}

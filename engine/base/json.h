@@ -1,0 +1,67 @@
+/* json.h - strict reading of JSON files, over jansson.
+ *
+ * Two layers. json_parse turns bytes into a tree with our limits (depth, tokens, duplicate keys,
+ * integers of any size), and an error text that carries a byte offset and never the input. The
+ * json_get_* functions read members of an object by name and type; a wrong type is an error that
+ * names the path ("config.json: $.hidden_size: expected an integer, found a string").
+ *
+ *     struct json_t *root;
+ *     long long hidden;
+ *     if (json_parse(&root, bytes, len, &json_limits_file, &err)) ...
+ *     if (json_get_integer(root, "$", "hidden_size", 1, 65536, &hidden, &err)) ...
+ *     json_free(root);
+ *
+ * A tree is jansson's own (struct json_t), for the few files that may include jansson.
+ * Threads: a tree belongs to one thread at a time.
+ */
+#ifndef ATTND_ENGINE_BASE_JSON_H
+#define ATTND_ENGINE_BASE_JSON_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct json_t;
+
+struct json_limits {
+    unsigned depth_max;       /* nesting of objects and arrays */
+    size_t tokens_max;        /* values, keys and brackets, counted before the tree is built */
+    bool integers_as_reals;   /* accept integers of any size; every number becomes a real */
+};
+
+extern const struct json_limits json_limits_file;    /* a checkpoint's or a configuration file */
+extern const struct json_limits json_limits_request; /* a client's body */
+
+/* Parses one JSON value that fills the whole of `bytes`. Yours to json_free.
+ * ERR_MALFORMED with the byte offset; ERR_TOO_LARGE over a limit; ERR_UNUSABLE, with the byte
+ * offset, for invalid UTF-8 and for a number that overflows. */
+enum err_code json_parse(struct json_t **out, const char *bytes, size_t len,
+                         const struct json_limits *limits, struct err *err);
+
+/* Reads and parses a file of at most bytes_max bytes. ERR_IO if it cannot be read. */
+enum err_code json_parse_file(struct json_t **out, const char *path, size_t bytes_max,
+                              struct err *err);
+
+void json_free(struct json_t *value);
+
+/* The member `key` of an object, borrowed; NULL if absent or null. */
+const struct json_t *json_member(const struct json_t *object, const char *key);
+
+/* Getters of optional members: absent or null leaves *out as it is and succeeds. `path` is the
+ * object's own path, for the error text. A number with a fraction is not an integer; a spelled-out
+ * huge integer (1e30 written in digits) is out of range unless max says otherwise. */
+enum err_code json_get_integer(const struct json_t *object, const char *path, const char *key,
+                               long long min, long long max, long long *out, struct err *err);
+enum err_code json_get_number(const struct json_t *object, const char *path, const char *key,
+                              double *out, struct err *err);
+enum err_code json_get_bool(const struct json_t *object, const char *path, const char *key,
+                            bool *out, struct err *err);
+/* *out is borrowed from the tree; a string with an embedded NUL is refused. */
+enum err_code json_get_string(const struct json_t *object, const char *path, const char *key,
+                              const char **out, struct err *err);
+
+/* "an object", "a string", ...: how error texts name a value's type. */
+const char *json_type_name(const struct json_t *value);
+
+#endif

@@ -1,0 +1,100 @@
+/* engine.h - the only door of the engine: open a checkpoint, prepare inputs, run packed batches.
+ *
+ *     struct engine_model *model;
+ *     struct engine_session *session;
+ *     engine_open(&model, "models/kernel-bert", &(struct engine_options){0}, &err);
+ *     engine_session_open(&session, model, tokens_max, threads, &err);
+ *     engine_prepare_text(model, text, len, &arena, &input, &err);
+ *     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+ *     engine_scores(model, logits, scores);
+ *
+ * The engine knows nothing of HTTP, queues or configuration, and it never logs.
+ */
+#ifndef ATTND_ENGINE_ENGINE_H
+#define ATTND_ENGINE_ENGINE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct engine_model;   /* immutable after open: any number of threads */
+struct engine_session; /* one worker's workspace for one model: one thread at a time */
+
+enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
+
+struct engine_options {
+    const char *linear_backend; /* "auto" (also NULL), "openblas" or "reference" */
+    const char *dtype;          /* "f32" (also NULL) */
+};
+
+/* What a checkpoint is. Strings and arrays are the model's. */
+struct engine_info {
+    enum engine_kind kind;
+    const char *family;  /* "bert", "distilbert", "vit", "deit", "deit-distilled" */
+    const char *version; /* attnd.json's, else "1" */
+    const char *dtype;
+    const char *linear_backend;
+    const char *scores; /* "softmax", "sigmoid" or "none" (regression) */
+    const char *const *labels;
+    unsigned label_count;
+    unsigned layers, heads, hidden_size, intermediate_size;
+    unsigned tokens_max;              /* longest sequence, special tokens included */
+    unsigned vocab_size;              /* texts; 0 for images */
+    unsigned image_height, image_width, patch_size; /* images; 0 for texts */
+    size_t parameters;                /* weights in use, counted as numbers */
+    size_t weight_bytes;              /* as held in memory */
+    const char *const *unbound;       /* tensors of the checkpoint that the model does not use */
+    unsigned unbound_count;
+    const char *const *weight_files;  /* paths, in the order in which digest hashes them */
+    unsigned weight_file_count;
+};
+
+/* Opens a Hugging Face checkpoint directory. What the checkpoint asks for and the engine lacks, a
+ * missing tensor or one of the wrong shape is ERR_UNSUPPORTED and names it. Yours to close. */
+enum err_code engine_open(struct engine_model **out, const char *dir,
+                          const struct engine_options *options, struct err *err);
+void engine_close(struct engine_model *model);
+const struct engine_info *engine_describe(const struct engine_model *model);
+
+/* "sha256:<hex>" over the weight files; reads them whole, so call it off the request path. */
+enum err_code engine_digest(const struct engine_model *model, char out[72], struct err *err);
+
+/* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
+struct engine_input {
+    enum engine_kind kind;
+    unsigned tokens; /* rows it takes in the packed batch, special tokens included */
+    bool truncated;  /* a text that was longer than tokens_max */
+    const int32_t *ids;              /* text: [tokens] */
+    const uint32_t *starts, *ends;   /* text: [tokens] character offsets, end exclusive */
+    const float *patches; /* image: [patches, channels x patch x patch], normalised */
+};
+
+/* Client mistakes end here: ERR_UNUSABLE (no token, invalid UTF-8 with its byte offset, not an
+ * image, too many pixels). Any thread; the arena is the caller's. */
+enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
+                                  struct arena *arena, struct engine_input *out, struct err *err);
+enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
+                                   size_t pixels_max, struct arena *arena,
+                                   struct engine_input *out, struct err *err);
+
+/* Width x height that a PNG or JPEG header declares, without decoding; 0 if it is neither. */
+size_t engine_image_pixels(const void *bytes, size_t len);
+
+/* A workspace for batches of up to batch_tokens_max tokens (raised to tokens_max if smaller), with
+ * a team of `threads` compute threads (the calling one included). All memory is taken here. */
+enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
+                                  unsigned batch_tokens_max, unsigned threads, struct err *err);
+void engine_session_close(struct engine_session *session);
+
+/* Runs inputs[0..rows) as one packed batch and writes logits[r][0..label_count). The sum of tokens
+ * must fit the session. A row's logits do not depend on what shares its batch (to 1e-5). */
+void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
+                unsigned rows, float *const *logits);
+
+/* logits -> scores [label_count] by the checkpoint's problem type: softmax, sigmoid or as is. */
+void engine_scores(const struct engine_model *model, const float *logits, float *scores);
+
+#endif

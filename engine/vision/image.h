@@ -1,0 +1,39 @@
+/* image.h - PNG or JPEG bytes -> 8-bit RGB pixels, as PIL's open().convert("RGB") gives them.
+ *
+ *     struct image image;
+ *     image_decode(&image, bytes, len, &(struct image_options){.pixels_max = 1 << 25}, &arena, &err);
+ *
+ * The format is told by magic bytes. Sizes are read and judged before anything is allocated. Alpha
+ * is dropped, palettes and grey are expanded, 16-bit grey is scaled (by sBIT, else the full range)
+ * and never clipped; JPEG: EXIF orientation applied, CMYK and YCCK converted as PIL does.
+ * Threads: any number; no state is shared.
+ */
+#ifndef ATTND_ENGINE_VISION_IMAGE_H
+#define ATTND_ENGINE_VISION_IMAGE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct image {
+    unsigned width, height;
+    unsigned char *rgb; /* [height, width, 3] */
+};
+
+struct image_options {
+    size_t pixels_max;   /* width x height above this is refused */
+    bool grey16_minmax;  /* stretch each 16-bit grey image to its own minimum and maximum */
+};
+
+/* ERR_UNUSABLE: neither PNG nor JPEG, damaged, or more pixels than allowed (the text gives the size
+ * and the limit). The pixels live in the arena. */
+enum err_code image_decode(struct image *out, const void *bytes, size_t len,
+                           const struct image_options *options, struct arena *arena,
+                           struct err *err);
+
+/* Reads only width and height from the header. False if it is neither PNG nor JPEG or is cut off. */
+bool image_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
+
+#endif

@@ -1,0 +1,41 @@
+/* preprocess.h - RGB pixels -> the normalised numbers a vision transformer eats, by
+ * preprocessor_config.json: resize, centre crop, rescale, normalise, as Hugging Face's slow image
+ * processors (ViTImageProcessor, DeiTImageProcessor) do it over PIL.
+ *
+ * Threads: a struct preprocess is immutable after open.
+ */
+#ifndef ATTND_ENGINE_VISION_PREPROCESS_H
+#define ATTND_ENGINE_VISION_PREPROCESS_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/vision/image.h"
+#include "engine/vision/resize.h"
+
+struct preprocess {
+    bool do_resize, do_center_crop, do_rescale, do_normalize;
+    unsigned resize_height, resize_width; /* both 0: by shortest_edge */
+    unsigned shortest_edge;               /* 0: by height and width */
+    unsigned crop_height, crop_width;
+    enum resample resample;
+    double rescale_factor;
+    float mean[3], std[3];
+};
+
+/* Reads DIR/preprocessor_config.json. `image_size` (from config.json) is what the model eats: a
+ * configuration that does not end in image_size x image_size is ERR_UNSUPPORTED. Absent file: ViT's
+ * defaults at image_size. Error texts start with the file's name. */
+enum err_code preprocess_open(struct preprocess *out, const char *dir, unsigned image_size,
+                              struct err *err);
+
+/* Resize and crop only: 8-bit RGB [image_size, image_size, 3] in the arena. */
+enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
+                                  struct arena *arena, struct image *out, struct err *err);
+
+/* Rescale and normalise geometry's pixels, and lay them out as patches: patch p (row by row) is
+ * out[p, channel, y, x], the order of a flattened convolution kernel; out is
+ * [(height / patch) x (width / patch), 3 x patch x patch]. */
+void preprocess_patches(const struct preprocess *preprocess, const struct image *image,
+                        unsigned patch, float *out);
+
+#endif

@@ -1,0 +1,98 @@
+/* codec.h - request bodies -> struct predict_call, and replies -> JSON; all of the contract's
+ * strictness about members lives here. The only server file that includes jansson.
+ *
+ * A long base64 string is the bulk of an image request. The codec cuts such strings out of the body
+ * before the JSON parser sees it and decodes them once, straight into the arena.
+ *
+ * Threads: no state; the arena and the structs are the caller's.
+ */
+#ifndef ATTND_SERVER_CODEC_H
+#define ATTND_SERVER_CODEC_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/engine.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TOP_K_ALL = 0 };
+
+/* One text or image of a call. err.code != ERR_OK: this item cannot be used, the others can. */
+struct predict_item {
+    enum engine_kind kind;
+    const char *bytes; /* the text (UTF-8, may hold NUL) or the image file's bytes */
+    size_t len;
+    struct err err;
+};
+
+struct predict_call {
+    const char *model;  /* NULL: the default of each item's kind */
+    unsigned top_k;     /* TOP_K_ALL, or at least 1; default 1 */
+    unsigned deadline_ms; /* 0: none named */
+    const char *id;     /* NULL: none named */
+    const struct json_t *context; /* checked; borrowed from tree; NULL: none */
+    bool envelope;      /* the call had "inputs": answer with "results" */
+    unsigned item_count;
+    struct predict_item *items;
+    struct json_t *tree; /* what codec_call_deinit frees; NULL for a raw body */
+};
+
+struct codec_limits {
+    unsigned inputs_max;
+};
+
+/* An `application/json` body. Errors of the envelope are returned (ERR_MALFORMED, ERR_UNUSABLE,
+ * ERR_TOO_LARGE) with the JSON path; errors of one of several inputs go into that item, and those
+ * of a call's only `text` or `image` are returned. */
+enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
+                               const struct codec_limits *limits, struct arena *arena,
+                               struct err *err);
+
+/* One option of a raw body's query string: `model`, `top_k` (number or all), `id`, `deadline_ms`,
+ * `explain`; any other name is an error that names the nearest. */
+enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
+                                 struct arena *arena, struct err *err);
+
+/* A raw body: one item of the given kind, the bytes borrowed. Options follow by codec_parse_option. */
+enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
+                              size_t len, struct arena *arena, struct err *err);
+
+void codec_call_deinit(struct predict_call *call);
+
+/* What became of one item, for the reply. */
+struct predict_result {
+    struct err err; /* code != ERR_OK: a problem, nothing else is read */
+    const char *model_name, *model_version, *model_digest; /* digest NULL: not yet known */
+    const struct engine_info *info;
+    const float *scores; /* [info->label_count] */
+    bool truncated;
+};
+
+struct predict_timing {
+    double queue_ms, prepare_ms, inference_ms, total_ms;
+};
+
+/* The body of a 200: the single result, or {"results": [...]} for an envelope. NUL-terminated, in
+ * the arena; *len without the NUL. NULL if there is no memory. */
+const char *codec_encode_reply(const struct predict_call *call, const char *id,
+                               const struct predict_result *results,
+                               const struct predict_timing *timing, struct arena *arena,
+                               size_t *len);
+
+/* application/problem+json (RFC 9457) for err; instance may be NULL. */
+const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
+                                 size_t *len);
+
+/* One row of GET /models. */
+struct model_row {
+    const char *name, *version, *digest; /* digest NULL: not yet known */
+    const struct engine_info *info;
+    bool is_default;
+};
+/* {"models": [...]} and one model alone. */
+const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,
+                                size_t *len);
+const char *codec_encode_model(const struct model_row *row, struct arena *arena, size_t *len);
+
+#endif

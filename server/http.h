@@ -1,0 +1,113 @@
+/* http.h - the HTTP/1.1 edge: the only door to libmicrohttpd.
+ *
+ * http_start opens a listener with a pool of I/O threads and calls the application (a table of
+ * functions) for each exchange, always in this order and always on an I/O thread:
+ *
+ *     head    headers are whole and framed soundly; the application may refuse before any body
+ *     begin   the body is whole; the application answers, or suspends and returns HTTP_SUSPENDED
+ *     finish  after http_resume: the application fills the reply
+ *     done    the reply is sent, or the client is gone; the exchange's arena is freed after it
+ *
+ * `done` is called exactly once for every exchange whose `head` or `refuse` was called. An exchange
+ * is a baton: between http_suspend and http_resume the I/O threads do not touch it, and whoever
+ * resumes it does not touch it again.
+ *
+ * What http.c refuses by itself (bad framing, over-long or slow heads and bodies, missing length,
+ * Expect of a body over the limit) goes through `refuse`, so that every error has one encoder.
+ */
+#ifndef ATTND_SERVER_HTTP_H
+#define ATTND_SERVER_HTTP_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
+
+struct http_reply {
+    unsigned status;
+    const char *content_type;
+    const char *body; /* in the exchange's arena, or static */
+    size_t body_len;
+    const char *allow;        /* 405: the Allow header; NULL: none */
+    unsigned retry_after_s;   /* 0: no Retry-After header */
+    const char *request_id;   /* X-Request-Id; NULL: none */
+    bool close;               /* Connection: close after this reply */
+};
+
+struct http_exchange {
+    /* Set by http.c before head; borrowed until done. */
+    enum http_method method;
+    const char *path;    /* percent-decoded; never contains NUL */
+    struct arena arena;  /* all memory of this exchange */
+    uint64_t head_ns;    /* clock_now_ns when the head was whole */
+    uint64_t body_ns;    /* ... and the body */
+    const char *body;    /* [body_len], NUL-terminated for convenience; set before begin */
+    size_t body_len;
+
+    /* Set by the application. */
+    size_t body_bytes_max;   /* in head: the limit of this route's body */
+    struct http_reply reply; /* before returning HTTP_REPLY, and in finish and refuse */
+    void *state;             /* the application's own; NULL at head */
+};
+
+enum http_next { HTTP_CONTINUE, HTTP_REPLY, HTTP_SUSPENDED };
+
+struct http_app {
+    void *context;
+    enum http_next (*head)(void *context, struct http_exchange *exchange);  /* CONTINUE or REPLY */
+    enum http_next (*begin)(void *context, struct http_exchange *exchange); /* REPLY or SUSPENDED */
+    void (*finish)(void *context, struct http_exchange *exchange);
+    void (*refuse)(void *context, struct http_exchange *exchange, const struct err *err);
+    void (*done)(void *context, struct http_exchange *exchange);
+};
+
+struct http_options {
+    const char *address; /* "127.0.0.1", "0.0.0.0", "::1", ... */
+    unsigned port;       /* 0: any free one */
+    unsigned io_threads;
+    unsigned connections_max;
+    unsigned header_timeout_ms, body_timeout_ms;
+    size_t body_bytes_max; /* the largest body any route takes */
+};
+
+struct http_server;
+
+/* ERR_IO if the address cannot be bound. The application's table must outlive the server. */
+enum err_code http_start(struct http_server **out, const struct http_options *options,
+                         const struct http_app *app, struct err *err);
+unsigned http_port(const struct http_server *server);
+
+/* From now on every reply carries Connection: close, and idle keep-alive connections are closed. */
+void http_drain(struct http_server *server);
+
+/* Closes the listening socket; connections go on. */
+void http_quiesce(struct http_server *server);
+
+/* Connections that hold an exchange (head seen, done not yet called), or whose head is arriving. */
+unsigned http_busy(const struct http_server *server);
+
+/* Closes every connection and joins the I/O threads. No exchange may be suspended. */
+void http_stop(struct http_server *server);
+
+/* A request header or a query argument (percent-decoded); NULL if absent. On an I/O thread, or
+ * while holding the baton. */
+const char *http_header(const struct http_exchange *exchange, const char *name);
+const char *http_query(const struct http_exchange *exchange, const char *name);
+/* Calls visit for every query argument, in order; value may be NULL. */
+void http_query_each(const struct http_exchange *exchange,
+                     void (*visit)(void *context, const char *name, const char *value),
+                     void *context);
+
+/* In begin, before handing the exchange to another thread (which may resume it at once). */
+void http_suspend(struct http_exchange *exchange);
+/* From any thread, once, by the holder of the baton. */
+void http_resume(struct http_exchange *exchange);
+
+/* While suspended: has the client closed its side for good? One poll(2); any thread. */
+bool http_client_gone(const struct http_exchange *exchange);
+
+#endif

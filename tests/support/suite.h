@@ -1,0 +1,25 @@
+/* suite.h - the main() of every unit test, over the check library.
+ *
+ *     START_TEST(arena_returns_aligned_memory) { ... } END_TEST
+ *     SUITE("arena", arena_returns_aligned_memory, ...)
+ *
+ * Names are claims. Tests are independent of order; each runs in a process of its own (CK_FORK=no
+ * in the environment runs them in one, for a debugger or a sanitizer). Programs run from the
+ * repository's root, so fixtures are "tests/data/...".
+ */
+#ifndef ATTND_TESTS_SUPPORT_SUITE_H
+#define ATTND_TESTS_SUPPORT_SUITE_H
+
+#include <check.h>
+
+/* Runs the listed tests, each with a time limit of a minute; the exit code of main. */
+int suite_run(const char *name, const TTest *const *tests, int count);
+
+#define SUITE(name, ...)                                                                           \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        const TTest *const tests[] = {__VA_ARGS__};                                                \
+        return suite_run(name, tests, (int)(sizeof tests / sizeof tests[0]));                      \
+    }
+
+#endif
