@@ -9,7 +9,7 @@ VERSION := $(shell cat .version)
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
            -Wundef -Wpointer-arith -Wcast-qual -Werror
-CFLAGS  := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SANITIZE) -fno-math-errno -fopenmp-simd \
+CFLAGS  := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SANITIZE) -fno-math-errno -ffp-contract=fast \
            -fstack-protector-strong -D_FORTIFY_SOURCE=2 -pthread -I. -MMD -MP \
            -DATTND_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
 LDFLAGS := -pthread -Wl,-z,relro,-z,now $(SANITIZE)
@@ -39,11 +39,11 @@ SUPPORT_LIB := $(BUILD)/libsupport.a
 
 .PHONY: all run test tests clean
 .DELETE_ON_ERROR:
-.SECONDARY:
+.SECONDARY: $(call objects,$(UNIT_SRC) $(TOOL_SRC))
 
 all: $(PROGRAMS)
 
-$(BUILD)/obj/%.o: %.c
+$(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c $< -o $@
 

@@ -41,7 +41,8 @@ struct config {
 enum config_action { CONFIG_SERVE, CONFIG_CHECK, CONFIG_PRINT, CONFIG_HELP, CONFIG_VERSION };
 
 /* argv and environ -> config. ERR_UNUSABLE for anything wrong (unknown names give the nearest known
- * one; values give the limits). Relative model directories are relative to the working directory. */
+ * one; values give the limits). Relative model directories are relative to the working directory.
+ */
 enum err_code config_load(struct config *out, enum config_action *action, int argc,
                           char *const *argv, char *const *environment, struct err *err);
 void config_deinit(struct config *config);

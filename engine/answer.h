@@ -19,8 +19,9 @@ struct answer {
     bool truncated;      /* adds "truncated": true */
 };
 
-/* {"model": {...}, "label", "score", "decision", "predictions": [...]} and "truncated" if so; sorted
- * by falling score, equal scores by label index. A new reference; NULL if there is no memory. */
+/* {"model": {...}, "label", "score", "decision", "predictions": [...]} and "truncated" if so;
+ * sorted by falling score, equal scores by label index. A new reference; NULL if there is no
+ * memory. */
 struct json_t *answer_prediction(const struct answer *answer);
 
 /* {"type", "title", "status", "detail", "instance"?, "error", "error_type"} of RFC 9457. */

@@ -41,14 +41,14 @@ struct engine_info {
     const char *const *labels;
     unsigned label_count;
     unsigned layers, heads, hidden_size, intermediate_size;
-    unsigned tokens_max;              /* longest sequence, special tokens included */
-    unsigned vocab_size;              /* texts; 0 for images */
+    unsigned tokens_max;                            /* longest sequence, special tokens included */
+    unsigned vocab_size;                            /* texts; 0 for images */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
-    size_t parameters;                /* weights in use, counted as numbers */
-    size_t weight_bytes;              /* as held in memory */
-    const char *const *unbound;       /* tensors of the checkpoint that the model does not use */
+    size_t parameters;                              /* weights in use, counted as numbers */
+    size_t weight_bytes;                            /* as held in memory */
+    const char *const *unbound; /* tensors of the checkpoint that the model does not use */
     unsigned unbound_count;
-    const char *const *weight_files;  /* paths, in the order in which digest hashes them */
+    const char *const *weight_files; /* paths, in the order in which digest hashes them */
     unsigned weight_file_count;
 };
 
@@ -65,11 +65,11 @@ enum err_code engine_digest(const struct engine_model *model, char out[72], stru
 /* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
 struct engine_input {
     enum engine_kind kind;
-    unsigned tokens; /* rows it takes in the packed batch, special tokens included */
-    bool truncated;  /* a text that was longer than tokens_max */
-    const int32_t *ids;              /* text: [tokens] */
-    const uint32_t *starts, *ends;   /* text: [tokens] character offsets, end exclusive */
-    const float *patches; /* image: [patches, channels x patch x patch], normalised */
+    unsigned tokens;               /* rows it takes in the packed batch, special tokens included */
+    bool truncated;                /* a text that was longer than tokens_max */
+    const int32_t *ids;            /* text: [tokens] */
+    const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
+    const float *patches;          /* image: [patches, channels x patch x patch], normalised */
 };
 
 /* Client mistakes end here: ERR_UNUSABLE (no token, invalid UTF-8 with its byte offset, not an
@@ -77,8 +77,8 @@ struct engine_input {
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
                                   struct arena *arena, struct engine_input *out, struct err *err);
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
-                                   size_t pixels_max, struct arena *arena,
-                                   struct engine_input *out, struct err *err);
+                                   size_t pixels_max, struct arena *arena, struct engine_input *out,
+                                   struct err *err);
 
 /* Width x height that a PNG or JPEG header declares, without decoding; 0 if it is neither. */
 size_t engine_image_pixels(const void *bytes, size_t len);

@@ -27,12 +27,12 @@ struct predict_item {
 };
 
 struct predict_call {
-    const char *model;  /* NULL: the default of each item's kind */
-    unsigned top_k;     /* TOP_K_ALL, or at least 1; default 1 */
-    unsigned deadline_ms; /* 0: none named */
-    const char *id;     /* NULL: none named */
+    const char *model;            /* NULL: the default of each item's kind */
+    unsigned top_k;               /* TOP_K_ALL, or at least 1; default 1 */
+    unsigned deadline_ms;         /* 0: none named */
+    const char *id;               /* NULL: none named */
     const struct json_t *context; /* checked; borrowed from tree; NULL: none */
-    bool envelope;      /* the call had "inputs": answer with "results" */
+    bool envelope;                /* the call had "inputs": answer with "results" */
     unsigned item_count;
     struct predict_item *items;
     struct json_t *tree; /* what codec_call_deinit frees; NULL for a raw body */
@@ -54,7 +54,8 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
 enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
                                  struct arena *arena, struct err *err);
 
-/* A raw body: one item of the given kind, the bytes borrowed. Options follow by codec_parse_option. */
+/* A raw body: one item of the given kind, the bytes borrowed. Options follow by codec_parse_option.
+ */
 enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
                               size_t len, struct arena *arena, struct err *err);
 

@@ -22,14 +22,26 @@ struct log_field {
     struct log_value value;
 };
 
-#define LOG_TEXT(name, string) {(name), {.type = LOG_IS_TEXT, .text = (string)}}
-#define LOG_NUMBER(name, real) {(name), {.type = LOG_IS_NUMBER, .number = (double)(real)}}
+#define LOG_TEXT(name, string)                                                                     \
+    {                                                                                              \
+        (name),                                                                                    \
+        {                                                                                          \
+            .type = LOG_IS_TEXT, .text = (string)                                                  \
+        }                                                                                          \
+    }
+#define LOG_NUMBER(name, real)                                                                     \
+    {                                                                                              \
+        (name),                                                                                    \
+        {                                                                                          \
+            .type = LOG_IS_NUMBER, .number = (double)(real)                                        \
+        }                                                                                          \
+    }
 
 /* log_event(LOG_INFO, "listening", LOG_TEXT("address", a), LOG_NUMBER("port", p)); */
 #define log_event(level, event, ...)                                                               \
-    log_fields(level, event, (const struct log_field[]){__VA_ARGS__},                              \
-               (unsigned)(sizeof((const struct log_field[]){__VA_ARGS__}) /                        \
-                          sizeof(struct log_field)))
+    log_fields(                                                                                    \
+        level, event, (const struct log_field[]){__VA_ARGS__},                                     \
+        (unsigned)(sizeof((const struct log_field[]){__VA_ARGS__}) / sizeof(struct log_field)))
 
 /* "error", "warn", "info", "debug"; false for another word. Before any thread starts. */
 bool log_set_level(const char *name);

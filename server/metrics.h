@@ -18,7 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum metrics_stage { STAGE_PARSE, STAGE_PREPARE, STAGE_QUEUE, STAGE_INFERENCE, STAGE_ENCODE, STAGE_COUNT };
+enum metrics_stage {
+    STAGE_PARSE,
+    STAGE_PREPARE,
+    STAGE_QUEUE,
+    STAGE_INFERENCE,
+    STAGE_ENCODE,
+    STAGE_COUNT
+};
 enum metrics_decision { DECISION_AUTO, DECISION_REVIEW, DECISION_UNKNOWN, DECISION_COUNT };
 
 struct metrics_model {
@@ -42,7 +49,8 @@ enum { METRICS_NO_MODEL = -1, METRICS_OTHER_ROUTE = -1 };
 
 struct metrics;
 
-enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup, struct err *err);
+enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup,
+                           struct err *err);
 void metrics_close(struct metrics *metrics);
 
 void metrics_request_begin(struct metrics *metrics); /* requests_in_flight */

@@ -25,9 +25,9 @@
 struct json_t;
 
 struct json_limits {
-    unsigned depth_max;       /* nesting of objects and arrays */
-    size_t tokens_max;        /* values, keys and brackets, counted before the tree is built */
-    bool integers_as_reals;   /* accept integers of any size; every number becomes a real */
+    unsigned depth_max;     /* nesting of objects and arrays */
+    size_t tokens_max;      /* values, keys and brackets, counted before the tree is built */
+    bool integers_as_reals; /* accept integers of any size; every number becomes a real */
 };
 
 extern const struct json_limits json_limits_file;    /* a checkpoint's or a configuration file */

@@ -1,4 +1,5 @@
-/* wordpiece.h - text -> token ids with character offsets, equal to Hugging Face's BertTokenizerFast.
+/* wordpiece.h - text -> token ids with character offsets, equal to Hugging Face's
+ * BertTokenizerFast.
  *
  *     struct wordpiece *tokenizer;
  *     wordpiece_open(&tokenizer, dir, tokens_max, &err);
@@ -27,11 +28,11 @@
 struct wordpiece;
 
 struct encoding {
-    unsigned count;          /* tokens, [CLS] and [SEP] included; 2 for a text with no token */
+    unsigned count; /* tokens, [CLS] and [SEP] included; 2 for a text with no token */
     bool truncated;
-    const int32_t *ids;      /* [count] */
-    const uint32_t *starts;  /* [count] first character (code point) of the token in the text */
-    const uint32_t *ends;    /* [count] one past its last character; special tokens added by us: 0 */
+    const int32_t *ids;     /* [count] */
+    const uint32_t *starts; /* [count] first character (code point) of the token in the text */
+    const uint32_t *ends;   /* [count] one past its last character; special tokens added by us: 0 */
 };
 
 /* Reads vocab.txt or, without it, the WordPiece vocabulary and normaliser of tokenizer.json, and
@@ -43,7 +44,7 @@ enum err_code wordpiece_open(struct wordpiece **out, const char *dir, unsigned t
 void wordpiece_close(struct wordpiece *tokenizer);
 
 unsigned wordpiece_vocab_size(const struct wordpiece *tokenizer); /* largest id + 1 */
-unsigned wordpiece_limit(const struct wordpiece *tokenizer);      /* tokens of the longest encoding */
+unsigned wordpiece_limit(const struct wordpiece *tokenizer); /* tokens of the longest encoding */
 
 /* ERR_UNUSABLE for invalid UTF-8, with its byte offset. Linear in len; memory from the arena. */
 enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *text, size_t len,

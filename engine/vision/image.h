@@ -1,7 +1,8 @@
 /* image.h - PNG or JPEG bytes -> 8-bit RGB pixels, as PIL's open().convert("RGB") gives them.
  *
  *     struct image image;
- *     image_decode(&image, bytes, len, &(struct image_options){.pixels_max = 1 << 25}, &arena, &err);
+ *     image_decode(&image, bytes, len, &(struct image_options){.pixels_max = 1 << 25}, &arena,
+ * &err);
  *
  * The format is told by magic bytes. Sizes are read and judged before anything is allocated. Alpha
  * is dropped, palettes and grey are expanded, 16-bit grey is scaled (by sBIT, else the full range)
@@ -23,8 +24,8 @@ struct image {
 };
 
 struct image_options {
-    size_t pixels_max;   /* width x height above this is refused */
-    bool grey16_minmax;  /* stretch each 16-bit grey image to its own minimum and maximum */
+    size_t pixels_max;  /* width x height above this is refused */
+    bool grey16_minmax; /* stretch each 16-bit grey image to its own minimum and maximum */
 };
 
 /* ERR_UNUSABLE: neither PNG nor JPEG, damaged, or more pixels than allowed (the text gives the size
@@ -33,7 +34,8 @@ enum err_code image_decode(struct image *out, const void *bytes, size_t len,
                            const struct image_options *options, struct arena *arena,
                            struct err *err);
 
-/* Reads only width and height from the header. False if it is neither PNG nor JPEG or is cut off. */
+/* Reads only width and height from the header. False if it is neither PNG nor JPEG or is cut off.
+ */
 bool image_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
 
 #endif

@@ -1,0 +1,24 @@
+/* team.h - a few threads that run one task together and wait for each other (fork-join).
+ *
+ *     team_run(team, scale_rows, &args);     // scale_rows(&args, index, count), index = 0 ..
+ * count-1
+ *
+ * The caller is member 0. Members wait by spinning for some microseconds, since kernels follow each
+ * other closely, and then sleep: an idle team uses no CPU. Threads: a team belongs to one caller.
+ */
+#ifndef ATTND_ENGINE_BASE_TEAM_H
+#define ATTND_ENGINE_BASE_TEAM_H
+
+#include "engine/base/err.h"
+
+struct team;
+
+/* threads >= 1, the caller included. Yours to close. */
+enum err_code team_open(struct team **out, unsigned threads, struct err *err);
+void team_close(struct team *team);
+unsigned team_size(const struct team *team);
+
+void team_run(struct team *team, void (*task)(void *context, unsigned index, unsigned count),
+              void *context);
+
+#endif

@@ -1,0 +1,72 @@
+/* kernels.h - every kernel of the encoder: equation, shapes, source. The page to print.
+ *
+ * The alphabet, used everywhere below and in engine/model/:
+ *
+ *     T  tokens of a packed batch          N  tokens of one sequence
+ *     D  hidden size                       H  attention heads, d = D / H the width of one
+ *     F  intermediate size of the MLP      q, k, v  query, key, value
+ *
+ * Matrices are row-major fp32, [rows, columns]; a row is one token. There is one implementation per
+ * instruction set (simd_*.c, all from simd_body.h) and an oracle (reference.c, double
+ * accumulators); the tests hold each against the oracle, and kernels_best picks one when a model is
+ * opened.
+ *
+ * Threads: kernels touch only their arguments.
+ */
+#ifndef ATTND_ENGINE_TENSOR_KERNELS_H
+#define ATTND_ENGINE_TENSOR_KERNELS_H
+
+#include <stddef.h>
+
+/* Element-wise functions that a linear layer's epilogue can apply. hidden_act names in brackets. */
+enum activation {
+    ACTIVATION_NONE,
+    ACTIVATION_GELU,      /* [gelu]     x Phi(x), Phi the normal distribution's CDF, by erf
+                             (Hendrycks and Gimpel 2016) */
+    ACTIVATION_GELU_TANH, /* [gelu_new] x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (ibid.) */
+    ACTIVATION_RELU,      /* [relu]     max(x, 0) */
+    ACTIVATION_TANH,      /* BERT's pooler */
+    ACTIVATION_COUNT
+};
+
+struct kernels {
+    const char *name; /* "avx512", "avx2", "generic" or "reference" */
+
+    /* y[r] = (x[r] - mean) / sqrt(variance + eps) * gamma + beta, over each row of `width` numbers,
+     * the variance being the biased one (Ba, Kiros and Hinton 2016, eq. 4). y may be x.
+     * Cost: one read, one write, 5 flops a number. */
+    void (*layer_norm)(float *y, const float *x, const float *gamma, const float *beta, size_t rows,
+                       size_t width, float eps);
+
+    /* y[r, c] = act(y[r, c] + bias[c]) + residual[r, c], in place over a [rows, columns] block
+     * whose rows are `stride` apart (in residual too). residual may be NULL. The epilogue of
+     * linear. */
+    void (*epilogue)(float *y, const float *bias, const float *residual, size_t rows,
+                     size_t columns, size_t stride, enum activation act);
+
+    /* p[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x), n >= 1. p may be x. */
+    void (*softmax)(float *p, const float *x, size_t n);
+
+    /* One head of scaled dot-product attention over one sequence (Vaswani et al. 2017, eq. 1):
+     *     out[i] = sum_j softmax_j(q[i] . k[j] / sqrt(d)) v[j],     i, j < n
+     * q, k, v, out are [n, d] with rows `stride` (out: `out_stride`) apart. scratch: at least
+     * attention_scratch(n, d) floats, 64-byte aligned. Cost: 4 n^2 d flops. */
+    void (*attention)(float *out, size_t out_stride, const float *q, const float *k, const float *v,
+                      size_t stride, size_t n, size_t d, float *scratch);
+};
+
+/* Floats of scratch that `attention` needs for a sequence of n tokens and heads of width d. */
+size_t attention_scratch(size_t n, size_t d);
+
+extern const struct kernels kernels_avx512;
+extern const struct kernels kernels_avx2;
+extern const struct kernels kernels_generic;
+extern const struct kernels kernels_reference;
+
+/* The fastest implementation that this CPU can run. */
+const struct kernels *kernels_best(void);
+
+/* Can this CPU run it? */
+_Bool kernels_runnable(const struct kernels *kernels);
+
+#endif

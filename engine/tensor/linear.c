@@ -1,0 +1,100 @@
+#include "engine/tensor/linear.h"
+
+#include "engine/tensor/simd.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+static const struct linear_backend *const backends[] = {&linear_openblas, &linear_reference};
+
+const struct linear_backend *linear_backend_find(const char *name)
+{
+    if (name == NULL || strcmp(name, "auto") == 0)
+        return backends[0];
+    for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
+        if (strcmp(backends[i]->name, name) == 0)
+            return backends[i];
+    return NULL;
+}
+
+const char *linear_backend_names(void)
+{
+    return "auto, openblas, reference";
+}
+
+/* count x size zeroed bytes, aligned; NULL on overflow or without memory. */
+static float *alloc_floats(size_t rows, size_t columns)
+{
+    if (columns != 0 && rows > SIZE_MAX / 2 / sizeof(float) / columns)
+        return NULL;
+    size_t bytes = (rows * columns * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    float *memory = aligned_alloc(ALIGNMENT, bytes);
+    if (memory != NULL)
+        memset(memory, 0, bytes);
+    return memory;
+}
+
+enum err_code linear_alloc(struct linear *linear, size_t in, size_t out, struct err *err)
+{
+    *linear = (struct linear){
+        .in = in, .out = out, .weight = alloc_floats(out, in), .bias = alloc_floats(1, out)};
+    if (linear->weight == NULL || linear->bias == NULL)
+        return err_set(err, ERR_NO_MEMORY, "out of memory for a %zu x %zu matrix", out, in);
+    return ERR_OK;
+}
+
+enum err_code linear_open(struct linear *linear, const struct linear_backend *backend,
+                          struct err *err)
+{
+    linear->backend = backend;
+    return backend->open(linear, err);
+}
+
+void linear_close(struct linear *linear)
+{
+    if (linear->backend != NULL)
+        linear->backend->close(linear);
+    free(linear->weight);
+    free(linear->bias);
+    *linear = (struct linear){0};
+}
+
+struct run {
+    const struct linear *linear;
+    const struct kernels *kernels;
+    float *y;
+    const float *x, *residual;
+    size_t rows;
+    enum activation act;
+};
+
+/* The first column of a member's slice: whole vectors, so that slices do not share a register. */
+static size_t slice_start(size_t columns, unsigned index, unsigned count)
+{
+    size_t start = simd_round_up(columns * index / count);
+    return start < columns ? start : columns;
+}
+
+static void run_slice(void *context, unsigned index, unsigned count)
+{
+    const struct run *run = context;
+    const struct linear *linear = run->linear;
+    size_t first = slice_start(linear->out, index, count);
+    size_t last = slice_start(linear->out, index + 1, count);
+    if (first == last)
+        return;
+    linear->backend->product(linear, run->y, run->x, run->rows, first, last);
+    run->kernels->epilogue(run->y + first, linear->bias + first,
+                           run->residual != NULL ? run->residual + first : NULL, run->rows,
+                           last - first, linear->out, run->act);
+}
+
+void linear_run(const struct linear *linear, const struct kernels *kernels, struct team *team,
+                float *y, const float *x, size_t rows, const float *residual, enum activation act)
+{
+    struct run run = {linear, kernels, y, x, residual, rows, act};
+    team_run(team, run_slice, &run);
+}
