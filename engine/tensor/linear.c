@@ -2,6 +2,8 @@
 
 #include "engine/tensor/simd.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,4 +99,65 @@ void linear_run(const struct linear *linear, const struct kernels *kernels, stru
 {
     struct run run = {linear, kernels, y, x, residual, rows, act};
     team_run(team, run_slice, &run);
+}
+
+/* ---- self-test ---- */
+
+enum { TEST_ROWS_MAX = 40, TEST_COLUMNS = 8 };
+
+/* Inputs that are exact in fp32 and differ from row to row and column to column. */
+static void fill_test_input(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)((i * 2654435761u >> 7) % 256) / 128.0f - 1.0f;
+}
+
+static bool column_agrees(const struct linear *linear, const float *y, const float *x, size_t rows,
+                          size_t column)
+{
+    const float *weight = linear->weight + column * linear->in;
+    for (size_t r = 0; r < rows; r++) {
+        double sum = 0, size = 0;
+        for (size_t k = 0; k < linear->in; k++) {
+            double term = (double)x[r * linear->in + k] * weight[k];
+            sum += term;
+            size += fabs(term);
+        }
+        if (!(fabs(y[r * linear->out + column] - sum) <= 1e-5 * size + 1e-30))
+            return false;
+    }
+    return true;
+}
+
+static bool products_agree(const struct linear *linear, float *y, const float *x)
+{
+    static const size_t rows[] = {1, 5, 16, TEST_ROWS_MAX};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        linear->backend->product(linear, y, x, rows[i], 0, linear->out);
+        for (size_t c = 0; c < TEST_COLUMNS; c++)
+            if (!column_agrees(linear, y, x, rows[i], (linear->out - 1) * c / (TEST_COLUMNS - 1)))
+                return false;
+    }
+    return true;
+}
+
+enum err_code linear_self_test(const struct linear *linear, struct err *err)
+{
+    if (linear->weight == NULL)
+        return ERR_OK;
+    float *x = alloc_floats(TEST_ROWS_MAX, linear->in);
+    float *y = alloc_floats(TEST_ROWS_MAX, linear->out);
+    if (x == NULL || y == NULL)
+        err_no_memory(err, TEST_ROWS_MAX * linear->in * sizeof *x);
+    if (err->code == ERR_OK) {
+        fill_test_input(x, TEST_ROWS_MAX * linear->in);
+        if (!products_agree(linear, y, x))
+            err_set(err, ERR_INTERNAL,
+                    "the linear backend '%s' computes a wrong %zu x %zu product on this CPU; "
+                    "choose another one",
+                    linear->backend->name, linear->out, linear->in);
+    }
+    free(x);
+    free(y);
+    return err->code;
 }

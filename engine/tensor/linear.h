@@ -51,6 +51,11 @@ enum err_code linear_open(struct linear *linear, const struct linear_backend *ba
                           struct err *err);
 void linear_close(struct linear *linear); /* also after a failed alloc or open; idempotent */
 
+/* Compares products of an opened linear, for few and many rows, with naive sums over a sample of
+ * its columns: some OpenBLAS releases have shipped wrong small-matrix kernels. ERR_INTERNAL if they
+ * disagree. A backend that keeps no `weight` tests itself in open. */
+enum err_code linear_self_test(const struct linear *linear, struct err *err);
+
 /* All matrices are dense. residual may be NULL; it must not overlap y, nor may x. */
 void linear_run(const struct linear *linear, const struct kernels *kernels, struct team *team,
                 float *y, const float *x, size_t rows, const float *residual, enum activation act);

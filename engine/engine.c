@@ -1,0 +1,298 @@
+/* engine.c - see engine.h: glues the checkpoint's files to the encoder. The order of engine_open is
+ * the order in which mistakes are cheapest to find: configuration, tokenizer or preprocessor,
+ * weight layout, weights, and last a self-test of the products in the shapes in use. */
+#include "engine/engine.h"
+
+#include "engine/base/sha256.h"
+#include "engine/format/checkpoint.h"
+#include "engine/model/embed.h"
+#include "engine/model/encoder.h"
+#include "engine/model/head.h"
+#include "engine/text/wordpiece.h"
+#include "engine/vision/image.h"
+#include "engine/vision/preprocess.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct engine_model {
+    struct spec spec;
+    struct weights weights;
+    struct wordpiece *tokenizer;  /* texts */
+    struct preprocess preprocess; /* images */
+    const struct kernels *kernels;
+    struct engine_info info;
+    struct arena arena;
+};
+
+struct engine_session {
+    const struct engine_model *model;
+    struct workspace workspace;
+};
+
+/* ---- open ---- */
+
+static enum err_code choose_backend(const struct engine_options *options,
+                                    const struct linear_backend **backend,
+                                    const struct kernels **kernels, struct err *err)
+{
+    const char *dtype = options->dtype != NULL ? options->dtype : "f32";
+    *backend = linear_backend_find(options->linear_backend);
+    if (*backend == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "linear backend '%s' is not known (known: %s)",
+                       options->linear_backend, linear_backend_names());
+    if (strcmp(dtype, "f32") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not supported (supported: f32)", dtype);
+    *kernels = *backend == &linear_reference ? &kernels_reference : kernels_best();
+    return ERR_OK;
+}
+
+static enum err_code open_input(struct engine_model *model, const char *dir, struct err *err)
+{
+    const struct spec *spec = &model->spec;
+    if (spec->family->kind == ENGINE_IMAGE)
+        return preprocess_open(&model->preprocess, dir, spec->image_size, err);
+    if (wordpiece_open(&model->tokenizer, dir, spec->positions, err))
+        return err->code;
+    unsigned words = wordpiece_vocab_size(model->tokenizer);
+    if (words > spec->vocab_size)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the vocabulary has %u entries but config.json's vocab_size is %u", words,
+                       spec->vocab_size);
+    return ERR_OK;
+}
+
+static enum err_code copy_paths(struct engine_model *model, const struct checkpoint *checkpoint,
+                                struct err *err)
+{
+    unsigned count = checkpoint_file_count(checkpoint);
+    const char **paths = arena_alloc_array(&model->arena, count, sizeof *paths);
+    for (unsigned i = 0; paths != NULL && i < count; i++) {
+        const char *path = checkpoint_file_path(checkpoint, i);
+        paths[i] = arena_copy(&model->arena, path, strlen(path));
+        if (paths[i] == NULL)
+            paths = NULL;
+    }
+    if (paths == NULL)
+        return err_no_memory(err, count * sizeof *paths);
+    model->info.weight_files = paths;
+    model->info.weight_file_count = count;
+    return ERR_OK;
+}
+
+static enum err_code open_weights(struct engine_model *model, const char *dir,
+                                  const struct linear_backend *backend, struct err *err)
+{
+    struct checkpoint *checkpoint;
+    if (checkpoint_open(&checkpoint, dir, err))
+        return err->code;
+    if (!weights_open(&model->weights, &model->spec, checkpoint, backend, err))
+        copy_paths(model, checkpoint, err);
+    checkpoint_close(checkpoint);
+    return err->code;
+}
+
+/* One layer has every shape that the encoder multiplies in. */
+static enum err_code test_products(const struct weights *weights, struct err *err)
+{
+    const struct layer *layer = &weights->layers[0];
+    const struct linear *const linears[] = {
+        &layer->qkv,     &layer->attention_out, &layer->mlp_in,      &layer->mlp_out,
+        &weights->patch, &weights->pooler,      &weights->classifier};
+    for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
+        if (linears[i]->out > 0 && linear_self_test(linears[i], err))
+            return err->code;
+    return ERR_OK;
+}
+
+static void describe(struct engine_model *model, const struct linear_backend *backend)
+{
+    static const char *const scores[] = {"softmax", "sigmoid", "none"};
+    const struct spec *spec = &model->spec;
+    bool is_text = spec->family->kind == ENGINE_TEXT;
+    struct engine_info *info = &model->info;
+    info->kind = spec->family->kind;
+    info->family = spec->family->name;
+    info->version = spec->version;
+    info->dtype = "f32";
+    info->linear_backend = backend->name;
+    info->scores = scores[spec->scores];
+    info->labels = spec->labels;
+    info->label_count = spec->label_count;
+    info->layers = spec->layers;
+    info->heads = spec->heads;
+    info->hidden_size = spec->hidden;
+    info->intermediate_size = spec->intermediate;
+    info->tokens_max = is_text ? wordpiece_limit(model->tokenizer) : spec_image_tokens(spec);
+    info->vocab_size = spec->vocab_size;
+    info->image_height = info->image_width = spec->image_size;
+    info->patch_size = spec->patch;
+    info->parameters = model->weights.parameters;
+    info->weight_bytes = model->weights.parameters * sizeof(float);
+    info->unbound = model->weights.unbound;
+    info->unbound_count = model->weights.unbound_count;
+}
+
+static enum err_code open_parts(struct engine_model *model, const char *dir,
+                                const struct engine_options *options, struct err *err)
+{
+    const struct linear_backend *backend;
+    if (choose_backend(options, &backend, &model->kernels, err) ||
+        spec_read(&model->spec, dir, &model->arena, err) || open_input(model, dir, err) ||
+        open_weights(model, dir, backend, err) || test_products(&model->weights, err))
+        return err->code;
+    describe(model, backend);
+    return ERR_OK;
+}
+
+enum err_code engine_open(struct engine_model **out, const char *dir,
+                          const struct engine_options *options, struct err *err)
+{
+    *out = NULL;
+    struct engine_model *model = calloc(1, sizeof *model);
+    if (model == NULL)
+        return err_no_memory(err, sizeof *model);
+    arena_init(&model->arena);
+    if (open_parts(model, dir, options, err)) {
+        engine_close(model);
+        return err->code;
+    }
+    *out = model;
+    return ERR_OK;
+}
+
+void engine_close(struct engine_model *model)
+{
+    if (model == NULL)
+        return;
+    wordpiece_close(model->tokenizer);
+    weights_close(&model->weights, &model->spec);
+    arena_deinit(&model->arena);
+    free(model);
+}
+
+const struct engine_info *engine_describe(const struct engine_model *model)
+{
+    return &model->info;
+}
+
+enum err_code engine_digest(const struct engine_model *model, char out[72], struct err *err)
+{
+    char hex[65];
+    if (sha256_files(model->info.weight_files, model->info.weight_file_count, hex, err))
+        return err->code;
+    snprintf(out, 72, "sha256:%s", hex);
+    return ERR_OK;
+}
+
+/* ---- prepare ---- */
+
+enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
+{
+    struct encoding encoding;
+    if (wordpiece_encode(model->tokenizer, text, len, arena, &encoding, err))
+        return err->code;
+    if (encoding.count <= 2)
+        return err_set(err, ERR_UNUSABLE,
+                       "the text has no token: it is empty, blank or holds only "
+                       "control characters");
+    *out = (struct engine_input){.kind = ENGINE_TEXT,
+                                 .tokens = encoding.count,
+                                 .truncated = encoding.truncated,
+                                 .ids = encoding.ids,
+                                 .starts = encoding.starts,
+                                 .ends = encoding.ends};
+    return ERR_OK;
+}
+
+/* Decoded and resized pixels live in `scratch`; only the patches in `arena`. */
+static enum err_code prepare_patches(const struct engine_model *model, const void *bytes,
+                                     size_t len, size_t pixels_max, struct arena *scratch,
+                                     struct arena *arena, float **patches, struct err *err)
+{
+    const struct spec *spec = &model->spec;
+    struct image_options options = {.pixels_max = pixels_max, .grey16_minmax = spec->grey16_minmax};
+    struct image image, resized;
+    if (image_decode(&image, bytes, len, &options, scratch, err) ||
+        preprocess_geometry(&model->preprocess, &image, scratch, &resized, err))
+        return err->code;
+    size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
+    *patches = arena_alloc(arena, numbers * sizeof **patches);
+    if (*patches == NULL)
+        return err_no_memory(err, numbers * sizeof **patches);
+    preprocess_patches(&model->preprocess, &resized, spec->patch, *patches);
+    return ERR_OK;
+}
+
+enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
+                                   size_t pixels_max, struct arena *arena, struct engine_input *out,
+                                   struct err *err)
+{
+    struct arena scratch;
+    float *patches = NULL;
+    arena_init(&scratch);
+    prepare_patches(model, bytes, len, pixels_max, &scratch, arena, &patches, err);
+    arena_deinit(&scratch);
+    *out = (struct engine_input){
+        .kind = ENGINE_IMAGE, .tokens = spec_image_tokens(&model->spec), .patches = patches};
+    return err->code;
+}
+
+size_t engine_image_pixels(const void *bytes, size_t len)
+{
+    unsigned width, height;
+    return image_probe(bytes, len, &width, &height) ? (size_t)width * height : 0;
+}
+
+/* ---- run ---- */
+
+enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
+                                  unsigned batch_tokens_max, unsigned threads, struct err *err)
+{
+    *out = NULL;
+    struct engine_session *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        return err_no_memory(err, sizeof *session);
+    unsigned longest = model->info.tokens_max;
+    session->model = model;
+    if (workspace_open(&session->workspace, &model->spec,
+                       batch_tokens_max > longest ? batch_tokens_max : longest, longest, threads,
+                       model->kernels, err)) {
+        free(session);
+        return err->code;
+    }
+    *out = session;
+    return ERR_OK;
+}
+
+void engine_session_close(struct engine_session *session)
+{
+    if (session == NULL)
+        return;
+    workspace_close(&session->workspace);
+    free(session);
+}
+
+void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
+                unsigned rows, float *const *logits)
+{
+    const struct engine_model *model = session->model;
+    struct workspace *workspace = &session->workspace;
+    unsigned tokens = 0;
+    for (unsigned r = 0; r < rows; r++) {
+        workspace->offset[r] = tokens;
+        embed(&model->spec, &model->weights, workspace, inputs[r], tokens);
+        tokens += inputs[r]->tokens;
+    }
+    workspace->offset[rows] = tokens;
+    workspace->rows = rows;
+    encoder_run(&model->spec, &model->weights, workspace);
+    head_logits(&model->spec, &model->weights, workspace, logits);
+}
+
+void engine_scores(const struct engine_model *model, const float *logits, float *scores)
+{
+    head_scores(&model->spec, model->kernels, logits, scores);
+}

@@ -1,0 +1,48 @@
+#include "engine/model/embed.h"
+
+#include <string.h>
+
+static void add(float *x, const float *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] += a[i];
+}
+
+static void embed_text(const struct spec *spec, const struct weights *weights,
+                       struct workspace *workspace, const struct engine_input *input, float *x)
+{
+    size_t hidden = spec->hidden;
+    for (unsigned t = 0; t < input->tokens; t++) {
+        float *row = x + t * hidden;
+        memcpy(row, weights->word + (size_t)input->ids[t] * hidden, hidden * sizeof *row);
+        add(row, weights->position + t * hidden, hidden);
+        if (weights->token_type != NULL)
+            add(row, weights->token_type, hidden);
+    }
+    workspace->kernels->layer_norm(x, x, weights->embedding_norm.gamma,
+                                   weights->embedding_norm.beta, input->tokens, hidden,
+                                   spec->norm_eps);
+}
+
+static void embed_image(const struct spec *spec, const struct weights *weights,
+                        struct workspace *workspace, const struct engine_input *input, float *x)
+{
+    size_t hidden = spec->hidden, specials = spec->family->image_specials;
+    memcpy(x, weights->cls_token, hidden * sizeof *x);
+    if (weights->distillation_token != NULL)
+        memcpy(x + hidden, weights->distillation_token, hidden * sizeof *x);
+    add(x, weights->position, specials * hidden);
+    linear_run(&weights->patch, workspace->kernels, workspace->team, x + specials * hidden,
+               input->patches, spec->patches, weights->position + specials * hidden,
+               ACTIVATION_NONE);
+}
+
+void embed(const struct spec *spec, const struct weights *weights, struct workspace *workspace,
+           const struct engine_input *input, unsigned first)
+{
+    float *x = workspace->x + first * (size_t)spec->hidden;
+    if (spec->family->kind == ENGINE_TEXT)
+        embed_text(spec, weights, workspace, input, x);
+    else
+        embed_image(spec, weights, workspace, input, x);
+}

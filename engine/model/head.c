@@ -1,0 +1,59 @@
+#include "engine/model/head.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Token `token` of every sequence, normalised if the family asks for it, into cls [rows, D]. */
+static void gather(const struct spec *spec, const struct weights *weights, struct workspace *w,
+                   unsigned token)
+{
+    size_t hidden = spec->hidden;
+    for (unsigned r = 0; r < w->rows; r++)
+        memcpy(w->cls + r * hidden, w->x + (w->offset[r] + token) * hidden,
+               hidden * sizeof *w->cls);
+    if (weights->final_norm.gamma != NULL)
+        w->kernels->layer_norm(w->cls, w->cls, weights->final_norm.gamma, weights->final_norm.beta,
+                               w->rows, hidden, spec->norm_eps);
+}
+
+static void classify(const struct spec *spec, const struct weights *weights, struct workspace *w,
+                     const struct linear *classifier, unsigned token, float *logits)
+{
+    const float *features = w->cls;
+    gather(spec, weights, w, token);
+    if (spec->family->pooler != NULL) {
+        linear_run(&weights->pooler, w->kernels, w->team, w->pooled, w->cls, w->rows, NULL,
+                   spec->family->pooler_activation);
+        features = w->pooled;
+    }
+    linear_run(classifier, w->kernels, w->team, logits, features, w->rows, NULL, ACTIVATION_NONE);
+}
+
+void head_logits(const struct spec *spec, const struct weights *weights,
+                 struct workspace *workspace, float *const *logits)
+{
+    size_t labels = spec->label_count;
+    bool distilled = spec->family->distillation_classifier != NULL;
+    classify(spec, weights, workspace, &weights->classifier, 0, workspace->logits[0]);
+    if (distilled)
+        classify(spec, weights, workspace, &weights->distillation_classifier, 1,
+                 workspace->logits[1]);
+    for (unsigned r = 0; r < workspace->rows; r++)
+        for (size_t i = 0; i < labels; i++) {
+            float value = workspace->logits[0][r * labels + i];
+            logits[r][i] =
+                distilled ? (value + workspace->logits[1][r * labels + i]) * 0.5f : value;
+        }
+}
+
+void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,
+                 float *scores)
+{
+    for (unsigned i = 0; i < spec->label_count; i++)
+        scores[i] = (float)(logits[i] / spec->temperature);
+    if (spec->scores == SCORES_SOFTMAX)
+        kernels->softmax(scores, scores, spec->label_count);
+    if (spec->scores == SCORES_SIGMOID)
+        for (unsigned i = 0; i < spec->label_count; i++)
+            scores[i] = (float)(1 / (1 + exp(-(double)scores[i])));
+}

@@ -1,0 +1,24 @@
+/* head.h - last hidden states -> logits, and logits -> scores.
+ *
+ *     logits = W_c act(W_p norm(x[CLS])) + b_c
+ *
+ * where a family may lack the final norm (BERT, DistilBERT) or the pooler (ViT, DeiT). A distilled
+ * DeiT has a second classifier on the second token; its logits are the mean of both (Touvron et al.
+ * 2021, section 4).
+ */
+#ifndef ATTND_ENGINE_MODEL_HEAD_H
+#define ATTND_ENGINE_MODEL_HEAD_H
+
+#include "engine/model/spec.h"
+#include "engine/model/weights.h"
+#include "engine/model/workspace.h"
+
+/* Reads workspace->x; writes logits[r][0 .. label_count) for every row of the batch. */
+void head_logits(const struct spec *spec, const struct weights *weights,
+                 struct workspace *workspace, float *const *logits);
+
+/* scores may be logits. */
+void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,
+                 float *scores);
+
+#endif

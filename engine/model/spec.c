@@ -1,0 +1,275 @@
+/* spec.c - see spec.h. Defaults are those of the Hugging Face configuration classes, since
+ * save_pretrained leaves out what is at its default in some versions. */
+#include "engine/model/spec.h"
+
+#include "engine/base/json.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_BYTES_MAX = 64 * 1024 * 1024, SIZE_LIMIT = 65536, VOCAB_LIMIT = 16 * 1024 * 1024 };
+
+/* An unsigned member from 1 to max; absent: `fallback`. */
+static enum err_code get_size(const struct json_t *config, const char *key, unsigned max,
+                              unsigned fallback, unsigned *out, struct err *err)
+{
+    long long value = fallback;
+    json_get_integer(config, "$", key, 1, max, &value, err);
+    *out = (unsigned)value;
+    return err->code;
+}
+
+static enum err_code read_family(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *model_type = NULL;
+    if (json_get_string(config, "$", "model_type", &model_type, err))
+        return err->code;
+    const struct json_t *architectures = json_member(config, "architectures");
+    const char *architecture = json_as_string(json_array_item(architectures, 0));
+    spec->family = family_find(model_type, architecture);
+    if (spec->family == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "model_type '%s' is not supported (supported: %s)",
+                       model_type != NULL ? model_type : "", family_model_types());
+    return ERR_OK;
+}
+
+static enum err_code read_activation(struct spec *spec, const struct json_t *config,
+                                     struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum activation activation;
+    } known[] = {
+        {"gelu", ACTIVATION_GELU}, {"gelu_new", ACTIVATION_GELU_TANH}, {"relu", ACTIVATION_RELU}};
+    const char *name = "gelu";
+    if (json_get_string(config, "$", spec->family->key_activation, &name, err))
+        return err->code;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i].name, name) == 0) {
+            spec->activation = known[i].activation;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_UNSUPPORTED,
+                   "%s '%s' is not supported (supported: gelu, gelu_new, relu)",
+                   spec->family->key_activation, name);
+}
+
+static enum err_code read_encoder(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    double eps = family->default_eps;
+    spec->qkv_bias = true;
+    get_size(config, family->key_hidden, SIZE_LIMIT, 768, &spec->hidden, err);
+    get_size(config, family->key_layers, 1024, family->default_layers, &spec->layers, err);
+    get_size(config, family->key_heads, SIZE_LIMIT, 12, &spec->heads, err);
+    get_size(config, family->key_intermediate, 4 * SIZE_LIMIT, 3072, &spec->intermediate, err);
+    json_get_number(config, "$", "layer_norm_eps", &eps, err);
+    if (!family->always_biased)
+        json_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
+    if (read_activation(spec, config, err))
+        return err->code;
+    if (spec->hidden % spec->heads != 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s %u is not a multiple of %s %u", family->key_hidden,
+                       spec->hidden, family->key_heads, spec->heads);
+    if (!(eps > 0 && eps < 1))
+        return err_set(err, ERR_UNSUPPORTED, "layer_norm_eps must be between 0 and 1");
+    spec->norm_eps = (float)eps;
+    return ERR_OK;
+}
+
+static enum err_code read_text(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *position_type = "absolute";
+    get_size(config, "vocab_size", VOCAB_LIMIT, 30522, &spec->vocab_size, err);
+    get_size(config, "max_position_embeddings", SIZE_LIMIT, 512, &spec->positions, err);
+    get_size(config, "type_vocab_size", SIZE_LIMIT, 2, &spec->token_types, err);
+    if (json_get_string(config, "$", "position_embedding_type", &position_type, err))
+        return err->code;
+    if (strcmp(position_type, "absolute") != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "position_embedding_type '%s' is not supported (supported: absolute)",
+                       position_type);
+    if (spec->positions < 3)
+        return err_set(err, ERR_UNSUPPORTED, "max_position_embeddings must be at least 3");
+    return ERR_OK;
+}
+
+static enum err_code read_image(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    get_size(config, "image_size", 4096, 224, &spec->image_size, err);
+    get_size(config, "patch_size", 4096, 16, &spec->patch, err);
+    if (get_size(config, "num_channels", 3, 3, &spec->channels, err))
+        return err->code;
+    if (spec->channels != 3)
+        return err_set(err, ERR_UNSUPPORTED, "num_channels %u is not supported (supported: 3)",
+                       spec->channels);
+    if (spec->patch > spec->image_size)
+        return err_set(err, ERR_UNSUPPORTED, "patch_size %u is larger than image_size %u",
+                       spec->patch, spec->image_size);
+    unsigned across = spec->image_size / spec->patch;
+    spec->patches = across * across;
+    if (spec->patches > SIZE_LIMIT)
+        return err_set(err, ERR_UNSUPPORTED, "%u patches an image; at most %d are supported",
+                       spec->patches, SIZE_LIMIT);
+    return ERR_OK;
+}
+
+/* id2label's keys are the integers 0 .. n-1 in decimal. */
+static enum err_code read_named_labels(struct spec *spec, const struct json_t *names,
+                                       struct arena *arena, struct err *err)
+{
+    for (unsigned i = 0; i < spec->label_count; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%u", i);
+        const char *label = NULL;
+        if (json_get_string(names, "$.id2label", key, &label, err))
+            return err->code;
+        if (label == NULL)
+            return err_set(err, ERR_UNSUPPORTED, "$.id2label has %u members but none named '%s'",
+                           spec->label_count, key);
+        spec->labels[i] = arena_copy(arena, label, strlen(label));
+        if (spec->labels[i] == NULL)
+            return err_no_memory(err, strlen(label));
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_labels(struct spec *spec, const struct json_t *config,
+                                 struct arena *arena, struct err *err)
+{
+    const struct json_t *names = json_member(config, "id2label");
+    size_t named = json_object_count(names);
+    if (named > SPEC_LABELS_MAX)
+        return err_set(err, ERR_UNSUPPORTED, "$.id2label has %zu labels; at most %d are supported",
+                       named, SPEC_LABELS_MAX);
+    spec->label_count = (unsigned)named;
+    if (named == 0 && get_size(config, "num_labels", SPEC_LABELS_MAX, 2, &spec->label_count, err))
+        return err->code;
+    spec->labels = arena_alloc_array(arena, spec->label_count, sizeof *spec->labels);
+    if (spec->labels == NULL)
+        return err_no_memory(err, spec->label_count * sizeof *spec->labels);
+    if (named > 0)
+        return read_named_labels(spec, names, arena, err);
+    for (unsigned i = 0; i < spec->label_count; i++)
+        if ((spec->labels[i] = arena_format(arena, "LABEL_%u", i)) == NULL)
+            return err_no_memory(err, 16);
+    return ERR_OK;
+}
+
+static enum err_code read_problem(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *type =
+        spec->label_count == 1 ? "multi_label_classification" : "single_label_classification";
+    if (json_get_string(config, "$", "problem_type", &type, err))
+        return err->code;
+    if (strcmp(type, "regression") == 0)
+        spec->scores = SCORES_NONE;
+    else if (strcmp(type, "multi_label_classification") == 0 || spec->label_count == 1)
+        spec->scores = SCORES_SIGMOID;
+    else if (strcmp(type, "single_label_classification") == 0)
+        spec->scores = SCORES_SOFTMAX;
+    else
+        return err_set(err, ERR_UNSUPPORTED, "problem_type '%s' is not supported", type);
+    return ERR_OK;
+}
+
+static enum err_code read_config(struct spec *spec, const struct json_t *config,
+                                 struct arena *arena, struct err *err)
+{
+    if (read_family(spec, config, err) || read_encoder(spec, config, err))
+        return err->code;
+    if (spec->family->kind == ENGINE_TEXT)
+        read_text(spec, config, err);
+    else
+        read_image(spec, config, err);
+    if (err->code != ERR_OK || read_labels(spec, config, arena, err))
+        return err->code;
+    return read_problem(spec, config, err);
+}
+
+/* ---- attnd.json ---- */
+
+static enum err_code check_attnd_key(void *context, const char *key, const struct json_t *value,
+                                     struct err *err)
+{
+    static const char *const known[] = {"version", "temperature", "grey16"};
+    (void)context;
+    (void)value;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i], key) == 0)
+            return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "$.%s is not supported (supported: version, temperature, grey16)", key);
+}
+
+static enum err_code read_attnd(struct spec *spec, const struct json_t *extra, struct arena *arena,
+                                struct err *err)
+{
+    const char *version = spec->version, *grey16 = "range";
+    if (json_each_member(extra, check_attnd_key, NULL, err) ||
+        json_get_string(extra, "$", "version", &version, err) ||
+        json_get_number(extra, "$", "temperature", &spec->temperature, err) ||
+        json_get_string(extra, "$", "grey16", &grey16, err))
+        return err->code;
+    if (!(spec->temperature > 0 && spec->temperature <= 1000))
+        return err_set(err, ERR_UNSUPPORTED, "$.temperature must be above 0 and at most 1000");
+    spec->grey16_minmax = strcmp(grey16, "minmax") == 0;
+    if (!spec->grey16_minmax && strcmp(grey16, "range") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "$.grey16 must be \"range\" or \"minmax\"");
+    spec->version = arena_copy(arena, version, strlen(version));
+    return spec->version != NULL ? ERR_OK : err_no_memory(err, strlen(version));
+}
+
+/* ---- both files ---- */
+
+/* Parses DIR/NAME; the tree is NULL if the file is optional and absent. */
+static enum err_code parse_file(struct json_t **out, const char *dir, const char *name,
+                                bool optional, struct err *err)
+{
+    char path[PATH_MAX];
+    *out = NULL;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path)
+        return err_set(err, ERR_IO, "the directory's path is too long");
+    if (optional && access(path, F_OK) != 0)
+        return ERR_OK;
+    if (json_parse_file(out, path, FILE_BYTES_MAX, err))
+        return err->code;
+    if (strcmp(json_type_name(*out), "an object") == 0)
+        return ERR_OK;
+    err_set(err, ERR_UNSUPPORTED, "expected an object, found %s", json_type_name(*out));
+    json_free(*out);
+    *out = NULL;
+    return err->code;
+}
+
+/* What a file asks for and we cannot do is one kind of error, however it was noticed. */
+static enum err_code in_file(const char *name, struct err *err)
+{
+    if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)
+        err->code = ERR_UNSUPPORTED;
+    return err_prefix(err, "%s: ", name);
+}
+
+enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, struct err *err)
+{
+    *out = (struct spec){.version = "1", .temperature = 1};
+    struct json_t *config, *extra = NULL;
+    if (parse_file(&config, dir, "config.json", false, err) ||
+        read_config(out, config, arena, err)) {
+        json_free(config);
+        return in_file("config.json", err);
+    }
+    json_free(config);
+    if (parse_file(&extra, dir, "attnd.json", true, err) ||
+        (extra != NULL && read_attnd(out, extra, arena, err)))
+        in_file("attnd.json", err);
+    json_free(extra);
+    return err->code;
+}
+
+unsigned spec_image_tokens(const struct spec *spec)
+{
+    return spec->patches + spec->family->image_specials;
+}

@@ -1,0 +1,46 @@
+/* spec.h - config.json (and attnd.json) -> what to build: sizes, labels, activation, scores.
+ *
+ * What the checkpoint asks for and the engine lacks is refused here by name: an unknown model_type,
+ * hidden_act or position type, a size outside its bounds, a width that its heads do not divide.
+ * Threads: immutable after spec_read; strings live in the arena.
+ */
+#ifndef ATTND_ENGINE_MODEL_SPEC_H
+#define ATTND_ENGINE_MODEL_SPEC_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/model/family.h"
+
+/* How logits become scores, as Hugging Face pipelines do it. */
+enum spec_scores { SCORES_SOFTMAX, SCORES_SIGMOID, SCORES_NONE };
+
+struct spec {
+    const struct family *family;
+    unsigned layers, heads, hidden, intermediate;
+    enum activation activation;
+    float norm_eps;
+    bool qkv_bias;
+
+    unsigned vocab_size, positions, token_types; /* texts */
+    unsigned image_size, patch, channels;        /* images */
+    unsigned patches;                            /* (image_size / patch)^2 */
+
+    const char **labels; /* [label_count], in the order of id2label's integer keys */
+    unsigned label_count;
+    enum spec_scores scores;
+
+    /* attnd.json */
+    const char *version; /* "1" if absent */
+    double temperature;  /* logits are divided by it; 1 if absent */
+    bool grey16_minmax;
+};
+
+enum { SPEC_LABELS_MAX = 100000 };
+
+/* Reads DIR/config.json and, if present, DIR/attnd.json. Error texts begin with the file's name. */
+enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, struct err *err);
+
+/* Tokens of a prepared image: its patches and the learnt tokens in front. */
+unsigned spec_image_tokens(const struct spec *spec);
+
+#endif

@@ -1,0 +1,57 @@
+/* weights.h - the tensors of a checkpoint, bound to the fields that the encoder reads.
+ *
+ * Every tensor is bound by name from the family's row with the shape that the spec demands: a
+ * missing one, or one of another shape or dtype, is refused by name. Linear layers are opened one
+ * at a time, so that a backend that repacks needs the room of only one matrix twice.
+ *
+ * Threads: immutable after weights_open.
+ */
+#ifndef ATTND_ENGINE_MODEL_WEIGHTS_H
+#define ATTND_ENGINE_MODEL_WEIGHTS_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/format/checkpoint.h"
+#include "engine/model/spec.h"
+#include "engine/tensor/linear.h"
+
+#include <stddef.h>
+
+struct norm {
+    float *gamma, *beta; /* [D] each */
+};
+
+/* One block of the encoder. */
+struct layer {
+    struct norm attention_norm, mlp_norm;
+    struct linear qkv;           /* [3 D, D]: query, key and value as one product */
+    struct linear attention_out; /* [D, D] */
+    struct linear mlp_in;        /* [F, D] */
+    struct linear mlp_out;       /* [D, F] */
+};
+
+/* Fields that the family does not have stay zero. */
+struct weights {
+    float *word;                           /* [vocab_size, D] */
+    float *position;                       /* [positions or patches + specials, D] */
+    float *token_type;                     /* [token_types, D] */
+    float *cls_token, *distillation_token; /* [D] */
+    struct norm embedding_norm, final_norm;
+    struct linear patch; /* [D, channels patch patch] */
+    struct layer *layers;
+    struct linear pooler;                              /* [D, D] */
+    struct linear classifier, distillation_classifier; /* [labels, D] */
+
+    size_t parameters;    /* numbers bound */
+    const char **unbound; /* tensors of the checkpoint that nothing binds, sorted */
+    unsigned unbound_count;
+    struct arena arena; /* everything above but the linears' own memory */
+};
+
+/* Binds and reads every tensor. ERR_UNSUPPORTED names the tensor. Yours to close. */
+enum err_code weights_open(struct weights *out, const struct spec *spec,
+                           const struct checkpoint *checkpoint,
+                           const struct linear_backend *backend, struct err *err);
+void weights_close(struct weights *weights, const struct spec *spec);
+
+#endif

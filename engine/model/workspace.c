@@ -1,0 +1,50 @@
+#include "engine/model/workspace.h"
+
+#include "engine/tensor/simd.h"
+
+/* Zeroed, so that no page of it is first touched by a request. */
+static enum err_code take(struct workspace *workspace, float **out, size_t rows, size_t columns,
+                          struct err *err)
+{
+    *out = arena_alloc_array(&workspace->arena, rows * columns, sizeof(float));
+    return *out != NULL ? ERR_OK : err_no_memory(err, rows * columns * sizeof(float));
+}
+
+static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
+{
+    size_t tokens = w->tokens_max, rows = tokens / 2 + 1, hidden = spec->hidden;
+    if (take(w, &w->x, tokens, hidden, err) || take(w, &w->y, tokens, hidden, err) ||
+        take(w, &w->z, tokens, hidden, err) || take(w, &w->qkv, tokens, 3 * hidden, err) ||
+        take(w, &w->context, tokens, hidden, err) ||
+        take(w, &w->mlp, tokens, spec->intermediate, err) || take(w, &w->cls, rows, hidden, err) ||
+        take(w, &w->pooled, rows, hidden, err) ||
+        take(w, &w->logits[0], rows, spec->label_count, err))
+        return err->code;
+    return take(w, &w->logits[1], rows, spec->label_count, err);
+}
+
+enum err_code workspace_open(struct workspace *out, const struct spec *spec, unsigned tokens_max,
+                             unsigned sequence_max, unsigned threads, const struct kernels *kernels,
+                             struct err *err)
+{
+    *out = (struct workspace){.kernels = kernels, .tokens_max = tokens_max};
+    arena_init(&out->arena);
+    /* Rounded up, so that the members' scratch does not share a cache line. */
+    out->scratch_floats =
+        simd_round_up(attention_scratch(sequence_max, spec->hidden / spec->heads));
+    out->offset = arena_alloc_array(&out->arena, tokens_max / 2 + 2, sizeof *out->offset);
+    if (out->offset == NULL)
+        err_no_memory(err, tokens_max * sizeof *out->offset);
+    if (err->code != ERR_OK || take_matrices(out, spec, err) ||
+        take(out, &out->scratch, threads, out->scratch_floats, err) ||
+        team_open(&out->team, threads, err))
+        workspace_close(out);
+    return err->code;
+}
+
+void workspace_close(struct workspace *workspace)
+{
+    team_close(workspace->team);
+    arena_deinit(&workspace->arena);
+    *workspace = (struct workspace){0};
+}

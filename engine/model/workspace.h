@@ -1,0 +1,46 @@
+/* workspace.h - the memory and the threads of one worker for one model. All of it is taken by
+ * workspace_open: a run allocates nothing. Threads: one at a time.
+ */
+#ifndef ATTND_ENGINE_MODEL_WORKSPACE_H
+#define ATTND_ENGINE_MODEL_WORKSPACE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/base/team.h"
+#include "engine/model/spec.h"
+#include "engine/tensor/kernels.h"
+
+#include <stddef.h>
+
+struct workspace {
+    const struct kernels *kernels;
+    struct team *team;
+    unsigned tokens_max; /* of a batch: T; every sequence has at least two, so rows <= T / 2 */
+
+    unsigned rows;    /* sequences of the current batch */
+    unsigned *offset; /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
+    float *x;         /* [T, D] the residual stream */
+    float *y, *z;     /* [T, D] */
+    float *qkv;       /* [T, 3 D] */
+    float *context;   /* [T, D] attention's output */
+    float *mlp;       /* [T, F] */
+    float *scratch;   /* [team, scratch_floats] attention's */
+    size_t scratch_floats;
+    float *cls, *pooled; /* [rows, D] */
+    float *logits[2];    /* [rows, labels], the second for a distillation head */
+    struct arena arena;
+};
+
+/* sequence_max: tokens of the longest single sequence; tokens_max is at least that. Yours to close.
+ */
+enum err_code workspace_open(struct workspace *out, const struct spec *spec, unsigned tokens_max,
+                             unsigned sequence_max, unsigned threads, const struct kernels *kernels,
+                             struct err *err);
+void workspace_close(struct workspace *workspace);
+
+static inline unsigned workspace_tokens(const struct workspace *workspace)
+{
+    return workspace->offset[workspace->rows];
+}
+
+#endif
