@@ -6,6 +6,8 @@
 
 #include "engine/engine.h"
 
+#include <stdio.h>
+
 struct json_t; /* jansson's */
 
 /* Every real number is printed with this many significant digits (json_dumps flags). */
@@ -29,5 +31,16 @@ struct json_t *answer_problem(const struct err *err, const char *instance);
 
 /* What engine_describe knows, as an object: family, kind, dtype, labels, sizes, limits. */
 struct json_t *answer_model(const struct engine_info *info);
+
+/* Further members of such an object; false if there is no memory. */
+bool answer_add_text(struct json_t *answer, const char *key, const char *text);
+bool answer_add_texts(struct json_t *answer, const char *key, const char *const *texts,
+                      unsigned count);
+bool answer_add_reals(struct json_t *answer, const char *key, const float *numbers, unsigned count);
+bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *numbers,
+                         unsigned count);
+
+/* Prints it as one line with ANSWER_DIGITS digits; false if the file cannot be written. */
+bool answer_print(const struct json_t *answer, FILE *file);
 
 #endif

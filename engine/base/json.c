@@ -3,12 +3,12 @@
  * counts tokens and depth first. It need not be exact about grammar: jansson has the last word. */
 #include "engine/base/json.h"
 
+#include "engine/base/file.h"
+
 #include <jansson.h>
 
-#include <errno.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,33 +86,16 @@ enum err_code json_parse(struct json_t **out, const char *bytes, size_t len,
     return *out != NULL ? ERR_OK : parse_error(&jerr, err);
 }
 
-/* Reads up to bytes_max + 1 bytes, so that a file that is too large is noticed. */
-static enum err_code read_all(FILE *file, char *buffer, size_t bytes_max, size_t *len,
-                              struct err *err)
-{
-    *len = fread(buffer, 1, bytes_max + 1, file);
-    if (ferror(file))
-        return err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
-    if (*len > bytes_max)
-        return err_set(err, ERR_TOO_LARGE, "larger than %zu bytes", bytes_max);
-    return ERR_OK;
-}
-
 enum err_code json_parse_file(struct json_t **out, const char *path, size_t bytes_max,
                               struct err *err)
 {
+    char *bytes;
+    size_t len;
     *out = NULL;
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return err_set(err, ERR_IO, "cannot be opened: %s", strerror(errno));
-    size_t len = 0;
-    char *buffer = malloc(bytes_max + 1);
-    if (buffer == NULL)
-        err_no_memory(err, bytes_max + 1);
-    else if (!read_all(file, buffer, bytes_max, &len, err))
-        json_parse(out, buffer, len, &json_limits_file, err);
-    free(buffer);
-    fclose(file);
+    if (file_read(&bytes, &len, path, bytes_max, err))
+        return err->code;
+    json_parse(out, bytes, len, &json_limits_file, err);
+    free(bytes);
     return err->code;
 }
 
@@ -160,6 +143,12 @@ const char *json_as_string(const struct json_t *value)
 {
     const char *text = json_string_value(value);
     return text != NULL && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+const char *json_text(const struct json_t *value, size_t *len)
+{
+    *len = json_string_length(value);
+    return json_string_value(value);
 }
 
 bool json_as_number(const struct json_t *value, double *out)

@@ -75,6 +75,8 @@ const struct json_t *json_array_item(const struct json_t *value, size_t index);
 
 /* A value by itself: NULL or false if it is of another type. */
 const char *json_as_string(const struct json_t *value); /* NULL also with an embedded NUL */
+/* With its length; it may hold NUL characters. */
+const char *json_text(const struct json_t *value, size_t *len);
 bool json_as_number(const struct json_t *value, double *out);
 
 /* "an object", "a string", ...: how error texts name a value's type. */

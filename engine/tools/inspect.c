@@ -1,0 +1,123 @@
+/* attnd-inspect - what a checkpoint directory is, and whether attnd can serve it. */
+#include "engine/answer.h"
+#include "engine/base/blas_core.h"
+#include "engine/base/cli.h"
+#include "engine/base/json.h"
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
+
+struct inspect {
+    const char *dir;
+    bool json;
+};
+
+static enum err_code set_json(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct inspect *)target)->json = true;
+    return ERR_OK;
+}
+
+static enum err_code set_dir(void *target, const char *value, struct err *err)
+{
+    struct inspect *inspect = target;
+    if (inspect->dir != NULL)
+        return err_set(err, ERR_UNUSABLE, "one directory at a time; '%s' is the second", value);
+    inspect->dir = value;
+    return ERR_OK;
+}
+
+static const struct cli_option options[] = {
+    {"json", NULL, "Prints one JSON object.", set_json},
+};
+
+static const struct cli cli = {
+    .program = "attnd-inspect",
+    .usage = "attnd-inspect DIR [--json]",
+    .summary = "Opens a Hugging Face checkpoint directory and says what it is: sizes, labels, and\n"
+               "the tensors that no part of the model uses.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .positional = set_dir,
+};
+
+static void print_input(const struct engine_info *info)
+{
+    if (info->kind == ENGINE_TEXT)
+        printf("input          text, up to %u tokens of a vocabulary of %u\n", info->tokens_max,
+               info->vocab_size);
+    else
+        printf("input          image, %u x %u pixels in patches of %u: %u tokens\n",
+               info->image_width, info->image_height, info->patch_size, info->tokens_max);
+}
+
+static void print_text(const struct engine_info *info, const char *digest)
+{
+    printf("family         %s\n", info->family);
+    print_input(info);
+    printf("encoder        %u layers, hidden size %u, %u heads, intermediate size %u\n",
+           info->layers, info->hidden_size, info->heads, info->intermediate_size);
+    printf("parameters     %zu (%.1f MB as %s)\n", info->parameters,
+           (double)info->weight_bytes / 1e6, info->dtype);
+    printf("version        %s\ndigest         %s\n", info->version, digest);
+    printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
+    for (unsigned i = 0; i < info->label_count; i++)
+        printf("  %-5u        %s\n", i, info->labels[i]);
+    printf("unused tensors %u\n", info->unbound_count);
+    for (unsigned i = 0; i < info->unbound_count; i++)
+        printf("               %s\n", info->unbound[i]);
+}
+
+static enum err_code print_json(const struct engine_info *info, const char *digest, struct err *err)
+{
+    struct json_t *object = answer_model(info);
+    bool ok = object != NULL && answer_add_text(object, "digest", digest) &&
+              answer_add_texts(object, "unused_tensors", info->unbound, info->unbound_count) &&
+              answer_print(object, stdout);
+    json_free(object);
+    return ok ? ERR_OK : err_set(err, ERR_IO, "the description cannot be printed");
+}
+
+static enum err_code inspect_model(const struct inspect *inspect, struct err *err)
+{
+    struct engine_model *model;
+    char digest[72];
+    if (engine_open(&model, inspect->dir, &(struct engine_options){0}, err))
+        return err_prefix(err, "%s: ", inspect->dir);
+    const struct engine_info *info = engine_describe(model);
+    if (!engine_digest(model, digest, err)) {
+        if (inspect->json)
+            print_json(info, digest, err);
+        else
+            print_text(info, digest);
+    }
+    engine_close(model);
+    return err->code;
+}
+
+int main(int argc, char **argv)
+{
+    blas_core_repair(argv);
+    struct inspect inspect = {0};
+    enum cli_action action;
+    struct err err = {0};
+    if (!cli_parse(&cli, argc, argv, &inspect, &action, &err) && action == CLI_RUN &&
+        inspect.dir == NULL)
+        err_set(&err, ERR_UNUSABLE, "DIR is missing; --help shows the usage");
+    if (err.code == ERR_OK && action == CLI_HELP)
+        cli_print_help(&cli, stdout);
+    if (err.code == ERR_OK && action == CLI_VERSION)
+        cli_print_version(&cli, stdout);
+    if (err.code == ERR_OK && action == CLI_RUN)
+        inspect_model(&inspect, &err);
+    if (err.code != ERR_OK) {
+        fprintf(stderr, "attnd-inspect: %s\n", err.text);
+        return EXIT_USAGE;
+    }
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_RUNTIME;
+}

@@ -1,0 +1,65 @@
+#include "engine/base/file.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void write_file(char *path, size_t bytes)
+{
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_int_eq(write(fd, &(char){(char)('a' + i % 26)}, 1), 1);
+    close(fd);
+}
+
+START_TEST(file_read_returns_every_size_whole)
+{
+    static const size_t sizes[] = {0, 1, 16382, 16383, 16384, 16385, 40000};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        char path[] = "/tmp/attnd-file-XXXXXX", *bytes;
+        size_t len;
+        struct err err = {0};
+        write_file(path, sizes[i]);
+        ck_assert_int_eq(file_read(&bytes, &len, path, 40000, &err), ERR_OK);
+        ck_assert_uint_eq(len, sizes[i]);
+        for (size_t k = 0; k < len; k++)
+            ck_assert_int_eq(bytes[k], 'a' + (int)(k % 26));
+        ck_assert_int_eq(bytes[len], '\0');
+        free(bytes);
+        unlink(path);
+    }
+}
+END_TEST
+
+START_TEST(file_read_refuses_one_byte_over_the_limit)
+{
+    char path[] = "/tmp/attnd-file-XXXXXX", *bytes;
+    size_t len;
+    struct err err = {0};
+    write_file(path, 101);
+    ck_assert_int_eq(file_read(&bytes, &len, path, 100, &err), ERR_TOO_LARGE);
+    ck_assert_ptr_null(bytes);
+    err = (struct err){0};
+    ck_assert_int_eq(file_read(&bytes, &len, path, 101, &err), ERR_OK);
+    free(bytes);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(file_read_says_why_a_file_cannot_be_read)
+{
+    char *bytes;
+    size_t len;
+    struct err err = {0};
+    ck_assert_int_eq(file_read(&bytes, &len, "/nonexistent/file", 100, &err), ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, "No such file"));
+    err = (struct err){0};
+    ck_assert_int_eq(file_read(&bytes, &len, "/tmp", 100, &err), ERR_IO);
+}
+END_TEST
+
+SUITE("file", file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
+      file_read_says_why_a_file_cannot_be_read)

@@ -1,0 +1,257 @@
+/* The engine against checkpoints that Hugging Face transformers (or a PyTorch reference checked
+ * against it) answered. ATTND_GOLDEN names a directory with more of them; without it the committed
+ * ones are used. */
+#include "engine/base/file.h"
+#include "engine/base/json.h"
+#include "engine/engine.h"
+#include "tests/support/numbers.h"
+#include "tests/support/suite.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 1024, LABELS = 16, TOKENS = 600 };
+
+static const char *golden_dir(void)
+{
+    const char *dir = getenv("ATTND_GOLDEN");
+    return dir != NULL ? dir : "tests/data/golden";
+}
+
+static struct engine_model *open_model(const char *name, const char *backend)
+{
+    char dir[PATH_BYTES];
+    struct err err = {0};
+    struct engine_model *model;
+    snprintf(dir, sizeof dir, "%s/%s", golden_dir(), name);
+    engine_open(&model, dir, &(struct engine_options){.linear_backend = backend}, &err);
+    ck_assert_msg(err.code == ERR_OK, "%s: %s", name, err.text);
+    return model;
+}
+
+static struct json_t *open_cases(const char *name)
+{
+    char path[PATH_BYTES];
+    struct err err = {0};
+    struct json_t *cases;
+    snprintf(path, sizeof path, "%s/%s/cases.json", golden_dir(), name);
+    ck_assert_msg(json_parse_file(&cases, path, 64 << 20, &err) == ERR_OK, "%s", err.text);
+    return cases;
+}
+
+static size_t numbers(const struct json_t *object, const char *key, double *out, size_t max)
+{
+    const struct json_t *array = json_member(object, key);
+    size_t count = json_array_count(array);
+    ck_assert_uint_le(count, max);
+    for (size_t i = 0; i < count; i++)
+        ck_assert(json_as_number(json_array_item(array, i), &out[i]));
+    return count;
+}
+
+static void prepare_image(const struct engine_model *model, const char *file, struct arena *arena,
+                          struct engine_input *input)
+{
+    char path[PATH_BYTES], *bytes;
+    size_t len;
+    struct err err = {0};
+    snprintf(path, sizeof path, "%s/images/%s", golden_dir(), file);
+    ck_assert_int_eq(file_read(&bytes, &len, path, 1 << 26, &err), ERR_OK);
+    engine_prepare_image(model, bytes, len, 1 << 25, arena, input, &err);
+    ck_assert_msg(err.code == ERR_OK, "%s: %s", file, err.text);
+    free(bytes);
+}
+
+/* False for a text with no token, which the reference answers and we refuse. */
+static bool prepare_text(const struct engine_model *model, const struct json_t *one,
+                         struct arena *arena, struct engine_input *input)
+{
+    static double ids[TOKENS];
+    struct err err = {0};
+    size_t count = numbers(one, "ids", ids, TOKENS), len;
+    const char *text = json_text(json_member(one, "text"), &len);
+    engine_prepare_text(model, text, len, arena, input, &err);
+    if (count == 2) {
+        ck_assert_int_eq(err.code, ERR_UNUSABLE);
+        return false;
+    }
+    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    ck_assert_uint_eq(input->tokens, count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(input->ids[i], (int)ids[i]);
+    return true;
+}
+
+static void check_offsets(const struct json_t *one, const struct engine_input *input)
+{
+    const struct json_t *offsets = json_member(one, "offsets");
+    for (size_t i = 0; i < json_array_count(offsets); i++) {
+        double start, end;
+        json_as_number(json_array_item(json_array_item(offsets, i), 0), &start);
+        json_as_number(json_array_item(json_array_item(offsets, i), 1), &end);
+        ck_assert_uint_eq(input->starts[i], (unsigned)start);
+        ck_assert_uint_eq(input->ends[i], (unsigned)end);
+    }
+}
+
+static void check_pixels(const struct json_t *one, const struct engine_info *info,
+                         const struct engine_input *input)
+{
+    double sum = 0, expected, head[16];
+    size_t across = info->image_width / info->patch_size, patch = info->patch_size;
+    size_t count = across * across * 3 * patch * patch;
+    for (size_t i = 0; i < count; i++)
+        sum += input->patches[i];
+    ck_assert(json_as_number(json_member(one, "pixels_sum"), &expected));
+    ck_assert_msg(fabs(sum - expected) < 1e-2, "pixel sum %g instead of %g", sum, expected);
+    size_t heads = numbers(one, "pixels_head", head, 16);
+    for (size_t i = 0; i < heads && i < patch; i++) /* the first row of the first patch */
+        ck_assert_double_eq_tol(input->patches[i], head[i], 1e-6);
+}
+
+/* max |a - b| / max |b| */
+static double relative(const float *a, const double *b, size_t n)
+{
+    double worst = 0, largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        worst = fmax(worst, fabs(a[i] - b[i]));
+        largest = fmax(largest, fabs(b[i]));
+    }
+    return worst / largest;
+}
+
+static bool prepare_case(const struct engine_model *model, const struct json_t *one,
+                         struct arena *arena, struct engine_input *input)
+{
+    if (engine_describe(model)->kind == ENGINE_TEXT) {
+        if (!prepare_text(model, one, arena, input))
+            return false;
+        check_offsets(one, input);
+        return true;
+    }
+    prepare_image(model, json_as_string(json_member(one, "image")), arena, input);
+    check_pixels(one, engine_describe(model), input);
+    return true;
+}
+
+static double check_case(const struct engine_model *model, struct engine_session *session,
+                         const struct json_t *one)
+{
+    double expected[LABELS], probabilities[LABELS];
+    float logits[LABELS], scores[LABELS], *row = logits;
+    struct arena arena;
+    struct engine_input input;
+    arena_init(&arena);
+    double difference = 0;
+    if (prepare_case(model, one, &arena, &input)) {
+        size_t labels = numbers(one, "logits", expected, LABELS);
+        ck_assert_uint_eq(labels, engine_describe(model)->label_count);
+        engine_run(session, &(const struct engine_input *){&input}, 1, &row);
+        difference = relative(logits, expected, labels);
+        engine_scores(model, logits, scores);
+        numbers(one, "probs", probabilities, LABELS);
+        ck_assert(relative(scores, probabilities, labels) < 1e-4);
+    }
+    arena_deinit(&arena);
+    return difference;
+}
+
+static void check_model(const char *name, const char *backend)
+{
+    struct err err = {0};
+    struct engine_session *session;
+    struct engine_model *model = open_model(name, backend);
+    struct json_t *cases = open_cases(name);
+    double worst = 0;
+    ck_assert_int_eq(engine_session_open(&session, model, 0, 2, &err), ERR_OK);
+    for (size_t i = 0; i < json_array_count(cases); i++)
+        worst = fmax(worst, check_case(model, session, json_array_item(cases, i)));
+    printf("%s (%s): %zu cases, logits differ by %.1e\n", name, backend, json_array_count(cases),
+           worst);
+    ck_assert_msg(worst < 1e-4, "%s: logits differ by %g", name, worst);
+    engine_session_close(session);
+    engine_close(model);
+    json_free(cases);
+}
+
+/* Calls check for every golden checkpoint of a family that the engine knows. */
+static unsigned each_model(void (*check)(const char *name, const char *backend),
+                           const char *backend)
+{
+    unsigned count = 0;
+    DIR *dir = opendir(golden_dir());
+    ck_assert_ptr_nonnull(dir);
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        static const char *const families[] = {"bert-", "distilbert-", "vit-", "deit-"};
+        for (int f = 0; f < 4; f++)
+            if (strncmp(entry->d_name, families[f], strlen(families[f])) == 0) {
+                check(entry->d_name, backend);
+                count++;
+            }
+    }
+    closedir(dir);
+    return count;
+}
+
+START_TEST(golden_checkpoints_answer_as_the_reference_does)
+{
+    ck_assert_uint_ge(each_model(check_model, "openblas"), 7);
+}
+END_TEST
+
+START_TEST(golden_checkpoints_answer_the_same_with_the_reference_backend)
+{
+    ck_assert_uint_ge(each_model(check_model, "reference"), 7);
+}
+END_TEST
+
+enum { BATCH_ROWS = 6 };
+
+/* Every case of a checkpoint, batches of six in a row, against each alone. */
+static void check_batches(const char *name, const char *backend)
+{
+    struct err err = {0};
+    struct engine_session *session;
+    struct engine_model *model = open_model(name, backend);
+    struct json_t *cases = open_cases(name);
+    unsigned tokens_max = BATCH_ROWS * engine_describe(model)->tokens_max;
+    struct arena arena;
+    arena_init(&arena);
+    ck_assert_int_eq(engine_session_open(&session, model, tokens_max, 2, &err), ERR_OK);
+    struct engine_input inputs[BATCH_ROWS];
+    float together[BATCH_ROWS][LABELS], alone[LABELS];
+    const struct engine_input *batch[BATCH_ROWS];
+    float *rows[BATCH_ROWS];
+    unsigned filled = 0;
+    for (size_t i = 0; i < json_array_count(cases) && filled < BATCH_ROWS; i++)
+        if (prepare_case(model, json_array_item(cases, i), &arena, &inputs[filled])) {
+            batch[filled] = &inputs[filled];
+            rows[filled] = together[filled];
+            filled++;
+        }
+    engine_run(session, batch, filled, rows);
+    for (unsigned r = 0; r < filled; r++) {
+        unsigned labels = engine_describe(model)->label_count;
+        engine_run(session, &batch[r], 1, &(float *){alone});
+        engine_scores(model, alone, alone);
+        engine_scores(model, together[r], together[r]);
+        ck_assert_msg(numbers_difference(alone, together[r], labels) < 1e-5, "%s row %u", name, r);
+    }
+    engine_session_close(session);
+    engine_close(model);
+    json_free(cases);
+    arena_deinit(&arena);
+}
+
+START_TEST(scores_do_not_depend_on_what_shares_the_batch)
+{
+    ck_assert_uint_ge(each_model(check_batches, "openblas"), 7);
+}
+END_TEST
+
+SUITE("golden", golden_checkpoints_answer_as_the_reference_does,
+      golden_checkpoints_answer_the_same_with_the_reference_backend,
+      scores_do_not_depend_on_what_shares_the_batch)
