@@ -1,0 +1,149 @@
+#include "engine/model/spec.h"
+#include "tests/support/checkpoint_writer.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+static struct checkpoint_writer writer;
+static struct spec spec;
+static struct err err;
+
+/* Reads a config.json of this text; the memory lives until the test's process ends. */
+static enum err_code read_config(const char *config)
+{
+    struct arena arena;
+    arena_init(&arena);
+    err = (struct err){0};
+    checkpoint_writer_open(&writer);
+    checkpoint_writer_file(&writer, "config.json", config);
+    return spec_read(&spec, writer.dir, &arena, &err);
+}
+
+static void ck_refused(const char *config, const char *word)
+{
+    ck_assert_msg(read_config(config) == ERR_UNSUPPORTED, "%s was not refused", config);
+    ck_assert_msg(strstr(err.text, word) != NULL, "'%s' does not name '%s'", err.text, word);
+    ck_assert_msg(strstr(err.text, "config.json: ") == err.text, "'%s' names no file", err.text);
+    checkpoint_writer_close(&writer);
+}
+
+START_TEST(spec_takes_the_defaults_of_the_hugging_face_classes)
+{
+    ck_assert_int_eq(read_config("{\"model_type\": \"bert\"}"), ERR_OK);
+    ck_assert_uint_eq(spec.hidden, 768);
+    ck_assert_uint_eq(spec.layers, 12);
+    ck_assert_uint_eq(spec.vocab_size, 30522);
+    ck_assert_uint_eq(spec.label_count, 2);
+    ck_assert_str_eq(spec.labels[1], "LABEL_1");
+    ck_assert_int_eq(spec.scores, SCORES_SOFTMAX);
+    checkpoint_writer_close(&writer);
+    ck_assert_int_eq(read_config("{\"model_type\": \"distilbert\"}"), ERR_OK);
+    ck_assert_uint_eq(spec.layers, 6);
+    checkpoint_writer_close(&writer);
+    ck_assert_int_eq(read_config("{\"model_type\": \"vit\"}"), ERR_OK);
+    ck_assert_uint_eq(spec_image_tokens(&spec), 197);
+    checkpoint_writer_close(&writer);
+    ck_assert_int_eq(read_config("{\"model_type\": \"deit\", \"architectures\": "
+                                 "[\"DeiTForImageClassificationWithTeacher\"]}"),
+                     ERR_OK);
+    ck_assert_str_eq(spec.family->name, "deit-distilled");
+    ck_assert_uint_eq(spec_image_tokens(&spec), 198);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(spec_refuses_by_name_what_the_engine_lacks)
+{
+    ck_refused("{\"model_type\": \"llama\"}", "llama");
+    ck_refused("{}", "model_type");
+    ck_refused("{\"model_type\": 7}", "model_type");
+    ck_refused("{\"model_type\": \"bert\", \"hidden_act\": \"silu\"}", "silu");
+    ck_refused("{\"model_type\": \"distilbert\", \"activation\": \"swish\"}", "swish");
+    ck_refused("{\"model_type\": \"bert\", \"position_embedding_type\": \"relative_key\"}",
+               "relative_key");
+    ck_refused("{\"model_type\": \"bert\", \"hidden_size\": 100, \"num_attention_heads\": 3}",
+               "hidden_size 100");
+    ck_refused("{\"model_type\": \"bert\", \"hidden_size\": 0}", "hidden_size");
+    ck_refused("{\"model_type\": \"bert\", \"hidden_size\": 768.5}", "hidden_size");
+    ck_refused("{\"model_type\": \"bert\", \"num_hidden_layers\": 1e30}", "num_hidden_layers");
+    ck_refused("{\"model_type\": \"bert\", \"layer_norm_eps\": -1}", "layer_norm_eps");
+    ck_refused("{\"model_type\": \"vit\", \"num_channels\": 1}", "num_channels");
+    ck_refused("{\"model_type\": \"vit\", \"image_size\": 8, \"patch_size\": 16}", "patch_size");
+    ck_refused("{\"model_type\": \"vit\", \"image_size\": [224, 224]}", "image_size");
+    ck_refused("{\"model_type\": \"bert\", \"problem_type\": \"ranking\"}", "ranking");
+    ck_refused("[]", "an object");
+    ck_refused("{\"model_type\": \"bert\"", "JSON");
+}
+END_TEST
+
+START_TEST(spec_orders_labels_by_their_integer_keys)
+{
+    ck_assert_int_eq(read_config("{\"model_type\": \"bert\", \"id2label\": {\"10\": \"k\", \"2\": "
+                                 "\"c\", \"0\": \"a\", \"1\": \"b\", \"3\": \"d\", \"4\": \"e\", "
+                                 "\"5\": \"f\", \"6\": \"g\", \"7\": \"h\", \"8\": \"i\", \"9\": "
+                                 "\"j\"}}"),
+                     ERR_OK);
+    ck_assert_uint_eq(spec.label_count, 11);
+    ck_assert_str_eq(spec.labels[2], "c");
+    ck_assert_str_eq(spec.labels[10], "k");
+    checkpoint_writer_close(&writer);
+    ck_refused("{\"model_type\": \"bert\", \"id2label\": {\"0\": \"a\", \"2\": \"c\"}}", "'1'");
+    ck_refused("{\"model_type\": \"bert\", \"id2label\": {\"0\": 5}}", "id2label.0");
+}
+END_TEST
+
+START_TEST(spec_chooses_scores_as_hugging_face_pipelines_do)
+{
+    static const struct {
+        const char *config;
+        enum spec_scores scores;
+    } cases[] = {
+        {"{\"model_type\": \"bert\", \"num_labels\": 3}", SCORES_SOFTMAX},
+        {"{\"model_type\": \"bert\", \"num_labels\": 1}", SCORES_SIGMOID},
+        {"{\"model_type\": \"bert\", \"num_labels\": 3, \"problem_type\": "
+         "\"multi_label_classification\"}",
+         SCORES_SIGMOID},
+        {"{\"model_type\": \"bert\", \"num_labels\": 1, \"problem_type\": \"regression\"}",
+         SCORES_NONE},
+        {"{\"model_type\": \"bert\", \"problem_type\": null}", SCORES_SOFTMAX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ck_assert_msg(read_config(cases[i].config) == ERR_OK, "%s", err.text);
+        ck_assert_int_eq(spec.scores, cases[i].scores);
+        checkpoint_writer_close(&writer);
+    }
+}
+END_TEST
+
+static enum err_code read_attnd(const char *text)
+{
+    struct arena arena;
+    arena_init(&arena);
+    err = (struct err){0};
+    checkpoint_writer_open(&writer);
+    checkpoint_writer_file(&writer, "config.json", "{\"model_type\": \"bert\"}");
+    checkpoint_writer_file(&writer, "attnd.json", text);
+    spec_read(&spec, writer.dir, &arena, &err);
+    checkpoint_writer_close(&writer);
+    return err.code;
+}
+
+START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
+{
+    ck_assert_int_eq(read_attnd("{\"version\": \"7\", \"temperature\": 1.5, \"grey16\": "
+                                "\"minmax\"}"),
+                     ERR_OK);
+    ck_assert_str_eq(spec.version, "7");
+    ck_assert_double_eq(spec.temperature, 1.5);
+    ck_assert(spec.grey16_minmax);
+    ck_assert_int_eq(read_attnd("{\"temprature\": 1}"), ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, "attnd.json: $.temprature"));
+    ck_assert_int_eq(read_attnd("{\"temperature\": 0}"), ERR_UNSUPPORTED);
+    ck_assert_int_eq(read_attnd("{\"grey16\": \"clip\"}"), ERR_UNSUPPORTED);
+}
+END_TEST
+
+SUITE("spec", spec_takes_the_defaults_of_the_hugging_face_classes,
+      spec_refuses_by_name_what_the_engine_lacks, spec_orders_labels_by_their_integer_keys,
+      spec_chooses_scores_as_hugging_face_pipelines_do,
+      spec_reads_attnd_json_and_refuses_what_it_does_not_know)

@@ -1,0 +1,134 @@
+#include "engine/engine.h"
+#include "tests/support/checkpoint_writer.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+static struct checkpoint_writer writer;
+static struct err err;
+
+static const char config[] =
+    "{\"model_type\": \"bert\", \"hidden_size\": 16, \"num_hidden_layers\": 2, "
+    "\"num_attention_heads\": 2, \"intermediate_size\": 24, \"vocab_size\": 40, "
+    "\"max_position_embeddings\": 32, \"num_labels\": 3}";
+
+/* Opens a small BERT; what is wrong with it is set in `writer` by the caller beforehand. */
+static struct engine_model *open_bert(const char *leave_out, const char *misshape,
+                                      const char *mistype, const char *extra)
+{
+    struct engine_model *model;
+    err = (struct err){0};
+    checkpoint_writer_open(&writer);
+    writer.leave_out = leave_out;
+    writer.misshape = misshape;
+    writer.mistype = mistype;
+    checkpoint_writer_file(&writer, "config.json", config);
+    checkpoint_writer_bert(&writer, 16, 2, 24, 40, 32, 3);
+    if (extra != NULL)
+        checkpoint_writer_add(&writer, extra, 5, 0);
+    checkpoint_writer_finish(&writer);
+    engine_open(&model, writer.dir, &(struct engine_options){0}, &err);
+    checkpoint_writer_close(&writer);
+    return model;
+}
+
+static void ck_refused(const char *word)
+{
+    ck_assert_int_eq(err.code, ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(err.text, word) != NULL, "'%s' does not name '%s'", err.text, word);
+}
+
+START_TEST(engine_refuses_a_missing_tensor_by_name)
+{
+    static const char *const names[] = {"bert.embeddings.word_embeddings.weight",
+                                        "bert.embeddings.LayerNorm.bias",
+                                        "bert.encoder.layer.1.attention.self.key.bias",
+                                        "bert.encoder.layer.0.output.dense.weight",
+                                        "bert.pooler.dense.weight",
+                                        "classifier.bias"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ck_assert_ptr_null(open_bert(names[i], NULL, NULL, NULL));
+        ck_refused(names[i]);
+    }
+}
+END_TEST
+
+START_TEST(engine_refuses_a_tensor_of_the_wrong_shape_with_both_shapes)
+{
+    ck_assert_ptr_null(open_bert(NULL, "classifier.weight", NULL, NULL));
+    ck_refused("classifier.weight");
+    ck_refused("[4, 16]");
+    ck_refused("[3, 16]");
+}
+END_TEST
+
+START_TEST(engine_refuses_a_bound_tensor_of_the_wrong_dtype)
+{
+    ck_assert_ptr_null(open_bert(NULL, NULL, "bert.pooler.dense.bias", NULL));
+    ck_refused("bert.pooler.dense.bias");
+    ck_refused("I32");
+}
+END_TEST
+
+START_TEST(engine_ignores_and_lists_tensors_that_nothing_binds)
+{
+    struct engine_model *model = open_bert(NULL, NULL, NULL, "bert.embeddings.position_ids");
+    ck_assert_msg(model != NULL, "%s", err.text);
+    ck_assert_uint_eq(engine_describe(model)->unbound_count, 1);
+    ck_assert_str_eq(engine_describe(model)->unbound[0], "bert.embeddings.position_ids");
+    engine_close(model);
+}
+END_TEST
+
+START_TEST(engine_describes_what_it_opened)
+{
+    struct engine_model *model = open_bert(NULL, NULL, NULL, NULL);
+    ck_assert_msg(model != NULL, "%s", err.text);
+    const struct engine_info *info = engine_describe(model);
+    ck_assert_int_eq(info->kind, ENGINE_TEXT);
+    ck_assert_str_eq(info->family, "bert");
+    ck_assert_uint_eq(info->tokens_max, 32);
+    ck_assert_uint_eq(info->label_count, 3);
+    size_t layer = 4 * (16 * 16 + 16) + 2 * 16 * 24 + 24 + 16 + 4 * 16;
+    size_t rest = (40 + 32 + 2) * 16 + 32 + 16 * 16 + 16 + 3 * 16 + 3;
+    ck_assert_uint_eq(info->parameters, 2 * layer + rest);
+    engine_close(model);
+}
+END_TEST
+
+START_TEST(engine_refuses_unknown_backends_and_dtypes)
+{
+    struct engine_model *model;
+    struct engine_options backend = {.linear_backend = "cuda"}, dtype = {.dtype = "fp4"};
+    err = (struct err){0};
+    ck_assert_int_eq(engine_open(&model, "nowhere", &backend, &err), ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, "cuda"));
+    err = (struct err){0};
+    ck_assert_int_eq(engine_open(&model, "nowhere", &dtype, &err), ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, "fp4"));
+}
+END_TEST
+
+START_TEST(engine_refuses_a_text_without_a_token)
+{
+    struct engine_model *model = open_bert(NULL, NULL, NULL, NULL);
+    ck_assert_msg(model != NULL, "%s", err.text);
+    static const char *const blanks[] = {"", " ", "\t\n", "\x01\x02"};
+    for (size_t i = 0; i < 4; i++) {
+        struct arena arena;
+        struct engine_input input;
+        arena_init(&arena);
+        err = (struct err){0};
+        engine_prepare_text(model, blanks[i], strlen(blanks[i]), &arena, &input, &err);
+        ck_assert_int_eq(err.code, ERR_UNUSABLE);
+        arena_deinit(&arena);
+    }
+    engine_close(model);
+}
+END_TEST
+
+SUITE("engine", engine_refuses_a_missing_tensor_by_name,
+      engine_refuses_a_tensor_of_the_wrong_shape_with_both_shapes,
+      engine_refuses_a_bound_tensor_of_the_wrong_dtype,
+      engine_ignores_and_lists_tensors_that_nothing_binds, engine_describes_what_it_opened,
+      engine_refuses_unknown_backends_and_dtypes, engine_refuses_a_text_without_a_token)
