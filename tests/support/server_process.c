@@ -1,0 +1,124 @@
+#include "tests/support/server_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARGUMENTS_MAX = 48 };
+
+/* The test is BUILD/tests/FOLDER/test_x or BUILD/tests/test_x. */
+const char *built_program(const char *name, char *out, size_t size)
+{
+    char self[512];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (len <= 0)
+        abort();
+    self[len] = '\0';
+    char *tests = strstr(self, "/tests/");
+    if (tests == NULL)
+        abort();
+    *tests = '\0';
+    snprintf(out, size, "%s/%s", self, name);
+    return out;
+}
+
+static void become(const char *program, const char *const *fixed, const char *const *arguments)
+{
+    const char *argv[ARGUMENTS_MAX + 1] = {program};
+    int count = 1;
+    for (; *fixed != NULL && count < ARGUMENTS_MAX; fixed++)
+        argv[count++] = *fixed;
+    for (; *arguments != NULL && count < ARGUMENTS_MAX; arguments++)
+        argv[count++] = *arguments;
+    execv(program, (char *const *)(uintptr_t)argv); /* execv changes none of them */
+    perror(program);
+    _exit(127);
+}
+
+static void redirect_log(void)
+{
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && getenv("ATTND_TEST_LOG") == NULL)
+        dup2(fd, STDERR_FILENO);
+}
+
+/* Everything up to end of file or, with `line`, to the end of the first line. */
+static void read_text(int fd, char *out, size_t size, int line)
+{
+    size_t len = 0;
+    while (len + 1 < size && read(fd, out + len, 1) == 1)
+        if (out[len++] == '\n' && line)
+            break;
+    out[len] = '\0';
+}
+
+void server_process_start(struct server_process *server, const char *const *arguments)
+{
+    char program[600];
+    int fds[2];
+    const char *backend = getenv("ATTND_TEST_BACKEND");
+    const char *fixed[] = {"--listen", "127.0.0.1:0", backend != NULL ? "--linear-backend" : NULL,
+                           backend, NULL};
+    built_program("attnd", program, sizeof program);
+    if (pipe2(fds, O_CLOEXEC) != 0 || (server->pid = fork()) < 0)
+        abort();
+    if (server->pid == 0) {
+        dup2(fds[1], STDOUT_FILENO);
+        redirect_log();
+        become(program, fixed, arguments);
+    }
+    close(fds[1]);
+    read_text(fds[0], server->ready_line, sizeof server->ready_line, 1);
+    close(fds[0]);
+    const char *port = strstr(server->ready_line, "127.0.0.1:");
+    if (port == NULL) {
+        fprintf(stderr, "attnd did not start: '%s'\n", server->ready_line);
+        abort();
+    }
+    server->port = (unsigned)strtoul(port + strlen("127.0.0.1:"), NULL, 10);
+}
+
+int server_process_wait(struct server_process *server)
+{
+    int status;
+    if (waitpid(server->pid, &status, 0) != server->pid)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int server_process_stop(struct server_process *server)
+{
+    kill(server->pid, SIGTERM);
+    return server_process_wait(server);
+}
+
+int run_program(const char *name, const char *const *arguments, char *out, size_t out_size,
+                char *errors, size_t errors_size)
+{
+    char program[600], path[] = "/tmp/attnd-stderr-XXXXXX";
+    int fds[2], errors_fd = mkstemp(path);
+    struct server_process process = {0};
+    const char *const none[] = {NULL};
+    built_program(name, program, sizeof program);
+    if (errors_fd < 0 || pipe2(fds, O_CLOEXEC) != 0 || (process.pid = fork()) < 0)
+        abort();
+    if (process.pid == 0) {
+        dup2(fds[1], STDOUT_FILENO);
+        dup2(errors_fd, STDERR_FILENO);
+        become(program, none, arguments);
+    }
+    close(fds[1]);
+    read_text(fds[0], out, out_size, 0);
+    close(fds[0]);
+    int code = server_process_wait(&process);
+    lseek(errors_fd, 0, SEEK_SET);
+    read_text(errors_fd, errors, errors_size, 0);
+    close(errors_fd);
+    unlink(path);
+    return code;
+}
