@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,49 @@ const struct json_t *json_member(const struct json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_null(value) ? NULL : value;
+}
+
+enum err_code json_each_member(const struct json_t *object,
+                               enum err_code (*visit)(void *context, const char *key,
+                                                      const struct json_t *value, struct err *err),
+                               void *context, struct err *err)
+{
+    /* jansson's iterators take a mutable object but do not change it. */
+    json_t *iterable = (json_t *)(uintptr_t)object;
+    for (void *at = json_object_iter(iterable); at != NULL;
+         at = json_object_iter_next(iterable, at))
+        if (visit(context, json_object_iter_key(at), json_object_iter_value(at), err))
+            return err->code;
+    return ERR_OK;
+}
+
+size_t json_object_count(const struct json_t *value)
+{
+    return json_object_size(value);
+}
+
+size_t json_array_count(const struct json_t *value)
+{
+    return json_array_size(value);
+}
+
+const struct json_t *json_array_item(const struct json_t *value, size_t index)
+{
+    return json_array_get(value, index);
+}
+
+const char *json_as_string(const struct json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text != NULL && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+bool json_as_number(const struct json_t *value, double *out)
+{
+    if (!json_is_number(value))
+        return false;
+    *out = json_number_value(value);
+    return true;
 }
 
 const char *json_type_name(const struct json_t *value)

@@ -61,6 +61,22 @@ enum err_code json_get_bool(const struct json_t *object, const char *path, const
 enum err_code json_get_string(const struct json_t *object, const char *path, const char *key,
                               const char **out, struct err *err);
 
+/* Calls visit for every member of an object, in the file's order, until one returns an error; that
+ * error is returned. A value that is not an object has no members. */
+enum err_code json_each_member(const struct json_t *object,
+                               enum err_code (*visit)(void *context, const char *key,
+                                                      const struct json_t *value, struct err *err),
+                               void *context, struct err *err);
+size_t json_object_count(const struct json_t *value); /* 0 if it is not an object */
+
+/* Items of an array, borrowed: 0 and NULL if it is not one or has no such item. */
+size_t json_array_count(const struct json_t *value);
+const struct json_t *json_array_item(const struct json_t *value, size_t index);
+
+/* A value by itself: NULL or false if it is of another type. */
+const char *json_as_string(const struct json_t *value); /* NULL also with an embedded NUL */
+bool json_as_number(const struct json_t *value, double *out);
+
 /* "an object", "a string", ...: how error texts name a value's type. */
 const char *json_type_name(const struct json_t *value);
 
