@@ -22,6 +22,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/half.h"
 #include "engine/base/json.h"
+#include "engine/format/printable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,21 +64,6 @@ static const struct {
 const char *dtype_name(enum dtype dtype)
 {
     return dtypes[dtype].name;
-}
-
-/* A name from the file as error texts show it: cut, and without control characters. */
-struct shown {
-    char text[100];
-};
-
-static struct shown show(const char *name)
-{
-    struct shown shown = {0};
-    for (size_t i = 0; i < sizeof shown.text - 1 && name[i] != '\0'; i++) {
-        unsigned char c = (unsigned char)name[i];
-        shown.text[i] = c < 0x20 || c >= 0x7F ? '?' : (char)c;
-    }
-    return shown;
 }
 
 static enum err_code read_exactly(int fd, void *out, size_t bytes, uint64_t offset, struct err *err)
@@ -167,7 +153,7 @@ static enum err_code read_dtype(struct tensor_info *info, const struct json_t *v
             return ERR_OK;
         }
     }
-    return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not supported", show(name).text);
+    return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not supported", printable_name(name).text);
 }
 
 /* Item `index` of an array of sizes or offsets. */
@@ -277,7 +263,7 @@ static enum err_code add_member(void *context, const char *key, const struct jso
         return check_metadata(value, err);
     struct tensor_info *info = &file->tensors[file->count];
     if (read_entry(info, value, file->file_bytes - file->data_offset, err))
-        return err_prefix(err, "tensor '%s': ", show(key).text);
+        return err_prefix(err, "tensor '%s': ", printable_name(key).text);
     info->offset += file->data_offset;
     info->name = arena_copy(&file->names, key, strlen(key));
     if (info->name == NULL)
@@ -310,7 +296,7 @@ static enum err_code check_layout(const struct safetensors *file, struct err *er
             return err_set(err, ERR_UNSUPPORTED,
                            "tensor '%s': %s before it (begins at byte %llu of the file instead of "
                            "%llu)",
-                           show(info->name).text,
+                           printable_name(info->name).text,
                            info->offset > end ? "bytes of no tensor" : "overlaps the tensor",
                            (unsigned long long)info->offset, (unsigned long long)end);
         end += info->bytes; /* every entry lies inside the file: cannot overflow */
