@@ -1,8 +1,8 @@
 /* checkpoint.h - the weights of a Hugging Face checkpoint directory: one model.safetensors, or the
  * shards that model.safetensors.index.json names, seen as one set of tensors.
  *
- * A tensor in two shards, an index entry whose tensor is not in the shard it names, and a shard name
- * that is not a plain file name of the directory are refused. Threads: immutable after open.
+ * A tensor in two shards, an index entry whose tensor is not in the shard it names, and a shard
+ * name that is not a plain file name of the directory are refused. Threads: immutable after open.
  */
 #ifndef ATTND_ENGINE_FORMAT_CHECKPOINT_H
 #define ATTND_ENGINE_FORMAT_CHECKPOINT_H
@@ -21,7 +21,7 @@ size_t checkpoint_count(const struct checkpoint *checkpoint);
 const struct tensor_info *checkpoint_at(const struct checkpoint *checkpoint, size_t index);
 const struct tensor_info *checkpoint_find(const struct checkpoint *checkpoint, const char *name);
 
-/* As safetensors_read_f32, from whichever shard holds the tensor; error texts name file and tensor. */
+/* As safetensors_read_f32, from whichever shard holds the tensor; errors name file and tensor. */
 enum err_code checkpoint_read_f32(const struct checkpoint *checkpoint,
                                   const struct tensor_info *info, float *out, struct err *err);
 

@@ -8,8 +8,8 @@
  *
  * The rules are those of the reference reader (huggingface/safetensors): a u64 little-endian header
  * length of at most 100 MB and inside the file; a header that is one UTF-8 JSON object without
- * duplicate keys; every entry exactly dtype, shape, data_offsets; sorted by offset each begins where
- * the last ended and the last ends at the file's end; shape x dtype equals the bytes.
+ * duplicate keys; every entry exactly dtype, shape, data_offsets; sorted by offset each begins
+ * where the last ended and the last ends at the file's end; shape x dtype equals the bytes.
  *
  * The file is read with pread into the caller's memory, never mapped: a file that shrinks while it
  * is read is an error here and not a SIGBUS, and the weights are held once.
