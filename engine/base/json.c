@@ -159,6 +159,14 @@ bool json_as_number(const struct json_t *value, double *out)
     return true;
 }
 
+bool json_as_integer(const struct json_t *value, long long *out)
+{
+    if (!json_is_integer(value))
+        return false;
+    *out = json_integer_value(value);
+    return true;
+}
+
 const char *json_type_name(const struct json_t *value)
 {
     if (value == NULL)

@@ -78,6 +78,9 @@ const char *json_as_string(const struct json_t *value); /* NULL also with an emb
 /* With its length; it may hold NUL characters. */
 const char *json_text(const struct json_t *value, size_t *len);
 bool json_as_number(const struct json_t *value, double *out);
+/* Exact: false for a number with a fraction or an exponent, and for any number of a tree that was
+ * parsed with integers_as_reals. */
+bool json_as_integer(const struct json_t *value, long long *out);
 
 /* "an object", "a string", ...: how error texts name a value's type. */
 const char *json_type_name(const struct json_t *value);

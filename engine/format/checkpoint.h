@@ -21,8 +21,7 @@ size_t checkpoint_count(const struct checkpoint *checkpoint);
 const struct tensor_info *checkpoint_at(const struct checkpoint *checkpoint, size_t index);
 const struct tensor_info *checkpoint_find(const struct checkpoint *checkpoint, const char *name);
 
-/* As safetensors_read_f32, from whichever shard holds the tensor; error texts name file and tensor.
- */
+/* As safetensors_read_f32, from whichever shard holds the tensor; errors name file and tensor. */
 enum err_code checkpoint_read_f32(const struct checkpoint *checkpoint,
                                   const struct tensor_info *info, float *out, struct err *err);
 

@@ -1,0 +1,27 @@
+/* cpu.h - what this process may use of the machine. Threads: any number; nothing is cached. */
+#ifndef ATTND_ENGINE_BASE_CPU_H
+#define ATTND_ENGINE_BASE_CPU_H
+
+#include <stddef.h>
+
+/* Threads to use: the processors that the scheduler allows, or the cgroup quota rounded up if that
+ * is less; at least 1. `root` is prepended to every path read: "" normally, a fixture in tests. */
+unsigned cpu_quota_threads(const char *root);
+
+/* The cgroup quota alone, in processors rounded up: the smallest on the way from this process's
+ * group to the root, cgroup v1 and v2. 0: no quota. What cannot be read or understood is no quota.
+ */
+unsigned cpu_quota_limit(const char *root);
+
+/* Bytes of the data cache of level 1, 2 or 3 as one core sees it; 0 if unknown. */
+size_t cpu_cache_bytes(unsigned level);
+
+/* Widest vector instructions that processor and kernel support, weakest first. */
+enum cpu_level { CPU_SSE2, CPU_AVX2, CPU_AVX512, CPU_AVX512_VNNI };
+
+enum cpu_level cpu_level(void);
+
+/* The same as a word: "sse2", "avx2" (with FMA), "avx512" (F, BW, DQ, VL), "avx512-vnni". */
+const char *cpu_isa(void);
+
+#endif

@@ -1,0 +1,84 @@
+#include "engine/base/sha256.h"
+
+#include <nettle/sha2.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 1024 * 1024 };
+
+static void finish(struct sha256_ctx *context, char out[SHA256_HEX_BYTES])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    sha256_digest(context, sizeof digest, digest);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        out[2 * i] = digits[digest[i] >> 4];
+        out[2 * i + 1] = digits[digest[i] & 15];
+    }
+    out[2 * sizeof digest] = '\0';
+}
+
+void sha256_hex(const void *bytes, size_t len, char out[SHA256_HEX_BYTES])
+{
+    struct sha256_ctx context;
+    sha256_init(&context);
+    sha256_update(&context, len, bytes);
+    finish(&context, out);
+}
+
+static enum err_code io_error(const char *path, const char *what, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    return err_set(err, ERR_IO, "%s: cannot be %s: %s", slash != NULL ? slash + 1 : path, what,
+                   strerror(errno));
+}
+
+static enum err_code add_descriptor(struct sha256_ctx *context, int fd, const char *path,
+                                    uint8_t *piece, struct err *err)
+{
+    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    for (;;) {
+        ssize_t got = read(fd, piece, PIECE_BYTES);
+        if (got == 0)
+            return ERR_OK;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return io_error(path, "read", err);
+        sha256_update(context, (size_t)got, piece);
+    }
+}
+
+static enum err_code add_file(struct sha256_ctx *context, const char *path, uint8_t *piece,
+                              struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return io_error(path, "opened", err);
+    enum err_code code = add_descriptor(context, fd, path, piece, err);
+    close(fd);
+    return code;
+}
+
+enum err_code sha256_files(const char *const *paths, unsigned count, char out[SHA256_HEX_BYTES],
+                           struct err *err)
+{
+    struct sha256_ctx context;
+    out[0] = '\0';
+    uint8_t *piece = malloc(PIECE_BYTES);
+    if (piece == NULL)
+        return err_no_memory(err, PIECE_BYTES);
+    sha256_init(&context);
+    enum err_code code = ERR_OK;
+    for (unsigned i = 0; i < count && code == ERR_OK; i++)
+        code = add_file(&context, paths[i], piece, err);
+    free(piece);
+    if (code == ERR_OK)
+        finish(&context, out);
+    return code;
+}

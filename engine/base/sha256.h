@@ -1,0 +1,18 @@
+/* sha256.h - SHA-256 (FIPS 180-4) as lower-case hexadecimal, over nettle. Threads: any number. */
+#ifndef ATTND_ENGINE_BASE_SHA256_H
+#define ATTND_ENGINE_BASE_SHA256_H
+
+#include "engine/base/err.h"
+
+#include <stddef.h>
+
+enum { SHA256_HEX_BYTES = 65 }; /* 64 digits and a NUL */
+
+void sha256_hex(const void *bytes, size_t len, char out[SHA256_HEX_BYTES]);
+
+/* The hash of the files' bytes one after the other, read in pieces. ERR_IO names the file, without
+ * its directory; out is then empty. */
+enum err_code sha256_files(const char *const *paths, unsigned count, char out[SHA256_HEX_BYTES],
+                           struct err *err);
+
+#endif

@@ -1,0 +1,35 @@
+#include "tests/support/tempdir.h"
+
+#include <check.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void tempdir_open(struct tempdir *dir)
+{
+    snprintf(dir->path, sizeof dir->path, "/tmp/attnd-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir->path));
+}
+
+void tempdir_write(const struct tempdir *dir, const char *name, const void *bytes, size_t len)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir->path, name);
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, len, file), len);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+void tempdir_close(struct tempdir *dir)
+{
+    DIR *entries = opendir(dir->path);
+    ck_assert_ptr_nonnull(entries);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(entries), entry->d_name, 0);
+    closedir(entries);
+    ck_assert_int_eq(rmdir(dir->path), 0);
+}

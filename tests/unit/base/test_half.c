@@ -1,0 +1,69 @@
+#include "engine/base/half.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ALL = 65536 };
+
+static uint16_t every[ALL];
+static float widened[ALL];
+
+static void fill(void)
+{
+    for (int i = 0; i < ALL; i++)
+        every[i] = (uint16_t)i;
+}
+
+/* The definition of IEEE 754 binary16, in double arithmetic. */
+static double f16_by_definition(unsigned half)
+{
+    int exponent = half >> 10 & 31;
+    double fraction = half & 1023;
+    double sign = half & 0x8000 ? -1.0 : 1.0;
+    if (exponent == 31)
+        return fraction == 0 ? sign * INFINITY : NAN;
+    if (exponent == 0)
+        return sign * ldexp(fraction, -24);
+    return sign * ldexp(1024 + fraction, exponent - 25);
+}
+
+START_TEST(half_widens_every_f16_exactly)
+{
+    fill();
+    half_f16_to_f32(widened, every, ALL);
+    for (unsigned i = 0; i < ALL; i++) {
+        double expected = f16_by_definition(i);
+        ck_assert_msg(isnan(expected) ? isnan(widened[i]) : widened[i] == expected, "half %04x", i);
+        ck_assert_int_eq(!!signbit(widened[i]), i >> 15);
+    }
+}
+END_TEST
+
+START_TEST(half_widens_every_bf16_as_the_upper_half_of_an_f32)
+{
+    fill();
+    half_bf16_to_f32(widened, every, ALL);
+    for (uint32_t i = 0; i < ALL; i++) {
+        uint32_t bits;
+        memcpy(&bits, &widened[i], sizeof bits);
+        ck_assert_uint_eq(bits, i << 16);
+    }
+}
+END_TEST
+
+START_TEST(half_writes_no_more_than_count)
+{
+    fill();
+    for (size_t count = 0; count < 40; count++) {
+        for (int i = 0; i < 64; i++)
+            widened[i] = -7.0f;
+        half_f16_to_f32(widened, every + 0x3C00, count);
+        for (size_t i = 0; i < 64; i++)
+            ck_assert_int_eq(widened[i] == -7.0f, i >= count);
+    }
+}
+END_TEST
+
+SUITE("half", half_widens_every_f16_exactly, half_widens_every_bf16_as_the_upper_half_of_an_f32,
+      half_writes_no_more_than_count)

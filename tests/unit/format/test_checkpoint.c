@@ -1,0 +1,245 @@
+/* test_checkpoint.c - directories made by hand, and, if ATTND_GOLDEN names a directory of Hugging
+ * Face checkpoints, every tensor of each of them. */
+#include "engine/format/checkpoint.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INDEX "model.safetensors.index.json"
+#define SHARD_1 "model-00001-of-00002.safetensors"
+#define SHARD_2 "model-00002-of-00002.safetensors"
+
+/* A file with one F32 tensor of one number. */
+static void write_weights(const struct tempdir *dir, const char *file, const char *tensor,
+                          float value)
+{
+    char bytes[256];
+    int len = snprintf(bytes + 8, sizeof bytes - 8,
+                       "{\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", tensor);
+    memcpy(bytes, &(uint64_t){(uint64_t)len}, 8);
+    memcpy(bytes + 8 + len, &value, 4);
+    tempdir_write(dir, file, bytes, (size_t)len + 12);
+}
+
+static void write_text(const struct tempdir *dir, const char *file, const char *text)
+{
+    tempdir_write(dir, file, text, strlen(text));
+}
+
+static void write_shards(const struct tempdir *dir, const char *index)
+{
+    write_weights(dir, SHARD_1, "b", 2.0f);
+    write_weights(dir, SHARD_2, "a", 1.0f);
+    write_text(dir, INDEX, index);
+}
+
+static struct checkpoint *must_open(const struct tempdir *dir)
+{
+    struct checkpoint *checkpoint;
+    struct err err = {0};
+    checkpoint_open(&checkpoint, dir->path, &err);
+    ck_assert_msg(checkpoint != NULL, "%s", err.text);
+    return checkpoint;
+}
+
+static void must_refuse(const struct tempdir *dir, enum err_code code, const char *text)
+{
+    struct checkpoint *checkpoint;
+    struct err err = {0};
+    ck_assert_int_eq(checkpoint_open(&checkpoint, dir->path, &err), code);
+    ck_assert_ptr_null(checkpoint);
+    ck_assert_msg(strstr(err.text, text) != NULL, "%s", err.text);
+    ck_assert_ptr_null(strstr(err.text, dir->path));
+}
+
+static float read_one(const struct checkpoint *checkpoint, const char *name)
+{
+    struct err err = {0};
+    float out = 0;
+    const struct tensor_info *info = checkpoint_find(checkpoint, name);
+    ck_assert_ptr_nonnull(info);
+    ck_assert_int_eq(checkpoint_read_f32(checkpoint, info, &out, &err), ERR_OK);
+    return out;
+}
+
+START_TEST(checkpoint_opens_a_single_file_before_an_index)
+{
+    struct tempdir dir;
+    tempdir_open(&dir);
+    write_weights(&dir, "model.safetensors", "a", 5.0f);
+    write_text(&dir, INDEX, "not even JSON");
+    struct checkpoint *checkpoint = must_open(&dir);
+    ck_assert_uint_eq(checkpoint_count(checkpoint), 1);
+    ck_assert_uint_eq(checkpoint_file_count(checkpoint), 1);
+    ck_assert_ptr_nonnull(strstr(checkpoint_file_path(checkpoint, 0), "/model.safetensors"));
+    ck_assert(read_one(checkpoint, "a") == 5.0f);
+    ck_assert_ptr_null(checkpoint_find(checkpoint, "b"));
+    checkpoint_close(checkpoint);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(checkpoint_joins_shards_sorted_by_name)
+{
+    struct tempdir dir;
+    tempdir_open(&dir);
+    write_shards(&dir, "{\"metadata\":{\"total_size\":8},\"weight_map\":{\"a\":\"" SHARD_2
+                       "\",\"b\":\"" SHARD_1 "\"}}");
+    struct checkpoint *checkpoint = must_open(&dir);
+    ck_assert_uint_eq(checkpoint_count(checkpoint), 2);
+    ck_assert_str_eq(checkpoint_at(checkpoint, 0)->name, "a");
+    ck_assert_str_eq(checkpoint_at(checkpoint, 1)->name, "b");
+    ck_assert(read_one(checkpoint, "a") == 1.0f && read_one(checkpoint, "b") == 2.0f);
+    ck_assert_uint_eq(checkpoint_file_count(checkpoint), 2);
+    ck_assert_ptr_nonnull(strstr(checkpoint_file_path(checkpoint, 0), SHARD_1));
+    ck_assert_ptr_nonnull(strstr(checkpoint_file_path(checkpoint, 1), SHARD_2));
+    checkpoint_close(checkpoint);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(checkpoint_refuses_an_index_that_its_shards_do_not_confirm)
+{
+    static const struct {
+        const char *index;
+        const char *error;
+    } bad[] = {
+        {"{\"weight_map\":{\"a\":\"" SHARD_1 "\",\"b\":\"" SHARD_1 "\"}}",
+         INDEX ": weight_map: names tensor 'a', which is not in " SHARD_1},
+        {"{\"weight_map\":{\"a\":\"gone.safetensors\"}}", "gone.safetensors: cannot be opened"},
+        {"{\"weight_map\":{}}", INDEX ": weight_map: expected"},
+        {"{\"weight_map\":[]}", INDEX ": weight_map: expected"},
+        {"{}", INDEX ": weight_map: expected"},
+        {"[]", INDEX ": weight_map: expected"},
+        {"7", INDEX ": weight_map: expected"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct tempdir dir;
+        tempdir_open(&dir);
+        write_shards(&dir, bad[i].index);
+        must_refuse(&dir, i == 1 ? ERR_IO : ERR_UNSUPPORTED, bad[i].error);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
+START_TEST(checkpoint_refuses_shard_names_that_leave_the_directory)
+{
+    static const char *const names[] = {"\"../x.safetensors\"",
+                                        "\"/etc/x.safetensors\"",
+                                        "\".safetensors\"",
+                                        "\"..\"",
+                                        "\"sub/x.safetensors\"",
+                                        "\".hidden.safetensors\"",
+                                        "\"x.bin\"",
+                                        "\"\"",
+                                        "\"x\\u0000.safetensors\"",
+                                        "\"x\\n.safetensors\"",
+                                        "\"%s%n.safetensors\"",
+                                        "7",
+                                        "null",
+                                        "[\"x.safetensors\"]"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct tempdir dir;
+        char index[128];
+        tempdir_open(&dir);
+        snprintf(index, sizeof index, "{\"weight_map\":{\"a\":%s}}", names[i]);
+        write_shards(&dir, index);
+        must_refuse(&dir, ERR_UNSUPPORTED, INDEX ": weight_map: a shard must be the plain name");
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
+START_TEST(checkpoint_refuses_a_tensor_in_two_shards)
+{
+    struct tempdir dir;
+    tempdir_open(&dir);
+    write_shards(&dir, "{\"weight_map\":{\"a\":\"" SHARD_2 "\",\"b\":\"" SHARD_1 "\"}}");
+    write_weights(&dir, SHARD_1, "a", 3.0f);
+    must_refuse(&dir, ERR_UNSUPPORTED, "tensor 'a' is in " SHARD_1 " too");
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(checkpoint_names_the_file_that_is_broken)
+{
+    struct tempdir dir;
+    tempdir_open(&dir);
+    must_refuse(&dir, ERR_UNSUPPORTED, "neither model.safetensors nor");
+    write_shards(&dir, "{\"weight_map\":{\"a\":\"" SHARD_2 "\",\"b\":\"" SHARD_1 "\"}}");
+    write_text(&dir, SHARD_2, "{");
+    must_refuse(&dir, ERR_UNSUPPORTED, SHARD_2 ": has 1 bytes");
+    write_text(&dir, INDEX, "{");
+    must_refuse(&dir, ERR_MALFORMED, INDEX ": JSON ends too early");
+    write_text(&dir, "model.safetensors", "");
+    must_refuse(&dir, ERR_UNSUPPORTED, "model.safetensors: has 0 bytes");
+    tempdir_close(&dir);
+    must_refuse(&dir, ERR_IO, "the directory cannot be opened");
+}
+END_TEST
+
+START_TEST(checkpoint_names_file_and_tensor_of_a_bad_number)
+{
+    struct tempdir dir;
+    struct err err = {0};
+    float out;
+    tempdir_open(&dir);
+    write_weights(&dir, "model.safetensors", "w", 1.0f / 0.0f);
+    struct checkpoint *checkpoint = must_open(&dir);
+    checkpoint_read_f32(checkpoint, checkpoint_find(checkpoint, "w"), &out, &err);
+    ck_assert_str_eq(err.text, "model.safetensors: tensor 'w': number 0 is not finite");
+    checkpoint_close(checkpoint);
+    tempdir_close(&dir);
+}
+END_TEST
+
+static size_t read_all(const struct checkpoint *checkpoint)
+{
+    size_t numbers = 0;
+    for (size_t i = 0; i < checkpoint_count(checkpoint); i++) {
+        const struct tensor_info *info = checkpoint_at(checkpoint, i);
+        struct err err = {0};
+        if (info->dtype != DTYPE_F32 && info->dtype != DTYPE_F16 && info->dtype != DTYPE_BF16)
+            continue;
+        float *out = malloc(info->count * sizeof *out + 1);
+        ck_assert_msg(!checkpoint_read_f32(checkpoint, info, out, &err), "%s", err.text);
+        numbers += info->count;
+        free(out);
+    }
+    return numbers;
+}
+
+START_TEST(checkpoint_reads_every_golden_checkpoint)
+{
+    const char *golden = getenv("ATTND_GOLDEN");
+    if (golden == NULL)
+        return;
+    DIR *entries = opendir(golden);
+    ck_assert_ptr_nonnull(entries);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        char path[1024];
+        struct tempdir dir;
+        snprintf(path, sizeof path, "%s/%s/config.json", golden, entry->d_name);
+        if (access(path, R_OK) != 0)
+            continue;
+        snprintf(dir.path, sizeof dir.path, "%.30s/%.30s", golden, entry->d_name);
+        struct checkpoint *checkpoint = must_open(&dir);
+        ck_assert_uint_gt(read_all(checkpoint), 0);
+        checkpoint_close(checkpoint);
+    }
+    closedir(entries);
+}
+END_TEST
+
+SUITE("checkpoint", checkpoint_opens_a_single_file_before_an_index,
+      checkpoint_joins_shards_sorted_by_name,
+      checkpoint_refuses_an_index_that_its_shards_do_not_confirm,
+      checkpoint_refuses_shard_names_that_leave_the_directory,
+      checkpoint_refuses_a_tensor_in_two_shards, checkpoint_names_the_file_that_is_broken,
+      checkpoint_names_file_and_tensor_of_a_bad_number, checkpoint_reads_every_golden_checkpoint)
