@@ -5,7 +5,11 @@
  * Of the chunks only IHDR, PLTE, sBIT, IDAT and IEND are read. All others are skipped by length
  * without being stored or inflated: they cannot change the pixels that PIL's convert("RGB") gives
  * (alpha and tRNS are dropped, gamma and profiles ignored), and their parsers are where libpng's
- * memory bombs and most of its CVEs live. */
+ * memory bombs and most of its CVEs live.
+ *
+ * Inflating is bounded by the pixels, but for one thing: once the last row is complete libpng
+ * inflates whatever image data still follows, to its end. 300 KB of it took 0.6 s, 30 MB would take
+ * a minute. So from that moment on a budget of input is kept. */
 #include "engine/vision/png.h"
 
 #include <assert.h>
@@ -14,12 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SURPLUS_BYTES_MAX = 1 << 16 };
+
 struct decoder {
     png_structp png;
     png_infop info;
     const unsigned char *bytes;
     size_t len, at;
     bool cut_off, no_memory;
+    bool in_last_row, rows_complete;
+    size_t surplus; /* bytes read since the rows were complete */
     const struct image_options *options;
     struct arena *arena;
     struct image *out;
@@ -45,8 +53,20 @@ static void on_read(png_structp png, png_bytep out, size_t len)
         decoder->cut_off = true;
         png_longjmp(png, 1);
     }
+    if (decoder->rows_complete && len > SURPLUS_BYTES_MAX - decoder->surplus)
+        png_longjmp(png, 1);
+    decoder->surplus += decoder->rows_complete ? len : 0;
     memcpy(out, decoder->bytes + decoder->at, len);
     decoder->at += len;
+}
+
+/* Called for each row when it has been inflated and unfiltered; changes nothing. */
+static void on_row(png_structp png, png_row_infop row, png_bytep bytes)
+{
+    struct decoder *decoder = png_get_user_transform_ptr(png);
+    (void)row;
+    (void)bytes;
+    decoder->rows_complete = decoder->in_last_row;
 }
 
 static png_voidp on_malloc(png_structp png, png_alloc_size_t bytes)
@@ -144,14 +164,28 @@ static void set_transforms(const struct decoder *decoder, bool grey16)
     png_set_strip_16(png); /* keeps the high byte, as PIL does */
 }
 
-static void read_rows(const struct decoder *decoder, const struct image *image)
+/* The last of Adam7's passes fills the odd rows, so a last row with an even index holds no data in
+ * it: it only ends the image, and all rows are complete when it begins. */
+static void begin_last_row(struct decoder *decoder, const struct image *image, bool interlaced)
 {
+    decoder->in_last_row = true;
+    decoder->rows_complete = interlaced && image->height % 2 == 1;
+}
+
+static void read_rows(struct decoder *decoder, const struct image *image)
+{
+    png_set_read_user_transform_fn(decoder->png, on_row);
+    png_set_user_transform_info(decoder->png, decoder, 0, 0);
     int passes = png_set_interlace_handling(decoder->png);
     png_read_update_info(decoder->png, decoder->info);
     assert(png_get_rowbytes(decoder->png, decoder->info) <= (size_t)image->width * 3);
     for (int pass = 0; pass < passes; pass++)
-        for (size_t y = 0; y < image->height; y++)
+        for (size_t y = 0; y < image->height; y++) {
+            if (pass == passes - 1 && y == image->height - 1)
+                begin_last_row(decoder, image, passes > 1);
             png_read_row(decoder->png, image->rgb + y * image->width * 3, NULL);
+        }
+    decoder->rows_complete = decoder->in_last_row = false;
     png_read_end(decoder->png, NULL);
 }
 

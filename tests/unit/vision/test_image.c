@@ -251,6 +251,53 @@ START_TEST(image_judges_a_size_before_it_takes_memory)
 }
 END_TEST
 
+static size_t put_chunk(unsigned char *at, const char *name, const void *data, size_t size)
+{
+    put_u32(at, (unsigned)size);
+    memcpy(at + 4, name, 4);
+    memcpy(at + 8, data, size);
+    put_u32(at + 8 + size, crc32_of(at + 4, size + 4));
+    return size + 12;
+}
+
+/* A grey PNG of at most 255 x 255 black pixels whose image data goes on for `blocks` stored blocks
+ * of 65535 zeros that belong to no pixel. */
+static size_t make_surplus(unsigned char *out, unsigned char side, bool interlaced, size_t blocks,
+                           struct arena *arena)
+{
+    enum { BLOCK = 5 + 65535 };
+    unsigned char header[13] = {0, 0, 0, side, 0, 0, 0, side, 8, 0, 0, 0, interlaced};
+    size_t len = 8;
+    size_t data_len = 2 + (1 + blocks) * BLOCK + 4;
+    unsigned char *data = arena_alloc_array(arena, data_len, 1);
+    memcpy(data, "\x78\x01", 2);
+    for (size_t i = 0; i <= blocks; i++)
+        memcpy(data + 2 + i * BLOCK, "\0\xff\xff\0\0", 5);
+    data[2 + blocks * BLOCK] = 1;                                                     /* the last */
+    put_u32(data + data_len - 4, (unsigned)((1 + blocks) * 65535 % 65521 << 16 | 1)); /* Adler-32 */
+    memcpy(out, "\x89PNG\r\n\x1a\n", 8);
+    len += put_chunk(out + len, "IHDR", header, sizeof header);
+    len += put_chunk(out + len, "IDAT", data, data_len);
+    return len + put_chunk(out + len, "IEND", "", 0);
+}
+
+/* libpng would inflate it all: a minute for 30 MB. */
+START_TEST(image_refuses_a_png_with_much_more_data_than_pixels)
+{
+    static const unsigned char sides[] = {1, 2, 3, 5, 8, 250};
+    for (size_t i = 0; i < 2 * sizeof sides; i++) {
+        struct arena arena;
+        struct err err = {0};
+        struct image image;
+        arena_init(&arena);
+        unsigned char *png = arena_alloc(&arena, 1 << 19);
+        size_t len = make_surplus(png, sides[i / 2], i % 2, 4, &arena);
+        ck_assert_int_eq(image_decode(&image, png, len, &usual, &arena, &err), ERR_UNUSABLE);
+        arena_deinit(&arena);
+    }
+}
+END_TEST
+
 START_TEST(image_accepts_exactly_the_limit)
 {
     struct arena arena;
@@ -384,6 +431,7 @@ END_TEST
 SUITE("image", image_gives_the_verdicts_and_pixels_of_pillow,
       image_refuses_files_cut_off_at_any_byte, image_survives_mutated_files,
       image_refuses_what_is_neither_png_nor_jpeg, image_judges_a_size_before_it_takes_memory,
-      image_accepts_exactly_the_limit, image_probe_tells_the_size_that_decoding_gives,
+      image_refuses_a_png_with_much_more_data_than_pixels, image_accepts_exactly_the_limit,
+      image_probe_tells_the_size_that_decoding_gives,
       image_stretches_16_bit_grey_to_its_range_if_asked,
       image_agrees_with_pillow_on_the_whole_corpora)
