@@ -1,12 +1,14 @@
 /* image.h - PNG or JPEG bytes -> 8-bit RGB pixels, as PIL's open().convert("RGB") gives them.
  *
  *     struct image image;
- *     image_decode(&image, bytes, len, &(struct image_options){.pixels_max = 1 << 25}, &arena,
- * &err);
+ *     struct image_options options = {.pixels_max = 1 << 25};
+ *     image_decode(&image, bytes, len, &options, &arena, &err);
  *
  * The format is told by magic bytes. Sizes are read and judged before anything is allocated. Alpha
- * is dropped, palettes and grey are expanded, 16-bit grey is scaled (by sBIT, else the full range)
- * and never clipped; JPEG: EXIF orientation applied, CMYK and YCCK converted as PIL does.
+ * is dropped, palettes and grey are expanded, 16-bit colour keeps its high byte; 16-bit grey is
+ * scaled (by sBIT, else the full range) and never clipped; JPEG: EXIF orientation applied, CMYK and
+ * YCCK converted as PIL does. Memory: three bytes a pixel in the arena; while decoding, a few rows
+ * more, for a progressive JPEG also its coefficients (at most eight bytes a pixel).
  * Threads: any number; no state is shared.
  */
 #ifndef ATTND_ENGINE_VISION_IMAGE_H
@@ -18,6 +20,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Pixels in a row or column, whatever pixels_max allows: resizing costs height x target width. */
+enum { IMAGE_SIDE_MAX = 100000 };
+
 struct image {
     unsigned width, height;
     unsigned char *rgb; /* [height, width, 3] */
@@ -28,14 +33,19 @@ struct image_options {
     bool grey16_minmax; /* stretch each 16-bit grey image to its own minimum and maximum */
 };
 
-/* ERR_UNUSABLE: neither PNG nor JPEG, damaged, or more pixels than allowed (the text gives the size
- * and the limit). The pixels live in the arena. */
+/* ERR_UNUSABLE: neither PNG nor JPEG, damaged, cut off, or more pixels than allowed (the text gives
+ * the size and the limit). The pixels live in the arena. */
 enum err_code image_decode(struct image *out, const void *bytes, size_t len,
                            const struct image_options *options, struct arena *arena,
                            struct err *err);
 
-/* Reads only width and height from the header. False if it is neither PNG nor JPEG or is cut off.
- */
+/* Reads only width and height, as they would be decoded, from the header. False if it is neither
+ * PNG nor JPEG or is cut off. */
 bool image_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
+
+/* For the decoders: judges a declared size, then takes the memory for its pixels. */
+enum err_code image_create(struct image *out, unsigned width, unsigned height,
+                           const struct image_options *options, struct arena *arena,
+                           struct err *err);
 
 #endif

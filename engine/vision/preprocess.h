@@ -1,6 +1,11 @@
 /* preprocess.h - RGB pixels -> the normalised numbers a vision transformer eats, by
  * preprocessor_config.json: resize, centre crop, rescale, normalise, as Hugging Face's slow image
- * processors (ViTImageProcessor, DeiTImageProcessor) do it over PIL.
+ * processors (ViTImageProcessor, DeiTImageProcessor, BitImageProcessor, CLIPImageProcessor) do it
+ * over PIL.
+ *
+ *     preprocess_open(&preprocess, "models/wafer-vit", 224, &err);
+ *     preprocess_geometry(&preprocess, &image, &arena, &fitted, &err);
+ *     preprocess_patches(&preprocess, &fitted, 16, patches);
  *
  * Threads: a struct preprocess is immutable after open.
  */
@@ -28,13 +33,15 @@ struct preprocess {
 enum err_code preprocess_open(struct preprocess *out, const char *dir, unsigned image_size,
                               struct err *err);
 
-/* Resize and crop only: 8-bit RGB [image_size, image_size, 3] in the arena. */
+/* Resize and crop only: 8-bit RGB [image_size, image_size, 3] in the arena. ERR_UNUSABLE for an
+ * image so thin that its resized length would exceed IMAGE_SIDE_MAX. */
 enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
                                   struct arena *arena, struct image *out, struct err *err);
 
 /* Rescale and normalise geometry's pixels, and lay them out as patches: patch p (row by row) is
  * out[p, channel, y, x], the order of a flattened convolution kernel; out is
- * [(height / patch) x (width / patch), 3 x patch x patch]. */
+ * [(height / patch) x (width / patch), 3 x patch x patch]. Pixels right of and below the last whole
+ * patch are left out, as a convolution leaves them. */
 void preprocess_patches(const struct preprocess *preprocess, const struct image *image,
                         unsigned patch, float *out);
 

@@ -1,5 +1,9 @@
 /* resize.h - antialiased separable resampling of 8-bit RGB, byte for byte PIL's Image.resize
  * (Pillow up to 12): fixed-point coefficients, horizontal pass first, rounding to 8 bits between.
+ *
+ *     resize_rgb(&image, 224, 224, RESAMPLE_BILINEAR, &arena, &small, &err);
+ *
+ * Threads: any number; no state is shared.
  */
 #ifndef ATTND_ENGINE_VISION_RESIZE_H
 #define ATTND_ENGINE_VISION_RESIZE_H
@@ -18,9 +22,20 @@ enum resample {
     RESAMPLE_HAMMING = 5,
 };
 
-/* out: [height, width, 3] in the arena. ERR_NO_MEMORY only. */
+/* A part of the resized image, inside it and not empty. */
+struct resize_window {
+    unsigned left, top, width, height;
+};
+
+/* out: [height, width, 3] in the arena. Sides are from 1 to IMAGE_SIDE_MAX. ERR_NO_MEMORY only. */
 enum err_code resize_rgb(const struct image *image, unsigned width, unsigned height,
                          enum resample resample, struct arena *arena, struct image *out,
                          struct err *err);
+
+/* The same cut to a window, at the window's cost: what a centre crop throws away is never computed.
+ * out: [window.height, window.width, 3]. */
+enum err_code resize_rgb_window(const struct image *image, unsigned width, unsigned height,
+                                struct resize_window window, enum resample resample,
+                                struct arena *arena, struct image *out, struct err *err);
 
 #endif

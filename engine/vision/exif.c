@@ -1,0 +1,70 @@
+#include "engine/vision/exif.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { TAG_ORIENTATION = 0x0112, ENTRY_BYTES = 12, UPRIGHT = 1, ORIENTATION_MAX = 8 };
+enum tiff_type { TIFF_SHORT = 3, TIFF_LONG = 4 };
+
+struct reader {
+    const unsigned char *bytes;
+    size_t len;
+    bool little_endian;
+};
+
+/* An unsigned number of `size` bytes; the caller has checked that it lies inside the block. */
+static unsigned long number(const struct reader *reader, size_t at, unsigned size)
+{
+    unsigned long value = 0;
+    for (unsigned i = 0; i < size; i++)
+        value = value << 8 | reader->bytes[at + (reader->little_endian ? size - 1 - i : i)];
+    return value;
+}
+
+/* The standard asks for SHORT; PIL reads LONG as well, and takes no other type for a number. */
+static unsigned type_size(unsigned long type)
+{
+    return type == TIFF_SHORT ? 2 : type == TIFF_LONG ? 4 : 0;
+}
+
+/* The first value of an entry: in the entry if all of its values fit there, else where it points.
+ * PIL takes the first, too, if there are more than the one that the standard asks for. */
+static unsigned long entry_value(const struct reader *reader, size_t entry)
+{
+    unsigned size = type_size(number(reader, entry + 2, 2));
+    unsigned long count = number(reader, entry + 4, 4);
+    if (size == 0 || count == 0)
+        return 0;
+    if (count <= 4 / size)
+        return number(reader, entry + 8, size);
+    unsigned long at = number(reader, entry + 8, 4);
+    return at <= reader->len && size <= reader->len - at ? number(reader, at, size) : 0;
+}
+
+static bool read_header(struct reader *reader)
+{
+    if (reader->len < 8)
+        return false;
+    reader->little_endian = memcmp(reader->bytes, "II", 2) == 0;
+    return (reader->little_endian || memcmp(reader->bytes, "MM", 2) == 0) &&
+           number(reader, 2, 2) == 42;
+}
+
+unsigned exif_orientation(const unsigned char *block, size_t len)
+{
+    struct reader reader = {.bytes = block, .len = len};
+    if (!read_header(&reader))
+        return UPRIGHT;
+    unsigned long directory = number(&reader, 4, 4), orientation = UPRIGHT;
+    if (directory > len || len - directory < 2)
+        return UPRIGHT;
+    unsigned long entries = number(&reader, directory, 2);
+    size_t room = (len - directory - 2) / ENTRY_BYTES;
+    for (size_t i = 0; i < entries && i < room; i++) {
+        size_t entry = directory + 2 + i * ENTRY_BYTES;
+        if (number(&reader, entry, 2) == TAG_ORIENTATION)
+            orientation = entry_value(&reader, entry);
+    }
+    return orientation >= UPRIGHT && orientation <= ORIENTATION_MAX ? (unsigned)orientation
+                                                                    : UPRIGHT;
+}

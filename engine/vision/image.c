@@ -1,0 +1,60 @@
+#include "engine/vision/image.h"
+
+#include "engine/vision/jpeg.h"
+#include "engine/vision/png.h"
+
+#include <string.h>
+
+static bool starts_with(const void *bytes, size_t len, const char *magic, size_t magic_len)
+{
+    return len >= magic_len && memcmp(bytes, magic, magic_len) == 0;
+}
+
+static bool is_png(const void *bytes, size_t len)
+{
+    return starts_with(bytes, len, "\x89PNG\r\n\x1a\n", 8);
+}
+
+static bool is_jpeg(const void *bytes, size_t len)
+{
+    return starts_with(bytes, len, "\xff\xd8\xff", 3);
+}
+
+enum err_code image_decode(struct image *out, const void *bytes, size_t len,
+                           const struct image_options *options, struct arena *arena,
+                           struct err *err)
+{
+    *out = (struct image){0};
+    if (is_png(bytes, len))
+        return png_decode(out, bytes, len, options, arena, err);
+    if (is_jpeg(bytes, len))
+        return jpeg_decode(out, bytes, len, options, arena, err);
+    return err_set(err, ERR_UNUSABLE, "the image is neither PNG nor JPEG (%zu bytes)", len);
+}
+
+bool image_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
+{
+    if (is_png(bytes, len))
+        return png_probe(bytes, len, width, height);
+    return is_jpeg(bytes, len) && jpeg_probe(bytes, len, width, height);
+}
+
+enum err_code image_create(struct image *out, unsigned width, unsigned height,
+                           const struct image_options *options, struct arena *arena,
+                           struct err *err)
+{
+    if (width == 0 || height == 0)
+        return err_set(err, ERR_UNUSABLE, "the image has no pixels (%u x %u)", width, height);
+    if (width > IMAGE_SIDE_MAX || height > IMAGE_SIDE_MAX)
+        return err_set(err, ERR_UNUSABLE, "the image is %u x %u; the limit is %d pixels a side",
+                       width, height, IMAGE_SIDE_MAX);
+    size_t pixels = (size_t)width * height;
+    if (pixels > options->pixels_max)
+        return err_set(err, ERR_UNUSABLE, "the image is %u x %u; the limit is %zu pixels", width,
+                       height, options->pixels_max);
+    unsigned char *rgb = arena_alloc(arena, pixels * 3);
+    if (rgb == NULL)
+        return err_no_memory(err, pixels * 3);
+    *out = (struct image){.width = width, .height = height, .rgb = rgb};
+    return ERR_OK;
+}

@@ -1,0 +1,307 @@
+/* jpeg.c - see jpeg.h. libjpeg reports by calling error_exit, which may not return, so there is one
+ * struct that holds everything a decoding owns, one function that sets the jump, and one place that
+ * frees. The settings are libjpeg's defaults (slow integer DCT, fancy upsampling), which are PIL's.
+ *
+ * What is refused: a file that ends before its last pixel, more scans than any real encoder writes
+ * (each scan of a progressive file costs a pass over the whole image), two components, more than
+ * four, and what libjpeg lacks. Its other warnings are tolerated, as PIL does.
+ *
+ * Rows are decoded into the arena's pixels. If the image is CMYK, or EXIF says that it lies on its
+ * side, they go through one row of memory and are scattered to where they belong, so a rotated
+ * image does not exist twice. */
+#include "engine/vision/jpeg.h"
+
+#include "engine/vision/exif.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+enum { SCANS_MAX = 100, EXIF_HEADER_BYTES = 6 };
+
+struct decoder {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
+    struct jpeg_source_mgr source;
+    jmp_buf leave;
+    size_t len;
+    bool cut_off, too_many_scans, exif_seen;
+    unsigned orientation;
+};
+
+static _Noreturn void on_error(j_common_ptr jpeg)
+{
+    struct decoder *decoder = jpeg->client_data;
+    longjmp(decoder->leave, 1);
+}
+
+static _Noreturn void leave_cut_off(j_common_ptr jpeg)
+{
+    struct decoder *decoder = jpeg->client_data;
+    decoder->cut_off = true;
+    longjmp(decoder->leave, 1);
+}
+
+/* Level -1 is a warning. These two mean that libjpeg has begun to make pixels up because the data
+ * ends. A marker met too early that only begins the next restart interval is not the end: libjpeg
+ * resynchronises there, and PIL shows the picture with its flaw (hopper_bad_exif of its tests). */
+static void on_message(j_common_ptr jpeg, int level)
+{
+    const struct decoder *decoder = jpeg->client_data;
+    int code = jpeg->err->msg_code, marker = decoder->jpeg.unread_marker;
+    bool restarts = marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7;
+    if (level < 0 && (code == JWRN_JPEG_EOF || (code == JWRN_HIT_MARKER && !restarts)))
+        leave_cut_off(jpeg);
+}
+
+static void on_output_message(j_common_ptr jpeg)
+{
+    (void)jpeg;
+}
+
+static void on_source_event(j_decompress_ptr jpeg)
+{
+    (void)jpeg;
+}
+
+/* All bytes are there from the start, so whoever asks for more has come to the end. */
+static boolean on_fill(j_decompress_ptr jpeg)
+{
+    leave_cut_off((j_common_ptr)jpeg);
+}
+
+static void on_skip(j_decompress_ptr jpeg, long count)
+{
+    if (count <= 0)
+        return;
+    if ((size_t)count > jpeg->src->bytes_in_buffer)
+        leave_cut_off((j_common_ptr)jpeg);
+    jpeg->src->next_input_byte += count;
+    jpeg->src->bytes_in_buffer -= (size_t)count;
+}
+
+static void on_progress(j_common_ptr jpeg)
+{
+    struct decoder *decoder = jpeg->client_data;
+    if (decoder->jpeg.input_scan_number > SCANS_MAX) {
+        decoder->too_many_scans = true;
+        longjmp(decoder->leave, 1);
+    }
+}
+
+/* An APP1 segment: two bytes of length, which count themselves, then the payload. The first that
+ * holds EXIF tells the orientation. Nothing is copied: the input lies in one piece. */
+static boolean on_app1(j_decompress_ptr jpeg)
+{
+    struct decoder *decoder = jpeg->client_data;
+    struct jpeg_source_mgr *source = jpeg->src;
+    const unsigned char *at = source->next_input_byte;
+    size_t len = source->bytes_in_buffer < 2 ? 2 : (size_t)at[0] << 8 | at[1];
+    if (len > source->bytes_in_buffer)
+        leave_cut_off((j_common_ptr)jpeg);
+    if (len < 2)
+        ERREXIT(jpeg, JERR_BAD_LENGTH);
+    const unsigned char *payload = at + 2;
+    size_t payload_len = len - 2;
+    if (!decoder->exif_seen && payload_len >= EXIF_HEADER_BYTES &&
+        memcmp(payload, "Exif\0", EXIF_HEADER_BYTES) == 0) {
+        decoder->exif_seen = true;
+        decoder->orientation =
+            exif_orientation(payload + EXIF_HEADER_BYTES, payload_len - EXIF_HEADER_BYTES);
+    }
+    on_skip(jpeg, (long)len);
+    return TRUE;
+}
+
+/* Called inside the jump, since even creating may fail. jpeg_create_decompress clears the struct
+ * but keeps err and client_data. */
+static void open_and_read_header(struct decoder *decoder, const void *bytes)
+{
+    struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
+    jpeg_create_decompress(jpeg);
+    decoder->progress.progress_monitor = on_progress;
+    decoder->source = (struct jpeg_source_mgr){.next_input_byte = bytes,
+                                               .bytes_in_buffer = decoder->len,
+                                               .init_source = on_source_event,
+                                               .fill_input_buffer = on_fill,
+                                               .skip_input_data = on_skip,
+                                               .resync_to_restart = jpeg_resync_to_restart,
+                                               .term_source = on_source_event};
+    jpeg->progress = &decoder->progress;
+    jpeg->src = &decoder->source;
+    jpeg_set_marker_processor(jpeg, JPEG_APP0 + 1, on_app1);
+    jpeg_read_header(jpeg, TRUE);
+}
+
+/* Pixel (x, y) of the file goes to pixel origin + x * step_x + y * step_y of the image. */
+struct placement {
+    bool on_side; /* width and height change places */
+    ptrdiff_t origin, step_x, step_y;
+};
+
+/* An orientation is three bits: whether the file's columns become rows, and which of its two
+ * directions run backwards. 6, say, as a camera on its side writes it: the file's rows become
+ * columns, the first of them at the right. */
+static struct placement placement_of(unsigned orientation, unsigned width, unsigned height)
+{
+    static const struct {
+        bool transpose, flip_x, flip_y; /* the flips are of the file's x and y */
+    } table[] = {
+        [1] = {false, false, false}, [2] = {false, true, false}, [3] = {false, true, true},
+        [4] = {false, false, true},  [5] = {true, false, false}, [6] = {true, false, true},
+        [7] = {true, true, true},    [8] = {true, true, false},
+    };
+    ptrdiff_t columns = width, rows = height;
+    struct placement place = {.on_side = table[orientation].transpose};
+    place.step_x = place.on_side ? rows : 1;
+    place.step_y = place.on_side ? 1 : columns;
+    if (table[orientation].flip_x) {
+        place.origin += (columns - 1) * place.step_x;
+        place.step_x = -place.step_x;
+    }
+    if (table[orientation].flip_y) {
+        place.origin += (rows - 1) * place.step_y;
+        place.step_y = -place.step_y;
+    }
+    return place;
+}
+
+/* a * b / 255, rounded, as PIL's MULDIV255. */
+static unsigned multiply_255(unsigned a, unsigned b)
+{
+    unsigned product = a * b + 128;
+    return ((product >> 8) + product) >> 8;
+}
+
+/* PIL takes every four-component JPEG for Adobe's, which stores inverted ink, and lets black scale
+ * the rest: with inverted values c and k, k - (255 - c) * k / 255. In place, front to back. */
+static void cmyk_to_rgb(unsigned char *row, unsigned width)
+{
+    for (size_t x = 0; x < width; x++) {
+        unsigned black = row[x * 4 + 3];
+        for (size_t c = 0; c < 3; c++)
+            row[x * 3 + c] = (unsigned char)(black - multiply_255(255u - row[x * 4 + c], black));
+    }
+}
+
+static void scatter(const unsigned char *row, unsigned width, unsigned y, struct placement place,
+                    unsigned char *rgb)
+{
+    ptrdiff_t at = place.origin + (ptrdiff_t)y * place.step_y;
+    for (size_t x = 0; x < width; x++, at += place.step_x)
+        memcpy(rgb + at * 3, row + x * 3, 3);
+}
+
+/* row: NULL if rows can be decoded in place. */
+static void read_rows(struct jpeg_decompress_struct *jpeg, unsigned char *row,
+                      struct placement place, unsigned char *rgb)
+{
+    while (jpeg->output_scanline < jpeg->output_height) {
+        unsigned y = jpeg->output_scanline;
+        JSAMPROW into = row != NULL ? row : rgb + (size_t)y * jpeg->output_width * 3;
+        jpeg_read_scanlines(jpeg, &into, 1);
+        if (row == NULL)
+            continue;
+        if (jpeg->out_color_space == JCS_CMYK)
+            cmyk_to_rgb(row, jpeg->output_width);
+        scatter(row, jpeg->output_width, y, place, rgb);
+    }
+}
+
+static enum err_code decode(struct decoder *decoder, struct image *out,
+                            const struct image_options *options, struct arena *arena,
+                            struct err *err)
+{
+    struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
+    unsigned width = jpeg->image_width, height = jpeg->image_height;
+    if (jpeg->num_components != 1 && jpeg->num_components != 3 && jpeg->num_components != 4)
+        return err_set(err, ERR_UNUSABLE, "the JPEG has %d components; 1, 3 and 4 can be decoded",
+                       jpeg->num_components);
+    struct placement place = placement_of(decoder->orientation, width, height);
+    struct image image;
+    if (image_create(&image, place.on_side ? height : width, place.on_side ? width : height,
+                     options, arena, err))
+        return err->code;
+    unsigned char *row = NULL;
+    bool cmyk = jpeg->num_components == 4;
+    if (cmyk || decoder->orientation != 1) {
+        row = arena_alloc(arena, (size_t)width * 4);
+        if (row == NULL)
+            return err_no_memory(err, (size_t)width * 4);
+    }
+    jpeg->out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
+    jpeg_start_decompress(jpeg);
+    read_rows(jpeg, row, place, image.rgb);
+    *out = image;
+    return ERR_OK;
+}
+
+static enum err_code explain(const struct decoder *decoder, struct err *err)
+{
+    if (decoder->errors.msg_code == JERR_OUT_OF_MEMORY)
+        return err_set(err, ERR_NO_MEMORY, "out of memory while decoding a JPEG");
+    if (decoder->too_many_scans)
+        return err_set(err, ERR_UNUSABLE, "the JPEG has more than %d scans", SCANS_MAX);
+    if (decoder->cut_off)
+        return err_set(err, ERR_UNUSABLE, "the JPEG is cut off: it has %zu bytes", decoder->len);
+    return err_set(err, ERR_UNUSABLE,
+                   "the JPEG is damaged, or of an unsupported kind, near byte %zu",
+                   decoder->len - decoder->source.bytes_in_buffer);
+}
+
+static void decoder_init(struct decoder *decoder, size_t len)
+{
+    *decoder = (struct decoder){.len = len, .orientation = 1};
+    decoder->jpeg.err = jpeg_std_error(&decoder->errors);
+    decoder->jpeg.client_data = decoder;
+    decoder->errors.error_exit = on_error;
+    decoder->errors.emit_message = on_message;
+    decoder->errors.output_message = on_output_message;
+}
+
+/* Nothing that is live across the jump is changed after setjmp: results go through pointers. */
+static enum err_code decode_or_explain(struct decoder *decoder, const void *bytes,
+                                       struct image *out, const struct image_options *options,
+                                       struct arena *arena, struct err *err)
+{
+    if (setjmp(decoder->leave) != 0)
+        return explain(decoder, err);
+    open_and_read_header(decoder, bytes);
+    return decode(decoder, out, options, arena, err);
+}
+
+enum err_code jpeg_decode(struct image *out, const void *bytes, size_t len,
+                          const struct image_options *options, struct arena *arena, struct err *err)
+{
+    struct decoder decoder;
+    decoder_init(&decoder, len);
+    enum err_code code = decode_or_explain(&decoder, bytes, out, options, arena, err);
+    jpeg_destroy_decompress(&decoder.jpeg);
+    return code;
+}
+
+static bool read_header(struct decoder *decoder, const void *bytes)
+{
+    if (setjmp(decoder->leave) != 0)
+        return false;
+    open_and_read_header(decoder, bytes);
+    return true;
+}
+
+bool jpeg_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
+{
+    struct decoder decoder;
+    decoder_init(&decoder, len);
+    bool readable = read_header(&decoder, bytes);
+    if (readable) {
+        bool on_side = placement_of(decoder.orientation, 1, 1).on_side;
+        *width = on_side ? decoder.jpeg.image_height : decoder.jpeg.image_width;
+        *height = on_side ? decoder.jpeg.image_width : decoder.jpeg.image_height;
+    }
+    jpeg_destroy_decompress(&decoder.jpeg);
+    return readable;
+}

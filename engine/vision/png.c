@@ -1,0 +1,274 @@
+/* png.c - see png.h. libpng reports by longjmp, so there is one struct that holds everything a
+ * decoding owns, one function that sets the jump and nothing else, and one place that frees. Rows
+ * are read straight into the arena's pixels; nothing else of the image's size is allocated.
+ *
+ * Of the chunks only IHDR, PLTE, sBIT, IDAT and IEND are read. All others are skipped by length
+ * without being stored or inflated: they cannot change the pixels that PIL's convert("RGB") gives
+ * (alpha and tRNS are dropped, gamma and profiles ignored), and their parsers are where libpng's
+ * memory bombs and most of its CVEs live.
+ *
+ * Inflating is bounded by the pixels, but for one thing: once the last row is complete libpng
+ * inflates whatever image data still follows, to its end. 300 KB of it took 0.6 s, 30 MB would take
+ * a minute. So from that moment on a budget of input is kept. */
+#include "engine/vision/png.h"
+
+#include <assert.h>
+#include <png.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SURPLUS_BYTES_MAX = 1 << 16 };
+
+struct decoder {
+    png_structp png;
+    png_infop info;
+    const unsigned char *bytes;
+    size_t len, at;
+    bool cut_off, no_memory;
+    bool in_last_row, rows_complete;
+    size_t surplus; /* bytes read since the rows were complete */
+    const struct image_options *options;
+    struct arena *arena;
+    struct image *out;
+    struct err *err;
+};
+
+static PNG_NORETURN void on_error(png_structp png, png_const_charp message)
+{
+    (void)message; /* repeats the client's bytes */
+    png_longjmp(png, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp message)
+{
+    (void)png;
+    (void)message;
+}
+
+static void on_read(png_structp png, png_bytep out, size_t len)
+{
+    struct decoder *decoder = png_get_io_ptr(png);
+    if (len > decoder->len - decoder->at) {
+        decoder->cut_off = true;
+        png_longjmp(png, 1);
+    }
+    if (decoder->rows_complete && len > SURPLUS_BYTES_MAX - decoder->surplus)
+        png_longjmp(png, 1);
+    decoder->surplus += decoder->rows_complete ? len : 0;
+    memcpy(out, decoder->bytes + decoder->at, len);
+    decoder->at += len;
+}
+
+/* Called for each row when it has been inflated and unfiltered; changes nothing. */
+static void on_row(png_structp png, png_row_infop row, png_bytep bytes)
+{
+    struct decoder *decoder = png_get_user_transform_ptr(png);
+    (void)row;
+    (void)bytes;
+    decoder->rows_complete = decoder->in_last_row;
+}
+
+static png_voidp on_malloc(png_structp png, png_alloc_size_t bytes)
+{
+    struct decoder *decoder = png_get_mem_ptr(png);
+    void *memory = malloc(bytes);
+    if (memory == NULL)
+        decoder->no_memory = true;
+    return memory;
+}
+
+static void on_free(png_structp png, png_voidp memory)
+{
+    (void)png;
+    free(memory);
+}
+
+/* What is known of the samples of a 16-bit grey image once all are read. */
+struct grey16 {
+    unsigned min, max;
+    unsigned bits; /* all samples or-ed */
+};
+
+static struct grey16 grey16_scan(const struct image *image)
+{
+    struct grey16 seen = {.min = UINT16_MAX};
+    for (size_t y = 0; y < image->height; y++) {
+        const unsigned char *row = image->rgb + y * image->width * 3;
+        for (size_t x = 0; x < image->width; x++) {
+            unsigned value = (unsigned)row[x * 2] << 8 | row[x * 2 + 1];
+            seen.min = value < seen.min ? value : seen.min;
+            seen.max = value > seen.max ? value : seen.max;
+            seen.bits |= value;
+        }
+    }
+    return seen;
+}
+
+/* A byte is ((sample >> shift) - zero) x 255 / range, rounded. */
+struct grey16_scale {
+    unsigned shift, zero, range;
+};
+
+/* sBIT says how many bits of the 16 were measured. By the PNG specification (11.3.2.4) they are the
+ * upper ones, with the lower filled by zeros or by repetition. Frame grabbers also leave an n-bit
+ * value as it is, in the lower bits. The two cannot be confused: a sample that follows the
+ * specification and is below 2^n has zeros in its lower 16 - n bits. */
+static struct grey16_scale grey16_choose(struct grey16 seen, unsigned bits, bool minmax)
+{
+    if (minmax)
+        return (struct grey16_scale){.zero = seen.min,
+                                     .range = seen.max > seen.min ? seen.max - seen.min : 1};
+    unsigned range = (1u << bits) - 1, unused = 16 - bits;
+    bool in_lower_bits = seen.max <= range && (seen.bits & ((1u << unused) - 1)) != 0;
+    return (struct grey16_scale){.shift = in_lower_bits ? 0 : unused, .range = range};
+}
+
+/* The samples lie at the head of each RGB row, two bytes each, so the row is rewritten from its
+ * end: pixel x is written at 3x and read at 2x. */
+static void grey16_expand(struct image *image, struct grey16_scale scale)
+{
+    for (size_t y = 0; y < image->height; y++) {
+        unsigned char *row = image->rgb + y * image->width * 3;
+        for (size_t x = image->width; x-- > 0;) {
+            unsigned value = (unsigned)row[x * 2] << 8 | row[x * 2 + 1];
+            value = ((value >> scale.shift) - scale.zero) * 255;
+            memset(row + x * 3, (int)((value + scale.range / 2) / scale.range), 3);
+        }
+    }
+}
+
+static unsigned significant_bits(const struct decoder *decoder)
+{
+    png_color_8p depth;
+    if (png_get_sBIT(decoder->png, decoder->info, &depth) == 0)
+        return 16;
+    return depth->gray >= 1 && depth->gray <= 16 ? depth->gray : 16;
+}
+
+/* After this the rows are RGB bytes; those of 16-bit grey are big-endian samples. */
+static void set_transforms(const struct decoder *decoder, bool grey16)
+{
+    png_structp png = decoder->png;
+    unsigned type = png_get_color_type(png, decoder->info);
+    if (type == PNG_COLOR_TYPE_PALETTE)
+        png_set_palette_to_rgb(png);
+    if (type & PNG_COLOR_MASK_ALPHA)
+        png_set_strip_alpha(png);
+    if (grey16)
+        return;
+    if (type == PNG_COLOR_TYPE_GRAY)
+        png_set_expand_gray_1_2_4_to_8(png);
+    if (!(type & PNG_COLOR_MASK_COLOR))
+        png_set_gray_to_rgb(png);
+    png_set_strip_16(png); /* keeps the high byte, as PIL does */
+}
+
+/* The last of Adam7's passes fills the odd rows, so a last row with an even index holds no data in
+ * it: it only ends the image, and all rows are complete when it begins. */
+static void begin_last_row(struct decoder *decoder, const struct image *image, bool interlaced)
+{
+    decoder->in_last_row = true;
+    decoder->rows_complete = interlaced && image->height % 2 == 1;
+}
+
+static void read_rows(struct decoder *decoder, const struct image *image)
+{
+    png_set_read_user_transform_fn(decoder->png, on_row);
+    png_set_user_transform_info(decoder->png, decoder, 0, 0);
+    int passes = png_set_interlace_handling(decoder->png);
+    png_read_update_info(decoder->png, decoder->info);
+    assert(png_get_rowbytes(decoder->png, decoder->info) <= (size_t)image->width * 3);
+    for (int pass = 0; pass < passes; pass++)
+        for (size_t y = 0; y < image->height; y++) {
+            if (pass == passes - 1 && y == image->height - 1)
+                begin_last_row(decoder, image, passes > 1);
+            png_read_row(decoder->png, image->rgb + y * image->width * 3, NULL);
+        }
+    decoder->rows_complete = decoder->in_last_row = false;
+    png_read_end(decoder->png, NULL);
+}
+
+static void set_limits(const struct decoder *decoder)
+{
+    static const unsigned char transparency[] = "tRNS", significance[] = "sBIT";
+    png_structp png = decoder->png;
+    png_set_chunk_malloc_max(png, 1 << 16);
+    png_set_chunk_cache_max(png, 16);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, transparency, 1);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, significance, 1);
+}
+
+/* Leaves through libpng's jump on any error of its own; returns early on one of ours. */
+static void decode(struct decoder *decoder)
+{
+    set_limits(decoder);
+    png_set_read_fn(decoder->png, decoder, on_read);
+    png_read_info(decoder->png, decoder->info);
+    struct image image;
+    if (image_create(&image, png_get_image_width(decoder->png, decoder->info),
+                     png_get_image_height(decoder->png, decoder->info), decoder->options,
+                     decoder->arena, decoder->err))
+        return;
+    bool grey16 = png_get_bit_depth(decoder->png, decoder->info) == 16 &&
+                  !(png_get_color_type(decoder->png, decoder->info) & PNG_COLOR_MASK_COLOR);
+    set_transforms(decoder, grey16);
+    read_rows(decoder, &image);
+    if (grey16)
+        grey16_expand(&image, grey16_choose(grey16_scan(&image), significant_bits(decoder),
+                                            decoder->options->grey16_minmax));
+    *decoder->out = image;
+}
+
+static void explain(const struct decoder *decoder)
+{
+    if (decoder->no_memory)
+        err_set(decoder->err, ERR_NO_MEMORY, "out of memory while decoding a PNG");
+    else if (decoder->cut_off)
+        err_set(decoder->err, ERR_UNUSABLE, "the PNG is cut off after %zu bytes", decoder->len);
+    else
+        err_set(decoder->err, ERR_UNUSABLE, "the PNG is damaged near byte %zu", decoder->at);
+}
+
+/* The only local that is live across the jump is the parameter, which nothing changes. */
+static void decode_or_explain(struct decoder *decoder)
+{
+    if (setjmp(png_jmpbuf(decoder->png)) == 0)
+        decode(decoder);
+    else
+        explain(decoder);
+}
+
+enum err_code png_decode(struct image *out, const void *bytes, size_t len,
+                         const struct image_options *options, struct arena *arena, struct err *err)
+{
+    struct decoder decoder = {
+        .bytes = bytes, .len = len, .options = options, .arena = arena, .out = out, .err = err};
+    decoder.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &decoder, on_error, on_warning,
+                                           &decoder, on_malloc, on_free);
+    if (decoder.png != NULL)
+        decoder.info = png_create_info_struct(decoder.png);
+    if (decoder.info != NULL)
+        decode_or_explain(&decoder);
+    else
+        err_set(err, ERR_NO_MEMORY, "out of memory while opening a PNG");
+    png_destroy_read_struct(&decoder.png, &decoder.info, NULL);
+    return out->rgb != NULL ? ERR_OK : err->code;
+}
+
+static unsigned read_u32(const unsigned char *bytes)
+{
+    return (unsigned)bytes[0] << 24 | (unsigned)bytes[1] << 16 | (unsigned)bytes[2] << 8 | bytes[3];
+}
+
+/* PNG 5.6: IHDR comes first, so the sizes lie at bytes 16 and 20. */
+bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
+{
+    const unsigned char *at = bytes;
+    if (len < 24 || memcmp(at + 8, "\0\0\0\x0dIHDR", 8) != 0)
+        return false;
+    *width = read_u32(at + 16);
+    *height = read_u32(at + 20);
+    return true;
+}
