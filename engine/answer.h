@@ -23,13 +23,15 @@ struct answer {
 
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]} and "truncated" if so;
  * sorted by falling score, equal scores by label index. A new reference; NULL if there is no
- * memory. */
+ * memory, if a label or name is not UTF-8, or if a score is not finite. */
 struct json_t *answer_prediction(const struct answer *answer);
 
-/* {"type", "title", "status", "detail", "instance"?, "error", "error_type"} of RFC 9457. */
+/* {"type", "title", "status", "detail", "instance"?, "error", "error_type"} of RFC 9457.
+ * type is "urn:attnd:error:" and err_name(code). An instance that is not UTF-8 is left out. */
 struct json_t *answer_problem(const struct err *err, const char *instance);
 
-/* What engine_describe knows, as an object: family, kind, dtype, labels, sizes, limits. */
+/* What engine_describe knows, as an object: family, kind, dtype, labels, sizes, limits, and the
+ * tensors it does not use. Never a path. */
 struct json_t *answer_model(const struct engine_info *info);
 
 /* Further members of such an object; false if there is no memory. */

@@ -1,5 +1,6 @@
 /* codec.h - request bodies -> struct predict_call, and replies -> JSON; all of the contract's
- * strictness about members lives here. The only server file that includes jansson.
+ * strictness about members lives here. codec.c reads JSON bodies, codec_raw.c raw ones,
+ * codec_reply.c writes; no other server file includes jansson.
  *
  * A long base64 string is the bulk of an image request. The codec cuts such strings out of the body
  * before the JSON parser sees it and decodes them once, straight into the arena.
@@ -30,7 +31,7 @@ struct predict_call {
     const char *model;            /* NULL: the default of each item's kind */
     unsigned top_k;               /* TOP_K_ALL, or at least 1; default 1 */
     unsigned deadline_ms;         /* 0: none named */
-    const char *id;               /* NULL: none named */
+    const char *id;               /* NULL: none named (an empty one counts as none) */
     const struct json_t *context; /* checked; borrowed from tree; NULL: none */
     bool envelope;                /* the call had "inputs": answer with "results" */
     unsigned item_count;
@@ -42,19 +43,21 @@ struct codec_limits {
     unsigned inputs_max;
 };
 
-/* An `application/json` body. Errors of the envelope are returned (ERR_MALFORMED, ERR_UNUSABLE,
- * ERR_TOO_LARGE) with the JSON path; errors of one of several inputs go into that item, and those
- * of a call's only `text` or `image` are returned. */
+/* An `application/json` body, which must stay in place as long as the call: a long text is not
+ * copied. Errors of the envelope are returned (ERR_MALFORMED, ERR_UNUSABLE, ERR_TOO_LARGE) with the
+ * JSON path; errors of one of several inputs go into that item, and those of a call's only `text`
+ * or `image` are returned. */
 enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
                                const struct codec_limits *limits, struct arena *arena,
                                struct err *err);
 
 /* One option of a raw body's query string: `model`, `top_k` (number or all), `id`, `deadline_ms`,
- * `explain`; any other name is an error that names the nearest. */
+ * `explain`, `overlay`, `attention_stats`; any other name is an error that names the nearest. value
+ * may be NULL (an error). A later option of the same name replaces the earlier one. */
 enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
                                  struct arena *arena, struct err *err);
 
-/* A raw body: one item of the given kind, the bytes borrowed. Options follow by codec_parse_option.
+/* A raw body: one item of the given kind, its bytes borrowed. Options follow (codec_parse_option).
  */
 enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
                               size_t len, struct arena *arena, struct err *err);
@@ -74,8 +77,10 @@ struct predict_timing {
     double queue_ms, prepare_ms, inference_ms, total_ms;
 };
 
-/* The body of a 200: the single result, or {"results": [...]} for an envelope. NUL-terminated, in
- * the arena; *len without the NUL. NULL if there is no memory. */
+/* The body of a 200: the single result (which must be ERR_OK: a failed one is a problem, no 200),
+ * or {"results": [...]} for an envelope. NUL-terminated, in the arena; *len without the NUL. NULL
+ * if there is no memory, or if the single result's scores are not finite: a 500 either way. An id
+ * that is not UTF-8 is left out. */
 const char *codec_encode_reply(const struct predict_call *call, const char *id,
                                const struct predict_result *results,
                                const struct predict_timing *timing, struct arena *arena,

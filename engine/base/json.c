@@ -25,8 +25,20 @@ static size_t skip_string(const char *bytes, size_t len, size_t at)
     return at + 1;
 }
 
+/* Where a byte of what is parsed is in the text as its sender knows it. */
+struct origin {
+    size_t (*of)(const void *context, size_t at);
+    const void *context;
+};
+
+static size_t same_place(const void *context, size_t at)
+{
+    (void)context;
+    return at;
+}
+
 static enum err_code check_limits(const char *bytes, size_t len, const struct json_limits *limits,
-                                  struct err *err)
+                                  const struct origin *origin, struct err *err)
 {
     size_t tokens = 0;
     unsigned depth = 0;
@@ -38,52 +50,61 @@ static enum err_code check_limits(const char *bytes, size_t len, const struct js
             depth--;
         if (depth > limits->depth_max)
             return err_set(err, ERR_TOO_LARGE, "JSON nested deeper than %u levels at byte %zu",
-                           limits->depth_max, at);
+                           limits->depth_max, origin->of(origin->context, at));
         if (c == '"' || c == '[' || c == '{' || c == ',' || c == ':')
             tokens++;
         if (tokens > limits->tokens_max)
             return err_set(err, ERR_TOO_LARGE, "more than %zu JSON tokens at byte %zu",
-                           limits->tokens_max, at);
+                           limits->tokens_max, origin->of(origin->context, at));
         at = c == '"' ? skip_string(bytes, len, at) : at + 1;
     }
     return ERR_OK;
 }
 
 /* jansson's own text repeats the client's bytes, so only its code and position are used. */
-static enum err_code parse_error(const json_error_t *jerr, struct err *err)
+static enum err_code parse_error(const json_error_t *jerr, const struct origin *origin,
+                                 struct err *err)
 {
-    int at = jerr->position;
+    size_t at = jerr->position > 0 ? origin->of(origin->context, (size_t)jerr->position) : 0;
     switch (json_error_code(jerr)) {
     case json_error_out_of_memory:
         return err_set(err, ERR_NO_MEMORY, "out of memory while parsing JSON");
     case json_error_invalid_utf8:
-        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %d", at);
+        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu", at);
     case json_error_numeric_overflow:
-        return err_set(err, ERR_UNUSABLE, "number out of range at byte %d", at);
+        return err_set(err, ERR_UNUSABLE, "number out of range at byte %zu", at);
     case json_error_duplicate_key:
-        return err_set(err, ERR_MALFORMED, "duplicate key in a JSON object at byte %d", at);
+        return err_set(err, ERR_MALFORMED, "duplicate key in a JSON object at byte %zu", at);
     case json_error_premature_end_of_input:
-        return err_set(err, ERR_MALFORMED, "JSON ends too early at byte %d", at);
+        return err_set(err, ERR_MALFORMED, "JSON ends too early at byte %zu", at);
     case json_error_end_of_input_expected:
-        return err_set(err, ERR_MALFORMED, "more bytes after the JSON value at byte %d", at);
+        return err_set(err, ERR_MALFORMED, "more bytes after the JSON value at byte %zu", at);
     default:
-        return err_set(err, ERR_MALFORMED, "not valid JSON at byte %d (line %d, column %d)", at,
-                       jerr->line, jerr->column);
+        return err_set(err, ERR_MALFORMED, "not valid JSON at byte %zu (line %d)", at, jerr->line);
     }
 }
 
-enum err_code json_parse(struct json_t **out, const char *bytes, size_t len,
-                         const struct json_limits *limits, struct err *err)
+enum err_code json_parse_mapped(struct json_t **out, const char *bytes, size_t len,
+                                const struct json_limits *limits,
+                                size_t (*origin)(const void *context, size_t at),
+                                const void *context, struct err *err)
 {
+    const struct origin place = {.of = origin, .context = context};
     *out = NULL;
-    if (check_limits(bytes, len, limits, err))
+    if (check_limits(bytes, len, limits, &place, err))
         return err->code;
     size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
     if (limits->integers_as_reals)
         flags |= JSON_DECODE_INT_AS_REAL;
     json_error_t jerr;
     *out = json_loadb(bytes, len, flags, &jerr);
-    return *out != NULL ? ERR_OK : parse_error(&jerr, err);
+    return *out != NULL ? ERR_OK : parse_error(&jerr, &place, err);
+}
+
+enum err_code json_parse(struct json_t **out, const char *bytes, size_t len,
+                         const struct json_limits *limits, struct err *err)
+{
+    return json_parse_mapped(out, bytes, len, limits, same_place, NULL, err);
 }
 
 enum err_code json_parse_file(struct json_t **out, const char *path, size_t bytes_max,

@@ -39,6 +39,13 @@ extern const struct json_limits json_limits_request; /* a client's body */
 enum err_code json_parse(struct json_t **out, const char *bytes, size_t len,
                          const struct json_limits *limits, struct err *err);
 
+/* The same for bytes in which some stand for others: origin(context, at) says where byte `at` is in
+ * the text as its sender knows it, and error texts carry that offset. */
+enum err_code json_parse_mapped(struct json_t **out, const char *bytes, size_t len,
+                                const struct json_limits *limits,
+                                size_t (*origin)(const void *context, size_t at),
+                                const void *context, struct err *err);
+
 /* Reads and parses a file of at most bytes_max bytes. ERR_IO if it cannot be read. */
 enum err_code json_parse_file(struct json_t **out, const char *path, size_t bytes_max,
                               struct err *err);

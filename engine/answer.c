@@ -1,0 +1,213 @@
+/* answer.c - see answer.h. jansson keeps the order in which members are added, so the code reads
+ * like the reply it makes. Adding to a tree fails only for want of memory or on text that is not
+ * UTF-8; failures are gathered in a flag and looked at once, at the end of an object. */
+#include "engine/answer.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* An object under construction. */
+struct builder {
+    json_t *object;
+    bool failed;
+};
+
+struct ranked {
+    float score;
+    unsigned index;
+};
+
+static struct builder build(void)
+{
+    json_t *object = json_object();
+    return (struct builder){.object = object, .failed = object == NULL};
+}
+
+/* Takes the value over. */
+static void add(struct builder *builder, const char *key, json_t *value)
+{
+    if (json_object_set_new_nocheck(builder->object, key, value) != 0)
+        builder->failed = true;
+}
+
+static json_t *built(const struct builder *builder)
+{
+    if (!builder->failed)
+        return builder->object;
+    json_decref(builder->object);
+    return NULL;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text != NULL ? json_string(text) : json_null();
+}
+
+/* ---- a prediction ---- */
+
+/* Falling scores; equal ones by index. */
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static bool all_finite(const float *scores, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!isfinite(scores[i]))
+            return false;
+    return true;
+}
+
+static unsigned best_of(const float *scores, unsigned count)
+{
+    unsigned best = 0;
+    for (unsigned i = 1; i < count; i++)
+        if (scores[i] > scores[best])
+            best = i;
+    return best;
+}
+
+static json_t *scored_label(const struct answer *answer, unsigned index)
+{
+    struct builder row = build();
+    add(&row, "label", json_string(answer->info->labels[index]));
+    add(&row, "score", json_real((double)answer->scores[index]));
+    return built(&row);
+}
+
+/* The usual request wants one label and needs no sorting. */
+static json_t *best_prediction(const struct answer *answer)
+{
+    json_t *rows = json_array();
+    unsigned best = best_of(answer->scores, answer->info->label_count);
+    if (json_array_append_new(rows, scored_label(answer, best)) == 0)
+        return rows;
+    json_decref(rows);
+    return NULL;
+}
+
+static json_t *sorted_predictions(const struct answer *answer, unsigned rows_max)
+{
+    unsigned count = answer->info->label_count;
+    struct ranked *ranked = calloc(count, sizeof *ranked);
+    json_t *rows = ranked != NULL ? json_array() : NULL;
+    bool failed = rows == NULL;
+    for (unsigned i = 0; !failed && i < count; i++)
+        ranked[i] = (struct ranked){.score = answer->scores[i], .index = i};
+    if (!failed)
+        qsort(ranked, count, sizeof *ranked, compare_ranked);
+    for (unsigned i = 0; !failed && i < rows_max; i++)
+        failed = json_array_append_new(rows, scored_label(answer, ranked[i].index)) != 0;
+    free(ranked);
+    if (!failed)
+        return rows;
+    json_decref(rows);
+    return NULL;
+}
+
+static json_t *model_of(const struct answer *answer)
+{
+    struct builder model = build();
+    add(&model, "name", json_string(answer->model_name));
+    add(&model, "version", text_or_null(answer->model_version));
+    add(&model, "digest", text_or_null(answer->model_digest));
+    return built(&model);
+}
+
+struct json_t *answer_prediction(const struct answer *answer)
+{
+    unsigned count = answer->info->label_count;
+    unsigned rows = answer->top_k == 0 || answer->top_k > count ? count : answer->top_k;
+    if (count == 0 || !all_finite(answer->scores, count))
+        return NULL;
+    unsigned best = best_of(answer->scores, count);
+    struct builder reply = build();
+    add(&reply, "model", model_of(answer));
+    add(&reply, "label", json_string(answer->info->labels[best]));
+    add(&reply, "score", json_real((double)answer->scores[best]));
+    add(&reply, "decision", json_string_nocheck("auto"));
+    add(&reply, "predictions",
+        rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
+    if (answer->truncated)
+        add(&reply, "truncated", json_true());
+    return built(&reply);
+}
+
+/* ---- an error ---- */
+
+struct json_t *answer_problem(const struct err *err, const char *instance)
+{
+    char type[64];
+    snprintf(type, sizeof type, "urn:attnd:error:%s", err_name(err->code));
+    /* What is not UTF-8 must not cost the reply: a path is the client's. */
+    json_t *detail = json_string(err->text);
+    json_t *place = instance != NULL ? json_string(instance) : NULL;
+    if (detail == NULL)
+        detail = json_string_nocheck(err_title(err->code));
+    struct builder problem = build();
+    add(&problem, "type", json_string_nocheck(type));
+    add(&problem, "title", json_string_nocheck(err_title(err->code)));
+    add(&problem, "status", json_integer(err_http_status(err->code)));
+    add(&problem, "detail", json_incref(detail));
+    if (place != NULL)
+        add(&problem, "instance", place);
+    add(&problem, "error", detail);
+    add(&problem, "error_type", json_string_nocheck(err_name(err->code)));
+    return built(&problem);
+}
+
+/* ---- a model ---- */
+
+static json_t *texts(const char *const *list, unsigned count)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < count; i++)
+        failed = json_array_append_new(array, json_string(list[i])) != 0;
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static void add_count(struct builder *builder, const char *key, size_t count)
+{
+    add(builder, key, json_integer((json_int_t)count));
+}
+
+struct json_t *answer_model(const struct engine_info *info)
+{
+    bool image = info->kind == ENGINE_IMAGE;
+    struct builder model = build();
+    add(&model, "kind", json_string_nocheck(image ? "image" : "text"));
+    add(&model, "family", json_string(info->family));
+    add(&model, "version", text_or_null(info->version));
+    add(&model, "dtype", json_string(info->dtype));
+    add(&model, "linear_backend", text_or_null(info->linear_backend));
+    add(&model, "scores", json_string(info->scores));
+    add(&model, "labels", texts(info->labels, info->label_count));
+    add_count(&model, "layers", info->layers);
+    add_count(&model, "heads", info->heads);
+    add_count(&model, "hidden_size", info->hidden_size);
+    add_count(&model, "intermediate_size", info->intermediate_size);
+    add_count(&model, "tokens_max", info->tokens_max);
+    if (image) {
+        add_count(&model, "image_height", info->image_height);
+        add_count(&model, "image_width", info->image_width);
+        add_count(&model, "patch_size", info->patch_size);
+    } else {
+        add_count(&model, "vocab_size", info->vocab_size);
+    }
+    add_count(&model, "parameters", info->parameters);
+    add_count(&model, "weight_bytes", info->weight_bytes);
+    add(&model, "unbound_tensors", texts(info->unbound, info->unbound_count));
+    return built(&model);
+}

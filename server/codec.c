@@ -1,0 +1,377 @@
+/* codec.c - JSON request bodies -> struct predict_call. Raw bodies are codec_raw.c's, replies
+ * codec_reply.c's, what both kinds of request demand of a value codec_check.c's.
+ *
+ * Strictness lives in three places. check_members: an object has only known members, and an error
+ * names the nearest one. The read_* functions: one member each, its type and its bounds, the error
+ * starting with its JSON path. read_input: exactly one of text and image.
+ *
+ * Errors of the envelope stop the call; those of an element of `inputs` stay in their item, so one
+ * bad item never spoils its neighbours. The only input of a call without `inputs` is read through
+ * the same functions with the call's own error.
+ *
+ * Long base64 strings are cut out before the parser runs (elide.h). Every string is therefore read
+ * through string_of, which puts the original back: a long text that happens to be base64, or an id
+ * of megabytes, is what the client sent, never its placeholder. */
+#include "server/codec.h"
+
+#include "engine/base/json.h"
+#include "server/base64.h"
+#include "server/codec_check.h"
+#include "server/elide.h"
+#include "server/limits.h"
+
+#include <jansson.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const char *const call_members[] = {"text",        "image",   "inputs",  "model",
+                                           "top_k",       "explain", "overlay", "attention_stats",
+                                           "deadline_ms", "id",      "context"};
+static const char *const item_members[] = {"text", "image"};
+static const char *const context_members[] = {"lot",  "wafer",   "die_x",  "die_y",
+                                              "tool", "chamber", "recipe", "step"};
+
+enum {
+    TOKENS_PER_INPUT = 16, /* {"image": "..."}, counts five; the rest is for mistakes to name */
+    SPANS_SPARE = 8,       /* long strings that are no input */
+};
+/* The largest integer that a JSON number of any spelling holds exactly. */
+static const long long integer_max = 9007199254740992;
+
+/* One JSON body being read. */
+struct reader {
+    struct predict_call *call;
+    struct arena *arena;
+    const struct elided *elided;
+};
+
+struct string {
+    const char *bytes;
+    size_t len;
+};
+
+static enum err_code wrong_type(const char *path, const char *key, const char *expected,
+                                const json_t *value, struct err *err)
+{
+    return err_set(err, ERR_UNUSABLE, "%s.%s: expected %s, found %s", path, key, expected,
+                   json_type_name(value));
+}
+
+/* ---- values ---- */
+
+static struct string string_of(const struct reader *reader, const json_t *value)
+{
+    const char *bytes = json_string_value(value);
+    size_t len = json_string_length(value);
+    const struct elided_span *span = elide_find(reader->elided, bytes, len);
+    if (span != NULL)
+        return (struct string){.bytes = span->bytes, .len = span->len};
+    return (struct string){.bytes = bytes, .len = len};
+}
+
+/* A printable string; *out stays as it is if there is none. */
+static enum err_code read_label(const struct reader *reader, const char *key, size_t bytes_max,
+                                const char **out, struct err *err)
+{
+    const json_t *value = json_member(reader->call->tree, key);
+    if (value == NULL)
+        return ERR_OK;
+    if (!json_is_string(value))
+        return wrong_type("$", key, "a string", value, err);
+    struct string label = string_of(reader, value);
+    if (codec_check_label(label.bytes, label.len, bytes_max, "$", key, err))
+        return err->code;
+    *out = label.bytes;
+    return ERR_OK;
+}
+
+static bool equals(struct string string, const char *word)
+{
+    return string.len == strlen(word) && memcmp(string.bytes, word, string.len) == 0;
+}
+
+static unsigned clamp_to_unsigned(long long value)
+{
+    return value > (long long)UINT_MAX ? UINT_MAX : (unsigned)value;
+}
+
+static enum err_code check_members(json_t *object, const char *path, const char *const *known,
+                                   size_t count, struct err *err)
+{
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+        const char *name = json_object_iter_key(at);
+        if (!codec_check_listed(name, known, count))
+            return codec_check_unknown(path, name, "member", known, count, err);
+    }
+    return ERR_OK;
+}
+
+/* ---- options ---- */
+
+static enum err_code read_top_k(const struct reader *reader, struct err *err)
+{
+    const json_t *value = json_member(reader->call->tree, "top_k");
+    long long top_k = 1;
+    if (value == NULL)
+        return ERR_OK;
+    if (json_is_string(value) && equals(string_of(reader, value), "all")) {
+        reader->call->top_k = TOP_K_ALL;
+        return ERR_OK;
+    }
+    if (json_is_string(value))
+        return err_set(err, ERR_UNUSABLE,
+                       "$.top_k: expected an integer or \"all\", found another "
+                       "string");
+    if (!json_is_number(value))
+        return wrong_type("$", "top_k", "an integer or \"all\"", value, err);
+    if (json_get_integer(reader->call->tree, "$", "top_k", 1, integer_max, &top_k, err))
+        return err->code;
+    reader->call->top_k = clamp_to_unsigned(top_k);
+    return ERR_OK;
+}
+
+static enum err_code read_deadline(const struct reader *reader, struct err *err)
+{
+    long long deadline_ms = 0;
+    json_get_integer(reader->call->tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms,
+                     err);
+    reader->call->deadline_ms = (unsigned)deadline_ms;
+    return err->code;
+}
+
+static enum err_code read_explain(const struct reader *reader, struct err *err)
+{
+    const json_t *value = json_member(reader->call->tree, "explain");
+    if (value == NULL || json_is_false(value))
+        return ERR_OK;
+    if (json_is_true(value))
+        return codec_check_no_explanations("$", "explain", err);
+    if (!json_is_string(value))
+        return wrong_type("$", "explain", "true, false or a method's name", value, err);
+    struct string word = string_of(reader, value);
+    return codec_check_explain(word.bytes, word.len, "$", err);
+}
+
+/* An option that only explanations have: false asks for nothing. */
+static enum err_code read_extra(const struct reader *reader, const char *key, struct err *err)
+{
+    bool wanted = false;
+    if (json_get_bool(reader->call->tree, "$", key, &wanted, err))
+        return err->code;
+    return wanted ? codec_check_no_explanations("$", key, err) : ERR_OK;
+}
+
+static enum err_code check_context_value(const struct reader *reader, const char *key,
+                                         const json_t *value, struct err *err)
+{
+    if (value == NULL || json_is_null(value) || json_is_number(value))
+        return ERR_OK;
+    if (!json_is_string(value))
+        return wrong_type("$.context", key, "a string or a number", value, err);
+    struct string label = string_of(reader, value);
+    return codec_check_label(label.bytes, label.len, LIMIT_CONTEXT_BYTES, "$.context", key, err);
+}
+
+static enum err_code read_context(const struct reader *reader, struct err *err)
+{
+    json_t *context = json_object_get(reader->call->tree, "context");
+    if (context == NULL || json_is_null(context))
+        return ERR_OK;
+    if (!json_is_object(context))
+        return wrong_type("$", "context", "an object", context, err);
+    if (check_members(context, "$.context", context_members, COUNT(context_members), err))
+        return err->code;
+    for (size_t i = 0; i < COUNT(context_members); i++) {
+        const char *key = context_members[i];
+        if (check_context_value(reader, key, json_object_get(context, key), err))
+            return err->code;
+    }
+    reader->call->context = context;
+    return ERR_OK;
+}
+
+static enum err_code read_options(const struct reader *reader, struct err *err)
+{
+    struct predict_call *call = reader->call;
+    if (read_label(reader, "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
+        read_label(reader, "id", LIMIT_ID_BYTES, &call->id, err) || read_top_k(reader, err) ||
+        read_deadline(reader, err) || read_explain(reader, err) ||
+        read_extra(reader, "overlay", err) || read_extra(reader, "attention_stats", err))
+        return err->code;
+    if (call->id != NULL && call->id[0] == '\0')
+        call->id = NULL;
+    return read_context(reader, err);
+}
+
+/* ---- inputs ---- */
+
+static enum err_code read_text(const struct reader *reader, const json_t *value, const char *path,
+                               struct predict_item *item, struct err *err)
+{
+    if (!json_is_string(value))
+        return wrong_type(path, "text", "a string", value, err);
+    struct string text = string_of(reader, value);
+    if (text.len == 0)
+        return err_set(err, ERR_UNUSABLE, "%s.text: empty", path);
+    *item = (struct predict_item){.kind = ENGINE_TEXT, .bytes = text.bytes, .len = text.len};
+    return ERR_OK;
+}
+
+static enum err_code read_image(const struct reader *reader, const json_t *value, const char *path,
+                                struct predict_item *item, struct err *err)
+{
+    item->kind = ENGINE_IMAGE;
+    if (!json_is_string(value))
+        return wrong_type(path, "image", "a string", value, err);
+    struct string text = string_of(reader, value);
+    size_t prefix = elide_data_prefix(text.bytes, text.len), len = 0;
+    size_t size = base64_decoded_size(text.len - prefix);
+    char *bytes = arena_alloc(reader->arena, size);
+    if (bytes == NULL)
+        return err_no_memory(err, size);
+    if (base64_decode(bytes, &len, text.bytes + prefix, text.len - prefix, prefix, err))
+        return err_prefix(err, "%s.image: not base64: ", path);
+    if (len == 0)
+        return err_set(err, ERR_UNUSABLE, "%s.image: empty", path);
+    *item = (struct predict_item){.kind = ENGINE_IMAGE, .bytes = bytes, .len = len};
+    return ERR_OK;
+}
+
+/* Exactly one of text and image, of the call or of an element of inputs. */
+static enum err_code read_input(const struct reader *reader, const json_t *object, const char *path,
+                                struct predict_item *item, struct err *err)
+{
+    const json_t *text = json_member(object, "text"), *image = json_member(object, "image");
+    if (text != NULL && image != NULL)
+        return err_set(err, ERR_UNUSABLE, "%s: expected one of \"text\" and \"image\", found both",
+                       path);
+    if (text != NULL)
+        return read_text(reader, text, path, item, err);
+    if (image != NULL)
+        return read_image(reader, image, path, item, err);
+    return err_set(err, ERR_UNUSABLE, "%s: expected \"text\" or \"image\", found neither", path);
+}
+
+static enum err_code check_item_members(json_t *object, const char *path, struct err *err)
+{
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+        const char *name = json_object_iter_key(at);
+        if (strcmp(name, "inputs") != 0 &&
+            !codec_check_listed(name, item_members, COUNT(item_members)) &&
+            codec_check_listed(name, call_members, COUNT(call_members)))
+            return err_set(err, ERR_UNUSABLE,
+                           "%s.%s: options are for the whole call; put it beside \"inputs\"", path,
+                           name);
+    }
+    return check_members(object, path, item_members, COUNT(item_members), err);
+}
+
+static void read_item(const struct reader *reader, json_t *object, unsigned index,
+                      struct predict_item *item)
+{
+    char path[32];
+    struct err err = {0};
+    snprintf(path, sizeof path, "$.inputs[%u]", index);
+    if (!json_is_object(object))
+        err_set(&err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
+                json_type_name(object));
+    else if (!check_item_members(object, path, &err))
+        read_input(reader, object, path, item, &err);
+    item->err = err;
+}
+
+static enum err_code check_inputs(const json_t *inputs, unsigned inputs_max, struct err *err)
+{
+    if (!json_is_array(inputs))
+        return wrong_type("$", "inputs", "an array", inputs, err);
+    size_t count = json_array_size(inputs);
+    if (count == 0)
+        return err_set(err, ERR_UNUSABLE, "$.inputs: empty");
+    if (count > inputs_max)
+        return err_set(err, ERR_TOO_LARGE, "$.inputs: at most %u inputs, found %zu", inputs_max,
+                       count);
+    return ERR_OK;
+}
+
+static enum err_code items_create(const struct reader *reader, size_t count, struct err *err)
+{
+    struct predict_call *call = reader->call;
+    call->items = arena_alloc_array(reader->arena, count, sizeof *call->items);
+    if (call->items == NULL)
+        return err_no_memory(err, count * sizeof *call->items);
+    call->item_count = (unsigned)count;
+    return ERR_OK;
+}
+
+static enum err_code read_inputs(const struct reader *reader, const json_t *inputs,
+                                 unsigned inputs_max, struct err *err)
+{
+    const struct predict_call *call = reader->call;
+    if (json_member(call->tree, "text") != NULL || json_member(call->tree, "image") != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "$: \"inputs\" stands alone; put \"text\" and \"image\" into its elements");
+    if (check_inputs(inputs, inputs_max, err) || items_create(reader, json_array_size(inputs), err))
+        return err->code;
+    reader->call->envelope = true;
+    for (unsigned i = 0; i < call->item_count; i++) {
+        read_item(reader, json_array_get(inputs, i), i, &call->items[i]);
+        if (call->items[i].err.code == ERR_NO_MEMORY)
+            return err_set(err, ERR_NO_MEMORY, "%s", call->items[i].err.text);
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_call(const struct reader *reader, const struct codec_limits *limits,
+                               struct err *err)
+{
+    json_t *root = reader->call->tree;
+    if (!json_is_object(root))
+        return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", json_type_name(root));
+    if (check_members(root, "$", call_members, COUNT(call_members), err) ||
+        read_options(reader, err))
+        return err->code;
+    const json_t *inputs = json_member(root, "inputs");
+    if (inputs != NULL)
+        return read_inputs(reader, inputs, limits->inputs_max, err);
+    if (json_member(root, "text") == NULL && json_member(root, "image") == NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "$: expected one of \"text\", \"image\" and \"inputs\", found none");
+    if (items_create(reader, 1, err))
+        return err->code;
+    return read_input(reader, root, "$", &reader->call->items[0], err);
+}
+
+/* ---- the interface ---- */
+
+enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
+                               const struct codec_limits *limits, struct arena *arena,
+                               struct err *err)
+{
+    *out = (struct predict_call){.top_k = 1};
+    struct json_limits json = json_limits_request;
+    json.depth_max = LIMIT_JSON_DEPTH;
+    json.tokens_max += (size_t)limits->inputs_max * TOKENS_PER_INPUT;
+    struct elide_limits elide = {.strings_max = json.tokens_max,
+                                 .spans_max = limits->inputs_max < UINT_MAX / 2
+                                                  ? limits->inputs_max + SPANS_SPARE
+                                                  : UINT_MAX / 2};
+    struct elided elided;
+    if (elide_base64(&elided, body, len, &elide, arena, err))
+        return err->code;
+    struct reader reader = {.call = out, .arena = arena, .elided = &elided};
+    if (!json_parse_mapped(&out->tree, elided.text, elided.len, &json, elide_origin, &elided, err))
+        read_call(&reader, limits, err);
+    if (err->code != ERR_OK)
+        codec_call_deinit(out);
+    return err->code;
+}
+
+void codec_call_deinit(struct predict_call *call)
+{
+    json_free(call->tree);
+    call->tree = NULL;
+}

@@ -1,0 +1,225 @@
+/* codec_reply.c - replies -> JSON text in the exchange's arena. What a prediction, a problem or a
+ * model looks like is engine/answer.c's; here they get what only a server knows around them.
+ *
+ * Digits. One jansson dump prints all reals with the same precision. Nine digits are right for
+ * scores (fp32 survives them) and for milliseconds, but not for a context, which is the client's
+ * and goes back as it came: it is dumped apart, with as many digits as its numbers need (15 to 17),
+ * and put in front of the closing brace.
+ *
+ * Memory. Trees live for the length of a call; the text is dumped into the arena at the size of the
+ * usual reply, and again at its exact size when that was too small. */
+#include "server/codec.h"
+
+#include "engine/answer.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    USUAL_BYTES = 2048,
+    DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS),
+    CONTEXT_DIGITS_MIN = 15,
+    CONTEXT_DIGITS_MAX = 17, /* every double survives this many */
+};
+
+/* Dumps the object with `tail` ("" or ",\"key\":value") as its last member. Drops the object. */
+static const char *finish(json_t *object, const char *tail, struct arena *arena, size_t *len)
+{
+    size_t tail_len = strlen(tail), size = USUAL_BYTES, need = 0;
+    char *text = object != NULL ? arena_alloc(arena, size + tail_len + 1) : NULL;
+    if (text != NULL)
+        need = json_dumpb(object, text, size, DUMP_FLAGS);
+    if (need > size) {
+        size = need;
+        text = arena_alloc(arena, size + tail_len + 1);
+        need = text != NULL ? json_dumpb(object, text, size, DUMP_FLAGS) : 0;
+    }
+    json_decref(object);
+    if (need < 2)
+        return NULL;
+    memcpy(text + need - 1, tail, tail_len);
+    memcpy(text + need - 1 + tail_len, "}", 2);
+    *len = need + tail_len;
+    return text;
+}
+
+static int add(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new_nocheck(object, key, value);
+}
+
+/* ---- the reply to a predict call ---- */
+
+static json_t *milliseconds(double ms)
+{
+    return json_real(isfinite(ms) ? round(ms * 1000.0) / 1000.0 : 0.0);
+}
+
+static json_t *timing_json(const struct predict_timing *timing)
+{
+    json_t *object = json_object();
+    if (add(object, "queue", milliseconds(timing->queue_ms)) == 0 &&
+        add(object, "prepare", milliseconds(timing->prepare_ms)) == 0 &&
+        add(object, "inference", milliseconds(timing->inference_ms)) == 0 &&
+        add(object, "total", milliseconds(timing->total_ms)) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static int survives(double value, int digits)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    return strtod(text, NULL) == value;
+}
+
+/* The digits that all real numbers of the object need to survive. */
+static size_t digits_of(json_t *object)
+{
+    int digits = CONTEXT_DIGITS_MIN;
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+        const json_t *value = json_object_iter_value(at);
+        while (json_is_real(value) && digits < CONTEXT_DIGITS_MAX &&
+               !survives(json_real_value(value), digits))
+            digits++;
+    }
+    return (size_t)digits;
+}
+
+/* ",\"context\":{...}"; "" if there is none; NULL if there is no memory. */
+static const char *context_tail(const struct predict_call *call, struct arena *arena)
+{
+    if (call->context == NULL)
+        return "";
+    json_t *context = json_object_get(call->tree, "context");
+    static const char head[] = ",\"context\":";
+    const size_t head_len = sizeof head - 1;
+    const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(digits_of(context));
+    size_t need = json_dumpb(context, NULL, 0, flags);
+    char *tail = need > 0 ? arena_alloc(arena, head_len + need + 1) : NULL;
+    if (tail == NULL || json_dumpb(context, tail + head_len, need, flags) != need)
+        return NULL;
+    memcpy(tail, head, head_len);
+    tail[head_len + need] = '\0';
+    return tail;
+}
+
+static bool all_finite(const struct predict_result *result)
+{
+    for (unsigned i = 0; i < result->info->label_count; i++)
+        if (!isfinite(result->scores[i]))
+            return false;
+    return true;
+}
+
+static json_t *prediction_json(const struct predict_call *call, const struct predict_result *result)
+{
+    return answer_prediction(&(struct answer){.model_name = result->model_name,
+                                              .model_version = result->model_version,
+                                              .model_digest = result->model_digest,
+                                              .info = result->info,
+                                              .scores = result->scores,
+                                              .top_k = call->top_k,
+                                              .truncated = result->truncated});
+}
+
+/* One of several: what cannot be told is a problem of its own and spoils no other. */
+static json_t *item_json(const struct predict_call *call, const struct predict_result *result)
+{
+    struct err err = result->err;
+    if (err.code == ERR_OK && !all_finite(result))
+        err_set(&err, ERR_INTERNAL, "the model gave a score that is not a finite number");
+    return err.code != ERR_OK ? answer_problem(&err, NULL) : prediction_json(call, result);
+}
+
+static json_t *results_json(const struct predict_call *call, const struct predict_result *results)
+{
+    json_t *array = json_array();
+    for (unsigned i = 0; i < call->item_count; i++) {
+        if (json_array_append_new(array, item_json(call, &results[i])) == 0)
+            continue;
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+/* The members of the only result, or "results". */
+static int add_results(json_t *reply, const struct predict_call *call,
+                       const struct predict_result *results)
+{
+    if (call->envelope)
+        return add(reply, "results", results_json(call, results));
+    json_t *result = prediction_json(call, &results[0]);
+    int failed = result == NULL || json_object_update(reply, result) != 0;
+    json_decref(result);
+    return failed;
+}
+
+const char *codec_encode_reply(const struct predict_call *call, const char *id,
+                               const struct predict_result *results,
+                               const struct predict_timing *timing, struct arena *arena,
+                               size_t *len)
+{
+    const char *tail = context_tail(call, arena);
+    json_t *reply = json_object();
+    json_t *id_text = id != NULL ? json_string(id) : NULL; /* NULL also for what is not UTF-8 */
+    int failed = tail == NULL || reply == NULL;
+    if (id_text != NULL)
+        failed |= add(reply, "id", id_text);
+    failed |= add_results(reply, call, results);
+    failed |= add(reply, "timing_ms", timing_json(timing));
+    if (!failed)
+        return finish(reply, tail, arena, len);
+    json_decref(reply);
+    return NULL;
+}
+
+/* ---- problems and models ---- */
+
+const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
+                                 size_t *len)
+{
+    return finish(answer_problem(err, instance), "", arena, len);
+}
+
+static json_t *row_json(const struct model_row *row)
+{
+    json_t *object = json_object(), *model = answer_model(row->info);
+    json_t *digest = row->digest != NULL ? json_string(row->digest) : json_null();
+    int failed = add(object, "name", json_string(row->name));
+    failed |= add(object, "version", json_string(row->version));
+    failed |= add(object, "digest", digest);
+    failed |= add(object, "default", json_boolean(row->is_default));
+    failed |= model == NULL || json_object_update_missing(object, model) != 0;
+    json_decref(model);
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,
+                                size_t *len)
+{
+    json_t *array = json_array(), *reply = json_object();
+    int failed = array == NULL;
+    for (unsigned i = 0; i < count; i++)
+        failed |= json_array_append_new(array, row_json(&rows[i]));
+    failed |= add(reply, "models", array);
+    if (!failed)
+        return finish(reply, "", arena, len);
+    json_decref(reply);
+    return NULL;
+}
+
+const char *codec_encode_model(const struct model_row *row, struct arena *arena, size_t *len)
+{
+    return finish(row_json(row), "", arena, len);
+}

@@ -1,0 +1,169 @@
+#include "engine/base/json.h"
+#include "tests/support/suite.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum err_code parse(const char *bytes, size_t len, struct err *err)
+{
+    char *exact = malloc(len > 0 ? len : 1);
+    memcpy(exact, bytes, len);
+    struct json_t *root;
+    *err = (struct err){0};
+    json_parse(&root, exact, len, &json_limits_request, err);
+    ck_assert_int_eq(root != NULL, err->code == ERR_OK);
+    json_free(root);
+    free(exact);
+    return err->code;
+}
+
+static enum err_code parse_text(const char *text, struct err *err)
+{
+    return parse(text, strlen(text), err);
+}
+
+static size_t read_case(const char *name, char *buffer, size_t size)
+{
+    char path[512];
+    snprintf(path, sizeof path, "tests/data/json/%s", name);
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s", path);
+    size_t len = fread(buffer, 1, size, file);
+    fclose(file);
+    ck_assert_uint_lt(len, size);
+    return len;
+}
+
+/* Where we differ from the suite's verdict, and why. */
+static int is_exception(const char *name)
+{
+    return strcmp(name, "y_object_duplicated_key.json") == 0 || /* duplicate keys are refused */
+           strcmp(name, "y_object_duplicated_key_and_value.json") == 0 ||
+           strcmp(name, "y_object_escaped_null_in_key.json") == 0 || /* jansson has no such keys */
+           strcmp(name, "n_multidigit_number_then_00.json") ==
+               0; /* jansson with any top-level value */
+}
+
+START_TEST(json_agrees_with_the_conformance_suite)
+{
+    static char bytes[64 * 1024];
+    DIR *dir = opendir("tests/data/json");
+    ck_assert_ptr_nonnull(dir);
+    int cases = 0, exceptions = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        const char *name = entry->d_name;
+        if (strstr(name, ".json") == NULL)
+            continue;
+        struct err err;
+        int accepted = parse(bytes, read_case(name, bytes, sizeof bytes), &err) == ERR_OK;
+        cases++;
+        if (is_exception(name)) {
+            ck_assert_msg(accepted == (name[0] == 'n'), "%s is no exception any more", name);
+            exceptions++;
+        } else if (name[0] != 'i') {
+            ck_assert_msg(accepted == (name[0] == 'y'), "%s: %s", name, err.text);
+        }
+    }
+    closedir(dir);
+    ck_assert_int_eq(cases, 316);
+    ck_assert_int_eq(exceptions, 4);
+}
+END_TEST
+
+START_TEST(json_refuses_the_suites_deep_nesting)
+{
+    static const struct {
+        const char *piece;
+        size_t count;
+    } deep[] = {{"[", 100000}, {"[{\"\":", 50000}};
+    for (int i = 0; i < 2; i++) {
+        size_t step = strlen(deep[i].piece), len = step * deep[i].count;
+        char *bytes = malloc(len);
+        for (size_t at = 0; at < len; at++)
+            bytes[at] = deep[i].piece[at % step];
+        struct err err;
+        ck_assert_int_eq(parse(bytes, len, &err), ERR_TOO_LARGE);
+        ck_assert_msg(strstr(err.text, "nested deeper than 16 levels at byte ") != NULL, "%s",
+                      err.text);
+        free(bytes);
+    }
+}
+END_TEST
+
+START_TEST(json_bounds_the_number_of_tokens)
+{
+    char bytes[10000];
+    memset(bytes, ',', sizeof bytes);
+    bytes[0] = '[';
+    struct err err;
+    ck_assert_int_eq(parse(bytes, sizeof bytes, &err), ERR_TOO_LARGE);
+    ck_assert_str_eq(err.text, "more than 4096 JSON tokens at byte 4096");
+}
+END_TEST
+
+START_TEST(json_errors_tell_the_kind_and_the_byte_but_not_the_input)
+{
+    struct err err;
+    ck_assert_int_eq(parse_text("", &err), ERR_MALFORMED);
+    ck_assert_int_eq(parse_text("{\"a\": [1, 2", &err), ERR_MALFORMED);
+    ck_assert_str_eq(err.text, "JSON ends too early at byte 11");
+    ck_assert_int_eq(parse_text("{\"a\": secret}", &err), ERR_MALFORMED);
+    ck_assert_ptr_null(strstr(err.text, "secret"));
+    ck_assert_int_eq(parse_text("{} x", &err), ERR_MALFORMED);
+    ck_assert_int_eq(parse_text("{\"secret\": 1, \"secret\": 2}", &err), ERR_MALFORMED);
+    ck_assert_ptr_null(strstr(err.text, "secret"));
+    ck_assert_int_eq(parse_text("[\"\xC3\x28\"]", &err), ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(err.text, "invalid UTF-8 at byte "));
+    ck_assert_int_eq(parse_text("[100000000000000000000]", &err), ERR_UNUSABLE);
+}
+END_TEST
+
+static size_t thousand_further(const void *context, size_t at)
+{
+    ck_assert_ptr_null(context);
+    return at + 1000;
+}
+
+START_TEST(json_maps_the_offsets_of_its_errors)
+{
+    struct json_t *root;
+    struct err err = {0};
+    json_parse_mapped(&root, "{\"a\": [1, 2", 11, &json_limits_request, thousand_further, NULL,
+                      &err);
+    ck_assert_ptr_null(root);
+    ck_assert_str_eq(err.text, "JSON ends too early at byte 1011");
+    err = (struct err){0};
+    json_parse_mapped(&root, "[[[[[[[[[[[[[[[[[", 17, &json_limits_request, thousand_further, NULL,
+                      &err);
+    ck_assert_str_eq(err.text, "JSON nested deeper than 16 levels at byte 1016");
+}
+END_TEST
+
+START_TEST(json_survives_truncation_and_mutation)
+{
+    static const char good[] =
+        "{\"text\": \"a\\u00e9\\n\\ud83d\\ude00 \xC3\xA9\", \"top_k\": -1.5e-3, "
+        "\"inputs\": [{\"x\": null}, [true, false, 0, \"\\u0000\"]]}";
+    char bytes[sizeof good];
+    size_t len = sizeof good - 1;
+    struct err err;
+    ck_assert_msg(parse(good, len, &err) == ERR_OK, "%s", err.text);
+    for (size_t cut = 0; cut < len; cut++)
+        ck_assert_msg(parse(good, cut, &err) != ERR_OK, "accepted %zu bytes", cut);
+    unsigned state = 1;
+    for (int round = 0; round < 20000; round++) {
+        memcpy(bytes, good, sizeof good);
+        for (int k = 0; k < 1 + round % 4; k++) {
+            state = state * 1664525u + 1013904223u;
+            bytes[(state >> 8) % len] = (char)(state >> 24);
+        }
+        parse(bytes, len, &err);
+    }
+}
+END_TEST
+
+SUITE("json", json_agrees_with_the_conformance_suite, json_refuses_the_suites_deep_nesting,
+      json_bounds_the_number_of_tokens, json_errors_tell_the_kind_and_the_byte_but_not_the_input,
+      json_maps_the_offsets_of_its_errors, json_survives_truncation_and_mutation)

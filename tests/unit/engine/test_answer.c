@@ -1,0 +1,194 @@
+#include "engine/answer.h"
+#include "tests/support/suite.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const labels[] = {"Center", "Donut", "Scratch", "None \"quoted\" \xC3\xA9"};
+static const struct engine_info info = {.kind = ENGINE_IMAGE,
+                                        .family = "vit",
+                                        .version = "1",
+                                        .dtype = "f32",
+                                        .linear_backend = "openblas",
+                                        .scores = "softmax",
+                                        .labels = labels,
+                                        .label_count = 4,
+                                        .image_height = 224,
+                                        .weight_files = (const char *const[]){"/secret/path"},
+                                        .weight_file_count = 1};
+
+/* The prediction as text; to be freed. NULL if there is none. */
+static char *predict(const float *scores, unsigned top_k)
+{
+    struct json_t *json = answer_prediction(&(struct answer){.model_name = "wafer-vit",
+                                                             .model_version = "1",
+                                                             .info = &info,
+                                                             .scores = scores,
+                                                             .top_k = top_k});
+    char *text =
+        json != NULL ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS)) : NULL;
+    json_decref(json);
+    return text;
+}
+
+static void expect_prediction(const float *scores, unsigned top_k, const char *tail)
+{
+    char expected[1024] = "{\"model\":{\"name\":\"wafer-vit\",\"version\":\"1\",\"digest\":null},";
+    char *text = predict(scores, top_k);
+    ck_assert_ptr_nonnull(text);
+    size_t head = strlen(expected);
+    ck_assert_msg(strncmp(text, expected, head) == 0, "%s", text);
+    ck_assert_str_eq(text + head, tail);
+    free(text);
+}
+
+START_TEST(answer_has_the_members_of_the_contract_in_its_order)
+{
+    expect_prediction((const float[]){0.25f, 0.5f, 0.125f, 0.125f}, 1,
+                      "\"label\":\"Donut\",\"score\":0.5,\"decision\":\"auto\",\"predictions\":"
+                      "[{\"label\":\"Donut\",\"score\":0.5}]}");
+}
+END_TEST
+
+START_TEST(answer_sorts_by_falling_score_then_by_index)
+{
+    expect_prediction((const float[]){0.125f, 0.25f, 0.5f, 0.125f}, 0,
+                      "\"label\":\"Scratch\",\"score\":0.5,\"decision\":\"auto\",\"predictions\":["
+                      "{\"label\":\"Scratch\",\"score\":0.5},{\"label\":\"Donut\",\"score\":0.25},"
+                      "{\"label\":\"Center\",\"score\":0.125},"
+                      "{\"label\":\"None \\\"quoted\\\" \xC3\xA9\",\"score\":0.125}]}");
+    expect_prediction(
+        (const float[]){0.25f, 0.25f, 0.25f, 0.25f}, 2,
+        "\"label\":\"Center\",\"score\":0.25,\"decision\":\"auto\",\"predictions\":["
+        "{\"label\":\"Center\",\"score\":0.25},{\"label\":\"Donut\",\"score\":0.25}]}");
+}
+END_TEST
+
+START_TEST(answer_clamps_top_k_to_the_labels)
+{
+    const float scores[] = {0.1f, 0.2f, 0.3f, 0.4f};
+    char *all = predict(scores, 0), *many = predict(scores, UINT32_MAX), *four = predict(scores, 4);
+    ck_assert_str_eq(all, many);
+    ck_assert_str_eq(all, four);
+    free(all);
+    free(many);
+    free(four);
+}
+END_TEST
+
+START_TEST(answer_gives_a_regression_its_raw_value)
+{
+    const char *const single[] = {"thickness"};
+    const struct engine_info regression = {
+        .kind = ENGINE_TEXT, .scores = "none", .labels = single, .label_count = 1};
+    const float value = -1234.5f;
+    struct json_t *json = answer_prediction(
+        &(struct answer){.model_name = "m", .info = &regression, .scores = &value, .top_k = 1});
+    ck_assert_str_eq(json_string_value(json_object_get(json, "label")), "thickness");
+    ck_assert_double_eq(json_real_value(json_object_get(json, "score")), -1234.5);
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(answer_says_truncated_only_if_it_is)
+{
+    const float scores[4] = {0};
+    struct answer answer = {.model_name = "m", .info = &info, .scores = scores, .top_k = 1};
+    struct json_t *json = answer_prediction(&answer);
+    ck_assert_ptr_null(json_object_get(json, "truncated"));
+    json_decref(json);
+    answer.truncated = true;
+    json = answer_prediction(&answer);
+    ck_assert(json_is_true(json_object_get(json, "truncated")));
+    json_decref(json);
+}
+END_TEST
+
+/* Random bit patterns: every finite float, not only pleasant ones. */
+START_TEST(answer_prints_scores_that_parse_back_to_the_same_float)
+{
+    uint32_t state = 5;
+    for (int round = 0; round < 20000; round++) {
+        float scores[4];
+        for (int i = 0; i < 4; i++) {
+            state = state * 1664525u + 1013904223u;
+            uint32_t bits = round % 2 == 0 ? state : state % 0x3F800001u; /* ... and 0 to 1 */
+            memcpy(&scores[i], &bits, sizeof bits);
+            if (!isfinite(scores[i]))
+                scores[i] = 0.0f;
+        }
+        char *text = predict(scores, 1);
+        float best = scores[0];
+        for (int i = 1; i < 4; i++)
+            best = scores[i] > best ? scores[i] : best;
+        ck_assert_msg(strtof(strstr(text, "\"score\":") + 8, NULL) == best, "%a: %s", (double)best,
+                      text);
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(answer_refuses_scores_that_are_not_finite)
+{
+    ck_assert_ptr_null(predict((const float[]){0.5f, NAN, 0.5f, 0.0f}, 1));
+    ck_assert_ptr_null(predict((const float[]){0.5f, INFINITY, 0.5f, 0.0f}, 0));
+}
+END_TEST
+
+START_TEST(answer_makes_problems_of_every_error_code)
+{
+    for (int code = ERR_OK + 1; code < ERR_CODE_COUNT; code++) {
+        struct err err = {0};
+        err_set(&err, (enum err_code)code, "$.text: empty");
+        struct json_t *json = answer_problem(&err, "/predict");
+        char expected[512];
+        json_t *same =
+            json_pack("{s:s+,s:s,s:i,s:s,s:s,s:s,s:s}", "type",
+                      "urn:attnd:error:", err_name(err.code), "title", err_title(err.code),
+                      "status", err_http_status(err.code), "detail", "$.text: empty", "instance",
+                      "/predict", "error", "$.text: empty", "error_type", err_name(err.code));
+        ck_assert(json_equal(json, same));
+        snprintf(expected, sizeof expected,
+                 "{\"type\":\"urn:attnd:error:%s\",\"title\":", err_name(err.code));
+        char *text = json_dumps(json, JSON_COMPACT);
+        ck_assert_msg(strncmp(text, expected, strlen(expected)) == 0, "%s", text);
+        free(text);
+        json_decref(json);
+        json_decref(same);
+    }
+}
+END_TEST
+
+START_TEST(answer_makes_a_problem_whatever_the_bytes)
+{
+    struct err err = {.code = ERR_UNUSABLE, .text = "\xFF"};
+    struct json_t *json = answer_problem(&err, "/\xFF");
+    ck_assert_str_eq(json_string_value(json_object_get(json, "detail")), "Unusable input");
+    ck_assert_ptr_null(json_object_get(json, "instance"));
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(answer_describes_a_model_without_its_paths)
+{
+    struct json_t *json = answer_model(&info);
+    ck_assert_str_eq(json_string_value(json_object_get(json, "kind")), "image");
+    ck_assert_uint_eq(json_array_size(json_object_get(json, "labels")), 4);
+    ck_assert_int_eq(json_integer_value(json_object_get(json, "image_height")), 224);
+    ck_assert_ptr_null(json_object_get(json, "vocab_size"));
+    char *text = json_dumps(json, 0);
+    ck_assert_ptr_null(strstr(text, "secret"));
+    free(text);
+    json_decref(json);
+}
+END_TEST
+
+SUITE("answer", answer_has_the_members_of_the_contract_in_its_order,
+      answer_sorts_by_falling_score_then_by_index, answer_clamps_top_k_to_the_labels,
+      answer_gives_a_regression_its_raw_value, answer_says_truncated_only_if_it_is,
+      answer_prints_scores_that_parse_back_to_the_same_float,
+      answer_refuses_scores_that_are_not_finite, answer_makes_problems_of_every_error_code,
+      answer_makes_a_problem_whatever_the_bytes, answer_describes_a_model_without_its_paths)
