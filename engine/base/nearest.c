@@ -1,0 +1,52 @@
+#include "engine/base/nearest.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { NAME_BYTES_MAX = 64 };
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Levenshtein's distance by Wagner and Fischer, one row at a time: row[k] is the distance of the
+ * first i bytes of `a` to the first k of `b`. */
+static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    size_t row[NAME_BYTES_MAX + 1];
+    for (size_t k = 0; k <= b_len; k++)
+        row[k] = k;
+    for (size_t i = 0; i < a_len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t k = 0; k < b_len; k++) {
+            size_t substituted = diagonal + (a[i] != b[k]);
+            diagonal = row[k + 1];
+            row[k + 1] = smallest(substituted, row[k] + 1, row[k + 1] + 1);
+        }
+    }
+    return row[b_len];
+}
+
+const char *nearest_name(const char *name, const char *const *known, size_t count)
+{
+    const char *nearest = NULL;
+    size_t nearest_distance = SIZE_MAX;
+    size_t len = strlen(name);
+    if (len > NAME_BYTES_MAX)
+        return NULL;
+    size_t far = len / 3 + 1; /* so that one slip in a short name is still near */
+    for (size_t i = 0; i < count; i++) {
+        size_t known_len = strlen(known[i]);
+        if (known_len > NAME_BYTES_MAX)
+            continue;
+        size_t distance = edit_distance(name, len, known[i], known_len);
+        if (distance <= far && distance < nearest_distance && distance < known_len) {
+            nearest = known[i];
+            nearest_distance = distance;
+        }
+    }
+    return nearest;
+}

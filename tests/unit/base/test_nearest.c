@@ -1,0 +1,49 @@
+#include "engine/base/nearest.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+static const char *const known[] = {"queue_limit", "inputs_max", "listen", "models", "id"};
+enum { KNOWN = sizeof known / sizeof known[0] };
+
+START_TEST(nearest_finds_a_name_with_a_slip)
+{
+    ck_assert_str_eq(nearest_name("queue_limt", known, KNOWN), "queue_limit");
+    ck_assert_str_eq(nearest_name("queu_limti", known, KNOWN), "queue_limit");
+    ck_assert_str_eq(nearest_name("input_max", known, KNOWN), "inputs_max");
+    ck_assert_str_eq(nearest_name("model", known, KNOWN), "models");
+    ck_assert_str_eq(nearest_name("ir", known, KNOWN), "id");
+}
+END_TEST
+
+START_TEST(nearest_finds_nothing_for_a_stranger)
+{
+    ck_assert_ptr_null(nearest_name("temperature", known, KNOWN));
+    ck_assert_ptr_null(nearest_name("", known, KNOWN));
+    ck_assert_ptr_null(nearest_name("xy", known, KNOWN));
+    ck_assert_ptr_null(nearest_name("listen", NULL, 0));
+}
+END_TEST
+
+START_TEST(nearest_bounds_its_work_on_long_names)
+{
+    char name[200];
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    ck_assert_ptr_null(nearest_name(name, known, KNOWN));
+    const char *const long_known[] = {name, "aaaa"};
+    ck_assert_str_eq(nearest_name("aaab", long_known, 2), "aaaa");
+    name[64] = '\0';
+    ck_assert_str_eq(nearest_name(name, long_known, 2), name);
+}
+END_TEST
+
+START_TEST(nearest_prefers_the_first_of_equals)
+{
+    const char *const twins[] = {"port_a", "port_b"};
+    ck_assert_str_eq(nearest_name("port_c", twins, 2), "port_a");
+}
+END_TEST
+
+SUITE("nearest", nearest_finds_a_name_with_a_slip, nearest_finds_nothing_for_a_stranger,
+      nearest_bounds_its_work_on_long_names, nearest_prefers_the_first_of_equals)
