@@ -21,8 +21,7 @@ struct loader {
     bool given[OPTION_TOTAL];
 };
 
-/* ---- flags ------------------------------------------------------------------------------------
- */
+/* ---- flags ----------------------------------------------------------------- */
 
 static const struct {
     const char *flag;
@@ -152,8 +151,7 @@ static enum err_code apply_flags(struct loader *loader, int argc, char *const *a
     return ERR_OK;
 }
 
-/* ---- environment ------------------------------------------------------------------------------
- */
+/* ---- environment ----------------------------------------------------------- */
 
 static const char prefix[] = "ATTND_";
 enum { PREFIX_LEN = sizeof prefix - 1 };
@@ -241,8 +239,7 @@ static enum err_code read_environment(struct loader *loader, char *const *enviro
     return ERR_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------- */
 
 static enum err_code set_defaults(struct config *config, struct err *err)
 {

@@ -28,8 +28,7 @@ const struct option option_table[OPTION_TOTAL] = {
 #undef OPTION
 };
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------- */
 
 const struct option *option_find(const char *key)
 {
@@ -86,8 +85,7 @@ const char *option_printable(const char *name, char out[OPTION_NAME_BYTES + 1])
     return out;
 }
 
-/* ---- numbers and words ------------------------------------------------------------------------
- */
+/* ---- numbers and words ----------------------------------------------------- */
 
 static void *field_of(const struct option *option, struct config *config)
 {
@@ -171,8 +169,7 @@ static enum err_code set_word(const struct option *option, struct config *config
     return set_string(field_of(option, config), config, text, strlen(text), err);
 }
 
-/* ---- addresses --------------------------------------------------------------------------------
- */
+/* ---- addresses ------------------------------------------------------------- */
 
 /* Numeric only: a name that resolves differently tomorrow must not decide who can reach a fab's
  * server. localhost is the one exception that everybody types. */
@@ -211,8 +208,7 @@ static enum err_code set_address(const struct option *option, struct config *con
     return set_string(field_of(option, config), config, text, strlen(text), err);
 }
 
-/* ---- models -----------------------------------------------------------------------------------
- */
+/* ---- models ---------------------------------------------------------------- */
 
 /* Names become URL paths and metric labels, so they need no escaping anywhere. */
 static bool is_model_name(const char *name)
