@@ -221,6 +221,7 @@ END_TEST
 START_TEST(config_says_the_limits_of_a_value)
 {
     expect_error("--queue-limit 0", "", "--queue-limit: must be from 1 to 1048576");
+    expect_error("--workers 1025", "", "--workers: must be from 0 to 1024");
     expect_error("--queue-limit -1", "",
                  "--queue-limit: expected a whole number from 1 to 1048576");
     expect_error("--queue-limit=", "", "--queue-limit: expected a whole number from 1 to 1048576");

@@ -326,7 +326,7 @@ START_TEST(metrics_outgrow_the_first_buffer_of_a_scrape)
 }
 END_TEST
 
-enum { WRITERS = 8, ROUNDS = 4000 };
+enum { WRITERS = 8, ROUNDS = 40000 };
 
 struct hammer {
     struct metrics *metrics;
