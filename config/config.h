@@ -1,7 +1,16 @@
 /* config.h - the configuration: one table of options (options.def) -> one immutable struct config.
  *
  * A JSON file < ATTND_* environment < flags. The table gives parser, --help, --print-config, the
- * environment's names and the README's table. Threads: immutable after config_load.
+ * environment's names and the README's table.
+ *
+ *     struct config config;
+ *     enum config_action action;
+ *     if (config_load(&config, &action, argc, argv, environ, &err))
+ *         return fail(&err);
+ *     ...
+ *     config_deinit(&config);
+ *
+ * Threads: immutable after config_load.
  */
 #ifndef ATTND_CONFIG_CONFIG_H
 #define ATTND_CONFIG_CONFIG_H
@@ -41,16 +50,16 @@ struct config {
 enum config_action { CONFIG_SERVE, CONFIG_CHECK, CONFIG_PRINT, CONFIG_HELP, CONFIG_VERSION };
 
 /* argv and environ -> config. ERR_UNUSABLE for anything wrong (unknown names give the nearest known
- * one; values give the limits). Relative model directories are relative to the working directory.
- */
+ * one; values give the limits), ERR_NO_MEMORY apart. Models of the file come first, then those of
+ * the environment, then those of flags; a name may occur once. Relative model directories are
+ * relative to the working directory. On an error *out needs no config_deinit; for CONFIG_HELP and
+ * CONFIG_VERSION it holds the defaults. */
 enum err_code config_load(struct config *out, enum config_action *action, int argc,
                           char *const *argv, char *const *environment, struct err *err);
 void config_deinit(struct config *config);
 
 void config_print(const struct config *config, FILE *file); /* JSON that --config accepts */
 void config_help(FILE *file);
-
-/* The known name nearest to `name` by edit distance, or NULL if none is near. */
-const char *config_nearest(const char *name, const char *const *known, size_t count);
+void config_markdown(FILE *file); /* the README's table of options */
 
 #endif

@@ -3,6 +3,10 @@
  *
  *     log_event(LOG_INFO, "model_loaded", LOG_TEXT("name", name), LOG_NUMBER("ms", ms));
  *
+ * A line holds "time" (RFC 3339, UTC), "level", "event" and the fields, and at most 4096 bytes:
+ * what does not fit is cut and "cut": true says so. Strings may hold anything; bytes that are not
+ * UTF-8 become U+FFFD, NULL and numbers that JSON lacks become null.
+ *
  * ERROR: an operator must act. WARN: degraded. INFO: lifecycle. DEBUG: per request.
  * Threads: any; a line is one write(2), so lines never mix. */
 #ifndef ATTND_SERVER_LOG_H
@@ -43,7 +47,7 @@ struct log_field {
         level, event, (const struct log_field[]){__VA_ARGS__},                                     \
         (unsigned)(sizeof((const struct log_field[]){__VA_ARGS__}) / sizeof(struct log_field)))
 
-/* "error", "warn", "info", "debug"; false for another word. Before any thread starts. */
+/* "error", "warn", "info", "debug"; false, and no change, for another word. Any thread. */
 bool log_set_level(const char *name);
 bool log_enabled(enum log_level level);
 void log_fields(enum log_level level, const char *event, const struct log_field *fields,

@@ -1,10 +1,15 @@
 /* metrics.h - counters and histograms in Prometheus' text format 0.0.4; one row per metric in
  * metrics.def.
  *
- * Every thread writes a shard of its own with relaxed atomics; a scrape sums the shards. A
- * histogram's +Inf bucket and _count come from the same words, so they are equal under load.
- * Label values are known when metrics_open is called (routes, models, labels, codes), so series
- * exist at zero before traffic and are bounded.
+ *     metrics_request_begin(metrics);
+ *     ...
+ *     metrics_request_end(metrics, route, model, 200, seconds);
+ *     body = metrics_expose(metrics, &exchange->arena, &len);
+ *
+ * Counting adds to a shard that belongs to the calling thread's core, with relaxed atomics; a
+ * scrape sums the shards. A histogram's +Inf bucket and _count come from the same words, so they
+ * are equal under load. Label values are known when metrics_open is called (routes, models, labels,
+ * codes), so series exist at zero before traffic and are bounded.
  *
  * Threads: everything here may be called from any thread after metrics_open.
  */
@@ -15,6 +20,7 @@
 #include "engine/base/err.h"
 #include "engine/engine.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,7 +41,9 @@ struct metrics_model {
 };
 
 struct metrics_setup {
-    const char *const *routes; /* label values of `route`; "other" is added for unknown paths */
+    const char *const *routes;     /* label values of `route`; "other" is added for unknown paths */
+    const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
+                                    * for each model, which keeps the scrape small. */
     unsigned route_count;
     const struct metrics_model *models; /* index = the `model` argument below */
     unsigned model_count;
@@ -49,10 +57,12 @@ enum { METRICS_NO_MODEL = -1, METRICS_OTHER_ROUTE = -1 };
 
 struct metrics;
 
+/* Everything in setup is copied; the models' infos may go. Yours to close. */
 enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup,
                            struct err *err);
 void metrics_close(struct metrics *metrics);
 
+/* Arguments out of range are not counted, or counted as "other" and "". Times are in seconds. */
 void metrics_request_begin(struct metrics *metrics); /* requests_in_flight */
 void metrics_request_end(struct metrics *metrics, int route, int model, unsigned status,
                          double seconds);

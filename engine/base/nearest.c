@@ -1,58 +1,52 @@
 #include "engine/base/nearest.h"
 
-#include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
-enum { ROW = NEAREST_LENGTH_MAX + 1 };
+enum { NAME_BYTES_MAX = 64 };
 
-static size_t smaller(size_t a, size_t b)
+static size_t smallest(size_t a, size_t b, size_t c)
 {
-    return a < b ? a : b;
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
 }
 
-static int same(char a, char b)
+/* Levenshtein's distance by Wagner and Fischer, one row at a time: row[k] is the distance of the
+ * first i bytes of `a` to the first k of `b`. */
+static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-    return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-/* Damerau-Levenshtein distance in its restricted form (optimal string alignment: no substring is
- * edited twice). Row i holds the distances from the first i characters of a to every prefix of b;
- * a swap looks two rows back. */
-static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-    size_t rows[3][ROW];
-    for (size_t j = 0; j <= b_len; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a_len; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= b_len; j++) {
-            size_t replaced = above[j - 1] + !same(a[i - 1], b[j - 1]);
-            row[j] = smaller(replaced, smaller(above[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
-                row[j] = smaller(row[j], two_above[j - 2] + 1);
+    size_t row[NAME_BYTES_MAX + 1];
+    for (size_t k = 0; k <= b_len; k++)
+        row[k] = k;
+    for (size_t i = 0; i < a_len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t k = 0; k < b_len; k++) {
+            size_t substituted = diagonal + (a[i] != b[k]);
+            diagonal = row[k + 1];
+            row[k + 1] = smallest(substituted, row[k] + 1, row[k + 1] + 1);
         }
     }
-    return rows[a_len % 3][b_len];
+    return row[b_len];
 }
 
 const char *nearest_name(const char *name, const char *const *known, size_t count)
 {
-    size_t len = strnlen(name, NEAREST_LENGTH_MAX + 1);
-    const char *best = NULL;
-    size_t best_distance = NEAREST_LENGTH_MAX;
-    if (len > NEAREST_LENGTH_MAX)
+    const char *nearest = NULL;
+    size_t nearest_distance = SIZE_MAX;
+    size_t len = strlen(name);
+    if (len > NAME_BYTES_MAX)
         return NULL;
+    size_t far = len / 3 + 1; /* so that one slip in a short name is still near */
     for (size_t i = 0; i < count; i++) {
-        size_t known_len = strnlen(known[i], NEAREST_LENGTH_MAX + 1);
-        if (known_len > NEAREST_LENGTH_MAX)
+        size_t known_len = strlen(known[i]);
+        if (known_len > NAME_BYTES_MAX)
             continue;
-        size_t limit = ((len > known_len ? len : known_len) + 2) / 3;
-        size_t edits = distance(name, len, known[i], known_len);
-        if (edits > limit || edits >= best_distance)
-            continue;
-        best = known[i];
-        best_distance = edits;
+        size_t distance = edit_distance(name, len, known[i], known_len);
+        if (distance <= far && distance < nearest_distance && distance < known_len) {
+            nearest = known[i];
+            nearest_distance = distance;
+        }
     }
-    return best;
+    return nearest;
 }

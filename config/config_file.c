@@ -1,0 +1,123 @@
+#include "config/config_file.h"
+
+#include "engine/base/json.h"
+#include "engine/base/nearest.h"
+
+#include <jansson.h>
+
+#include <string.h>
+
+enum { FILE_BYTES_MAX = 1024 * 1024 }; /* 64 models with long directories take 300 KB */
+
+static enum err_code unknown_key(const char *path, const char *key, const char *const *known,
+                                 size_t count, struct err *err)
+{
+    char printable[OPTION_NAME_BYTES + 1];
+    const char *nearest = nearest_name(key, known, count);
+    option_printable(key, printable);
+    if (nearest == NULL)
+        return err_set(err, ERR_UNUSABLE, "%s.%s: unknown key", path, printable);
+    return err_set(err, ERR_UNUSABLE, "%s.%s: unknown key; did you mean \"%s\"?", path, printable,
+                   nearest);
+}
+
+static enum err_code read_model(struct config *config, json_t *value, const char *path,
+                                struct err *err)
+{
+    static const char *const keys[] = {"name", "dir", "dtype"};
+    struct config_model model = {0};
+    const char **const fields[] = {&model.name, &model.dir, &model.dtype};
+    if (!json_is_object(value))
+        return err_set(err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
+                       json_type_name(value));
+    for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
+        const char *key = json_object_iter_key(at);
+        size_t i = 0;
+        while (i < 3 && strcmp(keys[i], key) != 0)
+            i++;
+        if (i == 3)
+            return unknown_key(path, key, keys, 3, err);
+        if (json_get_string(value, path, key, fields[i], err))
+            return err->code;
+    }
+    if (model.name == NULL || model.dir == NULL)
+        return err_set(err, ERR_UNUSABLE, "%s: needs \"name\" and \"dir\"", path);
+    if (option_add_model(config, &model, err))
+        return err_prefix(err, "%s: ", path);
+    return ERR_OK;
+}
+
+static enum err_code read_models(struct config *config, const json_t *value, struct err *err)
+{
+    if (!json_is_array(value))
+        return err_set(err, ERR_UNUSABLE, "$.models: expected an array, found %s",
+                       json_type_name(value));
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        char path[64];
+        snprintf(path, sizeof path, "$.models[%zu]", i);
+        if (read_model(config, json_array_get(value, i), path, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_text(const struct option *option, struct config *config,
+                               const json_t *root, struct err *err)
+{
+    const char *text = NULL;
+    if (json_get_string(root, "$", option->key, &text, err) || text == NULL)
+        return err->code;
+    if (option_set_text(option, config, text, err))
+        return err_prefix(err, "$.%s: ", option->key);
+    return ERR_OK;
+}
+
+static enum err_code read_number(const struct option *option, struct config *config,
+                                 const json_t *root, struct err *err)
+{
+    long long number = (long long)option_number(option, config);
+    if (json_get_integer(root, "$", option->key, (long long)option->min, (long long)option->max,
+                         &number, err))
+        return err->code;
+    return option_set_number(option, config, (size_t)number, err);
+}
+
+static enum err_code read_members(struct config *config, bool given[OPTION_TOTAL], json_t *root,
+                                  struct err *err)
+{
+    const char *keys[OPTION_TOTAL];
+    for (size_t i = 0; i < OPTION_TOTAL; i++)
+        keys[i] = option_table[i].key;
+    for (void *at = json_object_iter(root); at != NULL; at = json_object_iter_next(root, at)) {
+        const struct option *option = option_find(json_object_iter_key(at));
+        const json_t *value = json_object_iter_value(at);
+        if (option == NULL)
+            return unknown_key("$", json_object_iter_key(at), keys, OPTION_TOTAL, err);
+        if (json_is_null(value)) /* as if absent */
+            continue;
+        given[option_index(option)] = true;
+        if (option->type == OPTION_MODELS)
+            read_models(config, value, err);
+        else if (option_is_number(option))
+            read_number(option, config, root, err);
+        else
+            read_text(option, config, root, err);
+        if (err->code)
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+enum err_code config_file_read(struct config *config, bool given[OPTION_TOTAL], const char *path,
+                               struct err *err)
+{
+    json_t *root = NULL;
+    if (!json_parse_file(&root, path, FILE_BYTES_MAX, err) && !json_is_object(root))
+        err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", json_type_name(root));
+    if (!err->code)
+        read_members(config, given, root, err);
+    json_free(root);
+    if (err->code)
+        err_prefix(err, "%s: ", path);
+    return err->code;
+}

@@ -1,0 +1,46 @@
+#include "config/option.h"
+
+#include <string.h>
+
+/* Strings that passed option.c hold neither control characters nor invalid UTF-8. */
+static void print_string(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', file);
+        fputc(*text, file);
+    }
+    fputc('"', file);
+}
+
+static void print_models(const struct config *config, FILE *file)
+{
+    fputc('[', file);
+    for (unsigned i = 0; i < config->model_count; i++) {
+        const struct config_model *model = &config->models[i];
+        fputs(i == 0 ? "\n        {\"name\": " : ",\n        {\"name\": ", file);
+        print_string(file, model->name);
+        fputs(", \"dir\": ", file);
+        print_string(file, model->dir);
+        fputs(", \"dtype\": ", file);
+        print_string(file, model->dtype != NULL ? model->dtype : "f32");
+        fputc('}', file);
+    }
+    fputs(config->model_count > 0 ? "\n    ]" : "]", file);
+}
+
+void config_print(const struct config *config, FILE *file)
+{
+    for (size_t i = 0; i < OPTION_TOTAL; i++) {
+        const struct option *option = &option_table[i];
+        fprintf(file, "%s\n    \"%s\": ", i == 0 ? "{" : ",", option->key);
+        if (option->type == OPTION_MODELS)
+            print_models(config, file);
+        else if (option_is_number(option))
+            fprintf(file, "%zu", option_number(option, config));
+        else
+            print_string(file, option_text(option, config));
+    }
+    fputs("\n}\n", file);
+}

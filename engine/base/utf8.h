@@ -1,0 +1,30 @@
+/* utf8.h - is this well-formed UTF-8? Length of the character at the head of some bytes.
+ *
+ * Threads: no state.
+ */
+#ifndef ATTND_ENGINE_BASE_UTF8_H
+#define ATTND_ENGINE_BASE_UTF8_H
+
+#include <stddef.h>
+
+/* Bytes (1 to 4) of the well-formed character that opens text[0..len), or 0: RFC 3629, section 4,
+ * so no overlong forms, no surrogates, nothing above U+10FFFF. A NUL is a character of one byte. */
+static inline size_t utf8_character_bytes(const char *text, size_t len)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    if (len == 0 || byte[0] < 0x80)
+        return len == 0 ? 0 : 1;
+    size_t need = byte[0] >= 0xF0 ? 4 : byte[0] >= 0xE0 ? 3 : 2;
+    if (byte[0] < 0xC2 || byte[0] > 0xF4 || need > len)
+        return 0;
+    unsigned char low = byte[0] == 0xE0 ? 0xA0 : byte[0] == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = byte[0] == 0xED ? 0x9F : byte[0] == 0xF4 ? 0x8F : 0xBF;
+    if (byte[1] < low || byte[1] > high)
+        return 0;
+    for (size_t i = 2; i < need; i++)
+        if ((byte[i] & 0xC0) != 0x80)
+            return 0;
+    return need;
+}
+
+#endif

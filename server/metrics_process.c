@@ -1,0 +1,88 @@
+#include "server/metrics_process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STAT_BYTES = 1024 };
+
+/* A small file of /proc, NUL-terminated; false if it cannot be read. */
+static bool read_small(const char *path, char out[STAT_BYTES])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t len = read(fd, out, STAT_BYTES - 1);
+    close(fd);
+    out[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec time;
+    if (clock_gettime(clock, &time) != 0)
+        return -1;
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static double count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    if (dir == NULL)
+        return -1;
+    double count = -1; /* not the one that is reading */
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static double fds_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (double)limit.rlim_cur : -1;
+}
+
+/* /proc/self/statm: size and resident set, in pages (proc(5)). */
+static void read_memory(struct metrics_process *out)
+{
+    char text[STAT_BYTES], *end;
+    double page = (double)sysconf(_SC_PAGESIZE);
+    out->virtual_bytes = out->resident_bytes = -1;
+    if (!read_small("/proc/self/statm", text))
+        return;
+    out->virtual_bytes = (double)strtoull(text, &end, 10) * page;
+    out->resident_bytes = (double)strtoull(end, NULL, 10) * page;
+}
+
+/* /proc/self/stat: field 22 is the start in clock ticks after boot (proc(5)). Field 2, the name,
+ * may hold spaces and parentheses; field 3 follows its last one. */
+double metrics_process_start(void)
+{
+    char text[STAT_BYTES];
+    if (!read_small("/proc/self/stat", text))
+        return -1;
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (at == NULL)
+        return -1;
+    double after_boot = (double)strtoull(at, NULL, 10) / (double)sysconf(_SC_CLK_TCK);
+    double boot = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_BOOTTIME);
+    return floor((boot + after_boot) * 100) / 100;
+}
+
+void metrics_process_read(struct metrics_process *out)
+{
+    out->cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    out->open_fds = count_fds();
+    out->max_fds = fds_limit();
+    read_memory(out);
+}

@@ -1,0 +1,50 @@
+#include "engine/base/utf8.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+static size_t head(const char *text)
+{
+    return utf8_character_bytes(text, strlen(text));
+}
+
+START_TEST(utf8_measures_characters_of_every_length)
+{
+    ck_assert_uint_eq(head("a"), 1);
+    ck_assert_uint_eq(head("\xC2\x80"), 2);
+    ck_assert_uint_eq(head("\xE0\xA0\x80"), 3);
+    ck_assert_uint_eq(head("\xED\x9F\xBF"), 3);
+    ck_assert_uint_eq(head("\xF0\x90\x80\x80"), 4);
+    ck_assert_uint_eq(head("\xF4\x8F\xBF\xBF"), 4);
+    ck_assert_uint_eq(utf8_character_bytes("\0", 1), 1);
+    ck_assert_uint_eq(head(""), 0);
+}
+END_TEST
+
+START_TEST(utf8_refuses_what_rfc_3629_refuses)
+{
+    const char *const bad[] = {
+        "\x80",
+        "\xBF",
+        "\xC0\x80",
+        "\xC1\xBF",
+        "\xC2",
+        "\xC2\x41",
+        "\xE0\x9F\xBF",
+        "\xE2\x82",
+        "\xE2\x82\x41",
+        "\xED\xA0\x80",
+        "\xED\xBF\xBF",
+        "\xF0\x8F\xBF\xBF",
+        "\xF0\x90\x80",
+        "\xF4\x90\x80\x80",
+        "\xF5\x80\x80\x80",
+        "\xFE",
+        "\xFF",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert_msg(head(bad[i]) == 0, "case %zu", i);
+}
+END_TEST
+
+SUITE("utf8", utf8_measures_characters_of_every_length, utf8_refuses_what_rfc_3629_refuses)
