@@ -32,20 +32,20 @@ struct http_reply {
     const char *content_type;
     const char *body; /* in the exchange's arena, or static */
     size_t body_len;
-    const char *allow;        /* 405: the Allow header; NULL: none */
-    unsigned retry_after_s;   /* 0: no Retry-After header */
-    const char *request_id;   /* X-Request-Id; NULL: none */
-    bool close;               /* Connection: close after this reply */
+    const char *allow;      /* 405: the Allow header; NULL: none */
+    unsigned retry_after_s; /* 0: no Retry-After header */
+    const char *request_id; /* X-Request-Id; NULL: none */
+    bool close;             /* Connection: close after this reply */
 };
 
 struct http_exchange {
     /* Set by http.c before head; borrowed until done. */
     enum http_method method;
-    const char *path;    /* percent-decoded; never contains NUL */
-    struct arena arena;  /* all memory of this exchange */
-    uint64_t head_ns;    /* clock_now_ns when the head was whole */
-    uint64_t body_ns;    /* ... and the body */
-    const char *body;    /* [body_len], NUL-terminated for convenience; set before begin */
+    const char *path;   /* percent-decoded; never contains NUL */
+    struct arena arena; /* all memory of this exchange */
+    uint64_t head_ns;   /* clock_now_ns when the head was whole */
+    uint64_t body_ns;   /* ... and the body */
+    const char *body;   /* [body_len], NUL-terminated for convenience; set before begin */
     size_t body_len;
 
     /* Set by the application. */
