@@ -160,7 +160,8 @@ START_TEST(http_takes_a_body_of_exactly_the_limit)
     client_say(fd, "POST /small HTTP/1.1\r\nHost: h\r\nContent-Length: 65536\r\n\r\n");
     client_send(fd, megabyte, APP_SMALL);
     ck_assert_str_eq(client_read(fd, true).body, "POST /small 65536\n");
-    client_say(fd, "POST /small HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n");
+    client_say(fd,
+               "POST /small HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n");
     client_send(fd, megabyte, APP_SMALL);
     client_say(fd, "\r\n0\r\n\r\n");
     ck_assert_str_eq(client_read(fd, true).body, "POST /small 65536\n");
@@ -327,8 +328,8 @@ END_TEST
 SUITE("http", http_answers_get_head_and_post,
       http_keeps_a_connection_alive_and_answers_pipelined_requests_in_order,
       http_1_0_is_closed_unless_asked_otherwise,
-      http_returns_a_request_id_only_as_far_as_a_header_can_hold_it,
-      http_other_methods_reach_head, http_takes_chunked_bodies_with_extensions_and_trailers,
+      http_returns_a_request_id_only_as_far_as_a_header_can_hold_it, http_other_methods_reach_head,
+      http_takes_chunked_bodies_with_extensions_and_trailers,
       http_asks_for_a_body_that_waits_and_refuses_one_without_it,
       http_lets_a_refused_client_finish_sending_and_go_on,
       http_413_is_read_by_a_client_that_is_still_sending_a_megabyte,
