@@ -10,8 +10,7 @@
 
 /* Sends the reply with Connection: close; with_body false answers a HEAD. Memory comes from the
  * arena; without memory, or if the peer takes nothing, nothing is sent. */
-void rawreply_send(int fd, const struct http_reply *reply, const char *reason, bool with_body,
-                   struct arena *arena);
+void rawreply_send(int fd, const struct http_reply *reply, bool with_body, struct arena *arena);
 
 /* Copies id without the bytes that do not belong in a header (what is not printable ASCII). NULL
  * if nothing remains or there is no memory. */
