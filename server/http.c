@@ -44,6 +44,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     POOL_BYTES = 128 * 1024, /* a connection's buffers; bodies then arrive in pieces of 64 KiB */
@@ -56,6 +57,10 @@ struct http_server {
     struct MHD_Daemon *daemon;
     struct edge *edge;
     atomic_bool draining; /* alone: read when a reply is queued */
+    /* Partners: whoever enters the application counts itself in, then looks at stopping; http_stop
+     * sets stopping, then waits for the count to be zero. */
+    atomic_bool stopping;
+    atomic_uint entered; /* begun and neither answered nor back from a suspension */
 };
 
 static struct http_server *server_of(const struct http_request *request)
@@ -217,7 +222,32 @@ static enum err_code check_trailers(struct http_request *request, struct err *er
     return framing_check_trailers(list.fields, list.count, err);
 }
 
+static bool enter(struct http_server *server)
+{
+    atomic_fetch_add(&server->entered, 1);
+    if (!atomic_load(&server->stopping))
+        return true;
+    atomic_fetch_sub(&server->entered, 1);
+    return false;
+}
+
+static void leave(struct http_server *server)
+{
+    atomic_fetch_sub(&server->entered, 1);
+}
+
 /* begin may hand the exchange to another thread: after HTTP_SUSPENDED it is not ours to look at. */
+static enum MHD_Result begin(struct http_request *request)
+{
+    struct http_server *server = server_of(request);
+    if (!enter(server))
+        return MHD_NO;
+    if (http_request_begin(request) == HTTP_SUSPENDED)
+        return MHD_YES;
+    leave(server);
+    return answer(request);
+}
+
 static enum MHD_Result on_whole(struct http_request *request)
 {
     struct err err = {0};
@@ -225,14 +255,15 @@ static enum MHD_Result on_whole(struct http_request *request)
         return MHD_NO;
     if (check_trailers(request, &err))
         http_request_refuse(request, &err);
-    else if (request->phase != HTTP_PHASE_DROP && http_request_begin(request) == HTTP_SUSPENDED)
-        return MHD_YES;
+    else if (request->phase != HTTP_PHASE_DROP)
+        return begin(request);
     return answer(request);
 }
 
 static enum MHD_Result on_resumed(struct http_request *request)
 {
     request->shared->app.finish(request->shared->app.context, &request->exchange);
+    leave(server_of(request));
     return answer(request);
 }
 
@@ -292,6 +323,8 @@ static void on_completed(void *context, struct MHD_Connection *library, void **r
         return;
     struct http_connection *connection = request->connection;
     http_request_answer_slow_body(request);
+    if (request->phase == HTTP_PHASE_SUSPENDED)
+        leave(server); /* resumed, but the client had gone and finish was never called */
     bool told = request->told;
     http_request_destroy(request);
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK || !told || connection->linger)
@@ -452,8 +485,14 @@ unsigned http_busy(const struct http_server *server)
     return conns_busy(&ours.to->shared.conns);
 }
 
+/* The library aborts the process if it is stopped with a connection suspended. A request may have
+ * come after the caller last looked, so what is suspended now is waited for, and nothing new is
+ * begun; the millisecond is only ever spent here. */
 void http_stop(struct http_server *server)
 {
+    atomic_store(&server->stopping, true);
+    while (atomic_load(&server->entered) > 0)
+        usleep(1000);
     server_free(server);
 }
 

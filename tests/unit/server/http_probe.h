@@ -2,7 +2,8 @@
  *
  * The application answers "METHOD PATH BODYLEN" and remembers every path that it began. What it
  * does depends on the path: /missing is 404 from head, /small takes 64 KiB, /later suspends and a
- * second thread resumes it, /held suspends until app_release.
+ * second thread resumes it, /held suspends until app_release (and so does every /later meanwhile),
+ * /kept suspends until app_stop.
  */
 #ifndef ATTND_TESTS_UNIT_SERVER_HTTP_PROBE_H
 #define ATTND_TESTS_UNIT_SERVER_HTTP_PROBE_H
@@ -33,6 +34,7 @@ struct app {
     pthread_cond_t wake;
     struct http_exchange *queue[APP_QUEUE]; /* suspended, oldest first */
     unsigned first, last;
+    struct http_exchange *kept;
     bool stopping, held;
     char paths[8192]; /* of every begin, each followed by a newline */
     char request_id[64];
@@ -90,6 +92,11 @@ static enum http_next app_begin(void *context, struct http_exchange *exchange)
     bool held = strcmp(exchange->path, "/held") == 0;
     app->held = app->held || held;
     pthread_mutex_unlock(&app->lock);
+    if (strcmp(exchange->path, "/kept") == 0) {
+        app->kept = exchange;
+        http_suspend(exchange);
+        return HTTP_SUSPENDED;
+    }
     if (held || strcmp(exchange->path, "/later") == 0) {
         http_suspend(exchange);
         app_enqueue(app, exchange);
@@ -175,13 +182,9 @@ static inline struct app *app_start(void)
     return app_start_with(app_options());
 }
 
-/* Every head and refuse must have had its done. */
-static void app_stop(struct app *app)
+/* After http_stop: every head and refuse must have had its done. */
+static void app_free(struct app *app)
 {
-    app_release(app);
-    for (int i = 0; i < 500 && http_busy(app->server) > 0; i++)
-        usleep(10000);
-    http_stop(app->server);
     pthread_mutex_lock(&app->lock);
     app->stopping = true;
     pthread_cond_broadcast(&app->wake);
@@ -193,6 +196,17 @@ static void app_stop(struct app *app)
     pthread_cond_destroy(&app->wake);
     pthread_mutex_destroy(&app->lock);
     free(app);
+}
+
+static void app_stop(struct app *app)
+{
+    app_release(app);
+    if (app->kept != NULL)
+        http_resume(app->kept);
+    for (int i = 0; i < 500 && http_busy(app->server) > 0; i++)
+        usleep(10000);
+    http_stop(app->server);
+    app_free(app);
 }
 
 static int client_try(unsigned port)
