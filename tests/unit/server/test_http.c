@@ -2,6 +2,9 @@
  * stop. Deadlines are in test_http_deadlines.c, hostile framing in test_http_framing.c. */
 #include "tests/unit/server/http_probe.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 START_TEST(http_answers_get_head_and_post)
 {
     struct app *app = app_start();
@@ -277,6 +280,42 @@ START_TEST(http_beyond_its_connections_closes_an_idle_one_for_the_next)
 }
 END_TEST
 
+/* A hundred connections that stay open, from a process with descriptors of its own. */
+static int ask_on_many_connections(int port_pipe)
+{
+    unsigned port;
+    if (read(port_pipe, &port, sizeof port) != sizeof port)
+        return 1;
+    for (int i = 0; i < 100; i++) {
+        int fd = client_try(port);
+        client_say(fd, "GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+        if (client_read(fd, true).status != 200)
+            return 2;
+    }
+    return 0;
+}
+
+START_TEST(http_out_of_descriptors_closes_an_idle_connection_for_the_next)
+{
+    int pipe_fds[2], status = -1;
+    ck_assert_int_eq(pipe(pipe_fds), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(ask_on_many_connections(pipe_fds[0]));
+    struct rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    struct app *app = app_start();
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 40, .rlim_max = before.rlim_max});
+    ck_assert_int_eq(write(pipe_fds[1], &app->port, sizeof app->port), sizeof app->port);
+    waitpid(child, &status, 0);
+    setrlimit(RLIMIT_NOFILE, &before);
+    ck_assert_int_eq(status, 0);
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    app_stop(app);
+}
+END_TEST
+
 START_TEST(http_drains)
 {
     struct app *app = app_start();
@@ -401,6 +440,7 @@ SUITE("http", http_answers_get_head_and_post,
       http_resumes_a_thousand_suspended_requests_from_another_thread,
       http_starves_nobody_beside_a_suspended_request, http_sees_a_suspended_client_go,
       http_serves_two_hundred_connections_at_once,
-      http_beyond_its_connections_closes_an_idle_one_for_the_next, http_drains,
+      http_beyond_its_connections_closes_an_idle_one_for_the_next,
+      http_out_of_descriptors_closes_an_idle_connection_for_the_next, http_drains,
       http_stops_with_connections_in_every_state, http_drains_quiesces_and_stops_under_load,
       http_listens_on_ipv6_and_refuses_what_it_cannot_bind)
