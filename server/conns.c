@@ -82,6 +82,9 @@ void conns_remove(struct conns *conns, struct conn *conn)
 
 bool conns_move(struct conns *conns, struct conn *conn, enum conn_state state)
 {
+    bool waits = state == CONN_IDLE || state == CONN_HEAD || state == CONN_BODY;
+    if (waits && sockets_peer_gone(conn->fd))
+        state = CONN_PARTING;
     pthread_mutex_lock(&conns->lock);
     bool in_time = conn->state != CONN_OVERDUE;
     if (in_time) {
@@ -151,7 +154,8 @@ unsigned conns_busy(struct conns *conns)
 {
     pthread_mutex_lock(&conns->lock);
     unsigned busy = conns->lists[CONN_HEAD].count + conns->lists[CONN_BODY].count +
-                    conns->lists[CONN_HELD].count + conns->lists[CONN_REPLY].count;
+                    conns->lists[CONN_HELD].count + conns->lists[CONN_REPLY].count +
+                    conns->lists[CONN_PARTING].count;
     for (const struct conn *conn = conns->lists[CONN_NEW].first; conn; conn = conn->next)
         busy += sockets_traffic(conn->fd).received > 0;
     pthread_mutex_unlock(&conns->lock);

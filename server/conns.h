@@ -24,6 +24,7 @@ enum conn_state {
     CONN_HEAD,    /* request line seen, headers arriving */
     CONN_BODY,    /* body arriving */
     CONN_REPLY,   /* reply leaving */
+    CONN_PARTING, /* the client has closed its side: what it sent before may still be taken */
     CONN_HELD,    /* ours to answer: no deadline */
     CONN_OVERDUE, /* its time was up and its socket is shut */
     CONN_STATES,
@@ -59,7 +60,9 @@ void conns_deinit(struct conns *conns);
 void conns_add(struct conns *conns, struct conn *conn, int fd);
 void conns_remove(struct conns *conns, struct conn *conn);
 
-/* Restarts the clock for a new state. False, and nothing changes, if the connection is overdue. */
+/* Restarts the clock for a new state; one that waits for bytes (idle, head, body) is CONN_PARTING
+ * instead if the client has closed its side, since none can come. False, and nothing changes, if
+ * the connection is overdue. */
 bool conns_move(struct conns *conns, struct conn *conn, enum conn_state state);
 
 /* The state and, for CONN_OVERDUE, overdue_in. */
@@ -78,7 +81,7 @@ void conns_shed(struct conns *conns);
 
 unsigned conns_count(struct conns *conns);
 
-/* Those that hold a request, and new ones of which some bytes have arrived. */
+/* Those that hold a request, those that part, and new ones of which some bytes have arrived. */
 unsigned conns_busy(struct conns *conns);
 
 #endif

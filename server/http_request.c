@@ -121,18 +121,25 @@ static bool drop(struct http_request *request, size_t len)
     return true;
 }
 
-bool http_request_take_body(struct http_request *request, const void *bytes, size_t len)
+static bool keep(struct http_request *request, const void *bytes, size_t len)
 {
     struct err err = {0};
     size_t announced = (size_t)request->framing.length; /* within the limit, which is a size_t */
-    if (request->phase == HTTP_PHASE_DROP)
-        return drop(request, len);
     if (len > request->body_bytes_max - request->body.len)
         too_large(request, &err);
     else if (!body_append(&request->body, bytes, len, announced, &err))
         return true;
     http_request_refuse(request, &err);
     return break_off(request);
+}
+
+bool http_request_take_body(struct http_request *request, const void *bytes, size_t len)
+{
+    if (!(request->phase == HTTP_PHASE_DROP ? drop(request, len) : keep(request, bytes, len)))
+        return false;
+    struct http_connection *connection = request->connection;
+    return !sockets_peer_gone(connection->conn.fd) ||
+           conns_move(&request->shared->conns, &connection->conn, CONN_PARTING);
 }
 
 enum http_next http_request_begin(struct http_request *request)

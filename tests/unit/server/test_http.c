@@ -192,6 +192,42 @@ START_TEST(http_resumes_a_thousand_suspended_requests_from_another_thread)
 }
 END_TEST
 
+/* Many at once, so that the end of file often arrives together with the request. */
+START_TEST(http_answers_and_closes_a_client_that_has_closed_its_side)
+{
+    struct app *app = app_start();
+    int fds[100];
+    for (int i = 0; i < 100; i++) {
+        fds[i] = client_open(app);
+        client_say(fds[i], "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
+        shutdown(fds[i], SHUT_WR);
+    }
+    for (int i = 0; i < 100; i++) {
+        ck_assert_str_eq(client_read(fds[i], true).body, "GET /1 0\n");
+        ck_assert_str_eq(client_read(fds[i], true).body, "GET /2 0\n");
+        ck_assert(client_is_closed(fds[i]));
+        close(fds[i]);
+    }
+    app_stop(app);
+}
+END_TEST
+
+START_TEST(http_gives_up_a_body_whose_client_has_gone)
+{
+    struct app *app = app_start();
+    for (int i = 0; i < 50; i++) {
+        int fd = client_open(app);
+        client_say(fd, "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc");
+        close(fd);
+    }
+    for (int i = 0; i < 500 && atomic_load(&app->dones) < 50; i++)
+        usleep(10000);
+    ck_assert_uint_eq(app->dones, 50);
+    ck_assert_uint_eq(app->begins, 0);
+    app_stop(app);
+}
+END_TEST
+
 /* A request that stays suspended has starved others in some versions of the library. A longer run
  * is ATTND_HTTP_SOAK=100000; it reports the worst wait. */
 START_TEST(http_starves_nobody_beside_a_suspended_request)
@@ -439,7 +475,8 @@ SUITE("http", http_answers_get_head_and_post,
       http_takes_a_body_of_exactly_the_limit,
       http_resumes_a_thousand_suspended_requests_from_another_thread,
       http_starves_nobody_beside_a_suspended_request, http_sees_a_suspended_client_go,
-      http_serves_two_hundred_connections_at_once,
+      http_answers_and_closes_a_client_that_has_closed_its_side,
+      http_gives_up_a_body_whose_client_has_gone, http_serves_two_hundred_connections_at_once,
       http_beyond_its_connections_closes_an_idle_one_for_the_next,
       http_out_of_descriptors_closes_an_idle_connection_for_the_next, http_drains,
       http_stops_with_connections_in_every_state, http_drains_quiesces_and_stops_under_load,
