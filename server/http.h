@@ -12,8 +12,13 @@
  * is a baton: between http_suspend and http_resume the I/O threads do not touch it, and whoever
  * resumes it does not touch it again.
  *
- * What http.c refuses by itself (bad framing, over-long or slow heads and bodies, missing length,
- * Expect of a body over the limit) goes through `refuse`, so that every error has one encoder.
+ * What the edge refuses by itself (bad framing, over-long or slow heads and bodies, missing length,
+ * Expect of a body over the limit) goes through `refuse`, so that every error has one encoder. It
+ * may come without `head`, and for a head that never became whole the exchange has no path, no
+ * headers and no query. The library's own refusals (http.c lists them) do not come at all.
+ *
+ * A `head` that replies is answered once the body has come and been dropped, so the client can
+ * read the answer and keep its connection.
  */
 #ifndef ATTND_SERVER_HTTP_H
 #define ATTND_SERVER_HTTP_H
@@ -41,7 +46,7 @@ struct http_reply {
 struct http_exchange {
     /* Set by http.c before head; borrowed until done. */
     enum http_method method;
-    const char *path;   /* percent-decoded; never contains NUL */
+    const char *path;   /* percent-decoded; never contains NUL; "" if there was no whole head */
     struct arena arena; /* all memory of this exchange */
     uint64_t head_ns;   /* clock_now_ns when the head was whole */
     uint64_t body_ns;   /* ... and the body */
@@ -90,7 +95,8 @@ void http_quiesce(struct http_server *server);
 /* Connections that hold an exchange (head seen, done not yet called), or whose head is arriving. */
 unsigned http_busy(const struct http_server *server);
 
-/* Closes every connection and joins the I/O threads. No exchange may be suspended. */
+/* Closes every connection and joins the I/O threads. Begins nothing new and waits for what is still
+ * suspended: its holders must be able to resume it. */
 void http_stop(struct http_server *server);
 
 /* A request header or a query argument (percent-decoded); NULL if absent. On an I/O thread, or
