@@ -13,7 +13,7 @@ struct registry {
     struct metrics *metrics; /* told of digests; set before the thread starts */
     pthread_t digest_thread;
     bool digest_started;
-    atomic_bool stopping; /* partners: registry_close, digest_main */
+    atomic_bool stopping; /* partners: registry_stop_digests, digest_main */
 };
 
 /* An image model's one sequence length, or a text model's longest, must always fit. */
@@ -73,9 +73,7 @@ void registry_close(struct registry *registry)
 {
     if (registry == NULL)
         return;
-    atomic_store(&registry->stopping, true);
-    if (registry->digest_started)
-        pthread_join(registry->digest_thread, NULL);
+    registry_stop_digests(registry);
     for (unsigned i = 0; i < registry->count; i++)
         engine_close(registry->models[i].engine);
     free(registry->models);
@@ -140,6 +138,14 @@ enum err_code registry_start_digests(struct registry *registry, struct metrics *
     if (failure != 0)
         return err_set(err, ERR_IO, "cannot start a thread: %s", strerror(failure));
     return ERR_OK;
+}
+
+void registry_stop_digests(struct registry *registry)
+{
+    atomic_store(&registry->stopping, true);
+    if (registry->digest_started)
+        pthread_join(registry->digest_thread, NULL);
+    registry->digest_started = false;
 }
 
 struct model_row registry_row(const struct registry_model *model)

@@ -25,8 +25,7 @@ struct registry_model {
     double load_seconds;
     bool is_default; /* the first of its kind */
     char digest_text[72];
-    _Atomic(const char *)
-        digest; /* NULL until known, then digest_text; partner: the digest thread */
+    _Atomic(const char *) digest; /* NULL until known, then digest_text; partner: digest_main */
 };
 
 struct registry;
@@ -34,7 +33,7 @@ struct registry;
 /* Opens all models; the error names the model that could not be opened. */
 enum err_code registry_open(struct registry **out, const struct config *config,
                             unsigned batch_tokens, struct err *err);
-/* Waits for the digest thread, closes the models. Their sessions must be closed before. */
+/* Closes the models. Their sessions must be closed before. */
 void registry_close(struct registry *registry);
 
 unsigned registry_count(const struct registry *registry);
@@ -46,6 +45,9 @@ struct registry_model *registry_default(struct registry *registry, enum engine_k
 /* Starts computing the digests; each is told to the metrics (may be NULL) once known. */
 enum err_code registry_start_digests(struct registry *registry, struct metrics *metrics,
                                      struct err *err);
+
+/* Joins the digest thread; a model being hashed is finished first. Before metrics_close. */
+void registry_stop_digests(struct registry *registry);
 
 /* The model as a row of GET /models. */
 struct model_row registry_row(const struct registry_model *model);

@@ -41,14 +41,18 @@ struct request {
     struct err err;            /* of the whole request; code != ERR_OK: answered as a problem */
     enum request_body body;
     size_t body_bytes_claimed; /* of the server's budget for bodies; given back in done */
+    bool counted;              /* metrics_request_begin was called */
 
     /* POST /predict. */
     bool parsed;
     struct predict_call call;
-    struct row *rows;     /* [call.item_count] */
+    struct row *rows;  /* [call.item_count], also of items that never reach the queue */
+    struct row **good; /* [good_count]: those that do */
+    unsigned good_count;
     unsigned reserved;    /* places in the queue that are ours and not yet used */
-    uint64_t parsed_ns;   /* when the call was read */
-    uint64_t prepared_ns; /* when its rows were ready for the queue */
+    uint64_t begun_ns;    /* when reading the call began, ... */
+    uint64_t parsed_ns;   /* ... when it was read, ... */
+    uint64_t prepared_ns; /* ... and when its rows were ready for the queue */
     struct request *next; /* in the prepare pool's list; under the pool's lock */
 
     atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */
