@@ -28,6 +28,7 @@ struct row {
     float *logits, *scores; /* [model's label_count], in the request's arena */
     uint64_t deadline_ns;   /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;
+    bool abandoned; /* the client had gone before the row's turn */
     struct err err; /* code != ERR_OK: this item has no scores */
 };
 
@@ -44,6 +45,7 @@ struct request {
     bool counted;              /* metrics_request_begin was called */
 
     /* POST /predict. */
+    bool abandoned; /* the client had gone before the pool's turn */
     bool parsed;
     struct predict_call call;
     struct row *rows;  /* [call.item_count], also of items that never reach the queue */

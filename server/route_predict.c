@@ -248,7 +248,7 @@ void route_predict_prepare(void *context, struct request *request)
     if (atomic_load(&service->phase) == SERVICE_STOPPING) {
         err_set(&request->err, ERR_NOT_READY, "the server is stopping");
     } else if (http_client_gone(request->exchange)) {
-        metrics_client_gone(service->metrics);
+        request->abandoned = true;
         err_set(&request->err, ERR_SLOW, "the client closed the connection before its turn");
     } else if (request->parsed || !parse_call(service, request)) {
         prepare_call(service, request);
@@ -409,9 +409,20 @@ static void count_call(struct metrics *metrics, const struct request *request, u
             count_prediction(metrics, request->good[i]);
 }
 
+/* A client is counted once, however many rows it left behind. */
+static bool client_has_gone(const struct request *request)
+{
+    bool gone = request->abandoned;
+    for (unsigned i = 0; i < request->good_count; i++)
+        gone = gone || request->good[i]->abandoned;
+    return gone;
+}
+
 void route_predict_finish(struct service *service, struct request *request)
 {
     uint64_t start = clock_now_ns();
+    if (client_has_gone(request))
+        metrics_client_gone(service->metrics);
     if (request->err.code == ERR_OK && !request->call.envelope)
         request->err = request->rows[0].err;
     if (request->err.code == ERR_OK && reply_results(request) == ERR_OK) {

@@ -8,18 +8,16 @@
 
 #include <string.h>
 
-/* clang-format off */
 static const struct route table[] = {
-    /* path             method     label             head                 begin                 finish                has_body */
-    {"/predict",        HTTP_POST, "/predict",       route_predict_head,  route_predict_begin,  route_predict_finish, true},
-    {"/healthz",        HTTP_GET,  "/healthz",       NULL,                route_status_alive,   NULL,                 false},
-    {"/readyz",         HTTP_GET,  "/readyz",        NULL,                route_status_ready,   NULL,                 false},
-    {"/metrics",        HTTP_GET,  "/metrics",       NULL,                route_status_metrics, NULL,                 false},
-    {"/models",         HTTP_GET,  "/models",        NULL,                route_models_list,    NULL,                 false},
-    {"/models/",        HTTP_GET,  "/models/{name}", NULL,                route_models_one,     NULL,                 false},
-    {"/admin/reload",   HTTP_POST, "/admin/reload",  route_status_reload, NULL,                 NULL,                 true},
+    {"/predict", HTTP_POST, "/predict", route_predict_head, route_predict_begin,
+     route_predict_finish, true},
+    {"/healthz", HTTP_GET, "/healthz", NULL, route_status_alive, NULL, false},
+    {"/readyz", HTTP_GET, "/readyz", NULL, route_status_ready, NULL, false},
+    {"/metrics", HTTP_GET, "/metrics", NULL, route_status_metrics, NULL, false},
+    {"/models", HTTP_GET, "/models", NULL, route_models_list, NULL, false},
+    {"/models/", HTTP_GET, "/models/{name}", NULL, route_models_one, NULL, false},
+    {"/admin/reload", HTTP_POST, "/admin/reload", route_status_reload, NULL, NULL, true},
 };
-/* clang-format on */
 
 enum { ROUTES = sizeof table / sizeof table[0] };
 

@@ -131,7 +131,7 @@ static void drop_abandoned(struct worker *worker)
             continue;
         }
         batch->tokens -= row->input.tokens;
-        metrics_client_gone(worker->options->metrics);
+        row->abandoned = true;
         err_set(&row->err, ERR_SLOW, "the client closed the connection before its turn");
         request_row_done(row);
     }
