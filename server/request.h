@@ -41,8 +41,7 @@ struct request {
     const char *id;            /* printable ASCII: the client's X-Request-Id, or one of ours */
     struct err err;            /* of the whole request; code != ERR_OK: answered as a problem */
     enum request_body body;
-    size_t body_bytes_claimed; /* of the server's budget for bodies; given back in done */
-    bool counted;              /* metrics_request_begin was called */
+    bool counted; /* metrics_request_begin was called */
 
     /* POST /predict. */
     bool abandoned; /* the client had gone before the pool's turn */

@@ -18,28 +18,8 @@
 #include "server/limits.h"
 #include "server/media_type.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* Bodies in flight share a budget, so that clients that all send the largest body at once cannot
- * take all memory. A chunked body is reckoned at its limit until it is whole. */
-static enum err_code claim_body(struct service *service, struct request *request)
-{
-    size_t most = service->config->body_bytes_max;
-    const char *length = http_header(request->exchange, "Content-Length");
-    size_t bytes = length != NULL ? strtoull(length, NULL, 10) : most;
-    if (bytes > most)
-        return ERR_OK; /* http.c refuses it with 413 */
-    size_t budget = most > LIMIT_BODIES_BYTES ? most : LIMIT_BODIES_BYTES;
-    size_t held = atomic_fetch_add_explicit(&service->body_bytes, bytes, memory_order_relaxed);
-    request->body_bytes_claimed = bytes;
-    if (held > budget - bytes)
-        return err_set(&request->err, ERR_QUEUE_FULL,
-                       "the bodies of waiting requests fill the %zu bytes set aside for them",
-                       budget);
-    return ERR_OK;
-}
 
 enum err_code route_predict_head(struct service *service, struct request *request)
 {
@@ -54,7 +34,7 @@ enum err_code route_predict_head(struct service *service, struct request *reques
     if (batcher_full(service->batcher))
         return err_set(&request->err, ERR_QUEUE_FULL, "the queue holds its %u inputs",
                        service->config->queue_limit);
-    return claim_body(service, request);
+    return ERR_OK;
 }
 
 struct options {
@@ -292,20 +272,8 @@ static enum http_next hand_over(struct service *service, struct request *request
     return HTTP_SUSPENDED;
 }
 
-/* A body is whole now: claim what it is, not what it might have been. */
-static void settle_claim(struct service *service, struct request *request)
-{
-    size_t bytes = request->exchange->body_len;
-    if (bytes >= request->body_bytes_claimed)
-        return;
-    atomic_fetch_sub_explicit(&service->body_bytes, request->body_bytes_claimed - bytes,
-                              memory_order_relaxed);
-    request->body_bytes_claimed = bytes;
-}
-
 enum http_next route_predict_begin(struct service *service, struct request *request)
 {
-    settle_claim(service, request);
     if (request->exchange->body_len > LIMIT_PREPARE_INLINE_BYTES)
         return hand_over(service, request);
     if (parse_call(service, request))

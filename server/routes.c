@@ -162,8 +162,6 @@ static void app_done(void *context, struct http_exchange *exchange)
     metrics_request_end(service->metrics, metrics_route(request), metrics_model(request),
                         exchange->reply.status, ms / 1000);
     log_request(request, ms);
-    atomic_fetch_sub_explicit(&service->body_bytes, request->body_bytes_claimed,
-                              memory_order_relaxed);
     request_close(request);
 }
 

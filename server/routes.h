@@ -33,8 +33,7 @@ struct service {
     struct metrics *metrics;
     _Atomic(struct prepare *) prepare; /* NULL while starting; partner: server_run */
     struct request_ids ids;
-    atomic_int phase;         /* enum service_phase; partner: server_run */
-    atomic_size_t body_bytes; /* claimed by requests in flight; routes.c and route_predict.c */
+    atomic_int phase; /* enum service_phase; partner: server_run */
 };
 
 struct route {
