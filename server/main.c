@@ -1,0 +1,51 @@
+#include "config/config.h"
+#include "engine/base/blas_core.h"
+#include "engine/base/err.h"
+#include "server/server.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_UNUSABLE = 2 };
+
+static int fail(const struct err *err)
+{
+    fprintf(stderr, "attnd: %s\n", err->text);
+    return err->code == ERR_UNUSABLE ? EXIT_UNUSABLE : EXIT_FAILED;
+}
+
+static int act(const struct config *config, enum config_action action, struct err *err)
+{
+    switch (action) {
+    case CONFIG_HELP:
+        config_help(stdout);
+        return EXIT_OK;
+    case CONFIG_VERSION:
+        puts("attnd " ATTND_VERSION);
+        return EXIT_OK;
+    case CONFIG_PRINT:
+        config_print(config, stdout);
+        return EXIT_OK;
+    case CONFIG_CHECK:
+        puts("attnd: the configuration is valid");
+        return EXIT_OK;
+    case CONFIG_SERVE:
+        break;
+    }
+    return server_run(config, stdout, err) == ERR_OK ? EXIT_OK : fail(err);
+}
+
+int main(int argc, char **argv)
+{
+    blas_core_repair(argv); /* may run the program anew; nothing may come before it */
+    struct err err = {0};
+    struct config config;
+    enum config_action action;
+    if (config_load(&config, &action, argc, argv, environ, &err))
+        return fail(&err);
+    int code = act(&config, action, &err);
+    config_deinit(&config);
+    if (fflush(stdout) != 0 && code == EXIT_OK)
+        code = EXIT_FAILED;
+    return code;
+}

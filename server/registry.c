@@ -1,0 +1,160 @@
+#include "server/registry.h"
+
+#include "engine/base/clock.h"
+#include "server/log.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct registry {
+    struct registry_model *models; /* [count] */
+    unsigned count;
+    struct metrics *metrics; /* told of digests; set before the thread starts */
+    pthread_t digest_thread;
+    bool digest_started;
+    atomic_bool stopping; /* partners: registry_stop_digests, digest_main */
+};
+
+/* An image model's one sequence length, or a text model's longest, must always fit. */
+static unsigned budget(const struct engine_info *info, unsigned batch_tokens)
+{
+    return batch_tokens > info->tokens_max ? batch_tokens : info->tokens_max;
+}
+
+static bool is_first_of_kind(struct registry *registry, enum engine_kind kind)
+{
+    return registry_default(registry, kind) == NULL;
+}
+
+static enum err_code open_model(struct registry *registry, const struct config *config,
+                                const struct config_model *wanted, unsigned batch_tokens,
+                                struct err *err)
+{
+    struct engine_options options = {.linear_backend = config->linear_backend,
+                                     .dtype = wanted->dtype};
+    struct registry_model *model = &registry->models[registry->count];
+    uint64_t start = clock_now_ns();
+    if (engine_open(&model->engine, wanted->dir, &options, err))
+        return err_prefix(err, "model %s: ", wanted->name);
+    model->load_seconds = clock_ms_between(start, clock_now_ns()) / 1000;
+    model->name = wanted->name;
+    model->index = registry->count;
+    model->info = engine_describe(model->engine);
+    model->batch_tokens = budget(model->info, batch_tokens);
+    model->is_default = is_first_of_kind(registry, model->info->kind);
+    registry->count++;
+    log_event(LOG_INFO, "model_loaded", LOG_TEXT("model", model->name),
+              LOG_TEXT("family", model->info->family), LOG_TEXT("dtype", model->info->dtype),
+              LOG_NUMBER("ms", model->load_seconds * 1000));
+    return ERR_OK;
+}
+
+enum err_code registry_open(struct registry **out, const struct config *config,
+                            unsigned batch_tokens, struct err *err)
+{
+    *out = NULL;
+    struct registry *registry = calloc(1, sizeof *registry);
+    if (registry == NULL)
+        return err_no_memory(err, sizeof *registry);
+    registry->models = calloc(config->model_count, sizeof *registry->models);
+    if (registry->models == NULL && config->model_count > 0)
+        err_no_memory(err, config->model_count * sizeof *registry->models);
+    for (unsigned i = 0; i < config->model_count && err->code == ERR_OK; i++)
+        open_model(registry, config, &config->models[i], batch_tokens, err);
+    if (err->code != ERR_OK)
+        registry_close(registry);
+    else
+        *out = registry;
+    return err->code;
+}
+
+void registry_close(struct registry *registry)
+{
+    if (registry == NULL)
+        return;
+    registry_stop_digests(registry);
+    for (unsigned i = 0; i < registry->count; i++)
+        engine_close(registry->models[i].engine);
+    free(registry->models);
+    free(registry);
+}
+
+unsigned registry_count(const struct registry *registry)
+{
+    return registry->count;
+}
+
+struct registry_model *registry_at(struct registry *registry, unsigned index)
+{
+    return &registry->models[index];
+}
+
+struct registry_model *registry_find(struct registry *registry, const char *name)
+{
+    for (unsigned i = 0; i < registry->count; i++)
+        if (strcmp(registry->models[i].name, name) == 0)
+            return &registry->models[i];
+    return NULL;
+}
+
+struct registry_model *registry_default(struct registry *registry, enum engine_kind kind)
+{
+    for (unsigned i = 0; i < registry->count; i++)
+        if (registry->models[i].info->kind == kind)
+            return &registry->models[i];
+    return NULL;
+}
+
+static void compute_digest(struct registry *registry, struct registry_model *model)
+{
+    struct err err = {0};
+    if (engine_digest(model->engine, model->digest_text, &err)) {
+        log_event(LOG_WARN, "digest_failed", LOG_TEXT("model", model->name),
+                  LOG_TEXT("error", err.text));
+        return;
+    }
+    atomic_store_explicit(&model->digest, model->digest_text, memory_order_release);
+    if (registry->metrics != NULL)
+        metrics_set_digest(registry->metrics, model->index, model->digest_text);
+    log_event(LOG_INFO, "model_digest", LOG_TEXT("model", model->name),
+              LOG_TEXT("digest", model->digest_text));
+}
+
+static void *digest_main(void *context)
+{
+    struct registry *registry = context;
+    for (unsigned i = 0; i < registry->count && !atomic_load(&registry->stopping); i++)
+        compute_digest(registry, &registry->models[i]);
+    return NULL;
+}
+
+enum err_code registry_start_digests(struct registry *registry, struct metrics *metrics,
+                                     struct err *err)
+{
+    registry->metrics = metrics;
+    int failure = pthread_create(&registry->digest_thread, NULL, digest_main, registry);
+    registry->digest_started = failure == 0;
+    if (failure != 0)
+        return err_set(err, ERR_IO, "cannot start a thread: %s", strerror(failure));
+    return ERR_OK;
+}
+
+void registry_stop_digests(struct registry *registry)
+{
+    atomic_store(&registry->stopping, true);
+    if (registry->digest_started)
+        pthread_join(registry->digest_thread, NULL);
+    registry->digest_started = false;
+}
+
+struct model_row registry_row(const struct registry_model *model)
+{
+    return (struct model_row){
+        .name = model->name,
+        .version = model->info->version,
+        .digest = atomic_load_explicit(&model->digest, memory_order_acquire),
+        .info = model->info,
+        .is_default = model->is_default,
+    };
+}

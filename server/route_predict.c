@@ -1,0 +1,402 @@
+/* route_predict.c - POST /predict from its head to its reply.
+ *
+ * The stations, and who holds the baton there:
+ *
+ *     head      I/O thread     refusals that headers suffice for: 415, 503, 429
+ *     begin     I/O thread     parse, reserve places, prepare, suspend, submit
+ *     prepare   pool thread    the same, when the body or an image in it is heavy
+ *     (queue, inference)       workers, each its own rows
+ *     finish    I/O thread     encode, count
+ *
+ * Every client mistake is found before the queue. The places in the queue are reserved before any
+ * input is prepared, so an overload costs a parse at most; a heavy request reserves one place even
+ * before it is parsed, which bounds the pool's waiting list.
+ */
+#include "server/routes.h"
+
+#include "engine/base/clock.h"
+#include "server/limits.h"
+#include "server/media_type.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum err_code route_predict_head(struct service *service, struct request *request)
+{
+    const char *type = http_header(request->exchange, "Content-Type");
+    const char *encoding = http_header(request->exchange, "Content-Encoding");
+    if (media_type_parse(type, &request->body, &request->err))
+        return request->err.code;
+    if (encoding != NULL && strcasecmp(encoding, "identity") != 0)
+        return err_set(&request->err, ERR_MEDIA_TYPE, "Content-Encoding must be absent");
+    if (atomic_load(&service->phase) == SERVICE_STARTING)
+        return err_set(&request->err, ERR_NOT_READY, "the models are being loaded");
+    if (batcher_full(service->batcher))
+        return err_set(&request->err, ERR_QUEUE_FULL, "the queue holds its %u inputs",
+                       service->config->queue_limit);
+    return ERR_OK;
+}
+
+struct options {
+    struct request *request;
+    struct err *err;
+};
+
+static void visit_option(void *context, const char *name, const char *value)
+{
+    struct options *options = context;
+    struct request *request = options->request;
+    if (options->err->code == ERR_OK)
+        codec_parse_option(&request->call, name, value != NULL ? value : "",
+                           &request->exchange->arena, options->err);
+}
+
+static enum err_code parse_raw(struct request *request)
+{
+    struct http_exchange *exchange = request->exchange;
+    enum engine_kind kind = request->body == REQUEST_TEXT ? ENGINE_TEXT : ENGINE_IMAGE;
+    if (codec_parse_raw(&request->call, kind, exchange->body, exchange->body_len, &exchange->arena,
+                        &request->err))
+        return request->err.code;
+    http_query_each(exchange, visit_option, &(struct options){request, &request->err});
+    return request->err.code;
+}
+
+static enum err_code parse_body(struct service *service, struct request *request)
+{
+    struct http_exchange *exchange = request->exchange;
+    struct codec_limits limits = {.inputs_max = service->config->inputs_max};
+    if (request->body != REQUEST_JSON)
+        return parse_raw(request);
+    return codec_parse_json(&request->call, exchange->body, exchange->body_len, &limits,
+                            &exchange->arena, &request->err);
+}
+
+static uint64_t deadline_of(const struct service *service, const struct request *request)
+{
+    unsigned ms =
+        request->call.deadline_ms != 0 ? request->call.deadline_ms : service->config->deadline_ms;
+    return ms == 0 ? 0 : request->exchange->head_ns + (uint64_t)ms * CLOCK_NS_PER_MS;
+}
+
+/* Where an item stands in the body, for error texts. */
+static enum err_code prefix_item(const struct request *request, unsigned index, struct err *err)
+{
+    const char *member = request->call.items[index].kind == ENGINE_TEXT ? "text" : "image";
+    if (request->body != REQUEST_JSON)
+        return err_prefix(err, "body: ");
+    if (!request->call.envelope)
+        return err_prefix(err, "$.%s: ", member);
+    return err_prefix(err, "$.inputs[%u].%s: ", index, member);
+}
+
+/* The model of an item; what is wrong with the choice goes into the row. */
+static void resolve_model(struct service *service, struct request *request, unsigned index,
+                          struct registry_model *named)
+{
+    struct row *row = &request->rows[index];
+    enum engine_kind kind = request->call.items[index].kind;
+    struct registry_model *model =
+        named != NULL ? named : registry_default(service->registry, kind);
+    if (model != NULL && model->info->kind == kind) {
+        row->model = model;
+        return;
+    }
+    const char *noun = kind == ENGINE_TEXT ? "texts" : "images";
+    if (named != NULL)
+        err_set(&row->err, ERR_UNUSABLE, "the model %s does not read %s", named->name, noun);
+    else
+        err_set(&row->err, ERR_UNUSABLE, "no model that reads %s is served", noun);
+    prefix_item(request, index, &row->err);
+}
+
+static enum err_code resolve_models(struct service *service, struct request *request)
+{
+    const struct predict_call *call = &request->call;
+    struct registry_model *named = NULL;
+    if (call->model != NULL) {
+        named = registry_find(service->registry, call->model);
+        if (named == NULL)
+            return err_set(&request->err, ERR_NOT_FOUND,
+                           "model: no model of this name is served; GET /models lists them");
+    }
+    for (unsigned i = 0; i < call->item_count; i++) {
+        request->rows[i].request = request;
+        request->rows[i].deadline_ns = deadline_of(service, request);
+        request->rows[i].err = call->items[i].err;
+        if (request->rows[i].err.code == ERR_OK)
+            resolve_model(service, request, i, named);
+    }
+    return ERR_OK;
+}
+
+/* Body -> call, rows and their models. */
+static enum err_code parse_call(struct service *service, struct request *request)
+{
+    request->begun_ns = clock_now_ns();
+    if (parse_body(service, request))
+        return request->err.code;
+    unsigned count = request->call.item_count;
+    struct arena *arena = &request->exchange->arena;
+    request->rows = arena_alloc_array(arena, count, sizeof *request->rows);
+    request->good = arena_alloc_array(arena, count, sizeof(struct row *));
+    if (request->rows == NULL || request->good == NULL)
+        return err_no_memory(&request->err, count * sizeof *request->rows);
+    request->parsed = true;
+    if (resolve_models(service, request))
+        return request->err.code;
+    request->parsed_ns = clock_now_ns();
+    return ERR_OK;
+}
+
+/* A place in the queue for each item, beside those that the request already has. */
+static enum err_code reserve(struct service *service, struct request *request, unsigned count)
+{
+    unsigned missing = count > request->reserved ? count - request->reserved : 0;
+    if (batcher_reserve(service->batcher, missing, &request->err) == ERR_OK)
+        request->reserved += missing;
+    return request->err.code;
+}
+
+/* Gives back the places beyond `kept`, of which the caller disposes. */
+static void keep_places(struct service *service, struct request *request, unsigned kept)
+{
+    if (request->reserved > kept)
+        batcher_release(service->batcher, request->reserved - kept);
+    request->reserved = 0;
+}
+
+static enum err_code prepare_input(const struct service *service, const struct predict_item *item,
+                                   struct row *row, struct arena *arena)
+{
+    const struct engine_model *engine = row->model->engine;
+    if (item->kind == ENGINE_TEXT)
+        return engine_prepare_text(engine, item->bytes, item->len, arena, &row->input, &row->err);
+    return engine_prepare_image(engine, item->bytes, item->len, service->config->image_pixels_max,
+                                arena, &row->input, &row->err);
+}
+
+static enum err_code prepare_item(const struct service *service, struct request *request,
+                                  unsigned index)
+{
+    struct row *row = &request->rows[index];
+    struct arena *arena = &request->exchange->arena;
+    unsigned labels = row->model->info->label_count;
+    if (prepare_input(service, &request->call.items[index], row, arena))
+        return prefix_item(request, index, &row->err);
+    row->logits = arena_alloc_array(arena, labels, sizeof *row->logits);
+    row->scores = arena_alloc_array(arena, labels, sizeof *row->scores);
+    if (row->logits == NULL || row->scores == NULL)
+        return err_no_memory(&row->err, 2 * labels * sizeof *row->scores);
+    request->good[request->good_count++] = row;
+    return ERR_OK;
+}
+
+/* All from the call to rows that may enter the queue. */
+static enum err_code prepare_call(struct service *service, struct request *request)
+{
+    uint64_t deadline_ns = deadline_of(service, request);
+    if (deadline_ns != 0 && deadline_ns <= clock_now_ns())
+        return err_set(&request->err, ERR_DEADLINE, "the deadline passed before the queue");
+    if (reserve(service, request, request->call.item_count))
+        return request->err.code;
+    for (unsigned i = 0; i < request->call.item_count; i++)
+        if (request->rows[i].err.code == ERR_OK)
+            prepare_item(service, request, i);
+    request->prepared_ns = clock_now_ns();
+    return ERR_OK;
+}
+
+/* The exchange is suspended and the request ours: queue its rows, or resume at once if it has none.
+ * After either, it is no longer ours. */
+static void enter_queue(struct service *service, struct request *request)
+{
+    unsigned count = request->err.code == ERR_OK ? request->good_count : 0;
+    keep_places(service, request, count);
+    if (count > 0) {
+        request_expect_rows(request, count);
+        if (batcher_submit(service->batcher, request->good, count))
+            return;
+        err_set(&request->err, ERR_NOT_READY, "the server is stopping");
+    }
+    http_resume(request->exchange);
+}
+
+void route_predict_prepare(void *context, struct request *request)
+{
+    struct service *service = context;
+    if (atomic_load(&service->phase) == SERVICE_STOPPING) {
+        err_set(&request->err, ERR_NOT_READY, "the server is stopping");
+    } else if (http_client_gone(request->exchange)) {
+        request->abandoned = true;
+        err_set(&request->err, ERR_SLOW, "the client closed the connection before its turn");
+    } else if (request->parsed || !parse_call(service, request)) {
+        prepare_call(service, request);
+    }
+    enter_queue(service, request);
+}
+
+/* A compressed image may be small and yet long to decode, so pixels count as well as bytes. */
+static bool is_heavy(const struct request *request)
+{
+    size_t pixels = 0;
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        const struct predict_item *item = &request->call.items[i];
+        if (item->kind != ENGINE_IMAGE || request->rows[i].err.code != ERR_OK)
+            continue;
+        size_t more = engine_image_pixels(item->bytes, item->len);
+        if (more > LIMIT_PREPARE_INLINE_PIXELS - pixels)
+            return true;
+        pixels += more;
+    }
+    return false;
+}
+
+static enum http_next answer_now(struct service *service, struct request *request)
+{
+    keep_places(service, request, 0);
+    route_predict_finish(service, request);
+    return HTTP_REPLY;
+}
+
+static enum http_next hand_over(struct service *service, struct request *request)
+{
+    unsigned places = request->parsed ? request->call.item_count : 1;
+    if (reserve(service, request, places))
+        return answer_now(service, request);
+    http_suspend(request->exchange);
+    if (!prepare_submit(atomic_load(&service->prepare), request)) {
+        err_set(&request->err, ERR_NOT_READY, "the server is stopping");
+        enter_queue(service, request);
+    }
+    return HTTP_SUSPENDED;
+}
+
+enum http_next route_predict_begin(struct service *service, struct request *request)
+{
+    if (request->exchange->body_len > LIMIT_PREPARE_INLINE_BYTES)
+        return hand_over(service, request);
+    if (parse_call(service, request))
+        return answer_now(service, request);
+    if (is_heavy(request))
+        return hand_over(service, request);
+    prepare_call(service, request);
+    if (request->err.code != ERR_OK || request->good_count == 0)
+        return answer_now(service, request);
+    http_suspend(request->exchange);
+    enter_queue(service, request);
+    return HTTP_SUSPENDED;
+}
+
+/* The row that was done last: its way is the longest, so its times are the request's. */
+static const struct row *last_row(const struct request *request)
+{
+    const struct row *last = NULL;
+    for (unsigned i = 0; i < request->good_count; i++)
+        if (last == NULL || request->good[i]->done_ns > last->done_ns)
+            last = request->good[i];
+    return last;
+}
+
+static struct predict_timing timing_of(const struct request *request)
+{
+    const struct http_exchange *exchange = request->exchange;
+    const struct row *last = last_row(request);
+    struct predict_timing timing = {
+        .prepare_ms = clock_ms_between(exchange->body_ns, request->prepared_ns),
+        .total_ms = clock_ms_between(exchange->head_ns, clock_now_ns()),
+    };
+    if (last != NULL) {
+        timing.queue_ms = clock_ms_between(last->submitted_ns, last->started_ns);
+        timing.inference_ms = clock_ms_between(last->started_ns, last->done_ns);
+    }
+    return timing;
+}
+
+static struct predict_result result_of(const struct row *row)
+{
+    struct predict_result result = {.err = row->err};
+    if (row->err.code != ERR_OK)
+        return result;
+    struct model_row model = registry_row(row->model);
+    result.model_name = model.name;
+    result.model_version = model.version;
+    result.model_digest = model.digest;
+    result.info = model.info;
+    result.scores = row->scores;
+    result.truncated = row->input.truncated;
+    return result;
+}
+
+static enum err_code reply_results(struct request *request)
+{
+    struct arena *arena = &request->exchange->arena;
+    const struct predict_call *call = &request->call;
+    struct predict_timing timing = timing_of(request);
+    struct predict_result *results = arena_alloc_array(arena, call->item_count, sizeof *results);
+    const char *id = call->id != NULL ? call->id : request->id;
+    if (results == NULL)
+        return err_no_memory(&request->err, call->item_count * sizeof *results);
+    for (unsigned i = 0; i < call->item_count; i++)
+        results[i] = result_of(&request->rows[i]);
+    size_t len = 0;
+    const char *json = codec_encode_reply(call, id, results, &timing, arena, &len);
+    if (json == NULL)
+        return err_set(&request->err, ERR_NO_MEMORY, "out of memory for the reply");
+    request_reply(request, 200, "application/json", json, len);
+    return ERR_OK;
+}
+
+static void count_prediction(struct metrics *metrics, const struct row *row)
+{
+    const struct registry_model *model = row->model;
+    unsigned best = 0;
+    for (unsigned i = 1; i < model->info->label_count; i++)
+        if (row->scores[i] > row->scores[best])
+            best = i;
+    metrics_stage(metrics, model->index, STAGE_QUEUE,
+                  clock_ms_between(row->submitted_ns, row->started_ns) / 1000);
+    metrics_stage(metrics, model->index, STAGE_INFERENCE,
+                  clock_ms_between(row->started_ns, row->done_ns) / 1000);
+    metrics_prediction(metrics, model->index, best, DECISION_AUTO, row->scores[best]);
+}
+
+/* Parsing, preparing and encoding are the whole request's: they count for its first row's model. */
+static void count_call(struct metrics *metrics, const struct request *request, uint64_t encode_ns)
+{
+    if (request->good_count == 0)
+        return;
+    unsigned model = request->good[0]->model->index;
+    metrics_stage(metrics, model, STAGE_PARSE,
+                  clock_ms_between(request->begun_ns, request->parsed_ns) / 1000);
+    metrics_stage(metrics, model, STAGE_PREPARE,
+                  clock_ms_between(request->parsed_ns, request->prepared_ns) / 1000);
+    metrics_stage(metrics, model, STAGE_ENCODE, clock_ms_between(encode_ns, clock_now_ns()) / 1000);
+    for (unsigned i = 0; i < request->good_count; i++)
+        if (request->good[i]->err.code == ERR_OK)
+            count_prediction(metrics, request->good[i]);
+}
+
+/* A client is counted once, however many rows it left behind. */
+static bool client_has_gone(const struct request *request)
+{
+    bool gone = request->abandoned;
+    for (unsigned i = 0; i < request->good_count; i++)
+        gone = gone || request->good[i]->abandoned;
+    return gone;
+}
+
+void route_predict_finish(struct service *service, struct request *request)
+{
+    uint64_t start = clock_now_ns();
+    if (client_has_gone(request))
+        metrics_client_gone(service->metrics);
+    if (request->err.code == ERR_OK && !request->call.envelope)
+        request->err = request->rows[0].err;
+    if (request->err.code == ERR_OK && reply_results(request) == ERR_OK) {
+        count_call(service->metrics, request, start);
+        return;
+    }
+    metrics_rejected(service->metrics, request->err.code);
+    request_reply_problem(request);
+}

@@ -1,0 +1,301 @@
+/* server.c - see server.h. Owns every subsystem.
+ *
+ * Start order: log, models, queue, metrics, HTTP, workers, prepare pool, digests. HTTP comes before
+ * the workers so that a port in use is found before the models are warmed, and so that /healthz
+ * and /readyz answer meanwhile. Stop is the exact reverse, with one rule that the HTTP library
+ * imposes: it must not be stopped while an exchange is suspended. So whatever holds a baton
+ * (prepare pool, queue, workers) is brought to rest first, and each baton is given back, either
+ * answered or, out of time, failed with 503.
+ */
+#include "server/server.h"
+
+#include "engine/base/blas_core.h"
+#include "engine/base/clock.h"
+#include "engine/base/cpu.h"
+#include "server/limits.h"
+#include "server/log.h"
+#include "server/routes.h"
+#include "server/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    IO_THREADS = 2,
+    PREPARE_THREADS_MAX = 4,
+    BATCH_TOKENS = 512,     /* what batch_tokens_max = 0 chooses */
+    POLL_MS = 5,            /* how often a drain looks whether it is done */
+    LAST_REPLIES_MS = 1000, /* for sending what was failed when time ran out */
+};
+
+struct server {
+    const struct config *config;
+    struct arena arena; /* what the metrics' setup points to */
+    struct service service;
+    struct http_app app;
+    struct http_server *http;
+    struct workers *workers;
+    unsigned worker_count, threads_per_worker;
+};
+
+/* workers x threads_per_worker = the cgroup's quota, unless the operator says otherwise. */
+static void choose_threads(struct server *server)
+{
+    const struct config *config = server->config;
+    unsigned quota = cpu_quota_threads("");
+    server->threads_per_worker = config->threads_per_worker != 0 ? config->threads_per_worker : 1;
+    server->worker_count =
+        config->workers != 0 ? config->workers : quota / server->threads_per_worker;
+    if (server->worker_count == 0)
+        server->worker_count = 1;
+}
+
+static enum err_code open_models(struct server *server, struct err *err)
+{
+    const struct config *config = server->config;
+    unsigned tokens = config->batch_tokens_max != 0 ? config->batch_tokens_max : BATCH_TOKENS;
+    if (config->model_count == 0)
+        return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
+    if (registry_open(&server->service.registry, config, tokens, err))
+        err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
+    return err->code;
+}
+
+static uint64_t queue_depth(void *context, unsigned model)
+{
+    const struct service *service = context;
+    return batcher_depth(service->batcher, model);
+}
+
+/* The arrays that the metrics' setup needs, from the route table and the registry. */
+static enum err_code open_metrics(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    unsigned models = registry_count(service->registry);
+    const char **routes = arena_alloc_array(&server->arena, routes_count(), sizeof(const char *));
+    struct metrics_model *rows = arena_alloc_array(&server->arena, models, sizeof *rows);
+    if (routes == NULL || rows == NULL)
+        return err_no_memory(err, models * sizeof *rows);
+    for (unsigned i = 0; i < routes_count(); i++)
+        routes[i] = routes_label(i);
+    for (unsigned i = 0; i < models; i++) {
+        const struct registry_model *model = registry_at(service->registry, i);
+        rows[i] = (struct metrics_model){model->name, model->info, model->load_seconds};
+    }
+    struct metrics_setup setup = {
+        .routes = routes,
+        .route_count = routes_count(),
+        .models = rows,
+        .model_count = models,
+        .queue_limit = server->config->queue_limit,
+        .queue_depth = queue_depth,
+        .context = service,
+        .linear_backend = rows[0].info->linear_backend,
+        .blas_core = blas_core_name(),
+    };
+    return metrics_open(&service->metrics, &setup, err);
+}
+
+static enum err_code start_http(struct server *server, struct err *err)
+{
+    const struct config *config = server->config;
+    struct http_options options = {
+        .address = config->listen_address,
+        .port = config->listen_port,
+        .io_threads = IO_THREADS,
+        .connections_max = config->connections_max,
+        .header_timeout_ms = config->header_timeout_ms,
+        .body_timeout_ms = config->body_timeout_ms,
+        .body_bytes_max = config->body_bytes_max,
+    };
+    server->app = routes_app(&server->service);
+    return http_start(&server->http, &options, &server->app, err);
+}
+
+static enum err_code start_workers(struct server *server, struct err *err)
+{
+    struct worker_options options = {
+        .workers = server->worker_count,
+        .threads_per_worker = server->threads_per_worker,
+        .registry = server->service.registry,
+        .batcher = server->service.batcher,
+        .metrics = server->service.metrics,
+    };
+    return worker_start(&server->workers, &options, err);
+}
+
+static enum err_code start_prepare(struct server *server, struct err *err)
+{
+    struct prepare *prepare;
+    unsigned threads = cpu_quota_threads("");
+    threads = threads < PREPARE_THREADS_MAX ? threads : PREPARE_THREADS_MAX;
+    if (prepare_start(&prepare, threads, route_predict_prepare, &server->service, err))
+        return err->code;
+    atomic_store(&server->service.prepare, prepare);
+    return ERR_OK;
+}
+
+static enum err_code server_start(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    request_ids_init(&service->ids);
+    choose_threads(server);
+    if (open_models(server, err) ||
+        batcher_open(&service->batcher, server->config->queue_limit,
+                     registry_count(service->registry), err) ||
+        open_metrics(server, err) || start_http(server, err) || start_workers(server, err) ||
+        start_prepare(server, err))
+        return err->code;
+    atomic_store(&service->phase, SERVICE_READY);
+    return registry_start_digests(service->registry, service->metrics, err);
+}
+
+static void sleep_ms(unsigned ms)
+{
+    struct timespec rest = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * CLOCK_NS_PER_MS};
+    while (nanosleep(&rest, &rest) != 0)
+        continue;
+}
+
+/* Waits until no exchange is left; false if the time ran out first. */
+static bool await_idle(const struct http_server *http, unsigned timeout_ms)
+{
+    uint64_t end_ns = clock_now_ns() + (uint64_t)timeout_ms * CLOCK_NS_PER_MS;
+    while (http_busy(http) > 0) {
+        if (clock_now_ns() >= end_ns)
+            return false;
+        sleep_ms(POLL_MS);
+    }
+    return true;
+}
+
+/* Everything that still reaches the server is answered as usual, until the listener is closed and
+ * the last exchange is done or the time is up. */
+static void server_drain(struct server *server)
+{
+    const struct config *config = server->config;
+    atomic_store(&server->service.phase, SERVICE_DRAINING);
+    http_drain(server->http);
+    log_event(LOG_INFO, "draining", LOG_NUMBER("delay_ms", config->drain_delay_ms),
+              LOG_NUMBER("timeout_ms", config->drain_timeout_ms));
+    sleep_ms(config->drain_delay_ms);
+    http_quiesce(server->http);
+    if (!await_idle(server->http, config->drain_timeout_ms))
+        log_event(LOG_WARN, "drain_timed_out", LOG_NUMBER("requests", http_busy(server->http)));
+}
+
+/* Rows that no worker has taken get 503. */
+static void fail_waiting(struct batcher *batcher)
+{
+    struct row *rows[64];
+    for (unsigned count; (count = batcher_flush(batcher, rows, 64)) > 0;)
+        for (unsigned i = 0; i < count; i++) {
+            err_set(&rows[i]->err, ERR_NOT_READY, "the server is stopping");
+            request_row_done(rows[i]);
+        }
+}
+
+/* Gives back every baton: after this no exchange is suspended, and none will be. */
+static void stop_work(struct server *server)
+{
+    struct service *service = &server->service;
+    atomic_store(&service->phase, SERVICE_STOPPING);
+    prepare_stop(atomic_load(&service->prepare));
+    if (service->batcher != NULL) {
+        batcher_close(service->batcher);
+        fail_waiting(service->batcher);
+    }
+    worker_stop(server->workers);
+}
+
+static void server_stop(struct server *server)
+{
+    struct service *service = &server->service;
+    stop_work(server);
+    if (server->http != NULL) {
+        http_quiesce(server->http);
+        await_idle(server->http, LAST_REPLIES_MS);
+        http_stop(server->http);
+    }
+    prepare_free(atomic_load(&service->prepare));
+    if (service->registry != NULL)
+        registry_stop_digests(service->registry);
+    if (service->metrics != NULL)
+        metrics_close(service->metrics);
+    batcher_free(service->batcher);
+    registry_close(service->registry);
+    arena_deinit(&server->arena);
+}
+
+/* "attnd: listening on http://[::1]:8080 (wafer-vit, kernel-bert)" */
+static void announce(const struct server *server, FILE *ready)
+{
+    const char *address = server->config->listen_address;
+    bool bracket = strchr(address, ':') != NULL && address[0] != '[';
+    fprintf(ready, "attnd: listening on http://%s%s%s:%u (", bracket ? "[" : "", address,
+            bracket ? "]" : "", http_port(server->http));
+    for (unsigned i = 0; i < registry_count(server->service.registry); i++)
+        fprintf(ready, "%s%s", i > 0 ? ", " : "", registry_at(server->service.registry, i)->name);
+    fprintf(ready, ")\n");
+    fflush(ready);
+    log_event(LOG_INFO, "ready", LOG_TEXT("address", address),
+              LOG_NUMBER("port", http_port(server->http)),
+              LOG_NUMBER("workers", server->worker_count),
+              LOG_NUMBER("threads_per_worker", server->threads_per_worker));
+}
+
+/* Runs on a thread that does not block the signal: hands it to the main thread, whose id is the
+ * process's, and whose sigwait takes it. */
+static void forward_signal(int number)
+{
+    int saved = errno;
+    syscall(SYS_tgkill, getpid(), getpid(), number);
+    errno = saved;
+}
+
+/* Our threads inherit the mask, but OpenBLAS starts threads of its own before main; one of those
+ * would take the signal and its default action, and end the process in the midst of its work. */
+static void block_signals(sigset_t *set)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    struct sigaction forward = {.sa_handler = forward_signal, .sa_flags = SA_RESTART};
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaddset(set, numbers[i]);
+    pthread_sigmask(SIG_BLOCK, set, NULL);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaction(numbers[i], &forward, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void await_stop_signal(const sigset_t *set)
+{
+    int number = 0;
+    while (sigwait(set, &number) != 0 || number == SIGHUP)
+        if (number == SIGHUP)
+            log_event(LOG_WARN, "reload_unsupported", LOG_TEXT("signal", "SIGHUP"));
+    log_event(LOG_INFO, "stop_requested",
+              LOG_TEXT("signal", number == SIGINT ? "SIGINT" : "SIGTERM"));
+}
+
+enum err_code server_run(const struct config *config, FILE *ready, struct err *err)
+{
+    struct server server = {.config = config, .service.config = config};
+    sigset_t signals;
+    log_set_level(config->log_level);
+    block_signals(&signals);
+    arena_init(&server.arena);
+    if (server_start(&server, err) == ERR_OK) {
+        announce(&server, ready);
+        await_stop_signal(&signals);
+        server_drain(&server);
+    }
+    server_stop(&server);
+    log_event(LOG_INFO, "stopped", LOG_TEXT("result", err_name(err->code)));
+    return err->code;
+}

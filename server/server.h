@@ -1,0 +1,18 @@
+/* server.h - the whole server in one call: start, wait for SIGTERM or SIGINT, drain, stop.
+ *
+ *     if (server_run(&config, stdout, &err))
+ *         ... ERR_UNUSABLE: exit 2; anything else: exit 1 ...
+ */
+#ifndef ATTND_SERVER_SERVER_H
+#define ATTND_SERVER_SERVER_H
+
+#include "config/config.h"
+
+#include <stdio.h>
+
+/* Serves until a signal ends it. One line goes to `ready`, flushed, once /readyz is 200. On the main
+ * thread: it takes over SIGTERM, SIGINT and SIGHUP for the whole process and ignores SIGPIPE.
+ * ERR_UNUSABLE: the configuration or a model cannot be served; any other code: this run failed. */
+enum err_code server_run(const struct config *config, FILE *ready, struct err *err);
+
+#endif

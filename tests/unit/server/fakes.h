@@ -1,0 +1,247 @@
+/* fakes.h - an engine and an HTTP edge without models and sockets, for tests of what lies between.
+ * Defines the functions of engine.h and http.h, so include it in one file of a test program.
+ *
+ * The engine's input is a text whose length is its number of tokens; logits[0] is its first byte.
+ * While `fake_gate` is shut, engine_run waits, so a test decides how long inference takes.
+ */
+#ifndef ATTND_TESTS_UNIT_SERVER_FAKES_H
+#define ATTND_TESTS_UNIT_SERVER_FAKES_H
+
+#include "engine/base/clock.h"
+#include "engine/engine.h"
+#include "server/http.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+struct engine_model {
+    struct engine_info info;
+};
+struct engine_session {
+    int unused;
+};
+
+static const char *const fake_labels[] = {"fail", "pass"};
+static struct engine_model fake_models[2] = {
+    {{.kind = ENGINE_TEXT,
+      .family = "bert",
+      .version = "1",
+      .dtype = "f32",
+      .linear_backend = "reference",
+      .scores = "softmax",
+      .labels = fake_labels,
+      .label_count = 2,
+      .tokens_max = 64}},
+    {{.kind = ENGINE_IMAGE,
+      .family = "vit",
+      .version = "1",
+      .dtype = "f32",
+      .linear_backend = "reference",
+      .scores = "softmax",
+      .labels = fake_labels,
+      .label_count = 2,
+      .tokens_max = 64}},
+};
+static struct engine_session fake_sessions[2];
+
+static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t fake_changed = PTHREAD_COND_INITIALIZER;
+static bool fake_gate_shut;
+static unsigned fake_inside; /* threads that wait at the gate */
+static atomic_uint fake_runs, fake_rows, fake_sessions_open;
+static _Atomic(pthread_t) fake_prepared_by;
+static bool fake_session_fails;
+
+static inline void fake_gate(bool shut)
+{
+    pthread_mutex_lock(&fake_lock);
+    fake_gate_shut = shut;
+    pthread_cond_broadcast(&fake_changed);
+    pthread_mutex_unlock(&fake_lock);
+}
+
+static inline void fake_await_inside(unsigned count)
+{
+    pthread_mutex_lock(&fake_lock);
+    while (fake_inside < count)
+        pthread_cond_wait(&fake_changed, &fake_lock);
+    pthread_mutex_unlock(&fake_lock);
+}
+
+/* dir is "text" or "image". */
+enum err_code engine_open(struct engine_model **out, const char *dir,
+                          const struct engine_options *options, struct err *err)
+{
+    (void)options;
+    if (strcmp(dir, "text") != 0 && strcmp(dir, "image") != 0)
+        return err_set(err, ERR_IO, "config.json: cannot be opened");
+    *out = &fake_models[strcmp(dir, "image") == 0];
+    return ERR_OK;
+}
+
+void engine_close(struct engine_model *model)
+{
+    (void)model;
+}
+
+const struct engine_info *engine_describe(const struct engine_model *model)
+{
+    return &model->info;
+}
+
+enum err_code engine_digest(const struct engine_model *model, char out[72], struct err *err)
+{
+    (void)model;
+    (void)err;
+    snprintf(out, 72, "sha256:%064d", 7);
+    return ERR_OK;
+}
+
+enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
+{
+    (void)model;
+    int32_t *ids = arena_alloc(arena, sizeof *ids);
+    if (len == 0)
+        return err_set(err, ERR_UNUSABLE, "the text yields no token");
+    fake_prepared_by = pthread_self();
+    ids[0] = (unsigned char)text[0];
+    *out = (struct engine_input){
+        .kind = ENGINE_TEXT, .tokens = len < 64 ? (unsigned)len : 64, .ids = ids};
+    return ERR_OK;
+}
+
+enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
+                                   size_t pixels_max, struct arena *arena, struct engine_input *out,
+                                   struct err *err)
+{
+    (void)pixels_max;
+    enum err_code code = engine_prepare_text(model, bytes, len, arena, out, err);
+    out->kind = ENGINE_IMAGE;
+    return code;
+}
+
+/* A file "<digits>..." declares so many pixels. */
+size_t engine_image_pixels(const void *bytes, size_t len)
+{
+    size_t pixels = 0;
+    const char *digits = bytes;
+    for (size_t i = 0; i < len && digits[i] >= '0' && digits[i] <= '9'; i++)
+        pixels = pixels * 10 + (size_t)(digits[i] - '0');
+    return pixels;
+}
+
+enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
+                                  unsigned batch_tokens_max, unsigned threads, struct err *err)
+{
+    (void)batch_tokens_max;
+    (void)threads;
+    if (fake_session_fails)
+        return err_set(err, ERR_NO_MEMORY, "out of memory (1 bytes were needed)");
+    atomic_fetch_add(&fake_sessions_open, 1);
+    *out = &fake_sessions[model - fake_models];
+    return ERR_OK;
+}
+
+void engine_session_close(struct engine_session *session)
+{
+    (void)session;
+    atomic_fetch_sub(&fake_sessions_open, 1);
+}
+
+void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
+                unsigned rows, float *const *logits)
+{
+    (void)session;
+    pthread_mutex_lock(&fake_lock);
+    fake_inside++;
+    pthread_cond_broadcast(&fake_changed);
+    while (fake_gate_shut)
+        pthread_cond_wait(&fake_changed, &fake_lock);
+    fake_inside--;
+    pthread_mutex_unlock(&fake_lock);
+    for (unsigned i = 0; i < rows; i++) {
+        logits[i][0] = (float)inputs[i]->ids[0];
+        logits[i][1] = 0;
+    }
+    atomic_fetch_add(&fake_runs, 1);
+    atomic_fetch_add(&fake_rows, rows);
+}
+
+/* 'N' yields a NaN; else the scores sum to 1. */
+void engine_scores(const struct engine_model *model, const float *logits, float *scores)
+{
+    (void)model;
+    scores[0] = logits[0] == (float)'N' ? NAN : logits[0] / 256;
+    scores[1] = 1 - scores[0];
+}
+
+/* The HTTP edge: headers are the test's, the same for every exchange; a resumed exchange is marked
+ * by reply.close, which the application does not use. */
+struct fake_header {
+    const char *name, *value;
+};
+static const struct fake_header *fake_headers; /* ends with a NULL name */
+static const struct fake_header *fake_query;
+static atomic_bool fake_client_gone;
+
+static inline const char *fake_find(const struct fake_header *at, const char *name)
+{
+    for (; at != NULL && at->name != NULL; at++)
+        if (strcmp(at->name, name) == 0)
+            return at->value;
+    return NULL;
+}
+
+const char *http_header(const struct http_exchange *exchange, const char *name)
+{
+    (void)exchange;
+    return fake_find(fake_headers, name);
+}
+
+const char *http_query(const struct http_exchange *exchange, const char *name)
+{
+    (void)exchange;
+    return fake_find(fake_query, name);
+}
+
+void http_query_each(const struct http_exchange *exchange,
+                     void (*visit)(void *context, const char *name, const char *value),
+                     void *context)
+{
+    (void)exchange;
+    for (const struct fake_header *at = fake_query; at != NULL && at->name != NULL; at++)
+        visit(context, at->name, at->value);
+}
+
+void http_suspend(struct http_exchange *exchange)
+{
+    (void)exchange;
+}
+
+void http_resume(struct http_exchange *exchange)
+{
+    pthread_mutex_lock(&fake_lock);
+    exchange->reply.close = true;
+    pthread_cond_broadcast(&fake_changed);
+    pthread_mutex_unlock(&fake_lock);
+}
+
+bool http_client_gone(const struct http_exchange *exchange)
+{
+    (void)exchange;
+    return atomic_load(&fake_client_gone);
+}
+
+static inline void fake_await_resumed(const struct http_exchange *exchange)
+{
+    pthread_mutex_lock(&fake_lock);
+    while (!exchange->reply.close)
+        pthread_cond_wait(&fake_changed, &fake_lock);
+    pthread_mutex_unlock(&fake_lock);
+}
+
+#endif

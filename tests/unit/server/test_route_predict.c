@@ -1,0 +1,380 @@
+/* POST /predict between a fake HTTP edge and a fake engine: the real codec, queue, workers, pool.
+ */
+#include "server/limits.h"
+#include "server/routes.h"
+#include "server/worker.h"
+#include "tests/support/suite.h"
+#include "tests/unit/server/fakes.h"
+
+#include <stdlib.h>
+
+enum { QUEUE_LIMIT = 4 };
+
+struct stage {
+    struct config config;
+    struct service service;
+    struct http_app app;
+    struct workers *workers;
+};
+
+static struct config_model configured[] = {{"logs", "text", NULL}, {"wafers", "image", NULL}};
+
+static uint64_t no_depth(void *context, unsigned model)
+{
+    (void)context;
+    (void)model;
+    return 0;
+}
+
+static void stage_open(struct stage *stage, unsigned workers)
+{
+    struct err err = {0};
+    static const char *routes[16];
+    static struct metrics_model rows[2];
+    *stage = (struct stage){.config = {.models = configured,
+                                       .model_count = 2,
+                                       .queue_limit = QUEUE_LIMIT,
+                                       .inputs_max = QUEUE_LIMIT,
+                                       .body_bytes_max = 1 << 20,
+                                       .image_pixels_max = 1 << 30}};
+    struct service *service = &stage->service;
+    service->config = &stage->config;
+    request_ids_init(&service->ids);
+    ck_assert_int_eq(registry_open(&service->registry, &stage->config, 64, &err), ERR_OK);
+    ck_assert_int_eq(batcher_open(&service->batcher, QUEUE_LIMIT, 2, &err), ERR_OK);
+    for (unsigned i = 0; i < routes_count(); i++)
+        routes[i] = routes_label(i);
+    for (unsigned i = 0; i < 2; i++)
+        rows[i] = (struct metrics_model){configured[i].name, &fake_models[i].info, 0};
+    struct metrics_setup setup = {.routes = routes,
+                                  .route_count = routes_count(),
+                                  .models = rows,
+                                  .model_count = 2,
+                                  .queue_limit = QUEUE_LIMIT,
+                                  .queue_depth = no_depth,
+                                  .linear_backend = "reference",
+                                  .blas_core = "none"};
+    ck_assert_int_eq(metrics_open(&service->metrics, &setup, &err), ERR_OK);
+    struct worker_options options = {workers, 1, service->registry, service->batcher,
+                                     service->metrics};
+    ck_assert_int_eq(worker_start(&stage->workers, &options, &err), ERR_OK);
+    struct prepare *prepare;
+    ck_assert_int_eq(prepare_start(&prepare, 1, route_predict_prepare, service, &err), ERR_OK);
+    atomic_store(&service->prepare, prepare);
+    atomic_store(&service->phase, SERVICE_READY);
+    stage->app = routes_app(service);
+}
+
+/* A place that a request forgot to give back would be lost for good. */
+static void check_places(struct batcher *batcher)
+{
+    struct err err = {0};
+    if (batcher_reserve(batcher, QUEUE_LIMIT, &err) == ERR_OK)
+        batcher_release(batcher, QUEUE_LIMIT);
+    ck_assert_int_ne(err.code, ERR_QUEUE_FULL);
+}
+
+static void stage_close(struct stage *stage)
+{
+    struct service *service = &stage->service;
+    check_places(service->batcher);
+    prepare_stop(service->prepare);
+    batcher_close(service->batcher);
+    worker_stop(stage->workers);
+    prepare_free(service->prepare);
+    metrics_close(service->metrics);
+    batcher_free(service->batcher);
+    registry_close(service->registry);
+    ck_assert_uint_eq(fake_sessions_open, 0);
+}
+
+static void exchange_init(struct http_exchange *exchange, const char *body)
+{
+    *exchange = (struct http_exchange){.method = HTTP_POST,
+                                       .path = "/predict",
+                                       .head_ns = clock_now_ns(),
+                                       .body_ns = clock_now_ns(),
+                                       .body = body,
+                                       .body_len = strlen(body)};
+    arena_init(&exchange->arena);
+}
+
+static void exchange_done(struct stage *stage, struct http_exchange *exchange)
+{
+    stage->app.done(&stage->service, exchange);
+    arena_deinit(&exchange->arena);
+}
+
+/* Head and body; true if the exchange is suspended now. */
+static bool send(struct stage *stage, struct http_exchange *exchange, const char *body)
+{
+    exchange_init(exchange, body);
+    if (stage->app.head(&stage->service, exchange) == HTTP_REPLY)
+        return false;
+    return stage->app.begin(&stage->service, exchange) == HTTP_SUSPENDED;
+}
+
+/* The whole way of one call; the reply's status. */
+static unsigned call(struct stage *stage, struct http_exchange *exchange, const char *body)
+{
+    if (send(stage, exchange, body)) {
+        fake_await_resumed(exchange);
+        stage->app.finish(&stage->service, exchange);
+    }
+    return exchange->reply.status;
+}
+
+static void check_call(struct stage *stage, const char *body, unsigned status, const char *part)
+{
+    struct http_exchange exchange;
+    ck_assert_uint_eq(call(stage, &exchange, body), status);
+    ck_assert_msg(strstr(exchange.reply.body, part) != NULL, "%s lacks %s", exchange.reply.body,
+                  part);
+    ck_assert_ptr_nonnull(exchange.reply.request_id);
+    exchange_done(stage, &exchange);
+}
+
+START_TEST(predict_answers_one_text)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    check_call(&stage, "{\"text\": \"abc\"}", 200, "\"label\"");
+    check_call(&stage, "{\"text\": \"abc\", \"model\": \"logs\"}", 200, "\"logs\"");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_spoils_no_neighbour_of_a_bad_item)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    check_call(&stage, "{\"inputs\": [{\"text\": \"\"}, {\"text\": \"N\"}, {\"text\": \"abc\"}]}",
+               200, "\"label\"");
+    check_call(&stage, "{\"inputs\": [{\"text\": \"\"}, {\"text\": \"abc\"}]}", 200,
+               "$.inputs[0].text: ");
+    check_call(&stage, "{\"inputs\": [{\"text\": \"N\"}]}", 200, "\"internal\"");
+    check_call(&stage, "{\"inputs\": [{\"text\": \"a\"}], \"model\": \"wafers\"}", 200,
+               "\"status\"");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_refuses_what_it_cannot_use)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    check_call(&stage, "{\"text\": \"\"}", 422, "$.text: ");
+    check_call(&stage, "{\"text\": \"N\"}", 500, "not a finite number");
+    check_call(&stage, "{\"text\": \"a\", \"model\": \"none\"}", 404, "GET /models");
+    check_call(&stage, "{\"text\": \"a\", \"model\": \"wafers\"}", 422, "wafers does not read");
+    check_call(&stage, "{\"text\":", 400, "detail");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_reads_raw_bodies_by_their_type)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    fake_headers = (const struct fake_header[]){{"Content-Type", "text/plain"}, {NULL, NULL}};
+    fake_query = (const struct fake_header[]){{"id", "q1"}, {NULL, NULL}};
+    check_call(&stage, "abc", 200, "\"q1\"");
+    fake_headers = (const struct fake_header[]){{"Content-Type", "image/png"}, {NULL, NULL}};
+    check_call(&stage, "1 pixel", 200, "\"wafers\"");
+    fake_headers = (const struct fake_header[]){{"Content-Type", "text/html"}, {NULL, NULL}};
+    check_call(&stage, "abc", 415, "Content-Type must be");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_hands_heavy_requests_to_the_pool)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    fake_headers = (const struct fake_header[]){{"Content-Type", "image/png"}, {NULL, NULL}};
+    check_call(&stage, "1000", 200, "\"wafers\"");
+    ck_assert(pthread_equal(fake_prepared_by, pthread_self()));
+    check_call(&stage, "99999999", 200, "\"wafers\"");
+    ck_assert(!pthread_equal(fake_prepared_by, pthread_self()));
+    char *long_body = malloc(LIMIT_PREPARE_INLINE_BYTES + 2);
+    memset(long_body, 'a', LIMIT_PREPARE_INLINE_BYTES + 1);
+    long_body[LIMIT_PREPARE_INLINE_BYTES + 1] = '\0';
+    fake_headers = (const struct fake_header[]){{"Content-Type", "text/plain"}, {NULL, NULL}};
+    fake_prepared_by = pthread_self();
+    check_call(&stage, long_body, 200, "\"logs\"");
+    ck_assert(!pthread_equal(fake_prepared_by, pthread_self()));
+    fake_headers = NULL;
+    check_call(&stage, long_body, 400, "detail"); /* not JSON: found out in the pool */
+    free(long_body);
+    ck_assert(!batcher_full(stage.service.batcher));
+    stage_close(&stage);
+}
+END_TEST
+
+/* One request computes behind the gate, QUEUE_LIMIT wait. */
+START_TEST(predict_sheds_load_beyond_the_queue)
+{
+    struct stage stage;
+    struct http_exchange busy, waiting[QUEUE_LIMIT];
+    stage_open(&stage, 1);
+    fake_gate(true);
+    ck_assert(send(&stage, &busy, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    for (unsigned i = 0; i + 1 < QUEUE_LIMIT; i++)
+        ck_assert(send(&stage, &waiting[i], "{\"text\": \"a\"}"));
+    check_call(&stage, "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"b\"}]}", 429, "queue");
+    ck_assert(send(&stage, &waiting[QUEUE_LIMIT - 1], "{\"text\": \"a\"}"));
+    struct http_exchange refused;
+    exchange_init(&refused, "");
+    ck_assert_int_eq(stage.app.head(&stage.service, &refused), HTTP_REPLY);
+    ck_assert_uint_eq(refused.reply.status, 429);
+    ck_assert_uint_eq(refused.reply.retry_after_s, LIMIT_RETRY_AFTER_S);
+    exchange_done(&stage, &refused);
+    fake_gate(false);
+    fake_await_resumed(&busy);
+    stage.app.finish(&stage.service, &busy);
+    ck_assert_uint_eq(busy.reply.status, 200);
+    exchange_done(&stage, &busy);
+    for (unsigned i = 0; i < QUEUE_LIMIT; i++) {
+        fake_await_resumed(&waiting[i]);
+        stage.app.finish(&stage.service, &waiting[i]);
+        ck_assert_uint_eq(waiting[i].reply.status, 200);
+        exchange_done(&stage, &waiting[i]);
+    }
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_never_computes_the_expired_and_the_abandoned)
+{
+    struct stage stage;
+    struct http_exchange busy, late;
+    stage_open(&stage, 1);
+    fake_gate(true);
+    ck_assert(send(&stage, &busy, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    ck_assert(send(&stage, &late, "{\"text\": \"a\", \"deadline_ms\": 50}"));
+    while (clock_now_ns() < late.head_ns + 60u * CLOCK_NS_PER_MS)
+        sched_yield();
+    unsigned rows = fake_rows;
+    fake_gate(false);
+    fake_await_resumed(&late);
+    fake_await_resumed(&busy);
+    stage.app.finish(&stage.service, &late);
+    stage.app.finish(&stage.service, &busy);
+    ck_assert_uint_eq(late.reply.status, 504);
+    ck_assert_uint_eq(busy.reply.status, 200);
+    exchange_done(&stage, &late);
+    exchange_done(&stage, &busy);
+    atomic_store(&fake_client_gone, true);
+    struct http_exchange gone;
+    ck_assert_uint_ne(call(&stage, &gone, "{\"text\": \"a\"}"), 200);
+    exchange_done(&stage, &gone);
+    ck_assert_uint_eq(fake_rows, rows + 1);
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_is_refused_before_ready_and_after_time_is_up)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    atomic_store(&stage.service.phase, SERVICE_STARTING);
+    check_call(&stage, "{\"text\": \"a\"}", 503, "being loaded");
+    atomic_store(&stage.service.phase, SERVICE_DRAINING);
+    check_call(&stage, "{\"text\": \"a\"}", 200, "label");
+    atomic_store(&stage.service.phase, SERVICE_STOPPING);
+    batcher_close(stage.service.batcher);
+    check_call(&stage, "{\"text\": \"a\"}", 503, "stopping");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_returns_the_clients_id_or_gives_one)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    stage_open(&stage, 1);
+    fake_headers = (const struct fake_header[]){{"X-Request-Id", "given-1"}, {NULL, NULL}};
+    call(&stage, &exchange, "{\"text\": \"a\"}");
+    ck_assert_str_eq(exchange.reply.request_id, "given-1");
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "\"given-1\""));
+    exchange_done(&stage, &exchange);
+    call(&stage, &exchange, "{\"text\": \"a\", \"id\": \"own-2\"}");
+    ck_assert_str_eq(exchange.reply.request_id, "own-2");
+    exchange_done(&stage, &exchange);
+    fake_headers = (const struct fake_header[]){{"X-Request-Id", "not plain"}, {NULL, NULL}};
+    call(&stage, &exchange, "{\"text\": \"a\"}");
+    ck_assert_uint_eq(strlen(exchange.reply.request_id), 16);
+    exchange_done(&stage, &exchange);
+    stage_close(&stage);
+}
+END_TEST
+
+/* Several threads play I/O threads at once; two workers compute. */
+enum { CLIENTS = 4, CALLS = 200 };
+
+static void *client_main(void *context)
+{
+    struct stage *stage = context;
+    for (unsigned i = 0; i < CALLS; i++) {
+        struct http_exchange exchange;
+        unsigned status =
+            call(stage, &exchange, "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"bb\"}]}");
+        if (status != 200 && status != 429)
+            abort();
+        exchange_done(stage, &exchange);
+    }
+    return NULL;
+}
+
+START_TEST(predict_serves_many_threads_at_once)
+{
+    struct stage stage;
+    pthread_t clients[CLIENTS];
+    stage_open(&stage, 2);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        ck_assert_int_eq(pthread_create(&clients[i], NULL, client_main, &stage), 0);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        pthread_join(clients[i], NULL);
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(worker_start_reports_a_session_that_cannot_be_opened)
+{
+    struct stage stage;
+    struct err err = {0};
+    struct workers *workers;
+    stage_open(&stage, 1);
+    fake_session_fails = true;
+    struct worker_options options = {2, 1, stage.service.registry, stage.service.batcher,
+                                     stage.service.metrics};
+    ck_assert_int_eq(worker_start(&workers, &options, &err), ERR_NO_MEMORY);
+    ck_assert_ptr_null(workers);
+    ck_assert_ptr_nonnull(strstr(err.text, "logs"));
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(registry_names_the_model_that_cannot_be_opened)
+{
+    struct err err = {0};
+    struct registry *registry;
+    struct config_model models[] = {{"logs", "text", NULL}, {"lost", "nowhere", NULL}};
+    struct config config = {.models = models, .model_count = 2};
+    ck_assert_int_ne(registry_open(&registry, &config, 64, &err), ERR_OK);
+    ck_assert_ptr_null(registry);
+    ck_assert_ptr_nonnull(strstr(err.text, "lost"));
+    ck_assert_ptr_null(strstr(err.text, "nowhere"));
+}
+END_TEST
+
+SUITE("route_predict", predict_answers_one_text, predict_spoils_no_neighbour_of_a_bad_item,
+      predict_refuses_what_it_cannot_use, predict_reads_raw_bodies_by_their_type,
+      predict_hands_heavy_requests_to_the_pool, predict_sheds_load_beyond_the_queue,
+      predict_never_computes_the_expired_and_the_abandoned,
+      predict_is_refused_before_ready_and_after_time_is_up,
+      predict_returns_the_clients_id_or_gives_one, predict_serves_many_threads_at_once,
+      worker_start_reports_a_session_that_cannot_be_opened,
+      registry_names_the_model_that_cannot_be_opened)

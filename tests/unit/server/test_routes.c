@@ -1,0 +1,68 @@
+#include "server/routes.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+static const struct route *find(const char *path, enum http_method method, enum err_code expected,
+                                const char *allowed)
+{
+    struct err err = {0};
+    const struct route *route;
+    const char *allow;
+    ck_assert_int_eq(routes_find(&route, &allow, path, method, &err), expected);
+    if (allowed == NULL)
+        ck_assert_ptr_null(allow);
+    else
+        ck_assert_str_eq(allow, allowed);
+    return route;
+}
+
+START_TEST(routes_find_every_path_of_the_contract)
+{
+    ck_assert_str_eq(find("/predict", HTTP_POST, ERR_OK, NULL)->label, "/predict");
+    ck_assert_str_eq(find("/healthz", HTTP_GET, ERR_OK, NULL)->label, "/healthz");
+    ck_assert_str_eq(find("/readyz", HTTP_GET, ERR_OK, NULL)->label, "/readyz");
+    ck_assert_str_eq(find("/metrics", HTTP_GET, ERR_OK, NULL)->label, "/metrics");
+    ck_assert_str_eq(find("/models", HTTP_GET, ERR_OK, NULL)->label, "/models");
+    ck_assert_str_eq(find("/models/a", HTTP_GET, ERR_OK, NULL)->label, "/models/{name}");
+    ck_assert_str_eq(find("/admin/reload", HTTP_POST, ERR_OK, NULL)->label, "/admin/reload");
+}
+END_TEST
+
+START_TEST(routes_answer_head_where_there_is_get)
+{
+    find("/healthz", HTTP_HEAD, ERR_OK, NULL);
+    find("/models/a", HTTP_HEAD, ERR_OK, NULL);
+    find("/predict", HTTP_HEAD, ERR_METHOD, "POST");
+}
+END_TEST
+
+START_TEST(routes_list_the_allowed_methods)
+{
+    find("/predict", HTTP_GET, ERR_METHOD, "POST");
+    find("/predict", HTTP_OTHER, ERR_METHOD, "POST");
+    find("/metrics", HTTP_POST, ERR_METHOD, "GET, HEAD");
+    find("/models/a", HTTP_OTHER, ERR_METHOD, "GET, HEAD");
+}
+END_TEST
+
+START_TEST(routes_know_no_other_path)
+{
+    static const char *const paths[] = {"",          "/",         "/predict/", "/Predict",
+                                        "/healthzz", "/models/",  "/models//", "/models/a/b",
+                                        "/model",    "//predict", "*"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        ck_assert_ptr_null(find(paths[i], HTTP_GET, ERR_NOT_FOUND, NULL));
+}
+END_TEST
+
+START_TEST(routes_have_distinct_labels)
+{
+    for (unsigned i = 0; i < routes_count(); i++)
+        for (unsigned k = 0; k < i; k++)
+            ck_assert_str_ne(routes_label(i), routes_label(k));
+}
+END_TEST
+
+SUITE("routes", routes_find_every_path_of_the_contract, routes_answer_head_where_there_is_get,
+      routes_list_the_allowed_methods, routes_know_no_other_path, routes_have_distinct_labels)
