@@ -1,7 +1,6 @@
-/* answer.c - see answer.h. Expected answers are read once into plain arrays; a reply is parsed, its
- * label, order and scores compared, its times noted, and the tree freed. A reply that offers more
- * predictions than were expected (or fewer) is compared as far as the shorter list goes, because
- * top_k may differ between the two runs; at least the first prediction is always compared. */
+/* answer.c - see answer.h. Expected answers are parsed once and kept as trees; a reply is parsed,
+ * its label, its predictions' number, order and scores are compared, its times noted, and its tree
+ * freed. Ask for the same top_k in both runs. */
 #include "loadtest/answer.h"
 
 #include "engine/base/json.h"
@@ -142,9 +141,9 @@ static enum outcome compare(const struct json_t *got, const struct json_t *expec
     const struct json_t *mine = json_member(got, "predictions");
     const struct json_t *theirs = json_member(expected, "predictions");
     size_t count = json_array_count(mine), other = json_array_count(theirs);
-    if (count == 0 || other == 0)
-        return fail(answer, OUTCOME_MISMATCH, "no predictions");
-    for (size_t i = 0; i < count && i < other; i++) {
+    if (count != other)
+        return fail(answer, OUTCOME_MISMATCH, "%zu predictions instead of %zu", count, other);
+    for (size_t i = 0; i < count; i++) {
         const struct json_t *a = json_array_item(mine, i), *b = json_array_item(theirs, i);
         if (!same_text(a, b, "label"))
             return fail(answer, OUTCOME_MISMATCH, "another label in place %zu", i + 1);
