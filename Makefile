@@ -30,7 +30,8 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 PROGRAMS := $(if $(wildcard server/main.c),$(BUILD)/attnd) \
             $(patsubst engine/tools/%.c,$(BUILD)/attnd-%,$(TOOL_SRC)) \
-            $(if $(wildcard loadtest/main.c),$(BUILD)/attnd-load)
+            $(if $(wildcard loadtest/main.c),$(BUILD)/attnd-load) \
+            $(if $(wildcard deploy/healthcheck.c),$(BUILD)/attnd-healthcheck)
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
 
 ENGINE_LIB  := $(BUILD)/libengine.a
@@ -62,12 +63,21 @@ $(BUILD)/attnd: $(call objects,server/main.c) $(SERVER_LIB) $(ENGINE_LIB)
 $(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+$(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c)
+	$(CC) $(LDFLAGS) $^ -o $@
+
 $(BUILD)/attnd-%: $(BUILD)/obj/engine/tools/%.o $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(LOAD_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
+
+# The models that come with the source, on LISTEN.
+LISTEN ?= 127.0.0.1:8080
+run: $(BUILD)/attnd
+	@exec $(BUILD)/attnd --listen $(LISTEN) --model wafer-vit=models/wafer-vit \
+	    --model kernel-bert=models/kernel-bert
 
 # Unit tests, one program a file, run from the repository's root.
 tests: $(UNITS)
