@@ -24,18 +24,20 @@ CONFIG_SRC := $(wildcard config/*.c)
 SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c))
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 UNIT_SRC   := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c))
-LOAD_SRC   := $(wildcard loadtest/*.c)
+LOAD_SRC   := $(filter-out loadtest/main.c,$(wildcard loadtest/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 PROGRAMS := $(if $(wildcard server/main.c),$(BUILD)/attnd) \
             $(patsubst engine/tools/%.c,$(BUILD)/attnd-%,$(TOOL_SRC)) \
-            $(if $(LOAD_SRC),$(BUILD)/attnd-load)
+            $(if $(wildcard loadtest/main.c),$(BUILD)/attnd-load) \
+            $(if $(wildcard deploy/healthcheck.c),$(BUILD)/attnd-healthcheck)
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
 
 ENGINE_LIB  := $(BUILD)/libengine.a
 SERVER_LIB  := $(BUILD)/libserver.a
 SUPPORT_LIB := $(BUILD)/libsupport.a
+LOAD_LIB    := $(BUILD)/libload.a
 
 .PHONY: all run test tests clean
 .DELETE_ON_ERROR:
@@ -50,22 +52,32 @@ $(BUILD)/obj/%.o: %.c Makefile
 $(ENGINE_LIB): $(call objects,$(ENGINE_SRC))
 $(SERVER_LIB): $(call objects,$(SERVER_SRC) $(CONFIG_SRC))
 $(SUPPORT_LIB): $(call objects,$(SUPPORT_SRC))
-$(ENGINE_LIB) $(SERVER_LIB) $(SUPPORT_LIB):
+$(LOAD_LIB): $(call objects,$(LOAD_SRC))
+$(ENGINE_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB):
 	@mkdir -p $(@D) && rm -f $@
 	ar rcs $@ $^
 
 $(BUILD)/attnd: $(call objects,server/main.c) $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/attnd-load: $(call objects,$(LOAD_SRC)) $(ENGINE_LIB)
+$(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c)
+	$(CC) $(LDFLAGS) $^ -o $@
 
 $(BUILD)/attnd-%: $(BUILD)/obj/engine/tools/%.o $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(SERVER_LIB) $(ENGINE_LIB)
+$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(LOAD_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
+
+# The models that come with the source, on LISTEN.
+LISTEN ?= 127.0.0.1:8080
+run: $(BUILD)/attnd
+	@exec $(BUILD)/attnd --listen $(LISTEN) --model wafer-vit=models/wafer-vit \
+	    --model kernel-bert=models/kernel-bert
 
 # Unit tests, one program a file, run from the repository's root.
 tests: $(UNITS)

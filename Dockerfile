@@ -1,0 +1,27 @@
+# attnd with its shipped models: docker build -t attnd . && docker run -p 8080:8080 attnd
+# The image runs with a read-only root file system, as any user, without capabilities.
+
+FROM debian:bookworm-slim AS build
+WORKDIR /src
+COPY deploy/install-deps.sh deploy/
+RUN deploy/install-deps.sh build
+COPY . .
+RUN make -s -j"$(nproc)"
+
+FROM debian:bookworm-slim
+COPY deploy/install-deps.sh /tmp/
+RUN /tmp/install-deps.sh run && rm -rf /tmp/install-deps.sh /var/lib/apt/lists/* \
+        /var/cache/apt/* /var/log/apt /var/log/dpkg.log
+COPY --from=build /src/build/attnd /src/build/attnd-predict /src/build/attnd-inspect \
+        /src/build/attnd-healthcheck /usr/local/bin/
+COPY models /models
+COPY LICENSE /usr/share/doc/attnd/
+USER 65532:65532
+# The environment stands below flags: --listen and further arguments still win.
+ENV ATTND_LISTEN=0.0.0.0:8080
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+        CMD ["/usr/local/bin/attnd-healthcheck"]
+ENTRYPOINT ["/usr/local/bin/attnd"]
+CMD ["--model", "wafer-vit=/models/wafer-vit", "--model", "kernel-bert=/models/kernel-bert"]

@@ -1,0 +1,53 @@
+#!/bin/sh
+# Installs the Debian packages that are missing, and only those.
+# usage: deploy/install-deps.sh build|test|run
+#   build  to compile; test  to compile and test; run  to run programs built elsewhere
+set -eu
+
+complain() {
+    printf 'install-deps: %s\n' "$1" >&2
+    exit "${2:-1}"
+}
+
+run='libmicrohttpd12 libjansson4 libb64-0d libopenblas0-pthread libpng16-16 libjpeg62-turbo libnettle8'
+build='gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libb64-dev
+       libopenblas-pthread-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
+case "${1:-}" in
+build) wanted=$build ;;
+test) wanted="$build check" ;;
+run) wanted=$run ;;
+*) complain 'usage: install-deps.sh build|test|run' 2 ;;
+esac
+
+command -v dpkg-query >/dev/null 2>&1 ||
+    complain "this is not Debian; install the equivalents of: $wanted"
+
+missing=
+for package in $wanted; do
+    status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || status=
+    [ "$status" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null 2>&1 ||
+        complain "neither root nor sudo; ask an administrator for: apt-get install$missing"
+    as_root='sudo'
+fi
+
+# apt's output is shown only if it fails.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+quietly() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" \
+        >"$log" 2>&1 </dev/null && return
+    cat "$log" >&2
+    complain "apt-get $1 failed; missing:$missing"
+}
+printf 'install-deps: installing%s\n' "$missing" >&2
+# sudo may ask for its password here, while it still has a terminal.
+[ -z "$as_root" ] || sudo true || complain "sudo was refused; missing:$missing"
+quietly update
+# shellcheck disable=SC2086  # a list of words
+quietly install -y --no-install-recommends $missing

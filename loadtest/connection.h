@@ -1,0 +1,72 @@
+/* connection.h - one kept-alive connection: it carries one request at a time.
+ *
+ *     struct connection connection;
+ *     connection_init(&connection);
+ *     connection_send(&connection, address, len, request, bytes);  opens a socket if there is none
+ *     ... when epoll reports connection.fd, or at once after connection_send:
+ *     switch (connection_event(&connection)) {
+ *     case CONNECTION_WAITING: ...   poll for connection_wants(&connection)
+ *     case CONNECTION_REPLIED: ...   connection.reply
+ *     case CONNECTION_FAILED:  ...   connection.failure; connection.retryable
+ *     case CONNECTION_CLOSED:  ...   the peer closed it while idle
+ *     }
+ *
+ * Sockets are non-blocking. Threads: one at a time.
+ */
+#ifndef ATTND_LOADTEST_CONNECTION_H
+#define ATTND_LOADTEST_CONNECTION_H
+
+#include "loadtest/http_parse.h"
+#include "loadtest/outcome.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+enum connection_state {
+    CONNECTION_NONE,
+    CONNECTION_IDLE,
+    CONNECTION_CONNECTING,
+    CONNECTION_SENDING,
+    CONNECTION_RECEIVING
+};
+
+enum connection_result {
+    CONNECTION_WAITING,
+    CONNECTION_REPLIED,
+    CONNECTION_FAILED,
+    CONNECTION_CLOSED
+};
+
+struct connection {
+    int fd; /* -1: none */
+    enum connection_state state;
+    struct http_parse reply;
+    enum outcome failure; /* after CONNECTION_FAILED */
+    bool retryable;       /* ... the server certainly did not take it, on a used connection */
+
+    const char *request; /* borrowed until the result */
+    size_t request_len, sent;
+    unsigned served;         /* requests that this socket has carried to their reply */
+    uint64_t acknowledged_0; /* TCP_INFO's count of acknowledged bytes before this request */
+    uint64_t bytes_out, bytes_in;
+};
+
+void connection_init(struct connection *connection);
+void connection_deinit(struct connection *connection);
+
+/* Begins a request on the open socket, or on a new one. False with errno if no socket can be had or
+ * the address refuses at once. The caller adds a new connection->fd to its epoll set. */
+bool connection_send(struct connection *connection, const struct sockaddr *address,
+                     socklen_t address_len, const char *request, size_t len);
+
+enum connection_result connection_event(struct connection *connection);
+
+/* EPOLLIN or EPOLLOUT. */
+uint32_t connection_wants(const struct connection *connection);
+
+/* Closes the socket, whatever it was doing. */
+void connection_close(struct connection *connection);
+
+#endif

@@ -1,0 +1,62 @@
+#include "loadtest/answer.h"
+#include "loadtest/client.h"
+#include "loadtest/options.h"
+#include "loadtest/report.h"
+#include "loadtest/tally.h"
+#include "loadtest/workload.h"
+
+#include "engine/base/clock.h"
+
+#include <stdio.h>
+
+enum { EXIT_EXPECTED = 0, EXIT_UNEXPECTED = 1, EXIT_USAGE = 2 };
+
+static int complain(const struct err *err, int code)
+{
+    fprintf(stderr, "attnd-load: %s\n", err->text);
+    return code;
+}
+
+static int run(const struct options *options, struct workload *workload,
+               const struct answer_book *book, struct tally *tally)
+{
+    struct err err = {0};
+    if (client_run(options, workload, book, tally, &err))
+        return complain(&err, EXIT_UNEXPECTED);
+    if (!options->json)
+        report_print(tally, stdout);
+    else if (report_json(tally, stdout, &err))
+        return complain(&err, EXIT_UNEXPECTED);
+    return tally->requests > 0 && tally->unaccepted == 0 ? EXIT_EXPECTED : EXIT_UNEXPECTED;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct err err = {0};
+    if (options_load(&options, argc, argv, &err))
+        return complain(&err, EXIT_USAGE);
+    if (options.help) {
+        options_help(stdout);
+        return EXIT_EXPECTED;
+    }
+    if (options.version) {
+        printf("attnd-load %s\n", ATTND_VERSION);
+        return EXIT_EXPECTED;
+    }
+    struct workload *workload = NULL;
+    struct answer_book *book = NULL;
+    struct tally *tally = NULL;
+    int code = EXIT_USAGE;
+    if (workload_open(&workload, &options, &err) ||
+        (options.expect != NULL &&
+         answer_book_open(&book, options.expect, workload_items(workload), &err)) ||
+        tally_open(&tally, &options, clock_now_ns(), &err))
+        complain(&err, EXIT_USAGE);
+    else
+        code = run(&options, workload, book, tally);
+    tally_close(tally);
+    answer_book_close(book);
+    workload_close(workload);
+    return code;
+}

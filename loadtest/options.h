@@ -1,0 +1,70 @@
+/* options.h - the command line: one table gives the parser and --help.
+ *
+ * Threads: immutable after options_load.
+ */
+#ifndef ATTND_LOADTEST_OPTIONS_H
+#define ATTND_LOADTEST_OPTIONS_H
+
+#include "engine/base/err.h"
+#include "loadtest/outcome.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { OPTIONS_SOURCES_MAX = 256, OPTIONS_STATUS_MAX = 599 };
+
+enum options_kind {
+    OPTIONS_TEXT,
+    OPTIONS_TEXT_FILE,
+    OPTIONS_TEXTS_JSONL,
+    OPTIONS_IMAGE,
+    OPTIONS_GET
+};
+
+/* Where request bodies come from. */
+struct options_source {
+    enum options_kind kind;
+    const char *value; /* the text, the file or, for OPTIONS_GET, the path */
+    unsigned weight;
+};
+
+struct options {
+    const char *url;
+    unsigned connections;
+    unsigned requests; /* 0: the duration alone bounds the run */
+    double duration_s; /* always a bound */
+    double rate;       /* requests a second, open loop; 0: closed loop */
+    bool poisson;
+    unsigned seed;
+    unsigned backlog;
+    unsigned timeout_ms;
+    bool raw;
+    const char *model; /* NULL: the server's default */
+    const char *top_k; /* NULL: the server's default */
+    const char *expect;
+    double tolerance;
+    bool json, quiet, help, version;
+    struct options_source source[OPTIONS_SOURCES_MAX];
+    unsigned source_count;
+    bool accept_status[OPTIONS_STATUS_MAX + 1]; /* answers that do not fail the run */
+    bool accept[OUTCOME_COUNT];
+
+    /* From the URL. */
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address;
+    socklen_t address_len;
+    char authority[64]; /* the Host header */
+    const char *path;
+};
+
+/* ERR_UNUSABLE for anything wrong; after --help and --version nothing else is checked. Strings are
+ * argv's. */
+enum err_code options_load(struct options *out, int argc, char *const *argv, struct err *err);
+
+void options_help(FILE *file);
+
+#endif

@@ -1,0 +1,7 @@
+#!/bin/sh
+# Installs what is missing, builds, and runs every unit test.
+# usage: tests/run.sh       (from any directory)
+set -eu
+cd "$(dirname "$0")/.."
+deploy/install-deps.sh test
+exec make -s -j"$(nproc)" test
