@@ -1,0 +1,252 @@
+/* normalizer.c - see normalizer.h.
+ *
+ * The reference runs whole-text passes, each of which keeps a table of where its characters came
+ * from. Here the passes are one stream, so that an encoding that has reached its limit can stop and
+ * a long text needs no copy. A cursor cleans, spaces and decomposes character by character. What
+ * keeps this from being a pure stream is canonical reordering: a run of combining characters
+ * (class not 0) comes out sorted by class, however long it is.
+ *
+ * Nearly all combining characters are marks, which strip_accents removes at once. So a run is first
+ * walked to see whether anything survives; mostly nothing does, and no memory is needed. For the
+ * survivors (musical stems, Hangul tone marks, characters newer than the reference's tables) the
+ * order is a counting sort over the 256 classes: linear, as hostile texts are one long run.
+ *
+ * Where a reordered character "came from" follows the reference to the letter: its decomposition
+ * marks each character as the first of its source or as an additional one, the marks travel with
+ * the characters through the sort, and then the k-th first takes the k-th source while an
+ * additional one shares the source of the first before it. */
+#include "engine/text/normalizer.h"
+
+#include "engine/text/utf8.h"
+
+#include <string.h>
+
+enum { CLASS_COUNT = 256 };
+
+/* A character of the decomposed text. */
+struct item {
+    uint32_t character;
+    uint32_t source;
+    const struct unicode_properties *properties;
+    bool first; /* of its source */
+};
+
+void normalizer_init(struct normalizer *normalizer, struct normalizer_flags flags, const char *text,
+                     size_t len, uint32_t first_index, struct arena *arena)
+{
+    *normalizer = (struct normalizer){
+        .flags = flags, .text = text, .len = len, .arena = arena, .cursor = {.index = first_index}};
+}
+
+/* False if cleaning removes the character. */
+static bool clean(uint32_t *character)
+{
+    if (*character == '\t' || *character == '\n' || *character == '\r') {
+        *character = ' ';
+        return true;
+    }
+    uint8_t flags = unicode_properties(*character)->flags;
+    if (flags & UNICODE_CONTROL)
+        return false;
+    if (flags & UNICODE_SPACE)
+        *character = ' ';
+    return true;
+}
+
+/* Reads the next character of the text into cursor->pending; nothing if it is cleaned away. */
+static void read_character(const struct normalizer *normalizer, struct normalizer_cursor *cursor)
+{
+    const struct normalizer_flags *flags = &normalizer->flags;
+    uint32_t character = utf8_decode(normalizer->text, &cursor->at);
+    cursor->source = cursor->index++;
+    cursor->pending_count = cursor->pending_next = 0;
+    if (flags->clean_text && !clean(&character))
+        return;
+    bool spaced = flags->space_cjk && unicode_properties(character)->flags & UNICODE_CJK;
+    uint32_t *out = cursor->pending;
+    if (spaced)
+        *out++ = ' ';
+    if (flags->strip_accents)
+        out += unicode_decompose(character, out);
+    else
+        *out++ = character;
+    if (spaced)
+        *out++ = ' ';
+    cursor->pending_count = (unsigned)(out - cursor->pending);
+}
+
+static bool cursor_next(const struct normalizer *normalizer, struct normalizer_cursor *cursor,
+                        struct item *item)
+{
+    while (cursor->pending_next == cursor->pending_count) {
+        if (cursor->at == normalizer->len)
+            return false;
+        read_character(normalizer, cursor);
+    }
+    item->first = cursor->pending_next == 0;
+    item->character = cursor->pending[cursor->pending_next++];
+    item->source = cursor->source;
+    item->properties = unicode_properties(item->character);
+    return true;
+}
+
+/* Undoes one cursor_next. */
+static void cursor_back(struct normalizer_cursor *cursor)
+{
+    cursor->pending_next--;
+}
+
+/* The next character of a run, or false, with the cursor at the starter that ends the run. */
+static bool run_next(const struct normalizer *normalizer, struct normalizer_cursor *cursor,
+                     struct item *item)
+{
+    if (!cursor_next(normalizer, cursor, item))
+        return false;
+    if (item->properties->combining_class != 0)
+        return true;
+    cursor_back(cursor);
+    return false;
+}
+
+static bool survives(const struct item *item)
+{
+    return !(item->properties->flags & UNICODE_MARK);
+}
+
+/* What the counting sort needs to know about each class: where its survivors begin, and how many
+ * firsts (see the top of the file) the classes before it have. */
+struct run_counts {
+    size_t survivors[CLASS_COUNT];
+    size_t firsts[CLASS_COUNT];
+};
+
+static void run_count(const struct normalizer *normalizer, struct normalizer_cursor cursor,
+                      struct run_counts *counts)
+{
+    *counts = (struct run_counts){0};
+    for (struct item item; run_next(normalizer, &cursor, &item);) {
+        counts->survivors[item.properties->combining_class] += survives(&item);
+        counts->firsts[item.properties->combining_class] += item.first;
+    }
+    size_t survivors = 0, firsts = 0;
+    for (unsigned i = 0; i < CLASS_COUNT; i++) {
+        size_t of_class = counts->survivors[i];
+        counts->survivors[i] = survivors;
+        survivors += of_class;
+        of_class = counts->firsts[i];
+        counts->firsts[i] = firsts;
+        firsts += of_class;
+    }
+}
+
+/* Puts the survivors into their order; `source` is, for now, the number of firsts up to and
+ * including the character. */
+static void run_sort(struct normalizer *normalizer, struct normalizer_cursor cursor,
+                     struct run_counts *counts)
+{
+    for (struct item item; run_next(normalizer, &cursor, &item);) {
+        uint8_t class = item.properties->combining_class;
+        counts->firsts[class] += item.first;
+        if (survives(&item))
+            normalizer->run[counts->survivors[class]++] =
+                (struct normalized){item.character, (uint32_t)counts->firsts[class]};
+    }
+}
+
+/* Replaces the k of "k-th first" by the k-th source; k grows along the run. */
+static void run_resolve(struct normalizer *normalizer, struct normalizer_cursor cursor)
+{
+    uint32_t firsts = 0, source = cursor.source;
+    for (size_t i = 0; i < normalizer->run_count; i++) {
+        struct item item;
+        while (firsts < normalizer->run[i].source && run_next(normalizer, &cursor, &item)) {
+            if (!item.first)
+                continue;
+            firsts++;
+            source = item.source;
+        }
+        normalizer->run[i].source = source;
+    }
+}
+
+/* The cursor stands at a combining character: moves it behind the run and keeps the survivors. */
+static bool run_take(struct normalizer *normalizer, struct err *err)
+{
+    struct normalizer_cursor start = normalizer->cursor;
+    normalizer->run_count = normalizer->run_next = 0;
+    for (struct item item; run_next(normalizer, &normalizer->cursor, &item);)
+        normalizer->run_count += survives(&item);
+    if (normalizer->run_count == 0)
+        return true;
+    size_t bytes = normalizer->run_count * sizeof *normalizer->run;
+    normalizer->run = arena_alloc(normalizer->arena, bytes);
+    if (normalizer->run == NULL) {
+        err_no_memory(err, bytes);
+        return false;
+    }
+    struct run_counts counts;
+    run_count(normalizer, start, &counts);
+    run_sort(normalizer, start, &counts);
+    run_resolve(normalizer, start);
+    return true;
+}
+
+/* The next character before lower-casing. */
+static bool next_cased(struct normalizer *normalizer, struct normalized *out, struct err *err)
+{
+    bool strip = normalizer->flags.strip_accents;
+    for (struct item item;;) {
+        if (normalizer->run_next < normalizer->run_count) {
+            *out = normalizer->run[normalizer->run_next++];
+            return true;
+        }
+        if (!cursor_next(normalizer, &normalizer->cursor, &item))
+            return false;
+        if (strip && item.properties->combining_class != 0) {
+            cursor_back(&normalizer->cursor);
+            if (!run_take(normalizer, err))
+                return false;
+        } else if (!strip || survives(&item)) {
+            *out = (struct normalized){item.character, item.source};
+            return true;
+        }
+    }
+}
+
+/* Printable ASCII needs no table: it is what logs are made of. */
+static bool next_ascii(struct normalizer *normalizer, struct normalized *out)
+{
+    struct normalizer_cursor *cursor = &normalizer->cursor;
+    if (cursor->pending_next < cursor->pending_count || cursor->at == normalizer->len ||
+        normalizer->run_next < normalizer->run_count)
+        return false;
+    unsigned char byte = (unsigned char)normalizer->text[cursor->at];
+    if (byte < ' ' || byte > '~')
+        return false;
+    bool lower = normalizer->flags.lower_case && byte >= 'A' && byte <= 'Z';
+    *out = (struct normalized){lower ? byte + ('a' - 'A') : byte, cursor->index};
+    cursor->at++;
+    cursor->index++;
+    return true;
+}
+
+bool normalizer_next(struct normalizer *normalizer, struct normalized *out, struct err *err)
+{
+    if (normalizer->has_second) {
+        normalizer->has_second = false;
+        *out = normalizer->second;
+        return true;
+    }
+    if (next_ascii(normalizer, out))
+        return true;
+    if (!next_cased(normalizer, out, err))
+        return false;
+    if (!normalizer->flags.lower_case)
+        return true;
+    uint32_t lower[UNICODE_LOWER_MAX];
+    normalizer->has_second = unicode_lower(out->character, lower) == 2;
+    out->character = lower[0];
+    if (normalizer->has_second)
+        normalizer->second = (struct normalized){lower[1], out->source};
+    return true;
+}

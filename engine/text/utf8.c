@@ -1,0 +1,97 @@
+#include "engine/text/utf8.h"
+
+#include <string.h>
+
+/* Index of the first byte that is not ASCII; eight bytes at a time, since logs are ASCII. */
+static size_t skip_ascii(const char *text, size_t at, size_t len)
+{
+    for (uint64_t word; len - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, text + at, sizeof word);
+        if (word & 0x8080808080808080u)
+            break;
+    }
+    while (at < len && (unsigned char)text[at] < 0x80)
+        at++;
+    return at;
+}
+
+/* Bytes that a leading byte asks for, and the range its second byte must be in: the narrowed
+ * ranges of table 3-7 exclude overlong forms, surrogates and what is above U+10FFFF. */
+static unsigned sequence_bytes(unsigned char lead, unsigned char *low, unsigned char *high)
+{
+    *low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    *high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (lead >= 0xC2 && lead <= 0xDF)
+        return 2;
+    if (lead >= 0xE0 && lead <= 0xEF)
+        return 3;
+    return lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+}
+
+static unsigned multibyte_valid(const unsigned char *bytes, size_t left)
+{
+    unsigned char low, high;
+    unsigned need = sequence_bytes(bytes[0], &low, &high);
+    if (need == 0 || need > left || bytes[1] < low || bytes[1] > high)
+        return 0;
+    for (unsigned i = 2; i < need; i++)
+        if ((bytes[i] & 0xC0) != 0x80)
+            return 0;
+    return need;
+}
+
+bool utf8_valid(const char *text, size_t len, size_t *offset)
+{
+    for (size_t at = skip_ascii(text, 0, len); at < len; at = skip_ascii(text, at, len)) {
+        unsigned used = multibyte_valid((const unsigned char *)text + at, len - at);
+        if (used == 0) {
+            *offset = at;
+            return false;
+        }
+        at += used;
+    }
+    return true;
+}
+
+uint32_t utf8_decode(const char *text, size_t *at)
+{
+    const unsigned char *bytes = (const unsigned char *)text + *at;
+    if (bytes[0] < 0x80) {
+        *at += 1;
+        return bytes[0];
+    }
+    if (bytes[0] < 0xE0) {
+        *at += 2;
+        return (bytes[0] & 0x1Fu) << 6 | (bytes[1] & 0x3Fu);
+    }
+    if (bytes[0] < 0xF0) {
+        *at += 3;
+        return (bytes[0] & 0x0Fu) << 12 | (bytes[1] & 0x3Fu) << 6 | (bytes[2] & 0x3Fu);
+    }
+    *at += 4;
+    return (bytes[0] & 0x07u) << 18 | (bytes[1] & 0x3Fu) << 12 | (bytes[2] & 0x3Fu) << 6 |
+           (bytes[3] & 0x3Fu);
+}
+
+static char continuation(uint32_t character, unsigned shift)
+{
+    return (char)(0x80 | (character >> shift & 0x3F));
+}
+
+unsigned utf8_encode(uint32_t character, char out[UTF8_BYTES_MAX])
+{
+    unsigned need = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0x00, 0xC0, 0xE0, 0xF0};
+    out[0] = (char)(lead[need] | character >> 6 * (need - 1));
+    for (unsigned i = 1; i < need; i++)
+        out[i] = continuation(character, 6 * (need - 1 - i));
+    return need;
+}
+
+size_t utf8_count(const char *text, size_t len)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < len; i++)
+        count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return count;
+}

@@ -1,0 +1,257 @@
+/* wordpiece.c - see wordpiece.h.
+ *
+ * An encoding is made in one pass: the text is cut at special tokens into segments; a segment's
+ * normalised characters (normalizer.h) gather into a word until white space or punctuation ends it;
+ * a finished word is matched against the vocabulary and its tokens are appended. Once the limit is
+ * reached the rest need not be looked at, so a megabyte of log costs little more than its check for
+ * valid UTF-8, which always covers the whole text.
+ *
+ * The word buffer has room for the longest word that is matched at all (100 characters, unless the
+ * checkpoint says otherwise); of longer ones only the extent is kept. */
+#include "engine/text/wordpiece.h"
+
+#include "engine/text/normalizer.h"
+#include "engine/text/tokenizer_config.h"
+#include "engine/text/utf8.h"
+#include "engine/text/vocab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct wordpiece {
+    struct arena arena;
+    struct tokenizer_config config;
+};
+
+struct token {
+    int32_t id;
+    uint32_t start, end;
+};
+
+struct word {
+    size_t characters;
+    uint32_t first, last; /* sources */
+    size_t len;
+    char bytes[UTF8_BYTES_MAX * TOKENIZER_WORD_CHARACTERS_MAX];
+    uint32_t source[UTF8_BYTES_MAX * TOKENIZER_WORD_CHARACTERS_MAX]; /* of each byte */
+    struct token tokens[TOKENIZER_WORD_CHARACTERS_MAX];
+};
+
+struct encoder {
+    const struct tokenizer_config *config;
+    struct arena *arena;
+    struct word *word;
+    int32_t *ids;
+    uint32_t *starts, *ends;
+    unsigned count, count_max; /* count_max leaves room for [SEP] */
+    bool truncated;
+};
+
+/* ---- output ---- */
+
+/* False, and truncated, if there is no room. */
+static bool append(struct encoder *encoder, struct token token)
+{
+    if (encoder->count == encoder->count_max) {
+        encoder->truncated = true;
+        return false;
+    }
+    encoder->ids[encoder->count] = token.id;
+    encoder->starts[encoder->count] = token.start;
+    encoder->ends[encoder->count] = token.end;
+    encoder->count++;
+    return true;
+}
+
+/* ---- words ---- */
+
+static void word_put(struct encoder *encoder, struct normalized next)
+{
+    struct word *word = encoder->word;
+    if (word->characters == 0)
+        word->first = next.source;
+    word->last = next.source;
+    word->characters++;
+    if (word->characters > encoder->config->word_characters_max)
+        return;
+    unsigned used = utf8_encode(next.character, word->bytes + word->len);
+    for (unsigned i = 0; i < used; i++)
+        word->source[word->len++] = next.source;
+}
+
+/* Greedy, longest piece first. Returns how many tokens, 0 if some part matches nothing. */
+static size_t word_match(const struct tokenizer_config *config, struct word *word)
+{
+    size_t count = 0;
+    for (size_t at = 0, taken; at < word->len; at += taken) {
+        const struct vocab *vocab = at == 0 ? &config->initial : &config->continued;
+        int32_t id = vocab_longest(vocab, word->bytes + at, word->len - at, &taken);
+        if (id == VOCAB_NONE)
+            return 0;
+        word->tokens[count++] =
+            (struct token){id, word->source[at], word->source[at + taken - 1] + 1};
+    }
+    return count;
+}
+
+/* Appends the word's tokens and empties it. False if there is no room. */
+static bool word_finish(struct encoder *encoder)
+{
+    struct word *word = encoder->word;
+    if (word->characters == 0)
+        return true;
+    bool known = word->characters <= encoder->config->word_characters_max;
+    size_t count = known ? word_match(encoder->config, word) : 0;
+    if (count == 0)
+        word->tokens[count++] = (struct token){encoder->config->unk, word->first, word->last + 1};
+    word->characters = word->len = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!append(encoder, word->tokens[i]))
+            return false;
+    return true;
+}
+
+/* ---- segments ---- */
+
+/* False if there is no room. */
+static bool take_character(struct encoder *encoder, struct normalized next)
+{
+    uint8_t flags = unicode_properties(next.character)->flags;
+    if (!(flags & (UNICODE_SPACE | UNICODE_PUNCTUATION))) {
+        word_put(encoder, next);
+        return true;
+    }
+    if (!word_finish(encoder))
+        return false;
+    if (flags & UNICODE_SPACE)
+        return true;
+    word_put(encoder, next);
+    return word_finish(encoder);
+}
+
+/* Encodes text without special tokens; *index is its first character and moves behind it. */
+static bool encode_segment(struct encoder *encoder, const char *text, size_t len, uint32_t *index,
+                           struct err *err)
+{
+    struct normalizer normalizer;
+    normalizer_init(&normalizer, encoder->config->flags, text, len, *index, encoder->arena);
+    for (struct normalized next; normalizer_next(&normalizer, &next, err);)
+        if (!take_character(encoder, next))
+            return false;
+    *index = normalizer.cursor.index;
+    return err->code == ERR_OK && word_finish(encoder);
+}
+
+/* Where the next special token begins (len if there is none), its id and its bytes. */
+static size_t find_special(const struct vocab *specials, const char *text, size_t len, size_t at,
+                           int32_t *id, size_t *taken)
+{
+    *taken = 0;
+    for (; at < len; at++) {
+        if (specials->longest[(unsigned char)text[at]] == 0)
+            continue;
+        *id = vocab_longest(specials, text + at, len - at, taken);
+        if (*id != VOCAB_NONE)
+            return at;
+    }
+    return len;
+}
+
+static void encode_text(struct encoder *encoder, const char *text, size_t len, struct err *err)
+{
+    uint32_t index = 0;
+    for (size_t at = 0; at < len;) {
+        int32_t id;
+        size_t taken, end = find_special(&encoder->config->specials, text, len, at, &id, &taken);
+        if (!encode_segment(encoder, text + at, end - at, &index, err))
+            return;
+        if (end == len)
+            return;
+        uint32_t after = index + (uint32_t)utf8_count(text + end, taken);
+        if (!append(encoder, (struct token){id, index, after}))
+            return;
+        index = after;
+        at = end + taken;
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Every token stands for at least one byte of the text, so `len` bounds their number as well. */
+static enum err_code encoder_init(struct encoder *encoder, const struct tokenizer_config *config,
+                                  size_t len, struct arena *arena, struct err *err)
+{
+    unsigned count_max = len < config->limit - 2 ? (unsigned)len + 2 : config->limit;
+    *encoder = (struct encoder){.config = config, .arena = arena, .count_max = count_max - 1};
+    encoder->ids = arena_alloc_array(arena, count_max, sizeof *encoder->ids);
+    encoder->starts = arena_alloc_array(arena, count_max, sizeof *encoder->starts);
+    encoder->ends = arena_alloc_array(arena, count_max, sizeof *encoder->ends);
+    encoder->word = arena_alloc(arena, sizeof *encoder->word);
+    if (encoder->ids == NULL || encoder->starts == NULL || encoder->ends == NULL ||
+        encoder->word == NULL)
+        return err_no_memory(err, 3 * count_max * sizeof *encoder->ids + sizeof *encoder->word);
+    encoder->word->characters = encoder->word->len = 0;
+    return ERR_OK;
+}
+
+enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *text, size_t len,
+                               struct arena *arena, struct encoding *out, struct err *err)
+{
+    const struct tokenizer_config *config = &tokenizer->config;
+    struct encoder encoder;
+    size_t offset;
+    if (len >= UINT32_MAX)
+        return err_set(err, ERR_TOO_LARGE, "a text of %zu bytes; the limit is %u", len,
+                       UINT32_MAX - 1);
+    if (!utf8_valid(text, len, &offset))
+        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
+    if (encoder_init(&encoder, config, len, arena, err))
+        return err->code;
+    append(&encoder, (struct token){.id = config->cls});
+    encode_text(&encoder, text, len, err);
+    if (err->code)
+        return err->code;
+    encoder.count_max++;
+    bool truncated = encoder.truncated;
+    append(&encoder, (struct token){.id = config->sep});
+    *out = (struct encoding){.count = encoder.count,
+                             .truncated = truncated,
+                             .ids = encoder.ids,
+                             .starts = encoder.starts,
+                             .ends = encoder.ends};
+    return ERR_OK;
+}
+
+enum err_code wordpiece_open(struct wordpiece **out, const char *dir, unsigned tokens_max,
+                             struct err *err)
+{
+    *out = NULL;
+    struct wordpiece *tokenizer = malloc(sizeof *tokenizer);
+    if (tokenizer == NULL)
+        return err_no_memory(err, sizeof *tokenizer);
+    arena_init(&tokenizer->arena);
+    if (tokenizer_config_read(&tokenizer->config, dir, tokens_max, &tokenizer->arena, err)) {
+        wordpiece_close(tokenizer);
+        return err->code;
+    }
+    *out = tokenizer;
+    return ERR_OK;
+}
+
+void wordpiece_close(struct wordpiece *tokenizer)
+{
+    if (tokenizer == NULL)
+        return;
+    arena_deinit(&tokenizer->arena);
+    free(tokenizer);
+}
+
+unsigned wordpiece_vocab_size(const struct wordpiece *tokenizer)
+{
+    return tokenizer->config.vocab_size;
+}
+
+unsigned wordpiece_limit(const struct wordpiece *tokenizer)
+{
+    return tokenizer->config.limit;
+}
