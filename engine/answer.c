@@ -211,3 +211,35 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "unbound_tensors", texts(info->unbound, info->unbound_count));
     return built(&model);
 }
+
+/* ---- further members, and printing ---- */
+
+bool answer_add_text(struct json_t *answer, const char *key, const char *text)
+{
+    return json_object_set_new(answer, key, text_or_null(text)) == 0;
+}
+
+bool answer_add_reals(struct json_t *answer, const char *key, const float *numbers, unsigned count)
+{
+    json_t *array = json_array();
+    bool ok = array != NULL;
+    for (unsigned i = 0; ok && i < count; i++)
+        ok = json_array_append_new(array, json_real((double)numbers[i])) == 0;
+    return json_object_set_new(answer, key, array) == 0 && ok;
+}
+
+bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *numbers,
+                         unsigned count)
+{
+    json_t *array = json_array();
+    bool ok = array != NULL;
+    for (unsigned i = 0; ok && i < count; i++)
+        ok = json_array_append_new(array, json_integer(numbers[i])) == 0;
+    return json_object_set_new(answer, key, array) == 0 && ok;
+}
+
+bool answer_print(const struct json_t *answer, FILE *file)
+{
+    return json_dumpf(answer, file, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS)) == 0 &&
+           fputc('\n', file) != EOF;
+}

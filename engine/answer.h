@@ -36,8 +36,6 @@ struct json_t *answer_model(const struct engine_info *info);
 
 /* Further members of such an object; false if there is no memory. */
 bool answer_add_text(struct json_t *answer, const char *key, const char *text);
-bool answer_add_texts(struct json_t *answer, const char *key, const char *const *texts,
-                      unsigned count);
 bool answer_add_reals(struct json_t *answer, const char *key, const float *numbers, unsigned count);
 bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *numbers,
                          unsigned count);

@@ -77,7 +77,6 @@ static enum err_code print_json(const struct engine_info *info, const char *dige
 {
     struct json_t *object = answer_model(info);
     bool ok = object != NULL && answer_add_text(object, "digest", digest) &&
-              answer_add_texts(object, "unused_tensors", info->unbound, info->unbound_count) &&
               answer_print(object, stdout);
     json_free(object);
     return ok ? ERR_OK : err_set(err, ERR_IO, "the description cannot be printed");
