@@ -15,6 +15,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/model/input.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,8 +23,6 @@
 
 struct engine_model;   /* immutable after open: any number of threads */
 struct engine_session; /* one worker's workspace for one model: one thread at a time */
-
-enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "openblas" or "reference" */
@@ -61,16 +60,6 @@ const struct engine_info *engine_describe(const struct engine_model *model);
 
 /* "sha256:<hex>" over the weight files; reads them whole, so call it off the request path. */
 enum err_code engine_digest(const struct engine_model *model, char out[72], struct err *err);
-
-/* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
-struct engine_input {
-    enum engine_kind kind;
-    unsigned tokens;               /* rows it takes in the packed batch, special tokens included */
-    bool truncated;                /* a text that was longer than tokens_max */
-    const int32_t *ids;            /* text: [tokens] */
-    const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
-    const float *patches;          /* image: [patches, channels x patch x patch], normalised */
-};
 
 /* Client mistakes end here: ERR_UNUSABLE (no token, invalid UTF-8 with its byte offset, not an
  * image, too many pixels). Any thread; the arena is the caller's. */

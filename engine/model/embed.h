@@ -7,7 +7,7 @@
 #ifndef ATTND_ENGINE_MODEL_EMBED_H
 #define ATTND_ENGINE_MODEL_EMBED_H
 
-#include "engine/engine.h"
+#include "engine/model/input.h"
 #include "engine/model/spec.h"
 #include "engine/model/weights.h"
 #include "engine/model/workspace.h"

@@ -7,7 +7,7 @@
 #ifndef ATTND_ENGINE_MODEL_FAMILY_H
 #define ATTND_ENGINE_MODEL_FAMILY_H
 
-#include "engine/engine.h"
+#include "engine/model/input.h"
 #include "engine/tensor/kernels.h"
 
 #include <stdbool.h>

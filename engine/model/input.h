@@ -1,0 +1,21 @@
+/* input.h - a prepared input: numbers that a model can run on. Part of engine.h's interface, and
+ * the one piece of it that the model layer itself reads. Threads: plain data. */
+#ifndef ATTND_ENGINE_MODEL_INPUT_H
+#define ATTND_ENGINE_MODEL_INPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
+
+/* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
+struct engine_input {
+    enum engine_kind kind;
+    unsigned tokens;               /* rows it takes in the packed batch, special tokens included */
+    bool truncated;                /* a text that was longer than tokens_max */
+    const int32_t *ids;            /* text: [tokens] */
+    const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
+    const float *patches;          /* image: [patches, channels x patch x patch], normalised */
+};
+
+#endif
