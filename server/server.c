@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,9 +29,10 @@
 enum {
     IO_THREADS = 2,
     PREPARE_THREADS_MAX = 4,
-    BATCH_TOKENS = 512,     /* what batch_tokens_max = 0 chooses */
-    POLL_MS = 5,            /* how often a drain looks whether it is done */
-    LAST_REPLIES_MS = 1000, /* for sending what was failed when time ran out */
+    BATCH_TOKENS = 512,                   /* what batch_tokens_max = 0 chooses */
+    POLL_MS = 5,                          /* how often a drain looks whether it is done */
+    LAST_REPLIES_MS = 1000,               /* for sending what was failed when time ran out */
+    DESCRIPTORS_BESIDE_CONNECTIONS = 300, /* listener, event queues, farewells, files */
 };
 
 struct server {
@@ -105,8 +107,22 @@ static enum err_code open_metrics(struct server *server, struct err *err)
     return metrics_open(&service->metrics, &setup, err);
 }
 
+/* Most systems start a process with 1024 descriptors and let it have more for the asking. */
+static void raise_descriptor_limit(unsigned connections_max)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)connections_max + DESCRIPTORS_BESIDE_CONNECTIONS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
+        log_event(LOG_WARN, "few_descriptors", LOG_NUMBER("wanted", wanted),
+                  LOG_NUMBER("limit", limit.rlim_cur));
+}
+
 static enum err_code start_http(struct server *server, struct err *err)
 {
+    raise_descriptor_limit(server->config->connections_max);
     const struct config *config = server->config;
     struct http_options options = {
         .address = config->listen_address,
