@@ -7,6 +7,8 @@ COPY deploy/install-deps.sh deploy/
 RUN deploy/install-deps.sh build
 COPY . .
 RUN make -s -j"$(nproc)"
+# A checkout under umask 077 would give models that only root can read.
+RUN chmod -R a+rX models LICENSE
 
 FROM debian:bookworm-slim
 COPY deploy/install-deps.sh /tmp/
@@ -14,8 +16,8 @@ RUN /tmp/install-deps.sh run && rm -rf /tmp/install-deps.sh /var/lib/apt/lists/*
         /var/cache/apt/* /var/log/apt /var/log/dpkg.log
 COPY --from=build /src/build/attnd /src/build/attnd-predict /src/build/attnd-inspect \
         /src/build/attnd-healthcheck /usr/local/bin/
-COPY models /models
-COPY LICENSE /usr/share/doc/attnd/
+COPY --from=build /src/models /models
+COPY --from=build /src/LICENSE /usr/share/doc/attnd/
 USER 65532:65532
 # The environment stands below flags: --listen and further arguments still win.
 ENV ATTND_LISTEN=0.0.0.0:8080

@@ -8,7 +8,7 @@ PKGS    := libmicrohttpd jansson openblas libpng libjpeg nettle
 VERSION := $(shell cat .version)
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
-           -Wundef -Wpointer-arith -Wcast-qual -Werror
+           -Wundef -Wpointer-arith -Wcast-qual -Wno-psabi -Werror
 CFLAGS  := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SANITIZE) -fno-math-errno -ffp-contract=fast \
            -fstack-protector-strong -D_FORTIFY_SOURCE=2 -pthread -I. -MMD -MP \
            -DATTND_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))

@@ -1,8 +1,10 @@
 #!/bin/sh
 # Installs what is missing, builds, and serves the shipped models on 127.0.0.1:8080.
-# usage: [LISTEN=ADDR:PORT] deploy/run.sh       (from any directory)
+# usage: [LISTEN=ADDR:PORT] deploy/run.sh [OPTION]...       (from any directory)
+# The OPTIONs are attnd's own. Its process is this one, so a SIGTERM here stops it with status 0.
 set -eu
 cd "$(dirname "$0")/.."
 deploy/install-deps.sh build
 make -s -j"$(nproc)"
-exec make -s run
+exec build/attnd --listen "${LISTEN:-127.0.0.1:8080}" --model wafer-vit=models/wafer-vit \
+    --model kernel-bert=models/kernel-bert "$@"

@@ -51,6 +51,17 @@ static void enter_locked(struct conns *conns, struct conn *conn, enum conn_state
     }
 }
 
+/* A request that has arrived on an idle connection, and that the I/O thread is about to read, gives
+ * it one more round. */
+static bool spare_locked(struct conns *conns, struct conn *conn)
+{
+    if (conn->state != CONN_IDLE || !sockets_unread(conn->fd))
+        return false;
+    unlink_locked(conns, conn);
+    enter_locked(conns, conn, CONN_IDLE);
+    return true;
+}
+
 /* What was arriving loses its receiving side, which wakes the I/O thread with an end of file and
  * leaves the way open for a 408. For the rest there is nothing to say. */
 static void expire_locked(struct conns *conns, struct conn *conn)
@@ -90,8 +101,6 @@ bool conns_move(struct conns *conns, struct conn *conn, enum conn_state state)
     if (in_time) {
         unlink_locked(conns, conn);
         enter_locked(conns, conn, state);
-        if (state == CONN_IDLE && conns->draining)
-            expire_locked(conns, conn);
     }
     pthread_mutex_unlock(&conns->lock);
     return in_time;
@@ -116,7 +125,8 @@ uint64_t conns_sweep(struct conns *conns, uint64_t now_ns)
         if (conns->limit_ns[state] == 0)
             continue;
         while (list->first != NULL && list->first->deadline_ns <= now_ns)
-            expire_locked(conns, list->first);
+            if (!spare_locked(conns, list->first))
+                expire_locked(conns, list->first);
         if (list->first != NULL && list->first->deadline_ns < next_ns)
             next_ns = list->first->deadline_ns;
     }
@@ -127,10 +137,15 @@ uint64_t conns_sweep(struct conns *conns, uint64_t now_ns)
 
 void conns_drain(struct conns *conns)
 {
+    struct conn_list *idle = &conns->lists[CONN_IDLE];
     pthread_mutex_lock(&conns->lock);
-    conns->draining = true;
-    while (conns->lists[CONN_IDLE].first != NULL)
-        expire_locked(conns, conns->lists[CONN_IDLE].first);
+    conns->drain_ns = clock_now_ns();
+    conns->limit_ns[CONN_IDLE] = (uint64_t)CONNS_PARTING_MS * CLOCK_NS_PER_MS;
+    for (unsigned left = idle->count; left > 0; left--) {
+        struct conn *conn = idle->first;
+        unlink_locked(conns, conn);
+        enter_locked(conns, conn, CONN_IDLE);
+    }
     pthread_mutex_unlock(&conns->lock);
 }
 
@@ -150,14 +165,28 @@ unsigned conns_count(struct conns *conns)
     return count;
 }
 
+/* A new connection whose request has begun to arrive or, while draining, may yet. */
+static bool is_expected_locked(const struct conns *conns, const struct conn *conn, uint64_t now_ns)
+{
+    if (sockets_traffic(conn->fd).received > 0)
+        return true;
+    uint64_t since_ns = conn->deadline_ns - conns->limit_ns[CONN_NEW];
+    if (since_ns < conns->drain_ns)
+        since_ns = conns->drain_ns;
+    return conns->drain_ns > 0 && now_ns < since_ns + (uint64_t)CONNS_PARTING_MS * CLOCK_NS_PER_MS;
+}
+
 unsigned conns_busy(struct conns *conns)
 {
+    uint64_t now_ns = clock_now_ns();
     pthread_mutex_lock(&conns->lock);
     unsigned busy = conns->lists[CONN_HEAD].count + conns->lists[CONN_BODY].count +
                     conns->lists[CONN_HELD].count + conns->lists[CONN_REPLY].count +
                     conns->lists[CONN_PARTING].count;
+    if (conns->drain_ns > 0)
+        busy += conns->lists[CONN_IDLE].count;
     for (const struct conn *conn = conns->lists[CONN_NEW].first; conn; conn = conn->next)
-        busy += sockets_traffic(conn->fd).received > 0;
+        busy += is_expected_locked(conns, conn, now_ns);
     pthread_mutex_unlock(&conns->lock);
     return busy;
 }

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { CONNS_PARTING_MS = 250 };
+
 enum conn_state {
     CONN_NEW,     /* connected; the first request line is not whole */
     CONN_IDLE,    /* between two requests of a keep-alive connection */
@@ -47,9 +49,9 @@ struct conns {
     pthread_mutex_t lock;
     struct conn_list lists[CONN_STATES];
     unsigned count;
-    bool draining;
+    uint64_t drain_ns;              /* when draining began; 0: not yet */
     uint64_t sweep_ns;              /* when the sweeper means to look next; UINT64_MAX: never */
-    uint64_t limit_ns[CONN_STATES]; /* constant; 0: no deadline */
+    uint64_t limit_ns[CONN_STATES]; /* 0: no deadline; changed by conns_drain alone */
     int wake_fd;                    /* constant; an eventfd that wakes the sweeper */
 };
 
@@ -73,7 +75,8 @@ enum conn_state conns_state(struct conns *conns, const struct conn *conn,
  * receiving side). Returns when to come back. */
 uint64_t conns_sweep(struct conns *conns, uint64_t now_ns);
 
-/* From now on a connection that becomes idle is shut; those that are idle are shut now. */
+/* From now on an idle connection is shut when it has been silent for CONNS_PARTING_MS: a client
+ * that sends just as the server begins to stop still gets its answer. */
 void conns_drain(struct conns *conns);
 
 /* Shuts the connection that has been idle the longest, if there is one. */
@@ -81,7 +84,9 @@ void conns_shed(struct conns *conns);
 
 unsigned conns_count(struct conns *conns);
 
-/* Those that hold a request, those that part, and new ones of which some bytes have arrived. */
+/* Those that hold a request, those that part, and new ones of which some bytes have arrived. While
+ * draining also the idle, and the new that have been silent for less than CONNS_PARTING_MS: their
+ * request may be on its way. */
 unsigned conns_busy(struct conns *conns);
 
 #endif

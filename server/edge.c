@@ -131,16 +131,27 @@ static int accept_one(struct edge *edge, struct sockaddr_storage *address, sockl
     return fd;
 }
 
+/* Lets one client in; false when there is none to take now. */
+static bool admit_one(struct edge *edge)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof address;
+    int fd = accept_one(edge, &address, &len);
+    if (fd >= 0)
+        edge->admit(edge->context, fd, (const struct sockaddr *)&address, len);
+    return fd >= 0;
+}
+
 static void accept_batch(struct edge *edge)
 {
-    for (int i = 0; i < ACCEPT_BATCH; i++) {
-        struct sockaddr_storage address;
-        socklen_t len = sizeof address;
-        int fd = accept_one(edge, &address, &len);
-        if (fd < 0)
-            return;
-        edge->admit(edge->context, fd, (const struct sockaddr *)&address, len);
-    }
+    for (int i = 0; i < ACCEPT_BATCH && admit_one(edge); i++)
+        continue;
+}
+
+static void accept_all(struct edge *edge)
+{
+    while (admit_one(edge))
+        continue;
 }
 
 /* Wakes the listener when its rest is over. Returns when that will be. */
@@ -308,8 +319,15 @@ static void close_listener(struct edge *edge)
     pthread_mutex_unlock(&edge->lock);
 }
 
+/* A client whose connection the kernel has completed may have sent its request already; closing the
+ * listener would reset it. So nobody new may arrive, and everybody who has is let in. */
 void edge_quiesce(struct edge *edge)
 {
+    pthread_mutex_lock(&edge->lock);
+    if (edge->listen_fd >= 0)
+        sockets_stop_arrivals(edge->listen_fd);
+    pthread_mutex_unlock(&edge->lock);
+    accept_all(edge);
     close_listener(edge);
 }
 

@@ -20,7 +20,7 @@
 
 struct edge;
 
-/* Takes over a connected non-blocking socket; on the edge's thread. */
+/* Takes over a connected non-blocking socket; on the edge's thread, or in edge_quiesce. */
 typedef void edge_admit(void *context, int fd, const struct sockaddr *address, socklen_t len);
 
 /* Binds and listens; nothing is accepted yet. */
@@ -30,7 +30,7 @@ enum err_code edge_open(struct edge **out, const char *address, unsigned port, s
 enum err_code edge_run(struct edge *edge, struct err *err);
 unsigned edge_port(const struct edge *edge);
 
-/* Closes the listening socket before it returns. Any thread. */
+/* Lets in whoever has connected, then closes the listening socket before it returns. Any thread. */
 void edge_quiesce(struct edge *edge);
 
 /* Tells the edge that a connection has gone, in case it had to stop accepting. Any thread. */

@@ -118,7 +118,8 @@ static enum err_code resolve_models(struct service *service, struct request *req
         named = registry_find(service->registry, call->model);
         if (named == NULL)
             return err_set(&request->err, ERR_NOT_FOUND,
-                           "model: no model of this name is served; GET /models lists them");
+                           "%s: no model of this name is served; GET /models lists them",
+                           request->body == REQUEST_JSON ? "$.model" : "?model");
     }
     for (unsigned i = 0; i < call->item_count; i++) {
         request->rows[i].request = request;

@@ -58,6 +58,11 @@ const char *routes_label(unsigned index)
     return table[index].label;
 }
 
+bool routes_takes_model(unsigned index)
+{
+    return table[index].finish != NULL;
+}
+
 static int metrics_route(const struct request *request)
 {
     return request->route == NULL ? METRICS_OTHER_ROUTE : (int)(request->route - table);

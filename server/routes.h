@@ -54,6 +54,7 @@ enum err_code routes_find(const struct route **out, const char **allow, const ch
 /* The table's labels, in order: the metrics' route indexes. */
 unsigned routes_count(void);
 const char *routes_label(unsigned index);
+bool routes_takes_model(unsigned index); /* whether its requests are counted under a model */
 
 /* The functions for http_start. */
 struct http_app routes_app(struct service *service);

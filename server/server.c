@@ -79,10 +79,13 @@ static enum err_code open_metrics(struct server *server, struct err *err)
     unsigned models = registry_count(service->registry);
     const char **routes = arena_alloc_array(&server->arena, routes_count(), sizeof(const char *));
     struct metrics_model *rows = arena_alloc_array(&server->arena, models, sizeof *rows);
-    if (routes == NULL || rows == NULL)
+    bool *takes_model = arena_alloc_array(&server->arena, routes_count(), sizeof *takes_model);
+    if (routes == NULL || rows == NULL || takes_model == NULL)
         return err_no_memory(err, models * sizeof *rows);
-    for (unsigned i = 0; i < routes_count(); i++)
+    for (unsigned i = 0; i < routes_count(); i++) {
         routes[i] = routes_label(i);
+        takes_model[i] = routes_takes_model(i);
+    }
     for (unsigned i = 0; i < models; i++) {
         const struct registry_model *model = registry_at(service->registry, i);
         rows[i] = (struct metrics_model){model->name, model->info, model->load_seconds};
@@ -90,6 +93,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
     struct metrics_setup setup = {
         .routes = routes,
         .route_count = routes_count(),
+        .route_takes_model = takes_model,
         .models = rows,
         .model_count = models,
         .queue_limit = server->config->queue_limit,

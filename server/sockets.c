@@ -2,12 +2,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -67,6 +69,21 @@ bool sockets_peer_gone(int fd)
 }
 
 /* An older kernel fills in less of the struct. */
+/* A socket filter that returns 0 drops every packet (socket(7)). Clients that knock meanwhile
+ * repeat their SYN and are refused once the socket is closed. */
+void sockets_stop_arrivals(int listen_fd)
+{
+    struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = {.len = 1, .filter = &drop};
+    setsockopt(listen_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+bool sockets_unread(int fd)
+{
+    int bytes = 0;
+    return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
 struct sockets_traffic sockets_traffic(int fd)
 {
     struct tcp_info info = {0};

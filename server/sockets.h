@@ -16,6 +16,13 @@
 enum err_code sockets_listen(int *out, const char *address, unsigned port, struct err *err);
 unsigned sockets_port(int fd);
 
+/* From now on no new connection completes: the kernel drops what arrives at the listening socket,
+ * so that accepting until there is nothing left leaves no client behind when it is closed. */
+void sockets_stop_arrivals(int listen_fd);
+
+/* Whether bytes have arrived that nobody has read yet. */
+bool sockets_unread(int fd);
+
 /* The peer has closed its side, or the connection has failed. */
 bool sockets_peer_gone(int fd);
 

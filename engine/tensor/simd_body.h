@@ -13,8 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The vector helpers are always inlined: no vector ever crosses a call. */
-#pragma GCC diagnostic ignored "-Wpsabi"
+/* The vector helpers are always inlined: no vector ever crosses a call, whatever -Wpsabi fears. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE simd_vec load(const float *p)

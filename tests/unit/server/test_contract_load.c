@@ -1,0 +1,213 @@
+/* The errors that come of load and of stopping, over real sockets: 429, 503 and 504. Each test has
+ * a server of its own, made small enough to be filled. */
+#include "tests/support/contract.h"
+#include "tests/support/server_process.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS_MAX = 20, CLIENTS = 32, BATCH = 64 };
+
+#define MODELS "--model", "wafer-vit=models/wafer-vit", "--model", "kernel-bert=models/kernel-bert"
+
+/* POST /predict of the example image, `copies` of them; yours to free. */
+static char *image_request(unsigned copies, const char *options)
+{
+    char *base64 = contract_file_base64("tests/data/examples/wafer_map.png");
+    size_t item = strlen(base64) + sizeof ",{\"image\":\"\"}", used = 0;
+    char *items = calloc(copies, item);
+    ck_assert_ptr_nonnull(items);
+    for (unsigned i = 0; i < copies; i++)
+        used += (size_t)sprintf(items + used, "%s{\"image\":\"%s\"}", i > 0 ? "," : "", base64);
+    char *body = contract_format("{\"inputs\":[%s]%s}", items, options);
+    char *request = contract_format("POST /predict HTTP/1.1\r\nHost: h\r\nContent-Type: "
+                                    "application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                                    strlen(body), body);
+    free(body);
+    free(items);
+    free(base64);
+    return request;
+}
+
+/* As many requests at once as there are clients; how many were 200 and how many 429. */
+static void storm(unsigned port, const char *request, unsigned *good, unsigned *refused)
+{
+    int fds[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++)
+        fds[i] = http_connect(port);
+    for (int i = 0; i < CLIENTS; i++)
+        ck_assert(http_send_text(fds[i], request));
+    for (int i = 0; i < CLIENTS; i++) {
+        struct reply reply = reply_of(http_read(fds[i], false));
+        if (reply.answer.status == 200) {
+            ++*good;
+        } else {
+            reply_expect_problem(&reply, 429, "queue_full", "");
+            ck_assert_ptr_nonnull(strstr(reply_text(&reply, "detail"), "2"));
+            ck_assert_int_ge(strtol(reply_header(&reply, "Retry-After"), NULL, 10), 1);
+            ++*refused;
+        }
+        reply_free(&reply);
+        close(fds[i]);
+    }
+}
+
+START_TEST(a_full_queue_is_429_with_retry_after_and_empties_again)
+{
+    struct server_process server;
+    server_process_start(&server, (const char *[]){MODELS, "--workers", "1", "--queue-limit", "2",
+                                                   "--inputs-max", "2", NULL});
+    char *request = image_request(2, "");
+    unsigned good = 0, refused = 0;
+    for (int i = 0; i < ROUNDS_MAX && (good == 0 || refused == 0); i++)
+        storm(server.port, request, &good, &refused);
+    ck_assert_uint_gt(good, 0);
+    ck_assert_uint_gt(refused, 0);
+    struct reply reply = reply_of(http_post_json(server.port, "/predict", "{\"text\":\"a\"}"));
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+    free(request);
+    ck_assert_int_eq(server_process_stop(&server), 0);
+}
+END_TEST
+
+/* A worker that computes many images meets a request that has a millisecond. */
+static int ask_behind_work(unsigned port, const char *work)
+{
+    int fd = http_connect(port);
+    ck_assert(http_send_text(fd, work));
+    usleep(20000);
+    struct reply reply =
+        reply_of(http_post_json(port, "/predict", "{\"text\":\"a\",\"deadline_ms\":1}"));
+    int status = reply.answer.status;
+    if (status != 200)
+        reply_expect_problem(&reply, 504, "deadline_passed", "");
+    reply_free(&reply);
+    reply = reply_of(http_read(fd, false));
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+    close(fd);
+    return status;
+}
+
+START_TEST(a_deadline_that_passes_behind_work_is_504)
+{
+    struct server_process server;
+    server_process_start(&server, (const char *[]){MODELS, "--workers", "1", NULL});
+    char *work = image_request(BATCH, "");
+    int status = 200;
+    for (int i = 0; i < ROUNDS_MAX && status == 200; i++)
+        status = ask_behind_work(server.port, work);
+    ck_assert_int_eq(status, 504);
+    free(work);
+    ck_assert_int_eq(server_process_stop(&server), 0);
+}
+END_TEST
+
+START_TEST(inputs_of_one_request_pass_their_deadline_one_by_one)
+{
+    struct server_process server;
+    server_process_start(&server, (const char *[]){MODELS, "--workers", "1", NULL});
+    char *work = image_request(BATCH, ",\"deadline_ms\":20");
+    int fd = http_connect(server.port);
+    ck_assert(http_send_text(fd, work));
+    struct reply reply = reply_of(http_read(fd, false));
+    if (reply.answer.status == 200) {
+        ck_assert_uint_eq(reply_count(&reply, "results"), BATCH);
+        reply_expect_problem_at(&reply, "results.63", 504, "deadline_passed", "");
+    } else {
+        reply_expect_problem(&reply, 504, "deadline_passed", "");
+    }
+    reply_free(&reply);
+    close(fd);
+    free(work);
+    ck_assert_int_eq(server_process_stop(&server), 0);
+}
+END_TEST
+
+/* Until /readyz has turned, for which SIGTERM takes a moment. */
+static struct reply await_draining(unsigned port)
+{
+    struct reply reply = reply_of(http_get(port, "/readyz"));
+    for (int i = 0; i < 100 && reply.answer.status == 200; i++) {
+        usleep(5000);
+        reply_free(&reply);
+        reply = reply_of(http_get(port, "/readyz"));
+    }
+    return reply;
+}
+
+START_TEST(a_draining_server_is_not_ready_and_yet_answers)
+{
+    struct server_process server;
+    server_process_start(&server, (const char *[]){MODELS, "--drain-delay-ms", "1500", NULL});
+    kill(server.pid, SIGTERM);
+    struct reply reply = await_draining(server.port);
+    reply_expect_problem(&reply, 503, "not_ready", "the server is draining");
+    ck_assert_int_ge(strtol(reply_header(&reply, "Retry-After"), NULL, 10), 1);
+    ck_assert_str_eq(reply_header(&reply, "Connection"), "close");
+    reply_free(&reply);
+    reply = reply_of(http_request(server.port, "HEAD", "/readyz", "", NULL, 0));
+    reply_expect_status(&reply, 503);
+    reply_free(&reply);
+    reply = reply_of(http_get(server.port, "/healthz"));
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+    reply = reply_of(http_post_json(server.port, "/predict", "{\"text\":\"a\"}"));
+    reply_expect_status(&reply, 200);
+    ck_assert_str_eq(reply_header(&reply, "Connection"), "close");
+    reply_free(&reply);
+    kill(server.pid, SIGTERM);
+    ck_assert_int_eq(server_process_wait(&server), 0);
+}
+END_TEST
+
+START_TEST(a_drain_closes_idle_connections_and_answers_what_has_begun)
+{
+    struct server_process server;
+    server_process_start(&server, (const char *[]){MODELS, "--workers", "1", NULL});
+    char *work = image_request(BATCH, "");
+    int idle = http_connect(server.port), busy = http_connect(server.port);
+    http_send_text(idle, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    struct reply reply = reply_of(http_read(idle, false));
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+    ck_assert(http_send_text(busy, work));
+    usleep(50000);
+    kill(server.pid, SIGTERM);
+    reply = reply_of(http_read(busy, false));
+    reply_expect_status(&reply, 200);
+    ck_assert_uint_eq(reply_count(&reply, "results"), BATCH);
+    ck_assert_str_eq(reply_header(&reply, "Connection"), "close");
+    reply_free(&reply);
+    char byte;
+    ck_assert_int_eq(read(idle, &byte, 1), 0);
+    ck_assert_int_eq(server_process_wait(&server), 0);
+    close(idle);
+    close(busy);
+    free(work);
+}
+END_TEST
+
+/* A body that never comes whole would keep the drain waiting for body_timeout_ms. */
+START_TEST(a_drain_ends_at_its_timeout_with_0)
+{
+    struct server_process server;
+    server_process_start(&server, (const char *[]){MODELS, "--drain-timeout-ms", "200", NULL});
+    int fd = http_connect(server.port);
+    http_send_text(fd, "POST /predict HTTP/1.1\r\nHost: h\r\nContent-Length: 50\r\n\r\n{");
+    usleep(50000);
+    ck_assert_int_eq(server_process_stop(&server), 0);
+    close(fd);
+}
+END_TEST
+
+SUITE("contract_load", a_full_queue_is_429_with_retry_after_and_empties_again,
+      a_deadline_that_passes_behind_work_is_504,
+      inputs_of_one_request_pass_their_deadline_one_by_one,
+      a_draining_server_is_not_ready_and_yet_answers,
+      a_drain_closes_idle_connections_and_answers_what_has_begun,
+      a_drain_ends_at_its_timeout_with_0)
