@@ -21,9 +21,9 @@ enum { CAPITAL_I_WITH_DOT = 0x130, COMBINING_DOT_ABOVE = 0x307 };
 const struct unicode_properties *unicode_properties(uint32_t character)
 {
     assert(character < 0x110000);
-    const uint8_t *block =
-        table_blocks + ((size_t)table_index[character >> TABLE_SHIFT] << TABLE_SHIFT);
-    return &table_records[block[character & ((1u << TABLE_SHIFT) - 1)]];
+    size_t block = unicode_tables_index[character >> UNICODE_TABLES_SHIFT];
+    size_t within = character & ((1u << UNICODE_TABLES_SHIFT) - 1);
+    return &unicode_tables_records[unicode_tables_blocks[(block << UNICODE_TABLES_SHIFT) + within]];
 }
 
 static unsigned decompose_hangul(uint32_t character, uint32_t *out)
@@ -36,18 +36,18 @@ static unsigned decompose_hangul(uint32_t character, uint32_t *out)
     return tail == 0 ? 2 : 3;
 }
 
-static const struct decomposition *find_decomposition(uint32_t character)
+static const struct unicode_decomposition *find_decomposition(uint32_t character)
 {
-    size_t low = 0, high = sizeof table_decompositions / sizeof table_decompositions[0];
+    size_t low = 0, high = unicode_tables_decomposition_count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (table_decompositions[middle].character <= character)
+        if (unicode_tables_decompositions[middle].character <= character)
             low = middle;
         else
             high = middle;
     }
-    assert(table_decompositions[low].character == character);
-    return &table_decompositions[low];
+    assert(unicode_tables_decompositions[low].character == character);
+    return &unicode_tables_decompositions[low];
 }
 
 unsigned unicode_decompose(uint32_t character, uint32_t out[UNICODE_DECOMPOSITION_MAX])
@@ -57,9 +57,9 @@ unsigned unicode_decompose(uint32_t character, uint32_t out[UNICODE_DECOMPOSITIO
     out[0] = character;
     if (!(unicode_properties(character)->flags & UNICODE_DECOMPOSES))
         return 1;
-    const struct decomposition *found = find_decomposition(character);
+    const struct unicode_decomposition *found = find_decomposition(character);
     for (unsigned i = 0; i < found->count; i++)
-        out[i] = table_pool[found->at + i];
+        out[i] = unicode_tables_pool[found->at + i];
     return found->count;
 }
 

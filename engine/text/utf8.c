@@ -1,5 +1,7 @@
 #include "engine/text/utf8.h"
 
+#include "engine/base/utf8.h"
+
 #include <string.h>
 
 /* Index of the first byte that is not ASCII; eight bytes at a time, since logs are ASCII. */
@@ -15,35 +17,10 @@ static size_t skip_ascii(const char *text, size_t at, size_t len)
     return at;
 }
 
-/* Bytes that a leading byte asks for, and the range its second byte must be in: the narrowed
- * ranges of table 3-7 exclude overlong forms, surrogates and what is above U+10FFFF. */
-static unsigned sequence_bytes(unsigned char lead, unsigned char *low, unsigned char *high)
-{
-    *low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    *high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    if (lead >= 0xC2 && lead <= 0xDF)
-        return 2;
-    if (lead >= 0xE0 && lead <= 0xEF)
-        return 3;
-    return lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
-}
-
-static unsigned multibyte_valid(const unsigned char *bytes, size_t left)
-{
-    unsigned char low, high;
-    unsigned need = sequence_bytes(bytes[0], &low, &high);
-    if (need == 0 || need > left || bytes[1] < low || bytes[1] > high)
-        return 0;
-    for (unsigned i = 2; i < need; i++)
-        if ((bytes[i] & 0xC0) != 0x80)
-            return 0;
-    return need;
-}
-
 bool utf8_valid(const char *text, size_t len, size_t *offset)
 {
     for (size_t at = skip_ascii(text, 0, len); at < len; at = skip_ascii(text, at, len)) {
-        unsigned used = multibyte_valid((const unsigned char *)text + at, len - at);
+        size_t used = utf8_character_bytes(text + at, len - at);
         if (used == 0) {
             *offset = at;
             return false;
