@@ -5,15 +5,21 @@
 #include <string.h>
 
 static struct checkpoint_writer writer;
+static struct arena arena;
 static struct spec spec;
 static struct err err;
 
-/* Reads a config.json of this text; the memory lives until the test's process ends. */
-static enum err_code read_config(const char *config)
+static void forget(void)
 {
-    struct arena arena;
+    arena_deinit(&arena);
     arena_init(&arena);
     err = (struct err){0};
+}
+
+/* Reads a config.json of this text; the spec lives until the next is read. */
+static enum err_code read_config(const char *config)
+{
+    forget();
     checkpoint_writer_open(&writer);
     checkpoint_writer_file(&writer, "config.json", config);
     return spec_read(&spec, writer.dir, &arena, &err);
@@ -117,9 +123,7 @@ END_TEST
 
 static enum err_code read_attnd(const char *text)
 {
-    struct arena arena;
-    arena_init(&arena);
-    err = (struct err){0};
+    forget();
     checkpoint_writer_open(&writer);
     checkpoint_writer_file(&writer, "config.json", "{\"model_type\": \"bert\"}");
     checkpoint_writer_file(&writer, "attnd.json", text);
