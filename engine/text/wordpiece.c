@@ -146,6 +146,7 @@ static bool encode_segment(struct encoder *encoder, const char *text, size_t len
 static size_t find_special(const struct vocab *specials, const char *text, size_t len, size_t at,
                            int32_t *id, size_t *taken)
 {
+    *id = VOCAB_NONE;
     *taken = 0;
     for (; at < len; at++) {
         if (specials->longest[(unsigned char)text[at]] == 0)

@@ -35,6 +35,9 @@ static void become(const char *program, const char *const *fixed, const char *co
         argv[count++] = *fixed;
     for (; *arguments != NULL && count < ARGUMENTS_MAX; arguments++)
         argv[count++] = *arguments;
+    /* attnd refuses variables of its prefix that it does not know. */
+    unsetenv("ATTND_TEST_BACKEND");
+    unsetenv("ATTND_TEST_LOG");
     execv(program, (char *const *)(uintptr_t)argv); /* execv changes none of them */
     perror(program);
     _exit(127);
