@@ -17,7 +17,7 @@ int http_connect(unsigned port)
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval patience = {.tv_sec = 10};
+    struct timeval patience = {.tv_sec = 40};
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
         perror("http_connect");
         abort();
