@@ -4,6 +4,7 @@
 #include "tests/support/server_process.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +83,28 @@ START_TEST(a_full_queue_is_429_with_retry_after_and_empties_again)
 }
 END_TEST
 
+/* Until an image waits in the queue, which means that the only worker is busy with others. */
+static void await_queue(unsigned port)
+{
+    static const char series[] = "attnd_queue_depth{model=\"wafer-vit\"} ";
+    for (int i = 0; i < 5000; i++) {
+        struct http_answer answer = http_get(port, "/metrics");
+        const char *depth = strstr(answer.body != NULL ? answer.body : "", series);
+        bool waits = depth != NULL && depth[strlen(series)] != '0';
+        http_answer_free(&answer);
+        if (waits)
+            return;
+        usleep(1000);
+    }
+    ck_abort_msg("no image ever waited");
+}
+
 /* A worker that computes many images meets a request that has a millisecond. */
 static int ask_behind_work(unsigned port, const char *work)
 {
     int fd = http_connect(port);
     ck_assert(http_send_text(fd, work));
-    usleep(20000);
+    await_queue(port);
     struct reply reply =
         reply_of(http_post_json(port, "/predict", "{\"text\":\"a\",\"deadline_ms\":1}"));
     int status = reply.answer.status;
@@ -186,7 +203,7 @@ START_TEST(a_drain_closes_idle_connections_and_answers_what_has_begun)
     reply_expect_status(&reply, 200);
     reply_free(&reply);
     ck_assert(http_send_text(busy, work));
-    usleep(50000);
+    await_queue(server.port);
     kill(server.pid, SIGTERM);
     reply = reply_of(http_read(busy, false));
     reply_expect_status(&reply, 200);
