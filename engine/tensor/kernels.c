@@ -1,16 +1,15 @@
 #include "engine/tensor/kernels.h"
 
+#include "engine/base/cpu.h"
 #include "engine/tensor/simd.h"
 
-_Bool kernels_runnable(const struct kernels *kernels)
+bool kernels_runnable(const struct kernels *kernels)
 {
-    __builtin_cpu_init();
     if (kernels == &kernels_avx512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+        return cpu_level() >= CPU_AVX512;
     if (kernels == &kernels_avx2)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    return 1;
+        return cpu_level() >= CPU_AVX2;
+    return true;
 }
 
 const struct kernels *kernels_best(void)

@@ -16,6 +16,7 @@
 #ifndef ATTND_ENGINE_TENSOR_KERNELS_H
 #define ATTND_ENGINE_TENSOR_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Element-wise functions that a linear layer's epilogue can apply. hidden_act names in brackets. */
@@ -67,6 +68,6 @@ extern const struct kernels kernels_reference;
 const struct kernels *kernels_best(void);
 
 /* Can this CPU run it? */
-_Bool kernels_runnable(const struct kernels *kernels);
+bool kernels_runnable(const struct kernels *kernels);
 
 #endif
