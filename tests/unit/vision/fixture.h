@@ -2,10 +2,10 @@
 #ifndef ATTND_TESTS_UNIT_VISION_FIXTURE_H
 #define ATTND_TESTS_UNIT_VISION_FIXTURE_H
 
+#include "engine/base/sha256.h"
 #include "engine/vision/image.h"
 #include "tests/support/suite.h"
 
-#include <nettle/sha2.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,20 +34,9 @@ static inline unsigned char *fixture_read(const char *path, size_t *len, struct 
     return bytes;
 }
 
-static inline void fixture_sha256(const void *bytes, size_t len, char out[65])
-{
-    struct sha256_ctx context;
-    unsigned char digest[SHA256_DIGEST_SIZE];
-    sha256_init(&context);
-    sha256_update(&context, len, bytes);
-    sha256_digest(&context, sizeof digest, digest);
-    for (size_t i = 0; i < sizeof digest; i++)
-        snprintf(out + i * 2, 3, "%02x", digest[i]);
-}
-
 static inline void fixture_pixels_sha256(const struct image *image, char out[65])
 {
-    fixture_sha256(image->rgb, (size_t)image->width * image->height * 3, out);
+    sha256_hex(image->rgb, (size_t)image->width * image->height * 3, out);
 }
 
 /* A small generator (Knuth's MMIX constants), the same in the Python that made the expectations. */

@@ -152,7 +152,7 @@ static void check_made_case(const struct json_t *item)
         arena_format(&arena, GOLDEN_IMAGES "/%s", json_as_string(json_member(item, "image")));
     float *pixels = run(&preprocess, path, &arena, &fitted);
     ck_assert_uint_eq(fitted.width, size);
-    fixture_sha256(pixels, (size_t)size * size * 3 * sizeof *pixels, found);
+    sha256_hex(pixels, (size_t)size * size * 3 * sizeof *pixels, found);
     ck_assert_msg(strcmp(found, json_as_string(json_member(item, "sha256"))) == 0, "%s: %s", config,
                   path);
     arena_deinit(&arena);
