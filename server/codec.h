@@ -86,6 +86,9 @@ const char *codec_encode_reply(const struct predict_call *call, const char *id,
                                const struct predict_timing *timing, struct arena *arena,
                                size_t *len);
 
+/* The call's context as JSON text, for the log; NULL if it has none, or without memory. */
+const char *codec_context_text(const struct predict_call *call, struct arena *arena);
+
 /* application/problem+json (RFC 9457) for err; instance may be NULL. */
 const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
                                  size_t *len);

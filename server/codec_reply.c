@@ -92,22 +92,27 @@ static size_t digits_of(json_t *object)
     return (size_t)digits;
 }
 
+const char *codec_context_text(const struct predict_call *call, struct arena *arena)
+{
+    json_t *context = json_object_get(call->tree, "context");
+    if (call->context == NULL)
+        return NULL;
+    const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(digits_of(context));
+    size_t need = json_dumpb(context, NULL, 0, flags);
+    char *text = need > 0 ? arena_alloc(arena, need + 1) : NULL;
+    if (text == NULL || json_dumpb(context, text, need, flags) != need)
+        return NULL;
+    text[need] = '\0';
+    return text;
+}
+
 /* ",\"context\":{...}"; "" if there is none; NULL if there is no memory. */
 static const char *context_tail(const struct predict_call *call, struct arena *arena)
 {
     if (call->context == NULL)
         return "";
-    json_t *context = json_object_get(call->tree, "context");
-    static const char head[] = ",\"context\":";
-    const size_t head_len = sizeof head - 1;
-    const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(digits_of(context));
-    size_t need = json_dumpb(context, NULL, 0, flags);
-    char *tail = need > 0 ? arena_alloc(arena, head_len + need + 1) : NULL;
-    if (tail == NULL || json_dumpb(context, tail + head_len, need, flags) != need)
-        return NULL;
-    memcpy(tail, head, head_len);
-    tail[head_len + need] = '\0';
-    return tail;
+    const char *text = codec_context_text(call, arena);
+    return text != NULL ? arena_format(arena, ",\"context\":%s", text) : NULL;
 }
 
 static bool all_finite(const struct predict_result *result)

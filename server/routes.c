@@ -147,13 +147,14 @@ static void app_refuse(void *context, struct http_exchange *exchange, const stru
 
 static void log_request(const struct request *request, double ms)
 {
-    const struct http_exchange *exchange = request->exchange;
+    struct http_exchange *exchange = request->exchange;
     if (!log_enabled(LOG_DEBUG))
         return;
     log_event(LOG_DEBUG, "request", LOG_TEXT("id", exchange->reply.request_id),
               LOG_TEXT("route", request->route != NULL ? request->route->label : "other"),
               LOG_NUMBER("status", exchange->reply.status),
-              LOG_NUMBER("inputs", request->call.item_count), LOG_NUMBER("ms", ms));
+              LOG_NUMBER("inputs", request->call.item_count), LOG_NUMBER("ms", ms),
+              LOG_TEXT("context", codec_context_text(&request->call, &exchange->arena)));
 }
 
 static void app_done(void *context, struct http_exchange *exchange)
