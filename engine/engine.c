@@ -22,6 +22,7 @@ struct engine_model {
     struct wordpiece *tokenizer;  /* texts */
     struct preprocess preprocess; /* images */
     const struct kernels *kernels;
+    enum precision precision;
     struct engine_info info;
     struct arena arena;
 };
@@ -33,18 +34,31 @@ struct engine_session {
 
 /* ---- open ---- */
 
-static enum err_code choose_backend(const struct engine_options *options,
-                                    const struct linear_backend **backend,
-                                    const struct kernels **kernels, struct err *err)
+/* How a model computes: chosen from the options when it is opened. */
+struct choice {
+    enum precision precision;             /* of the encoder's linear layers */
+    const struct linear_backend *encoder; /* in that precision */
+    const struct linear_backend *other;   /* in fp32: patch embedding, pooler, classifier */
+    const struct kernels *kernels;
+};
+
+static enum err_code choose(const struct engine_options *options, struct choice *choice,
+                            struct err *err)
 {
     const char *dtype = options->dtype != NULL ? options->dtype : "f32";
-    *backend = linear_backend_find(options->linear_backend);
-    if (*backend == NULL)
+    const char *backend = options->linear_backend;
+    if (!precision_find(dtype, &choice->precision))
+        return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not known (known: f32, bf16, int8)",
+                       dtype);
+    choice->other = linear_backend_find(backend, PRECISION_F32);
+    if (choice->other == NULL)
         return err_set(err, ERR_UNSUPPORTED, "linear backend '%s' is not known (known: %s)",
-                       options->linear_backend, linear_backend_names());
-    if (strcmp(dtype, "f32") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not supported (supported: f32)", dtype);
-    *kernels = *backend == &linear_reference ? &kernels_reference : kernels_best();
+                       backend, linear_backend_names());
+    choice->encoder = linear_backend_find(backend, choice->precision);
+    if (choice->encoder == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "the linear backend '%s' cannot multiply in %s",
+                       backend, dtype);
+    choice->kernels = choice->other == &linear_reference ? &kernels_reference : kernels_best();
     return ERR_OK;
 }
 
@@ -82,31 +96,33 @@ static enum err_code copy_paths(struct engine_model *model, const struct checkpo
 }
 
 static enum err_code open_weights(struct engine_model *model, const char *dir,
-                                  const struct linear_backend *backend, struct err *err)
+                                  const struct choice *choice, struct err *err)
 {
     struct checkpoint *checkpoint;
     if (checkpoint_open(&checkpoint, dir, err))
         return err->code;
-    if (!weights_open(&model->weights, &model->spec, checkpoint, backend, err))
+    if (!weights_open(&model->weights, &model->spec, checkpoint, choice->encoder, choice->other,
+                      err))
         copy_paths(model, checkpoint, err);
     checkpoint_close(checkpoint);
     return err->code;
 }
 
 /* One layer has every shape that the encoder multiplies in. */
-static enum err_code test_products(const struct weights *weights, struct err *err)
+static enum err_code test_products(const struct weights *weights, const struct kernels *kernels,
+                                   struct err *err)
 {
     const struct layer *layer = &weights->layers[0];
     const struct linear *const linears[] = {
         &layer->qkv,     &layer->attention_out, &layer->mlp_in,      &layer->mlp_out,
         &weights->patch, &weights->pooler,      &weights->classifier};
     for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
-        if (linears[i]->out > 0 && linear_self_test(linears[i], err))
+        if (linears[i]->out > 0 && linear_self_test(linears[i], kernels, err))
             return err->code;
     return ERR_OK;
 }
 
-static void describe(struct engine_model *model, const struct linear_backend *backend)
+static void describe(struct engine_model *model, const struct choice *choice)
 {
     static const char *const scores[] = {"softmax", "sigmoid", "none"};
     const struct spec *spec = &model->spec;
@@ -115,8 +131,8 @@ static void describe(struct engine_model *model, const struct linear_backend *ba
     info->kind = spec->family->kind;
     info->family = spec->family->name;
     info->version = spec->version;
-    info->dtype = "f32";
-    info->linear_backend = backend->name;
+    info->dtype = precision_name(choice->precision);
+    info->linear_backend = choice->encoder->name;
     info->scores = scores[spec->scores];
     info->labels = spec->labels;
     info->label_count = spec->label_count;
@@ -137,12 +153,14 @@ static void describe(struct engine_model *model, const struct linear_backend *ba
 static enum err_code open_parts(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct err *err)
 {
-    const struct linear_backend *backend;
-    if (choose_backend(options, &backend, &model->kernels, err) ||
-        spec_read(&model->spec, dir, &model->arena, err) || open_input(model, dir, err) ||
-        open_weights(model, dir, backend, err) || test_products(&model->weights, err))
+    struct choice choice;
+    if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
+        open_input(model, dir, err) || open_weights(model, dir, &choice, err) ||
+        test_products(&model->weights, choice.kernels, err))
         return err->code;
-    describe(model, backend);
+    model->kernels = choice.kernels;
+    model->precision = choice.precision;
+    describe(model, &choice);
     return ERR_OK;
 }
 
@@ -257,7 +275,7 @@ enum err_code engine_session_open(struct engine_session **out, const struct engi
         return err_no_memory(err, sizeof *session);
     unsigned longest = model->info.tokens_max;
     session->model = model;
-    if (workspace_open(&session->workspace, &model->spec,
+    if (workspace_open(&session->workspace, &model->spec, model->precision,
                        batch_tokens_max > longest ? batch_tokens_max : longest, longest, threads,
                        model->kernels, err)) {
         free(session);

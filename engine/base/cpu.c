@@ -38,6 +38,18 @@ enum cpu_level cpu_level(void)
     return __builtin_cpu_supports("avx512vnni") ? CPU_AVX512_VNNI : CPU_AVX512;
 }
 
+bool cpu_has_bf16(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512bf16");
+}
+
+bool cpu_has_avx_vnni(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avxvnni");
+}
+
 const char *cpu_isa(void)
 {
     static const char *const names[] = {"sse2", "avx2", "avx512", "avx512-vnni"};

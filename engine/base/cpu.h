@@ -2,6 +2,7 @@
 #ifndef ATTND_ENGINE_BASE_CPU_H
 #define ATTND_ENGINE_BASE_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Threads to use: the processors that the scheduler allows, or the cgroup quota rounded up if that
@@ -21,7 +22,11 @@ enum cpu_level { CPU_SSE2, CPU_AVX2, CPU_AVX512, CPU_AVX512_VNNI };
 
 enum cpu_level cpu_level(void);
 
-/* The same as a word: "sse2", "avx2" (with FMA), "avx512" (F, BW, DQ, VL), "avx512-vnni". */
+/* Multiplies bf16 pairs (AVX512_BF16); multiplies bytes in 256-bit registers (AVX_VNNI). */
+bool cpu_has_bf16(void);
+bool cpu_has_avx_vnni(void);
+
+/* cpu_level as a word: "sse2", "avx2" (with FMA), "avx512" (F, BW, DQ, VL), "avx512-vnni". */
 const char *cpu_isa(void);
 
 #endif

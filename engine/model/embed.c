@@ -11,36 +11,43 @@ static void add(float *x, const float *a, size_t n)
 static void embed_text(const struct spec *spec, const struct weights *weights,
                        struct workspace *workspace, const struct engine_input *input, float *x)
 {
-    size_t hidden = spec->hidden;
+    size_t hidden = spec->hidden, stride = workspace->hidden_stride;
     for (unsigned t = 0; t < input->tokens; t++) {
-        float *row = x + t * hidden;
+        float *row = x + t * stride;
         memcpy(row, weights->word + (size_t)input->ids[t] * hidden, hidden * sizeof *row);
         add(row, weights->position + t * hidden, hidden);
         if (weights->token_type != NULL)
             add(row, weights->token_type, hidden);
+        workspace->kernels->layer_norm(row, row, weights->embedding_norm.gamma,
+                                       weights->embedding_norm.beta, 1, hidden, spec->norm_eps);
     }
-    workspace->kernels->layer_norm(x, x, weights->embedding_norm.gamma,
-                                   weights->embedding_norm.beta, input->tokens, hidden,
-                                   spec->norm_eps);
 }
 
 static void embed_image(const struct spec *spec, const struct weights *weights,
                         struct workspace *workspace, const struct engine_input *input, float *x)
 {
     size_t hidden = spec->hidden, specials = spec->family->image_specials;
+    size_t stride = workspace->hidden_stride;
+    struct linear_io io = {
+        .x = operand_f32(input->patches, (size_t)spec->channels * spec->patch * spec->patch),
+        .rows = spec->patches,
+        .y = x + specials * stride,
+        .y_stride = stride,
+        .residual = weights->position + specials * hidden,
+        .residual_stride = hidden};
     memcpy(x, weights->cls_token, hidden * sizeof *x);
-    if (weights->distillation_token != NULL)
-        memcpy(x + hidden, weights->distillation_token, hidden * sizeof *x);
-    add(x, weights->position, specials * hidden);
-    linear_run(&weights->patch, workspace->kernels, workspace->team, x + specials * hidden,
-               input->patches, spec->patches, weights->position + specials * hidden,
-               ACTIVATION_NONE);
+    add(x, weights->position, hidden);
+    if (weights->distillation_token != NULL) {
+        memcpy(x + stride, weights->distillation_token, hidden * sizeof *x);
+        add(x + stride, weights->position + hidden, hidden);
+    }
+    linear_run(&weights->patch, workspace->kernels, workspace->team, &io);
 }
 
 void embed(const struct spec *spec, const struct weights *weights, struct workspace *workspace,
            const struct engine_input *input, unsigned first)
 {
-    float *x = workspace->x + first * (size_t)spec->hidden;
+    float *x = workspace->x + first * workspace->hidden_stride;
     if (spec->family->kind == ENGINE_TEXT)
         embed_text(spec, weights, workspace, input, x);
     else

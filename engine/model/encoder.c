@@ -16,10 +16,10 @@ static void attend(struct attention_run *run, unsigned row, unsigned head, float
     const struct workspace *workspace = run->workspace;
     size_t hidden = run->spec->hidden, width = hidden / run->spec->heads;
     size_t first = workspace->offset[row], n = workspace->offset[row + 1] - first;
-    const float *q = workspace->qkv + first * 3 * hidden + head * width;
-    float *out = workspace->context + first * hidden + head * width;
-    workspace->kernels->attention(out, hidden, q, q + hidden, q + 2 * hidden, 3 * hidden, n, width,
-                                  scratch);
+    const float *q = workspace->qkv + first * workspace->qkv_stride + head * width;
+    float *out = workspace->context + first * workspace->hidden_stride + head * width;
+    workspace->kernels->attention(out, workspace->hidden_stride, q, q + hidden, q + 2 * hidden,
+                                  workspace->qkv_stride, n, width, scratch);
 }
 
 static void attend_share(void *context, unsigned index, unsigned count)
@@ -36,71 +36,110 @@ static void attend_share(void *context, unsigned index, unsigned count)
     }
 }
 
-/* ---- layer norm over the batch, rows shared out ---- */
+/* ---- work on rows, shared out ---- */
 
-struct norm_run {
+/* Rows of x [T, width], normalised into y if `norm` is given, and into the operand that the next
+ * linear layer reads, while the row is in the first-level cache. */
+struct row_run {
     const struct kernels *kernels;
-    float *y;
-    const float *x;
     const struct norm *norm;
+    float *y; /* may be x */
+    const float *x;
+    size_t stride; /* of x and y */
+    const struct operand *operand;
     size_t rows, width;
     float eps;
 };
 
-static void norm_share(void *context, unsigned index, unsigned count)
+static void run_rows(void *context, unsigned index, unsigned count)
 {
-    const struct norm_run *run = context;
+    const struct row_run *run = context;
     size_t first = run->rows * index / count, last = run->rows * (index + 1) / count;
-    run->kernels->layer_norm(run->y + first * run->width, run->x + first * run->width,
-                             run->norm->gamma, run->norm->beta, last - first, run->width, run->eps);
+    for (size_t r = first; r < last; r++) {
+        const float *x = run->x + r * run->stride;
+        if (run->norm != NULL) {
+            float *y = run->y + r * run->stride;
+            run->kernels->layer_norm(y, x, run->norm->gamma, run->norm->beta, 1, run->width,
+                                     run->eps);
+            x = y;
+        }
+        operand_store(run->operand, run->kernels, r, x, run->width);
+    }
 }
 
+/* normed = y = norm(x) */
 static void norm(const struct spec *spec, struct workspace *workspace, const struct norm *norm,
                  float *y, const float *x)
 {
-    struct norm_run run = {.kernels = workspace->kernels,
-                           .y = y,
-                           .x = x,
-                           .norm = norm,
-                           .rows = workspace_tokens(workspace),
-                           .width = spec->hidden,
-                           .eps = spec->norm_eps};
-    team_run(workspace->team, norm_share, &run);
+    struct row_run run = {.kernels = workspace->kernels,
+                          .norm = norm,
+                          .y = y,
+                          .x = x,
+                          .stride = workspace->hidden_stride,
+                          .operand = &workspace->normed,
+                          .rows = workspace_tokens(workspace),
+                          .width = spec->hidden,
+                          .eps = spec->norm_eps};
+    team_run(workspace->team, run_rows, &run);
+}
+
+/* operand = x in the operand's precision; nothing to do if it is x itself. */
+static void store(struct workspace *workspace, const struct operand *operand, const float *x,
+                  size_t stride, size_t width)
+{
+    struct row_run run = {.kernels = workspace->kernels,
+                          .x = x,
+                          .stride = stride,
+                          .operand = operand,
+                          .rows = workspace_tokens(workspace),
+                          .width = width};
+    if (operand->data != x)
+        team_run(workspace->team, run_rows, &run);
 }
 
 /* ---- the block ---- */
 
-/* out = W_o attention(x W_qkv) + residual */
-static void attention(const struct spec *spec, const struct layer *layer,
-                      struct workspace *workspace, float *out, const float *x,
-                      const float *residual)
+static void multiply(struct workspace *w, const struct linear *linear, const struct operand *x,
+                     float *y, size_t stride, const float *residual, enum activation act)
 {
-    size_t tokens = workspace_tokens(workspace);
-    struct attention_run run = {.spec = spec, .workspace = workspace};
-    linear_run(&layer->qkv, workspace->kernels, workspace->team, workspace->qkv, x, tokens, NULL,
-               ACTIVATION_NONE);
-    team_run(workspace->team, attend_share, &run);
-    linear_run(&layer->attention_out, workspace->kernels, workspace->team, out, workspace->context,
-               tokens, residual, ACTIVATION_NONE);
+    struct linear_io io = {.x = *x,
+                           .rows = workspace_tokens(w),
+                           .y = y,
+                           .y_stride = stride,
+                           .residual = residual,
+                           .residual_stride = w->hidden_stride,
+                           .act = act};
+    linear_run(linear, w->kernels, w->team, &io);
 }
 
-/* out = W_2 act(x W_1) + residual */
-static void mlp(const struct spec *spec, const struct layer *layer, struct workspace *workspace,
-                float *out, const float *x, const float *residual)
+/* out = W_o attention(normed W_qkv) + residual */
+static void attention(const struct spec *spec, const struct layer *layer, struct workspace *w,
+                      float *out, const float *residual)
 {
-    size_t tokens = workspace_tokens(workspace);
-    linear_run(&layer->mlp_in, workspace->kernels, workspace->team, workspace->mlp, x, tokens, NULL,
-               spec->activation);
-    linear_run(&layer->mlp_out, workspace->kernels, workspace->team, out, workspace->mlp, tokens,
-               residual, ACTIVATION_NONE);
+    struct attention_run run = {.spec = spec, .workspace = w};
+    multiply(w, &layer->qkv, &w->normed, w->qkv, w->qkv_stride, NULL, ACTIVATION_NONE);
+    team_run(w->team, attend_share, &run);
+    store(w, &w->attended, w->context, w->hidden_stride, spec->hidden);
+    multiply(w, &layer->attention_out, &w->attended, out, w->hidden_stride, residual,
+             ACTIVATION_NONE);
 }
 
-/* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT) */
+/* out = W_2 act(normed W_1) + residual */
+static void mlp(const struct spec *spec, const struct layer *layer, struct workspace *w, float *out,
+                const float *residual)
+{
+    multiply(w, &layer->mlp_in, &w->normed, w->mlp, w->mlp_stride, NULL, spec->activation);
+    store(w, &w->activated, w->mlp, w->mlp_stride, spec->intermediate);
+    multiply(w, &layer->mlp_out, &w->activated, out, w->hidden_stride, residual, ACTIVATION_NONE);
+}
+
+/* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). The first block
+ * finds x stored, each leaves it so. */
 static void post_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w)
 {
-    attention(spec, layer, w, w->y, w->x, w->x);
+    attention(spec, layer, w, w->y, w->x);
     norm(spec, w, &layer->attention_norm, w->x, w->y);
-    mlp(spec, layer, w, w->y, w->x, w->x);
+    mlp(spec, layer, w, w->y, w->x);
     norm(spec, w, &layer->mlp_norm, w->x, w->y);
 }
 
@@ -108,14 +147,16 @@ static void post_norm_block(const struct spec *spec, const struct layer *layer, 
 static void pre_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w)
 {
     norm(spec, w, &layer->attention_norm, w->y, w->x);
-    attention(spec, layer, w, w->z, w->y, w->x);
+    attention(spec, layer, w, w->z, w->x);
     norm(spec, w, &layer->mlp_norm, w->y, w->z);
-    mlp(spec, layer, w, w->x, w->y, w->z);
+    mlp(spec, layer, w, w->x, w->z);
 }
 
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace)
 {
+    if (spec->family->post_norm)
+        store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride, spec->hidden);
     for (unsigned i = 0; i < spec->layers; i++)
         if (spec->family->post_norm)
             post_norm_block(spec, &weights->layers[i], workspace);

@@ -9,11 +9,23 @@ static void gather(const struct spec *spec, const struct weights *weights, struc
 {
     size_t hidden = spec->hidden;
     for (unsigned r = 0; r < w->rows; r++)
-        memcpy(w->cls + r * hidden, w->x + (w->offset[r] + token) * hidden,
+        memcpy(w->cls + r * hidden, w->x + (w->offset[r] + token) * w->hidden_stride,
                hidden * sizeof *w->cls);
     if (weights->final_norm.gamma != NULL)
         w->kernels->layer_norm(w->cls, w->cls, weights->final_norm.gamma, weights->final_norm.beta,
                                w->rows, hidden, spec->norm_eps);
+}
+
+/* y = act(x W^T + b) over one row a sequence. */
+static void project(struct workspace *w, const struct linear *linear, float *y, const float *x,
+                    enum activation act)
+{
+    struct linear_io io = {.x = operand_f32(x, linear->in),
+                           .rows = w->rows,
+                           .y = y,
+                           .y_stride = linear->out,
+                           .act = act};
+    linear_run(linear, w->kernels, w->team, &io);
 }
 
 static void classify(const struct spec *spec, const struct weights *weights, struct workspace *w,
@@ -22,11 +34,10 @@ static void classify(const struct spec *spec, const struct weights *weights, str
     const float *features = w->cls;
     gather(spec, weights, w, token);
     if (spec->family->pooler != NULL) {
-        linear_run(&weights->pooler, w->kernels, w->team, w->pooled, w->cls, w->rows, NULL,
-                   spec->family->pooler_activation);
+        project(w, &weights->pooler, w->pooled, w->cls, spec->family->pooler_activation);
         features = w->pooled;
     }
-    linear_run(classifier, w->kernels, w->team, logits, features, w->rows, NULL, ACTIVATION_NONE);
+    project(w, classifier, logits, features, ACTIVATION_NONE);
 }
 
 void head_logits(const struct spec *spec, const struct weights *weights,

@@ -12,7 +12,8 @@ enum { NAME_BYTES = 192, RANK_MAX = 4 };
 struct binder {
     const struct spec *spec;
     const struct checkpoint *checkpoint;
-    const struct linear_backend *backend;
+    const struct linear_backend *encoder, *other;
+    float *staging; /* the rows of the linear layer that is being read */
     struct weights *weights;
     bool *bound; /* [checkpoint_count] */
     struct err *err;
@@ -139,7 +140,7 @@ static enum err_code bind_rows(struct binder *binder, struct linear *linear, con
 {
     char name[NAME_BYTES];
     format_name(name, base, layer, ".weight");
-    if (bind(binder, name, shape, linear->weight + first * linear->in))
+    if (bind(binder, name, shape, binder->staging + first * linear->in))
         return binder->err->code;
     if (!has_bias)
         return ERR_OK;
@@ -147,17 +148,38 @@ static enum err_code bind_rows(struct binder *binder, struct linear *linear, con
     return bind(binder, name, &(struct shape){{shape->dim[0]}}, linear->bias + first);
 }
 
+static enum err_code start_linear(struct binder *binder, struct linear *linear,
+                                  const struct linear_backend *backend, size_t in, size_t out)
+{
+    if (linear_alloc(linear, backend, in, out, binder->err))
+        return binder->err->code;
+    binder->staging = malloc(in * out * sizeof *binder->staging);
+    return binder->staging != NULL ? ERR_OK : err_no_memory(binder->err, in * out);
+}
+
+/* Also after an error. */
+static enum err_code finish_linear(struct binder *binder, struct linear *linear)
+{
+    if (binder->err->code == ERR_OK) {
+        linear_fill(linear, 0, linear->out, binder->staging);
+        linear_open(linear, binder->err);
+    }
+    free(binder->staging);
+    binder->staging = NULL;
+    return binder->err->code;
+}
+
 /* A whole linear layer; a NULL base binds nothing. */
-static enum err_code bind_linear(struct binder *binder, struct linear *linear, const char *base,
+static enum err_code bind_linear(struct binder *binder, struct linear *linear,
+                                 const struct linear_backend *backend, const char *base,
                                  unsigned layer, size_t in, size_t out)
 {
     if (base == NULL)
         return ERR_OK;
     struct shape shape = {{out, in}};
-    if (linear_alloc(linear, in, out, binder->err) ||
-        bind_rows(binder, linear, base, layer, &shape, 0, true))
-        return binder->err->code;
-    return linear_open(linear, binder->backend, binder->err);
+    if (!start_linear(binder, linear, backend, in, out))
+        bind_rows(binder, linear, base, layer, &shape, 0, true);
+    return finish_linear(binder, linear);
 }
 
 static enum err_code bind_qkv(struct binder *binder, struct linear *linear, unsigned layer)
@@ -165,13 +187,10 @@ static enum err_code bind_qkv(struct binder *binder, struct linear *linear, unsi
     const struct spec *spec = binder->spec;
     const char *const bases[] = {spec->family->query, spec->family->key, spec->family->value};
     struct shape shape = {{spec->hidden, spec->hidden}};
-    if (linear_alloc(linear, spec->hidden, 3 * (size_t)spec->hidden, binder->err))
-        return binder->err->code;
-    for (size_t part = 0; part < 3; part++)
-        if (bind_rows(binder, linear, bases[part], layer, &shape, part * spec->hidden,
-                      spec->qkv_bias))
-            return binder->err->code;
-    return linear_open(linear, binder->backend, binder->err);
+    start_linear(binder, linear, binder->encoder, spec->hidden, 3 * (size_t)spec->hidden);
+    for (size_t part = 0; part < 3 && binder->err->code == ERR_OK; part++)
+        bind_rows(binder, linear, bases[part], layer, &shape, part * spec->hidden, spec->qkv_bias);
+    return finish_linear(binder, linear);
 }
 
 /* The convolution that cuts patches is a linear layer over a patch's numbers. */
@@ -181,10 +200,9 @@ static enum err_code bind_patch(struct binder *binder)
     struct linear *linear = &binder->weights->patch;
     struct shape shape = {{spec->hidden, spec->channels, spec->patch, spec->patch}};
     size_t in = (size_t)spec->channels * spec->patch * spec->patch;
-    if (linear_alloc(linear, in, spec->hidden, binder->err) ||
-        bind_rows(binder, linear, spec->family->patch, 0, &shape, 0, true))
-        return binder->err->code;
-    return linear_open(linear, binder->backend, binder->err);
+    if (!start_linear(binder, linear, binder->other, in, spec->hidden))
+        bind_rows(binder, linear, spec->family->patch, 0, &shape, 0, true);
+    return finish_linear(binder, linear);
 }
 
 static enum err_code bind_text_embeddings(struct binder *binder)
@@ -225,10 +243,13 @@ static enum err_code bind_layer(struct binder *binder, struct layer *layer, unsi
     if (bind_norm(binder, family->attention_norm, number, &layer->attention_norm) ||
         bind_norm(binder, family->mlp_norm, number, &layer->mlp_norm) ||
         bind_qkv(binder, &layer->qkv, number) ||
-        bind_linear(binder, &layer->attention_out, family->attention_out, number, hidden, hidden) ||
-        bind_linear(binder, &layer->mlp_in, family->mlp_in, number, hidden, intermediate))
+        bind_linear(binder, &layer->attention_out, binder->encoder, family->attention_out, number,
+                    hidden, hidden) ||
+        bind_linear(binder, &layer->mlp_in, binder->encoder, family->mlp_in, number, hidden,
+                    intermediate))
         return binder->err->code;
-    return bind_linear(binder, &layer->mlp_out, family->mlp_out, number, intermediate, hidden);
+    return bind_linear(binder, &layer->mlp_out, binder->encoder, family->mlp_out, number,
+                       intermediate, hidden);
 }
 
 static enum err_code bind_layers(struct binder *binder)
@@ -251,11 +272,12 @@ static enum err_code bind_head(struct binder *binder)
     struct weights *weights = binder->weights;
     size_t hidden = spec->hidden;
     if (bind_norm(binder, family->final_norm, 0, &weights->final_norm) ||
-        bind_linear(binder, &weights->pooler, family->pooler, 0, hidden, hidden) ||
-        bind_linear(binder, &weights->classifier, family->classifier, 0, hidden, spec->label_count))
+        bind_linear(binder, &weights->pooler, binder->other, family->pooler, 0, hidden, hidden) ||
+        bind_linear(binder, &weights->classifier, binder->other, family->classifier, 0, hidden,
+                    spec->label_count))
         return binder->err->code;
-    return bind_linear(binder, &weights->distillation_classifier, family->distillation_classifier,
-                       0, hidden, spec->label_count);
+    return bind_linear(binder, &weights->distillation_classifier, binder->other,
+                       family->distillation_classifier, 0, hidden, spec->label_count);
 }
 
 static enum err_code list_unbound(struct binder *binder)
@@ -289,14 +311,15 @@ static enum err_code bind_all(struct binder *binder)
 
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
-                           const struct linear_backend *backend, struct err *err)
+                           const struct linear_backend *encoder, const struct linear_backend *other,
+                           struct err *err)
 {
     *out = (struct weights){0};
     arena_init(&out->arena);
     bool *bound = calloc(checkpoint_count(checkpoint) + 1, sizeof *bound);
     if (bound == NULL)
         return err_no_memory(err, checkpoint_count(checkpoint));
-    struct binder binder = {spec, checkpoint, backend, out, bound, err};
+    struct binder binder = {spec, checkpoint, encoder, other, NULL, out, bound, err};
     if (bind_all(&binder))
         weights_close(out, spec);
     free(bound);

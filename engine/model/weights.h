@@ -48,10 +48,12 @@ struct weights {
     struct arena arena; /* everything above but the linears' own memory */
 };
 
-/* Binds and reads every tensor. ERR_UNSUPPORTED names the tensor. Yours to close. */
+/* Binds and reads every tensor. `encoder` multiplies in the blocks; `other`, in fp32, in patch
+ * embedding, pooler and classifier. ERR_UNSUPPORTED names the tensor. Yours to close. */
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
-                           const struct linear_backend *backend, struct err *err);
+                           const struct linear_backend *encoder, const struct linear_backend *other,
+                           struct err *err);
 void weights_close(struct weights *weights, const struct spec *spec);
 
 #endif

@@ -13,19 +13,39 @@ static enum err_code take(struct workspace *workspace, float **out, size_t rows,
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
 {
     size_t tokens = w->tokens_max, rows = tokens / 2 + 1, hidden = spec->hidden;
-    if (take(w, &w->x, tokens, hidden, err) || take(w, &w->y, tokens, hidden, err) ||
-        take(w, &w->z, tokens, hidden, err) || take(w, &w->qkv, tokens, 3 * hidden, err) ||
-        take(w, &w->context, tokens, hidden, err) ||
-        take(w, &w->mlp, tokens, spec->intermediate, err) || take(w, &w->cls, rows, hidden, err) ||
+    w->hidden_stride = operand_stride(hidden, sizeof(float)) / sizeof(float);
+    w->qkv_stride = operand_stride(3 * hidden, sizeof(float)) / sizeof(float);
+    w->mlp_stride = operand_stride(spec->intermediate, sizeof(float)) / sizeof(float);
+    if (take(w, &w->x, tokens, w->hidden_stride, err) ||
+        take(w, &w->y, tokens, w->hidden_stride, err) ||
+        take(w, &w->z, tokens, w->hidden_stride, err) ||
+        take(w, &w->qkv, tokens, w->qkv_stride, err) ||
+        take(w, &w->context, tokens, w->hidden_stride, err) ||
+        take(w, &w->mlp, tokens, w->mlp_stride, err) || take(w, &w->cls, rows, hidden, err) ||
         take(w, &w->pooled, rows, hidden, err) ||
         take(w, &w->logits[0], rows, spec->label_count, err))
         return err->code;
     return take(w, &w->logits[1], rows, spec->label_count, err);
 }
 
-enum err_code workspace_open(struct workspace *out, const struct spec *spec, unsigned tokens_max,
-                             unsigned sequence_max, unsigned threads, const struct kernels *kernels,
-                             struct err *err)
+static enum err_code take_operands(struct workspace *w, const struct spec *spec,
+                                   enum precision precision, struct err *err)
+{
+    w->normed = operand_f32(spec->family->post_norm ? w->x : w->y, w->hidden_stride);
+    w->attended = operand_f32(w->context, w->hidden_stride);
+    w->activated = operand_f32(w->mlp, w->mlp_stride);
+    if (precision == PRECISION_F32)
+        return ERR_OK;
+    size_t tokens = w->tokens_max;
+    if (operand_alloc(&w->normed, &w->arena, precision, tokens, spec->hidden, err) ||
+        operand_alloc(&w->attended, &w->arena, precision, tokens, spec->hidden, err))
+        return err->code;
+    return operand_alloc(&w->activated, &w->arena, precision, tokens, spec->intermediate, err);
+}
+
+enum err_code workspace_open(struct workspace *out, const struct spec *spec,
+                             enum precision precision, unsigned tokens_max, unsigned sequence_max,
+                             unsigned threads, const struct kernels *kernels, struct err *err)
 {
     *out = (struct workspace){.kernels = kernels, .tokens_max = tokens_max};
     arena_init(&out->arena);
@@ -36,6 +56,7 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec, uns
     if (out->offset == NULL)
         err_no_memory(err, tokens_max * sizeof *out->offset);
     if (err->code != ERR_OK || take_matrices(out, spec, err) ||
+        take_operands(out, spec, precision, err) ||
         take(out, &out->scratch, threads, out->scratch_floats, err) ||
         team_open(&out->team, threads, err))
         workspace_close(out);

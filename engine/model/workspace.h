@@ -9,6 +9,7 @@
 #include "engine/base/team.h"
 #include "engine/model/spec.h"
 #include "engine/tensor/kernels.h"
+#include "engine/tensor/operand.h"
 
 #include <stddef.h>
 
@@ -19,23 +20,32 @@ struct workspace {
 
     unsigned rows;    /* sequences of the current batch */
     unsigned *offset; /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
-    float *x;         /* [T, D] the residual stream */
-    float *y, *z;     /* [T, D] */
-    float *qkv;       /* [T, 3 D] */
-    float *context;   /* [T, D] attention's output */
-    float *mlp;       /* [T, F] */
-    float *scratch;   /* [team, scratch_floats] attention's */
+
+    /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
+    size_t hidden_stride, qkv_stride, mlp_stride;
+    float *x;       /* [T, D] the residual stream */
+    float *y, *z;   /* [T, D] */
+    float *qkv;     /* [T, 3 D] */
+    float *context; /* [T, D] attention's output */
+    float *mlp;     /* [T, F] */
+
+    /* What the linear layers read, in their precision; in fp32 the matrices above themselves. */
+    struct operand normed;    /* [T, D] the norm's output: x (post-norm) or y (pre-norm) */
+    struct operand attended;  /* [T, D] context */
+    struct operand activated; /* [T, F] mlp */
+
+    float *scratch; /* [team, scratch_floats] attention's */
     size_t scratch_floats;
     float *cls, *pooled; /* [rows, D] */
     float *logits[2];    /* [rows, labels], the second for a distillation head */
     struct arena arena;
 };
 
-/* sequence_max: tokens of the longest single sequence; tokens_max is at least that. Yours to close.
- */
-enum err_code workspace_open(struct workspace *out, const struct spec *spec, unsigned tokens_max,
-                             unsigned sequence_max, unsigned threads, const struct kernels *kernels,
-                             struct err *err);
+/* sequence_max: tokens of the longest single sequence; tokens_max is at least that. `precision` is
+ * that of the encoder's linear layers. Yours to close. */
+enum err_code workspace_open(struct workspace *out, const struct spec *spec,
+                             enum precision precision, unsigned tokens_max, unsigned sequence_max,
+                             unsigned threads, const struct kernels *kernels, struct err *err);
 void workspace_close(struct workspace *workspace);
 
 static inline unsigned workspace_tokens(const struct workspace *workspace)

@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Element-wise functions that a linear layer's epilogue can apply. hidden_act names in brackets. */
 enum activation {
@@ -30,6 +31,26 @@ enum activation {
     ACTIVATION_COUNT
 };
 
+/* y[r, c] = act(sums[r, c] + bias[c]) + residual[r, c] over a [rows, columns] block, with
+ *
+ *     sums = float                                                  column_scale == NULL
+ *     sums = (int32 - offset[c]) row_scale[r] column_scale[c]       otherwise
+ *
+ * Strides are in numbers. residual may be NULL; y may be the fp32 sums or the residual. */
+struct epilogue {
+    float *y;
+    size_t y_stride;
+    const void *sums;
+    size_t sums_stride;
+    const float *row_scale, *column_scale;
+    const int32_t *offset;
+    const float *bias;
+    const float *residual;
+    size_t residual_stride;
+    size_t rows, columns;
+    enum activation act;
+};
+
 struct kernels {
     const char *name; /* "avx512", "avx2", "generic" or "reference" */
 
@@ -39,11 +60,15 @@ struct kernels {
     void (*layer_norm)(float *y, const float *x, const float *gamma, const float *beta, size_t rows,
                        size_t width, float eps);
 
-    /* y[r, c] = act(y[r, c] + bias[c]) + residual[r, c], in place over a [rows, columns] block
-     * whose rows are `stride` apart (in residual too). residual may be NULL. The epilogue of
-     * linear. */
-    void (*epilogue)(float *y, const float *bias, const float *residual, size_t rows,
-                     size_t columns, size_t stride, enum activation act);
+    /* What is left to do after a product, see struct epilogue. */
+    void (*epilogue)(const struct epilogue *epilogue);
+
+    /* max |x[i]|, n >= 1. */
+    float (*max_abs)(const float *x, size_t n);
+    /* q[i] = round(x[i] inverse) + 128, ties to even; |x[i] inverse| <= 127. */
+    void (*quantize)(uint8_t *q, const float *x, size_t n, float inverse);
+    /* bf16, rounded to nearest, ties to even. */
+    void (*round_bf16)(uint16_t *out, const float *x, size_t n);
 
     /* p[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x), n >= 1. p may be x. */
     void (*softmax)(float *p, const float *x, size_t n);

@@ -1,8 +1,10 @@
 #include "engine/tensor/linear.h"
 
+#include "engine/base/arena.h"
 #include "engine/tensor/simd.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,154 +12,229 @@
 
 enum { ALIGNMENT = 64 };
 
-static const struct linear_backend *const backends[] = {&linear_openblas, &linear_reference};
+/* Fastest first within a precision. */
+static const struct linear_backend *const backends[] = {
+    &linear_native[PRECISION_F32],
+    &linear_openblas,
+    &linear_reference,
+    &linear_native[PRECISION_BF16],
+    &linear_scalar[PRECISION_BF16],
+    &linear_native[PRECISION_INT8],
+    &linear_scalar[PRECISION_INT8],
+};
 
-const struct linear_backend *linear_backend_find(const char *name)
+const struct linear_backend *linear_backend_find(const char *name, enum precision precision)
 {
-    if (name == NULL || strcmp(name, "auto") == 0)
-        return backends[0];
+    bool any = name == NULL || strcmp(name, "auto") == 0;
     for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
-        if (strcmp(backends[i]->name, name) == 0)
+        if (backends[i]->precision == precision && (any || strcmp(backends[i]->name, name) == 0))
             return backends[i];
     return NULL;
 }
 
 const char *linear_backend_names(void)
 {
-    return "auto, openblas, reference";
+    return "auto, native, openblas, reference";
 }
 
-/* count x size zeroed bytes, aligned; NULL on overflow or without memory. */
-static float *alloc_floats(size_t rows, size_t columns)
+enum err_code linear_alloc(struct linear *linear, const struct linear_backend *backend, size_t in,
+                           size_t out, struct err *err)
 {
-    if (columns != 0 && rows > SIZE_MAX / 2 / sizeof(float) / columns)
-        return NULL;
-    size_t bytes = (rows * columns * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    float *memory = aligned_alloc(ALIGNMENT, bytes);
-    if (memory != NULL)
-        memset(memory, 0, bytes);
-    return memory;
-}
-
-enum err_code linear_alloc(struct linear *linear, size_t in, size_t out, struct err *err)
-{
-    *linear = (struct linear){
-        .in = in, .out = out, .weight = alloc_floats(out, in), .bias = alloc_floats(1, out)};
-    if (linear->weight == NULL || linear->bias == NULL)
+    *linear = (struct linear){.backend = backend, .in = in, .out = out};
+    size_t padded = (out + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
+    if (padded >= out && padded <= SIZE_MAX / 8 / sizeof(float) &&
+        (in == 0 || padded <= SIZE_MAX / 8 / sizeof(float) / in))
+        linear->bias = aligned_alloc(ALIGNMENT, padded * sizeof *linear->bias);
+    if (linear->bias == NULL)
         return err_set(err, ERR_NO_MEMORY, "out of memory for a %zu x %zu matrix", out, in);
-    return ERR_OK;
+    memset(linear->bias, 0, padded * sizeof *linear->bias);
+    return backend->alloc(linear, err);
 }
 
-enum err_code linear_open(struct linear *linear, const struct linear_backend *backend,
-                          struct err *err)
+void linear_fill(struct linear *linear, size_t first, size_t rows, const float *weight)
 {
-    linear->backend = backend;
-    return backend->open(linear, err);
+    linear->backend->fill(linear, first, rows, weight);
+}
+
+enum err_code linear_open(struct linear *linear, struct err *err)
+{
+    return linear->backend->open(linear, err);
 }
 
 void linear_close(struct linear *linear)
 {
-    if (linear->backend != NULL)
+    if (linear->backend != NULL && linear->weights != NULL)
         linear->backend->close(linear);
-    free(linear->weight);
     free(linear->bias);
     *linear = (struct linear){0};
+}
+
+/* ---- a run, cut into blocks ---- */
+
+/* `count` blocks of equal size, the last ones perhaps smaller. */
+struct cut {
+    size_t total, size, count;
+};
+
+static struct cut cut_evenly(size_t total, size_t largest)
+{
+    struct cut cut = {.total = total, .count = (total + largest - 1) / largest};
+    cut.size = (total + cut.count - 1) / cut.count;
+    return cut;
 }
 
 struct run {
     const struct linear *linear;
     const struct kernels *kernels;
-    float *y;
-    const float *x, *residual;
-    size_t rows;
-    enum activation act;
+    const struct linear_io *io;
+    struct cut rows, columns;
+    atomic_size_t next; /* the next block; partners: the members of the team */
 };
 
-/* The first column of a member's slice: whole vectors, so that slices do not share a register. */
-static size_t slice_start(size_t columns, unsigned index, unsigned count)
+static size_t smaller(size_t a, size_t b)
 {
-    size_t start = simd_round_up(columns * index / count);
-    return start < columns ? start : columns;
+    return a < b ? a : b;
 }
 
-static void run_slice(void *context, unsigned index, unsigned count)
+/* Blocks of the same rows follow each other: these rows stay in the second-level cache while the
+ * weights stream past. */
+static void run_blocks(void *context, unsigned index, unsigned count)
 {
-    const struct run *run = context;
+    struct run *run = context;
     const struct linear *linear = run->linear;
-    size_t first = slice_start(linear->out, index, count);
-    size_t last = slice_start(linear->out, index + 1, count);
-    if (first == last)
-        return;
-    linear->backend->product(linear, run->y, run->x, run->rows, first, last);
-    run->kernels->epilogue(run->y + first, linear->bias + first,
-                           run->residual != NULL ? run->residual + first : NULL, run->rows,
-                           last - first, linear->out, run->act);
+    (void)index;
+    (void)count;
+    for (;;) {
+        size_t task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
+        if (task >= run->rows.count * run->columns.count)
+            return;
+        size_t row = task / run->columns.count * run->rows.size;
+        size_t column = task % run->columns.count * run->columns.size;
+        struct linear_block block = {row, smaller(row + run->rows.size, run->io->rows), column,
+                                     smaller(column + run->columns.size, linear->out)};
+        if (block.first_row < block.last_row && block.first_column < block.last_column)
+            linear->backend->run(linear, run->kernels, run->io, &block);
+    }
 }
 
 void linear_run(const struct linear *linear, const struct kernels *kernels, struct team *team,
-                float *y, const float *x, size_t rows, const float *residual, enum activation act)
+                const struct linear_io *io)
 {
-    struct run run = {linear, kernels, y, x, residual, rows, act};
-    team_run(team, run_slice, &run);
+    const struct linear_backend *backend = linear->backend;
+    size_t row_block = backend->row_block != 0 ? backend->row_block : io->rows;
+    /* Whole vectors, so that shares do not meet within one. */
+    size_t share = simd_round_up((linear->out + team_size(team) - 1) / team_size(team));
+    size_t column_block = backend->column_block != 0 ? backend->column_block : share;
+    struct run run = {
+        .linear = linear,
+        .kernels = kernels,
+        .io = io,
+        .rows = cut_evenly(io->rows, row_block),
+        .columns = {linear->out, column_block, (linear->out + column_block - 1) / column_block}};
+    team_run(team, run_blocks, &run);
 }
 
 /* ---- self-test ---- */
 
 enum { TEST_ROWS_MAX = 40, TEST_COLUMNS = 8 };
 
-/* Inputs that are exact in fp32 and differ from row to row and column to column. */
-static void fill_test_input(float *x, size_t n)
+struct self_test {
+    const struct linear *linear;
+    const struct kernels *kernels;
+    struct operand x; /* [TEST_ROWS_MAX, in], in the linear's precision */
+    float *weight;    /* [in] */
+    float *exact;     /* [TEST_ROWS_MAX, in]: x as it is multiplied */
+    float *y;         /* [TEST_ROWS_MAX, out] */
+};
+
+/* x in fp32 as its operand holds it. */
+static float held(const struct operand *x, size_t row, size_t k)
 {
-    for (size_t i = 0; i < n; i++)
-        x[i] = (float)((i * 2654435761u >> 7) % 256) / 128.0f - 1.0f;
+    const char *numbers = (const char *)x->data + row * x->stride;
+    if (x->precision == PRECISION_INT8)
+        return (float)(((const uint8_t *)numbers)[k] - 128) * x->scale[row];
+    if (x->precision == PRECISION_F32)
+        return ((const float *)(const void *)numbers)[k];
+    uint32_t bits = (uint32_t)((const uint16_t *)(const void *)numbers)[k] << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
-static bool column_agrees(const struct linear *linear, const float *y, const float *x, size_t rows,
-                          size_t column)
+/* Numbers that differ from row to row and column to column. */
+static void fill_test_input(const struct self_test *test)
 {
-    const float *weight = linear->weight + column * linear->in;
+    size_t in = test->linear->in;
+    for (size_t r = 0; r < TEST_ROWS_MAX; r++) {
+        float *row = test->exact + r * in;
+        for (size_t k = 0; k < in; k++)
+            row[k] = (float)(((r * in + k) * 2654435761u >> 7) % 256) / 128.0f - 1.0f;
+        operand_store(&test->x, test->kernels, r, row, in);
+        for (size_t k = 0; k < in; k++)
+            row[k] = held(&test->x, r, k);
+    }
+}
+
+static bool column_agrees(const struct self_test *test, size_t rows, size_t column)
+{
+    const struct linear *linear = test->linear;
+    linear->backend->unpack(linear, column, test->weight);
     for (size_t r = 0; r < rows; r++) {
-        double sum = 0, size = 0;
+        double sum = linear->bias[column], size = fabs(sum);
         for (size_t k = 0; k < linear->in; k++) {
-            double term = (double)x[r * linear->in + k] * weight[k];
+            double term = (double)test->exact[r * linear->in + k] * test->weight[k];
             sum += term;
             size += fabs(term);
         }
-        if (!(fabs(y[r * linear->out + column] - sum) <= 1e-5 * size + 1e-30))
+        if (!(fabs(test->y[r * linear->out + column] - sum) <= 1e-5 * size + 1e-30))
             return false;
     }
     return true;
 }
 
-static bool products_agree(const struct linear *linear, float *y, const float *x)
+static bool products_agree(const struct self_test *test)
 {
     static const size_t rows[] = {1, 5, 16, TEST_ROWS_MAX};
+    const struct linear *linear = test->linear;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        linear->backend->product(linear, y, x, rows[i], 0, linear->out);
+        struct linear_io io = {
+            .x = test->x, .rows = rows[i], .y = test->y, .y_stride = linear->out};
+        struct linear_block all = {0, rows[i], 0, linear->out};
+        linear->backend->run(linear, test->kernels, &io, &all);
         for (size_t c = 0; c < TEST_COLUMNS; c++)
-            if (!column_agrees(linear, y, x, rows[i], (linear->out - 1) * c / (TEST_COLUMNS - 1)))
+            if (!column_agrees(test, rows[i], (linear->out - 1) * c / (TEST_COLUMNS - 1)))
                 return false;
     }
     return true;
 }
 
-enum err_code linear_self_test(const struct linear *linear, struct err *err)
+static enum err_code take_memory(struct self_test *test, struct arena *arena, struct err *err)
 {
-    if (linear->weight == NULL)
-        return ERR_OK;
-    float *x = alloc_floats(TEST_ROWS_MAX, linear->in);
-    float *y = alloc_floats(TEST_ROWS_MAX, linear->out);
-    if (x == NULL || y == NULL)
-        err_no_memory(err, TEST_ROWS_MAX * linear->in * sizeof *x);
-    if (err->code == ERR_OK) {
-        fill_test_input(x, TEST_ROWS_MAX * linear->in);
-        if (!products_agree(linear, y, x))
+    size_t in = test->linear->in, out = test->linear->out;
+    if (operand_alloc(&test->x, arena, test->linear->backend->precision, TEST_ROWS_MAX, in, err))
+        return err->code;
+    test->weight = arena_alloc_array(arena, in, sizeof *test->weight);
+    test->exact = arena_alloc_array(arena, TEST_ROWS_MAX * in, sizeof *test->exact);
+    test->y = arena_alloc_array(arena, TEST_ROWS_MAX * out, sizeof *test->y);
+    if (test->weight == NULL || test->exact == NULL || test->y == NULL)
+        return err_no_memory(err, TEST_ROWS_MAX * (in + out) * sizeof(float));
+    return ERR_OK;
+}
+
+enum err_code linear_self_test(const struct linear *linear, const struct kernels *kernels,
+                               struct err *err)
+{
+    struct arena arena;
+    struct self_test test = {.linear = linear, .kernels = kernels};
+    arena_init(&arena);
+    if (!take_memory(&test, &arena, err)) {
+        fill_test_input(&test);
+        if (!products_agree(&test))
             err_set(err, ERR_INTERNAL,
                     "the linear backend '%s' computes a wrong %zu x %zu product on this CPU; "
                     "choose another one",
                     linear->backend->name, linear->out, linear->in);
     }
-    free(x);
-    free(y);
+    arena_deinit(&arena);
     return err->code;
 }

@@ -2,10 +2,15 @@
  *
  *     X [rows, in]   W [out, in]   b [out]   Y, R [rows, out]
  *
- * W is handed over once, at load, in the layout of the checkpoint; a backend may repack it. A run
- * is cut over the output columns, one slice for each member of the team, so that each thread
- * streams its own part of the weights, and a row's result does not depend on how many rows share
- * the batch.
+ *     linear_alloc(&linear, backend, in, out, &err);
+ *     linear_fill(&linear, 0, out, weight);          in any number of pieces
+ *     memcpy(linear.bias, bias, ...);
+ *     linear_open(&linear, &err);
+ *     linear_run(&linear, kernels, team, &(struct linear_io){...});
+ *
+ * The weights are handed over once, at load, in the checkpoint's layout; a backend keeps them as it
+ * likes and in its own precision. A run is cut into blocks of rows and columns that the members of
+ * the team take as they come; a row's result does not depend on how many rows share the batch.
  *
  * Threads: a linear is immutable after open; runs may overlap, each with a team of its own.
  */
@@ -14,50 +19,87 @@
 
 #include "engine/base/err.h"
 #include "engine/base/team.h"
+#include "engine/tensor/gemm.h"
 #include "engine/tensor/kernels.h"
+#include "engine/tensor/operand.h"
 
 #include <stddef.h>
 
+enum { LINEAR_FILL_ROWS = 32 };
+
 struct linear;
 
-/* One way to multiply. `product` writes columns [first, last) of X W^T, without bias. */
+struct linear_io {
+    struct operand x; /* [rows, in] in the linear's precision */
+    size_t rows;
+    float *y; /* [rows, out] */
+    size_t y_stride;
+    const float *residual; /* [rows, out] or NULL; may be y */
+    size_t residual_stride;
+    enum activation act;
+};
+
+/* Rows [first_row, last_row) and columns [first_column, last_column) of a run. */
+struct linear_block {
+    size_t first_row, last_row, first_column, last_column;
+};
+
+/* One way to multiply in one precision. */
 struct linear_backend {
     const char *name;
-    enum err_code (*open)(struct linear *linear, struct err *err); /* may repack and free weight */
-    void (*product)(const struct linear *linear, float *y, const float *x, size_t rows,
-                    size_t first, size_t last);
+    enum precision precision;
+    const struct gemm *gemm; /* of our own products: this variant; NULL: the best one */
+    size_t row_block;        /* most rows of a block; 0: no limit */
+    size_t column_block;     /* columns of a block; 0: an equal share for each member */
+    enum err_code (*alloc)(struct linear *linear, struct err *err);
+    void (*fill)(struct linear *linear, size_t first, size_t rows, const float *weight);
+    enum err_code (*open)(struct linear *linear, struct err *err);
+    void (*run)(const struct linear *linear, const struct kernels *kernels,
+                const struct linear_io *io, const struct linear_block *block);
+    /* The weights of one output column as they are multiplied: [in]. */
+    void (*unpack)(const struct linear *linear, size_t column, float *weight);
     void (*close)(struct linear *linear);
 };
 
+extern const struct linear_backend linear_native[PRECISION_COUNT];
+extern const struct linear_backend linear_scalar[PRECISION_COUNT]; /* the same in plain loops */
 extern const struct linear_backend linear_openblas;
 extern const struct linear_backend linear_reference; /* the oracle: naive, double accumulators */
 
 struct linear {
     const struct linear_backend *backend;
     size_t in, out;
-    float *weight; /* [out, in], owned; NULL if the backend keeps its own copy in `packed` */
-    float *bias;   /* [out], owned */
-    void *packed;  /* the backend's */
+    float *bias;        /* [out], owned */
+    void *weights;      /* the backend's, owned */
+    const char *kernel; /* the variant in use, for people: "avx512-vnni" */
+    size_t bytes;       /* of the weights as held */
 };
 
-/* "auto" and NULL give the fastest one; NULL for an unknown name. */
-const struct linear_backend *linear_backend_find(const char *name);
-/* "auto, openblas, reference": for error texts and help. */
+/* The backend of that name for a precision; "auto" and NULL give the fastest one. NULL for a name
+ * that is unknown or that cannot multiply in this precision. */
+const struct linear_backend *linear_backend_find(const char *name, enum precision precision);
+/* "auto, native, openblas, reference": for error texts and help. */
 const char *linear_backend_names(void);
 
-/* 64-byte aligned, zeroed weight and bias to fill before linear_open. ERR_NO_MEMORY. */
-enum err_code linear_alloc(struct linear *linear, size_t in, size_t out, struct err *err);
-enum err_code linear_open(struct linear *linear, const struct linear_backend *backend,
-                          struct err *err);
+/* Room for weights and a bias of zeros. ERR_NO_MEMORY. */
+enum err_code linear_alloc(struct linear *linear, const struct linear_backend *backend, size_t in,
+                           size_t out, struct err *err);
+
+/* Rows [first, first + rows) of W, row-major. first, and the end unless it is the matrix's, are
+ * multiples of LINEAR_FILL_ROWS. Any thread, ranges that do not overlap. */
+void linear_fill(struct linear *linear, size_t first, size_t rows, const float *weight);
+
+/* After the last fill. */
+enum err_code linear_open(struct linear *linear, struct err *err);
 void linear_close(struct linear *linear); /* also after a failed alloc or open; idempotent */
 
 /* Compares products of an opened linear, for few and many rows, with naive sums over a sample of
  * its columns: some OpenBLAS releases have shipped wrong small-matrix kernels. ERR_INTERNAL if they
- * disagree. A backend that keeps no `weight` tests itself in open. */
-enum err_code linear_self_test(const struct linear *linear, struct err *err);
+ * disagree. */
+enum err_code linear_self_test(const struct linear *linear, const struct kernels *kernels,
+                               struct err *err);
 
-/* All matrices are dense. residual may be NULL; it must not overlap y, nor may x. */
 void linear_run(const struct linear *linear, const struct kernels *kernels, struct team *team,
-                float *y, const float *x, size_t rows, const float *residual, enum activation act);
+                const struct linear_io *io);
 
 #endif

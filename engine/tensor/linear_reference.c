@@ -1,30 +1,31 @@
-/* linear_reference.c - the oracle of the linear layer: naive loops, double accumulators. Also what
- * the thread sanitizer runs with, since it cannot see into OpenBLAS. */
+/* linear_reference.c - the oracle's product: a naive loop with a double accumulator. */
 #include "engine/tensor/linear.h"
+#include "engine/tensor/linear_dense.h"
 
-static enum err_code open_weights(struct linear *linear, struct err *err)
+static float dot(const float *x, const float *weight, size_t n)
 {
-    (void)linear;
-    (void)err;
-    return ERR_OK;
+    double sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += (double)x[k] * weight[k];
+    return (float)sum;
 }
 
-static void product(const struct linear *linear, float *y, const float *x, size_t rows,
-                    size_t first, size_t last)
+static void reference_run(const struct linear *linear, const struct kernels *kernels,
+                          const struct linear_io *io, const struct linear_block *block)
 {
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = first; c < last; c++) {
-            double total = 0;
-            for (size_t k = 0; k < linear->in; k++)
-                total += (double)x[r * linear->in + k] * linear->weight[c * linear->in + k];
-            y[r * linear->out + c] = (float)total;
-        }
+    size_t x_stride = io->x.stride / sizeof(float);
+    for (size_t r = block->first_row; r < block->last_row; r++)
+        for (size_t c = block->first_column; c < block->last_column; c++)
+            io->y[r * io->y_stride + c] = dot((const float *)io->x.data + r * x_stride,
+                                              linear_dense_row(linear, c), linear->in);
+    linear_dense_finish(linear, kernels, io, block);
 }
 
-static void close_weights(struct linear *linear)
-{
-    (void)linear;
-}
-
-const struct linear_backend linear_reference = {
-    .name = "reference", .open = open_weights, .product = product, .close = close_weights};
+const struct linear_backend linear_reference = {.name = "reference",
+                                                .precision = PRECISION_F32,
+                                                .alloc = linear_dense_alloc,
+                                                .fill = linear_dense_fill,
+                                                .open = linear_dense_open,
+                                                .run = reference_run,
+                                                .unpack = linear_dense_unpack,
+                                                .close = linear_dense_close};

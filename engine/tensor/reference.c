@@ -3,6 +3,7 @@
 #include "engine/tensor/kernels.h"
 
 #include <math.h>
+#include <string.h>
 
 static void layer_norm(float *y, const float *x, const float *gamma, const float *beta, size_t rows,
                        size_t width, float eps)
@@ -36,14 +37,50 @@ static double activate(double x, enum activation act)
     }
 }
 
-static void epilogue(float *y, const float *bias, const float *residual, size_t rows,
-                     size_t columns, size_t stride, enum activation act)
+static double sum_of(const struct epilogue *e, size_t r, size_t c)
 {
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < columns; c++) {
-            double value = activate((double)y[r * stride + c] + bias[c], act);
-            y[r * stride + c] = (float)(residual ? value + residual[r * stride + c] : value);
+    size_t i = r * e->sums_stride + c;
+    if (e->column_scale == NULL)
+        return ((const float *)e->sums)[i];
+    int32_t whole = ((const int32_t *)e->sums)[i] - e->offset[c];
+    return (double)whole * e->row_scale[r] * e->column_scale[c];
+}
+
+static void epilogue(const struct epilogue *e)
+{
+    for (size_t r = 0; r < e->rows; r++)
+        for (size_t c = 0; c < e->columns; c++) {
+            double value = activate(sum_of(e, r, c) + e->bias[c], e->act);
+            double residual = e->residual != NULL ? e->residual[r * e->residual_stride + c] : 0;
+            e->y[r * e->y_stride + c] = (float)(value + residual);
         }
+}
+
+static float max_abs(const float *x, size_t n)
+{
+    float max = 0;
+    for (size_t i = 0; i < n; i++)
+        max = fmaxf(max, fabsf(x[i]));
+    return max;
+}
+
+static void quantize(uint8_t *q, const float *x, size_t n, float inverse)
+{
+    for (size_t i = 0; i < n; i++)
+        q[i] = (uint8_t)(lrintf(x[i] * inverse) + 128);
+}
+
+/* The two neighbours in bf16 are the bits cut off and one more; the nearer one, the even on a tie.
+ */
+static void round_bf16(uint16_t *out, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        uint32_t cut = bits & 0xFFFF, kept = bits >> 16;
+        bool up = cut > 0x8000 || (cut == 0x8000 && kept % 2 == 1);
+        out[i] = (uint16_t)(kept + up);
+    }
 }
 
 static void softmax(float *p, const float *x, size_t n)
@@ -84,5 +121,8 @@ static void attention(float *out, size_t out_stride, const float *q, const float
 const struct kernels kernels_reference = {.name = "reference",
                                           .layer_norm = layer_norm,
                                           .epilogue = epilogue,
+                                          .max_abs = max_abs,
+                                          .quantize = quantize,
+                                          .round_bf16 = round_bf16,
                                           .softmax = softmax,
                                           .attention = attention};

@@ -14,6 +14,8 @@ enum {
 typedef float simd_vec __attribute__((vector_size(64)));
 typedef float simd_vec_unaligned __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t simd_int __attribute__((vector_size(64)));
+typedef uint16_t simd_halves __attribute__((vector_size(32)));
+typedef uint8_t simd_bytes __attribute__((vector_size(16)));
 
 static inline size_t simd_round_up(size_t n)
 {

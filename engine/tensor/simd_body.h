@@ -178,52 +178,117 @@ static void layer_norm(float *y, const float *x, const float *gamma, const float
 
 /* ---- the linear layer's epilogue ---- */
 
-INLINE void epilogue_row(float *y, const float *bias, const float *residual, size_t columns,
-                         enum activation act)
+/* The sums of one row from column c on, as fp32; n of them. */
+INLINE simd_vec sums_of(const struct epilogue *e, size_t r, size_t c, size_t n, bool integer)
 {
+    const float *sums = (const float *)e->sums + r * e->sums_stride + c;
+    simd_vec v = n < SIMD_WIDTH ? load_part(sums, n) : load(sums);
+    if (!integer)
+        return v;
+    simd_vec scale = n < SIMD_WIDTH ? load_part(e->column_scale + c, n) : load(e->column_scale + c);
+    simd_int offset = (simd_int)(n < SIMD_WIDTH ? load_part((const float *)e->offset + c, n)
+                                                : load((const float *)e->offset + c));
+    return __builtin_convertvector((simd_int)v - offset, simd_vec) * (scale * e->row_scale[r]);
+}
+
+INLINE void epilogue_row(const struct epilogue *e, size_t r, enum activation act, bool integer)
+{
+    float *y = e->y + r * e->y_stride;
+    const float *residual = e->residual != NULL ? e->residual + r * e->residual_stride : NULL;
     size_t c = 0;
-    for (; c + SIMD_WIDTH <= columns; c += SIMD_WIDTH) {
-        simd_vec v = vec_activate(load(y + c) + load(bias + c), act);
+    for (; c + SIMD_WIDTH <= e->columns; c += SIMD_WIDTH) {
+        simd_vec v = vec_activate(sums_of(e, r, c, SIMD_WIDTH, integer) + load(e->bias + c), act);
         store(y + c, residual != NULL ? v + load(residual + c) : v);
     }
-    if (c == columns)
+    if (c == e->columns)
         return;
-    size_t n = columns - c;
-    simd_vec v = vec_activate(load_part(y + c, n) + load_part(bias + c, n), act);
+    size_t n = e->columns - c;
+    simd_vec v = vec_activate(sums_of(e, r, c, n, integer) + load_part(e->bias + c, n), act);
     store_part(y + c, residual != NULL ? v + load_part(residual + c, n) : v, n);
 }
 
-/* Constant `act` and `residual` in each call, so that the inner loop has no branch. */
-INLINE void epilogue_rows(float *y, const float *bias, const float *residual, size_t rows,
-                          size_t columns, size_t stride, enum activation act)
+/* Constant `act` and `integer` in each call, so that the inner loop has no branch. */
+INLINE void epilogue_rows(const struct epilogue *e, enum activation act)
 {
-    if (residual == NULL)
-        for (size_t r = 0; r < rows; r++)
-            epilogue_row(y + r * stride, bias, NULL, columns, act);
+    if (e->column_scale != NULL)
+        for (size_t r = 0; r < e->rows; r++)
+            epilogue_row(e, r, act, true);
     else
-        for (size_t r = 0; r < rows; r++)
-            epilogue_row(y + r * stride, bias, residual + r * stride, columns, act);
+        for (size_t r = 0; r < e->rows; r++)
+            epilogue_row(e, r, act, false);
 }
 
-static void epilogue(float *y, const float *bias, const float *residual, size_t rows,
-                     size_t columns, size_t stride, enum activation act)
+static void epilogue(const struct epilogue *e)
 {
-    switch (act) {
+    switch (e->act) {
     case ACTIVATION_GELU:
-        epilogue_rows(y, bias, residual, rows, columns, stride, ACTIVATION_GELU);
+        epilogue_rows(e, ACTIVATION_GELU);
         break;
     case ACTIVATION_GELU_TANH:
-        epilogue_rows(y, bias, residual, rows, columns, stride, ACTIVATION_GELU_TANH);
+        epilogue_rows(e, ACTIVATION_GELU_TANH);
         break;
     case ACTIVATION_RELU:
-        epilogue_rows(y, bias, residual, rows, columns, stride, ACTIVATION_RELU);
+        epilogue_rows(e, ACTIVATION_RELU);
         break;
     case ACTIVATION_TANH:
-        epilogue_rows(y, bias, residual, rows, columns, stride, ACTIVATION_TANH);
+        epilogue_rows(e, ACTIVATION_TANH);
         break;
     default:
-        epilogue_rows(y, bias, residual, rows, columns, stride, ACTIVATION_NONE);
+        epilogue_rows(e, ACTIVATION_NONE);
     }
+}
+
+/* ---- activations in fewer bits ---- */
+
+static float max_abs(const float *x, size_t n)
+{
+    simd_vec best = {0};
+    size_t i = 0;
+    for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH)
+        best = vec_max(vec_abs(load(x + i)), best);
+    if (i < n)
+        best = vec_max(vec_abs(load_part(x + i, n - i)), best);
+    float max = best[0];
+    for (int lane = 1; lane < SIMD_WIDTH; lane++)
+        max = best[lane] > max ? best[lane] : max;
+    return max;
+}
+
+/* Adding 1.5 x 2^23 rounds to an integer and leaves it in the low bits; 128 more is the zero
+ * point. */
+INLINE simd_bytes quantized(simd_vec v, float inverse)
+{
+    return __builtin_convertvector((simd_int)(v * inverse + (12582912.0f + 128)), simd_bytes);
+}
+
+static void quantize(uint8_t *q, const float *x, size_t n, float inverse)
+{
+    size_t i = 0;
+    for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
+        simd_bytes bytes = quantized(load(x + i), inverse);
+        memcpy(q + i, &bytes, sizeof bytes);
+    }
+    simd_bytes bytes = quantized(load_part(x + i, n - i), inverse);
+    memcpy(q + i, &bytes, n - i);
+}
+
+/* Half of the last kept bit, less one if that bit is even, carries into it when it must. */
+INLINE simd_halves rounded_bf16(simd_vec v)
+{
+    simd_int bits = (simd_int)v;
+    bits += 0x7FFF + ((bits >> 16) & 1);
+    return __builtin_convertvector(bits >> 16, simd_halves);
+}
+
+static void round_bf16(uint16_t *out, const float *x, size_t n)
+{
+    size_t i = 0;
+    for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
+        simd_halves halves = rounded_bf16(load(x + i));
+        memcpy(out + i, &halves, sizeof halves);
+    }
+    simd_halves halves = rounded_bf16(load_part(x + i, n - i));
+    memcpy(out + i, &halves, (n - i) * sizeof *out);
 }
 
 /* ---- softmax ---- */
@@ -396,5 +461,8 @@ static void attention(float *out, size_t out_stride, const float *q, const float
 const struct kernels KERNELS = {.name = NAME,
                                 .layer_norm = layer_norm,
                                 .epilogue = epilogue,
+                                .max_abs = max_abs,
+                                .quantize = quantize,
+                                .round_bf16 = round_bf16,
                                 .softmax = softmax,
                                 .attention = attention};

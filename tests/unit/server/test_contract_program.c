@@ -81,7 +81,8 @@ START_TEST(an_unusable_model_ends_with_2_and_says_why)
 {
     FAILS(2, "model a: config.json: cannot be opened", "--model", "a=models/none");
     FAILS(2, "model a: ", "--model", "a=tests/data/examples");
-    FAILS(2, "model a: ", "--model", "a=models/kernel-bert,dtype=int8");
+    FAILS(2, "model a: the linear backend 'openblas' cannot multiply in int8", "--model",
+          "a=models/kernel-bert,dtype=int8", "--linear-backend", "openblas");
     FAILS(2, "no model to serve", "--listen", "127.0.0.1:0");
 }
 END_TEST

@@ -33,19 +33,39 @@ START_TEST(layer_norm_agrees_with_the_oracle)
 }
 END_TEST
 
+/* [3, columns] with gaps between the rows, from fp32 or int32 sums. */
 static void check_epilogue(const struct kernels *kernels, size_t columns, enum activation act,
-                           int with_residual)
+                           bool with_residual, bool integer)
 {
     size_t rows = 3, stride = columns + 5, n = rows * stride;
-    float *y = numbers_new(n, 6, 4), *bias = numbers_new(columns, 1, 5);
-    float *residual = numbers_new(n, 2, 6), *expected = numbers_new(n, 6, 4);
-    kernels_reference.epilogue(expected, bias, with_residual ? residual : NULL, rows, columns,
-                               stride, act);
-    kernels->epilogue(y, bias, with_residual ? residual : NULL, rows, columns, stride, act);
+    float *sums = numbers_new(n, 6, 4), *bias = numbers_new(columns, 1, 5);
+    float *residual = numbers_new(n, 2, 6), *scale = numbers_new(columns, 1, 8);
+    float *y = numbers_new(n, 1, 9), *expected = numbers_new(n, 1, 9);
+    int32_t *offset = calloc(columns, sizeof *offset);
+    for (size_t i = 0; integer && i < n; i++)
+        ((int32_t *)(void *)sums)[i] = (int32_t)(sums[i] * 1000);
+    for (size_t c = 0; c < columns; c++)
+        offset[c] = (int32_t)c * 10;
+    struct epilogue epilogue = {.y = expected,
+                                .y_stride = stride,
+                                .sums = sums,
+                                .sums_stride = stride,
+                                .row_scale = integer ? (float[]){1e-3f, 2e-3f, 0} : NULL,
+                                .column_scale = integer ? scale : NULL,
+                                .offset = integer ? offset : NULL,
+                                .bias = bias,
+                                .residual = with_residual ? residual : NULL,
+                                .residual_stride = stride,
+                                .rows = rows,
+                                .columns = columns,
+                                .act = act};
+    kernels_reference.epilogue(&epilogue);
+    epilogue.y = y;
+    kernels->epilogue(&epilogue);
     double difference = numbers_difference(y, expected, n);
-    ck_assert_msg(difference < 2e-6, "%s, %zu columns, activation %d: %g", kernels->name, columns,
-                  act, difference);
-    free(y), free(bias), free(residual), free(expected);
+    ck_assert_msg(difference < 2e-6, "%s, %zu columns, activation %d, %s sums: %g", kernels->name,
+                  columns, act, integer ? "int32" : "fp32", difference);
+    free(sums), free(bias), free(residual), free(scale), free(y), free(expected), free(offset);
 }
 
 START_TEST(epilogue_agrees_with_the_oracle_and_leaves_the_gap_between_rows)
@@ -53,10 +73,24 @@ START_TEST(epilogue_agrees_with_the_oracle_and_leaves_the_gap_between_rows)
     for (int v = 0; v < VARIANTS; v++)
         for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++)
             for (int act = 0; act < ACTIVATION_COUNT; act++)
-                for (int residual = 0; residual < 2; residual++)
-                    check_epilogue(variants[v], sizes[s], (enum activation)act, residual);
+                for (int mode = 0; mode < 4; mode++)
+                    check_epilogue(variants[v], sizes[s], (enum activation)act, mode & 1, mode & 2);
 }
 END_TEST
+
+static void activate(const struct kernels *kernels, float *x, const float *zero, size_t n,
+                     enum activation act)
+{
+    struct epilogue epilogue = {.y = x,
+                                .y_stride = n,
+                                .sums = x,
+                                .sums_stride = n,
+                                .bias = zero,
+                                .rows = 1,
+                                .columns = n,
+                                .act = act};
+    kernels->epilogue(&epilogue);
+}
 
 START_TEST(gelu_is_exact_over_the_whole_range)
 {
@@ -69,8 +103,8 @@ START_TEST(gelu_is_exact_over_the_whole_range)
         for (int act = ACTIVATION_GELU; act < ACTIVATION_COUNT; act++) {
             for (int i = 0; i < COUNT; i++)
                 expected[i] = x[i] = (float)(i - COUNT / 2) * 5e-4f * (i % 7 == 0 ? 1000 : 1);
-            kernels_reference.epilogue(expected, zero, NULL, 1, COUNT, COUNT, (enum activation)act);
-            variants[v]->epilogue(x, zero, NULL, 1, COUNT, COUNT, (enum activation)act);
+            activate(&kernels_reference, expected, zero, COUNT, (enum activation)act);
+            activate(variants[v], x, zero, COUNT, (enum activation)act);
             for (int i = 0; i < COUNT; i++)
                 ck_assert_msg(fabsf(x[i] - expected[i]) <= 1.5e-6f + 2e-7f * fabsf(expected[i]),
                               "%s: activation %d gives %g for %g", variants[v]->name, act,
@@ -78,6 +112,49 @@ START_TEST(gelu_is_exact_over_the_whole_range)
         }
     }
     free(x), free(expected), free(zero);
+}
+END_TEST
+
+/* A product that lies in the middle between two integers may go to either: the vector kernels
+ * round once, the oracle twice. */
+START_TEST(quantize_rounds_to_the_nearest_step_and_writes_nothing_behind)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++) {
+            size_t n = sizes[s];
+            float *x = numbers_new(n, 3, (uint32_t)n);
+            uint8_t q[600], expected[600];
+            memset(q, 0xAA, sizeof q);
+            float max = variants[v]->max_abs(x, n);
+            ck_assert(max == kernels_reference.max_abs(x, n)); /* exact */
+            variants[v]->quantize(q, x, n, 127 / max);
+            kernels_reference.quantize(expected, x, n, 127 / max);
+            for (size_t i = 0; i < n; i++)
+                ck_assert_msg(
+                    q[i] == expected[i] || fabsf(x[i] * 127 / max + 128 - (float)q[i]) < 0.5001f,
+                    "%s: %g becomes %d", variants[v]->name, (double)(x[i] * 127 / max), q[i]);
+            ck_assert_int_eq(q[n], 0xAA);
+            free(x);
+        }
+}
+END_TEST
+
+START_TEST(bf16_is_rounded_to_nearest_even)
+{
+    static const float given[] = {0, -0.0f, 1, -1.5f, 1.00390625f, 1.01171875f, 3.0e38f, 1e-40f};
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++) {
+            size_t n = sizes[s];
+            float *x = numbers_new(n, 1e3f, (uint32_t)n);
+            uint16_t out[600], expected[600];
+            memcpy(x, given, (n < 8 ? n : 8) * sizeof *x);
+            memset(out, 0xAA, sizeof out);
+            variants[v]->round_bf16(out, x, n);
+            kernels_reference.round_bf16(expected, x, n);
+            ck_assert_msg(memcmp(out, expected, n * sizeof *out) == 0, "%s", variants[v]->name);
+            ck_assert_int_eq(out[n], 0xAAAA);
+            free(x);
+        }
 }
 END_TEST
 
@@ -127,5 +204,7 @@ END_TEST
 
 SUITE("kernels", layer_norm_agrees_with_the_oracle,
       epilogue_agrees_with_the_oracle_and_leaves_the_gap_between_rows,
-      gelu_is_exact_over_the_whole_range, softmax_agrees_with_the_oracle_also_for_huge_logits,
+      gelu_is_exact_over_the_whole_range,
+      quantize_rounds_to_the_nearest_step_and_writes_nothing_behind,
+      bf16_is_rounded_to_nearest_even, softmax_agrees_with_the_oracle_also_for_huge_logits,
       attention_agrees_with_the_oracle_at_odd_lengths_and_widths)
