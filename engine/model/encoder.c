@@ -1,40 +1,6 @@
 #include "engine/model/encoder.h"
 
-#include <stdatomic.h>
-#include <string.h>
-
-/* ---- attention over the batch: each (sequence, head) is a task of its own ---- */
-
-struct attention_run {
-    const struct spec *spec;
-    struct workspace *workspace;
-    atomic_uint next; /* the next task; partners: the members of the team */
-};
-
-static void attend(struct attention_run *run, unsigned row, unsigned head, float *scratch)
-{
-    const struct workspace *workspace = run->workspace;
-    size_t hidden = run->spec->hidden, width = hidden / run->spec->heads;
-    size_t first = workspace->offset[row], n = workspace->offset[row + 1] - first;
-    const float *q = workspace->qkv + first * 3 * hidden + head * width;
-    float *out = workspace->context + first * hidden + head * width;
-    workspace->kernels->attention(out, hidden, q, q + hidden, q + 2 * hidden, 3 * hidden, n, width,
-                                  scratch);
-}
-
-static void attend_share(void *context, unsigned index, unsigned count)
-{
-    struct attention_run *run = context;
-    float *scratch = run->workspace->scratch + index * run->workspace->scratch_floats;
-    unsigned heads = run->spec->heads, tasks = run->workspace->rows * heads;
-    (void)count;
-    for (;;) {
-        unsigned task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
-        if (task >= tasks)
-            return;
-        attend(run, task / heads, task % heads, scratch);
-    }
-}
+#include "engine/model/attention.h"
 
 /* ---- layer norm over the batch, rows shared out ---- */
 
@@ -76,10 +42,9 @@ static void attention(const struct spec *spec, const struct layer *layer,
                       const float *residual)
 {
     size_t tokens = workspace_tokens(workspace);
-    struct attention_run run = {.spec = spec, .workspace = workspace};
     linear_run(&layer->qkv, workspace->kernels, workspace->team, workspace->qkv, x, tokens, NULL,
                ACTIVATION_NONE);
-    team_run(workspace->team, attend_share, &run);
+    attention_run(spec, workspace);
     linear_run(&layer->attention_out, workspace->kernels, workspace->team, out, workspace->context,
                tokens, residual, ACTIVATION_NONE);
 }
@@ -116,6 +81,7 @@ static void pre_norm_block(const struct spec *spec, const struct layer *layer, s
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace)
 {
+    attention_plan(spec, workspace);
     for (unsigned i = 0; i < spec->layers; i++)
         if (spec->family->post_norm)
             post_norm_block(spec, &weights->layers[i], workspace);

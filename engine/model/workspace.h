@@ -12,30 +12,36 @@
 
 #include <stddef.h>
 
+/* Neighbouring queries of one sequence, which attend to all of its tokens. */
+struct query_block {
+    unsigned first, count; /* tokens of the batch */
+    unsigned sequence, sequence_tokens;
+};
+
 struct workspace {
     const struct kernels *kernels;
     struct team *team;
     unsigned tokens_max; /* of a batch: T; every sequence has at least two, so rows <= T / 2 */
 
-    unsigned rows;    /* sequences of the current batch */
-    unsigned *offset; /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
-    float *x;         /* [T, D] the residual stream */
-    float *y, *z;     /* [T, D] */
-    float *qkv;       /* [T, 3 D] */
-    float *context;   /* [T, D] attention's output */
-    float *mlp;       /* [T, F] */
-    float *scratch;   /* [team, scratch_floats] attention's */
+    unsigned rows;              /* sequences of the current batch */
+    unsigned *offset;           /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
+    struct query_block *blocks; /* [block_count] the batch cut up for attention; fewer than T */
+    unsigned block_count;
+    float *x;       /* [T, D] the residual stream */
+    float *y, *z;   /* [T, D] */
+    float *qkv;     /* [T, 3 D] */
+    float *context; /* [T, D] attention's output */
+    float *mlp;     /* [T, F] */
+    float *scratch; /* [team, scratch_floats] attention's */
     size_t scratch_floats;
     float *cls, *pooled; /* [rows, D] */
     float *logits[2];    /* [rows, labels], the second for a distillation head */
     struct arena arena;
 };
 
-/* sequence_max: tokens of the longest single sequence; tokens_max is at least that. Yours to close.
- */
+/* tokens_max: at least those of the longest sequence. Yours to close. */
 enum err_code workspace_open(struct workspace *out, const struct spec *spec, unsigned tokens_max,
-                             unsigned sequence_max, unsigned threads, const struct kernels *kernels,
-                             struct err *err);
+                             unsigned threads, const struct kernels *kernels, struct err *err);
 void workspace_close(struct workspace *workspace);
 
 static inline unsigned workspace_tokens(const struct workspace *workspace)
