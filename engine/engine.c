@@ -276,7 +276,7 @@ enum err_code engine_session_open(struct engine_session **out, const struct engi
     unsigned longest = model->info.tokens_max;
     session->model = model;
     if (workspace_open(&session->workspace, &model->spec, model->precision,
-                       batch_tokens_max > longest ? batch_tokens_max : longest, longest, threads,
+                       batch_tokens_max > longest ? batch_tokens_max : longest, threads,
                        model->kernels, err)) {
         free(session);
         return err->code;

@@ -18,7 +18,7 @@ static void embed_text(const struct spec *spec, const struct weights *weights,
         add(row, weights->position + t * hidden, hidden);
         if (weights->token_type != NULL)
             add(row, weights->token_type, hidden);
-        workspace->kernels->layer_norm(row, row, weights->embedding_norm.gamma,
+        workspace->kernels->layer_norm(row, hidden, row, hidden, weights->embedding_norm.gamma,
                                        weights->embedding_norm.beta, 1, hidden, spec->norm_eps);
     }
 }

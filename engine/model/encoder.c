@@ -1,40 +1,6 @@
 #include "engine/model/encoder.h"
 
-#include <stdatomic.h>
-#include <string.h>
-
-/* ---- attention over the batch: each (sequence, head) is a task of its own ---- */
-
-struct attention_run {
-    const struct spec *spec;
-    struct workspace *workspace;
-    atomic_uint next; /* the next task; partners: the members of the team */
-};
-
-static void attend(struct attention_run *run, unsigned row, unsigned head, float *scratch)
-{
-    const struct workspace *workspace = run->workspace;
-    size_t hidden = run->spec->hidden, width = hidden / run->spec->heads;
-    size_t first = workspace->offset[row], n = workspace->offset[row + 1] - first;
-    const float *q = workspace->qkv + first * workspace->qkv_stride + head * width;
-    float *out = workspace->context + first * workspace->hidden_stride + head * width;
-    workspace->kernels->attention(out, workspace->hidden_stride, q, q + hidden, q + 2 * hidden,
-                                  workspace->qkv_stride, n, width, scratch);
-}
-
-static void attend_share(void *context, unsigned index, unsigned count)
-{
-    struct attention_run *run = context;
-    float *scratch = run->workspace->scratch + index * run->workspace->scratch_floats;
-    unsigned heads = run->spec->heads, tasks = run->workspace->rows * heads;
-    (void)count;
-    for (;;) {
-        unsigned task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
-        if (task >= tasks)
-            return;
-        attend(run, task / heads, task % heads, scratch);
-    }
-}
+#include "engine/model/attention.h"
 
 /* ---- work on rows, shared out ---- */
 
@@ -51,19 +17,24 @@ struct row_run {
     float eps;
 };
 
+/* Rows that the norm takes at a time: as many as it hides each other's latency with. */
+enum { ROWS_AT_ONCE = 4 };
+
 static void run_rows(void *context, unsigned index, unsigned count)
 {
     const struct row_run *run = context;
     size_t first = run->rows * index / count, last = run->rows * (index + 1) / count;
-    for (size_t r = first; r < last; r++) {
+    for (size_t r = first, rows; r < last; r += rows) {
         const float *x = run->x + r * run->stride;
+        rows = last - r < ROWS_AT_ONCE ? last - r : ROWS_AT_ONCE;
         if (run->norm != NULL) {
             float *y = run->y + r * run->stride;
-            run->kernels->layer_norm(y, x, run->norm->gamma, run->norm->beta, 1, run->width,
-                                     run->eps);
+            run->kernels->layer_norm(y, run->stride, x, run->stride, run->norm->gamma,
+                                     run->norm->beta, rows, run->width, run->eps);
             x = y;
         }
-        operand_store(run->operand, run->kernels, r, x, run->width);
+        for (size_t i = 0; i < rows; i++)
+            operand_store(run->operand, run->kernels, r + i, x + i * run->stride, run->width);
     }
 }
 
@@ -116,9 +87,8 @@ static void multiply(struct workspace *w, const struct linear *linear, const str
 static void attention(const struct spec *spec, const struct layer *layer, struct workspace *w,
                       float *out, const float *residual)
 {
-    struct attention_run run = {.spec = spec, .workspace = w};
     multiply(w, &layer->qkv, &w->normed, w->qkv, w->qkv_stride, NULL, ACTIVATION_NONE);
-    team_run(w->team, attend_share, &run);
+    attention_run(spec, w);
     store(w, &w->attended, w->context, w->hidden_stride, spec->hidden);
     multiply(w, &layer->attention_out, &w->attended, out, w->hidden_stride, residual,
              ACTIVATION_NONE);
@@ -155,6 +125,7 @@ static void pre_norm_block(const struct spec *spec, const struct layer *layer, s
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace)
 {
+    attention_plan(spec, workspace);
     if (spec->family->post_norm)
         store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride, spec->hidden);
     for (unsigned i = 0; i < spec->layers; i++)

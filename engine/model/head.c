@@ -12,8 +12,8 @@ static void gather(const struct spec *spec, const struct weights *weights, struc
         memcpy(w->cls + r * hidden, w->x + (w->offset[r] + token) * w->hidden_stride,
                hidden * sizeof *w->cls);
     if (weights->final_norm.gamma != NULL)
-        w->kernels->layer_norm(w->cls, w->cls, weights->final_norm.gamma, weights->final_norm.beta,
-                               w->rows, hidden, spec->norm_eps);
+        w->kernels->layer_norm(w->cls, hidden, w->cls, hidden, weights->final_norm.gamma,
+                               weights->final_norm.beta, w->rows, hidden, spec->norm_eps);
 }
 
 /* y = act(x W^T + b) over one row a sequence. */

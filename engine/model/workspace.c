@@ -43,19 +43,26 @@ static enum err_code take_operands(struct workspace *w, const struct spec *spec,
     return operand_alloc(&w->activated, &w->arena, precision, tokens, spec->intermediate, err);
 }
 
+/* The batch's map: where sequences begin, and its blocks of queries. */
+static enum err_code take_map(struct workspace *w, struct err *err)
+{
+    size_t rows = w->tokens_max / 2 + 1;
+    w->offset = arena_alloc_array(&w->arena, rows + 1, sizeof *w->offset);
+    w->blocks = arena_alloc_array(&w->arena, rows, sizeof *w->blocks);
+    if (w->offset == NULL || w->blocks == NULL)
+        return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
+    return ERR_OK;
+}
+
 enum err_code workspace_open(struct workspace *out, const struct spec *spec,
-                             enum precision precision, unsigned tokens_max, unsigned sequence_max,
-                             unsigned threads, const struct kernels *kernels, struct err *err)
+                             enum precision precision, unsigned tokens_max, unsigned threads,
+                             const struct kernels *kernels, struct err *err)
 {
     *out = (struct workspace){.kernels = kernels, .tokens_max = tokens_max};
     arena_init(&out->arena);
     /* Rounded up, so that the members' scratch does not share a cache line. */
-    out->scratch_floats =
-        simd_round_up(attention_scratch(sequence_max, spec->hidden / spec->heads));
-    out->offset = arena_alloc_array(&out->arena, tokens_max / 2 + 2, sizeof *out->offset);
-    if (out->offset == NULL)
-        err_no_memory(err, tokens_max * sizeof *out->offset);
-    if (err->code != ERR_OK || take_matrices(out, spec, err) ||
+    out->scratch_floats = simd_round_up(attention_scratch(spec->hidden / spec->heads));
+    if (take_map(out, err) || take_matrices(out, spec, err) ||
         take_operands(out, spec, precision, err) ||
         take(out, &out->scratch, threads, out->scratch_floats, err) ||
         team_open(&out->team, threads, err))

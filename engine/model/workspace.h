@@ -13,13 +13,21 @@
 
 #include <stddef.h>
 
+/* Neighbouring queries of one sequence, which attend to all of its tokens. */
+struct query_block {
+    unsigned first, count; /* tokens of the batch */
+    unsigned sequence, sequence_tokens;
+};
+
 struct workspace {
     const struct kernels *kernels;
     struct team *team;
     unsigned tokens_max; /* of a batch: T; every sequence has at least two, so rows <= T / 2 */
 
-    unsigned rows;    /* sequences of the current batch */
-    unsigned *offset; /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
+    unsigned rows;              /* sequences of the current batch */
+    unsigned *offset;           /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
+    struct query_block *blocks; /* [block_count] the batch cut up for attention; fewer than T */
+    unsigned block_count;
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride;
@@ -41,11 +49,11 @@ struct workspace {
     struct arena arena;
 };
 
-/* sequence_max: tokens of the longest single sequence; tokens_max is at least that. `precision` is
- * that of the encoder's linear layers. Yours to close. */
+/* tokens_max: at least those of the longest sequence. `precision` is that of the encoder's linear
+ * layers. Yours to close. */
 enum err_code workspace_open(struct workspace *out, const struct spec *spec,
-                             enum precision precision, unsigned tokens_max, unsigned sequence_max,
-                             unsigned threads, const struct kernels *kernels, struct err *err);
+                             enum precision precision, unsigned tokens_max, unsigned threads,
+                             const struct kernels *kernels, struct err *err);
 void workspace_close(struct workspace *workspace);
 
 static inline unsigned workspace_tokens(const struct workspace *workspace)

@@ -1,7 +1,6 @@
 #include "engine/tensor/kernels.h"
 
 #include "engine/base/cpu.h"
-#include "engine/tensor/simd.h"
 
 bool kernels_runnable(const struct kernels *kernels)
 {
@@ -21,9 +20,7 @@ const struct kernels *kernels_best(void)
     return &kernels_generic;
 }
 
-size_t attention_scratch(size_t n, size_t d)
+size_t attention_scratch(size_t d)
 {
-    size_t keys = simd_round_up(n);
-    size_t width = simd_round_up(d);
-    return d * keys + n * width + SIMD_QUERIES_MAX * (keys + width);
+    return (2 * d + ATTENTION_KEYS) * ATTENTION_QUERIES;
 }

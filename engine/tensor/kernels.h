@@ -31,6 +31,11 @@ enum activation {
     ACTIVATION_COUNT
 };
 
+enum {
+    ATTENTION_QUERIES = 32, /* of a block, at most */
+    ATTENTION_KEYS = 144,   /* of a tile, at most: its scores and queries fill half an L1 cache */
+};
+
 /* y[r, c] = act(sums[r, c] + bias[c]) + residual[r, c] over a [rows, columns] block, with
  *
  *     sums = float                                                  column_scale == NULL
@@ -55,10 +60,11 @@ struct kernels {
     const char *name; /* "avx512", "avx2", "generic" or "reference" */
 
     /* y[r] = (x[r] - mean) / sqrt(variance + eps) * gamma + beta, over each row of `width` numbers,
-     * the variance being the biased one (Ba, Kiros and Hinton 2016, eq. 4). y may be x.
+     * the variance being the biased one (Ba, Kiros and Hinton 2016, eq. 4); rows are `*_stride`
+     * numbers apart. y may be x.
      * Cost: one read, one write, 5 flops a number. */
-    void (*layer_norm)(float *y, const float *x, const float *gamma, const float *beta, size_t rows,
-                       size_t width, float eps);
+    void (*layer_norm)(float *y, size_t y_stride, const float *x, size_t x_stride,
+                       const float *gamma, const float *beta, size_t rows, size_t width, float eps);
 
     /* What is left to do after a product, see struct epilogue. */
     void (*epilogue)(const struct epilogue *epilogue);
@@ -73,16 +79,19 @@ struct kernels {
     /* p[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x), n >= 1. p may be x. */
     void (*softmax)(float *p, const float *x, size_t n);
 
-    /* One head of scaled dot-product attention over one sequence (Vaswani et al. 2017, eq. 1):
-     *     out[i] = sum_j softmax_j(q[i] . k[j] / sqrt(d)) v[j],     i, j < n
-     * q, k, v, out are [n, d] with rows `stride` (out: `out_stride`) apart. scratch: at least
-     * attention_scratch(n, d) floats, 64-byte aligned. Cost: 4 n^2 d flops. */
+    /* One head of scaled dot-product attention for a block of queries (Vaswani et al. 2017, eq. 1;
+     * computed tile by tile over the keys with a running maximum and sum: Milakov and Gimelshein
+     * 2018, Dao et al. 2022):
+     *     out[i] = sum_j softmax_j(q[i] . k[j] / sqrt(d)) v[j],  i < count <= ATTENTION_QUERIES, j
+     * < n q is [count, d], k and v [n, d], rows `stride` floats apart; out [count, d], rows
+     * out_stride apart. scratch: attention_scratch(d) floats, 64-byte aligned: it does not depend
+     * on n. A query's result does not depend on the block it is in. Cost: 4 count n d flops. */
     void (*attention)(float *out, size_t out_stride, const float *q, const float *k, const float *v,
-                      size_t stride, size_t n, size_t d, float *scratch);
+                      size_t stride, size_t count, size_t n, size_t d, float *scratch);
 };
 
-/* Floats of scratch that `attention` needs for a sequence of n tokens and heads of width d. */
-size_t attention_scratch(size_t n, size_t d);
+/* Floats of scratch that `attention` needs for heads of width d. */
+size_t attention_scratch(size_t d);
 
 extern const struct kernels kernels_avx512;
 extern const struct kernels kernels_avx2;

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-static void layer_norm(float *y, const float *x, const float *gamma, const float *beta, size_t rows,
-                       size_t width, float eps)
+static void layer_norm(float *y, size_t y_stride, const float *x, size_t x_stride,
+                       const float *gamma, const float *beta, size_t rows, size_t width, float eps)
 {
-    for (size_t r = 0; r < rows; r++, x += width, y += width) {
+    for (size_t r = 0; r < rows; r++, x += x_stride, y += y_stride) {
         double mean = 0, variance = 0;
         for (size_t c = 0; c < width; c++)
             mean += x[c];
@@ -102,20 +102,31 @@ static double dot(const float *a, const float *b, size_t n)
     return total;
 }
 
-static void attention(float *out, size_t out_stride, const float *q, const float *k, const float *v,
-                      size_t stride, size_t n, size_t d, float *scratch)
+/* The scores are computed twice, so that the scratch need not hold them: it holds out[i]. */
+static void attention_row(float *out, const float *q, const float *k, const float *v, size_t stride,
+                          size_t n, size_t d, double *total)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++)
-            scratch[j] = (float)(dot(q + i * stride, k + j * stride, d) / sqrt((double)d));
-        softmax(scratch, scratch, n);
-        for (size_t c = 0; c < d; c++) {
-            double total = 0;
-            for (size_t j = 0; j < n; j++)
-                total += (double)scratch[j] * v[j * stride + c];
-            out[i * out_stride + c] = (float)total;
-        }
+    const double scale = 1 / sqrt((double)d);
+    double max = -INFINITY, sum = 0;
+    for (size_t j = 0; j < n; j++)
+        max = fmax(max, dot(q, k + j * stride, d) * scale);
+    for (size_t c = 0; c < d; c++)
+        total[c] = 0;
+    for (size_t j = 0; j < n; j++) {
+        double p = exp(dot(q, k + j * stride, d) * scale - max);
+        sum += p;
+        for (size_t c = 0; c < d; c++)
+            total[c] += p * v[j * stride + c];
     }
+    for (size_t c = 0; c < d; c++)
+        out[c] = (float)(total[c] / sum);
+}
+
+static void attention(float *out, size_t out_stride, const float *q, const float *k, const float *v,
+                      size_t stride, size_t count, size_t n, size_t d, float *scratch)
+{
+    for (size_t i = 0; i < count; i++)
+        attention_row(out + i * out_stride, q + i * stride, k, v, stride, n, d, (void *)scratch);
 }
 
 const struct kernels kernels_reference = {.name = "reference",

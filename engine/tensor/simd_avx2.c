@@ -3,6 +3,7 @@
 
 #define KERNELS kernels_avx2
 #define NAME "avx2"
-#define QUERIES 4
-#define KEY_VECTORS 1
+#define VECTOR_BYTES 32
+#define TILE_ROWS 6
+#define TILE_VECTORS 2
 #include "engine/tensor/simd_body.h"

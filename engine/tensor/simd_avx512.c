@@ -3,6 +3,7 @@
 
 #define KERNELS kernels_avx512
 #define NAME "avx512"
-#define QUERIES 8
-#define KEY_VECTORS 2
+#define VECTOR_BYTES 64
+#define TILE_ROWS 8
+#define TILE_VECTORS 2
 #include "engine/tensor/simd_body.h"

@@ -1,6 +1,7 @@
 /* The kernels for any CPU of the architecture. */
 #define KERNELS kernels_generic
 #define NAME "generic"
-#define QUERIES 2
-#define KEY_VECTORS 1
+#define VECTOR_BYTES 16
+#define TILE_ROWS 4
+#define TILE_VECTORS 2
 #include "engine/tensor/simd_body.h"

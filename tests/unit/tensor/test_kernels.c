@@ -21,11 +21,12 @@ START_TEST(layer_norm_agrees_with_the_oracle)
             float *x = numbers_new(n, 4, 1), *gamma = numbers_new(width, 1, 2);
             float *beta = numbers_new(width, 1, 3);
             float *y = numbers_new(n, 0, 0), *expected = numbers_new(n, 0, 0);
-            kernels_reference.layer_norm(expected, x, gamma, beta, rows, width, 1e-5f);
-            variants[v]->layer_norm(y, x, gamma, beta, rows, width, 1e-5f);
+            kernels_reference.layer_norm(expected, width, x, width, gamma, beta, rows, width,
+                                         1e-5f);
+            variants[v]->layer_norm(y, width, x, width, gamma, beta, rows, width, 1e-5f);
             ck_assert_msg(numbers_difference(y, expected, n) < 1e-5, "%s, width %zu: %g",
                           variants[v]->name, width, numbers_difference(y, expected, n));
-            variants[v]->layer_norm(x, x, gamma, beta, rows, width, 1e-5f);
+            variants[v]->layer_norm(x, width, x, width, gamma, beta, rows, width, 1e-5f);
             ck_assert_msg(memcmp(x, y, n * sizeof *x) == 0, "in place differs");
             free(x), free(gamma), free(beta), free(y), free(expected);
         }
@@ -92,7 +93,8 @@ static void activate(const struct kernels *kernels, float *x, const float *zero,
     kernels->epilogue(&epilogue);
 }
 
-START_TEST(gelu_is_exact_over_the_whole_range)
+/* Both GELUs and tanh over [-20, 20] and, every seventh, over [-20000, 20000]. */
+START_TEST(activations_are_exact_over_the_whole_range)
 {
     enum { COUNT = 40001 };
     float *x = numbers_new(COUNT, 0, 0), *expected = numbers_new(COUNT, 0, 0);
@@ -102,16 +104,52 @@ START_TEST(gelu_is_exact_over_the_whole_range)
             continue;
         for (int act = ACTIVATION_GELU; act < ACTIVATION_COUNT; act++) {
             for (int i = 0; i < COUNT; i++)
-                expected[i] = x[i] = (float)(i - COUNT / 2) * 5e-4f * (i % 7 == 0 ? 1000 : 1);
+                expected[i] = x[i] = (float)(i - COUNT / 2) * 1e-3f * (i % 7 == 0 ? 1000 : 1);
             activate(&kernels_reference, expected, zero, COUNT, (enum activation)act);
             activate(variants[v], x, zero, COUNT, (enum activation)act);
             for (int i = 0; i < COUNT; i++)
-                ck_assert_msg(fabsf(x[i] - expected[i]) <= 1.5e-6f + 2e-7f * fabsf(expected[i]),
+                ck_assert_msg(fabsf(x[i] - expected[i]) <= 3e-7f * fmaxf(1, fabsf(expected[i])),
                               "%s: activation %d gives %g for %g", variants[v]->name, act,
                               (double)x[i], (double)expected[i]);
         }
     }
     free(x), free(expected), free(zero);
+}
+END_TEST
+
+/* libm's erf in double over a million points, where the polynomial works and where it is clamped;
+ * around 0 the relative digits too. */
+START_TEST(gelu_stays_within_its_stated_error)
+{
+    enum { BATCH = 4096, BATCHES = 256 };
+    static float x[BATCH], y[BATCH], zero[BATCH];
+    for (int v = 0; v < VARIANTS; v++)
+        for (int batch = 0; batch < BATCHES && kernels_runnable(variants[v]); batch++) {
+            for (int i = 0; i < BATCH; i++)
+                y[i] = x[i] = (float)(batch * BATCH + i - BATCH * BATCHES / 2) * 2.4e-5f;
+            activate(variants[v], y, zero, BATCH, ACTIVATION_GELU);
+            for (int i = 0; i < BATCH; i++) {
+                double expected = 0.5 * x[i] * (1 + erf(x[i] / sqrt(2)));
+                double bound = 2e-7 * fmax(1, fabs((double)x[i]));
+                if (fabsf(x[i]) < 0.25f)
+                    bound = 1.5e-6 * fabs(expected);
+                ck_assert_msg(fabs(y[i] - expected) <= bound, "%s: %.9g for %.9g, not %.9g",
+                              variants[v]->name, (double)y[i], (double)x[i], expected);
+            }
+        }
+}
+END_TEST
+
+START_TEST(gelu_of_infinities_and_nan_is_what_it_should_be)
+{
+    for (int v = 0; v < VARIANTS; v++) {
+        float y[5] = {INFINITY, -INFINITY, NAN, 3e38f, -3e38f}, zero[5] = {0};
+        if (!kernels_runnable(variants[v]))
+            continue;
+        activate(variants[v], y, zero, 5, ACTIVATION_GELU);
+        ck_assert(isinf(y[0]) && fabsf(y[1]) < 1e-9f && isnan(y[2]));
+        ck_assert(y[3] == 3e38f && fabsf(y[4]) < 1e-9f);
+    }
 }
 END_TEST
 
@@ -176,35 +214,168 @@ START_TEST(softmax_agrees_with_the_oracle_also_for_huge_logits)
 }
 END_TEST
 
-static void check_attention(const struct kernels *kernels, size_t n, size_t d)
+/* e^x as the softmax of {0, x} gives it, to a few ulp at any size. */
+START_TEST(softmax_keeps_the_digits_of_small_probabilities)
 {
-    size_t stride = 3 * d + 7, out_stride = d + 3;
-    float *qkv = numbers_new(n * stride, 2, (uint32_t)(n * 1000 + d));
-    float *out = numbers_new(n * out_stride, 1, 9), *expected = numbers_new(n * out_stride, 1, 9);
-    float *scratch = numbers_new(attention_scratch(n, d), 1e30f, 10);
-    kernels_reference.attention(expected, out_stride, qkv, qkv + d, qkv + 2 * d, stride, n, d,
-                                scratch);
-    numbers_fill(scratch, attention_scratch(n, d), 1e30f, 10);
-    kernels->attention(out, out_stride, qkv, qkv + d, qkv + 2 * d, stride, n, d, scratch);
-    double difference = numbers_difference(out, expected, n * out_stride);
-    ck_assert_msg(difference < 5e-6, "%s, n = %zu, d = %zu: %g", kernels->name, n, d, difference);
-    free(qkv), free(out), free(expected), free(scratch);
+    for (int v = 0; v < VARIANTS; v++)
+        for (int i = 0; i < 8000 && kernels_runnable(variants[v]); i++) {
+            float x[2] = {0, (float)i * -0.01f}, p[2];
+            variants[v]->softmax(p, x, 2);
+            double expected = exp(x[1]) / (1 + exp(x[1]));
+            ck_assert_msg(fabs(p[1] / expected - 1) < 4e-7, "%s: %g for %g", variants[v]->name,
+                          (double)p[1], (double)x[1]);
+        }
+}
+END_TEST
+
+/* ---- attention ---- */
+
+/* Queries that attend to keys, with numbers that must not be read behind the last of each. */
+struct problem {
+    size_t count, n, d, stride, out_stride;
+    float *q, *kv, *out, *expected, *scratch;
+};
+
+enum { BEHIND = 3 };
+
+static struct problem problem_new(size_t count, size_t n, size_t d, float q_range)
+{
+    struct problem p = {.count = count, .n = n, .d = d, .stride = 2 * d + 7, .out_stride = d + 3};
+    size_t q_rows = count + BEHIND, rows = n + BEHIND, outs = (count + BEHIND) * p.out_stride;
+    p.q = numbers_new(q_rows * p.stride, q_range, (uint32_t)(n * 1000 + d));
+    p.kv = numbers_new(rows * p.stride, 2, (uint32_t)(n * 1000 + d + 1));
+    p.out = numbers_new(outs, 1, 9);
+    p.expected = numbers_new(outs, 1, 9);
+    p.scratch = numbers_new(attention_scratch(d), 1e30f, 10);
+    for (size_t i = count * p.stride; i < q_rows * p.stride; i++)
+        p.q[i] = NAN;
+    for (size_t i = n * p.stride; i < rows * p.stride; i++)
+        p.kv[i] = NAN;
+    return p;
+}
+
+static void problem_free(struct problem *p)
+{
+    free(p->q), free(p->kv), free(p->out), free(p->expected), free(p->scratch);
+}
+
+static void problem_solve(const struct problem *p, const struct kernels *kernels, float *out)
+{
+    numbers_fill(p->scratch, attention_scratch(p->d), 1e30f, 10);
+    kernels->attention(out, p->out_stride, p->q, p->kv, p->kv + p->d, p->stride, p->count, p->n,
+                       p->d, p->scratch);
+}
+
+/* Against the oracle, rows behind the last query included: nobody may write there. */
+static void problem_check(const struct problem *p, const struct kernels *kernels, double bound)
+{
+    size_t numbers = (p->count + BEHIND) * p->out_stride;
+    problem_solve(p, &kernels_reference, p->expected);
+    problem_solve(p, kernels, p->out);
+    double difference = numbers_difference(p->out, p->expected, numbers);
+    ck_assert_msg(difference < bound, "%s, count = %zu, n = %zu, d = %zu: %g", kernels->name,
+                  p->count, p->n, p->d, difference);
+}
+
+static void check_attention(const struct kernels *kernels, size_t count, size_t n, size_t d)
+{
+    struct problem p = problem_new(count, n, d, 2);
+    problem_check(&p, kernels, 5e-6);
+    problem_free(&p);
 }
 
 START_TEST(attention_agrees_with_the_oracle_at_odd_lengths_and_widths)
 {
-    static const size_t widths[] = {1, 5, 16, 20, 32, 33, 64, 80};
+    static const size_t widths[] = {1, 2, 3, 5, 16, 20, 24, 31, 32, 33, 48, 64, 80, 127};
     for (int v = 0; v < VARIANTS; v++)
         for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++)
             for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
-                if (sizes[s] < 200 || widths[w] == 64)
-                    check_attention(variants[v], sizes[s], widths[w]);
+                check_attention(variants[v], 1 + (sizes[s] * 7 + w * 5) % ATTENTION_QUERIES,
+                                sizes[s], widths[w]);
+}
+END_TEST
+
+START_TEST(attention_agrees_with_the_oracle_for_every_number_of_queries)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (size_t count = 1; count <= ATTENTION_QUERIES && kernels_runnable(variants[v]); count++)
+            check_attention(variants[v], count, 33, 24);
+}
+END_TEST
+
+START_TEST(attention_agrees_with_the_oracle_around_the_borders_of_key_tiles)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (size_t n = 1; n <= 600 && kernels_runnable(variants[v]); n++)
+            if (n % ATTENTION_KEYS < 20 || n % ATTENTION_KEYS > ATTENTION_KEYS - 10)
+                check_attention(variants[v], 3 + n % 30, n, 12);
+}
+END_TEST
+
+/* fp32 keeps a score s to about |s| 2^-22, and that is the relative error of its exponential. */
+START_TEST(attention_survives_scores_of_any_magnitude)
+{
+    static const float ranges[] = {0, 1e-20f, 20, 2.5e3f}; /* scores up to about 4 times as much */
+    static const double bounds[] = {5e-6, 5e-6, 1e-4, 1e-2};
+    for (int v = 0; v < VARIANTS; v++)
+        for (size_t r = 0; r < 4 && kernels_runnable(variants[v]); r++)
+            for (size_t n = 5; n < 500; n += 149) {
+                struct problem p = problem_new(32, n, 16, ranges[r]);
+                problem_check(&p, variants[v], bounds[r]);
+                problem_free(&p);
+            }
+}
+END_TEST
+
+/* Scores that grow (or fall) from key to key, by up to `step`, one slope for each query. */
+static void check_slope(const struct kernels *kernels, float step)
+{
+    struct problem p = problem_new(32, 500, 16, 0);
+    for (size_t i = 0; i < p.count; i++)
+        p.q[i * p.stride] = step * (float)i / 8; /* 4 = sqrt(d); at most 4 step */
+    for (size_t j = 0; j < p.n; j++)
+        p.kv[j * p.stride] = (float)j;
+    problem_check(&p, kernels, 1e-5 + fabs((double)step) * 500 * 5e-7);
+    problem_free(&p);
+}
+
+START_TEST(attention_rescales_when_the_maximum_grows_tile_after_tile)
+{
+    static const float steps[] = {0.001f, 0.05f, 1, 20, -0.05f, -20};
+    for (int v = 0; v < VARIANTS; v++)
+        for (size_t s = 0; s < sizeof steps / sizeof *steps && kernels_runnable(variants[v]); s++)
+            check_slope(variants[v], steps[s]);
+}
+END_TEST
+
+START_TEST(attention_of_a_query_is_the_same_alone_and_in_any_block)
+{
+    for (int v = 0; v < VARIANTS; v++) {
+        if (!kernels_runnable(variants[v]))
+            continue;
+        struct problem p = problem_new(ATTENTION_QUERIES, 197, 48, 2);
+        problem_solve(&p, variants[v], p.expected);
+        for (size_t i = 0; i < p.count; i++) {
+            variants[v]->attention(p.out, p.out_stride, p.q + i * p.stride, p.kv, p.kv + p.d,
+                                   p.stride, 1 + i % (p.count - i), p.n, p.d, p.scratch);
+            ck_assert_msg(!memcmp(p.out, p.expected + i * p.out_stride, p.d * sizeof *p.out),
+                          "%s: query %zu differs", variants[v]->name, i);
+        }
+        problem_free(&p);
+    }
 }
 END_TEST
 
 SUITE("kernels", layer_norm_agrees_with_the_oracle,
       epilogue_agrees_with_the_oracle_and_leaves_the_gap_between_rows,
-      gelu_is_exact_over_the_whole_range,
+      activations_are_exact_over_the_whole_range, gelu_stays_within_its_stated_error,
+      gelu_of_infinities_and_nan_is_what_it_should_be,
       quantize_rounds_to_the_nearest_step_and_writes_nothing_behind,
       bf16_is_rounded_to_nearest_even, softmax_agrees_with_the_oracle_also_for_huge_logits,
-      attention_agrees_with_the_oracle_at_odd_lengths_and_widths)
+      softmax_keeps_the_digits_of_small_probabilities,
+      attention_agrees_with_the_oracle_at_odd_lengths_and_widths,
+      attention_agrees_with_the_oracle_for_every_number_of_queries,
+      attention_agrees_with_the_oracle_around_the_borders_of_key_tiles,
+      attention_survives_scores_of_any_magnitude,
+      attention_rescales_when_the_maximum_grows_tile_after_tile,
+      attention_of_a_query_is_the_same_alone_and_in_any_block)

@@ -1,0 +1,19 @@
+/* attention.h - scaled dot-product attention over a packed batch. A task is one head of one block
+ * of at most ATTENTION_QUERIES neighbouring queries of one sequence; the members of the team take
+ * tasks from a counter, the heads of a block one after another.
+ *
+ *     attention_plan(spec, workspace);    // once a batch: cuts the sequences into blocks
+ *     attention_run(spec, workspace);     // each layer: workspace->qkv [T, 3 D] -> context [T, D]
+ */
+#ifndef ATTND_ENGINE_MODEL_ATTENTION_H
+#define ATTND_ENGINE_MODEL_ATTENTION_H
+
+#include "engine/model/spec.h"
+#include "engine/model/workspace.h"
+
+/* From the offsets of the batch to its blocks, smaller ones if that balances the team better. */
+void attention_plan(const struct spec *spec, struct workspace *workspace);
+
+void attention_run(const struct spec *spec, struct workspace *workspace);
+
+#endif

@@ -1,0 +1,275 @@
+/* vector_body.h - the vector of one instruction set and the elementary functions over it. A
+ * simd_*.c file sets the target and VECTOR_BYTES and includes simd_body.h, which includes this.
+ *
+ * A vector is GNU C's, exactly one register: what is wider is lowered through the stack. The few
+ * operations that GNU C cannot express (maximum, masked loads, quads of numbers from several rows)
+ * are intrinsics, one section for each instruction set.
+ *
+ * exp, tanh and the two GELUs are polynomials, not libm. They were fitted with the Remez algorithm
+ * in 30 digits; the errors stated are the polynomial's, to which fp32 adds about 1 ulp, and are far
+ * below fp32's own rounding of a layer's sums.
+ */
+#include "engine/tensor/kernels.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined __x86_64__ || defined __i386__
+#include <immintrin.h>
+#endif
+
+/* The vector helpers are always inlined: no vector ever crosses a call, whatever -Wpsabi fears. */
+#define INLINE static inline __attribute__((always_inline))
+
+enum { LANES = VECTOR_BYTES / 4, QUADS = LANES / 4 };
+
+typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef float vec_unaligned __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef int32_t vec_int __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint16_t vec_halves __attribute__((vector_size(LANES * 2)));
+typedef uint8_t vec_bytes __attribute__((vector_size(LANES)));
+typedef float quad __attribute__((vector_size(16)));
+typedef float quad_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+
+INLINE vec load(const float *p)
+{
+    return *(const vec_unaligned *)p;
+}
+
+INLINE void store(float *p, vec v)
+{
+    *(vec_unaligned *)p = v;
+}
+
+INLINE quad load_quad(const float *p)
+{
+    return *(const quad_unaligned *)p;
+}
+
+INLINE void store_quad(float *p, quad v)
+{
+    *(quad_unaligned *)p = v;
+}
+
+/* Minus, because the compiler may drop x - 0 but not x + 0 (x may be -0). */
+INLINE vec splat(float x)
+{
+    return x - (vec){0};
+}
+
+/* max(a, b) and min(a, b); b where either is not a number.
+ * load_part: the first n < LANES numbers, zero behind; store_part stores as many.
+ * quads: vector k of row[], its quad g being the numbers p[0 .. 4) of row[4 g + k]. */
+#if VECTOR_BYTES == 64
+
+static const vec_int lane_numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+INLINE vec vec_max(vec a, vec b)
+{
+    return _mm512_max_ps(a, b);
+}
+
+INLINE vec vec_min(vec a, vec b)
+{
+    return _mm512_min_ps(a, b);
+}
+
+INLINE vec load_part(const float *p, size_t n)
+{
+    return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+}
+
+INLINE void store_part(float *p, vec v, size_t n)
+{
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), v);
+}
+
+INLINE vec join_quads(const quad *q)
+{
+    __m512 v = _mm512_castps128_ps512(q[0]);
+    v = _mm512_insertf32x4(v, q[1], 1);
+    v = _mm512_insertf32x4(v, q[2], 2);
+    return _mm512_insertf32x4(v, q[3], 3);
+}
+
+INLINE void split_quads(quad *q, vec v)
+{
+    q[0] = _mm512_castps512_ps128(v);
+    q[1] = _mm512_extractf32x4_ps(v, 1);
+    q[2] = _mm512_extractf32x4_ps(v, 2);
+    q[3] = _mm512_extractf32x4_ps(v, 3);
+}
+
+#elif VECTOR_BYTES == 32
+
+static const vec_int lane_numbers = {0, 1, 2, 3, 4, 5, 6, 7};
+
+INLINE vec vec_max(vec a, vec b)
+{
+    return _mm256_max_ps(a, b);
+}
+
+INLINE vec vec_min(vec a, vec b)
+{
+    return _mm256_min_ps(a, b);
+}
+
+INLINE vec load_part(const float *p, size_t n)
+{
+    return _mm256_maskload_ps(p, (__m256i)(lane_numbers < (int32_t)n));
+}
+
+/* Not the masked store: some processors need a hundred cycles for it. */
+INLINE void store_part(float *p, vec v, size_t n)
+{
+    memcpy(p, &v, n * sizeof *p);
+}
+
+INLINE vec join_quads(const quad *q)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(q[0]), q[1], 1);
+}
+
+INLINE void split_quads(quad *q, vec v)
+{
+    q[0] = _mm256_castps256_ps128(v);
+    q[1] = _mm256_extractf128_ps(v, 1);
+}
+
+#else
+
+static const vec_int lane_numbers = {0, 1, 2, 3};
+
+INLINE vec vec_max(vec a, vec b)
+{
+    vec_int mask = a > b;
+    return (vec)((mask & (vec_int)a) | (~mask & (vec_int)b));
+}
+
+INLINE vec vec_min(vec a, vec b)
+{
+    vec_int mask = a < b;
+    return (vec)((mask & (vec_int)a) | (~mask & (vec_int)b));
+}
+
+INLINE vec load_part(const float *p, size_t n)
+{
+    vec v = {0};
+    memcpy(&v, p, n * sizeof *p);
+    return v;
+}
+
+INLINE void store_part(float *p, vec v, size_t n)
+{
+    memcpy(p, &v, n * sizeof *p);
+}
+
+INLINE vec join_quads(const quad *q)
+{
+    return q[0];
+}
+
+INLINE void split_quads(quad *q, vec v)
+{
+    q[0] = v;
+}
+
+#endif
+
+/* Halves onto halves: log2(LANES) steps. */
+INLINE float vec_sum(vec v)
+{
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2)
+        v += __builtin_shuffle(v, lane_numbers + half);
+    return v[0];
+}
+
+INLINE float vec_largest(vec v)
+{
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2)
+        v = vec_max(v, __builtin_shuffle(v, lane_numbers + half));
+    return v[0];
+}
+
+/* The first n lanes of v, zero behind. */
+INLINE vec keep(vec v, size_t n)
+{
+    return (vec)((vec_int)v & (lane_numbers < (int32_t)n));
+}
+
+INLINE vec vec_abs(vec v)
+{
+    return (vec)((vec_int)v & 0x7FFFFFFF);
+}
+
+/* 2^(n + r), |r| <= 1/2: the minimax polynomial of degree 5 (relative error 7.5e-8), and n, the
+ * integer in the low bits of `shifted`, added to the exponent. */
+INLINE vec exp2_parts(vec shifted, vec r)
+{
+    vec p = splat(1.327646174e-3f);
+    p = p * r + 9.675541228e-3f;
+    p = p * r + 5.550713315e-2f;
+    p = p * r + 2.402211973e-1f;
+    p = p * r + 6.93146967e-1f;
+    p = p * r + 1.000000072f;
+    return (vec)((vec_int)p + ((vec_int)shifted << 23));
+}
+
+/* Adding it rounds to an integer and leaves that in the low bits: 1.5 x 2^23. */
+#define ROUND 12582912.0f
+
+/* 2^x for -126.5 < x < 127.5. */
+INLINE vec exp2_within(vec x)
+{
+    vec shifted = x + ROUND;
+    return exp2_parts(shifted, x - (shifted - ROUND));
+}
+
+/* 2^x for x <= 0, at least 2^-126. */
+INLINE vec vec_exp2_down(vec x)
+{
+    return exp2_within(vec_max(x, splat(-126.0f)));
+}
+
+/* e^x to 3 ulp for -87 <= x <= 88, clamped outside: x = n ln 2 + r. ln 2 in two pieces, the first
+ * exact in few bits, keeps the digits of a large x also where there is no fused multiply-add. */
+INLINE vec vec_exp(vec x)
+{
+    x = vec_max(vec_min(x, splat(88.0f)), splat(-87.0f));
+    vec shifted = x * 1.44269504f + ROUND;
+    vec n = shifted - ROUND;
+    vec r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+    return exp2_parts(shifted, r * 1.44269504f);
+}
+
+/* tanh(x) = 1 - 2 / (e^(2x) + 1), absolute error below 2e-7. */
+INLINE vec vec_tanh(vec x)
+{
+    return 1.0f - 2.0f / (vec_exp(x * 2.0f) + 1.0f);
+}
+
+/* x Phi(x) = max(x, 0) - a Phi(-a), a = |x|, with log2 Phi(-a) as a polynomial of degree 6 whose
+ * error is weighted with max(a, 1/2) Phi(-a): 1.2e-7 in the result. No division, and the tail of
+ * the negative side keeps its relative digits. From a = 10 on the second term is below 2^-70. */
+INLINE vec vec_gelu(vec x)
+{
+    vec a = vec_min(splat(10.0f), vec_abs(x));
+    vec p = splat(2.766416732e-5f);
+    p = p * a - 7.204950546e-4f;
+    p = p * a + 7.916336154e-3f;
+    p = p * a - 5.31510968e-2f;
+    p = p * a - 4.589698342e-1f;
+    p = p * a - 1.151136705f;
+    p = p * a - 9.999993507e-1f;
+    return vec_max(x, splat(0.0f)) - a * exp2_within(p);
+}
+
+/* x / 2 (1 + tanh u) = x / (1 + e^(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3) */
+INLINE vec vec_gelu_tanh(vec x)
+{
+    vec u = x * (x * x * -0.0713548162f - 1.59576912f);
+    return x / (1.0f + vec_exp(u));
+}
