@@ -110,63 +110,86 @@ static void layer_norm(float *y, size_t y_stride, const float *x, size_t x_strid
 
 /* ---- the linear layer's epilogue ---- */
 
-/* The sums of one row from column c on, as fp32; n of them. */
-INLINE vec sums_of(const struct epilogue *e, size_t r, size_t c, size_t n, bool integer)
+/* What is the same for every row of the block, over one vector of columns from c on. */
+struct columns {
+    vec bias, scale;
+    vec_int offset;
+    size_t first, count; /* count < LANES: a partial vector */
+};
+
+INLINE vec load_columns(const float *p, const struct columns *columns)
 {
-    const float *sums = (const float *)e->sums + r * e->sums_stride + c;
-    vec v = n < LANES ? load_part(sums, n) : load(sums);
-    if (!integer)
-        return v;
-    vec scale = n < LANES ? load_part(e->column_scale + c, n) : load(e->column_scale + c);
-    vec_int offset = (vec_int)(n < LANES ? load_part((const float *)e->offset + c, n)
-                                         : load((const float *)e->offset + c));
-    return __builtin_convertvector((vec_int)v - offset, vec) * (scale * e->row_scale[r]);
+    p += columns->first;
+    return columns->count < LANES ? load_part(p, columns->count) : load(p);
 }
 
-INLINE void epilogue_row(const struct epilogue *e, size_t r, enum activation act, bool integer)
+INLINE vec epilogue_row(const struct epilogue *e, const struct columns *columns, size_t r,
+                        enum activation act, bool integer)
 {
-    float *y = e->y + r * e->y_stride;
-    const float *residual = e->residual != NULL ? e->residual + r * e->residual_stride : NULL;
-    size_t c = 0;
-    for (; c + LANES <= e->columns; c += LANES) {
-        vec v = vec_activate(sums_of(e, r, c, LANES, integer) + load(e->bias + c), act);
-        store(y + c, residual != NULL ? v + load(residual + c) : v);
+    vec v = load_columns((const float *)e->sums + r * e->sums_stride, columns);
+    if (integer)
+        v = __builtin_convertvector((vec_int)v - columns->offset, vec) *
+            (columns->scale * e->row_scale[r]);
+    v = vec_activate(v + columns->bias, act);
+    if (e->residual != NULL)
+        v += load_columns(e->residual + r * e->residual_stride, columns);
+    return v;
+}
+
+/* `e` is a copy that no store can reach, so that its fields stay in registers. */
+INLINE void epilogue_columns(struct epilogue e, size_t c, size_t count, enum activation act,
+                             bool integer)
+{
+    struct columns columns = {.first = c, .count = count};
+    columns.bias = load_columns(e.bias, &columns);
+    if (integer) {
+        columns.scale = load_columns(e.column_scale, &columns);
+        columns.offset = (vec_int)load_columns((const float *)(const void *)e.offset, &columns);
     }
-    if (c == e->columns)
-        return;
-    size_t n = e->columns - c;
-    vec v = vec_activate(sums_of(e, r, c, n, integer) + load_part(e->bias + c, n), act);
-    store_part(y + c, residual != NULL ? v + load_part(residual + c, n) : v, n);
+    for (size_t r = 0; r < e.rows; r++) {
+        vec v = epilogue_row(&e, &columns, r, act, integer);
+        if (count < LANES)
+            store_part(e.y + r * e.y_stride + c, v, count);
+        else
+            store(e.y + r * e.y_stride + c, v);
+    }
 }
 
 /* Constant `act` and `integer` in each call, so that the inner loop has no branch. */
-INLINE void epilogue_rows(const struct epilogue *e, enum activation act)
+INLINE void epilogue_block(const struct epilogue *e, enum activation act, bool integer)
+{
+    size_t c = 0;
+    for (; c + LANES <= e->columns; c += LANES)
+        epilogue_columns(*e, c, LANES, act, integer);
+    if (c < e->columns)
+        epilogue_columns(*e, c, e->columns - c, act, integer);
+}
+
+INLINE void epilogue_as(const struct epilogue *e, enum activation act)
 {
     if (e->column_scale != NULL)
-        for (size_t r = 0; r < e->rows; r++)
-            epilogue_row(e, r, act, true);
+        epilogue_block(e, act, true);
     else
-        for (size_t r = 0; r < e->rows; r++)
-            epilogue_row(e, r, act, false);
+        epilogue_block(e, act, false);
 }
 
 static void epilogue(const struct epilogue *e)
 {
     switch (e->act) {
     case ACTIVATION_GELU:
-        epilogue_rows(e, ACTIVATION_GELU);
+        epilogue_as(e, ACTIVATION_GELU);
         break;
     case ACTIVATION_GELU_TANH:
-        epilogue_rows(e, ACTIVATION_GELU_TANH);
+        epilogue_as(e, ACTIVATION_GELU_TANH);
         break;
     case ACTIVATION_RELU:
-        epilogue_rows(e, ACTIVATION_RELU);
+        epilogue_as(e, ACTIVATION_RELU);
         break;
     case ACTIVATION_TANH:
-        epilogue_rows(e, ACTIVATION_TANH);
+        epilogue_as(e, ACTIVATION_TANH);
         break;
     default:
-        epilogue_rows(e, ACTIVATION_NONE);
+        epilogue_as(e, ACTIVATION_NONE);
     }
 }
 
@@ -185,39 +208,40 @@ static float max_abs(const float *x, size_t n)
 
 /* Adding 1.5 x 2^23 rounds to an integer and leaves it in the low bits; 128 more is the zero
  * point. */
-INLINE vec_bytes quantized(vec v, float inverse)
+INLINE vec_int quantized(vec v, float inverse)
 {
-    return __builtin_convertvector((vec_int)(v * inverse + (12582912.0f + 128)), vec_bytes);
+    return (vec_int)(v * inverse + (ROUND + 128));
 }
 
 static void quantize(uint8_t *q, const float *x, size_t n, float inverse)
 {
+    uint8_t rest[LANES];
     size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        vec_bytes bytes = quantized(load(x + i), inverse);
-        memcpy(q + i, &bytes, sizeof bytes);
-    }
-    vec_bytes bytes = quantized(load_part(x + i, n - i), inverse);
-    memcpy(q + i, &bytes, n - i);
+    for (; i + LANES <= n; i += LANES)
+        narrow_bytes(q + i, quantized(load(x + i), inverse));
+    if (i == n)
+        return;
+    narrow_bytes(rest, quantized(load_part(x + i, n - i), inverse));
+    memcpy(q + i, rest, n - i);
 }
 
 /* Half of the last kept bit, less one if that bit is even, carries into it when it must. */
-INLINE vec_halves rounded_bf16(vec v)
+INLINE vec_int rounded_bf16(vec v)
 {
     vec_int bits = (vec_int)v;
-    bits += 0x7FFF + ((bits >> 16) & 1);
-    return __builtin_convertvector(bits >> 16, vec_halves);
+    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
 }
 
 static void round_bf16(uint16_t *out, const float *x, size_t n)
 {
+    uint16_t rest[LANES];
     size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        vec_halves halves = rounded_bf16(load(x + i));
-        memcpy(out + i, &halves, sizeof halves);
-    }
-    vec_halves halves = rounded_bf16(load_part(x + i, n - i));
-    memcpy(out + i, &halves, (n - i) * sizeof *out);
+    for (; i + LANES <= n; i += LANES)
+        narrow_halves(out + i, rounded_bf16(load(x + i)));
+    if (i == n)
+        return;
+    narrow_halves(rest, rounded_bf16(load_part(x + i, n - i)));
+    memcpy(out + i, rest, (n - i) * sizeof *out);
 }
 
 /* ---- softmax ---- */

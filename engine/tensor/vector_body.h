@@ -27,8 +27,6 @@ enum { LANES = VECTOR_BYTES / 4, QUADS = LANES / 4 };
 typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef float vec_unaligned __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef int32_t vec_int __attribute__((vector_size(VECTOR_BYTES)));
-typedef uint16_t vec_halves __attribute__((vector_size(LANES * 2)));
-typedef uint8_t vec_bytes __attribute__((vector_size(LANES)));
 typedef float quad __attribute__((vector_size(16)));
 typedef float quad_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -58,7 +56,8 @@ INLINE vec splat(float x)
     return x - (vec){0};
 }
 
-/* max(a, b) and min(a, b); b where either is not a number.
+/* narrow_bytes, narrow_halves: the low bits of each lane, to q.
+ * max(a, b) and min(a, b); b where either is not a number.
  * load_part: the first n < LANES numbers, zero behind; store_part stores as many.
  * quads: vector k of row[], its quad g being the numbers p[0 .. 4) of row[4 g + k]. */
 #if VECTOR_BYTES == 64
@@ -83,6 +82,16 @@ INLINE vec load_part(const float *p, size_t n)
 INLINE void store_part(float *p, vec v, size_t n)
 {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), v);
+}
+
+INLINE void narrow_bytes(uint8_t *q, vec_int v)
+{
+    _mm_storeu_si128((__m128i *)q, _mm512_cvtepi32_epi8((__m512i)v));
+}
+
+INLINE void narrow_halves(uint16_t *q, vec_int v)
+{
+    _mm256_storeu_si256((__m256i *)q, _mm512_cvtepi32_epi16((__m512i)v));
 }
 
 INLINE vec join_quads(const quad *q)
@@ -126,6 +135,27 @@ INLINE void store_part(float *p, vec v, size_t n)
     memcpy(p, &v, n * sizeof *p);
 }
 
+/* The wanted bytes of each 16-byte half move to its front, and the fronts together. */
+INLINE __m128i narrow(vec_int v, __m256i wanted)
+{
+    __m256i fronts = _mm256_shuffle_epi8((__m256i)v, wanted);
+    return _mm256_castsi256_si128(
+        _mm256_permutevar8x32_epi32(fronts, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+}
+
+INLINE void narrow_bytes(uint8_t *q, vec_int v)
+{
+    const __m256i wanted = _mm256_broadcastsi128_si256(_mm_set1_epi32(0x0C080400));
+    _mm_storel_epi64((__m128i *)q, narrow(v, wanted));
+}
+
+INLINE void narrow_halves(uint16_t *q, vec_int v)
+{
+    const __m256i wanted = _mm256_set1_epi64x(0x0D0C090805040100);
+    __m256i fronts = _mm256_shuffle_epi8((__m256i)v, wanted);
+    _mm_storeu_si128((__m128i *)q, _mm256_castsi256_si128(_mm256_permute4x64_epi64(fronts, 0x08)));
+}
+
 INLINE vec join_quads(const quad *q)
 {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(q[0]), q[1], 1);
@@ -163,6 +193,18 @@ INLINE vec load_part(const float *p, size_t n)
 INLINE void store_part(float *p, vec v, size_t n)
 {
     memcpy(p, &v, n * sizeof *p);
+}
+
+INLINE void narrow_bytes(uint8_t *q, vec_int v)
+{
+    for (int i = 0; i < LANES; i++)
+        q[i] = (uint8_t)v[i];
+}
+
+INLINE void narrow_halves(uint16_t *q, vec_int v)
+{
+    for (int i = 0; i < LANES; i++)
+        q[i] = (uint16_t)v[i];
 }
 
 INLINE vec join_quads(const quad *q)
