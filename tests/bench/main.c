@@ -1,0 +1,153 @@
+/* attnd-bench - what this machine can do, and how near to it the kernels and the models come.
+ *
+ *     attnd-bench                  everything, in some minutes
+ *     attnd-bench machine          one part: machine, models
+ *     attnd-bench serve --bert DIR --vit DIR
+ *                                  a co-process for tests/bench/peer.py
+ */
+#include "engine/base/blas_core.h"
+#include "engine/base/cli.h"
+#include "engine/base/cpu.h"
+#include "tests/bench/checkpoints.h"
+#include "tests/bench/machine.h"
+#include "tests/bench/offline.h"
+#include "tests/bench/serve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { EXIT_USAGE = 2 };
+
+enum { PART_MACHINE = 1, PART_MODELS = 4, PART_SERVE = 16, PARTS_ALL = 15 };
+
+struct bench {
+    unsigned parts, threads;
+    const char *bert, *vit, *work;
+    char bert_made[256], vit_made[256];
+};
+
+/* ---- options ---- */
+
+static enum err_code set_bert(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct bench *)target)->bert = value;
+    return ERR_OK;
+}
+
+static enum err_code set_vit(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct bench *)target)->vit = value;
+    return ERR_OK;
+}
+
+static enum err_code set_work(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct bench *)target)->work = value;
+    return ERR_OK;
+}
+
+static enum err_code set_threads(void *target, const char *value, struct err *err)
+{
+    return cli_parse_unsigned(value, 1, 1024, &((struct bench *)target)->threads, err);
+}
+
+static enum err_code add_part(void *target, const char *value, struct err *err)
+{
+    static const struct {
+        const char *name;
+        unsigned part;
+    } parts[] = {{"machine", PART_MACHINE}, {"models", PART_MODELS}, {"serve", PART_SERVE}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strcmp(value, parts[i].name) == 0) {
+            ((struct bench *)target)->parts |= parts[i].part;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_UNUSABLE, "parts are machine, models and serve");
+}
+
+static const struct cli_option options[] = {
+    {"bert", "DIR", "A BERT checkpoint (default: BERT-base of random weights, made once).",
+     set_bert},
+    {"vit", "DIR", "A ViT checkpoint (default: ViT-B/16 of random weights, made once).", set_vit},
+    {"threads", "N", "Compute threads (default: what the cgroup quota allows).", set_threads},
+    {"work", "DIR", "Where made checkpoints are kept (default: build/bench).", set_work},
+};
+
+static const struct cli cli = {
+    .program = "attnd-bench",
+    .usage = "attnd-bench [machine|models|serve]... [OPTION]...",
+    .summary = "Measures the machine, the kernels and the models, each beside its limit.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .positional = add_part,
+};
+
+/* ---- the parts ---- */
+
+static enum err_code make_checkpoints(struct bench *bench, struct err *err)
+{
+    if (mkdir(bench->work, 0777) != 0 && errno != EEXIST)
+        return err_set(err, ERR_IO, "%s: %s", bench->work, strerror(errno));
+    snprintf(bench->bert_made, sizeof bench->bert_made, "%s/bert-base", bench->work);
+    snprintf(bench->vit_made, sizeof bench->vit_made, "%s/vit-base", bench->work);
+    if (bench->bert == NULL) {
+        bench->bert = bench->bert_made;
+        checkpoints_bert(bench->bert, &checkpoints_base, err);
+    }
+    if (bench->vit == NULL) {
+        bench->vit = bench->vit_made;
+        checkpoints_vit(bench->vit, &checkpoints_base, err);
+    }
+    return err->code;
+}
+
+static enum err_code measure(struct bench *bench, struct err *err)
+{
+    struct machine machine;
+    fprintf(stderr, "machine: peaks and bandwidths\n");
+    if (machine_measure(&machine, bench->threads, err))
+        return err->code;
+    machine_print(&machine, stdout);
+    fflush(stdout);
+    struct offline_options offline = {bench->bert, bench->vit, bench->threads};
+    if (bench->parts & PART_MODELS)
+        offline_print(&offline, &machine, stdout, err);
+    return err->code;
+}
+
+static enum err_code run(struct bench *bench, struct err *err)
+{
+    if (bench->parts & PART_SERVE) {
+        struct serve_options serve = {bench->bert, bench->vit, bench->threads};
+        return serve_run(&serve, stdin, stdout, err);
+    }
+    if (bench->parts == 0)
+        bench->parts = PARTS_ALL;
+    if (bench->parts != PART_MACHINE && make_checkpoints(bench, err))
+        return err->code;
+    return measure(bench, err);
+}
+
+int main(int argc, char **argv)
+{
+    blas_core_repair(argv);
+    struct bench bench = {.threads = cpu_quota_threads(""), .work = "build/bench"};
+    struct err err = {0};
+    enum cli_action action;
+    if (cli_parse(&cli, argc, argv, &bench, &action, &err)) {
+        fprintf(stderr, "attnd-bench: %s\n", err.text);
+        return EXIT_USAGE;
+    }
+    if (action == CLI_HELP)
+        cli_print_help(&cli, stdout);
+    else if (action == CLI_VERSION)
+        cli_print_version(&cli, stdout);
+    else if (run(&bench, &err))
+        fprintf(stderr, "attnd-bench: %s\n", err.text);
+    return fflush(stdout) == 0 && err.code == ERR_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
