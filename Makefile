@@ -41,7 +41,7 @@ SUPPORT_LIB := $(BUILD)/libsupport.a
 LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 
-.PHONY: all run test tests bench clean
+.PHONY: all run test tests bench bench-peer clean
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TOOL_SRC))
 
@@ -95,6 +95,14 @@ test: $(PROGRAMS) tests
 BENCH ?=
 bench: $(PROGRAMS) $(BUILD)/attnd-bench
 	@$(BUILD)/attnd-bench --work $(BUILD)/bench $(BENCH)
+
+# Side by side with the peers: PEER is the command of their co-process, MODELS the folder of
+# bert-base and vit-base that it was given.
+PEER   ?=
+MODELS ?=
+bench-peer: $(BUILD)/attnd-bench
+	@python3 tests/bench/peer.py --peer '$(PEER)' --models '$(MODELS)' --bench $(BUILD)/attnd-bench \
+	    $(BENCH)
 
 clean:
 	rm -rf $(BUILD)
