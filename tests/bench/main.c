@@ -1,7 +1,7 @@
 /* attnd-bench - what this machine can do, and how near to it the kernels and the models come.
  *
  *     attnd-bench                  everything, in some minutes
- *     attnd-bench machine          one part: machine, models
+ *     attnd-bench machine          one part: machine, kernels, models
  *     attnd-bench serve --bert DIR --vit DIR
  *                                  a co-process for tests/bench/peer.py
  */
@@ -9,6 +9,7 @@
 #include "engine/base/cli.h"
 #include "engine/base/cpu.h"
 #include "tests/bench/checkpoints.h"
+#include "tests/bench/kernel_lines.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/offline.h"
 #include "tests/bench/serve.h"
@@ -20,7 +21,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-enum { PART_MACHINE = 1, PART_MODELS = 4, PART_SERVE = 16, PARTS_ALL = 15 };
+enum { PART_MACHINE = 1, PART_KERNELS = 2, PART_MODELS = 4, PART_SERVE = 16, PARTS_ALL = 15 };
 
 struct bench {
     unsigned parts, threads;
@@ -61,13 +62,16 @@ static enum err_code add_part(void *target, const char *value, struct err *err)
     static const struct {
         const char *name;
         unsigned part;
-    } parts[] = {{"machine", PART_MACHINE}, {"models", PART_MODELS}, {"serve", PART_SERVE}};
+    } parts[] = {{"machine", PART_MACHINE},
+                 {"kernels", PART_KERNELS},
+                 {"models", PART_MODELS},
+                 {"serve", PART_SERVE}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(value, parts[i].name) == 0) {
             ((struct bench *)target)->parts |= parts[i].part;
             return ERR_OK;
         }
-    return err_set(err, ERR_UNUSABLE, "parts are machine, models and serve");
+    return err_set(err, ERR_UNUSABLE, "parts are machine, kernels, models and serve");
 }
 
 static const struct cli_option options[] = {
@@ -80,7 +84,7 @@ static const struct cli_option options[] = {
 
 static const struct cli cli = {
     .program = "attnd-bench",
-    .usage = "attnd-bench [machine|models|serve]... [OPTION]...",
+    .usage = "attnd-bench [machine|kernels|models|serve]... [OPTION]...",
     .summary = "Measures the machine, the kernels and the models, each beside its limit.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
@@ -114,6 +118,8 @@ static enum err_code measure(struct bench *bench, struct err *err)
         return err->code;
     machine_print(&machine, stdout);
     fflush(stdout);
+    if ((bench->parts & PART_KERNELS) && kernel_lines_print(&machine, stdout, err))
+        return err->code;
     struct offline_options offline = {bench->bert, bench->vit, bench->threads};
     if (bench->parts & PART_MODELS)
         offline_print(&offline, &machine, stdout, err);
@@ -128,7 +134,7 @@ static enum err_code run(struct bench *bench, struct err *err)
     }
     if (bench->parts == 0)
         bench->parts = PARTS_ALL;
-    if (bench->parts != PART_MACHINE && make_checkpoints(bench, err))
+    if ((bench->parts & ~(PART_MACHINE | PART_KERNELS)) && make_checkpoints(bench, err))
         return err->code;
     return measure(bench, err);
 }
