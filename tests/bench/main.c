@@ -1,7 +1,7 @@
 /* attnd-bench - what this machine can do, and how near to it the kernels and the models come.
  *
  *     attnd-bench                  everything, in some minutes
- *     attnd-bench machine          one part: machine, kernels, models
+ *     attnd-bench machine          one part: machine, kernels, models, http
  *     attnd-bench serve --bert DIR --vit DIR
  *                                  a co-process for tests/bench/peer.py
  */
@@ -9,6 +9,7 @@
 #include "engine/base/cli.h"
 #include "engine/base/cpu.h"
 #include "tests/bench/checkpoints.h"
+#include "tests/bench/http_lines.h"
 #include "tests/bench/kernel_lines.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/offline.h"
@@ -21,11 +22,19 @@
 
 enum { EXIT_USAGE = 2 };
 
-enum { PART_MACHINE = 1, PART_KERNELS = 2, PART_MODELS = 4, PART_SERVE = 16, PARTS_ALL = 15 };
+enum {
+    PART_MACHINE = 1,
+    PART_KERNELS = 2,
+    PART_MODELS = 4,
+    PART_HTTP = 8,
+    PART_SERVE = 16,
+    PARTS_ALL = 15
+};
 
 struct bench {
     unsigned parts, threads;
-    const char *bert, *vit, *work;
+    const char *bert, *vit, *work, *texts;
+    double seconds, ort_ms;
     char bert_made[256], vit_made[256];
 };
 
@@ -52,6 +61,32 @@ static enum err_code set_work(void *target, const char *value, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code set_texts(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct bench *)target)->texts = value;
+    return ERR_OK;
+}
+
+static enum err_code read_number(const char *value, double *out, struct err *err)
+{
+    char *end;
+    *out = strtod(value, &end);
+    if (end == value || *end != '\0' || !(*out >= 0.1 && *out <= 1e6))
+        return err_set(err, ERR_UNUSABLE, "expected a number from 0.1 to 1000000");
+    return ERR_OK;
+}
+
+static enum err_code set_seconds(void *target, const char *value, struct err *err)
+{
+    return read_number(value, &((struct bench *)target)->seconds, err);
+}
+
+static enum err_code set_ort_ms(void *target, const char *value, struct err *err)
+{
+    return read_number(value, &((struct bench *)target)->ort_ms, err);
+}
+
 static enum err_code set_threads(void *target, const char *value, struct err *err)
 {
     return cli_parse_unsigned(value, 1, 1024, &((struct bench *)target)->threads, err);
@@ -65,13 +100,14 @@ static enum err_code add_part(void *target, const char *value, struct err *err)
     } parts[] = {{"machine", PART_MACHINE},
                  {"kernels", PART_KERNELS},
                  {"models", PART_MODELS},
+                 {"http", PART_HTTP},
                  {"serve", PART_SERVE}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(value, parts[i].name) == 0) {
             ((struct bench *)target)->parts |= parts[i].part;
             return ERR_OK;
         }
-    return err_set(err, ERR_UNUSABLE, "parts are machine, kernels, models and serve");
+    return err_set(err, ERR_UNUSABLE, "parts are machine, kernels, models, http and serve");
 }
 
 static const struct cli_option options[] = {
@@ -79,12 +115,17 @@ static const struct cli_option options[] = {
      set_bert},
     {"vit", "DIR", "A ViT checkpoint (default: ViT-B/16 of random weights, made once).", set_vit},
     {"threads", "N", "Compute threads (default: what the cgroup quota allows).", set_threads},
-    {"work", "DIR", "Where made checkpoints are kept (default: build/bench).", set_work},
+    {"work", "DIR", "Where made checkpoints and logs are kept (default: build/bench).", set_work},
+    {"texts", "FILE", "HTTP: JSON lines of texts, the first of 126 tokens (default: made).",
+     set_texts},
+    {"seconds", "S", "HTTP: the duration of each load (default: 10).", set_seconds},
+    {"ort-ms", "MS", "ONNX Runtime's fp32 time of BERT 1 x 128 now, to scale recorded figures by.",
+     set_ort_ms},
 };
 
 static const struct cli cli = {
     .program = "attnd-bench",
-    .usage = "attnd-bench [machine|kernels|models|serve]... [OPTION]...",
+    .usage = "attnd-bench [machine|kernels|models|http|serve]... [OPTION]...",
     .summary = "Measures the machine, the kernels and the models, each beside its limit.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
@@ -121,8 +162,17 @@ static enum err_code measure(struct bench *bench, struct err *err)
     if ((bench->parts & PART_KERNELS) && kernel_lines_print(&machine, stdout, err))
         return err->code;
     struct offline_options offline = {bench->bert, bench->vit, bench->threads};
-    if (bench->parts & PART_MODELS)
-        offline_print(&offline, &machine, stdout, err);
+    if ((bench->parts & PART_MODELS) && offline_print(&offline, &machine, stdout, err))
+        return err->code;
+    struct http_options http = {.bert = bench->bert,
+                                .vit = bench->vit,
+                                .work = bench->work,
+                                .texts = bench->texts,
+                                .threads = bench->threads,
+                                .seconds = bench->seconds,
+                                .ort_ms = bench->ort_ms};
+    if (bench->parts & PART_HTTP)
+        http_lines_print(&http, stdout, err);
     return err->code;
 }
 
@@ -142,7 +192,7 @@ static enum err_code run(struct bench *bench, struct err *err)
 int main(int argc, char **argv)
 {
     blas_core_repair(argv);
-    struct bench bench = {.threads = cpu_quota_threads(""), .work = "build/bench"};
+    struct bench bench = {.threads = cpu_quota_threads(""), .work = "build/bench", .seconds = 10};
     struct err err = {0};
     enum cli_action action;
     if (cli_parse(&cli, argc, argv, &bench, &action, &err)) {
