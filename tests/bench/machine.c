@@ -16,7 +16,7 @@
 enum { MEMORY_BYTES_MIN = 256 << 20, MEMORY_BYTES_MAX = 1 << 30, PEAK_ROUNDS = 200000 };
 
 static const struct stopwatch_plan plan = {
-    .budget_ms = 120, .timing_ms = 3, .timings_min = 7, .untimed = 1};
+    .budget_ms = 300, .timing_ms = 1, .timings_min = 7, .untimed = 1};
 
 /* ---- peaks ---- */
 
@@ -186,6 +186,8 @@ enum err_code machine_measure(struct machine *out, unsigned threads, struct err 
     struct team *team;
     *out = (struct machine){.threads = threads};
     read_cpu_name(out->cpu, sizeof out->cpu);
+    if (getloadavg(&out->load, 1) != 1)
+        out->load = 0;
     if (team_open(&team, threads, err))
         return err->code;
     for (unsigned type = 0; type < PEAK_TYPES; type++)
@@ -197,7 +199,8 @@ enum err_code machine_measure(struct machine *out, unsigned threads, struct err 
 
 void machine_print(const struct machine *machine, FILE *file)
 {
-    fprintf(file, "## Machine\n%s, %s, %u threads\n", machine->cpu, cpu_isa(), machine->threads);
+    fprintf(file, "## Machine\n%s, %s, %u threads, load average before: %.1f\n", machine->cpu,
+            cpu_isa(), machine->threads, machine->load);
     for (unsigned type = 0; type < PEAK_TYPES; type++)
         if (machine->peak[type].name != NULL)
             fprintf(file, "peak %-4s  %-15s %8.1f Gop/s a thread  %8.1f together\n",

@@ -20,6 +20,7 @@ enum machine_level { MACHINE_L1, MACHINE_L2, MACHINE_L3, MACHINE_MEMORY, MACHINE
 struct machine {
     char cpu[128];
     unsigned threads;
+    double load; /* runnable threads in the minute before: more than 0 spoils what follows */
     struct {
         const char *name; /* the instruction; NULL: the CPU has none */
         double one, all;  /* Gop/s of one thread, and of `threads` at once; 0: none */
