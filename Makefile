@@ -25,6 +25,7 @@ SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c))
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 UNIT_SRC   := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c))
 LOAD_SRC   := $(filter-out loadtest/main.c,$(wildcard loadtest/*.c))
+BENCH_SRC  := $(filter-out tests/bench/main.c,$(wildcard tests/bench/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -38,8 +39,9 @@ ENGINE_LIB  := $(BUILD)/libengine.a
 SERVER_LIB  := $(BUILD)/libserver.a
 SUPPORT_LIB := $(BUILD)/libsupport.a
 LOAD_LIB    := $(BUILD)/libload.a
+BENCH_LIB   := $(BUILD)/libbench.a
 
-.PHONY: all run test tests clean
+.PHONY: all run test tests bench bench-peer clean
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TOOL_SRC))
 
@@ -53,7 +55,8 @@ $(ENGINE_LIB): $(call objects,$(ENGINE_SRC))
 $(SERVER_LIB): $(call objects,$(SERVER_SRC) $(CONFIG_SRC))
 $(SUPPORT_LIB): $(call objects,$(SUPPORT_SRC))
 $(LOAD_LIB): $(call objects,$(LOAD_SRC))
-$(ENGINE_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB):
+$(BENCH_LIB): $(call objects,$(BENCH_SRC))
+$(ENGINE_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(BENCH_LIB):
 	@mkdir -p $(@D) && rm -f $@
 	ar rcs $@ $^
 
@@ -63,13 +66,17 @@ $(BUILD)/attnd: $(call objects,server/main.c) $(SERVER_LIB) $(ENGINE_LIB)
 $(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+$(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(ENGINE_LIB)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 $(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c)
 	$(CC) $(LDFLAGS) $^ -o $@
 
 $(BUILD)/attnd-%: $(BUILD)/obj/engine/tools/%.o $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(LOAD_LIB) $(SERVER_LIB) $(ENGINE_LIB)
+$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) \
+                   $(SERVER_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
 
@@ -80,9 +87,22 @@ run: $(BUILD)/attnd
 	    --model kernel-bert=models/kernel-bert
 
 # Unit tests, one program a file, run from the repository's root.
-tests: $(UNITS)
+tests: $(UNITS) $(BUILD)/attnd-bench
 test: $(PROGRAMS) tests
 	@sh tests/run-units.sh $(UNITS)
+
+# Machine, kernels, models and HTTP, each beside its limit; BENCH holds more of attnd-bench's options.
+BENCH ?=
+bench: $(PROGRAMS) $(BUILD)/attnd-bench
+	@$(BUILD)/attnd-bench --work $(BUILD)/bench $(BENCH)
+
+# Side by side with the peers: PEER is the command of their co-process, MODELS the folder of
+# bert-base and vit-base that it was given.
+PEER   ?=
+MODELS ?=
+bench-peer: $(BUILD)/attnd-bench
+	@python3 tests/bench/peer.py --peer '$(PEER)' --models '$(MODELS)' --bench $(BUILD)/attnd-bench \
+	    $(BENCH)
 
 clean:
 	rm -rf $(BUILD)

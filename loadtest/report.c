@@ -7,6 +7,8 @@
 #include "engine/base/clock.h"
 #include "loadtest/buffer.h"
 
+#include <sys/resource.h>
+
 static const struct {
     const char *name;
     double fraction;
@@ -18,6 +20,17 @@ static double seconds(const struct tally *tally)
 {
     double spent = clock_ms_between(tally->start_ns, tally->end_ns) / 1000;
     return spent > 0 ? spent : 1e-9;
+}
+
+/* What this process has cost itself: on the server's own cores it is time that the server lacked.
+ */
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return 0;
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
 static uint64_t answers(const struct tally *tally)
@@ -60,6 +73,7 @@ void report_print(const struct tally *tally, FILE *file)
     print_counts(tally, file);
     fprintf(file, "%-20s %10.1f  answers/s\n", "throughput", (double)answers(tally) / spent_s);
     fprintf(file, "%-20s %10.1f  ok/s\n", "goodput", (double)tally->outcome[OUTCOME_OK] / spent_s);
+    fprintf(file, "%-20s %10.3f  s of this generator's own\n", "cpu", cpu_seconds());
     fprintf(file, "%-20s %10llu  %llu repeated\n", "connections",
             (unsigned long long)tally->connects, (unsigned long long)tally->retries);
     fprintf(file, "%-20s %10.3f  MB sent, %.3f MB received\n", "bytes",
@@ -144,6 +158,7 @@ enum err_code report_json(const struct tally *tally, FILE *file, struct err *err
     buffer_format(&out, "{\"requests\":%llu,\"unaccepted\":%llu,\"seconds\":%.6f",
                   (unsigned long long)tally->requests, (unsigned long long)tally->unaccepted,
                   spent_s);
+    buffer_format(&out, ",\"cpu_seconds\":%.6f", cpu_seconds());
     buffer_format(&out, ",\"throughput_per_s\":%.3f,\"goodput_per_s\":%.3f",
                   (double)answers(tally) / spent_s, (double)tally->outcome[OUTCOME_OK] / spent_s);
     buffer_format(&out,

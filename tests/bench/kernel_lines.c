@@ -1,0 +1,311 @@
+/* kernel_lines.c - see kernel_lines.h. A row-wise kernel is held against reading and writing its
+ * numbers in place at the speed of the level where they live, and should reach half of it; gelu,
+ * tanh and softmax compute a good deal for each number, so they show their numbers a second too.
+ * Attention and the linear layers are held against the multiply-add peak.
+ *
+ * A linear layer has two figures: hot, the same weights again and again; and cold, the weights of
+ * many layers in turn, more than the last cache holds, as a model of many layers uses them.
+ */
+#include "tests/bench/kernel_lines.h"
+
+#include "engine/base/blas_core.h"
+#include "engine/base/team.h"
+#include "engine/tensor/kernels.h"
+#include "engine/tensor/linear.h"
+#include "tests/bench/stopwatch.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HIDDEN = 768, HEADS = 12, WIDTH = HIDDEN / HEADS, SHARE_MIN = 50, COLD_MAX = 64 };
+
+/* Aligned, filled with small seeded numbers; NULL if there is no memory. */
+static float *numbers(size_t count)
+{
+    float *x = aligned_alloc(64, (count * sizeof *x + 63) / 64 * 64);
+    uint32_t state = 1;
+    for (size_t i = 0; x != NULL && i < count; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = (float)(state >> 8) / 8388608.0f - 1.0f;
+    }
+    return x;
+}
+
+/* ---- row-wise kernels ---- */
+
+struct rowwise {
+    const struct kernels *kernels;
+    size_t rows, width;
+    float *x, *y; /* [rows, width] */
+    const float *parameters;
+    const float *residual; /* NULL: none */
+    enum activation act;
+};
+
+static void run_layer_norm(void *context)
+{
+    struct rowwise *run = context;
+    run->kernels->layer_norm(run->y, run->x, run->parameters, run->parameters, run->rows,
+                             run->width, 1e-12f);
+}
+
+static void run_softmax(void *context)
+{
+    struct rowwise *run = context;
+    for (size_t r = 0; r < run->rows; r++)
+        run->kernels->softmax(run->y + r * run->width, run->x + r * run->width, run->width);
+}
+
+static void run_epilogue(void *context)
+{
+    struct rowwise *run = context;
+    run->kernels->epilogue(run->y, run->parameters, run->residual, run->rows, run->width,
+                           run->width, run->act);
+}
+
+static const struct rowwise_line {
+    const char *name;
+    void (*run)(void *context);
+    size_t width;
+    unsigned matrices; /* touched in all; the last one is written */
+    bool has_residual, in_place;
+    enum activation act;
+} rowwise_lines[] = {
+    {"layer_norm", run_layer_norm, 768, 2, false, false, ACTIVATION_NONE},
+    {"softmax", run_softmax, 128, 2, false, false, ACTIVATION_NONE},
+    {"softmax", run_softmax, 512, 2, false, false, ACTIVATION_NONE},
+    {"epilogue bias", run_epilogue, 768, 1, false, true, ACTIVATION_NONE},
+    {"epilogue bias+residual", run_epilogue, 768, 2, true, true, ACTIVATION_NONE},
+    {"epilogue gelu", run_epilogue, 3072, 1, false, true, ACTIVATION_GELU},
+    {"epilogue gelu+residual", run_epilogue, 768, 2, true, true, ACTIVATION_GELU},
+    {"epilogue gelu_tanh", run_epilogue, 3072, 1, false, true, ACTIVATION_GELU_TANH},
+    {"epilogue relu", run_epilogue, 3072, 1, false, true, ACTIVATION_RELU},
+    {"epilogue tanh", run_epilogue, 768, 1, false, true, ACTIVATION_TANH},
+};
+
+static void print_rowwise(const struct rowwise_line *line, struct rowwise run,
+                          const struct machine *machine, FILE *file)
+{
+    size_t bytes = run.rows * run.width * sizeof(float);
+    run.act = line->act;
+    run.residual = line->has_residual ? run.x : NULL;
+    double us = 1e3 * stopwatch_take(line->run, &run, STOPWATCH_KERNEL).minimum_ms;
+    /* In place reads and writes y, and reads the residual; else x is read and y written. */
+    size_t moved = bytes * (line->in_place ? line->matrices + 1 : line->matrices);
+    enum machine_level level = machine_level_of(machine, bytes * line->matrices);
+    double rate = (double)moved * 1e-3 / us, limit = machine->level[level].update;
+    fprintf(file, "%-24s %4zu x %4zu  %9.2f us  %6.2f Gnumbers/s  %7.1f GB/s", line->name, run.rows,
+            run.width, us, (double)(run.rows * run.width) * 1e-3 / us, rate);
+    if (limit > 0)
+        fprintf(file, "  %5.1f %% of %s  target >= %d %%: %s", 100 * rate / limit,
+                machine_level_name(level), SHARE_MIN,
+                100 * rate >= SHARE_MIN * limit ? "met" : "MISSED");
+    fprintf(file, "\n");
+}
+
+static enum err_code print_rowwise_all(const struct machine *machine, FILE *file, struct err *err)
+{
+    enum { ROWS = 128, WIDTH_MAX = 3072 };
+    float *x = numbers(ROWS * WIDTH_MAX), *y = numbers(ROWS * WIDTH_MAX);
+    float *parameters = numbers(WIDTH_MAX);
+    if (x == NULL || y == NULL || parameters == NULL)
+        err_no_memory(err, ROWS * WIDTH_MAX * sizeof *x);
+    for (size_t i = 0; err->code == ERR_OK && i < sizeof rowwise_lines / sizeof *rowwise_lines; i++)
+        print_rowwise(&rowwise_lines[i],
+                      (struct rowwise){.kernels = kernels_best(),
+                                       .rows = ROWS,
+                                       .width = rowwise_lines[i].width,
+                                       .x = x,
+                                       .y = y,
+                                       .parameters = parameters},
+                      machine, file);
+    free(x), free(y), free(parameters);
+    return err->code;
+}
+
+/* ---- attention ---- */
+
+struct attention {
+    const struct kernels *kernels;
+    size_t n;
+    const float *qkv; /* [n, 3 HIDDEN] */
+    float *out;       /* [n, HIDDEN] */
+    float *scratch;
+};
+
+/* One head over one whole sequence: the only place that knows the kernel's prototype. */
+static void run_attention(void *context)
+{
+    struct attention *run = context;
+    run->kernels->attention(run->out, HIDDEN, run->qkv, run->qkv + HIDDEN, run->qkv + 2 * HIDDEN,
+                            3 * HIDDEN, run->n, WIDTH, run->scratch);
+}
+
+static size_t attention_scratch_floats(size_t n)
+{
+    return attention_scratch(n, WIDTH);
+}
+
+static enum err_code print_attention(size_t n, const struct machine *machine, FILE *file,
+                                     struct err *err)
+{
+    float *qkv = numbers(n * 3 * HIDDEN), *out = numbers(n * HIDDEN);
+    float *scratch = numbers(attention_scratch_floats(n));
+    if (qkv == NULL || out == NULL || scratch == NULL) {
+        err_no_memory(err, n * 3 * HIDDEN * sizeof *qkv);
+    } else {
+        struct attention run = {kernels_best(), n, qkv, out, scratch};
+        double us = 1e3 * stopwatch_take(run_attention, &run, STOPWATCH_KERNEL).minimum_ms;
+        double rate = 4.0 * (double)(n * n) * WIDTH * 1e-3 / us, peak = machine->peak[PEAK_F32].one;
+        fprintf(file, "%-24s n = %3zu, d = %d %6.2f us  %7.1f Gop/s  %5.1f %% of the f32 peak\n",
+                "attention, one head", n, WIDTH, us, rate, 100 * rate / peak);
+    }
+    free(qkv), free(out), free(scratch);
+    return err->code;
+}
+
+/* ---- linear layers ---- */
+
+static const struct product {
+    const char *backend;
+    enum peak_type type;
+} products[] = {
+    {"openblas", PEAK_F32}, {"native", PEAK_F32}, {"native", PEAK_BF16}, {"native", PEAK_INT8}};
+
+static const size_t shapes[][2] = {{2304, 768}, {768, 768}, {3072, 768}, {768, 3072}};
+static const size_t row_counts[] = {16, 128, 197};
+
+/* The only place that knows how a linear layer of a dtype is opened. */
+static enum err_code open_linear(struct linear *out, const struct product *product, size_t in,
+                                 size_t columns, struct err *err)
+{
+    const struct linear_backend *backend = linear_backend_find(product->backend);
+    if (backend == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "no such backend in this build");
+    if (product->type != PEAK_F32)
+        return err_set(err, ERR_UNSUPPORTED, "no such dtype in this build");
+    if (linear_alloc(out, in, columns, err))
+        return err->code;
+    for (size_t i = 0; i < in * columns; i++)
+        out->weight[i] = (float)(i * 2654435761u % 1000) * 1e-4f - 0.05f;
+    return linear_open(out, backend, err);
+}
+
+struct product_run {
+    struct linear layers[COLD_MAX];
+    unsigned count, next; /* layers in turn */
+    struct team *team;
+    size_t rows;
+    float *x, *y;
+};
+
+static void run_product(void *context)
+{
+    struct product_run *run = context;
+    linear_run(&run->layers[run->next], kernels_best(), run->team, run->y, run->x, run->rows, NULL,
+               ACTIVATION_NONE);
+    run->next = (run->next + 1) % run->count;
+}
+
+static double product_rate(struct product_run *run, unsigned layers)
+{
+    run->count = layers;
+    run->next = 0;
+    double ms = stopwatch_take(run_product, run, STOPWATCH_KERNEL).minimum_ms;
+    return 2e-6 * (double)(run->rows * run->layers[0].in * run->layers[0].out) / ms;
+}
+
+/* Layers that together exceed the last cache twice. */
+static unsigned cold_layers(const struct machine *machine, enum peak_type type, size_t weights)
+{
+    static const size_t sizes[PEAK_TYPES] = {4, 2, 1};
+    size_t count = 2 * machine->level[MACHINE_L3].bytes / (weights * sizes[type]) + 1;
+    return count < COLD_MAX ? (unsigned)count : COLD_MAX;
+}
+
+static void print_product(const struct product *product, struct product_run *run, unsigned layers,
+                          const struct machine *machine, FILE *file)
+{
+    double peak = machine->peak[product->type].all;
+    for (size_t i = 0; i < sizeof row_counts / sizeof row_counts[0]; i++) {
+        run->rows = row_counts[i];
+        double hot = product_rate(run, 1), cold = product_rate(run, layers);
+        fprintf(file, "linear %-9s %-4s  %4zu x %4zu x %4zu  hot %7.1f Gop/s  cold %7.1f",
+                product->backend, peak_type_name(product->type), run->rows, run->layers[0].out,
+                run->layers[0].in, hot, cold);
+        if (peak > 0)
+            fprintf(file, "  %5.1f and %5.1f %% of peak", 100 * hot / peak, 100 * cold / peak);
+        fprintf(file, "\n");
+    }
+}
+
+/* ERR_UNSUPPORTED: this build or CPU does not have it. */
+static enum err_code print_shape(const struct product *product, struct product_run *run,
+                                 const size_t shape[2], const struct machine *machine, FILE *file,
+                                 struct err *err)
+{
+    unsigned opened = 0, layers = cold_layers(machine, product->type, shape[0] * shape[1]);
+    memset(run->layers, 0, sizeof run->layers);
+    while (opened < layers && !open_linear(&run->layers[opened], product, shape[1], shape[0], err))
+        opened++;
+    if (err->code == ERR_OK)
+        print_product(product, run, layers, machine, file);
+    for (unsigned i = 0; i < layers; i++)
+        linear_close(&run->layers[i]);
+    return err->code;
+}
+
+static enum err_code print_products(struct product_run *run, const struct machine *machine,
+                                    FILE *file, struct err *err)
+{
+    for (size_t p = 0; p < sizeof products / sizeof products[0]; p++) {
+        struct err refusal = {0};
+        fprintf(stderr, "kernels: linear %s %s\n", products[p].backend,
+                peak_type_name(products[p].type));
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0] && refusal.code == ERR_OK; s++)
+            print_shape(&products[p], run, shapes[s], machine, file, &refusal);
+        if (refusal.code == ERR_UNSUPPORTED)
+            fprintf(file, "linear %-9s %-4s  refused: %s\n", products[p].backend,
+                    peak_type_name(products[p].type), refusal.text);
+        else if (refusal.code != ERR_OK)
+            return err_set(err, refusal.code, "%s", refusal.text);
+    }
+    return ERR_OK;
+}
+
+static enum err_code print_linears(const struct machine *machine, FILE *file, struct err *err)
+{
+    enum { ROWS_MAX = 197, SIDE_MAX = 3072 };
+    struct product_run *run = calloc(1, sizeof *run);
+    if (run == NULL)
+        return err_no_memory(err, sizeof *run);
+    run->x = numbers(ROWS_MAX * SIDE_MAX);
+    run->y = numbers(ROWS_MAX * SIDE_MAX);
+    if (run->x == NULL || run->y == NULL)
+        err_no_memory(err, ROWS_MAX * SIDE_MAX * sizeof *run->x);
+    else if (!team_open(&run->team, machine->threads, err)) {
+        print_products(run, machine, file, err);
+        team_close(run->team);
+    }
+    free(run->x), free(run->y), free(run);
+    return err->code;
+}
+
+enum err_code kernel_lines_print(const struct machine *machine, FILE *file, struct err *err)
+{
+    static const size_t lengths[] = {16, 128, 197, 512};
+    fprintf(file,
+            "## Kernels (%s; linear layers on %u threads, the others on one; OpenBLAS core %s)\n",
+            kernels_best()->name, machine->threads, blas_core_name());
+    fprintf(stderr, "kernels: row-wise and attention\n");
+    if (print_rowwise_all(machine, file, err))
+        return err->code;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
+        if (print_attention(lengths[i], machine, file, err))
+            return err->code;
+    if (print_linears(machine, file, err))
+        return err->code;
+    fprintf(file, "\n");
+    return ERR_OK;
+}

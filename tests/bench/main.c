@@ -1,0 +1,209 @@
+/* attnd-bench - what this machine can do, and how near to it the kernels and the models come.
+ *
+ *     attnd-bench                  everything, in some minutes
+ *     attnd-bench machine          one part: machine, kernels, models, http
+ *     attnd-bench serve --bert DIR --vit DIR
+ *                                  a co-process for tests/bench/peer.py
+ */
+#include "engine/base/blas_core.h"
+#include "engine/base/cli.h"
+#include "engine/base/cpu.h"
+#include "tests/bench/checkpoints.h"
+#include "tests/bench/http_lines.h"
+#include "tests/bench/kernel_lines.h"
+#include "tests/bench/machine.h"
+#include "tests/bench/offline.h"
+#include "tests/bench/serve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { EXIT_USAGE = 2 };
+
+enum {
+    PART_MACHINE = 1,
+    PART_KERNELS = 2,
+    PART_MODELS = 4,
+    PART_HTTP = 8,
+    PART_SERVE = 16,
+    PARTS_ALL = 15
+};
+
+struct bench {
+    unsigned parts, threads;
+    const char *bert, *vit, *work, *texts;
+    double seconds, ort_ms;
+    char bert_made[256], vit_made[256];
+};
+
+/* ---- options ---- */
+
+static enum err_code set_bert(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct bench *)target)->bert = value;
+    return ERR_OK;
+}
+
+static enum err_code set_vit(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct bench *)target)->vit = value;
+    return ERR_OK;
+}
+
+static enum err_code set_work(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct bench *)target)->work = value;
+    return ERR_OK;
+}
+
+static enum err_code set_texts(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct bench *)target)->texts = value;
+    return ERR_OK;
+}
+
+static enum err_code read_number(const char *value, double *out, struct err *err)
+{
+    char *end;
+    *out = strtod(value, &end);
+    if (end == value || *end != '\0' || !(*out >= 0.1 && *out <= 1e6))
+        return err_set(err, ERR_UNUSABLE, "expected a number from 0.1 to 1000000");
+    return ERR_OK;
+}
+
+static enum err_code set_seconds(void *target, const char *value, struct err *err)
+{
+    return read_number(value, &((struct bench *)target)->seconds, err);
+}
+
+static enum err_code set_ort_ms(void *target, const char *value, struct err *err)
+{
+    return read_number(value, &((struct bench *)target)->ort_ms, err);
+}
+
+static enum err_code set_threads(void *target, const char *value, struct err *err)
+{
+    return cli_parse_unsigned(value, 1, 1024, &((struct bench *)target)->threads, err);
+}
+
+static enum err_code add_part(void *target, const char *value, struct err *err)
+{
+    static const struct {
+        const char *name;
+        unsigned part;
+    } parts[] = {{"machine", PART_MACHINE},
+                 {"kernels", PART_KERNELS},
+                 {"models", PART_MODELS},
+                 {"http", PART_HTTP},
+                 {"serve", PART_SERVE}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strcmp(value, parts[i].name) == 0) {
+            ((struct bench *)target)->parts |= parts[i].part;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_UNUSABLE, "parts are machine, kernels, models, http and serve");
+}
+
+static const struct cli_option options[] = {
+    {"bert", "DIR", "A BERT checkpoint (default: BERT-base of random weights, made once).",
+     set_bert},
+    {"vit", "DIR", "A ViT checkpoint (default: ViT-B/16 of random weights, made once).", set_vit},
+    {"threads", "N", "Compute threads (default: what the cgroup quota allows).", set_threads},
+    {"work", "DIR", "Where made checkpoints and logs are kept (default: build/bench).", set_work},
+    {"texts", "FILE", "HTTP: JSON lines of texts, the first of 126 tokens (default: made).",
+     set_texts},
+    {"seconds", "S", "HTTP: the duration of each load (default: 10).", set_seconds},
+    {"ort-ms", "MS", "ONNX Runtime's fp32 time of BERT 1 x 128 now, to scale recorded figures by.",
+     set_ort_ms},
+};
+
+static const struct cli cli = {
+    .program = "attnd-bench",
+    .usage = "attnd-bench [machine|kernels|models|http|serve]... [OPTION]...",
+    .summary = "Measures the machine, the kernels and the models, each beside its limit.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .positional = add_part,
+};
+
+/* ---- the parts ---- */
+
+static enum err_code make_checkpoints(struct bench *bench, struct err *err)
+{
+    if (mkdir(bench->work, 0777) != 0 && errno != EEXIST)
+        return err_set(err, ERR_IO, "%s: %s", bench->work, strerror(errno));
+    snprintf(bench->bert_made, sizeof bench->bert_made, "%s/bert-base", bench->work);
+    snprintf(bench->vit_made, sizeof bench->vit_made, "%s/vit-base", bench->work);
+    if (bench->bert == NULL) {
+        bench->bert = bench->bert_made;
+        checkpoints_bert(bench->bert, &checkpoints_base, err);
+    }
+    if (bench->vit == NULL) {
+        bench->vit = bench->vit_made;
+        checkpoints_vit(bench->vit, &checkpoints_base, err);
+    }
+    return err->code;
+}
+
+static enum err_code measure(struct bench *bench, struct err *err)
+{
+    struct machine machine;
+    fprintf(stderr, "machine: peaks and bandwidths\n");
+    if (machine_measure(&machine, bench->threads, err))
+        return err->code;
+    machine_print(&machine, stdout);
+    fflush(stdout);
+    if ((bench->parts & PART_KERNELS) && kernel_lines_print(&machine, stdout, err))
+        return err->code;
+    struct offline_options offline = {bench->bert, bench->vit, bench->threads};
+    if ((bench->parts & PART_MODELS) && offline_print(&offline, &machine, stdout, err))
+        return err->code;
+    struct http_options http = {.bert = bench->bert,
+                                .vit = bench->vit,
+                                .work = bench->work,
+                                .texts = bench->texts,
+                                .threads = bench->threads,
+                                .seconds = bench->seconds,
+                                .ort_ms = bench->ort_ms};
+    if (bench->parts & PART_HTTP)
+        http_lines_print(&http, stdout, err);
+    return err->code;
+}
+
+static enum err_code run(struct bench *bench, struct err *err)
+{
+    if (bench->parts & PART_SERVE) {
+        struct serve_options serve = {bench->bert, bench->vit, bench->threads};
+        return serve_run(&serve, stdin, stdout, err);
+    }
+    if (bench->parts == 0)
+        bench->parts = PARTS_ALL;
+    if ((bench->parts & ~(PART_MACHINE | PART_KERNELS)) && make_checkpoints(bench, err))
+        return err->code;
+    return measure(bench, err);
+}
+
+int main(int argc, char **argv)
+{
+    blas_core_repair(argv);
+    struct bench bench = {.threads = cpu_quota_threads(""), .work = "build/bench", .seconds = 10};
+    struct err err = {0};
+    enum cli_action action;
+    if (cli_parse(&cli, argc, argv, &bench, &action, &err)) {
+        fprintf(stderr, "attnd-bench: %s\n", err.text);
+        return EXIT_USAGE;
+    }
+    if (action == CLI_HELP)
+        cli_print_help(&cli, stdout);
+    else if (action == CLI_VERSION)
+        cli_print_version(&cli, stdout);
+    else if (run(&bench, &err))
+        fprintf(stderr, "attnd-bench: %s\n", err.text);
+    return fflush(stdout) == 0 && err.code == ERR_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
