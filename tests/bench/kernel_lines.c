@@ -8,6 +8,7 @@
  */
 #include "tests/bench/kernel_lines.h"
 
+#include "engine/base/arena.h"
 #include "engine/base/blas_core.h"
 #include "engine/base/team.h"
 #include "engine/tensor/kernels.h"
@@ -18,7 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HIDDEN = 768, HEADS = 12, WIDTH = HIDDEN / HEADS, SHARE_MIN = 50, COLD_MAX = 64 };
+enum {
+    HIDDEN = 768,
+    HEADS = 12,
+    WIDTH = HIDDEN / HEADS,
+    SHARE_MIN = 50,
+    COLD_MAX = 64,
+    ROWS_MAX = 197
+};
 
 /* Aligned, filled with small seeded numbers; NULL if there is no memory. */
 static float *numbers(size_t count)
@@ -46,8 +54,8 @@ struct rowwise {
 static void run_layer_norm(void *context)
 {
     struct rowwise *run = context;
-    run->kernels->layer_norm(run->y, run->x, run->parameters, run->parameters, run->rows,
-                             run->width, 1e-12f);
+    run->kernels->layer_norm(run->y, run->width, run->x, run->width, run->parameters,
+                             run->parameters, run->rows, run->width, 1e-12f);
 }
 
 static void run_softmax(void *context)
@@ -60,8 +68,29 @@ static void run_softmax(void *context)
 static void run_epilogue(void *context)
 {
     struct rowwise *run = context;
-    run->kernels->epilogue(run->y, run->parameters, run->residual, run->rows, run->width,
-                           run->width, run->act);
+    struct epilogue epilogue = {.y = run->y,
+                                .y_stride = run->width,
+                                .sums = run->y,
+                                .sums_stride = run->width,
+                                .bias = run->parameters,
+                                .residual = run->residual,
+                                .residual_stride = run->width,
+                                .rows = run->rows,
+                                .columns = run->width,
+                                .act = run->act};
+    run->kernels->epilogue(&epilogue);
+}
+
+/* What a norm leaves for an int8 product: read twice, a quarter written. */
+static void run_quantize(void *context)
+{
+    struct rowwise *run = context;
+    for (size_t r = 0; r < run->rows; r++) {
+        const float *x = run->x + r * run->width;
+        uint8_t *q = (uint8_t *)run->y + r * run->width;
+        float max = run->kernels->max_abs(x, run->width);
+        run->kernels->quantize(q, x, run->width, 127 / max);
+    }
 }
 
 static const struct rowwise_line {
@@ -73,6 +102,8 @@ static const struct rowwise_line {
     enum activation act;
 } rowwise_lines[] = {
     {"layer_norm", run_layer_norm, 768, 2, false, false, ACTIVATION_NONE},
+    {"quantize", run_quantize, 768, 1, false, true, ACTIVATION_NONE},
+    {"quantize", run_quantize, 3072, 1, false, true, ACTIVATION_NONE},
     {"softmax", run_softmax, 128, 2, false, false, ACTIVATION_NONE},
     {"softmax", run_softmax, 512, 2, false, false, ACTIVATION_NONE},
     {"epilogue bias", run_epilogue, 768, 1, false, true, ACTIVATION_NONE},
@@ -134,24 +165,24 @@ struct attention {
     float *scratch;
 };
 
-/* One head over one whole sequence: the only place that knows the kernel's prototype. */
+/* One head over one whole sequence, in blocks of queries as the encoder cuts it. */
 static void run_attention(void *context)
 {
     struct attention *run = context;
-    run->kernels->attention(run->out, HIDDEN, run->qkv, run->qkv + HIDDEN, run->qkv + 2 * HIDDEN,
-                            3 * HIDDEN, run->n, WIDTH, run->scratch);
-}
-
-static size_t attention_scratch_floats(size_t n)
-{
-    return attention_scratch(n, WIDTH);
+    for (size_t first = 0; first < run->n; first += ATTENTION_QUERIES) {
+        size_t left = run->n - first;
+        run->kernels->attention(run->out + first * HIDDEN, HIDDEN, run->qkv + first * 3 * HIDDEN,
+                                run->qkv + HIDDEN, run->qkv + 2 * HIDDEN, 3 * HIDDEN,
+                                left < ATTENTION_QUERIES ? left : ATTENTION_QUERIES, run->n, WIDTH,
+                                run->scratch);
+    }
 }
 
 static enum err_code print_attention(size_t n, const struct machine *machine, FILE *file,
                                      struct err *err)
 {
     float *qkv = numbers(n * 3 * HIDDEN), *out = numbers(n * HIDDEN);
-    float *scratch = numbers(attention_scratch_floats(n));
+    float *scratch = numbers(attention_scratch(WIDTH));
     if (qkv == NULL || out == NULL || scratch == NULL) {
         err_no_memory(err, n * 3 * HIDDEN * sizeof *qkv);
     } else {
@@ -170,26 +201,33 @@ static enum err_code print_attention(size_t n, const struct machine *machine, FI
 static const struct product {
     const char *backend;
     enum peak_type type;
-} products[] = {
-    {"openblas", PEAK_F32}, {"native", PEAK_F32}, {"native", PEAK_BF16}, {"native", PEAK_INT8}};
+} products[] = {{"openblas", PEAK_F32}, {"onednn", PEAK_F32},  {"onednn", PEAK_BF16},
+                {"native", PEAK_F32},   {"native", PEAK_BF16}, {"native", PEAK_INT8}};
 
 static const size_t shapes[][2] = {{2304, 768}, {768, 768}, {3072, 768}, {768, 3072}};
 static const size_t row_counts[] = {16, 128, 197};
 
-/* The only place that knows how a linear layer of a dtype is opened. */
+static enum precision precision_of(enum peak_type type)
+{
+    return type == PEAK_F32 ? PRECISION_F32 : type == PEAK_BF16 ? PRECISION_BF16 : PRECISION_INT8;
+}
+
 static enum err_code open_linear(struct linear *out, const struct product *product, size_t in,
                                  size_t columns, struct err *err)
 {
-    const struct linear_backend *backend = linear_backend_find(product->backend);
+    const struct linear_backend *backend =
+        linear_backend_find(product->backend, precision_of(product->type));
+    float *weight = numbers(in * columns);
+    if (weight == NULL)
+        return err_no_memory(err, in * columns * sizeof *weight);
     if (backend == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "no such backend in this build");
-    if (product->type != PEAK_F32)
-        return err_set(err, ERR_UNSUPPORTED, "no such dtype in this build");
-    if (linear_alloc(out, in, columns, err))
-        return err->code;
-    for (size_t i = 0; i < in * columns; i++)
-        out->weight[i] = (float)(i * 2654435761u % 1000) * 1e-4f - 0.05f;
-    return linear_open(out, backend, err);
+        err_set(err, ERR_UNSUPPORTED, "no such backend in this build");
+    else if (!linear_alloc(out, backend, in, columns, err)) {
+        linear_fill(out, 0, columns, weight);
+        linear_open(out, err);
+    }
+    free(weight);
+    return err->code;
 }
 
 struct product_run {
@@ -197,15 +235,32 @@ struct product_run {
     unsigned count, next; /* layers in turn */
     struct team *team;
     size_t rows;
-    float *x, *y;
+    float *numbers; /* [rows, in], dense */
+    struct operand x;
+    float *y;
 };
 
 static void run_product(void *context)
 {
     struct product_run *run = context;
-    linear_run(&run->layers[run->next], kernels_best(), run->team, run->y, run->x, run->rows, NULL,
-               ACTIVATION_NONE);
+    const struct linear *linear = &run->layers[run->next];
+    struct linear_io io = {.x = run->x,
+                           .rows = run->rows,
+                           .y = run->y,
+                           .y_stride = operand_stride(linear->out, sizeof(float)) / sizeof(float)};
+    linear_run(linear, kernels_best(), run->team, &io);
     run->next = (run->next + 1) % run->count;
+}
+
+/* The numbers in the layer's precision. */
+static enum err_code take_operand(struct product_run *run, struct arena *arena, struct err *err)
+{
+    const struct linear *linear = &run->layers[0];
+    if (operand_alloc(&run->x, arena, linear->backend->precision, ROWS_MAX, linear->in, err))
+        return err->code;
+    for (size_t r = 0; r < ROWS_MAX; r++)
+        operand_store(&run->x, kernels_best(), r, run->numbers + r * linear->in, linear->in);
+    return ERR_OK;
 }
 
 static double product_rate(struct product_run *run, unsigned layers)
@@ -249,8 +304,11 @@ static enum err_code print_shape(const struct product *product, struct product_r
     memset(run->layers, 0, sizeof run->layers);
     while (opened < layers && !open_linear(&run->layers[opened], product, shape[1], shape[0], err))
         opened++;
-    if (err->code == ERR_OK)
+    struct arena arena;
+    arena_init(&arena);
+    if (err->code == ERR_OK && !take_operand(run, &arena, err))
         print_product(product, run, layers, machine, file);
+    arena_deinit(&arena);
     for (unsigned i = 0; i < layers; i++)
         linear_close(&run->layers[i]);
     return err->code;
@@ -276,19 +334,19 @@ static enum err_code print_products(struct product_run *run, const struct machin
 
 static enum err_code print_linears(const struct machine *machine, FILE *file, struct err *err)
 {
-    enum { ROWS_MAX = 197, SIDE_MAX = 3072 };
+    enum { SIDE_MAX = 3072 };
     struct product_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return err_no_memory(err, sizeof *run);
-    run->x = numbers(ROWS_MAX * SIDE_MAX);
-    run->y = numbers(ROWS_MAX * SIDE_MAX);
-    if (run->x == NULL || run->y == NULL)
-        err_no_memory(err, ROWS_MAX * SIDE_MAX * sizeof *run->x);
+    run->numbers = numbers(ROWS_MAX * SIDE_MAX);
+    run->y = numbers(ROWS_MAX * operand_stride(SIDE_MAX, 1));
+    if (run->numbers == NULL || run->y == NULL)
+        err_no_memory(err, ROWS_MAX * SIDE_MAX * sizeof *run->y);
     else if (!team_open(&run->team, machine->threads, err)) {
         print_products(run, machine, file, err);
         team_close(run->team);
     }
-    free(run->x), free(run->y), free(run);
+    free(run->numbers), free(run->y), free(run);
     return err->code;
 }
 
