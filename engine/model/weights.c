@@ -76,7 +76,7 @@ static enum err_code bind(struct binder *binder, const char *name, const struct 
         return err_set(binder->err, ERR_UNSUPPORTED, "tensor '%s' is missing", name);
     if (!same_shape(info, shape))
         return wrong_shape(info, shape, binder->err);
-    if (checkpoint_read_f32(binder->checkpoint, info, out, binder->err))
+    if (checkpoint_read_f32(binder->checkpoint, info, 0, info->count, out, binder->err))
         return binder->err->code;
     mark_bound(binder, info);
     binder->weights->parameters += info->count;
