@@ -3,6 +3,7 @@
  * weight layout, weights, and last a self-test of the products in the shapes in use. */
 #include "engine/engine.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/sha256.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/embed.h"
@@ -82,12 +83,15 @@ static enum err_code copy_paths(struct engine_model *model, const struct checkpo
 }
 
 static enum err_code open_weights(struct engine_model *model, const char *dir,
-                                  const struct linear_backend *backend, struct err *err)
+                                  const struct linear_backend *backend, unsigned threads,
+                                  struct err *err)
 {
     struct checkpoint *checkpoint;
+    if (threads == 0)
+        threads = cpu_quota_threads("");
     if (checkpoint_open(&checkpoint, dir, err))
         return err->code;
-    if (!weights_open(&model->weights, &model->spec, checkpoint, backend, err))
+    if (!weights_open(&model->weights, &model->spec, checkpoint, backend, threads, err))
         copy_paths(model, checkpoint, err);
     checkpoint_close(checkpoint);
     return err->code;
@@ -140,7 +144,8 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     const struct linear_backend *backend;
     if (choose_backend(options, &backend, &model->kernels, err) ||
         spec_read(&model->spec, dir, &model->arena, err) || open_input(model, dir, err) ||
-        open_weights(model, dir, backend, err) || test_products(&model->weights, err))
+        open_weights(model, dir, backend, options->load_threads, err) ||
+        test_products(&model->weights, err))
         return err->code;
     describe(model, backend);
     return ERR_OK;

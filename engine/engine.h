@@ -27,6 +27,7 @@ struct engine_session; /* one worker's workspace for one model: one thread at a 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "openblas" or "reference" */
     const char *dtype;          /* "f32" (also NULL) */
+    unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
 };
 
 /* What a checkpoint is. Strings and arrays are the model's. */

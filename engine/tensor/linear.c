@@ -1,14 +1,14 @@
 #include "engine/tensor/linear.h"
 
+#include "engine/base/pages.h"
 #include "engine/tensor/simd.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ALIGNMENT = 64 };
 
 static const struct linear_backend *const backends[] = {&linear_openblas, &linear_reference};
 
@@ -27,32 +27,38 @@ const char *linear_backend_names(void)
     return "auto, openblas, reference";
 }
 
-/* count x size zeroed bytes, aligned; NULL on overflow or without memory. */
+/* Uninitialised; NULL on overflow or without memory. */
 static float *alloc_floats(size_t rows, size_t columns)
 {
     if (columns != 0 && rows > SIZE_MAX / 2 / sizeof(float) / columns)
         return NULL;
-    size_t bytes = (rows * columns * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    float *memory = aligned_alloc(ALIGNMENT, bytes);
-    if (memory != NULL)
-        memset(memory, 0, bytes);
-    return memory;
+    return pages_alloc(rows * columns * sizeof(float));
 }
 
-enum err_code linear_alloc(struct linear *linear, size_t in, size_t out, struct err *err)
+enum err_code linear_alloc(struct linear *linear, const struct linear_backend *backend, size_t in,
+                           size_t out, struct err *err)
 {
-    *linear = (struct linear){
-        .in = in, .out = out, .weight = alloc_floats(out, in), .bias = alloc_floats(1, out)};
+    *linear = (struct linear){.backend = backend,
+                              .in = in,
+                              .out = out,
+                              .weight = alloc_floats(out, in),
+                              .bias = alloc_floats(1, out)};
     if (linear->weight == NULL || linear->bias == NULL)
         return err_set(err, ERR_NO_MEMORY, "out of memory for a %zu x %zu matrix", out, in);
+    memset(linear->bias, 0, out * sizeof(float));
     return ERR_OK;
 }
 
-enum err_code linear_open(struct linear *linear, const struct linear_backend *backend,
-                          struct err *err)
+void linear_fill(struct linear *linear, size_t first, size_t rows, const float *weight)
 {
-    linear->backend = backend;
-    return backend->open(linear, err);
+    assert(first % LINEAR_FILL_ROWS == 0 && first <= linear->out && rows <= linear->out - first);
+    assert(rows % LINEAR_FILL_ROWS == 0 || rows == linear->out - first);
+    memcpy(linear->weight + first * linear->in, weight, rows * linear->in * sizeof *weight);
+}
+
+enum err_code linear_open(struct linear *linear, struct err *err)
+{
+    return linear->backend->open(linear, err);
 }
 
 void linear_close(struct linear *linear)

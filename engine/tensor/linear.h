@@ -45,10 +45,23 @@ const struct linear_backend *linear_backend_find(const char *name);
 /* "auto, openblas, reference": for error texts and help. */
 const char *linear_backend_names(void);
 
-/* 64-byte aligned, zeroed weight and bias to fill before linear_open. ERR_NO_MEMORY. */
-enum err_code linear_alloc(struct linear *linear, size_t in, size_t out, struct err *err);
-enum err_code linear_open(struct linear *linear, const struct linear_backend *backend,
-                          struct err *err);
+/* A linear is made in three steps: memory, rows, the backend's last work.
+ *
+ *     linear_alloc(&linear, backend, in, out, &err);      // bias zeroed; written by the caller
+ *     linear_fill(&linear, 0, out, weight);               // or piece by piece, by many threads
+ *     linear_open(&linear, &err);
+ */
+enum err_code linear_alloc(struct linear *linear, const struct linear_backend *backend, size_t in,
+                           size_t out, struct err *err);
+
+enum { LINEAR_FILL_ROWS = 32 };
+
+/* Rows [first, first + rows) of W, row-major. Any thread, disjoint ranges, each row once; borders
+ * between ranges are multiples of LINEAR_FILL_ROWS. */
+void linear_fill(struct linear *linear, size_t first, size_t rows, const float *weight);
+
+/* After every row was filled and the bias written. */
+enum err_code linear_open(struct linear *linear, struct err *err);
 void linear_close(struct linear *linear); /* also after a failed alloc or open; idempotent */
 
 /* Compares products of an opened linear, for few and many rows, with naive sums over a sample of
