@@ -182,10 +182,11 @@ const struct engine_info *engine_describe(const struct engine_model *model)
     return &model->info;
 }
 
-enum err_code engine_digest(const struct engine_model *model, char out[72], struct err *err)
+enum err_code engine_digest(const struct engine_model *model, const atomic_bool *stop, char out[72],
+                            struct err *err)
 {
     char hex[65];
-    if (sha256_files(model->info.weight_files, model->info.weight_file_count, hex, err))
+    if (sha256_files(model->info.weight_files, model->info.weight_file_count, stop, hex, err))
         return err->code;
     snprintf(out, 72, "sha256:%s", hex);
     return ERR_OK;
