@@ -3,6 +3,7 @@
  * weight layout, weights, and last a self-test of the products in the shapes in use. */
 #include "engine/engine.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/sha256.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/embed.h"
@@ -96,13 +97,15 @@ static enum err_code copy_paths(struct engine_model *model, const struct checkpo
 }
 
 static enum err_code open_weights(struct engine_model *model, const char *dir,
-                                  const struct choice *choice, struct err *err)
+                                  const struct choice *choice, unsigned threads, struct err *err)
 {
     struct checkpoint *checkpoint;
+    if (threads == 0)
+        threads = cpu_quota_threads("");
     if (checkpoint_open(&checkpoint, dir, err))
         return err->code;
     if (!weights_open(&model->weights, &model->spec, checkpoint, choice->encoder, choice->other,
-                      err))
+                      threads, err))
         copy_paths(model, checkpoint, err);
     checkpoint_close(checkpoint);
     return err->code;
@@ -145,7 +148,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->image_height = info->image_width = spec->image_size;
     info->patch_size = spec->patch;
     info->parameters = model->weights.parameters;
-    info->weight_bytes = model->weights.parameters * sizeof(float);
+    info->weight_bytes = weights_bytes(&model->weights, spec);
     info->unbound = model->weights.unbound;
     info->unbound_count = model->weights.unbound_count;
 }
@@ -155,7 +158,8 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
 {
     struct choice choice;
     if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
-        open_input(model, dir, err) || open_weights(model, dir, &choice, err) ||
+        open_input(model, dir, err) ||
+        open_weights(model, dir, &choice, options->load_threads, err) ||
         test_products(&model->weights, choice.kernels, err))
         return err->code;
     model->kernels = choice.kernels;
@@ -195,10 +199,11 @@ const struct engine_info *engine_describe(const struct engine_model *model)
     return &model->info;
 }
 
-enum err_code engine_digest(const struct engine_model *model, char out[72], struct err *err)
+enum err_code engine_digest(const struct engine_model *model, const atomic_bool *stop, char out[72],
+                            struct err *err)
 {
     char hex[65];
-    if (sha256_files(model->info.weight_files, model->info.weight_file_count, hex, err))
+    if (sha256_files(model->info.weight_files, model->info.weight_file_count, stop, hex, err))
         return err->code;
     snprintf(out, 72, "sha256:%s", hex);
     return ERR_OK;

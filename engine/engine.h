@@ -17,6 +17,7 @@
 #include "engine/base/err.h"
 #include "engine/model/input.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ struct engine_session; /* one worker's workspace for one model: one thread at a 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "openblas" or "reference" */
     const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8" */
+    unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
 };
 
 /* What a checkpoint is. Strings and arrays are the model's. */
@@ -58,8 +60,10 @@ enum err_code engine_open(struct engine_model **out, const char *dir,
 void engine_close(struct engine_model *model);
 const struct engine_info *engine_describe(const struct engine_model *model);
 
-/* "sha256:<hex>" over the weight files; reads them whole, so call it off the request path. */
-enum err_code engine_digest(const struct engine_model *model, char out[72], struct err *err);
+/* "sha256:<hex>" over the weight files; reads them whole, so call it off the request path. It gives
+ * up with ERR_NOT_READY when another thread sets *stop (NULL: nobody will). */
+enum err_code engine_digest(const struct engine_model *model, const atomic_bool *stop, char out[72],
+                            struct err *err);
 
 /* Client mistakes end here: ERR_UNUSABLE (no token, invalid UTF-8 with its byte offset, not an
  * image, too many pixels). Any thread; the arena is the caller's. */

@@ -4,6 +4,7 @@
 #include "server/log.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ struct registry {
     struct metrics *metrics; /* told of digests; set before the thread starts */
     pthread_t digest_thread;
     bool digest_started;
-    atomic_bool stopping; /* partners: registry_stop_digests, digest_main */
+    atomic_bool stopping; /* partners: registry_stop_digests, digest_main, engine_digest */
 };
 
 /* An image model's one sequence length, or a text model's longest, must always fit. */
@@ -106,12 +107,44 @@ struct registry_model *registry_default(struct registry *registry, enum engine_k
     return NULL;
 }
 
+struct hashing {
+    struct registry_model *model;
+    const atomic_bool *stop;
+    struct err err;
+};
+
+/* Only spare time is spent on a digest: SCHED_IDLE is an attribute of this thread alone on Linux. A
+ * system that refuses it hashes at normal priority. */
+static void *hash_main(void *context)
+{
+    struct hashing *hashing = context;
+    pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
+    engine_digest(hashing->model->engine, hashing->stop, hashing->model->digest_text,
+                  &hashing->err);
+    return NULL;
+}
+
+/* In a thread of its own, which holds no lock that others wait for and ends when it has hashed:
+ * what was made idle may not become normal again. */
+static void hash(struct hashing *hashing)
+{
+    pthread_t thread;
+    int failure = pthread_create(&thread, NULL, hash_main, hashing);
+    if (failure != 0)
+        err_set(&hashing->err, ERR_IO, "cannot start a thread: %s", strerror(failure));
+    else
+        pthread_join(thread, NULL);
+}
+
 static void compute_digest(struct registry *registry, struct registry_model *model)
 {
-    struct err err = {0};
-    if (engine_digest(model->engine, model->digest_text, &err)) {
+    struct hashing hashing = {.model = model, .stop = &registry->stopping};
+    hash(&hashing);
+    if (hashing.err.code == ERR_NOT_READY)
+        return;
+    if (hashing.err.code != ERR_OK) {
         log_event(LOG_WARN, "digest_failed", LOG_TEXT("model", model->name),
-                  LOG_TEXT("error", err.text));
+                  LOG_TEXT("error", hashing.err.text));
         return;
     }
     atomic_store_explicit(&model->digest, model->digest_text, memory_order_release);

@@ -2,7 +2,7 @@
  *
  * registry_open opens every configured model or none. The digests of the weights are computed by a
  * thread of the registry's own, because hashing hundreds of megabytes has no place before
- * readiness.
+ * readiness, and in spare time only, because the first requests come with it.
  *
  * Threads: immutable after registry_open but for the digests, which are published atomically.
  */
@@ -46,7 +46,7 @@ struct registry_model *registry_default(struct registry *registry, enum engine_k
 enum err_code registry_start_digests(struct registry *registry, struct metrics *metrics,
                                      struct err *err);
 
-/* Joins the digest thread; a model being hashed is finished first. Before metrics_close. */
+/* Joins the digest thread; a model being hashed is given up. Before metrics_close. */
 void registry_stop_digests(struct registry *registry);
 
 /* The model as a row of GET /models. */

@@ -47,7 +47,7 @@ static const unsigned char warm_png[] = {
 static enum err_code warm_input(const struct engine_model *model, const struct engine_info *info,
                                 struct arena *arena, struct engine_input *input, struct err *err)
 {
-    static const char text[] = "warm up: 1.0 2.0 3.0 pass";
+    static const char text[] = "pass"; /* every weight is read once, whatever the length */
     if (info->kind == ENGINE_TEXT)
         return engine_prepare_text(model, text, sizeof text - 1, arena, input, err);
     return engine_prepare_image(model, warm_png, sizeof warm_png, 1, arena, input, err);

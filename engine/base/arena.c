@@ -1,5 +1,7 @@
 #include "engine/base/arena.h"
 
+#include "engine/base/pages.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +36,7 @@ void arena_deinit(struct arena *arena)
 
 static struct arena_block *block_create(size_t size)
 {
-    struct arena_block *block = aligned_alloc(ARENA_ALIGNMENT, size);
+    struct arena_block *block = pages_alloc(size);
     if (block != NULL)
         *block = (struct arena_block){.used = HEADER_BYTES, .size = size};
     return block;

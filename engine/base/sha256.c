@@ -9,7 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 1024 * 1024 };
+enum { PIECE_BYTES = 256 * 1024 }; /* stays in the second level cache */
+
+struct hashing {
+    struct sha256_ctx context;
+    const atomic_bool *stop; /* NULL, or read between pieces; partner: whoever set it */
+    uint8_t *piece;
+};
 
 static void finish(struct sha256_ctx *context, char out[SHA256_HEX_BYTES])
 {
@@ -38,47 +44,52 @@ static enum err_code io_error(const char *path, const char *what, struct err *er
                    strerror(errno));
 }
 
-static enum err_code add_descriptor(struct sha256_ctx *context, int fd, const char *path,
-                                    uint8_t *piece, struct err *err)
+static bool is_stopped(const struct hashing *hashing)
+{
+    return hashing->stop != NULL && atomic_load(hashing->stop);
+}
+
+static enum err_code add_descriptor(struct hashing *hashing, int fd, const char *path,
+                                    struct err *err)
 {
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     for (;;) {
-        ssize_t got = read(fd, piece, PIECE_BYTES);
+        if (is_stopped(hashing))
+            return err_set(err, ERR_NOT_READY, "hashing was stopped");
+        ssize_t got = read(fd, hashing->piece, PIECE_BYTES);
         if (got == 0)
             return ERR_OK;
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return io_error(path, "read", err);
-        sha256_update(context, (size_t)got, piece);
+        sha256_update(&hashing->context, (size_t)got, hashing->piece);
     }
 }
 
-static enum err_code add_file(struct sha256_ctx *context, const char *path, uint8_t *piece,
-                              struct err *err)
+static enum err_code add_file(struct hashing *hashing, const char *path, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return io_error(path, "opened", err);
-    enum err_code code = add_descriptor(context, fd, path, piece, err);
+    enum err_code code = add_descriptor(hashing, fd, path, err);
     close(fd);
     return code;
 }
 
-enum err_code sha256_files(const char *const *paths, unsigned count, char out[SHA256_HEX_BYTES],
-                           struct err *err)
+enum err_code sha256_files(const char *const *paths, unsigned count, const atomic_bool *stop,
+                           char out[SHA256_HEX_BYTES], struct err *err)
 {
-    struct sha256_ctx context;
+    struct hashing hashing = {.stop = stop, .piece = malloc(PIECE_BYTES)};
     out[0] = '\0';
-    uint8_t *piece = malloc(PIECE_BYTES);
-    if (piece == NULL)
+    if (hashing.piece == NULL)
         return err_no_memory(err, PIECE_BYTES);
-    sha256_init(&context);
+    sha256_init(&hashing.context);
     enum err_code code = ERR_OK;
     for (unsigned i = 0; i < count && code == ERR_OK; i++)
-        code = add_file(&context, paths[i], piece, err);
-    free(piece);
+        code = add_file(&hashing, paths[i], err);
+    free(hashing.piece);
     if (code == ERR_OK)
-        finish(&context, out);
+        finish(&hashing.context, out);
     return code;
 }

@@ -4,6 +4,8 @@
 
 #include "engine/base/err.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { SHA256_HEX_BYTES = 65 }; /* 64 digits and a NUL */
@@ -11,8 +13,9 @@ enum { SHA256_HEX_BYTES = 65 }; /* 64 digits and a NUL */
 void sha256_hex(const void *bytes, size_t len, char out[SHA256_HEX_BYTES]);
 
 /* The hash of the files' bytes one after the other, read in pieces. ERR_IO names the file, without
- * its directory; out is then empty. */
-enum err_code sha256_files(const char *const *paths, unsigned count, char out[SHA256_HEX_BYTES],
-                           struct err *err);
+ * its directory; ERR_NOT_READY if another thread set *stop meanwhile (NULL: nobody will). out is
+ * then empty. */
+enum err_code sha256_files(const char *const *paths, unsigned count, const atomic_bool *stop,
+                           char out[SHA256_HEX_BYTES], struct err *err);
 
 #endif

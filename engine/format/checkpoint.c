@@ -269,15 +269,40 @@ const struct tensor_info *checkpoint_find(const struct checkpoint *checkpoint, c
     return entry != NULL ? entry->info : NULL;
 }
 
-enum err_code checkpoint_read_f32(const struct checkpoint *checkpoint,
-                                  const struct tensor_info *info, float *out, struct err *err)
+static const struct shard *shard_of(const struct checkpoint *checkpoint,
+                                    const struct tensor_info *info)
 {
     const struct entry *entry = find_entry(checkpoint, info->name);
     assert(entry != NULL && entry->info == info);
-    if (safetensors_read_f32(entry->shard->file, info, out, err))
-        return err_prefix(err, "%s: tensor '%s': ", entry->shard->name,
-                          printable_name(info->name).text);
+    return entry->shard;
+}
+
+static enum err_code name_tensor(const struct shard *shard, const struct tensor_info *info,
+                                 struct err *err)
+{
+    return err_prefix(err, "%s: tensor '%s': ", shard->name, printable_name(info->name).text);
+}
+
+enum err_code checkpoint_check_f32(const struct checkpoint *checkpoint,
+                                   const struct tensor_info *info, struct err *err)
+{
+    const struct shard *shard = shard_of(checkpoint, info);
+    return safetensors_check_f32(info, err) ? name_tensor(shard, info, err) : ERR_OK;
+}
+
+enum err_code checkpoint_read_f32(const struct checkpoint *checkpoint,
+                                  const struct tensor_info *info, size_t first, size_t count,
+                                  float *out, struct err *err)
+{
+    const struct shard *shard = shard_of(checkpoint, info);
+    if (safetensors_read_f32(shard->file, info, first, count, out, err))
+        return name_tensor(shard, info, err);
     return ERR_OK;
+}
+
+unsigned checkpoint_file_of(const struct checkpoint *checkpoint, const struct tensor_info *info)
+{
+    return (unsigned)(shard_of(checkpoint, info) - checkpoint->shards);
 }
 
 unsigned checkpoint_file_count(const struct checkpoint *checkpoint)

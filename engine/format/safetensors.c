@@ -24,6 +24,7 @@
 #include "engine/base/json.h"
 #include "engine/format/printable.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -425,18 +426,26 @@ static enum err_code read_chunk(const struct safetensors *file, const struct ten
     return ERR_OK;
 }
 
-enum err_code safetensors_read_f32(const struct safetensors *file, const struct tensor_info *info,
-                                   float *out, struct err *err)
+enum err_code safetensors_check_f32(const struct tensor_info *info, struct err *err)
 {
     if (info->dtype != DTYPE_F32 && info->dtype != DTYPE_F16 && info->dtype != DTYPE_BF16)
         return err_set(err, ERR_UNSUPPORTED, "dtype %s; only F32, F16 and BF16 can be used",
                        dtype_name(info->dtype));
-    for (size_t done = 0; done < info->count;) {
-        size_t count = info->count - done < CHUNK_COUNT ? info->count - done : CHUNK_COUNT;
-        if (read_chunk(file, info, done, count, out + done, err) ||
-            check_finite(out + done, count, done, err))
+    return ERR_OK;
+}
+
+enum err_code safetensors_read_f32(const struct safetensors *file, const struct tensor_info *info,
+                                   size_t first, size_t count, float *out, struct err *err)
+{
+    assert(first <= info->count && count <= info->count - first);
+    if (safetensors_check_f32(info, err))
+        return err->code;
+    for (size_t done = 0; done < count;) {
+        size_t piece = count - done < CHUNK_COUNT ? count - done : CHUNK_COUNT;
+        if (read_chunk(file, info, first + done, piece, out + done, err) ||
+            check_finite(out + done, piece, first + done, err))
             return err->code;
-        done += count;
+        done += piece;
     }
     return ERR_OK;
 }

@@ -3,7 +3,7 @@
  *     struct safetensors *file;
  *     safetensors_open(&file, path, &err);
  *     const struct tensor_info *info = safetensors_find(file, "classifier.weight");
- *     safetensors_read_f32(file, info, weights, &err);
+ *     safetensors_read_f32(file, info, 0, info->count, weights, &err);
  *     safetensors_close(file);
  *
  * The rules are those of the reference reader (huggingface/safetensors): a u64 little-endian header
@@ -76,9 +76,13 @@ size_t safetensors_count(const struct safetensors *file);
 const struct tensor_info *safetensors_at(const struct safetensors *file, size_t index);
 const struct tensor_info *safetensors_find(const struct safetensors *file, const char *name);
 
-/* Reads one tensor of dtype F32, F16 or BF16 as fp32 into out[info->count]. ERR_UNSUPPORTED for
- * another dtype and for a number that is not finite (the text gives its index). */
+/* ERR_UNSUPPORTED unless the tensor's numbers can be read as fp32: F32, F16 or BF16. */
+enum err_code safetensors_check_f32(const struct tensor_info *info, struct err *err);
+
+/* Reads numbers [first, first + count) of a tensor as fp32 into out[count]; the range lies in the
+ * tensor. Errors are those of safetensors_check_f32, ERR_UNSUPPORTED for a number that is not
+ * finite (the text gives its index in the tensor), and ERR_IO. */
 enum err_code safetensors_read_f32(const struct safetensors *file, const struct tensor_info *info,
-                                   float *out, struct err *err);
+                                   size_t first, size_t count, float *out, struct err *err);
 
 #endif

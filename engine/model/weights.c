@@ -1,7 +1,11 @@
 /* weights.c - see weights.h. A `binder` walks the family's row; `bind` is the one place where a
- * name meets a shape. Checkpoints from before 2019 call a norm's gamma and beta by these names
- * instead of weight and bias, as transformers still reads them. */
+ * name meets a shape. Nothing is read meanwhile: what is bound goes to the loader's plan, and the
+ * plan is carried out once every name and shape is known to be right. Checkpoints from before 2019
+ * call a norm's gamma and beta by these names instead of weight and bias, as transformers still
+ * reads them. */
 #include "engine/model/weights.h"
+
+#include "engine/model/loader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +17,8 @@ struct binder {
     const struct spec *spec;
     const struct checkpoint *checkpoint;
     const struct linear_backend *encoder, *other;
-    float *staging; /* the rows of the linear layer that is being read */
     struct weights *weights;
+    struct loader loader;
     bool *bound; /* [checkpoint_count] */
     struct err *err;
 };
@@ -68,19 +72,20 @@ static void mark_bound(struct binder *binder, const struct tensor_info *info)
     }
 }
 
-/* Reads tensor `name` of the given shape into out. */
+/* Tensor `name`, which must have the given shape and numbers that can be read as fp32. */
 static enum err_code bind(struct binder *binder, const char *name, const struct shape *shape,
-                          float *out)
+                          const struct tensor_info **out)
 {
     const struct tensor_info *info = checkpoint_find(binder->checkpoint, name);
     if (info == NULL)
         return err_set(binder->err, ERR_UNSUPPORTED, "tensor '%s' is missing", name);
     if (!same_shape(info, shape))
         return wrong_shape(info, shape, binder->err);
-    if (checkpoint_read_f32(binder->checkpoint, info, out, binder->err))
+    if (checkpoint_check_f32(binder->checkpoint, info, binder->err))
         return binder->err->code;
     mark_bound(binder, info);
     binder->weights->parameters += info->count;
+    *out = info;
     return ERR_OK;
 }
 
@@ -88,15 +93,15 @@ static enum err_code bind(struct binder *binder, const char *name, const struct 
 static enum err_code bind_table(struct binder *binder, const char *name, const struct shape *shape,
                                 float **out)
 {
+    const struct tensor_info *info = NULL;
     if (name == NULL)
         return ERR_OK;
-    size_t count = 1;
-    for (unsigned i = 0; i < RANK_MAX && shape->dim[i] != 0; i++)
-        count *= shape->dim[i];
-    *out = arena_alloc_array(&binder->weights->arena, count, sizeof(float));
+    if (bind(binder, name, shape, &info))
+        return binder->err->code;
+    *out = arena_alloc(&binder->weights->arena, info->count * sizeof(float));
     if (*out == NULL)
-        return err_no_memory(binder->err, count * sizeof(float));
-    return bind(binder, name, shape, *out);
+        return err_no_memory(binder->err, info->count * sizeof(float));
+    return loader_add_table(&binder->loader, info, *out, binder->err);
 }
 
 /* "%u" in a family's name becomes the layer's number; a suffix is appended. */
@@ -132,77 +137,70 @@ static enum err_code bind_norm(struct binder *binder, const char *base, unsigned
     return bind_norm_half(binder, base, layer, ".bias", ".beta", &norm->beta);
 }
 
-/* Weight [out, in] and bias [out] of `base` into rows [first, first + out) of an allocated linear.
- */
+/* Weight [out, in] of `base`, and its bias [out] if it has one: rows [first, first + out) of an
+ * allocated linear. */
 static enum err_code bind_rows(struct binder *binder, struct linear *linear, const char *base,
                                unsigned layer, const struct shape *shape, size_t first,
-                               bool has_bias)
+                               bool has_bias, const struct tensor_info **weight)
 {
     char name[NAME_BYTES];
+    const struct tensor_info *bias = NULL;
     format_name(name, base, layer, ".weight");
-    if (bind(binder, name, shape, binder->staging + first * linear->in))
+    if (bind(binder, name, shape, weight))
         return binder->err->code;
     if (!has_bias)
         return ERR_OK;
     format_name(name, base, layer, ".bias");
-    return bind(binder, name, &(struct shape){{shape->dim[0]}}, linear->bias + first);
-}
-
-static enum err_code start_linear(struct binder *binder, struct linear *linear,
-                                  const struct linear_backend *backend, size_t in, size_t out)
-{
-    if (linear_alloc(linear, backend, in, out, binder->err))
+    if (bind(binder, name, &(struct shape){{shape->dim[0]}}, &bias))
         return binder->err->code;
-    binder->staging = malloc(in * out * sizeof *binder->staging);
-    return binder->staging != NULL ? ERR_OK : err_no_memory(binder->err, in * out);
+    return loader_add_table(&binder->loader, bias, linear->bias + first, binder->err);
 }
 
-/* Also after an error. */
-static enum err_code finish_linear(struct binder *binder, struct linear *linear)
+/* A whole linear layer whose weight has the given shape. */
+static enum err_code bind_matrix(struct binder *binder, struct linear *linear,
+                                 const struct linear_backend *backend, const char *base,
+                                 unsigned layer, const struct shape *shape, size_t in)
 {
-    if (binder->err->code == ERR_OK) {
-        linear_fill(linear, 0, linear->out, binder->staging);
-        linear_open(linear, binder->err);
-    }
-    free(binder->staging);
-    binder->staging = NULL;
-    return binder->err->code;
+    const struct tensor_info *weight = NULL;
+    if (linear_alloc(linear, backend, in, shape->dim[0], binder->err) ||
+        bind_rows(binder, linear, base, layer, shape, 0, true, &weight))
+        return binder->err->code;
+    return loader_add_matrix(&binder->loader, linear, &weight, 1, binder->err);
 }
 
-/* A whole linear layer; a NULL base binds nothing. */
+/* A NULL base binds nothing. */
 static enum err_code bind_linear(struct binder *binder, struct linear *linear,
                                  const struct linear_backend *backend, const char *base,
                                  unsigned layer, size_t in, size_t out)
 {
     if (base == NULL)
         return ERR_OK;
-    struct shape shape = {{out, in}};
-    if (!start_linear(binder, linear, backend, in, out))
-        bind_rows(binder, linear, base, layer, &shape, 0, true);
-    return finish_linear(binder, linear);
+    return bind_matrix(binder, linear, backend, base, layer, &(struct shape){{out, in}}, in);
 }
 
 static enum err_code bind_qkv(struct binder *binder, struct linear *linear, unsigned layer)
 {
     const struct spec *spec = binder->spec;
     const char *const bases[] = {spec->family->query, spec->family->key, spec->family->value};
+    const struct tensor_info *parts[3] = {NULL};
     struct shape shape = {{spec->hidden, spec->hidden}};
-    start_linear(binder, linear, binder->encoder, spec->hidden, 3 * (size_t)spec->hidden);
-    for (size_t part = 0; part < 3 && binder->err->code == ERR_OK; part++)
-        bind_rows(binder, linear, bases[part], layer, &shape, part * spec->hidden, spec->qkv_bias);
-    return finish_linear(binder, linear);
+    if (linear_alloc(linear, binder->encoder, spec->hidden, 3 * (size_t)spec->hidden, binder->err))
+        return binder->err->code;
+    for (size_t part = 0; part < 3; part++)
+        if (bind_rows(binder, linear, bases[part], layer, &shape, part * spec->hidden,
+                      spec->qkv_bias, &parts[part]))
+            return binder->err->code;
+    return loader_add_matrix(&binder->loader, linear, parts, 3, binder->err);
 }
 
 /* The convolution that cuts patches is a linear layer over a patch's numbers. */
 static enum err_code bind_patch(struct binder *binder)
 {
     const struct spec *spec = binder->spec;
-    struct linear *linear = &binder->weights->patch;
     struct shape shape = {{spec->hidden, spec->channels, spec->patch, spec->patch}};
     size_t in = (size_t)spec->channels * spec->patch * spec->patch;
-    if (!start_linear(binder, linear, binder->other, in, spec->hidden))
-        bind_rows(binder, linear, spec->family->patch, 0, &shape, 0, true);
-    return finish_linear(binder, linear);
+    return bind_matrix(binder, &binder->weights->patch, binder->other, spec->family->patch, 0,
+                       &shape, in);
 }
 
 static enum err_code bind_text_embeddings(struct binder *binder)
@@ -312,16 +310,24 @@ static enum err_code bind_all(struct binder *binder)
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
                            const struct linear_backend *encoder, const struct linear_backend *other,
-                           struct err *err)
+                           unsigned threads, struct err *err)
 {
     *out = (struct weights){0};
     arena_init(&out->arena);
     bool *bound = calloc(checkpoint_count(checkpoint) + 1, sizeof *bound);
     if (bound == NULL)
         return err_no_memory(err, checkpoint_count(checkpoint));
-    struct binder binder = {spec, checkpoint, encoder, other, NULL, out, bound, err};
-    if (bind_all(&binder))
+    struct binder binder = {.spec = spec,
+                            .checkpoint = checkpoint,
+                            .encoder = encoder,
+                            .other = other,
+                            .weights = out,
+                            .bound = bound,
+                            .err = err};
+    loader_init(&binder.loader, checkpoint);
+    if (bind_all(&binder) || loader_run(&binder.loader, threads, err))
         weights_close(out, spec);
+    loader_deinit(&binder.loader);
     free(bound);
     return err->code;
 }
@@ -341,4 +347,16 @@ void weights_close(struct weights *weights, const struct spec *spec)
     linear_close(&weights->distillation_classifier);
     arena_deinit(&weights->arena);
     *weights = (struct weights){0};
+}
+
+size_t weights_bytes(const struct weights *weights, const struct spec *spec)
+{
+    size_t bytes = weights->arena.bytes + weights->patch.bytes + weights->pooler.bytes +
+                   weights->classifier.bytes + weights->distillation_classifier.bytes;
+    for (unsigned i = 0; i < spec->layers; i++) {
+        const struct layer *layer = &weights->layers[i];
+        bytes += layer->qkv.bytes + layer->attention_out.bytes + layer->mlp_in.bytes +
+                 layer->mlp_out.bytes;
+    }
+    return bytes;
 }

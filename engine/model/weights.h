@@ -1,8 +1,8 @@
 /* weights.h - the tensors of a checkpoint, bound to the fields that the encoder reads.
  *
  * Every tensor is bound by name from the family's row with the shape that the spec demands: a
- * missing one, or one of another shape or dtype, is refused by name. Linear layers are opened one
- * at a time, so that a backend that repacks needs the room of only one matrix twice.
+ * missing one, or one of another shape or dtype, is refused by name before anything is read. Then
+ * the loader reads them all: the weights are held once, in the layout of the backend.
  *
  * Threads: immutable after weights_open.
  */
@@ -48,12 +48,16 @@ struct weights {
     struct arena arena; /* everything above but the linears' own memory */
 };
 
-/* Binds and reads every tensor. `encoder` multiplies in the blocks; `other`, in fp32, in patch
- * embedding, pooler and classifier. ERR_UNSUPPORTED names the tensor. Yours to close. */
+/* Binds and reads every tensor, with so many threads (at least 1). `encoder` multiplies in the
+ * blocks; `other`, in fp32, in patch embedding, pooler and classifier. ERR_UNSUPPORTED names the
+ * tensor. Yours to close. */
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
                            const struct linear_backend *encoder, const struct linear_backend *other,
-                           struct err *err);
+                           unsigned threads, struct err *err);
 void weights_close(struct weights *weights, const struct spec *spec);
+
+/* Bytes of all weights as they are held. */
+size_t weights_bytes(const struct weights *weights, const struct spec *spec);
 
 #endif

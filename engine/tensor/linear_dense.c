@@ -1,12 +1,14 @@
 #include "engine/tensor/linear_dense.h"
 
+#include "engine/base/pages.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum err_code linear_dense_alloc(struct linear *linear, struct err *err)
 {
-    size_t bytes = (linear->out * linear->in * sizeof(float) + 63) / 64 * 64;
-    linear->weights = aligned_alloc(64, bytes);
+    size_t bytes = linear->out * linear->in * sizeof(float);
+    linear->weights = pages_alloc(bytes);
     if (linear->weights == NULL)
         return err_no_memory(err, bytes);
     linear->kernel = linear->backend->name;

@@ -10,18 +10,17 @@
  * written to memory unfinished. k is walked in steps of K_GROUPS, 96 KB of a panel, which stay in
  * the second-level cache beside the block's rows of X while the tiles of the block run over them.
  */
+#include "engine/base/pages.h"
 #include "engine/tensor/linear.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     ROW_BLOCK = 224,
     K_GROUPS = 768,
     STRETCH = 64,
-    HUGE_PAGE = 2 << 20,
     ZERO_POINT = 128,
 };
 
@@ -36,17 +35,6 @@ struct native {
 };
 
 /* ---- load ---- */
-
-/* On huge pages where there are any: a run streams through all of it. */
-static void *alloc_weights(size_t bytes)
-{
-    void *memory = NULL;
-    if (posix_memalign(&memory, bytes >= HUGE_PAGE ? HUGE_PAGE : 64, bytes) != 0)
-        return NULL;
-    if (bytes >= HUGE_PAGE)
-        madvise(memory, bytes, MADV_HUGEPAGE);
-    return memory;
-}
 
 static void native_free(struct native *native)
 {
@@ -69,7 +57,7 @@ static enum err_code native_alloc(struct linear *linear, struct err *err)
     native->groups = (linear->in + native->per_group - 1) / native->per_group;
     native->panels = (linear->out + GEMM_COLUMNS - 1) / GEMM_COLUMNS;
     size_t columns = native->panels * GEMM_COLUMNS, bytes = columns * native->groups * 4;
-    native->panel = alloc_weights(bytes);
+    native->panel = pages_alloc(bytes);
     native->column_scale = calloc(columns, sizeof *native->column_scale);
     native->offset = calloc(columns, sizeof *native->offset);
     if (native->panel == NULL || native->column_scale == NULL || native->offset == NULL) {

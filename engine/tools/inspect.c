@@ -76,8 +76,8 @@ static void print_text(const struct engine_info *info, const char *digest)
 static enum err_code print_json(const struct engine_info *info, const char *digest, struct err *err)
 {
     struct json_t *object = answer_model(info);
-    bool ok = object != NULL && answer_add_text(object, "digest", digest) &&
-              answer_print(object, stdout);
+    bool ok =
+        object != NULL && answer_add_text(object, "digest", digest) && answer_print(object, stdout);
     json_free(object);
     return ok ? ERR_OK : err_set(err, ERR_IO, "the description cannot be printed");
 }
@@ -89,7 +89,7 @@ static enum err_code inspect_model(const struct inspect *inspect, struct err *er
     if (engine_open(&model, inspect->dir, &(struct engine_options){0}, err))
         return err_prefix(err, "%s: ", inspect->dir);
     const struct engine_info *info = engine_describe(model);
-    if (!engine_digest(model, digest, err)) {
+    if (!engine_digest(model, NULL, digest, err)) {
         if (inspect->json)
             print_json(info, digest, err);
         else

@@ -274,7 +274,7 @@ static enum err_code open_all(struct predict *predict, struct err *err)
     if (engine_open(&predict->model, predict->dir, &predict->options, err) ||
         engine_session_open(&predict->session, predict->model, 0, cpu_quota_threads(""), err))
         return err_prefix(err, "%s: ", predict->dir);
-    if (predict->json && engine_digest(predict->model, predict->digest, err))
+    if (predict->json && engine_digest(predict->model, NULL, predict->digest, err))
         return err->code;
     unsigned labels = engine_describe(predict->model)->label_count;
     predict->logits = calloc(labels, sizeof *predict->logits);

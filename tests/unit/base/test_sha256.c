@@ -38,12 +38,27 @@ START_TEST(sha256_hashes_files_end_to_end)
     tempdir_write(&dir, "two", bytes + HALF, HALF);
     sha256_hex(bytes, 2 * HALF, of_bytes);
     const char *const paths[] = {path[0], path[1]};
-    ck_assert_int_eq(sha256_files(paths, 2, of_files, &err), ERR_OK);
+    ck_assert_int_eq(sha256_files(paths, 2, NULL, of_files, &err), ERR_OK);
     ck_assert_str_eq(of_files, of_bytes);
-    ck_assert_int_eq(sha256_files(paths, 0, of_files, &err), ERR_OK);
+    ck_assert_int_eq(sha256_files(paths, 0, NULL, of_files, &err), ERR_OK);
     ck_assert_str_eq(of_files, OF_EMPTY);
     tempdir_close(&dir);
     free(bytes);
+}
+END_TEST
+
+START_TEST(sha256_gives_up_when_it_is_told_to)
+{
+    const char *const paths[] = {"/proc/self/status"};
+    atomic_bool stop = true;
+    struct err err = {0};
+    char out[SHA256_HEX_BYTES] = "before";
+    ck_assert_int_eq(sha256_files(paths, 1, &stop, out, &err), ERR_NOT_READY);
+    ck_assert_str_eq(out, "");
+    stop = false;
+    err = (struct err){0};
+    ck_assert_int_eq(sha256_files(paths, 1, &stop, out, &err), ERR_OK);
+    ck_assert_uint_eq(strlen(out), 64);
 }
 END_TEST
 
@@ -53,13 +68,13 @@ START_TEST(sha256_names_the_file_but_not_its_directory)
     const char *const directory[] = {"/tmp"};
     struct err err = {0}, read_err = {0};
     char out[SHA256_HEX_BYTES];
-    ck_assert_int_eq(sha256_files(missing, 1, out, &err), ERR_IO);
+    ck_assert_int_eq(sha256_files(missing, 1, NULL, out, &err), ERR_IO);
     ck_assert_str_eq(err.text, "weights: cannot be opened: No such file or directory");
     ck_assert_str_eq(out, "");
-    ck_assert_int_eq(sha256_files(directory, 1, out, &read_err), ERR_IO);
+    ck_assert_int_eq(sha256_files(directory, 1, NULL, out, &read_err), ERR_IO);
     ck_assert_str_eq(read_err.text, "tmp: cannot be read: Is a directory");
 }
 END_TEST
 
 SUITE("sha256", sha256_agrees_with_the_standard, sha256_hashes_files_end_to_end,
-      sha256_names_the_file_but_not_its_directory)
+      sha256_gives_up_when_it_is_told_to, sha256_names_the_file_but_not_its_directory)

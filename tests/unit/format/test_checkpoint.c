@@ -63,7 +63,7 @@ static float read_one(const struct checkpoint *checkpoint, const char *name)
     float out = 0;
     const struct tensor_info *info = checkpoint_find(checkpoint, name);
     ck_assert_ptr_nonnull(info);
-    ck_assert_int_eq(checkpoint_read_f32(checkpoint, info, &out, &err), ERR_OK);
+    ck_assert_int_eq(checkpoint_read_f32(checkpoint, info, 0, 1, &out, &err), ERR_OK);
     return out;
 }
 
@@ -192,7 +192,7 @@ START_TEST(checkpoint_names_file_and_tensor_of_a_bad_number)
     tempdir_open(&dir);
     write_weights(&dir, "model.safetensors", "w", 1.0f / 0.0f);
     struct checkpoint *checkpoint = must_open(&dir);
-    checkpoint_read_f32(checkpoint, checkpoint_find(checkpoint, "w"), &out, &err);
+    checkpoint_read_f32(checkpoint, checkpoint_find(checkpoint, "w"), 0, 1, &out, &err);
     ck_assert_str_eq(err.text, "model.safetensors: tensor 'w': number 0 is not finite");
     checkpoint_close(checkpoint);
     tempdir_close(&dir);
@@ -208,7 +208,8 @@ static size_t read_all(const struct checkpoint *checkpoint)
         if (info->dtype != DTYPE_F32 && info->dtype != DTYPE_F16 && info->dtype != DTYPE_BF16)
             continue;
         float *out = malloc(info->count * sizeof *out + 1);
-        ck_assert_msg(!checkpoint_read_f32(checkpoint, info, out, &err), "%s", err.text);
+        ck_assert_msg(!checkpoint_read_f32(checkpoint, info, 0, info->count, out, &err), "%s",
+                      err.text);
         numbers += info->count;
         free(out);
     }

@@ -65,6 +65,13 @@ static struct safetensors *must_open(const struct bytes *bytes)
     return file;
 }
 
+static enum err_code read_whole(const struct safetensors *file, const char *name, float *out,
+                                struct err *err)
+{
+    const struct tensor_info *info = safetensors_find(file, name);
+    return safetensors_read_f32(file, info, 0, info->count, out, err);
+}
+
 static void load(const char *path, struct bytes *out)
 {
     FILE *file = fopen(path, "rb");
@@ -84,7 +91,7 @@ static void check_consistent(const struct safetensors *file, size_t file_bytes)
         ck_assert(info->offset <= file_bytes && info->bytes <= file_bytes - info->offset);
         ck_assert(info->count <= file_bytes);
         ck_assert_ptr_eq(safetensors_find(file, info->name), info);
-        safetensors_read_f32(file, info, numbers, &err);
+        safetensors_read_f32(file, info, 0, info->count, numbers, &err);
     }
 }
 
@@ -260,14 +267,14 @@ START_TEST(safetensors_reads_f32_f16_and_bf16_as_f32)
     float out[6];
     memcpy(bytes->at + bytes->len - 22, data, 22);
     struct safetensors *file = must_open(bytes);
-    ck_assert_int_eq(safetensors_read_f32(file, safetensors_find(file, "a"), out, &err), ERR_OK);
+    ck_assert_int_eq(read_whole(file, "a", out, &err), ERR_OK);
     ck_assert(out[0] == 1.0f && out[1] == -2.0f);
-    ck_assert_int_eq(safetensors_read_f32(file, safetensors_find(file, "w"), out, &err), ERR_OK);
+    ck_assert_int_eq(read_whole(file, "w", out, &err), ERR_OK);
     ck_assert_mem_eq(out, w, sizeof w);
-    ck_assert_int_eq(safetensors_read_f32(file, safetensors_find(file, "b"), out, &err), ERR_OK);
+    ck_assert_int_eq(read_whole(file, "b", out, &err), ERR_OK);
     ck_assert(out[0] == 3.140625f);
     out[0] = 77.0f;
-    ck_assert_int_eq(safetensors_read_f32(file, safetensors_find(file, "empty"), out, &err), 0);
+    ck_assert_int_eq(read_whole(file, "empty", out, &err), 0);
     ck_assert(out[0] == 77.0f);
     safetensors_close(file);
 }
@@ -281,7 +288,8 @@ START_TEST(safetensors_reads_only_floating_point_tensors)
     ck_assert_int_eq(safetensors_open(&file, CORPUS "jfk-codes.safetensors", &err), ERR_OK);
     const struct tensor_info *codes = safetensors_find(file, "codes");
     ck_assert(codes->rank == 3 && codes->shape[2] == 828 && codes->dtype == DTYPE_I64);
-    ck_assert_int_eq(safetensors_read_f32(file, codes, out, &err), ERR_UNSUPPORTED);
+    ck_assert_int_eq(safetensors_read_f32(file, codes, 0, codes->count, out, &err),
+                     ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.text, "I64"));
     safetensors_close(file);
 }
@@ -313,7 +321,7 @@ START_TEST(safetensors_refuses_a_number_that_is_not_finite_and_gives_its_index)
             char expected[64];
             memcpy(bytes->at + bytes->len - 4 * (size_t)(MANY - places[p]), &bad[b], 4);
             struct safetensors *file = must_open(bytes);
-            safetensors_read_f32(file, safetensors_find(file, "m"), out, &err);
+            read_whole(file, "m", out, &err);
             snprintf(expected, sizeof expected, "number %d is not finite", places[p]);
             ck_assert_int_eq(err.code, ERR_UNSUPPORTED);
             ck_assert_str_eq(err.text, expected);
@@ -328,9 +336,45 @@ START_TEST(safetensors_reads_across_chunks)
     static float out[MANY];
     struct err err = {0};
     struct safetensors *file = must_open(build_many());
-    ck_assert_int_eq(safetensors_read_f32(file, safetensors_find(file, "m"), out, &err), ERR_OK);
+    ck_assert_int_eq(read_whole(file, "m", out, &err), ERR_OK);
     for (int i = 0; i < MANY; i++)
         ck_assert(out[i] == (float)i);
+    safetensors_close(file);
+}
+END_TEST
+
+START_TEST(safetensors_reads_any_range_of_a_tensor)
+{
+    static const int ranges[][2] = {{0, 0}, {0, 1}, {39999, 1}, {40000, 0}, {777, 33333}};
+    static float out[MANY];
+    struct safetensors *file = must_open(build_many());
+    for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
+        struct err err = {0};
+        int first = ranges[r][0], count = ranges[r][1];
+        out[count] = -1;
+        safetensors_read_f32(file, safetensors_find(file, "m"), (size_t)first, (size_t)count, out,
+                             &err);
+        ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+        for (int i = 0; i < count; i++)
+            ck_assert(out[i] == (float)(first + i));
+        ck_assert(out[count] == -1);
+    }
+    safetensors_close(file);
+}
+END_TEST
+
+START_TEST(safetensors_counts_a_bad_number_of_a_range_from_the_tensors_start)
+{
+    static float out[MANY];
+    struct err err = {0};
+    struct bytes *bytes = build_many();
+    memcpy(bytes->at + bytes->len - 4 * (size_t)(MANY - 30000), &(float){NAN}, 4);
+    struct safetensors *file = must_open(bytes);
+    const struct tensor_info *info = safetensors_find(file, "m");
+    ck_assert_int_eq(safetensors_read_f32(file, info, 30001, 9999, out, &err), ERR_OK);
+    ck_assert_int_eq(safetensors_read_f32(file, info, 20000, 10000, out, &err), ERR_OK);
+    ck_assert_int_eq(safetensors_read_f32(file, info, 29990, 20, out, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "number 30000 is not finite");
     safetensors_close(file);
 }
 END_TEST
@@ -345,7 +389,7 @@ START_TEST(safetensors_reports_a_file_that_shrinks_after_open)
     int fd = memory_file(bytes->at, bytes->len, path);
     ck_assert_int_eq(safetensors_open(&file, path, &err), ERR_OK);
     ck_assert_int_eq(ftruncate(fd, 100000), 0);
-    ck_assert_int_eq(safetensors_read_f32(file, safetensors_find(file, "m"), out, &err), ERR_IO);
+    ck_assert_int_eq(read_whole(file, "m", out, &err), ERR_IO);
     ck_assert_ptr_nonnull(strstr(err.text, "became shorter"));
     safetensors_close(file);
     close(fd);
@@ -434,6 +478,8 @@ SUITE("safetensors", safetensors_judges_as_the_reference_reader,
       safetensors_lists_tensors_by_name_with_their_shapes,
       safetensors_reads_f32_f16_and_bf16_as_f32, safetensors_reads_only_floating_point_tensors,
       safetensors_refuses_a_number_that_is_not_finite_and_gives_its_index,
-      safetensors_reads_across_chunks, safetensors_reports_a_file_that_shrinks_after_open,
+      safetensors_reads_across_chunks, safetensors_reads_any_range_of_a_tensor,
+      safetensors_counts_a_bad_number_of_a_range_from_the_tensors_start,
+      safetensors_reports_a_file_that_shrinks_after_open,
       safetensors_refuses_a_file_cut_at_any_byte, safetensors_refuses_a_header_cut_at_any_byte,
       safetensors_survives_mutated_files)

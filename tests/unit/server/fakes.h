@@ -92,8 +92,10 @@ const struct engine_info *engine_describe(const struct engine_model *model)
     return &model->info;
 }
 
-enum err_code engine_digest(const struct engine_model *model, char out[72], struct err *err)
+enum err_code engine_digest(const struct engine_model *model, const atomic_bool *stop, char out[72],
+                            struct err *err)
 {
+    (void)stop;
     (void)model;
     (void)err;
     snprintf(out, 72, "sha256:%064d", 7);

@@ -1,0 +1,51 @@
+/* loader.h - reads the tensors of a checkpoint to where they belong, by several threads.
+ *
+ *     loader_init(&loader, checkpoint);
+ *     loader_add_table(&loader, info, table, &err);              // into memory as it is
+ *     loader_add_matrix(&loader, &linear, parts, 3, &err);       // into a linear, row by row
+ *     loader_run(&loader, threads, &err);
+ *     loader_deinit(&loader);
+ *
+ * Adding only writes down what to do: names and shapes are settled before the first byte is read.
+ * The room needed beside the destinations is a few hundred kilobytes a thread.
+ *
+ * Threads: one at a time; loader_run has a team of its own.
+ */
+#ifndef ATTND_ENGINE_MODEL_LOADER_H
+#define ATTND_ENGINE_MODEL_LOADER_H
+
+#include "engine/base/err.h"
+#include "engine/format/checkpoint.h"
+#include "engine/tensor/linear.h"
+
+#include <stddef.h>
+
+enum { LOADER_PARTS_MAX = 3 };
+
+struct loader {
+    const struct checkpoint *checkpoint;
+    struct load_target *targets;
+    size_t target_count, target_max;
+    struct load_chunk *chunks;
+    size_t chunk_count, chunk_max;
+    size_t buffer_floats; /* of the largest chunk of a matrix */
+};
+
+void loader_init(struct loader *loader, const struct checkpoint *checkpoint);
+void loader_deinit(struct loader *loader);
+
+/* Plans to read the whole tensor into out[info->count]. */
+enum err_code loader_add_table(struct loader *loader, const struct tensor_info *info, float *out,
+                               struct err *err);
+
+/* Plans to fill an allocated linear with the rows of parts[0], then parts[1], ... and to open it.
+ * Together the parts have exactly its rows. */
+enum err_code loader_add_matrix(struct loader *loader, struct linear *linear,
+                                const struct tensor_info *const *parts, unsigned part_count,
+                                struct err *err);
+
+/* Reads everything that was added and opens the linears. Of several errors it is always the first
+ * one in the order of the checkpoint's files that is told, whatever the threads met first. */
+enum err_code loader_run(struct loader *loader, unsigned threads, struct err *err);
+
+#endif

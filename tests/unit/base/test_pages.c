@@ -1,0 +1,66 @@
+#include "engine/base/pages.h"
+#include "tests/support/suite.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+START_TEST(pages_are_aligned_and_writable_at_every_size)
+{
+    static const size_t sizes[] = {
+        0, 1, 64, 65, 4096, PAGES_HUGE_BYTES - 1, PAGES_HUGE_BYTES, 2 * PAGES_HUGE_BYTES + 77};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        unsigned char *memory = pages_alloc(sizes[i]);
+        ck_assert_ptr_nonnull(memory);
+        ck_assert_uint_eq((uintptr_t)memory % (sizes[i] < PAGES_HUGE_BYTES ? 64 : PAGES_HUGE_BYTES),
+                          0);
+        memset(memory, 0xA5, sizes[i]);
+        free(memory);
+    }
+}
+END_TEST
+
+START_TEST(pages_refuse_sizes_that_overflow)
+{
+    ck_assert_ptr_null(pages_alloc(SIZE_MAX));
+    ck_assert_ptr_null(pages_alloc(SIZE_MAX - 100));
+    ck_assert_ptr_null(pages_alloc(SIZE_MAX / 2 + 1));
+}
+END_TEST
+
+/* The flags of the mapping that holds the address: "hg" for memory advised to use huge pages. */
+static bool is_advised(const void *memory)
+{
+    char line[512];
+    unsigned long first, last;
+    bool inside = false, advised = false;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    ck_assert_ptr_nonnull(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%lx-%lx ", &first, &last) == 2)
+            inside = (uintptr_t)memory >= first && (uintptr_t)memory < last;
+        if (inside && strncmp(line, "VmFlags:", 8) == 0)
+            advised = strstr(line, " hg") != NULL;
+    }
+    fclose(maps);
+    return advised;
+}
+
+START_TEST(pages_asks_for_the_huge_pages_that_fit_and_for_no_more)
+{
+    if (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) != 0)
+        return;
+    char *memory = pages_alloc(2 * PAGES_HUGE_BYTES + 8192);
+    ck_assert_ptr_nonnull(memory);
+    ck_assert(is_advised(memory));
+    ck_assert(is_advised(memory + PAGES_HUGE_BYTES));
+    ck_assert(!is_advised(memory + 2 * (size_t)PAGES_HUGE_BYTES));
+    free(memory);
+}
+END_TEST
+
+SUITE("pages", pages_are_aligned_and_writable_at_every_size, pages_refuse_sizes_that_overflow,
+      pages_asks_for_the_huge_pages_that_fit_and_for_no_more)
