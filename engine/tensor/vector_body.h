@@ -57,6 +57,7 @@ INLINE vec splat(float x)
 }
 
 /* max(a, b) and min(a, b); b where either is not a number.
+ * vec_round: to the nearest integer; times_power: p 2^n for an integer n, -126 <= n <= 127.
  * load_part: the first n < LANES numbers, zero behind; store_part stores as many.
  * quads: vector k of row[], its quad g being the numbers p[0 .. 4) of row[4 g + k]. */
 #if VECTOR_BYTES == 64
@@ -71,6 +72,16 @@ INLINE vec vec_max(vec a, vec b)
 INLINE vec vec_min(vec a, vec b)
 {
     return _mm512_min_ps(a, b);
+}
+
+INLINE vec vec_round(vec x)
+{
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+INLINE vec times_power(vec p, vec n)
+{
+    return _mm512_scalef_ps(p, n);
 }
 
 INLINE vec load_part(const float *p, size_t n)
@@ -113,6 +124,16 @@ INLINE vec vec_min(vec a, vec b)
     return _mm256_min_ps(a, b);
 }
 
+INLINE vec vec_round(vec x)
+{
+    return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+INLINE vec times_power(vec p, vec n)
+{
+    return (vec)((vec_int)p + ((vec_int)_mm256_cvtps_epi32(n) << 23));
+}
+
 INLINE vec load_part(const float *p, size_t n)
 {
     return _mm256_maskload_ps(p, (__m256i)(lane_numbers < (int32_t)n));
@@ -149,6 +170,17 @@ INLINE vec vec_min(vec a, vec b)
 {
     vec_int mask = a < b;
     return (vec)((mask & (vec_int)a) | (~mask & (vec_int)b));
+}
+
+/* Adding 1.5 x 2^23 rounds to an integer and leaves that in the low bits. */
+INLINE vec vec_round(vec x)
+{
+    return (x + 12582912.0f) - 12582912.0f;
+}
+
+INLINE vec times_power(vec p, vec n)
+{
+    return (vec)((vec_int)p + ((vec_int)(n + 12582912.0f) << 23));
 }
 
 INLINE vec load_part(const float *p, size_t n)
@@ -203,9 +235,9 @@ INLINE vec vec_abs(vec v)
     return (vec)((vec_int)v & 0x7FFFFFFF);
 }
 
-/* 2^(n + r), |r| <= 1/2: the minimax polynomial of degree 5 (relative error 7.5e-8), and n, the
- * integer in the low bits of `shifted`, added to the exponent. */
-INLINE vec exp2_parts(vec shifted, vec r)
+/* 2^(n + r), |r| <= 1/2, n an integer: the minimax polynomial of degree 5, relative error 7.5e-8.
+ */
+INLINE vec exp2_parts(vec n, vec r)
 {
     vec p = splat(1.327646174e-3f);
     p = p * r + 9.675541228e-3f;
@@ -213,17 +245,14 @@ INLINE vec exp2_parts(vec shifted, vec r)
     p = p * r + 2.402211973e-1f;
     p = p * r + 6.93146967e-1f;
     p = p * r + 1.000000072f;
-    return (vec)((vec_int)p + ((vec_int)shifted << 23));
+    return times_power(p, n);
 }
-
-/* Adding it rounds to an integer and leaves that in the low bits: 1.5 x 2^23. */
-#define ROUND 12582912.0f
 
 /* 2^x for -126.5 < x < 127.5. */
 INLINE vec exp2_within(vec x)
 {
-    vec shifted = x + ROUND;
-    return exp2_parts(shifted, x - (shifted - ROUND));
+    vec n = vec_round(x);
+    return exp2_parts(n, x - n);
 }
 
 /* 2^x for x <= 0, at least 2^-126. */
@@ -237,10 +266,9 @@ INLINE vec vec_exp2_down(vec x)
 INLINE vec vec_exp(vec x)
 {
     x = vec_max(vec_min(x, splat(88.0f)), splat(-87.0f));
-    vec shifted = x * 1.44269504f + ROUND;
-    vec n = shifted - ROUND;
+    vec n = vec_round(x * 1.44269504f);
     vec r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    return exp2_parts(shifted, r * 1.44269504f);
+    return exp2_parts(n, r * 1.44269504f);
 }
 
 /* tanh(x) = 1 - 2 / (e^(2x) + 1), absolute error below 2e-7. */
