@@ -17,6 +17,8 @@
 
 /* A block's queries that TILE_VECTORS vectors hold: all that happens to them. */
 enum { SLICE = TILE_VECTORS * LANES };
+_Static_assert((int)SLICE <= (int)ATTENTION_QUERIES, "the scratch holds a slice");
+_Static_assert(ATTENTION_KEYS % TILE_ROWS == 0, "tile_keys rounds up to whole tiles");
 
 struct slice {
     float *queries; /* [d, width], in units of log 2 */
