@@ -1,10 +1,13 @@
 /* attention_body.h - one head of attention for a block of queries, included by simd_body.h. A
  * simd_*.c file sets TILE_ROWS x TILE_VECTORS, as many accumulators as its registers hold.
  *
- * Everything is laid out so that a vector runs over the queries: the block of queries is transposed
- * once, to [d, queries]; scores and context come out transposed, [keys, queries] and [d, queries].
- * Then keys and values are needed one number at a time, broadcast from where they lie, so that they
- * are never packed; and the softmax is vertical: its maximum and sum are vectors over the queries.
+ * Both products are laid out so that the numbers of one factor are broadcast from where they lie
+ * and the other's vectors are read from where they lie: nothing but the queries is ever packed.
+ * These are transposed once, to [d, queries]; the scores come out transposed, [keys, queries], as
+ * numbers of k times vectors of queries, so that the softmax is vertical: its maximum and sum are
+ * vectors over the queries. The context comes out [queries, d], straight into its place, as numbers
+ * of the softmax times vectors of v.
+ *
  * The keys go by in tiles whose scores stay in the first-level cache, with a running maximum and
  * sum: when the maximum of a query grows, what it has gathered so far is scaled down (Milakov and
  * Gimelshein 2018; Dao et al. 2022). Scores are in units of log 2, so that the softmax takes 2^x.
@@ -12,15 +15,22 @@
  * A query's result depends neither on its place in the block nor on how many share it.
  */
 
-/* A slice of a block: the queries that TILE_VECTORS vectors hold; fewer vectors for a rest. */
+/* A block's queries that TILE_VECTORS vectors hold: all that happens to them. */
+enum { SLICE = TILE_VECTORS * LANES };
+_Static_assert((int)SLICE <= (int)ATTENTION_QUERIES, "the scratch holds a slice");
+_Static_assert(ATTENTION_KEYS % TILE_ROWS == 0, "tile_keys rounds up to whole tiles");
+
 struct slice {
     float *queries; /* [d, width], in units of log 2 */
-    float *context; /* [d, width], not yet divided by the sum of the exponentials */
     float *scores;  /* [ATTENTION_KEYS, width], then the exponentials */
+    float *out;     /* [count, d], rows out_stride apart */
     const float *k, *v;
-    size_t stride, d;
+    size_t stride, out_stride, d;
+    size_t count, width;     /* queries, and as whole vectors */
     vec top[TILE_VECTORS];   /* the largest score so far */
     vec total[TILE_VECTORS]; /* the sum of the exponentials so far */
+    float decay[SLICE];      /* what to multiply the context of earlier tiles with */
+    float scale[SLICE];      /* what to multiply the context with at last */
 };
 
 /* In each 128-bit lane: a[0] b[0] a[1] b[1], and a[2] b[2] a[3] b[3]. */
@@ -84,35 +94,16 @@ INLINE void transpose_in(float *to, size_t width, const float *const *from, size
             to[c * width + i] = from[i][c] * scale;
 }
 
-/* to[i, c] = from[c, i] scale[i] for i < count <= LANES and c < d. */
-INLINE void transpose_out(float *to, size_t stride, const float *from, size_t width, size_t count,
-                          size_t d, vec scale)
+/* A vector of which only the first `part` numbers exist, or all if that is 0. */
+INLINE vec load_some(const float *p, size_t part)
 {
-    size_t c = 0;
-    for (; c + 4 <= d; c += 4) {
-        vec v[4];
-#pragma GCC unroll 4
-        for (size_t k = 0; k < 4; k++)
-            v[k] = load(from + (c + k) * width) * scale;
-        transpose_lanes(v);
-#pragma GCC unroll 4
-        for (size_t k = 0; k < 4; k++) {
-            quad quads[QUADS];
-            split_quads(quads, v[k]);
-#pragma GCC unroll 4
-            for (size_t g = 0; g < QUADS; g++)
-                if (4 * g + k < count)
-                    store_quad(to + (4 * g + k) * stride + c, quads[g]);
-        }
-    }
-    for (; c < d; c++)
-        for (size_t i = 0; i < count; i++)
-            to[i * stride + c] = from[c * width + i] * scale[i];
+    return part > 0 ? load_part(p, part) : load(p);
 }
 
-/* acc[r] += sum_t a[r row_step + t step] x[t], x being [count, vectors] vectors. */
+/* acc[r] += sum_t a[r row_step + t step] x[t x_step ..], `vectors` vectors each, t < count. */
 INLINE void multiply(vec acc[TILE_ROWS][TILE_VECTORS], const float *a, size_t row_step, size_t step,
-                     const float *x, size_t count, const int rows, const int vectors)
+                     const float *x, size_t x_step, size_t count, size_t part, const int rows,
+                     const int vectors)
 {
     for (size_t t = 0; t < count; t++)
 #pragma GCC unroll 16
@@ -120,7 +111,7 @@ INLINE void multiply(vec acc[TILE_ROWS][TILE_VECTORS], const float *a, size_t ro
 #pragma GCC unroll 4
             for (int b = 0; b < vectors; b++)
                 acc[r][b] += a[(size_t)r * row_step + t * step] *
-                             load(x + (t * (size_t)vectors + (size_t)b) * LANES);
+                             load_some(x + t * x_step + b * LANES, part);
 }
 
 /* scores[j .. j + rows) of the keys k + j stride; their maximum into best. */
@@ -128,8 +119,8 @@ INLINE void score_tile(const struct slice *slice, size_t j, vec *best, const int
                        const int vectors)
 {
     vec acc[TILE_ROWS][TILE_VECTORS] = {0};
-    multiply(acc, slice->k + j * slice->stride, slice->stride, 1, slice->queries, slice->d, rows,
-             vectors);
+    multiply(acc, slice->k + j * slice->stride, slice->stride, 1, slice->queries,
+             (size_t)vectors * LANES, slice->d, 0, rows, vectors);
     float *scores = slice->scores + j * (size_t)vectors * LANES;
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -140,23 +131,32 @@ INLINE void score_tile(const struct slice *slice, size_t j, vec *best, const int
         }
 }
 
-/* context[c .. c + rows) = context decay + sum_j v[j, c .. c + rows) p[j] over `keys` keys. */
-INLINE void context_tile(const struct slice *slice, size_t c, size_t keys, const vec *decay,
-                         const int rows, const int vectors)
+/* out[i .. i + rows, c ..] = (out decay + sum_j p[j, i] v[j, c ..]) scale over `keys` keys, for
+ * `vectors` vectors of columns, the last of a row perhaps a part. */
+INLINE void context_tile(const struct slice *slice, size_t i, size_t c, size_t keys, bool first,
+                         size_t part, const int rows, const int vectors)
 {
     vec acc[TILE_ROWS][TILE_VECTORS] = {0};
-    float *context = slice->context + c * (size_t)vectors * LANES;
+    float *out = slice->out + i * slice->out_stride + c;
+    if (!first)
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
+        for (size_t r = 0; r < (size_t)rows; r++)
 #pragma GCC unroll 4
-        for (int b = 0; b < vectors; b++)
-            acc[r][b] = load(context + (r * vectors + b) * LANES) * decay[b];
-    multiply(acc, slice->v + c, 1, slice->stride, slice->scores, keys, rows, vectors);
+            for (int b = 0; b < vectors; b++)
+                acc[r][b] =
+                    load_some(out + r * slice->out_stride + b * LANES, part) * slice->decay[i + r];
+    multiply(acc, slice->scores + i, 1, slice->width, slice->v + c, slice->stride, keys, part, rows,
+             vectors);
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
+    for (size_t r = 0; r < (size_t)rows; r++)
 #pragma GCC unroll 4
-        for (int b = 0; b < vectors; b++)
-            store(context + (r * vectors + b) * LANES, acc[r][b]);
+        for (int b = 0; b < vectors; b++) {
+            float *to = out + r * slice->out_stride + b * LANES;
+            if (part > 0)
+                store_part(to, acc[r][b] * slice->scale[i + r], part);
+            else
+                store(to, acc[r][b] * slice->scale[i + r]);
+        }
 }
 
 /* All scores of `keys` keys. The rest of a tile goes by fours, twos and ones. */
@@ -177,78 +177,71 @@ INLINE void score(const struct slice *slice, size_t keys, vec *best, const int v
         score_tile(slice, j, best, 1, vectors);
 }
 
-INLINE void gather(const struct slice *slice, size_t keys, const vec *decay, const int vectors)
+/* The context's columns from c on that one tile spans. */
+INLINE void context_columns(const struct slice *slice, size_t c, size_t keys, bool first,
+                            size_t part, const int vectors)
 {
-    size_t c = 0;
-    for (; slice->d - c >= TILE_ROWS; c += TILE_ROWS)
-        context_tile(slice, c, keys, decay, TILE_ROWS, vectors);
-    if (TILE_ROWS > 4 && slice->d - c >= 4) {
-        context_tile(slice, c, keys, decay, 4, vectors);
-        c += 4;
+    size_t i = 0, count = slice->count;
+    for (; count - i >= TILE_ROWS; i += TILE_ROWS)
+        context_tile(slice, i, c, keys, first, part, TILE_ROWS, vectors);
+    if (TILE_ROWS > 4 && count - i >= 4) {
+        context_tile(slice, i, c, keys, first, part, 4, vectors);
+        i += 4;
     }
-    if (slice->d - c >= 2) {
-        context_tile(slice, c, keys, decay, 2, vectors);
-        c += 2;
+    if (count - i >= 2) {
+        context_tile(slice, i, c, keys, first, part, 2, vectors);
+        i += 2;
     }
-    if (c < slice->d)
-        context_tile(slice, c, keys, decay, 1, vectors);
+    if (i < count)
+        context_tile(slice, i, c, keys, first, part, 1, vectors);
 }
 
-/* scores -> 2^(scores - top), top being raised to `best`; what was gathered below the old top is to
- * be multiplied by `decay`. */
-INLINE void exponentials(struct slice *slice, size_t keys, const vec *best, vec *decay,
+/* What the keys of a tile add to the context; the first one finds no context yet. */
+static void gather(const struct slice *slice, size_t keys, bool first)
+{
+    size_t c = 0, d = slice->d;
+    for (; d - c >= TILE_VECTORS * LANES; c += TILE_VECTORS * LANES)
+        context_columns(slice, c, keys, first, 0, TILE_VECTORS);
+    for (; d - c >= LANES; c += LANES)
+        context_columns(slice, c, keys, first, 0, 1);
+    if (c < d)
+        context_columns(slice, c, keys, first, d - c, 1);
+}
+
+/* scores -> 2^(scores - top), top being raised to `best`. */
+INLINE void exponentials(struct slice *slice, size_t keys, const vec *best, bool last,
                          const int vectors)
 {
 #pragma GCC unroll 4
-    for (int b = 0; b < vectors; b++) {
+    for (size_t b = 0; b < (size_t)vectors; b++) {
         vec top = vec_max(slice->top[b], best[b]), total = {0};
         for (size_t j = 0; j < keys; j++) {
-            float *score = slice->scores + (j * (size_t)vectors + (size_t)b) * LANES;
+            float *score = slice->scores + (j * (size_t)vectors + b) * LANES;
             vec p = vec_exp2_down(load(score) - top);
             store(score, p);
             total += p;
         }
-        decay[b] = vec_exp2_down(slice->top[b] - top);
+        vec decay = vec_exp2_down(slice->top[b] - top);
         slice->top[b] = top;
-        slice->total[b] = slice->total[b] * decay[b] + total;
+        slice->total[b] = slice->total[b] * decay + total;
+        store(slice->decay + b * LANES, decay);
+        store(slice->scale + b * LANES, last ? 1.0f / slice->total[b] : splat(1.0f));
     }
 }
 
-/* The tile of keys that slice->k and v point to. */
-INLINE void attend_keys(struct slice *slice, size_t keys, const int vectors)
-{
-    vec best[TILE_VECTORS], decay[TILE_VECTORS];
-    for (int b = 0; b < vectors; b++)
-        best[b] = slice->top[b];
-    score(slice, keys, best, vectors);
-    exponentials(slice, keys, best, decay, vectors);
-    gather(slice, keys, decay, vectors);
-}
-
-/* The first `count` queries of a slice; behind the last, the last one again, not stored. */
-INLINE void slice_load(struct slice *slice, const float *q, size_t count, const int vectors)
+/* The queries of a slice; behind the last, the last one again, not stored. */
+INLINE void slice_load(struct slice *slice, const float *q, const int vectors)
 {
     const float scale = 1.44269504f / sqrtf((float)slice->d);
-    const size_t width = (size_t)vectors * LANES;
     for (size_t b = 0; b < (size_t)vectors; b++) {
         const float *rows[LANES];
-        for (size_t i = 0; i < LANES; i++)
-            rows[i] = q + (b * LANES + i < count ? b * LANES + i : count - 1) * slice->stride;
-        transpose_in(slice->queries + b * LANES, width, rows, slice->d, scale);
+        for (size_t i = 0; i < LANES; i++) {
+            size_t query = b * LANES + i;
+            rows[i] = q + (query < slice->count ? query : slice->count - 1) * slice->stride;
+        }
+        transpose_in(slice->queries + b * LANES, slice->width, rows, slice->d, scale);
         slice->top[b] = splat(-INFINITY);
         slice->total[b] = splat(0);
-    }
-    memset(slice->context, 0, slice->d * width * sizeof *slice->context);
-}
-
-INLINE void slice_store(const struct slice *slice, float *out, size_t out_stride, size_t count,
-                        const int vectors)
-{
-    const size_t width = (size_t)vectors * LANES;
-    for (size_t b = 0; b < (size_t)vectors; b++) {
-        size_t left = count - b * LANES;
-        transpose_out(out + b * LANES * out_stride, out_stride, slice->context + b * LANES, width,
-                      left < LANES ? left : LANES, slice->d, 1.0f / slice->total[b]);
     }
 }
 
@@ -259,34 +252,39 @@ INLINE size_t tile_keys(size_t n)
     return ((n + tiles - 1) / tiles + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
 }
 
-INLINE void attend(struct slice *slice, float *out, size_t out_stride, const float *q,
-                   const float *k, const float *v, size_t count, size_t n, const int vectors)
+INLINE void attend(struct slice *slice, const float *q, const float *k, const float *v, size_t n,
+                   const int vectors)
 {
     const size_t step = tile_keys(n);
-    slice_load(slice, q, count, vectors);
+    slice_load(slice, q, vectors);
     for (size_t j = 0; j < n; j += step) {
+        size_t keys = n - j < step ? n - j : step;
+        vec best[TILE_VECTORS];
+        for (int b = 0; b < vectors; b++)
+            best[b] = slice->top[b];
         slice->k = k + j * slice->stride;
         slice->v = v + j * slice->stride;
-        attend_keys(slice, n - j < step ? n - j : step, vectors);
+        score(slice, keys, best, vectors);
+        exponentials(slice, keys, best, j + keys == n, vectors);
+        gather(slice, keys, j == 0);
     }
-    slice_store(slice, out, out_stride, count, vectors);
 }
 
 static void attention(float *out, size_t out_stride, const float *q, const float *k, const float *v,
                       size_t stride, size_t count, size_t n, size_t d, float *scratch)
 {
-    enum { SLICE = TILE_VECTORS * LANES };
     struct slice slice = {.queries = scratch,
-                          .context = scratch + d * SLICE,
-                          .scores = scratch + 2 * d * SLICE,
+                          .scores = scratch + d * SLICE,
                           .stride = stride,
+                          .out_stride = out_stride,
                           .d = d};
     for (size_t i = 0; i < count; i += SLICE) {
-        size_t left = count - i < SLICE ? count - i : SLICE;
-        if (left <= LANES)
-            attend(&slice, out + i * out_stride, out_stride, q + i * stride, k, v, left, n, 1);
+        slice.out = out + i * out_stride;
+        slice.count = count - i < SLICE ? count - i : SLICE;
+        slice.width = slice.count > LANES ? SLICE : LANES;
+        if (slice.count > LANES)
+            attend(&slice, q + i * stride, k, v, n, TILE_VECTORS);
         else
-            attend(&slice, out + i * out_stride, out_stride, q + i * stride, k, v, left, n,
-                   TILE_VECTORS);
+            attend(&slice, q + i * stride, k, v, n, 1);
     }
 }

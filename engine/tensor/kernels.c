@@ -22,5 +22,5 @@ const struct kernels *kernels_best(void)
 
 size_t attention_scratch(size_t d)
 {
-    return (2 * d + ATTENTION_KEYS) * ATTENTION_QUERIES;
+    return (d + ATTENTION_KEYS) * ATTENTION_QUERIES;
 }

@@ -210,7 +210,7 @@ static float max_abs(const float *x, size_t n)
  * point. */
 INLINE vec_int quantized(vec v, float inverse)
 {
-    return (vec_int)(v * inverse + (ROUND + 128));
+    return (vec_int)(v * inverse + (12582912.0f + 128));
 }
 
 static void quantize(uint8_t *q, const float *x, size_t n, float inverse)

@@ -56,8 +56,9 @@ INLINE vec splat(float x)
     return x - (vec){0};
 }
 
-/* narrow_bytes, narrow_halves: the low bits of each lane, to q.
- * max(a, b) and min(a, b); b where either is not a number.
+/* max(a, b) and min(a, b); b where either is not a number.
+ * vec_round: to the nearest integer; times_power: p 2^n for an integer n, -126 <= n <= 127.
+ * narrow_bytes, narrow_halves: the low bits of each lane, to q.
  * load_part: the first n < LANES numbers, zero behind; store_part stores as many.
  * quads: vector k of row[], its quad g being the numbers p[0 .. 4) of row[4 g + k]. */
 #if VECTOR_BYTES == 64
@@ -72,6 +73,16 @@ INLINE vec vec_max(vec a, vec b)
 INLINE vec vec_min(vec a, vec b)
 {
     return _mm512_min_ps(a, b);
+}
+
+INLINE vec vec_round(vec x)
+{
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+INLINE vec times_power(vec p, vec n)
+{
+    return _mm512_scalef_ps(p, n);
 }
 
 INLINE vec load_part(const float *p, size_t n)
@@ -122,6 +133,16 @@ INLINE vec vec_max(vec a, vec b)
 INLINE vec vec_min(vec a, vec b)
 {
     return _mm256_min_ps(a, b);
+}
+
+INLINE vec vec_round(vec x)
+{
+    return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+INLINE vec times_power(vec p, vec n)
+{
+    return (vec)((vec_int)p + ((vec_int)_mm256_cvtps_epi32(n) << 23));
 }
 
 INLINE vec load_part(const float *p, size_t n)
@@ -181,6 +202,17 @@ INLINE vec vec_min(vec a, vec b)
 {
     vec_int mask = a < b;
     return (vec)((mask & (vec_int)a) | (~mask & (vec_int)b));
+}
+
+/* Adding 1.5 x 2^23 rounds to an integer and leaves that in the low bits. */
+INLINE vec vec_round(vec x)
+{
+    return (x + 12582912.0f) - 12582912.0f;
+}
+
+INLINE vec times_power(vec p, vec n)
+{
+    return (vec)((vec_int)p + ((vec_int)(n + 12582912.0f) << 23));
 }
 
 INLINE vec load_part(const float *p, size_t n)
@@ -247,9 +279,9 @@ INLINE vec vec_abs(vec v)
     return (vec)((vec_int)v & 0x7FFFFFFF);
 }
 
-/* 2^(n + r), |r| <= 1/2: the minimax polynomial of degree 5 (relative error 7.5e-8), and n, the
- * integer in the low bits of `shifted`, added to the exponent. */
-INLINE vec exp2_parts(vec shifted, vec r)
+/* 2^(n + r), |r| <= 1/2, n an integer: the minimax polynomial of degree 5, relative error 7.5e-8.
+ */
+INLINE vec exp2_parts(vec n, vec r)
 {
     vec p = splat(1.327646174e-3f);
     p = p * r + 9.675541228e-3f;
@@ -257,17 +289,14 @@ INLINE vec exp2_parts(vec shifted, vec r)
     p = p * r + 2.402211973e-1f;
     p = p * r + 6.93146967e-1f;
     p = p * r + 1.000000072f;
-    return (vec)((vec_int)p + ((vec_int)shifted << 23));
+    return times_power(p, n);
 }
-
-/* Adding it rounds to an integer and leaves that in the low bits: 1.5 x 2^23. */
-#define ROUND 12582912.0f
 
 /* 2^x for -126.5 < x < 127.5. */
 INLINE vec exp2_within(vec x)
 {
-    vec shifted = x + ROUND;
-    return exp2_parts(shifted, x - (shifted - ROUND));
+    vec n = vec_round(x);
+    return exp2_parts(n, x - n);
 }
 
 /* 2^x for x <= 0, at least 2^-126. */
@@ -281,10 +310,9 @@ INLINE vec vec_exp2_down(vec x)
 INLINE vec vec_exp(vec x)
 {
     x = vec_max(vec_min(x, splat(88.0f)), splat(-87.0f));
-    vec shifted = x * 1.44269504f + ROUND;
-    vec n = shifted - ROUND;
+    vec n = vec_round(x * 1.44269504f);
     vec r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    return exp2_parts(shifted, r * 1.44269504f);
+    return exp2_parts(n, r * 1.44269504f);
 }
 
 /* tanh(x) = 1 - 2 / (e^(2x) + 1), absolute error below 2e-7. */
@@ -295,17 +323,17 @@ INLINE vec vec_tanh(vec x)
 
 /* x Phi(x) = max(x, 0) - a Phi(-a), a = |x|, with log2 Phi(-a) as a polynomial of degree 6 whose
  * error is weighted with max(a, 1/2) Phi(-a): 1.2e-7 in the result. No division, and the tail of
- * the negative side keeps its relative digits. From a = 10 on the second term is below 2^-70. */
+ * the negative side keeps its relative digits. Estrin's scheme, whose chain is half as long as
+ * Horner's, is 7 % faster here (and not in exp2_parts). From a = 10 on the second term is below
+ * 2^-70. */
 INLINE vec vec_gelu(vec x)
 {
     vec a = vec_min(splat(10.0f), vec_abs(x));
-    vec p = splat(2.766416732e-5f);
-    p = p * a - 7.204950546e-4f;
-    p = p * a + 7.916336154e-3f;
-    p = p * a - 5.31510968e-2f;
-    p = p * a - 4.589698342e-1f;
-    p = p * a - 1.151136705f;
-    p = p * a - 9.999993507e-1f;
+    vec square = a * a;
+    vec low = a * -1.151136705f - 9.999993507e-1f;
+    vec middle = a * -5.31510968e-2f - 4.589698342e-1f;
+    vec high = square * 2.766416732e-5f + (a * -7.204950546e-4f + 7.916336154e-3f);
+    vec p = (high * square + middle) * square + low;
     return vec_max(x, splat(0.0f)) - a * exp2_within(p);
 }
 
