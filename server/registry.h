@@ -21,7 +21,7 @@ struct registry_model {
     unsigned index;   /* in the order of the configuration; the metrics' `model` */
     struct engine_model *engine;
     const struct engine_info *info;
-    unsigned batch_tokens; /* what one batch may hold: at least one input of full length */
+    unsigned batch_tokens; /* of one batch; a longer input is a batch of its own */
     double load_seconds;
     bool is_default; /* the first of its kind */
     char digest_text[72];
