@@ -117,6 +117,7 @@ static void describe(struct engine_model *model, const struct linear_backend *ba
     info->version = spec->version;
     info->dtype = "f32";
     info->linear_backend = backend->name;
+    info->kernels = model->kernels->name;
     info->scores = scores[spec->scores];
     info->labels = spec->labels;
     info->label_count = spec->label_count;

@@ -40,6 +40,7 @@ static enum err_code open_model(struct registry *registry, const struct config *
     registry->count++;
     log_event(LOG_INFO, "model_loaded", LOG_TEXT("model", model->name),
               LOG_TEXT("family", model->info->family), LOG_TEXT("dtype", model->info->dtype),
+              LOG_TEXT("kernels", model->info->kernels),
               LOG_NUMBER("ms", model->load_seconds * 1000));
     return ERR_OK;
 }

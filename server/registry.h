@@ -49,7 +49,7 @@ enum err_code registry_start_digests(struct registry *registry, struct metrics *
 /* Joins the digest thread; a model being hashed is finished first. Before metrics_close. */
 void registry_stop_digests(struct registry *registry);
 
-/* The model as a row of GET /models. */
+/* The model as a row of GET /models, without the limits of requests. */
 struct model_row registry_row(const struct registry_model *model);
 
 #endif
