@@ -65,6 +65,17 @@ static enum err_code open_models(struct server *server, struct err *err)
     return err->code;
 }
 
+static enum err_code open_queue(struct server *server, struct err *err)
+{
+    const struct config *config = server->config;
+    struct service *service = &server->service;
+    if (batcher_open(&service->batcher, config->queue_limit, registry_count(service->registry),
+                     err))
+        return err->code;
+    batcher_limit_wait(service->batcher, config->queue_ms_max, server->plan.workers);
+    return ERR_OK;
+}
+
 static uint64_t queue_depth(void *context, unsigned model)
 {
     const struct service *service = context;
@@ -162,11 +173,8 @@ static enum err_code server_start(struct server *server, struct err *err)
     struct service *service = &server->service;
     request_ids_init(&service->ids);
     choose_plan(server);
-    if (open_models(server, err) ||
-        batcher_open(&service->batcher, server->config->queue_limit,
-                     registry_count(service->registry), err) ||
-        open_metrics(server, err) || start_http(server, err) || start_workers(server, err) ||
-        start_prepare(server, err))
+    if (open_models(server, err) || open_queue(server, err) || open_metrics(server, err) ||
+        start_http(server, err) || start_workers(server, err) || start_prepare(server, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     return registry_start_digests(service->registry, service->metrics, err);
