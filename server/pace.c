@@ -1,26 +1,33 @@
 #include "server/pace.h"
 
-static double smaller(double a, double b)
+static double ns_per_token(const struct pace *pace)
 {
-    return a < b ? a : b;
+    return pace->tokens > 0 ? pace->ns / pace->tokens : 0;
+}
+
+static void begin(struct pace *pace, double tokens, double ns)
+{
+    if (pace->samples == 0 || ns < ns_per_token(pace) * tokens) {
+        pace->ns = ns;
+        pace->tokens = tokens;
+    }
+    pace->samples++;
 }
 
 void pace_add(struct pace *pace, unsigned tokens, uint64_t ns)
 {
-    double sample =
-        (double)(ns > 0 ? ns : 1) / (tokens > PACE_TOKENS_MIN ? tokens : PACE_TOKENS_MIN);
-    double old = pace->ns_per_token;
-    if (pace->samples == 0)
-        pace->ns_per_token = sample;
-    else if (pace->samples < PACE_SAMPLES_FIRST)
-        pace->ns_per_token = smaller(old, sample);
-    else
-        pace->ns_per_token += (smaller(sample, 2 * old) - old) / 8;
-    if (pace->samples < PACE_SAMPLES_FIRST)
-        pace->samples++;
+    double count = tokens > PACE_TOKENS_MIN ? tokens : PACE_TOKENS_MIN;
+    double time = ns > 0 ? (double)ns : 1;
+    double most = 2 * ns_per_token(pace) * count;
+    if (pace->samples < PACE_SAMPLES_FIRST) {
+        begin(pace, count, time);
+        return;
+    }
+    pace->ns += (time < most ? time : most) - pace->ns / 8;
+    pace->tokens += count - pace->tokens / 8;
 }
 
 double pace_ns(const struct pace *pace, uint64_t tokens)
 {
-    return pace->ns_per_token * (double)tokens;
+    return ns_per_token(pace) * (double)tokens;
 }

@@ -2,8 +2,9 @@
  *
  * It must not be fooled by what is no sign of load. A batch of a few tokens costs what streaming
  * the weights costs, so it counts as one of PACE_TOKENS_MIN. The first batches run cold, so until
- * there are PACE_SAMPLES_FIRST the fastest counts. Later batches each move the estimate by an
- * eighth of the difference, and one that stalled counts as at most twice the estimate.
+ * there are PACE_SAMPLES_FIRST the fastest counts. Afterwards the estimate is the time over the
+ * tokens of about the last eight batches, not the mean of their quotients, which small batches
+ * would raise; and one that stalled counts as at most twice the estimate.
  *
  * Threads: none of its own; the owner locks.
  */
@@ -15,8 +16,8 @@
 enum { PACE_TOKENS_MIN = 64, PACE_SAMPLES_FIRST = 8 };
 
 struct pace {
-    double ns_per_token; /* 0: nothing was measured yet */
-    unsigned samples;    /* up to PACE_SAMPLES_FIRST */
+    double ns, tokens; /* of past batches, each worth 7/8 of the next; 0: nothing measured yet */
+    unsigned samples;  /* up to PACE_SAMPLES_FIRST */
 };
 
 /* A batch of so many tokens took so long. */

@@ -48,10 +48,22 @@ START_TEST(pace_is_hardly_moved_by_one_stall)
     struct pace pace = {0};
     settle(&pace, 20, 200, 1000);
     settle(&pace, 1, 200, 1000000);
-    ck_assert_double_le(pace_ns(&pace, 1), 1125);
+    ck_assert_double_le(pace_ns(&pace, 1), 1150);
+}
+END_TEST
+
+/* Full batches of 1 us a token, and small ones of 3. */
+START_TEST(pace_is_the_time_over_the_tokens_not_the_mean_of_quotients)
+{
+    struct pace pace = {0};
+    for (unsigned i = 0; i < 100; i++) {
+        pace_add(&pace, 256, 256000);
+        pace_add(&pace, 64, 192000);
+    }
+    ck_assert_double_eq_tol(pace_ns(&pace, 1), 448000.0 / 320, 100); /* the mean would be 2000 */
 }
 END_TEST
 
 SUITE("pace", pace_is_nothing_before_the_first_batch, pace_counts_the_fastest_of_the_first_batches,
       pace_takes_small_batches_for_what_the_weights_cost, pace_follows_a_lasting_change_both_ways,
-      pace_is_hardly_moved_by_one_stall)
+      pace_is_hardly_moved_by_one_stall, pace_is_the_time_over_the_tokens_not_the_mean_of_quotients)
