@@ -34,6 +34,7 @@ struct config {
     unsigned model_count;
     unsigned workers, threads_per_worker; /* 0: chosen from the cgroup quota */
     unsigned queue_limit;
+    unsigned queue_ms_max;
     unsigned batch_tokens_max; /* 0: chosen */
     unsigned inputs_max;
     size_t body_bytes_max;

@@ -192,6 +192,7 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "version", text_or_null(info->version));
     add(&model, "dtype", json_string(info->dtype));
     add(&model, "linear_backend", text_or_null(info->linear_backend));
+    add(&model, "kernels", text_or_null(info->kernels));
     add(&model, "scores", json_string(info->scores));
     add(&model, "labels", texts(info->labels, info->label_count));
     add_count(&model, "layers", info->layers);

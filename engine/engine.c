@@ -136,6 +136,8 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->version = spec->version;
     info->dtype = precision_name(choice->precision);
     info->linear_backend = choice->encoder->name;
+    const char *kernel = model->weights.layers[0].qkv.kernel;
+    info->kernels = kernel != NULL ? kernel : model->kernels->name;
     info->scores = scores[spec->scores];
     info->labels = spec->labels;
     info->label_count = spec->label_count;

@@ -38,7 +38,8 @@ struct engine_info {
     const char *version; /* attnd.json's, else "1" */
     const char *dtype;
     const char *linear_backend;
-    const char *scores; /* "softmax", "sigmoid" or "none" (regression) */
+    const char *kernels; /* variant of the instruction set in use: "avx512", "avx2", ... */
+    const char *scores;  /* "softmax", "sigmoid" or "none" (regression) */
     const char *const *labels;
     unsigned label_count;
     unsigned layers, heads, hidden_size, intermediate_size;

@@ -11,15 +11,18 @@
  * Numbered invariants, true whenever the lock is free:
  *   1. entries[0 .. count) are sorted by due, then by arrival.
  *   2. count + reserved <= limit, so that a submit never fails for want of room.
- *   3. depth[m] is the number of entries of model m; their sum is count.
+ *   3. lanes[m] counts the entries of model m and their tokens; the depths' sum is count.
  *   4. after closed is set, count never grows.
  */
 #include "server/batcher.h"
 
 #include "engine/base/clock.h"
+#include "server/limits.h"
+#include "server/pace.h"
 #include "server/registry.h"
 
 #include <assert.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +32,21 @@ struct entry {
     struct row *row;
     const struct registry_model *model;
     unsigned tokens;
+    bool hurried; /* its deadline comes before its patience ends */
+};
+
+/* What waits for one model. */
+struct lane {
+    unsigned depth;
+    uint64_t tokens;
+    struct pace pace;
 };
 
 struct batcher {
     unsigned limit;       /* immutable */
     unsigned model_count; /* immutable */
+    unsigned wait_ms_max; /* immutable once used; 0: no bound */
+    unsigned takers;      /* immutable once used */
     pthread_mutex_t lock;
     pthread_cond_t filled; /* with lock: count grew, or closed was set */
     /* Under lock. */
@@ -42,7 +55,8 @@ struct batcher {
     unsigned reserved;
     unsigned idle; /* takers that wait on filled */
     bool closed;
-    unsigned *depth; /* [model_count] */
+    bool hurry_next;    /* the last batch was led by a row without haste */
+    struct lane *lanes; /* [model_count] */
 };
 
 enum err_code batch_init(struct batch *batch, unsigned capacity, struct err *err)
@@ -75,8 +89,8 @@ enum err_code batcher_open(struct batcher **out, unsigned limit, unsigned model_
     pthread_mutex_init(&batcher->lock, NULL);
     pthread_cond_init(&batcher->filled, NULL);
     batcher->entries = calloc(limit, sizeof *batcher->entries);
-    batcher->depth = calloc(model_count > 0 ? model_count : 1, sizeof *batcher->depth);
-    if (batcher->entries != NULL && batcher->depth != NULL)
+    batcher->lanes = calloc(model_count > 0 ? model_count : 1, sizeof *batcher->lanes);
+    if (batcher->entries != NULL && batcher->lanes != NULL)
         return ERR_OK;
     batcher_free(batcher);
     *out = NULL;
@@ -91,33 +105,93 @@ void batcher_free(struct batcher *batcher)
     pthread_cond_destroy(&batcher->filled);
     pthread_mutex_destroy(&batcher->lock);
     free(batcher->entries);
-    free(batcher->depth);
+    free(batcher->lanes);
     free(batcher);
 }
 
-bool batcher_full(struct batcher *batcher)
+void batcher_limit_wait(struct batcher *batcher, unsigned wait_ms_max, unsigned takers)
 {
+    batcher->wait_ms_max = wait_ms_max;
+    batcher->takers = takers > 0 ? takers : 1;
+}
+
+/* How long what waits now will take; 0 if that is not bounded. */
+static double wait_ms_locked(const struct batcher *batcher)
+{
+    double ns = 0;
+    if (batcher->wait_ms_max == 0)
+        return 0;
+    for (unsigned i = 0; i < batcher->model_count; i++)
+        ns += pace_ns(&batcher->lanes[i].pace, batcher->lanes[i].tokens);
+    return ns / CLOCK_NS_PER_MS / batcher->takers;
+}
+
+/* Whether `count` more rows may come, and if not why. */
+struct verdict {
+    bool closed;
+    unsigned room;
+    double wait_ms;
+};
+
+static bool judge_locked(const struct batcher *batcher, unsigned count, struct verdict *verdict)
+{
+    *verdict = (struct verdict){
+        .closed = batcher->closed,
+        .room = batcher->limit - batcher->count - batcher->reserved,
+        .wait_ms = count > 0 ? wait_ms_locked(batcher) : 0,
+    };
+    return !verdict->closed && count <= verdict->room && verdict->wait_ms <= batcher->wait_ms_max;
+}
+
+static enum err_code refuse(const struct batcher *batcher, const struct verdict *verdict,
+                            unsigned count, struct err *err)
+{
+    if (verdict->closed)
+        return err_set(err, ERR_NOT_READY, "the server is stopping");
+    if (count > verdict->room)
+        return err_set(err, ERR_QUEUE_FULL,
+                       "the queue has room for %u more inputs of its %u, this request needs %u",
+                       verdict->room, batcher->limit, count);
+    return err_set(err, ERR_QUEUE_FULL,
+                   "the queue holds about %.1f s of work, more than its %.1f s",
+                   verdict->wait_ms / 1000, batcher->wait_ms_max / 1000.0);
+}
+
+enum err_code batcher_admit(struct batcher *batcher, unsigned count, struct err *err)
+{
+    struct verdict verdict;
     pthread_mutex_lock(&batcher->lock);
-    bool full = batcher->limit - batcher->count <= batcher->reserved;
+    bool admitted = judge_locked(batcher, count, &verdict);
     pthread_mutex_unlock(&batcher->lock);
-    return full;
+    return admitted ? ERR_OK : refuse(batcher, &verdict, count, err);
 }
 
 enum err_code batcher_reserve(struct batcher *batcher, unsigned count, struct err *err)
 {
+    struct verdict verdict;
     pthread_mutex_lock(&batcher->lock);
-    bool closed = batcher->closed;
-    unsigned room = batcher->limit - batcher->count - batcher->reserved;
-    if (!closed && count <= room)
+    bool admitted = judge_locked(batcher, count, &verdict);
+    if (admitted)
         batcher->reserved += count;
     pthread_mutex_unlock(&batcher->lock);
-    if (closed)
-        return err_set(err, ERR_NOT_READY, "the server is stopping");
-    if (count > room)
-        return err_set(err, ERR_QUEUE_FULL,
-                       "the queue has room for %u more inputs of its %u, this request needs %u",
-                       room, batcher->limit, count);
-    return ERR_OK;
+    return admitted ? ERR_OK : refuse(batcher, &verdict, count, err);
+}
+
+unsigned batcher_retry_after_s(struct batcher *batcher)
+{
+    pthread_mutex_lock(&batcher->lock);
+    double over_s = (wait_ms_locked(batcher) - batcher->wait_ms_max) / 1000;
+    pthread_mutex_unlock(&batcher->lock);
+    if (over_s <= LIMIT_RETRY_AFTER_S)
+        return LIMIT_RETRY_AFTER_S;
+    return over_s < LIMIT_RETRY_AFTER_S_MAX ? (unsigned)ceil(over_s) : LIMIT_RETRY_AFTER_S_MAX;
+}
+
+void batcher_computed(struct batcher *batcher, unsigned model_index, unsigned tokens, uint64_t ns)
+{
+    pthread_mutex_lock(&batcher->lock);
+    pace_add(&batcher->lanes[model_index].pace, tokens, ns);
+    pthread_mutex_unlock(&batcher->lock);
 }
 
 void batcher_release(struct batcher *batcher, unsigned count)
@@ -129,10 +203,15 @@ void batcher_release(struct batcher *batcher, unsigned count)
 }
 
 /* When the row is due: see the order in batcher.h. */
-static uint64_t due_ns(const struct row *row)
+static struct entry entry_of(struct row *row)
 {
     uint64_t patience = row->submitted_ns + (uint64_t)BATCHER_PATIENCE_MS * CLOCK_NS_PER_MS;
-    return row->deadline_ns != 0 && row->deadline_ns < patience ? row->deadline_ns : patience;
+    bool hurried = row->deadline_ns != 0 && row->deadline_ns < patience;
+    return (struct entry){.due_ns = hurried ? row->deadline_ns : patience,
+                          .row = row,
+                          .model = row->model,
+                          .tokens = row->input.tokens,
+                          .hurried = hurried};
 }
 
 /* The place behind every entry that is due at the same time or earlier. */
@@ -151,13 +230,22 @@ static unsigned place_locked(const struct batcher *batcher, uint64_t due)
 
 static void insert_locked(struct batcher *batcher, struct row *row)
 {
-    uint64_t due = due_ns(row);
-    unsigned place = place_locked(batcher, due);
+    struct entry entry = entry_of(row);
+    unsigned place = place_locked(batcher, entry.due_ns);
     struct entry *at = &batcher->entries[place];
     memmove(at + 1, at, (batcher->count - place) * sizeof *at);
-    *at = (struct entry){due, row, row->model, row->input.tokens};
+    *at = entry;
     batcher->count++;
-    batcher->depth[row->model->index]++;
+    batcher->lanes[row->model->index].depth++;
+    batcher->lanes[row->model->index].tokens += entry.tokens;
+}
+
+/* An entry leaves; closing the gap is the caller's. */
+static void leave_locked(struct batcher *batcher, const struct entry *entry)
+{
+    struct lane *lane = &batcher->lanes[entry->model->index];
+    lane->depth--;
+    lane->tokens -= entry->tokens;
 }
 
 bool batcher_submit(struct batcher *batcher, struct row *const *rows, unsigned count)
@@ -182,16 +270,33 @@ static bool has_expired(const struct entry *entry, uint64_t now)
     return entry->due_ns <= now && entry->row->deadline_ns != 0 && entry->row->deadline_ns <= now;
 }
 
-/* How many tokens this taker may have of the model of entry `first`, with which its batch begins:
+/* The entry that leads the next batch, the first in order or, by turns, the first in haste; count
+ * if all have expired. */
+static unsigned lead_locked(const struct batcher *batcher, uint64_t now)
+{
+    unsigned lead = batcher->count;
+    for (unsigned i = 0; i < batcher->count; i++) {
+        const struct entry *entry = &batcher->entries[i];
+        if (has_expired(entry, now))
+            continue;
+        if (!batcher->hurry_next || entry->hurried)
+            return i;
+        if (lead == batcher->count)
+            lead = i;
+    }
+    return lead;
+}
+
+/* How many tokens this taker may have of the model of entry `lead`, with which its batch begins:
  * all that fit, or, while others wait idle, its part of what there is, so that two inputs and two
  * workers make two batches. */
-static unsigned budget_locked(const struct batcher *batcher, unsigned first)
+static unsigned budget_locked(const struct batcher *batcher, unsigned lead)
 {
-    const struct registry_model *model = batcher->entries[first].model;
+    const struct registry_model *model = batcher->entries[lead].model;
     if (batcher->idle == 0)
         return model->batch_tokens;
     size_t waiting = 0;
-    for (unsigned i = first; i < batcher->count; i++)
+    for (unsigned i = 0; i < batcher->count; i++)
         if (batcher->entries[i].model == model)
             waiting += batcher->entries[i].tokens;
     size_t share = waiting / (batcher->idle + 1) + 1;
@@ -202,15 +307,14 @@ static unsigned budget_locked(const struct batcher *batcher, unsigned first)
 
 struct fill {
     struct batch *batch;
-    const struct registry_model *model; /* NULL until the first row is in */
+    const struct registry_model *model; /* NULL: nothing is to be computed */
     unsigned budget;
     uint64_t now_ns;
 };
 
-/* Whether entry `at` leaves the queue with this batch; if so it is in the batch. */
-static bool fill_locked(const struct batcher *batcher, struct fill *fill, unsigned at)
+/* Whether the entry leaves the queue with this batch; if so it is in the batch. */
+static bool fill_with(struct fill *fill, const struct entry *entry)
 {
-    const struct entry *entry = &batcher->entries[at];
     struct batch *batch = fill->batch;
     if (has_expired(entry, fill->now_ns)) {
         if (batch->expired_count == batch->capacity)
@@ -218,28 +322,35 @@ static bool fill_locked(const struct batcher *batcher, struct fill *fill, unsign
         batch->expired[batch->expired_count++] = entry->row;
         return true;
     }
-    if (fill->model == NULL) {
-        fill->model = entry->model;
-        fill->budget = budget_locked(batcher, at);
-    } else if (entry->model != fill->model || batch->tokens >= fill->budget ||
-               entry->tokens > fill->budget - batch->tokens) {
-        return false;
-    }
-    if (batch->row_count == batch->capacity)
+    if (entry->model != fill->model || batch->row_count == batch->capacity ||
+        batch->tokens >= fill->budget || entry->tokens > fill->budget - batch->tokens)
         return false;
     batch->rows[batch->row_count++] = entry->row;
     batch->tokens += entry->tokens;
     return true;
 }
 
+/* The first row is in whatever its size; the capacity of a batch is at least one. */
+static void begin_locked(struct batcher *batcher, struct fill *fill, unsigned lead)
+{
+    const struct entry *entry = &batcher->entries[lead];
+    fill->model = entry->model;
+    fill->budget = budget_locked(batcher, lead);
+    fill->batch->rows[fill->batch->row_count++] = entry->row;
+    fill->batch->tokens = entry->tokens;
+    batcher->hurry_next = !entry->hurried;
+}
+
 /* One pass in order; entries that stay move up into the gaps behind it. */
 static void take_locked(struct batcher *batcher, struct batch *batch)
 {
     struct fill fill = {.batch = batch, .now_ns = clock_now_ns()};
-    unsigned kept = 0;
+    unsigned kept = 0, lead = lead_locked(batcher, fill.now_ns);
+    if (lead < batcher->count)
+        begin_locked(batcher, &fill, lead);
     for (unsigned i = 0; i < batcher->count; i++) {
-        if (fill_locked(batcher, &fill, i))
-            batcher->depth[batcher->entries[i].model->index]--;
+        if (i == lead || fill_with(&fill, &batcher->entries[i]))
+            leave_locked(batcher, &batcher->entries[i]);
         else
             batcher->entries[kept++] = batcher->entries[i];
     }
@@ -282,7 +393,7 @@ unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max)
     unsigned taken = batcher->count < max ? batcher->count : max;
     for (unsigned i = 0; i < taken; i++) {
         rows[i] = batcher->entries[i].row;
-        batcher->depth[batcher->entries[i].model->index]--;
+        leave_locked(batcher, &batcher->entries[i]);
     }
     batcher->count -= taken;
     memmove(batcher->entries, batcher->entries + taken, batcher->count * sizeof *batcher->entries);
@@ -301,7 +412,7 @@ unsigned batcher_idle(struct batcher *batcher)
 unsigned batcher_depth(struct batcher *batcher, unsigned model_index)
 {
     pthread_mutex_lock(&batcher->lock);
-    unsigned depth = model_index < batcher->model_count ? batcher->depth[model_index] : 0;
+    unsigned depth = model_index < batcher->model_count ? batcher->lanes[model_index].depth : 0;
     pthread_mutex_unlock(&batcher->lock);
     return depth;
 }

@@ -8,8 +8,12 @@
  *         ... finish batch.expired, compute batch.rows ...
  *
  * Order: a row is due at its deadline, and at the latest BATCHER_PATIENCE_MS after it was
- * submitted, so that a stream of hurried rows cannot starve those that named no deadline. Equal
- * rows keep the order of arrival.
+ * submitted; the row that is due first leads the next batch. So a stream of hurried rows, those
+ * whose deadline is what makes them due, cannot starve those that named none. Nor the reverse: when
+ * the queue is longer than the patience, every row in it is overdue, and a text that has half a
+ * second would wait behind all of them. So a batch led by a row without haste is followed by one
+ * led by a hurried row, if any waits: either kind has at least every other batch. Equal rows keep
+ * the order of arrival.
  *
  * Threads: internally locked. The lock is held for one pass over the queue at most, and no other
  * subsystem is called under it.
@@ -47,8 +51,18 @@ enum err_code batcher_open(struct batcher **out, unsigned limit, unsigned model_
 /* Frees an empty queue that no thread uses any more. */
 void batcher_free(struct batcher *batcher);
 
-/* Whether a single place could not be reserved now. */
-bool batcher_full(struct batcher *batcher);
+/* Bounds the queue in time: while what waits would keep `takers` busy for longer than that, no
+ * place can be reserved. 0: no bound, as before this call. Before the queue is used. */
+void batcher_limit_wait(struct batcher *batcher, unsigned wait_ms_max, unsigned takers);
+/* A batch of a model was computed: what the bound estimates from. A model of which no batch was
+ * yet computed counts nothing. */
+void batcher_computed(struct batcher *batcher, unsigned model_index, unsigned tokens, uint64_t ns);
+/* Seconds after which a refused request may succeed: until the work that waits is back within its
+ * bound if nothing else comes, at least 1. */
+unsigned batcher_retry_after_s(struct batcher *batcher);
+
+/* Whether `count` places could be reserved now; errors as below. */
+enum err_code batcher_admit(struct batcher *batcher, unsigned count, struct err *err);
 
 /* Reserves `count` places or none. ERR_QUEUE_FULL; ERR_NOT_READY after batcher_close. */
 enum err_code batcher_reserve(struct batcher *batcher, unsigned count, struct err *err);

@@ -10,7 +10,8 @@ enum {
     LIMIT_JSON_DEPTH = 16,                    /* nesting of a request body */
     LIMIT_PREPARE_INLINE_BYTES = 64 * 1024,   /* bodies up to this are prepared on the I/O thread */
     LIMIT_PREPARE_INLINE_PIXELS = 512 * 1024, /* ... unless an image in them is larger than this */
-    LIMIT_RETRY_AFTER_S = 1,                  /* what 429 and 503 advise */
+    LIMIT_RETRY_AFTER_S = 1,                  /* what 429 and 503 advise at least */
+    LIMIT_RETRY_AFTER_S_MAX = 3600,           /* and at most */
 };
 
 #endif

@@ -99,13 +99,14 @@ static bool copy_model(struct metrics *metrics, struct metrics_series *series,
     series->name = copy(metrics, model->name);
     series->version = copy(metrics, info->version);
     series->dtype = copy(metrics, info->dtype);
+    series->kernels = copy(metrics, info->kernels);
     series->load_seconds = model->load_seconds;
     series->label_count = info->label_count;
     series->scores_are_shares = info->scores == NULL || strcmp(info->scores, "none") != 0;
     series->labels = arena_alloc_array(&metrics->arena, info->label_count, sizeof *series->labels);
     series->same = arena_alloc_array(&metrics->arena, info->label_count, sizeof *series->same);
     if (series->name == NULL || series->version == NULL || series->dtype == NULL ||
-        series->labels == NULL || series->same == NULL)
+        series->kernels == NULL || series->labels == NULL || series->same == NULL)
         return false;
     for (unsigned i = 0; i < info->label_count; i++)
         if ((series->labels[i] = copy(metrics, info->labels[i])) == NULL)

@@ -278,7 +278,8 @@ static void write_model_info(struct text *text, struct metrics *metrics, enum me
         const struct metrics_digest *digest =
             atomic_load_explicit(&series->digest, memory_order_acquire);
         const char *const values[] = {series->name, series->version,
-                                      digest != NULL ? digest->text : "", series->dtype};
+                                      digest != NULL ? digest->text : "", series->dtype,
+                                      series->kernels};
         put_value(text, id, values, 1);
     }
 }

@@ -21,7 +21,7 @@ enum metric_id {
     METRIC_TOTAL
 };
 
-enum { METRIC_SHARDS = 16, METRIC_LABELS_MAX = 4, METRIC_BOUNDS_MAX = 16, METRIC_STATUSES = 22 };
+enum { METRIC_SHARDS = 16, METRIC_LABELS_MAX = 5, METRIC_BOUNDS_MAX = 16, METRIC_STATUSES = 22 };
 
 struct metric {
     const char *name, *type;
@@ -42,7 +42,7 @@ struct metrics_digest {
 
 /* A copy of what series need of a model, which may be closed before the metrics are. */
 struct metrics_series {
-    const char *name, *version, *dtype;
+    const char *name, *version, *dtype, *kernels;
     double load_seconds;
     unsigned label_count;
     const char **labels;

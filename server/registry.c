@@ -17,12 +17,6 @@ struct registry {
     atomic_bool stopping; /* partners: registry_stop_digests, digest_main, engine_digest */
 };
 
-/* An image model's one sequence length, or a text model's longest, must always fit. */
-static unsigned budget(const struct engine_info *info, unsigned batch_tokens)
-{
-    return batch_tokens > info->tokens_max ? batch_tokens : info->tokens_max;
-}
-
 static bool is_first_of_kind(struct registry *registry, enum engine_kind kind)
 {
     return registry_default(registry, kind) == NULL;
@@ -42,11 +36,12 @@ static enum err_code open_model(struct registry *registry, const struct config *
     model->name = wanted->name;
     model->index = registry->count;
     model->info = engine_describe(model->engine);
-    model->batch_tokens = budget(model->info, batch_tokens);
+    model->batch_tokens = batch_tokens;
     model->is_default = is_first_of_kind(registry, model->info->kind);
     registry->count++;
     log_event(LOG_INFO, "model_loaded", LOG_TEXT("model", model->name),
               LOG_TEXT("family", model->info->family), LOG_TEXT("dtype", model->info->dtype),
+              LOG_TEXT("kernels", model->info->kernels),
               LOG_NUMBER("ms", model->load_seconds * 1000));
     return ERR_OK;
 }

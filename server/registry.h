@@ -21,7 +21,7 @@ struct registry_model {
     unsigned index;   /* in the order of the configuration; the metrics' `model` */
     struct engine_model *engine;
     const struct engine_info *info;
-    unsigned batch_tokens; /* what one batch may hold: at least one input of full length */
+    unsigned batch_tokens; /* of one batch; a longer input is a batch of its own */
     double load_seconds;
     bool is_default; /* the first of its kind */
     char digest_text[72];
@@ -49,7 +49,7 @@ enum err_code registry_start_digests(struct registry *registry, struct metrics *
 /* Joins the digest thread; a model being hashed is given up. Before metrics_close. */
 void registry_stop_digests(struct registry *registry);
 
-/* The model as a row of GET /models. */
+/* The model as a row of GET /models, without the limits of requests. */
 struct model_row registry_row(const struct registry_model *model);
 
 #endif

@@ -117,5 +117,6 @@ void request_reply_problem(struct request *request)
     }
     request_reply(request, status, "application/problem+json", body, len);
     if (status == 429 || status == 503)
-        request->exchange->reply.retry_after_s = LIMIT_RETRY_AFTER_S;
+        request->exchange->reply.retry_after_s =
+            request->retry_after_s != 0 ? request->retry_after_s : LIMIT_RETRY_AFTER_S;
 }

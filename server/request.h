@@ -50,11 +50,12 @@ struct request {
     struct row *rows;  /* [call.item_count], also of items that never reach the queue */
     struct row **good; /* [good_count]: those that do */
     unsigned good_count;
-    unsigned reserved;    /* places in the queue that are ours and not yet used */
-    uint64_t begun_ns;    /* when reading the call began, ... */
-    uint64_t parsed_ns;   /* ... when it was read, ... */
-    uint64_t prepared_ns; /* ... and when its rows were ready for the queue */
-    struct request *next; /* in the prepare pool's list; under the pool's lock */
+    unsigned retry_after_s; /* what a 429 advises; 0: the least */
+    unsigned reserved;      /* places in the queue that are ours and not yet used */
+    uint64_t begun_ns;      /* when reading the call began, ... */
+    uint64_t parsed_ns;     /* ... when it was read, ... */
+    uint64_t prepared_ns;   /* ... and when its rows were ready for the queue */
+    struct request *next;   /* in the prepare pool's list; under the pool's lock */
 
     atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */
 };

@@ -13,6 +13,15 @@ static enum http_next reply(struct request *request, const char *json, size_t le
     return HTTP_REPLY;
 }
 
+static struct model_row row_of(const struct service *service, const struct registry_model *model)
+{
+    struct model_row row = registry_row(model);
+    row.inputs_max = service->config->inputs_max;
+    row.body_bytes_max = service->config->body_bytes_max;
+    row.image_pixels_max = service->config->image_pixels_max;
+    return row;
+}
+
 enum http_next route_models_list(struct service *service, struct request *request)
 {
     struct arena *arena = &request->exchange->arena;
@@ -21,7 +30,7 @@ enum http_next route_models_list(struct service *service, struct request *reques
     if (rows == NULL)
         return reply(request, NULL, 0);
     for (unsigned i = 0; i < count; i++)
-        rows[i] = registry_row(registry_at(service->registry, i));
+        rows[i] = row_of(service, registry_at(service->registry, i));
     size_t len = 0;
     const char *json = codec_encode_models(rows, count, arena, &len);
     return reply(request, json, len);
@@ -36,7 +45,7 @@ enum http_next route_models_one(struct service *service, struct request *request
         request_reply_problem(request);
         return HTTP_REPLY;
     }
-    struct model_row row = registry_row(model);
+    struct model_row row = row_of(service, model);
     size_t len = 0;
     const char *json = codec_encode_model(&row, &request->exchange->arena, &len);
     return reply(request, json, len);

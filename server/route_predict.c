@@ -21,6 +21,14 @@
 #include <string.h>
 #include <strings.h>
 
+/* Refused by the queue: tells when to come again. */
+static enum err_code overloaded(struct service *service, struct request *request)
+{
+    if (request->err.code == ERR_QUEUE_FULL)
+        request->retry_after_s = batcher_retry_after_s(service->batcher);
+    return request->err.code;
+}
+
 enum err_code route_predict_head(struct service *service, struct request *request)
 {
     const char *type = http_header(request->exchange, "Content-Type");
@@ -31,9 +39,8 @@ enum err_code route_predict_head(struct service *service, struct request *reques
         return err_set(&request->err, ERR_MEDIA_TYPE, "Content-Encoding must be absent");
     if (atomic_load(&service->phase) == SERVICE_STARTING)
         return err_set(&request->err, ERR_NOT_READY, "the models are being loaded");
-    if (batcher_full(service->batcher))
-        return err_set(&request->err, ERR_QUEUE_FULL, "the queue holds its %u inputs",
-                       service->config->queue_limit);
+    if (batcher_admit(service->batcher, 1, &request->err))
+        return overloaded(service, request);
     return ERR_OK;
 }
 
@@ -156,7 +163,7 @@ static enum err_code reserve(struct service *service, struct request *request, u
     unsigned missing = count > request->reserved ? count - request->reserved : 0;
     if (batcher_reserve(service->batcher, missing, &request->err) == ERR_OK)
         request->reserved += missing;
-    return request->err.code;
+    return overloaded(service, request);
 }
 
 /* Gives back the places beyond `kept`, of which the caller disposes. */

@@ -14,6 +14,7 @@
 #include "engine/base/cpu.h"
 #include "server/limits.h"
 #include "server/log.h"
+#include "server/plan.h"
 #include "server/routes.h"
 #include "server/worker.h"
 
@@ -29,7 +30,6 @@
 enum {
     IO_THREADS = 2,
     PREPARE_THREADS_MAX = 4,
-    BATCH_TOKENS = 512,                   /* what batch_tokens_max = 0 chooses */
     POLL_MS = 5,                          /* how often a drain looks whether it is done */
     LAST_REPLIES_MS = 1000,               /* for sending what was failed when time ran out */
     DESCRIPTORS_BESIDE_CONNECTIONS = 300, /* listener, event queues, farewells, files */
@@ -42,30 +42,38 @@ struct server {
     struct http_app app;
     struct http_server *http;
     struct workers *workers;
-    unsigned worker_count, threads_per_worker;
+    struct plan plan;
 };
 
-/* workers x threads_per_worker = the cgroup's quota, unless the operator says otherwise. */
-static void choose_threads(struct server *server)
+static void choose_plan(struct server *server)
 {
-    const struct config *config = server->config;
     unsigned quota = cpu_quota_threads("");
-    server->threads_per_worker = config->threads_per_worker != 0 ? config->threads_per_worker : 1;
-    server->worker_count =
-        config->workers != 0 ? config->workers : quota / server->threads_per_worker;
-    if (server->worker_count == 0)
-        server->worker_count = 1;
+    server->plan = plan_choose(quota, server->config);
+    if (server->plan.workers > quota / server->plan.threads_per_worker)
+        log_event(LOG_WARN, "oversubscribed", LOG_NUMBER("quota", quota),
+                  LOG_NUMBER("workers", server->plan.workers),
+                  LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
 }
 
 static enum err_code open_models(struct server *server, struct err *err)
 {
     const struct config *config = server->config;
-    unsigned tokens = config->batch_tokens_max != 0 ? config->batch_tokens_max : BATCH_TOKENS;
     if (config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
-    if (registry_open(&server->service.registry, config, tokens, err))
+    if (registry_open(&server->service.registry, config, server->plan.batch_tokens, err))
         err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
     return err->code;
+}
+
+static enum err_code open_queue(struct server *server, struct err *err)
+{
+    const struct config *config = server->config;
+    struct service *service = &server->service;
+    if (batcher_open(&service->batcher, config->queue_limit, registry_count(service->registry),
+                     err))
+        return err->code;
+    batcher_limit_wait(service->batcher, config->queue_ms_max, server->plan.workers);
+    return ERR_OK;
 }
 
 static uint64_t queue_depth(void *context, unsigned model)
@@ -140,8 +148,8 @@ static enum err_code start_http(struct server *server, struct err *err)
 static enum err_code start_workers(struct server *server, struct err *err)
 {
     struct worker_options options = {
-        .workers = server->worker_count,
-        .threads_per_worker = server->threads_per_worker,
+        .workers = server->plan.workers,
+        .threads_per_worker = server->plan.threads_per_worker,
         .registry = server->service.registry,
         .batcher = server->service.batcher,
         .metrics = server->service.metrics,
@@ -164,12 +172,9 @@ static enum err_code server_start(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
     request_ids_init(&service->ids);
-    choose_threads(server);
-    if (open_models(server, err) ||
-        batcher_open(&service->batcher, server->config->queue_limit,
-                     registry_count(service->registry), err) ||
-        open_metrics(server, err) || start_http(server, err) || start_workers(server, err) ||
-        start_prepare(server, err))
+    choose_plan(server);
+    if (open_models(server, err) || open_queue(server, err) || open_metrics(server, err) ||
+        start_http(server, err) || start_workers(server, err) || start_prepare(server, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     return registry_start_digests(service->registry, service->metrics, err);
@@ -265,8 +270,8 @@ static void announce(const struct server *server, FILE *ready)
     fflush(ready);
     log_event(LOG_INFO, "ready", LOG_TEXT("address", address),
               LOG_NUMBER("port", http_port(server->http)),
-              LOG_NUMBER("workers", server->worker_count),
-              LOG_NUMBER("threads_per_worker", server->threads_per_worker));
+              LOG_NUMBER("workers", server->plan.workers),
+              LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
 }
 
 /* Runs on a thread that does not block the signal: hands it to the main thread, whose id is the

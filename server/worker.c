@@ -160,6 +160,7 @@ static void run_batch(struct worker *worker)
     }
     engine_run(worker->sessions[model->index], worker->inputs, batch->row_count, worker->logits);
     uint64_t done = clock_now_ns();
+    batcher_computed(worker->options->batcher, model->index, batch->tokens, done - started);
     metrics_batch(worker->options->metrics, model->index, batch->row_count, batch->tokens);
     for (unsigned i = 0; i < batch->row_count; i++) {
         struct row *row = batch->rows[i];

@@ -71,7 +71,7 @@ struct linear {
     size_t in, out;
     float *bias;        /* [out], owned */
     void *weights;      /* the backend's, owned */
-    const char *kernel; /* the variant in use, for people: "avx512-vnni" */
+    const char *kernel; /* the variant in use: "avx512-vnni"; NULL if the backend does not say */
     size_t bytes;       /* of the weights as held */
 };
 

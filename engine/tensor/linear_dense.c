@@ -11,7 +11,6 @@ enum err_code linear_dense_alloc(struct linear *linear, struct err *err)
     linear->weights = pages_alloc(bytes);
     if (linear->weights == NULL)
         return err_no_memory(err, bytes);
-    linear->kernel = linear->backend->name;
     linear->bytes = bytes;
     return ERR_OK;
 }

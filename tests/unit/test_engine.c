@@ -87,6 +87,7 @@ START_TEST(engine_describes_what_it_opened)
     const struct engine_info *info = engine_describe(model);
     ck_assert_int_eq(info->kind, ENGINE_TEXT);
     ck_assert_str_eq(info->family, "bert");
+    ck_assert_ptr_nonnull(info->kernels);
     ck_assert_uint_eq(info->tokens_max, 32);
     ck_assert_uint_eq(info->label_count, 3);
     size_t layer = 4 * (16 * 16 + 16) + 2 * 16 * 24 + 24 + 16 + 4 * 16;

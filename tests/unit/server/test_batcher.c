@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct registry_model models[2] = {
     {.name = "text", .index = 0, .batch_tokens = 100},
@@ -35,6 +36,12 @@ static struct batch open_batch(void)
     struct batch batch;
     ck_assert_int_eq(batch_init(&batch, 100, &err), ERR_OK);
     return batch;
+}
+
+static bool is_full(struct batcher *batcher)
+{
+    struct err err = {0};
+    return batcher_admit(batcher, 1, &err) == ERR_QUEUE_FULL;
 }
 
 /* Reserves and submits rows one after the other. */
@@ -103,6 +110,95 @@ START_TEST(batcher_does_not_starve_rows_without_deadlines)
 }
 END_TEST
 
+/* The images are due before the text: they have waited. */
+START_TEST(batcher_passes_a_hurried_text_through_eight_images)
+{
+    struct batcher *batcher = open_batcher(16);
+    struct batch batch = open_batch();
+    struct row images[8];
+    for (unsigned i = 0; i < 8; i++)
+        images[i] = make_row(1, 100, 0);
+    submit_all(batcher, images, 8);
+    usleep(30000);
+    struct row texts[] = {make_row(0, 10, in_ms(BATCHER_PATIENCE_MS - 10)), make_row(0, 10, 0)};
+    submit_all(batcher, texts, 2);
+    ck_assert(batcher_take(batcher, &batch));
+    ck_assert_ptr_eq(batch.rows[0], &images[0]);
+    ck_assert(batcher_take(batcher, &batch));
+    ck_assert_ptr_eq(batch.rows[0], &texts[0]);
+    ck_assert_uint_eq(batch.row_count, 2); /* the second text comes along */
+    for (unsigned i = 1; i < 8; i++) {
+        ck_assert(batcher_take(batcher, &batch));
+        ck_assert_ptr_eq(batch.rows[0], &images[i]);
+    }
+    batch_deinit(&batch);
+    batcher_free(batcher);
+}
+END_TEST
+
+START_TEST(batcher_gives_either_kind_every_other_batch_when_both_wait)
+{
+    struct batcher *batcher = open_batcher(16);
+    struct batch batch = open_batch();
+    struct row calm[3], hurried[4];
+    for (unsigned i = 0; i < 3; i++)
+        calm[i] = make_row(1, 100, 0);
+    submit_all(batcher, calm, 3);
+    usleep(30000);
+    for (unsigned i = 0; i < 4; i++)
+        hurried[i] = make_row(0, 100, in_ms(BATCHER_PATIENCE_MS - 10));
+    submit_all(batcher, hurried, 4);
+    struct row *const expected[] = {&calm[0], &hurried[0], &calm[1],   &hurried[1],
+                                    &calm[2], &hurried[2], &hurried[3]};
+    for (unsigned i = 0; i < 7; i++) {
+        ck_assert(batcher_take(batcher, &batch));
+        ck_assert_ptr_eq(batch.rows[0], expected[i]);
+    }
+    batch_deinit(&batch);
+    batcher_free(batcher);
+}
+END_TEST
+
+START_TEST(batcher_admits_by_the_time_that_what_waits_will_take)
+{
+    struct err err = {0};
+    struct batcher *batcher = open_batcher(16);
+    struct row texts[] = {make_row(0, 80, 0), make_row(0, 80, 0)}, image = make_row(1, 99, 0);
+    struct batch batch = open_batch();
+    batcher_limit_wait(batcher, 10000, 2);
+    submit_all(batcher, texts, 2);
+    ck_assert(!is_full(batcher)); /* nothing is known of the pace */
+    batcher_computed(batcher, 0, 100, 10 * (uint64_t)CLOCK_NS_PER_S); /* 0.1 s a token */
+    submit_all(batcher, &image, 1);                                   /* 8 s for two takers */
+    batcher_computed(batcher, 1, 100, 20 * (uint64_t)CLOCK_NS_PER_S); /* 9.9 s more */
+    ck_assert(is_full(batcher));
+    ck_assert_uint_eq(batcher_retry_after_s(batcher), 8);
+    ck_assert_int_eq(batcher_reserve(batcher, 1, &err), ERR_QUEUE_FULL);
+    ck_assert_str_eq(err.text, "the queue holds about 17.9 s of work, more than its 10.0 s");
+    ck_assert_int_eq(batcher_reserve(batcher, 0, &(struct err){0}), ERR_OK);
+    ck_assert(batcher_take(batcher, &batch)); /* one text: 13.9 s are left */
+    ck_assert_uint_eq(batcher_retry_after_s(batcher), 4);
+    ck_assert(batcher_take(batcher, &batch));
+    ck_assert(!is_full(batcher));
+    ck_assert_uint_eq(batcher_retry_after_s(batcher), 1);
+    ck_assert_uint_eq(batcher_flush(batcher, batch.rows, 1), 1);
+    batch_deinit(&batch);
+    batcher_free(batcher);
+}
+END_TEST
+
+START_TEST(batcher_does_not_bound_the_time_unless_told)
+{
+    struct batcher *batcher = open_batcher(4);
+    struct row row = make_row(0, 100, 0), *taken[1];
+    batcher_computed(batcher, 0, 100, UINT64_C(1000) * CLOCK_NS_PER_S);
+    submit_all(batcher, &row, 1);
+    ck_assert(!is_full(batcher));
+    ck_assert_uint_eq(batcher_flush(batcher, taken, 1), 1);
+    batcher_free(batcher);
+}
+END_TEST
+
 START_TEST(batcher_fills_the_budget_with_the_first_rows_model_only)
 {
     struct batcher *batcher = open_batcher(8);
@@ -153,13 +249,13 @@ START_TEST(batcher_reserves_all_or_nothing_up_to_the_limit)
     ck_assert_int_eq(batcher_reserve(batcher, 5, &err), ERR_QUEUE_FULL);
     err = (struct err){0};
     ck_assert_int_eq(batcher_reserve(batcher, 3, &err), ERR_OK);
-    ck_assert(!batcher_full(batcher));
+    ck_assert(!is_full(batcher));
     ck_assert_int_eq(batcher_reserve(batcher, 2, &err), ERR_QUEUE_FULL);
     err = (struct err){0};
     ck_assert_int_eq(batcher_reserve(batcher, 1, &err), ERR_OK);
-    ck_assert(batcher_full(batcher));
+    ck_assert(is_full(batcher));
     ck_assert(batcher_submit(batcher, (struct row *[]){&row}, 1));
-    ck_assert(batcher_full(batcher));
+    ck_assert(is_full(batcher));
     ck_assert_int_eq(batcher_reserve(batcher, 1, &err), ERR_QUEUE_FULL);
     err = (struct err){0};
     batcher_release(batcher, 3);
@@ -378,6 +474,10 @@ END_TEST
 SUITE("batcher", batcher_returns_the_nearest_deadline_first,
       batcher_keeps_the_order_of_arrival_without_deadlines,
       batcher_does_not_starve_rows_without_deadlines,
+      batcher_passes_a_hurried_text_through_eight_images,
+      batcher_gives_either_kind_every_other_batch_when_both_wait,
+      batcher_admits_by_the_time_that_what_waits_will_take,
+      batcher_does_not_bound_the_time_unless_told,
       batcher_fills_the_budget_with_the_first_rows_model_only,
       batcher_takes_a_row_that_alone_exceeds_the_budget,
       batcher_reserves_all_or_nothing_up_to_the_limit,

@@ -15,6 +15,7 @@ static const struct engine_info info = {.kind = ENGINE_IMAGE,
                                         .version = "1",
                                         .dtype = "f32",
                                         .linear_backend = "openblas",
+                                        .kernels = "avx2",
                                         .scores = "softmax",
                                         .labels = labels,
                                         .label_count = 2};

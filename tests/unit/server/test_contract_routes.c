@@ -68,6 +68,10 @@ START_TEST(a_model_tells_its_labels_sizes_dtype_and_limits)
     reply_expect_text(&reply, "version", "1");
     reply_expect_text(&reply, "kind", "image");
     reply_expect_text(&reply, "dtype", "f32");
+    ck_assert_uint_gt(strlen(reply_text(&reply, "kernels")), 0);
+    ck_assert_double_eq(reply_number(&reply, "inputs_max"), 64);
+    ck_assert_double_eq(reply_number(&reply, "body_bytes_max"), 33554432);
+    ck_assert_double_eq(reply_number(&reply, "image_pixels_max"), 33554432);
     ck_assert_uint_eq(reply_count(&reply, "labels"), 9);
     ck_assert_double_eq(reply_number(&reply, "image_height"), 96);
     ck_assert_double_eq(reply_number(&reply, "patch_size"), 8);
@@ -77,6 +81,8 @@ START_TEST(a_model_tells_its_labels_sizes_dtype_and_limits)
     ck_assert_uint_eq(reply_count(&reply, "labels"), 10);
     ck_assert_double_gt(reply_number(&reply, "tokens_max"), 0);
     ck_assert_double_gt(reply_number(&reply, "parameters"), 0);
+    ck_assert_double_eq(reply_number(&reply, "inputs_max"), 64);
+    ck_assert_ptr_null(contract_at(reply.json, "image_pixels_max"));
     reply_free(&reply);
 }
 END_TEST

@@ -16,10 +16,18 @@ static const char *const routes[ROUTES] = {"/predict", "/healthz"};
 static const bool takes_model[ROUTES] = {true, false};
 static const char *const wafer_labels[] = {"Center", "Scratch", "Center"};
 static const char *const kernel_labels[] = {"a \"quoted\" \\ label\nin two lines", "Donut"};
-static const struct engine_info wafer_info = {
-    .version = "1", .dtype = "f32", .scores = "softmax", .labels = wafer_labels, .label_count = 3};
-static const struct engine_info kernel_info = {
-    .version = "2", .dtype = "int8", .scores = "none", .labels = kernel_labels, .label_count = 2};
+static const struct engine_info wafer_info = {.version = "1",
+                                              .dtype = "f32",
+                                              .kernels = "avx512",
+                                              .scores = "softmax",
+                                              .labels = wafer_labels,
+                                              .label_count = 3};
+static const struct engine_info kernel_info = {.version = "2",
+                                               .dtype = "int8",
+                                               .kernels = "avx512-vnni",
+                                               .scores = "none",
+                                               .labels = kernel_labels,
+                                               .label_count = 2};
 static const struct metrics_model models[MODELS] = {{"wafer-vit", &wafer_info, 0.25},
                                                     {"kernel-bert", &kernel_info, 1.5}};
 
@@ -240,8 +248,8 @@ END_TEST
 
 START_TEST(metrics_show_a_digest_once_it_is_known)
 {
-    static const char empty[] =
-        "attnd_model_info{model=\"wafer-vit\",version=\"1\",digest=\"\",dtype=\"f32\"}";
+    static const char empty[] = "attnd_model_info{model=\"wafer-vit\",version=\"1\",digest=\"\","
+                                "dtype=\"f32\",kernels=\"avx512\"}";
     struct metrics *metrics = opened(&setup);
     struct exposition *page = scrape(metrics);
     ck_assert_sample(page, empty, 1);
@@ -250,10 +258,10 @@ START_TEST(metrics_show_a_digest_once_it_is_known)
     metrics_set_digest(metrics, WAFER, "sha256:ab");
     page = scrape(metrics);
     ck_assert_sample(page, empty, -1);
-    ck_assert_sample(
-        page,
-        "attnd_model_info{model=\"wafer-vit\",version=\"1\",digest=\"sha256:ab\",dtype=\"f32\"}",
-        1);
+    ck_assert_sample(page,
+                     "attnd_model_info{model=\"wafer-vit\",version=\"1\",digest=\"sha256:ab\","
+                     "dtype=\"f32\",kernels=\"avx512\"}",
+                     1);
     exposition_free(page);
     metrics_close(metrics);
 }

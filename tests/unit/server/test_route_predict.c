@@ -206,7 +206,7 @@ START_TEST(predict_hands_heavy_requests_to_the_pool)
     fake_headers = NULL;
     check_call(&stage, long_body, 400, "detail"); /* not JSON: found out in the pool */
     free(long_body);
-    ck_assert(!batcher_full(stage.service.batcher));
+    ck_assert_int_eq(batcher_admit(stage.service.batcher, 1, &(struct err){0}), ERR_OK);
     stage_close(&stage);
 }
 END_TEST
@@ -241,6 +241,36 @@ START_TEST(predict_sheds_load_beyond_the_queue)
         ck_assert_uint_eq(waiting[i].reply.status, 200);
         exchange_done(&stage, &waiting[i]);
     }
+    stage_close(&stage);
+}
+END_TEST
+
+/* A pace of a second a token is told to the queue; the worker, held at the gate, tells none. */
+START_TEST(predict_sheds_load_beyond_the_queues_time_and_says_when_to_come)
+{
+    struct stage stage;
+    struct http_exchange held, waiting, refused;
+    stage_open(&stage, 1);
+    batcher_limit_wait(stage.service.batcher, 2000, 1);
+    fake_gate(true);
+    ck_assert(send(&stage, &held, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    ck_assert(send(&stage, &waiting, "{\"text\": \"seven t\"}"));
+    batcher_computed(stage.service.batcher, 0, 64, UINT64_C(64) * CLOCK_NS_PER_S);
+    ck_assert(!send(&stage, &refused, "{\"text\": \"a\"}"));
+    ck_assert_uint_eq(refused.reply.status, 429);
+    ck_assert_uint_eq(refused.reply.retry_after_s, 5);
+    ck_assert_ptr_nonnull(strstr(refused.reply.body, "about 7.0 s of work, more than its 2.0 s"));
+    exchange_done(&stage, &refused);
+    fake_gate(false);
+    struct http_exchange *const served[] = {&held, &waiting};
+    for (unsigned i = 0; i < 2; i++) {
+        fake_await_resumed(served[i]);
+        stage.app.finish(&stage.service, served[i]);
+        ck_assert_uint_eq(served[i]->reply.status, 200);
+        exchange_done(&stage, served[i]);
+    }
+    check_call(&stage, "{\"text\": \"a\"}", 200, "pass");
     stage_close(&stage);
 }
 END_TEST
@@ -373,6 +403,7 @@ END_TEST
 SUITE("route_predict", predict_answers_one_text, predict_spoils_no_neighbour_of_a_bad_item,
       predict_refuses_what_it_cannot_use, predict_reads_raw_bodies_by_their_type,
       predict_hands_heavy_requests_to_the_pool, predict_sheds_load_beyond_the_queue,
+      predict_sheds_load_beyond_the_queues_time_and_says_when_to_come,
       predict_never_computes_the_expired_and_the_abandoned,
       predict_is_refused_before_ready_and_after_time_is_up,
       predict_returns_the_clients_id_or_gives_one, predict_serves_many_threads_at_once,

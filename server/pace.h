@@ -1,0 +1,29 @@
+/* pace.h - how long a model takes for a token, as a running estimate; for the bound on the queue.
+ *
+ * It must not be fooled by what is no sign of load. A batch of a few tokens costs what streaming
+ * the weights costs, so it counts as one of PACE_TOKENS_MIN. The first batches run cold, so until
+ * there are PACE_SAMPLES_FIRST the fastest counts. Afterwards the estimate is the time over the
+ * tokens of about the last eight batches, not the mean of their quotients, which small batches
+ * would raise; and one that stalled counts as at most twice the estimate.
+ *
+ * Threads: none of its own; the owner locks.
+ */
+#ifndef ATTND_SERVER_PACE_H
+#define ATTND_SERVER_PACE_H
+
+#include <stdint.h>
+
+enum { PACE_TOKENS_MIN = 64, PACE_SAMPLES_FIRST = 8 };
+
+struct pace {
+    double ns, tokens; /* of past batches, each worth 7/8 of the next; 0: nothing measured yet */
+    unsigned samples;  /* up to PACE_SAMPLES_FIRST */
+};
+
+/* A batch of so many tokens took so long. */
+void pace_add(struct pace *pace, unsigned tokens, uint64_t ns);
+
+/* What `tokens` in full batches will take; 0 before anything was measured. */
+double pace_ns(const struct pace *pace, uint64_t tokens);
+
+#endif

@@ -1,0 +1,42 @@
+/* plan.h - what 0 stands for in `workers`, `threads_per_worker` and `batch_tokens_max`.
+ *
+ *     struct plan plan = plan_choose(cpu_quota_threads(""), config);
+ *
+ * The rule for threads. With a quota of up to PLAN_TEAM_MAX: one worker, whose team has them all.
+ * One request alone then uses every core, which is what latency wants, and under load nothing is
+ * lost: a batch is cut by columns and heads, a fork-join costs 0.1 us (team.h), and the weights
+ * stream through the shared cache once for all cores instead of once for each. Above: as few teams
+ * as keep each at PLAN_TEAM_MAX or less, all of one size. A wider team waits for its slowest member
+ * at every one of some hundred joins of a pass, and its slices of 768 columns and 12 heads become
+ * too thin to be worth one. What is left over (17 = 3 teams of 5 and 2) serves I/O.
+ *
+ * A count that the operator names stands; the other is then what keeps the product within the
+ * quota, and at least 1.
+ *
+ * One worker runs batches of any model, one after the other. Each of its sessions has a team, of
+ * which only one works; the others sleep 80 us after their last task, so that between two models a
+ * core is shared for at most that long.
+ *
+ * The rule for batches. The products are at their peak from about 64 rows on, so a batch above 128
+ * to 256 tokens computes no faster per token; it only makes those who come next wait longer, since
+ * a batch is never interrupted. 256 leaves room for short texts beside an image of 197 tokens or a
+ * long text; 128 would make each of these a batch of its own. A longer input is a batch of its own.
+ *
+ * Threads: pure.
+ */
+#ifndef ATTND_SERVER_PLAN_H
+#define ATTND_SERVER_PLAN_H
+
+#include "config/config.h"
+
+enum { PLAN_TEAM_MAX = 8, PLAN_BATCH_TOKENS = 256 };
+
+struct plan {
+    unsigned workers, threads_per_worker;
+    unsigned batch_tokens;
+};
+
+/* quota: the threads that this process may use, at least 1. */
+struct plan plan_choose(unsigned quota, const struct config *config);
+
+#endif

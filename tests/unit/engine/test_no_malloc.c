@@ -1,0 +1,270 @@
+/* A run takes no memory: every way to the allocator is counted while 1000 predictions are made.
+ *
+ * The functions below stand in front of the C library's for the whole program, libraries included,
+ * and pass on to its __libc_ names; glibc has no such name for aligned_alloc and posix_memalign,
+ * which go through __libc_memalign. Calls of all threads are counted, since a team's threads could
+ * allocate too. Sanitizers put their own functions there, so under them there is nothing to test.
+ */
+#include "engine/base/blas_core.h"
+#include "engine/engine.h"
+#include "tests/support/suite.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+enum { CAN_COUNT = 0 };
+#else
+enum { CAN_COUNT = 1 };
+#endif
+
+enum { RUNS = 100, ROWS_MAX = 4, TOKENS_MAX = 400, CALLERS_MAX = 16 };
+
+static atomic_bool armed;
+static atomic_uint calls;
+static void *callers[CALLERS_MAX]; /* of the first calls */
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *memory);
+
+static void count(void *caller)
+{
+    if (!atomic_load_explicit(&armed, memory_order_relaxed))
+        return;
+    unsigned call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    if (call < CALLERS_MAX)
+        callers[call] = caller;
+}
+
+void *malloc(size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t number, size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_calloc(number, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_realloc(old, size);
+}
+
+void *memalign(size_t alignment, size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_memalign(alignment, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    count(__builtin_return_address(0));
+    *out = __libc_memalign(alignment, size);
+    return *out != NULL ? 0 : ENOMEM;
+}
+
+void free(void *memory)
+{
+    count(__builtin_return_address(0));
+    __libc_free(memory);
+}
+
+void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    count(__builtin_return_address(0));
+    return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+}
+
+int munmap(void *address, size_t size)
+{
+    count(__builtin_return_address(0));
+    return (int)syscall(SYS_munmap, address, size);
+}
+
+#endif
+
+static void start_counting(void)
+{
+    atomic_store(&calls, 0);
+    atomic_store(&armed, true);
+}
+
+static unsigned stop_counting(void)
+{
+    atomic_store(&armed, false);
+    return atomic_load(&calls);
+}
+
+START_TEST(the_counter_counts_each_way_to_memory)
+{
+    if (!CAN_COUNT)
+        return;
+    void *volatile kept;
+    start_counting();
+    kept = malloc(1);
+    kept = realloc(kept, 2);
+    free(kept);
+    kept = calloc(1, 1);
+    free(kept);
+    kept = aligned_alloc(64, 64);
+    free(kept);
+    kept = mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(kept, 1);
+    ck_assert_uint_eq(stop_counting(), 9);
+    kept = malloc(1);
+    free(kept);
+    ck_assert_uint_eq(stop_counting(), 9);
+    FILE *file = tmpfile(); /* a library's own calls count too */
+    start_counting();
+    fclose(file);
+    ck_assert_uint_gt(stop_counting(), 0);
+}
+END_TEST
+
+struct subject {
+    struct engine_model *model;
+    struct engine_session *session;
+    struct arena arena;
+    struct engine_input inputs[ROWS_MAX];
+    float *logits[ROWS_MAX];
+};
+
+static void *file_bytes(const char *path, size_t *len)
+{
+    static unsigned char bytes[1 << 16];
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s", path);
+    *len = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    return bytes;
+}
+
+/* Inputs as unlike as the model takes: for texts a word, a line, and as much as it reads. */
+static void prepare_inputs(struct subject *subject)
+{
+    static const size_t lengths[ROWS_MAX] = {4, 50, 200, 1500};
+    struct err err = {0};
+    size_t len;
+    bool text = engine_describe(subject->model)->kind == ENGINE_TEXT;
+    const char *bytes = file_bytes(
+        text ? "tests/data/examples/kernel_report.txt" : "tests/data/examples/wafer_map.png", &len);
+    for (unsigned i = 0; i < ROWS_MAX; i++) {
+        struct engine_input *input = &subject->inputs[i];
+        if (text)
+            engine_prepare_text(subject->model, bytes, len < lengths[i] ? len : lengths[i],
+                                &subject->arena, input, &err);
+        else
+            engine_prepare_image(subject->model, bytes, len, 1 << 20, &subject->arena, input, &err);
+        ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+        subject->logits[i] = arena_alloc_array(
+            &subject->arena, engine_describe(subject->model)->label_count, sizeof(float));
+        ck_assert_ptr_nonnull(subject->logits[i]);
+    }
+}
+
+/* As the programs do, but for starting anew: a core that is chosen is left alone. */
+static void limit_blas_to_our_threads(void)
+{
+    setenv("OPENBLAS_CORETYPE", "auto", 0);
+    blas_core_repair(NULL);
+}
+
+static void subject_open(struct subject *subject, const char *dir, unsigned threads)
+{
+    limit_blas_to_our_threads();
+    struct err err = {0};
+    struct engine_options options = {.linear_backend = getenv("ATTND_TEST_BACKEND")};
+    arena_init(&subject->arena);
+    ck_assert_msg(engine_open(&subject->model, dir, &options, &err) == ERR_OK, "%s", err.text);
+    ck_assert_int_eq(
+        engine_session_open(&subject->session, subject->model, TOKENS_MAX, threads, &err), ERR_OK);
+    prepare_inputs(subject);
+}
+
+static void subject_close(struct subject *subject)
+{
+    engine_session_close(subject->session);
+    engine_close(subject->model);
+    arena_deinit(&subject->arena);
+}
+
+/* Batches of the inputs in turn, each of as many as fit. */
+static void run_batches(struct subject *subject, unsigned runs)
+{
+    for (unsigned run = 0; run < runs; run++) {
+        const struct engine_input *batch[ROWS_MAX];
+        unsigned rows = 0, tokens = 0;
+        for (unsigned i = 0; i < ROWS_MAX; i++) {
+            const struct engine_input *input = &subject->inputs[(run + i) % ROWS_MAX];
+            if (i > run % ROWS_MAX || input->tokens > TOKENS_MAX - tokens)
+                break;
+            batch[rows++] = input;
+            tokens += input->tokens;
+        }
+        engine_run(subject->session, batch, rows, subject->logits);
+        engine_scores(subject->model, subject->logits[0], subject->logits[0]);
+    }
+}
+
+/* OpenBLAS maps one buffer for each thread that it meets inside a product at the same time as
+ * another, which may happen in any run. Whatever else it does counts. */
+static unsigned without_blas_buffers(unsigned counted, unsigned threads)
+{
+    unsigned buffers = 0;
+    for (unsigned i = 0; i < counted && i < CALLERS_MAX; i++) {
+        Dl_info from;
+        if (dladdr(callers[i], &from) != 0 && strstr(from.dli_fname, "openblas") != NULL)
+            buffers++;
+    }
+    return counted - (buffers < threads ? buffers : threads);
+}
+
+/* The first run may be what makes a library take its buffers; the server's warm-up is that run. */
+static unsigned count_calls(const char *dir, unsigned threads)
+{
+    struct subject subject;
+    subject_open(&subject, dir, threads);
+    run_batches(&subject, 1);
+    start_counting();
+    run_batches(&subject, RUNS);
+    unsigned counted = without_blas_buffers(stop_counting(), threads);
+    subject_close(&subject);
+    return counted;
+}
+
+START_TEST(texts_and_images_run_without_taking_memory)
+{
+    if (!CAN_COUNT)
+        return;
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        ck_assert_uint_eq(count_calls("models/kernel-bert", threads), 0);
+        ck_assert_uint_eq(count_calls("models/wafer-vit", threads), 0);
+    }
+}
+END_TEST
+
+SUITE("no_malloc", the_counter_counts_each_way_to_memory,
+      texts_and_images_run_without_taking_memory)
