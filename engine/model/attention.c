@@ -13,26 +13,32 @@ struct run {
     atomic_uint next; /* the next task; partners: the members of the team */
 };
 
-/* Cuts every sequence into blocks of `queries`, the last of each perhaps smaller. */
-static void cut(struct workspace *workspace, unsigned queries)
+/* Cuts the first `kept` queries of every sequence (0: all) into blocks of `queries`, the last of
+ * each perhaps smaller. */
+static void cut(struct workspace *workspace, unsigned kept, unsigned queries)
 {
     struct query_block *block = workspace->blocks;
+    unsigned out = 0;
     for (unsigned row = 0; row < workspace->rows; row++) {
-        unsigned first = workspace->offset[row], end = workspace->offset[row + 1];
-        for (unsigned query = first; query < end; query += queries)
-            *block++ = (struct query_block){.first = query,
-                                            .count = end - query < queries ? end - query : queries,
-                                            .sequence = first,
-                                            .sequence_tokens = end - first};
+        unsigned first = workspace->offset[row], tokens = workspace->offset[row + 1] - first;
+        unsigned count = kept > 0 ? kept : tokens;
+        for (unsigned done = 0; done < count; done += queries)
+            *block++ =
+                (struct query_block){.first = first + done,
+                                     .count = count - done < queries ? count - done : queries,
+                                     .out = out + done,
+                                     .sequence = first,
+                                     .sequence_tokens = tokens};
+        out += count;
     }
     workspace->block_count = (unsigned)(block - workspace->blocks);
 }
 
-void attention_plan(const struct spec *spec, struct workspace *workspace)
+void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept)
 {
-    cut(workspace, ATTENTION_QUERIES);
+    cut(workspace, kept, ATTENTION_QUERIES);
     if (workspace->block_count * spec->heads < TASKS_PER_MEMBER * team_size(workspace->team))
-        cut(workspace, QUERIES_MIN);
+        cut(workspace, kept, QUERIES_MIN);
 }
 
 static void attend(const struct run *run, const struct query_block *block, unsigned head,
@@ -43,27 +49,42 @@ static void attend(const struct run *run, const struct query_block *block, unsig
     size_t stride = workspace->qkv_stride, out_stride = workspace->hidden_stride;
     const float *q = workspace->qkv + block->first * stride + head * width;
     const float *k = workspace->qkv + block->sequence * stride + hidden + head * width;
-    float *out = workspace->context + block->first * out_stride + head * width;
+    float *out = workspace->context + block->out * out_stride + head * width;
     workspace->kernels->attention(out, out_stride, q, k, k + hidden, stride, block->count,
                                   block->sequence_tokens, width, scratch);
+}
+
+static void store_rows(const struct run *run, const struct query_block *block)
+{
+    const struct workspace *workspace = run->workspace;
+    for (size_t row = block->out; row < block->out + block->count; row++)
+        operand_store(&workspace->attended, workspace->kernels, row,
+                      workspace->context + row * workspace->hidden_stride, run->spec->hidden);
 }
 
 static void attend_share(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
-    float *scratch = run->workspace->scratch + index * run->workspace->scratch_floats;
-    unsigned heads = run->spec->heads, tasks = run->workspace->block_count * heads;
+    const struct workspace *workspace = run->workspace;
+    float *scratch = workspace->scratch + index * workspace->scratch_floats;
+    unsigned heads = run->spec->heads, tasks = workspace->block_count * heads;
     (void)count;
     for (;;) {
         unsigned task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
         if (task >= tasks)
             return;
-        attend(run, &run->workspace->blocks[task / heads], task % heads, scratch);
+        const struct query_block *block = &workspace->blocks[task / heads];
+        attend(run, block, task % heads, scratch);
+        if (atomic_fetch_sub_explicit(&workspace->heads_left[task / heads], 1,
+                                      memory_order_acq_rel) == 1)
+            store_rows(run, block);
     }
 }
 
 void attention_run(const struct spec *spec, struct workspace *workspace)
 {
     struct run run = {.spec = spec, .workspace = workspace};
+    for (unsigned i = 0; i < workspace->block_count; i++)
+        atomic_store_explicit(&workspace->heads_left[i], spec->heads, memory_order_relaxed);
     team_run(workspace->team, attend_share, &run);
 }

@@ -1,9 +1,10 @@
 /* attention.h - scaled dot-product attention over a packed batch. A task is one head of one block
  * of at most ATTENTION_QUERIES neighbouring queries of one sequence; the members of the team take
- * tasks from a counter, the heads of a block one after another.
+ * tasks from a counter, the heads of a block one after another. Whoever finishes the last head of a
+ * block turns its rows into what the next linear layer reads, while they are in the cache.
  *
- *     attention_plan(spec, workspace);    // once a batch: cuts the sequences into blocks
- *     attention_run(spec, workspace);     // each layer: workspace->qkv [T, 3 D] -> context [T, D]
+ *     attention_plan(spec, workspace, 0);     // once a batch: cuts the sequences into blocks
+ *     attention_run(spec, workspace);         // each layer: workspace->qkv [T, 3 D] -> attended
  */
 #ifndef ATTND_ENGINE_MODEL_ATTENTION_H
 #define ATTND_ENGINE_MODEL_ATTENTION_H
@@ -11,8 +12,9 @@
 #include "engine/model/spec.h"
 #include "engine/model/workspace.h"
 
-/* From the offsets of the batch to its blocks, smaller ones if that balances the team better. */
-void attention_plan(const struct spec *spec, struct workspace *workspace);
+/* From the offsets of the batch to its blocks, smaller ones if that balances the team better.
+ * kept > 0: only the first `kept` queries of each sequence, whose rows come out side by side. */
+void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept);
 
 void attention_run(const struct spec *spec, struct workspace *workspace);
 

@@ -2,6 +2,8 @@
 
 #include "engine/model/attention.h"
 
+#include <string.h>
+
 /* ---- work on rows, shared out ---- */
 
 /* Rows of x [T, width], normalised into y if `norm` is given, and into the operand that the next
@@ -48,7 +50,7 @@ static void norm(const struct spec *spec, struct workspace *workspace, const str
                           .x = x,
                           .stride = workspace->hidden_stride,
                           .operand = &workspace->normed,
-                          .rows = workspace_tokens(workspace),
+                          .rows = workspace->tokens,
                           .width = spec->hidden,
                           .eps = spec->norm_eps};
     team_run(workspace->team, run_rows, &run);
@@ -62,7 +64,7 @@ static void store(struct workspace *workspace, const struct operand *operand, co
                           .x = x,
                           .stride = stride,
                           .operand = operand,
-                          .rows = workspace_tokens(workspace),
+                          .rows = workspace->tokens,
                           .width = width};
     if (operand->data != x)
         team_run(workspace->team, run_rows, &run);
@@ -74,7 +76,7 @@ static void multiply(struct workspace *w, const struct linear *linear, const str
                      float *y, size_t stride, const float *residual, enum activation act)
 {
     struct linear_io io = {.x = *x,
-                           .rows = workspace_tokens(w),
+                           .rows = w->tokens,
                            .y = y,
                            .y_stride = stride,
                            .residual = residual,
@@ -83,15 +85,28 @@ static void multiply(struct workspace *w, const struct linear *linear, const str
     linear_run(linear, w->kernels, w->team, &io);
 }
 
-/* out = W_o attention(normed W_qkv) + residual */
+/* From here on only what the head reads is carried: the first tokens of each sequence, side by
+ * side. In the last block nothing else is worth more than its key and value. */
+static void keep_head_tokens(const struct spec *spec, struct workspace *w)
+{
+    unsigned kept = spec_head_tokens(spec);
+    for (unsigned r = 0; r < w->rows; r++)
+        for (unsigned t = 0; t < kept; t++)
+            memmove(w->x + (r * kept + t) * w->hidden_stride,
+                    w->x + (w->offset[r] + t) * w->hidden_stride, spec->hidden * sizeof *w->x);
+    w->tokens = w->rows * kept;
+    attention_plan(spec, w, kept);
+}
+
+/* out = W_o attention(normed W_qkv) + x */
 static void attention(const struct spec *spec, const struct layer *layer, struct workspace *w,
-                      float *out, const float *residual)
+                      float *out, bool is_last)
 {
     multiply(w, &layer->qkv, &w->normed, w->qkv, w->qkv_stride, NULL, ACTIVATION_NONE);
+    if (is_last)
+        keep_head_tokens(spec, w);
     attention_run(spec, w);
-    store(w, &w->attended, w->context, w->hidden_stride, spec->hidden);
-    multiply(w, &layer->attention_out, &w->attended, out, w->hidden_stride, residual,
-             ACTIVATION_NONE);
+    multiply(w, &layer->attention_out, &w->attended, out, w->hidden_stride, w->x, ACTIVATION_NONE);
 }
 
 /* out = W_2 act(normed W_1) + residual */
@@ -103,21 +118,23 @@ static void mlp(const struct spec *spec, const struct layer *layer, struct works
     multiply(w, &layer->mlp_out, &w->activated, out, w->hidden_stride, residual, ACTIVATION_NONE);
 }
 
-/* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). The first block
- * finds x stored, each leaves it so. */
-static void post_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w)
+/* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). Each block finds x
+ * stored in `normed` and leaves it so. */
+static void post_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w,
+                            bool is_last)
 {
-    attention(spec, layer, w, w->y, w->x);
+    attention(spec, layer, w, w->y, is_last);
     norm(spec, w, &layer->attention_norm, w->x, w->y);
     mlp(spec, layer, w, w->y, w->x);
     norm(spec, w, &layer->mlp_norm, w->x, w->y);
 }
 
 /* x = x + attention(norm(x)); x = x + mlp(norm(x))  (Dosovitskiy et al. 2021, eq. 2 and 3) */
-static void pre_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w)
+static void pre_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w,
+                           bool is_last)
 {
     norm(spec, w, &layer->attention_norm, w->y, w->x);
-    attention(spec, layer, w, w->z, w->x);
+    attention(spec, layer, w, w->z, is_last);
     norm(spec, w, &layer->mlp_norm, w->y, w->z);
     mlp(spec, layer, w, w->x, w->z);
 }
@@ -125,12 +142,12 @@ static void pre_norm_block(const struct spec *spec, const struct layer *layer, s
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace)
 {
-    attention_plan(spec, workspace);
+    void (*block)(const struct spec *, const struct layer *, struct workspace *, bool) =
+        spec->family->post_norm ? post_norm_block : pre_norm_block;
+    workspace->tokens = workspace->offset[workspace->rows];
+    attention_plan(spec, workspace, 0);
     if (spec->family->post_norm)
         store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride, spec->hidden);
     for (unsigned i = 0; i < spec->layers; i++)
-        if (spec->family->post_norm)
-            post_norm_block(spec, &weights->layers[i], workspace);
-        else
-            pre_norm_block(spec, &weights->layers[i], workspace);
+        block(spec, &weights->layers[i], workspace, i + 1 == spec->layers);
 }

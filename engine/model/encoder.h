@@ -1,7 +1,9 @@
 /* encoder.h - the stack of attention blocks that BERT and ViT share, over a packed batch.
  *
  * Sequences lie end to end in one matrix of T tokens; workspace->offset marks the borders. Linear
- * layers, norms and activations see one matrix; only attention looks at the borders.
+ * layers, norms and activations see one matrix; only attention looks at the borders. Linear layers
+ * read their activations in the precision of the weights, made where the value is: by the norm, by
+ * whoever finishes a block of attention.
  *
  * Threads: weights are shared; a workspace belongs to one caller, who lends it a team.
  */
@@ -12,7 +14,9 @@
 #include "engine/model/weights.h"
 #include "engine/model/workspace.h"
 
-/* workspace->x: embeddings in, last hidden states out (before a final norm). */
+/* workspace->x: embeddings in; out, before a final norm, the last hidden states of the tokens that
+ * the head reads: [rows x spec_head_tokens, D]. The others' are never computed: in the last block
+ * they are keys and values only, which saves three quarters of it. */
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace);
 

@@ -9,7 +9,7 @@ static void gather(const struct spec *spec, const struct weights *weights, struc
 {
     size_t hidden = spec->hidden;
     for (unsigned r = 0; r < w->rows; r++)
-        memcpy(w->cls + r * hidden, w->x + (w->offset[r] + token) * w->hidden_stride,
+        memcpy(w->cls + r * hidden, w->x + (r * spec_head_tokens(spec) + token) * w->hidden_stride,
                hidden * sizeof *w->cls);
     if (weights->final_norm.gamma != NULL)
         w->kernels->layer_norm(w->cls, hidden, w->cls, hidden, weights->final_norm.gamma,

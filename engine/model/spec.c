@@ -273,3 +273,8 @@ unsigned spec_image_tokens(const struct spec *spec)
 {
     return spec->patches + spec->family->image_specials;
 }
+
+unsigned spec_head_tokens(const struct spec *spec)
+{
+    return spec->family->distillation_classifier != NULL ? 2 : 1;
+}

@@ -43,4 +43,8 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
 /* Tokens of a prepared image: its patches and the learnt tokens in front. */
 unsigned spec_image_tokens(const struct spec *spec);
 
+/* Tokens at the start of each sequence that the head reads: [CLS], and a distilled DeiT's second.
+ */
+unsigned spec_head_tokens(const struct spec *spec);
+
 #endif

@@ -49,7 +49,8 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     size_t rows = w->tokens_max / 2 + 1;
     w->offset = arena_alloc_array(&w->arena, rows + 1, sizeof *w->offset);
     w->blocks = arena_alloc_array(&w->arena, rows, sizeof *w->blocks);
-    if (w->offset == NULL || w->blocks == NULL)
+    w->heads_left = arena_alloc_array(&w->arena, rows, sizeof *w->heads_left);
+    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL)
         return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
     return ERR_OK;
 }

@@ -11,11 +11,13 @@
 #include "engine/tensor/kernels.h"
 #include "engine/tensor/operand.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 /* Neighbouring queries of one sequence, which attend to all of its tokens. */
 struct query_block {
     unsigned first, count; /* tokens of the batch */
+    unsigned out;          /* the first one's row in attention's output */
     unsigned sequence, sequence_tokens;
 };
 
@@ -28,6 +30,8 @@ struct workspace {
     unsigned *offset;           /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
     struct query_block *blocks; /* [block_count] the batch cut up for attention; fewer than T */
     unsigned block_count;
+    atomic_uint *heads_left; /* [block_count] heads of a block not yet done; partners: the team */
+    unsigned tokens;         /* rows that the linear layers compute now */
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride;
@@ -55,10 +59,5 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
                              enum precision precision, unsigned tokens_max, unsigned threads,
                              const struct kernels *kernels, struct err *err);
 void workspace_close(struct workspace *workspace);
-
-static inline unsigned workspace_tokens(const struct workspace *workspace)
-{
-    return workspace->offset[workspace->rows];
-}
 
 #endif
