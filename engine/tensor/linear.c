@@ -117,20 +117,28 @@ static void run_blocks(void *context, unsigned index, unsigned count)
     }
 }
 
+/* Some blocks for each member, so that one who is held up leaves the rest to others, and no more,
+ * so that each streams through neighbouring weights for a while. */
+static size_t columns_of_block(const struct linear *linear, unsigned members)
+{
+    enum { BLOCKS_PER_MEMBER = 4 };
+    size_t unit = linear->backend->column_block;
+    if (unit == 0) /* whole vectors, so that shares do not meet within one */
+        return simd_round_up((linear->out + members - 1) / members);
+    size_t units = linear->out / unit / (members * BLOCKS_PER_MEMBER);
+    return units > 0 ? units * unit : unit;
+}
+
 void linear_run(const struct linear *linear, const struct kernels *kernels, struct team *team,
                 const struct linear_io *io)
 {
-    const struct linear_backend *backend = linear->backend;
-    size_t row_block = backend->row_block != 0 ? backend->row_block : io->rows;
-    /* Whole vectors, so that shares do not meet within one. */
-    size_t share = simd_round_up((linear->out + team_size(team) - 1) / team_size(team));
-    size_t column_block = backend->column_block != 0 ? backend->column_block : share;
-    struct run run = {
-        .linear = linear,
-        .kernels = kernels,
-        .io = io,
-        .rows = cut_evenly(io->rows, row_block),
-        .columns = {linear->out, column_block, (linear->out + column_block - 1) / column_block}};
+    size_t row_block = linear->backend->row_block != 0 ? linear->backend->row_block : io->rows;
+    size_t columns = columns_of_block(linear, team_size(team));
+    struct run run = {.linear = linear,
+                      .kernels = kernels,
+                      .io = io,
+                      .rows = cut_evenly(io->rows, row_block),
+                      .columns = {linear->out, columns, (linear->out + columns - 1) / columns}};
     team_run(team, run_blocks, &run);
 }
 

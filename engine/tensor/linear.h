@@ -50,7 +50,7 @@ struct linear_backend {
     enum precision precision;
     const struct gemm *gemm; /* of our own products: this variant; NULL: the best one */
     size_t row_block;        /* most rows of a block; 0: no limit */
-    size_t column_block;     /* columns of a block; 0: an equal share for each member */
+    size_t column_block;     /* columns of a block are multiples of it; 0: a share a member */
     enum err_code (*alloc)(struct linear *linear, struct err *err);
     void (*fill)(struct linear *linear, size_t first, size_t rows, const float *weight);
     enum err_code (*open)(struct linear *linear, struct err *err);

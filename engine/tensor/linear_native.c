@@ -6,9 +6,10 @@
  * with one scale for each output column: q = round(127 w / max |w|).
  *
  * A block is up to ROW_BLOCK rows times one panel. Its sums, at most 28 KB, stay in the
- * first-level cache until the epilogue has turned them into fp32 activations: no product is ever
- * written to memory unfinished. k is walked in steps of K_GROUPS, 96 KB of a panel, which stay in
- * the second-level cache beside the block's rows of X while the tiles of the block run over them.
+ * first-level cache until the epilogue, tile by tile, has turned them into fp32 activations: no
+ * product is ever written to memory unfinished. k is walked in steps of K_GROUPS, 96 KB of a panel,
+ * which stay in the second-level cache beside the block's rows of X while the tiles of the block
+ * run over them.
  */
 #include "engine/base/pages.h"
 #include "engine/tensor/linear.h"
@@ -179,21 +180,74 @@ static void native_unpack(const struct linear *linear, size_t column, float *wei
 
 /* ---- run ---- */
 
-/* The block's sums: tiles of nearly equal height over one stretch of k after the other. */
-static void multiply(const struct native *native, const struct operand *x, size_t first_row,
-                     size_t rows, size_t panel, float *sums)
+/* One panel against the rows of a block. */
+struct panel_run {
+    const struct linear *linear;
+    const struct kernels *kernels;
+    const struct linear_io *io;
+    size_t first_row, rows, column, columns;
+    float *sums; /* [rows, 32] */
+};
+
+/* Asks for what the epilogue of these rows will touch; the product meanwhile hides the latency. */
+static void prefetch_rows(const struct panel_run *run, size_t row, size_t rows)
 {
-    const struct gemm *gemm = native->gemm;
-    size_t tiles = (rows + gemm->rows_max - 1) / gemm->rows_max;
-    const uint32_t *weights = native->panel + panel * native->groups * GEMM_COLUMNS;
-    for (size_t k = 0; k < native->groups; k += K_GROUPS) {
-        size_t groups = native->groups - k < K_GROUPS ? native->groups - k : K_GROUPS;
-        for (size_t t = 0; t < tiles; t++) {
-            size_t row = rows * t / tiles, end = rows * (t + 1) / tiles;
-            const char *a = (const char *)x->data + (first_row + row) * x->stride + k * 4;
-            gemm->tile(sums + row * GEMM_COLUMNS, a, x->stride, weights + k * GEMM_COLUMNS, groups,
-                       (unsigned)(end - row), k > 0);
+    const struct linear_io *io = run->io;
+    for (size_t r = run->first_row + row; r < run->first_row + row + rows; r++) {
+        const float *y = io->y + r * io->y_stride + run->column;
+        __builtin_prefetch(y, 1);
+        __builtin_prefetch(y + GEMM_COLUMNS / 2, 1);
+        if (io->residual != NULL) {
+            const float *residual = io->residual + r * io->residual_stride + run->column;
+            __builtin_prefetch(residual);
+            __builtin_prefetch(residual + GEMM_COLUMNS / 2);
         }
+    }
+}
+
+static void finish_rows(const struct panel_run *run, size_t row, size_t rows)
+{
+    const struct native *native = run->linear->weights;
+    const struct linear_io *io = run->io;
+    bool integer = run->linear->backend->precision == PRECISION_INT8;
+    size_t first = run->first_row + row;
+    struct epilogue epilogue = {
+        .y = io->y + first * io->y_stride + run->column,
+        .y_stride = io->y_stride,
+        .sums = run->sums + row * GEMM_COLUMNS,
+        .sums_stride = GEMM_COLUMNS,
+        .row_scale = integer ? io->x.scale + first : NULL,
+        .column_scale = integer ? native->column_scale + run->column : NULL,
+        .offset = integer ? native->offset + run->column : NULL,
+        .bias = run->linear->bias + run->column,
+        .residual =
+            io->residual != NULL ? io->residual + first * io->residual_stride + run->column : NULL,
+        .residual_stride = io->residual_stride,
+        .rows = rows,
+        .columns = run->columns,
+        .act = io->act};
+    run->kernels->epilogue(&epilogue);
+}
+
+/* Groups [k, k + groups) of all rows, in tiles of nearly equal height. */
+static void run_stretch(const struct panel_run *run, size_t k, size_t groups)
+{
+    const struct native *native = run->linear->weights;
+    const struct gemm *gemm = native->gemm;
+    const struct operand *x = &run->io->x;
+    size_t tiles = (run->rows + gemm->rows_max - 1) / gemm->rows_max;
+    const uint32_t *weights =
+        native->panel + (run->column / GEMM_COLUMNS * native->groups + k) * GEMM_COLUMNS;
+    bool is_last = k + groups == native->groups;
+    for (size_t t = 0; t < tiles; t++) {
+        size_t row = run->rows * t / tiles, rows = run->rows * (t + 1) / tiles - row;
+        const char *a = (const char *)x->data + (run->first_row + row) * x->stride + k * 4;
+        if (is_last)
+            prefetch_rows(run, row, rows);
+        gemm->tile(run->sums + row * GEMM_COLUMNS, a, x->stride, weights, groups, (unsigned)rows,
+                   k > 0);
+        if (is_last)
+            finish_rows(run, row, rows);
     }
 }
 
@@ -201,27 +255,17 @@ static void native_run_panel(const struct linear *linear, const struct kernels *
                              const struct linear_io *io, const struct linear_block *block)
 {
     const struct native *native = linear->weights;
-    size_t rows = block->last_row - block->first_row, first = block->first_column;
-    bool integer = linear->backend->precision == PRECISION_INT8;
     _Alignas(64) float sums[ROW_BLOCK * GEMM_COLUMNS];
-    multiply(native, &io->x, block->first_row, rows, first / GEMM_COLUMNS, sums);
-    struct epilogue epilogue = {.y = io->y + block->first_row * io->y_stride + first,
-                                .y_stride = io->y_stride,
-                                .sums = sums,
-                                .sums_stride = GEMM_COLUMNS,
-                                .row_scale = integer ? io->x.scale + block->first_row : NULL,
-                                .column_scale = integer ? native->column_scale + first : NULL,
-                                .offset = integer ? native->offset + first : NULL,
-                                .bias = linear->bias + first,
-                                .residual = io->residual != NULL
-                                                ? io->residual +
-                                                      block->first_row * io->residual_stride + first
-                                                : NULL,
-                                .residual_stride = io->residual_stride,
-                                .rows = rows,
-                                .columns = block->last_column - first,
-                                .act = io->act};
-    kernels->epilogue(&epilogue);
+    struct panel_run run = {.linear = linear,
+                            .kernels = kernels,
+                            .io = io,
+                            .first_row = block->first_row,
+                            .rows = block->last_row - block->first_row,
+                            .column = block->first_column,
+                            .columns = block->last_column - block->first_column,
+                            .sums = sums};
+    for (size_t k = 0; k < native->groups; k += K_GROUPS)
+        run_stretch(&run, k, native->groups - k < K_GROUPS ? native->groups - k : K_GROUPS);
 }
 
 static void native_run(const struct linear *linear, const struct kernels *kernels,
