@@ -304,11 +304,9 @@ static enum err_code print_report(const struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
-/* Compared as counts, so that 995 of 1000 are 99.5 % exactly. */
 static enum err_code judge(const struct eval *eval, struct err *err)
 {
-    double equal = (double)eval->agreement.equal, compared = (double)eval->agreement.compared;
-    if (eval->agree_min < 0 || 100 * equal >= eval->agree_min * compared)
+    if (eval->agree_min < 0 || agreement_reaches(&eval->agreement, eval->agree_min))
         return ERR_OK;
     return err_set(err, ERR_UNUSABLE, "the winners agree on %.3f %%, which is below --agree-min %g",
                    100 * eval->agreement.share, eval->agree_min);

@@ -38,3 +38,8 @@ void agreement_measure(struct agreement *out, const struct evaluation *a,
     out->share = out->compared > 0 ? (double)out->equal / (double)out->compared : 0.0;
     out->logit_difference_mean = logits > 0 ? sum / (double)logits : 0.0;
 }
+
+bool agreement_reaches(const struct agreement *agreement, double percent)
+{
+    return 100 * (double)agreement->equal >= percent * (double)agreement->compared;
+}

@@ -20,6 +20,8 @@ struct agreement {
 
 void agreement_measure(struct agreement *out, const struct evaluation *a,
                        const struct evaluation *b);
+/* Compared as counts, so that 995 of 1000 reach 99.5 percent. */
+bool agreement_reaches(const struct agreement *agreement, double percent);
 bool agreement_differs(const struct evaluation *a, const struct evaluation *b, size_t item);
 
 #endif

@@ -105,7 +105,20 @@ START_TEST(agreement_of_nothing_is_none)
 }
 END_TEST
 
+START_TEST(agreement_reaches_exactly_its_share)
+{
+    struct agreement agreement = {.compared = 1000, .equal = 995};
+    ck_assert(agreement_reaches(&agreement, 99.5));
+    ck_assert(!agreement_reaches(&agreement, 99.6));
+    agreement.equal = 994;
+    ck_assert(!agreement_reaches(&agreement, 99.5));
+    agreement.equal = 1000;
+    ck_assert(agreement_reaches(&agreement, 100));
+}
+END_TEST
+
 SUITE("agreement", evaluation_winner_is_the_first_of_equal_ones, agreement_with_itself_is_whole,
       agreement_counts_other_winners_and_measures_logits,
       agreement_takes_a_failure_on_one_side_for_a_difference,
-      agreement_leaves_out_what_failed_on_both_sides, agreement_of_nothing_is_none)
+      agreement_leaves_out_what_failed_on_both_sides, agreement_of_nothing_is_none,
+      agreement_reaches_exactly_its_share)
