@@ -52,7 +52,7 @@ static const struct {
     {"microhttpd.h", {"server/http.c", "server/http_*.c"}},
     {"jansson*.h",
      {"engine/base/json.c", "engine/answer.c", "config/config.c", "config/config_*.c",
-      "server/codec.c", "server/codec_*.c"}},
+      "engine/train/report_json.c", "server/codec.c", "server/codec_*.c"}},
     {"cblas*.h", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
     {"openblas*", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
     {"*lapack*", {NULL}},

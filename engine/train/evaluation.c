@@ -1,0 +1,261 @@
+/* evaluation.c - see evaluation.h. The data set goes by in chunks: all threads prepare the items of
+ * a chunk (decoding and resizing images costs a few percent of running them), then one session with
+ * all threads runs them in packed batches. Memory is bounded by a chunk, whatever the data set. */
+#include "engine/train/evaluation.h"
+
+#include "engine/base/clock.h"
+#include "engine/base/file.h"
+#include "engine/base/team.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK_ITEMS = 64,
+    BATCH_TOKENS = 256,
+    IMAGE_BYTES_MAX = 256 * 1024 * 1024,
+    PIXELS_MAX = 64 * 1024 * 1024
+};
+
+/* Items first .. first + count - 1, prepared; each has an arena, so that any thread may fill it. */
+struct chunk {
+    const struct engine_model *model;
+    const struct dataset *dataset;
+    size_t first;
+    unsigned count;
+    struct engine_input inputs[CHUNK_ITEMS];
+    struct arena arenas[CHUNK_ITEMS];
+    struct err errs[CHUNK_ITEMS];
+};
+
+/* What a run needs while it lasts. */
+struct runner {
+    struct evaluation *out;
+    struct engine_session *session;
+    struct team *team;
+    unsigned tokens_max; /* of a batch */
+    struct chunk chunk;
+};
+
+/* ---- prepare ---- */
+
+static enum err_code prepare_image(const struct engine_model *model, const char *path,
+                                   struct arena *arena, struct engine_input *input, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    if (file_read(&bytes, &len, path, IMAGE_BYTES_MAX, err))
+        return err->code;
+    engine_prepare_image(model, bytes, len, PIXELS_MAX, arena, input, err);
+    free(bytes);
+    return err->code;
+}
+
+/* A team's task. */
+static void prepare_items(void *context, unsigned index, unsigned count)
+{
+    struct chunk *chunk = context;
+    for (unsigned i = index; i < chunk->count; i += count) {
+        const struct dataset_item *item = &chunk->dataset->items[chunk->first + i];
+        struct arena *arena = &chunk->arenas[i];
+        struct err *err = &chunk->errs[i];
+        if (chunk->dataset->kind == ENGINE_IMAGE)
+            prepare_image(chunk->model, item->input, arena, &chunk->inputs[i], err);
+        else
+            engine_prepare_text(chunk->model, item->input, item->input_len, arena,
+                                &chunk->inputs[i], err);
+    }
+}
+
+/* ---- run ---- */
+
+static enum err_code note_problem(struct evaluation *out, size_t item, const char *text,
+                                  struct err *err)
+{
+    out->problems[item] = arena_copy(&out->arena, text, strlen(text));
+    out->failed++;
+    return out->problems[item] != NULL ? ERR_OK : err_no_memory(err, strlen(text));
+}
+
+static float *row_of(const struct evaluation *evaluation, size_t item)
+{
+    return evaluation->logits + item * evaluation->label_count;
+}
+
+/* Packs prepared items from *at on into one batch and runs it. */
+static void run_batch(struct runner *runner, unsigned *at)
+{
+    const struct chunk *chunk = &runner->chunk;
+    const struct engine_input *inputs[CHUNK_ITEMS];
+    float *logits[CHUNK_ITEMS];
+    unsigned rows = 0, tokens = 0;
+    for (; *at < chunk->count; ++*at) {
+        const struct engine_input *input = &chunk->inputs[*at];
+        if (chunk->errs[*at].code != ERR_OK)
+            continue;
+        if (input->tokens > runner->tokens_max - tokens)
+            break;
+        logits[rows] = row_of(runner->out, chunk->first + *at);
+        inputs[rows++] = input;
+        tokens += input->tokens;
+    }
+    if (rows > 0)
+        engine_run(runner->session, inputs, rows, logits);
+}
+
+static bool is_finite(const float *logits, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!isfinite(logits[i]))
+            return false;
+    return true;
+}
+
+static enum err_code note_failures(struct runner *runner, struct err *err)
+{
+    const struct chunk *chunk = &runner->chunk;
+    for (unsigned i = 0; i < chunk->count && err->code == ERR_OK; i++) {
+        float *row = row_of(runner->out, chunk->first + i);
+        if (chunk->errs[i].code != ERR_OK) {
+            note_problem(runner->out, chunk->first + i, chunk->errs[i].text, err);
+        } else if (!is_finite(row, runner->out->label_count)) {
+            memset(row, 0, runner->out->label_count * sizeof *row);
+            note_problem(runner->out, chunk->first + i, "the logits are not finite", err);
+        }
+    }
+    return err->code;
+}
+
+static void clear(struct chunk *chunk)
+{
+    for (unsigned i = 0; i < chunk->count; i++) {
+        arena_deinit(&chunk->arenas[i]);
+        chunk->errs[i] = (struct err){0};
+    }
+    chunk->count = 0;
+}
+
+static enum err_code run_chunk(struct runner *runner, size_t first,
+                               const struct evaluation_options *options, struct err *err)
+{
+    struct chunk *chunk = &runner->chunk;
+    size_t left = chunk->dataset->count - first;
+    chunk->first = first;
+    chunk->count = left < CHUNK_ITEMS ? (unsigned)left : CHUNK_ITEMS;
+    team_run(runner->team, prepare_items, chunk);
+    for (unsigned at = 0; at < chunk->count;) {
+        run_batch(runner, &at);
+        if (options->progress != NULL)
+            options->progress(options->context, first + at);
+    }
+    note_failures(runner, err);
+    clear(chunk);
+    return err->code;
+}
+
+/* ---- open and close ---- */
+
+static enum err_code open_result(struct evaluation *out, const struct engine_model *model,
+                                 const struct dataset *dataset, struct err *err)
+{
+    unsigned labels = engine_describe(model)->label_count;
+    *out = (struct evaluation){.count = dataset->count, .label_count = labels};
+    arena_init(&out->arena);
+    out->problems = calloc(dataset->count, sizeof *out->problems);
+    out->logits = reallocarray(NULL, dataset->count, labels * sizeof *out->logits);
+    if (out->problems == NULL || out->logits == NULL)
+        return err_no_memory(err, dataset->count * labels * sizeof *out->logits);
+    memset(out->logits, 0, dataset->count * labels * sizeof *out->logits);
+    return ERR_OK;
+}
+
+static void close_runner(struct runner *runner)
+{
+    team_close(runner->team);
+    engine_session_close(runner->session);
+    free(runner);
+}
+
+static enum err_code open_runner(struct runner **out, struct evaluation *evaluation,
+                                 const struct engine_model *model, const struct dataset *dataset,
+                                 unsigned threads, struct err *err)
+{
+    unsigned longest = engine_describe(model)->tokens_max;
+    struct runner *runner = calloc(1, sizeof *runner);
+    *out = runner;
+    if (runner == NULL)
+        return err_no_memory(err, sizeof *runner);
+    runner->out = evaluation;
+    runner->tokens_max = longest > BATCH_TOKENS ? longest : BATCH_TOKENS;
+    runner->chunk.model = model;
+    runner->chunk.dataset = dataset;
+    if (engine_session_open(&runner->session, model, runner->tokens_max, threads, err))
+        return err->code;
+    return team_open(&runner->team, threads, err);
+}
+
+static enum err_code run_all(struct evaluation *out, const struct engine_model *model,
+                             const struct dataset *dataset,
+                             const struct evaluation_options *options, struct err *err)
+{
+    struct runner *runner;
+    if (!open_runner(&runner, out, model, dataset, options->threads, err)) {
+        uint64_t start = clock_now_ns();
+        for (size_t first = 0; first < dataset->count && err->code == ERR_OK; first += CHUNK_ITEMS)
+            run_chunk(runner, first, options, err);
+        out->seconds = clock_ms_between(start, clock_now_ns()) / 1e3;
+    }
+    if (runner != NULL)
+        close_runner(runner);
+    return err->code;
+}
+
+enum err_code evaluation_run(struct evaluation *out, const struct engine_model *model,
+                             const struct dataset *dataset,
+                             const struct evaluation_options *options, struct err *err)
+{
+    if (open_result(out, model, dataset, err) || run_all(out, model, dataset, options, err))
+        return err->code;
+    if (out->failed == out->count)
+        return err_set(err, ERR_UNUSABLE, "none of %zu inputs can be used; %.80s: %s", out->count,
+                       dataset->items[0].name, out->problems[0]);
+    return ERR_OK;
+}
+
+void evaluation_close(struct evaluation *evaluation)
+{
+    free(evaluation->logits);
+    free(evaluation->problems);
+    arena_deinit(&evaluation->arena);
+    *evaluation = (struct evaluation){0};
+}
+
+/* ---- the result ---- */
+
+const float *evaluation_logits(const struct evaluation *evaluation, size_t item)
+{
+    return row_of(evaluation, item);
+}
+
+unsigned evaluation_winner(const struct evaluation *evaluation, size_t item)
+{
+    const float *logits = row_of(evaluation, item);
+    unsigned best = 0;
+    for (unsigned i = 1; i < evaluation->label_count; i++)
+        if (logits[i] > logits[best])
+            best = i;
+    return best;
+}
+
+enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,
+                                 struct confusion *out, struct err *err)
+{
+    if (confusion_open(out, evaluation->label_count, err))
+        return err->code;
+    for (size_t i = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] == NULL)
+            confusion_add(out, classes[i], evaluation_winner(evaluation, i));
+    confusion_finish(out);
+    return ERR_OK;
+}

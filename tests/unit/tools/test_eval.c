@@ -1,0 +1,248 @@
+/* attnd-eval as a program, on the shipped models and a few of their real inputs: one of the six
+ * wafer maps, a Center, is taken for Random, and two of the eight reports are wrong. */
+#include "engine/base/json.h"
+#include "tests/support/contract.h"
+#include "tests/support/server_process.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAFER "--model", "models/wafer-vit", "--data"
+#define KERNEL "--model", "models/kernel-bert", "--data"
+
+enum { OUT_BYTES = 32768 };
+
+/* What a run of the program left. */
+struct outcome {
+    int code;
+    char out[OUT_BYTES], errors[2048];
+};
+
+static struct outcome *run(const char *const *arguments)
+{
+    struct outcome *outcome = calloc(1, sizeof *outcome);
+    ck_assert_ptr_nonnull(outcome);
+    outcome->code = run_program("attnd-eval", arguments, outcome->out, sizeof outcome->out,
+                                outcome->errors, sizeof outcome->errors);
+    return outcome;
+}
+
+#define RUN(...) run((const char *[]){__VA_ARGS__, NULL})
+
+static void expect(struct outcome *outcome, int code, const char *out, const char *errors)
+{
+    ck_assert_msg(outcome->code == code, "%d: %s", outcome->code, outcome->errors);
+    ck_assert_msg(strstr(outcome->out, out) != NULL, "no '%s' in:\n%s", out, outcome->out);
+    ck_assert_msg(strstr(outcome->errors, errors) != NULL, "no '%s' in:\n%s", errors,
+                  outcome->errors);
+    free(outcome);
+}
+
+/* The report as JSON; to be freed. */
+static struct json_t *report_of(struct outcome *outcome)
+{
+    struct json_t *root;
+    struct err err = {0};
+    ck_assert_msg(outcome->code == 0, "%s", outcome->errors);
+    ck_assert_msg(json_parse(&root, outcome->out, strlen(outcome->out), &json_limits_file, &err) ==
+                      ERR_OK,
+                  "%s", err.text);
+    free(outcome);
+    return root;
+}
+
+static double number(const struct json_t *report, const char *path)
+{
+    double value = NAN;
+    ck_assert_msg(json_as_number(contract_at(report, path), &value), "%s", path);
+    return value;
+}
+
+static void expect_number(const struct json_t *report, const char *path, double expected)
+{
+    double found = number(report, path);
+    ck_assert_msg(fabs(found - expected) < 1e-8, "%s: %.9g instead of %.9g", path, found, expected);
+}
+
+START_TEST(eval_prints_a_report_of_a_folder)
+{
+    struct outcome *outcome = RUN(WAFER, "tests/data/eval/wafer");
+    ck_assert_ptr_nonnull(strstr(outcome->out, "inputs         6, of which 0 failed\n"));
+    ck_assert_ptr_nonnull(strstr(outcome->out, "accuracy       0.8333 (95 % interval 0.4365 to "
+                                               "0.9699)\n"));
+    ck_assert_ptr_nonnull(strstr(outcome->out, "macro-F1       0.7778 over 6 classes\n"));
+    expect(outcome, 0, "  1 Center          0      1      0      0      0      0      0      1",
+           "");
+}
+END_TEST
+
+/* Center has F1 2/3, Random is predicted without support, four classes are right. */
+START_TEST(eval_prints_the_same_report_as_json)
+{
+    struct json_t *report = report_of(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--json"));
+    expect_number(report, "inputs", 6);
+    expect_number(report, "failed", 0);
+    expect_number(report, "run.accuracy", 5.0 / 6);
+    expect_number(report, "run.macro_f1", (4 + 2.0 / 3) / 6);
+    expect_number(report, "run.macro_classes", 6);
+    expect_number(report, "classes.1.recall", 0.5);
+    expect_number(report, "classes.1.support", 2);
+    expect_number(report, "confusion.1.7", 1);
+    ck_assert_str_eq(json_as_string(contract_at(report, "classes.1.label")), "Center");
+    json_free(report);
+}
+END_TEST
+
+START_TEST(eval_reads_the_same_from_jsonl_and_csv)
+{
+    struct json_t *jsonl = report_of(RUN(KERNEL, "tests/data/eval/kernel.jsonl", "--json"));
+    struct json_t *csv = report_of(RUN(KERNEL, "tests/data/eval/kernel.csv", "--json",
+                                       "--text-field", "report", "--label-field", "cause"));
+    char path[32];
+    expect_number(jsonl, "run.accuracy", 0.75);
+    for (unsigned cell = 0; cell < 100; cell++) {
+        snprintf(path, sizeof path, "confusion.%u.%u", cell / 10, cell % 10);
+        expect_number(csv, path, number(jsonl, path));
+    }
+    json_free(jsonl);
+    json_free(csv);
+}
+END_TEST
+
+START_TEST(eval_agrees_with_itself)
+{
+    struct json_t *report = report_of(
+        RUN(WAFER, "tests/data/eval/wafer", "--json", "--against", "f32", "--agree-min", "100"));
+    expect_number(report, "against.compared", 6);
+    expect_number(report, "against.same_winner", 6);
+    expect_number(report, "against.same_winner_share", 1);
+    expect_number(report, "against.macro_f1_points", 0);
+    expect_number(report, "against.run.accuracy", 5.0 / 6);
+    json_free(report);
+}
+END_TEST
+
+/* Other products round differently: a difference that must be seen, and be small. */
+START_TEST(eval_measures_how_far_two_backends_differ)
+{
+    struct json_t *report = report_of(RUN(KERNEL, "tests/data/eval/kernel.jsonl", "--json",
+                                          "--linear-backend", "reference", "--against", "f32"));
+    double largest = number(report, "against.logit_difference_max");
+    ck_assert(largest > 0 && largest < 1e-3);
+    ck_assert(number(report, "against.logit_difference_mean") < largest);
+    expect_number(report, "against.same_winner", 8);
+    json_free(report);
+}
+END_TEST
+
+START_TEST(eval_stops_at_its_limit)
+{
+    struct json_t *report =
+        report_of(RUN(KERNEL, "tests/data/eval/kernel.jsonl", "--json", "--limit", "3"));
+    expect_number(report, "inputs", 3);
+    json_free(report);
+}
+END_TEST
+
+/* More than one chunk of items, and batches that do not end where chunks do. */
+START_TEST(eval_counts_every_input_of_a_long_list)
+{
+    enum { COUNT = 150 };
+    static const char line[] = "{\"text\": \"INFO: task hung in x\", \"label\": \"hang_stall\"}\n";
+    char list[COUNT * sizeof line] = "", path[128];
+    struct tempdir dir;
+    for (unsigned i = 0; i < COUNT; i++)
+        memcpy(list + i * (sizeof line - 1), line, sizeof line);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "long.jsonl", list, strlen(list));
+    snprintf(path, sizeof path, "%s/long.jsonl", dir.path);
+    struct json_t *report = report_of(RUN(KERNEL, path, "--json", "--threads", "3"));
+    expect_number(report, "inputs", COUNT);
+    expect_number(report, "classes.2.support", COUNT);
+    ck_assert(number(report, "run.accuracy") == 0 || number(report, "run.accuracy") == 1);
+    json_free(report);
+    tempdir_close(&dir);
+}
+END_TEST
+
+/* Writes a list of images beside nothing: the paths are as given. */
+static struct outcome *run_list(const char *list, bool json)
+{
+    struct tempdir dir;
+    char path[128];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "list.csv", list, strlen(list));
+    tempdir_write(&dir, "text.png", "no image", 8);
+    snprintf(path, sizeof path, "%s/list.csv", dir.path);
+    struct outcome *outcome = json ? RUN(WAFER, path, "--json") : RUN(WAFER, path);
+    tempdir_close(&dir);
+    return outcome;
+}
+
+START_TEST(eval_names_inputs_that_fail_and_goes_on)
+{
+    char *good = realpath("tests/data/eval/wafer/none/none_0.png", NULL), list[1024];
+    ck_assert_ptr_nonnull(good);
+    snprintf(list, sizeof list, "image,label\nmissing.png,none\n%s,none\ntext.png,Loc\n", good);
+    free(good);
+    struct json_t *report = report_of(run_list(list, true));
+    expect_number(report, "inputs", 3);
+    expect_number(report, "failed", 2);
+    expect_number(report, "run.accuracy", 1);
+    expect_number(report, "classes.5.support", 0);
+    ck_assert_str_eq(json_as_string(contract_at(report, "failures.1.input")), "text.png");
+    json_free(report);
+    expect(run_list(list, false), 0,
+           "inputs that failed (2)\n  missing.png: cannot be opened: No such file or directory\n"
+           "  text.png: ",
+           "");
+}
+END_TEST
+
+START_TEST(eval_fails_if_every_input_does)
+{
+    expect(run_list("image,label\nmissing.png,none\n", false), 1, "",
+           "attnd-eval: none of 1 inputs can be used; missing.png: cannot be opened");
+}
+END_TEST
+
+START_TEST(eval_refuses_a_label_that_the_model_lacks)
+{
+    expect(run_list("image,label\ntext.png,none\ntext.png,Scrath\n", false), 2, "",
+           "list.csv: text.png: the model has no label 'Scrath' (it has: none, Center, Donut, "
+           "Edge-Loc, Edge-Ring, Loc, Near-full, Random, Scratch)");
+}
+END_TEST
+
+START_TEST(eval_refuses_wrong_use_with_2)
+{
+    expect(RUN("--data", "a.csv"), 2, "", "--model DIR is missing");
+    expect(RUN("--model", "models/wafer-vit"), 2, "", "--data PATH is missing");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--dtype", "f8"), 2, "", "dtype 'f8'");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--against", "f8"), 2, "", "dtype 'f8'");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--agree-min", "99"), 2, "",
+           "--agree-min needs --against");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--agree-min", "nan"), 2, "",
+           "--agree-min: must be a percentage from 0 to 100");
+    expect(RUN(WAFER, "tests/data/eval/kernel.jsonl"), 2, "", "line 1: member 'image' is missing");
+    expect(RUN(KERNEL, "tests/data/eval/wafer"), 2, "", "a folder holds images");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--treads", "2"), 2, "", "did you mean '--threads'");
+}
+END_TEST
+
+START_TEST(eval_helps)
+{
+    expect(RUN("--help"), 0, "--agree-min PERCENT", "");
+}
+END_TEST
+
+SUITE("eval", eval_prints_a_report_of_a_folder, eval_prints_the_same_report_as_json,
+      eval_reads_the_same_from_jsonl_and_csv, eval_agrees_with_itself,
+      eval_measures_how_far_two_backends_differ, eval_stops_at_its_limit,
+      eval_counts_every_input_of_a_long_list, eval_names_inputs_that_fail_and_goes_on,
+      eval_fails_if_every_input_does, eval_refuses_a_label_that_the_model_lacks,
+      eval_refuses_wrong_use_with_2, eval_helps)
