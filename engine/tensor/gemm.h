@@ -40,9 +40,11 @@ struct gemm {
     bool biased;       /* int8: the sums still hold the activations' zero point */
 
     /* sums[r][c] (+)= Σ_g a[r][g] . b[g][c] over `groups` groups; sums is [rows][32], dense, fp32
-     * or int32, 64-byte aligned; rows of a are a_stride bytes apart; 1 <= rows <= rows_max. */
+     * or int32, 64-byte aligned; rows of a are a_stride bytes apart; 1 <= rows <= rows_max.
+     * Meanwhile one cache line in two of the groups x 128 bytes at `next` is asked for, which need
+     * not be valid memory: weights come from memory at the pace of their use, not in bursts. */
     void (*tile)(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                 unsigned rows, bool accumulate);
+                 const void *next, unsigned rows, bool accumulate);
 };
 
 extern const struct gemm gemm_avx512, gemm_avx512_bf16, gemm_avx512_vnni;

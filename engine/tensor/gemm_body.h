@@ -21,12 +21,11 @@
 enum {
     PASS_COLUMNS = VECTORS * LANES,
     GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES,
-    AHEAD = 16 * GROUP_STRIDE /* how far ahead of its use a weight is asked for */
 };
 
 /* One pass: `rows` x PASS_COLUMNS sums over all groups. */
 INLINE void tile_pass(char *sums, const char *a, size_t a_stride, const char *b, size_t groups,
-                      bool accumulate, const unsigned rows)
+                      const char *next, bool accumulate, const unsigned rows)
 {
     VECTOR acc[ROWS][VECTORS];
 #pragma GCC unroll 16
@@ -36,9 +35,9 @@ INLINE void tile_pass(char *sums, const char *a, size_t a_stride, const char *b,
             const VECTOR *from = (const VECTOR *)(sums + r * GROUP_STRIDE) + v;
             acc[r][v] = accumulate ? *from : (VECTOR){0};
         }
-    for (size_t g = 0; g < groups; g++, b += GROUP_STRIDE) {
+    for (size_t g = 0; g < groups; g++, b += GROUP_STRIDE, next += GROUP_STRIDE) {
         VECTOR weights[VECTORS];
-        __builtin_prefetch(b + AHEAD);
+        __builtin_prefetch(next, 0, 2);
 #pragma GCC unroll 4
         for (unsigned v = 0; v < VECTORS; v++)
             weights[v] = ((const VECTOR *)b)[v];
@@ -58,20 +57,20 @@ INLINE void tile_pass(char *sums, const char *a, size_t a_stride, const char *b,
 }
 
 INLINE void tile_rows(char *sums, const char *a, size_t a_stride, const char *b, size_t groups,
-                      bool accumulate, const unsigned rows)
+                      const char *next, bool accumulate, const unsigned rows)
 {
     for (size_t c = 0; c < GEMM_COLUMNS; c += PASS_COLUMNS)
-        tile_pass(sums + c * GEMM_GROUP_BYTES, a, a_stride, b + c * GEMM_GROUP_BYTES, groups,
+        tile_pass(sums + c * GEMM_GROUP_BYTES, a, a_stride, b + c * GEMM_GROUP_BYTES, groups, next,
                   accumulate, rows);
 }
 
 static void tile(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                 unsigned rows, bool accumulate)
+                 const void *next, unsigned rows, bool accumulate)
 {
     switch (rows) {
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
-        tile_rows(sums, a, a_stride, panel, groups, accumulate, n);                                \
+        tile_rows(sums, a, a_stride, panel, groups, next, accumulate, n);                          \
         break;
         CASE(1)
         CASE(2)

@@ -15,8 +15,9 @@ static float from_bf16(uint16_t half)
 }
 
 static void tile_f32(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                     unsigned rows, bool accumulate)
+                     const void *next, unsigned rows, bool accumulate)
 {
+    (void)next;
     for (unsigned r = 0; r < rows; r++) {
         float *out = (float *)sums + r * GEMM_COLUMNS;
         const float *row = (const float *)((const char *)a + r * a_stride);
@@ -30,8 +31,9 @@ static void tile_f32(void *sums, const void *a, size_t a_stride, const void *pan
 }
 
 static void tile_bf16(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                      unsigned rows, bool accumulate)
+                      const void *next, unsigned rows, bool accumulate)
 {
+    (void)next;
     for (unsigned r = 0; r < rows; r++) {
         float *out = (float *)sums + r * GEMM_COLUMNS;
         const uint16_t *row = (const uint16_t *)((const char *)a + r * a_stride);
@@ -46,8 +48,9 @@ static void tile_bf16(void *sums, const void *a, size_t a_stride, const void *pa
 }
 
 static void tile_int8(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                      unsigned rows, bool accumulate)
+                      const void *next, unsigned rows, bool accumulate)
 {
+    (void)next;
     for (unsigned r = 0; r < rows; r++) {
         int32_t *out = (int32_t *)sums + r * GEMM_COLUMNS;
         const uint8_t *row = (const uint8_t *)a + r * a_stride;

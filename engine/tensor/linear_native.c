@@ -23,6 +23,7 @@ enum {
     K_GROUPS = 768,
     STRETCH = 64,
     ZERO_POINT = 128,
+    CACHE_LINE = 64,
 };
 
 struct native {
@@ -229,6 +230,14 @@ static void finish_rows(const struct panel_run *run, size_t row, size_t rows)
     run->kernels->epilogue(&epilogue);
 }
 
+/* What tile t asks for: the first tile every even line of the weights that come next, the second
+ * every odd one, and the others what they are using anyway. */
+static const void *weights_after(const uint32_t *weights, size_t groups, size_t t)
+{
+    const char *next = (const char *)(weights + groups * GEMM_COLUMNS);
+    return t < 2 ? next + t * CACHE_LINE : (const char *)weights;
+}
+
 /* Groups [k, k + groups) of all rows, in tiles of nearly equal height. */
 static void run_stretch(const struct panel_run *run, size_t k, size_t groups)
 {
@@ -244,8 +253,8 @@ static void run_stretch(const struct panel_run *run, size_t k, size_t groups)
         const char *a = (const char *)x->data + (run->first_row + row) * x->stride + k * 4;
         if (is_last)
             prefetch_rows(run, row, rows);
-        gemm->tile(run->sums + row * GEMM_COLUMNS, a, x->stride, weights, groups, (unsigned)rows,
-                   k > 0);
+        gemm->tile(run->sums + row * GEMM_COLUMNS, a, x->stride, weights, groups,
+                   weights_after(weights, groups, t), (unsigned)rows, k > 0);
         if (is_last)
             finish_rows(run, row, rows);
     }

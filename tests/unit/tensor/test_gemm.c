@@ -84,7 +84,7 @@ static void check_tile(const struct problem *p, unsigned rows, bool accumulate)
     bool integer = p->gemm->precision == PRECISION_INT8;
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         memcpy(&sums[i], integer ? (const void *)&(int32_t){7} : (const void *)&(float){7}, 4);
-    p->gemm->tile(sums, p->a, p->stride, p->panel, p->groups, rows, accumulate);
+    p->gemm->tile(sums, p->a, p->stride, p->panel, p->groups, p->panel, rows, accumulate);
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < GEMM_COLUMNS; c++) {
             double size, expected = naive(p, r, c, &size) + (accumulate ? 7 : 0);
