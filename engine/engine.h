@@ -25,7 +25,8 @@ struct engine_model;   /* immutable after open: any number of threads */
 struct engine_session; /* one worker's workspace for one model: one thread at a time */
 
 struct engine_options {
-    const char *linear_backend; /* "auto" (also NULL), "native", "openblas" or "reference" */
+    const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
+                                   "reference" */
     const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8" */
 };
 

@@ -15,9 +15,11 @@ enum { ALIGNMENT = 64 };
 /* Fastest first within a precision. */
 static const struct linear_backend *const backends[] = {
     &linear_native[PRECISION_F32],
+    &linear_onednn[PRECISION_F32],
     &linear_openblas,
     &linear_reference,
     &linear_native[PRECISION_BF16],
+    &linear_onednn[PRECISION_BF16],
     &linear_scalar[PRECISION_BF16],
     &linear_native[PRECISION_INT8],
     &linear_scalar[PRECISION_INT8],
@@ -34,7 +36,7 @@ const struct linear_backend *linear_backend_find(const char *name, enum precisio
 
 const char *linear_backend_names(void)
 {
-    return "auto, native, openblas, reference";
+    return "auto, native, onednn, openblas, reference";
 }
 
 enum err_code linear_alloc(struct linear *linear, const struct linear_backend *backend, size_t in,

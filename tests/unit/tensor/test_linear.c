@@ -9,6 +9,8 @@
 static const struct linear_backend *const backends[] = {
     &linear_openblas,
     &linear_native[PRECISION_F32],
+    &linear_onednn[PRECISION_F32],
+    &linear_onednn[PRECISION_BF16],
     &linear_native[PRECISION_BF16],
     &linear_native[PRECISION_INT8],
     &linear_scalar[PRECISION_F32],
