@@ -27,7 +27,8 @@ struct engine_session; /* one worker's workspace for one model: one thread at a 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
                                    "reference" */
-    const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8" */
+    const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8"; bf16 is
+                                   measured and refused where it is not faster (tensor/bf16.h) */
 };
 
 /* What a checkpoint is. Strings and arrays are the model's. */
