@@ -2,11 +2,6 @@
  * the CPU has them, which our own products do not. int8 stays native: 2.6 knows no scale for each
  * row of the activations.
  *
- * The library is opened when the first linear asks for it, not linked: its 40 MB of code cost every
- * start 2 ms and 9 MB, and the OpenMP runtime that comes with it reads its settings when it is
- * loaded. So one thread can be asked for in time and no program needs to execute itself again: an
- * execution starts no thread and nothing spins, the members of our team each run their own blocks.
- *
  * Weights: a block of 128 output columns is one matrix, in the layout that oneDNN asks for. Blocks
  * are filled as rows of W and turned into that layout in place by open. oneDNN packs only where the
  * rows of X and Y lie close together (for strided ones it has a product that packs the weights in
@@ -26,18 +21,13 @@
  * Should there be no memory for them, the product is computed in plain loops.
  */
 #include "engine/tensor/linear.h"
-
-#include <dlfcn.h>
-#include <oneapi/dnnl/dnnl.h>
-#include <oneapi/dnnl/dnnl_debug.h>
+#include "engine/tensor/onednn.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#define LIBRARY "libdnnl.so.2"
 
 enum {
     COLUMN_BLOCK = 128,
@@ -47,38 +37,6 @@ enum {
     SCRATCHPAD_BYTES = 64 << 10,   /* 640 bytes are asked for with AVX-512 */
     GATHERED_BYTES = 128 << 10,
     HUGE_PAGE = 2 << 20,
-};
-
-/* ---- the library ---- */
-
-#define FUNCTIONS(X)                                                                               \
-    X(engine_create)                                                                               \
-    X(engine_destroy)                                                                              \
-    X(stream_create)                                                                               \
-    X(stream_destroy)                                                                              \
-    X(memory_desc_init_by_tag)                                                                     \
-    X(memory_desc_get_size)                                                                        \
-    X(memory_create)                                                                               \
-    X(memory_destroy)                                                                              \
-    X(matmul_desc_init)                                                                            \
-    X(primitive_attr_create)                                                                       \
-    X(primitive_attr_destroy)                                                                      \
-    X(primitive_attr_set_scratchpad_mode)                                                          \
-    X(primitive_desc_create)                                                                       \
-    X(primitive_desc_destroy)                                                                      \
-    X(primitive_desc_query)                                                                        \
-    X(primitive_desc_query_md)                                                                     \
-    X(reorder_primitive_desc_create)                                                               \
-    X(primitive_create)                                                                            \
-    X(primitive_destroy)                                                                           \
-    X(primitive_execute)                                                                           \
-    X(status2str)
-
-struct dnnl {
-    void *library;
-#define X(name) __typeof__(dnnl_##name) *name;
-    FUNCTIONS(X)
-#undef X
 };
 
 /* All products of blocks of one width. */
@@ -92,7 +50,7 @@ struct product {
 };
 
 struct onednn {
-    struct dnnl dnnl;
+    struct onednn_library dnnl;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     size_t row;                 /* numbers of an operand's row, padding included */
@@ -102,46 +60,6 @@ struct onednn {
     dnnl_memory_t *weights; /* [blocks] the same for oneDNN */
     char kernel[64];
 };
-
-/* The variable is set already in our programs (blas_core.h), before they start any thread. */
-static enum err_code ask_for_one_thread(void *library, struct err *err)
-{
-    int (*omp_get_max_threads)(void);
-    void *symbol = dlsym(library, "omp_get_max_threads");
-    memcpy(&omp_get_max_threads, &symbol, sizeof symbol);
-    if (symbol == NULL || omp_get_max_threads() == 1)
-        return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "oneDNN would run %d OpenMP threads for each of ours: something loaded OpenMP "
-                   "before; set OMP_NUM_THREADS=1",
-                   omp_get_max_threads());
-}
-
-static enum err_code load_library(struct dnnl *dnnl, struct err *err)
-{
-    static const struct {
-        const char *name;
-        size_t offset;
-    } functions[] = {
-#define X(name) {"dnnl_" #name, offsetof(struct dnnl, name)},
-        FUNCTIONS(X)
-#undef X
-    };
-    const char *threads = getenv("OMP_NUM_THREADS");
-    if (threads == NULL || strcmp(threads, "1") != 0)
-        setenv("OMP_NUM_THREADS", "1", 1);
-    dnnl->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (dnnl->library == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "the linear backend 'onednn' needs oneDNN: %s",
-                       dlerror());
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        void *symbol = dlsym(dnnl->library, functions[i].name);
-        if (symbol == NULL)
-            return err_set(err, ERR_UNSUPPORTED, LIBRARY " has no %s", functions[i].name);
-        memcpy((char *)dnnl + functions[i].offset, &symbol, sizeof symbol);
-    }
-    return ask_for_one_thread(dnnl->library, err);
-}
 
 static enum err_code fail(const struct linear *linear, dnnl_status_t status, struct err *err)
 {
@@ -161,8 +79,9 @@ static dnnl_data_type_t type_of(const struct linear *linear)
     return linear->backend->precision == PRECISION_BF16 ? dnnl_bf16 : dnnl_f32;
 }
 
-static dnnl_status_t describe(const struct dnnl *dnnl, dnnl_memory_desc_t *out, size_t rows,
-                              size_t columns, dnnl_data_type_t type, dnnl_format_tag_t tag)
+static dnnl_status_t describe(const struct onednn_library *dnnl, dnnl_memory_desc_t *out,
+                              size_t rows, size_t columns, dnnl_data_type_t type,
+                              dnnl_format_tag_t tag)
 {
     const dnnl_dims_t dims = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
     return dnnl->memory_desc_init_by_tag(out, 2, dims, type, tag);
@@ -172,7 +91,7 @@ static dnnl_status_t describe(const struct dnnl *dnnl, dnnl_memory_desc_t *out, 
 static dnnl_status_t take_choices(struct onednn *onednn, struct product *product, unsigned bucket,
                                   const_dnnl_primitive_desc_t desc)
 {
-    const struct dnnl *dnnl = &onednn->dnnl;
+    const struct onednn_library *dnnl = &onednn->dnnl;
     const char *kernel;
     product->packed = *dnnl->primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
     product->scratch[bucket] = *dnnl->primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
@@ -188,7 +107,7 @@ static dnnl_status_t take_choices(struct onednn *onednn, struct product *product
 static dnnl_status_t make_primitive(struct onednn *onednn, struct product *product, unsigned bucket,
                                     const_dnnl_primitive_attr_t attr)
 {
-    const struct dnnl *dnnl = &onednn->dnnl;
+    const struct onednn_library *dnnl = &onednn->dnnl;
     dnnl_matmul_desc_t operation;
     dnnl_primitive_desc_t desc;
     dnnl_status_t status = dnnl->matmul_desc_init(&operation, &product->x[bucket], &product->packed,
@@ -208,7 +127,7 @@ static dnnl_status_t make_primitive(struct onednn *onednn, struct product *produ
 static dnnl_status_t make_primitives(struct onednn *onednn, struct product *product,
                                      dnnl_data_type_t type)
 {
-    const struct dnnl *dnnl = &onednn->dnnl;
+    const struct onednn_library *dnnl = &onednn->dnnl;
     dnnl_primitive_attr_t attr;
     dnnl_status_t status = dnnl->primitive_attr_create(&attr);
     if (status != dnnl_success)
@@ -228,7 +147,7 @@ static dnnl_status_t make_primitives(struct onednn *onednn, struct product *prod
 static dnnl_status_t make_product(struct onednn *onednn, struct product *product, size_t columns,
                                   dnnl_data_type_t type)
 {
-    const struct dnnl *dnnl = &onednn->dnnl;
+    const struct onednn_library *dnnl = &onednn->dnnl;
     product->columns = columns;
     dnnl_status_t status =
         describe(dnnl, &product->packed, onednn->row, columns, type, dnnl_format_tag_any);
@@ -276,7 +195,7 @@ static enum err_code alloc_slots(struct linear *linear, struct err *err)
 static enum err_code make_products(struct linear *linear, struct err *err)
 {
     struct onednn *onednn = linear->weights;
-    const struct dnnl *dnnl = &onednn->dnnl;
+    const struct onednn_library *dnnl = &onednn->dnnl;
     size_t rest = linear->out % COLUMN_BLOCK;
     dnnl_status_t status = dnnl->engine_create(&onednn->engine, dnnl_cpu, 0);
     if (status == dnnl_success)
@@ -302,7 +221,8 @@ static enum err_code onednn_alloc(struct linear *linear, struct err *err)
         return err_no_memory(err, sizeof *onednn);
     linear->weights = onednn;
     onednn->row = operand_stride(linear->in, bytes) / bytes;
-    if (load_library(&onednn->dnnl, err) || make_products(linear, err) || alloc_slots(linear, err))
+    if (onednn_library_open(&onednn->dnnl, err) || make_products(linear, err) ||
+        alloc_slots(linear, err))
         return err->code;
     linear->kernel = onednn->kernel;
     return ERR_OK;
@@ -325,7 +245,7 @@ static void onednn_fill(struct linear *linear, size_t first, size_t rows, const 
 static dnnl_status_t reorder(const struct onednn *onednn, const struct product *product,
                              dnnl_memory_t from, dnnl_memory_t to)
 {
-    const struct dnnl *dnnl = &onednn->dnnl;
+    const struct onednn_library *dnnl = &onednn->dnnl;
     const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
     dnnl_primitive_desc_t desc;
     dnnl_primitive_t primitive = NULL;
@@ -346,7 +266,7 @@ static dnnl_status_t reorder(const struct onednn *onednn, const struct product *
 static dnnl_status_t pack(struct linear *linear, size_t block, char *room)
 {
     struct onednn *onednn = linear->weights;
-    const struct dnnl *dnnl = &onednn->dnnl;
+    const struct onednn_library *dnnl = &onednn->dnnl;
     const struct product *product = product_of(linear, block);
     char *weights = slot(onednn, block);
     dnnl_memory_t from = NULL, to = NULL;
@@ -384,7 +304,7 @@ static enum err_code onednn_open(struct linear *linear, struct err *err)
 static void onednn_close(struct linear *linear)
 {
     struct onednn *onednn = linear->weights;
-    const struct dnnl *dnnl = &onednn->dnnl;
+    const struct onednn_library *dnnl = &onednn->dnnl;
     for (size_t i = 0; onednn->weights != NULL && i < onednn->blocks; i++)
         if (onednn->weights[i] != NULL)
             dnnl->memory_destroy(onednn->weights[i]);
@@ -395,8 +315,7 @@ static void onednn_close(struct linear *linear)
         dnnl->stream_destroy(onednn->stream);
     if (onednn->engine != NULL)
         dnnl->engine_destroy(onednn->engine);
-    if (dnnl->library != NULL)
-        dlclose(dnnl->library);
+    onednn_library_close(&onednn->dnnl);
     free(onednn->weights);
     free(onednn->slots);
     free(onednn);
@@ -453,7 +372,7 @@ struct execution {
 static bool execute(const struct execution *run)
 {
     const struct onednn *onednn = run->linear->weights;
-    const struct dnnl *dnnl = &onednn->dnnl;
+    const struct onednn_library *dnnl = &onednn->dnnl;
     const struct product *product = run->product;
     unsigned bucket = run->bucket;
     _Alignas(64) char room[SCRATCHPAD_BYTES];
