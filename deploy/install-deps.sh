@@ -9,9 +9,10 @@ complain() {
     exit "${2:-1}"
 }
 
-run='libmicrohttpd12 libjansson4 libb64-0d libopenblas0-pthread libpng16-16 libjpeg62-turbo libnettle8'
+run='libmicrohttpd12 libjansson4 libb64-0d libopenblas0-pthread libpng16-16 libjpeg62-turbo libnettle8
+     libdnnl2'
 build='gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libb64-dev
-       libopenblas-pthread-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
+       libopenblas-pthread-dev libdnnl-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
 case "${1:-}" in
 build) wanted=$build ;;
 test) wanted="$build check" ;;

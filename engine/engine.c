@@ -9,6 +9,7 @@
 #include "engine/model/embed.h"
 #include "engine/model/encoder.h"
 #include "engine/model/head.h"
+#include "engine/tensor/bf16.h"
 #include "engine/text/wordpiece.h"
 #include "engine/vision/image.h"
 #include "engine/vision/preprocess.h"
@@ -55,7 +56,12 @@ static enum err_code choose(const struct engine_options *options, struct choice 
     if (choice->other == NULL)
         return err_set(err, ERR_UNSUPPORTED, "linear backend '%s' is not known (known: %s)",
                        backend, linear_backend_names());
-    choice->encoder = linear_backend_find(backend, choice->precision);
+    if (choice->precision == PRECISION_BF16)
+        bf16_choose(&choice->encoder, backend, err);
+    else
+        choice->encoder = linear_backend_find(backend, choice->precision);
+    if (err->code != ERR_OK)
+        return err->code;
     if (choice->encoder == NULL)
         return err_set(err, ERR_UNSUPPORTED, "the linear backend '%s' cannot multiply in %s",
                        backend, dtype);

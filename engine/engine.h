@@ -26,8 +26,10 @@ struct engine_model;   /* immutable after open: any number of threads */
 struct engine_session; /* one worker's workspace for one model: one thread at a time */
 
 struct engine_options {
-    const char *linear_backend; /* "auto" (also NULL), "native", "openblas" or "reference" */
-    const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8" */
+    const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
+                                   "reference" */
+    const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8"; bf16 is
+                                   measured and refused where it is not faster (tensor/bf16.h) */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
 };
 

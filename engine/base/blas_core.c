@@ -61,8 +61,8 @@ static void restore_process_name(void)
     prctl(PR_SET_NAME, program_invocation_short_name);
 }
 
-/* The waiting policy is for libgomp, which likewise reads it when it loads: a team that spins
- * between products takes the cores from the workers. One OpenBLAS thread: its pool, which the
+/* The waiting policy is for an OpenBLAS with libgomp, which reads it when it loads: a team that
+ * spins between products takes the cores from the workers. One OpenBLAS thread: its pool, which the
  * library's constructor would start, is never used. */
 static void execute_again(char *const *argv)
 {
@@ -83,4 +83,5 @@ void blas_core_repair(char *const *argv)
                                repaired))
         execute_again(argv);
     openblas_set_num_threads(1);
+    setenv("OMP_NUM_THREADS", "1", 1);
 }

@@ -16,7 +16,8 @@
 #include <stdbool.h>
 
 /* Re-executes the program once, with the same arguments, if OpenBLAS chose kernels for a weaker
- * processor than this; then, or if that is impossible, limits OpenBLAS to the calling thread. */
+ * processor than this; then, or if that is impossible, limits OpenBLAS to the calling thread, and
+ * the OpenMP runtime that oneDNN may bring in later, which reads OMP_NUM_THREADS then. */
 void blas_core_repair(char *const *argv);
 
 /* The kernels in use, such as "Haswell" or "SkylakeX". Static. */

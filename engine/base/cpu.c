@@ -44,6 +44,12 @@ bool cpu_has_bf16(void)
     return __builtin_cpu_supports("avx512bf16");
 }
 
+bool cpu_has_amx_bf16(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("amx-bf16") && __builtin_cpu_supports("amx-tile");
+}
+
 bool cpu_has_avx_vnni(void)
 {
     __builtin_cpu_init();

@@ -63,6 +63,7 @@ struct linear_backend {
 
 extern const struct linear_backend linear_native[PRECISION_COUNT];
 extern const struct linear_backend linear_scalar[PRECISION_COUNT]; /* the same in plain loops */
+extern const struct linear_backend linear_onednn[PRECISION_INT8];  /* f32 and bf16 */
 extern const struct linear_backend linear_openblas;
 extern const struct linear_backend linear_reference; /* the oracle: naive, double accumulators */
 
@@ -78,7 +79,7 @@ struct linear {
 /* The backend of that name for a precision; "auto" and NULL give the fastest one. NULL for a name
  * that is unknown or that cannot multiply in this precision. */
 const struct linear_backend *linear_backend_find(const char *name, enum precision precision);
-/* "auto, native, openblas, reference": for error texts and help. */
+/* "auto, native, onednn, openblas, reference": for error texts and help. */
 const char *linear_backend_names(void);
 
 /* Room for weights and a bias of zeros. ERR_NO_MEMORY. */

@@ -7,6 +7,7 @@
  *
  * Rows start on cache lines, and an odd number of lines apart: rows whose distance is a multiple of
  * 4 KB would all fall into one set of the first-level cache, and a tile reads 14 of them at once.
+ * What lies between two rows is zero and stays so: oneDNN multiplies it.
  */
 #ifndef ATTND_ENGINE_TENSOR_OPERAND_H
 #define ATTND_ENGINE_TENSOR_OPERAND_H

@@ -121,7 +121,7 @@ static const struct cli_option options[] = {
     {"raw-logits", NULL, "With JSON, adds the logits and, for a text, the token ids.",
      set_raw_logits},
     {"dtype", "f32", "The precision of the linear layers.", set_dtype},
-    {"linear-backend", "NAME", "auto, native, openblas or reference.", set_backend},
+    {"linear-backend", "NAME", "auto, native, onednn, openblas or reference.", set_backend},
 };
 
 static const struct cli cli = {

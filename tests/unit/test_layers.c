@@ -56,7 +56,7 @@ static const struct {
     {"cblas*.h", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
     {"openblas*", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
     {"*lapack*", {NULL}},
-    {"*dnnl*", {"engine/tensor/linear_onednn.c"}},
+    {"*dnnl*", {"engine/tensor/linear_onednn.c", "engine/tensor/onednn.[ch]"}},
     {"png*.h", {"engine/vision/png.c"}},
     {"jpeglib.h", {"engine/vision/jpeg.c"}},
     {"jerror.h", {"engine/vision/jpeg.c"}},
