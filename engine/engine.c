@@ -24,7 +24,7 @@ struct engine_model {
     struct wordpiece *tokenizer;  /* texts */
     struct preprocess preprocess; /* images */
     const struct kernels *kernels;
-    enum precision precision;
+    const struct linear_backend *encoder; /* multiplies in the blocks */
     struct engine_info info;
     struct arena arena;
 };
@@ -171,7 +171,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
         test_products(&model->weights, choice.kernels, err))
         return err->code;
     model->kernels = choice.kernels;
-    model->precision = choice.precision;
+    model->encoder = choice.encoder;
     describe(model, &choice);
     return ERR_OK;
 }
@@ -288,7 +288,7 @@ enum err_code engine_session_open(struct engine_session **out, const struct engi
         return err_no_memory(err, sizeof *session);
     unsigned longest = model->info.tokens_max;
     session->model = model;
-    if (workspace_open(&session->workspace, &model->spec, model->precision,
+    if (workspace_open(&session->workspace, &model->spec, model->encoder,
                        batch_tokens_max > longest ? batch_tokens_max : longest, threads,
                        model->kernels, err)) {
         free(session);

@@ -1,5 +1,7 @@
 #include "engine/model/attention.h"
 
+#include "engine/tensor/attention_bf16.h"
+
 #include <stdatomic.h>
 
 enum {
@@ -44,14 +46,18 @@ void attention_plan(const struct spec *spec, struct workspace *workspace, unsign
 static void attend(const struct run *run, const struct query_block *block, unsigned head,
                    float *scratch)
 {
-    const struct workspace *workspace = run->workspace;
-    size_t hidden = run->spec->hidden, width = hidden / run->spec->heads;
-    size_t stride = workspace->qkv_stride, out_stride = workspace->hidden_stride;
-    const float *q = workspace->qkv + block->first * stride + head * width;
-    const float *k = workspace->qkv + block->sequence * stride + hidden + head * width;
-    float *out = workspace->context + block->out * out_stride + head * width;
-    workspace->kernels->attention(out, out_stride, q, k, k + hidden, stride, block->count,
-                                  block->sequence_tokens, width, scratch);
+    const struct workspace *w = run->workspace;
+    size_t hidden = run->spec->hidden, width = hidden / run->spec->heads, stride = w->qkv_stride;
+    size_t query = block->first * stride + head * width;
+    size_t key = block->sequence * stride + hidden + head * width, value = key + hidden;
+    float *out = w->context + block->out * w->hidden_stride + head * width;
+    if (w->qkv_bf16 != NULL)
+        attention_bf16(out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key,
+                       w->qkv_bf16 + value, stride, block->count, block->sequence_tokens, width,
+                       scratch);
+    else
+        w->kernels->attention(out, w->hidden_stride, w->qkv + query, w->qkv + key, w->qkv + value,
+                              stride, block->count, block->sequence_tokens, width, scratch);
 }
 
 static void store_rows(const struct run *run, const struct query_block *block)

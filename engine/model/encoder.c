@@ -73,16 +73,41 @@ static void store(struct workspace *workspace, const struct operand *operand, co
 /* ---- the block ---- */
 
 static void multiply(struct workspace *w, const struct linear *linear, const struct operand *x,
-                     float *y, size_t stride, const float *residual, enum activation act)
+                     float *y, const float *residual)
 {
     struct linear_io io = {.x = *x,
                            .rows = w->tokens,
                            .y = y,
-                           .y_stride = stride,
+                           .y_stride = w->hidden_stride,
                            .residual = residual,
-                           .residual_stride = w->hidden_stride,
-                           .act = act};
+                           .residual_stride = w->hidden_stride};
     linear_run(linear, w->kernels, w->team, &io);
+}
+
+static void project_qkv(struct workspace *w, const struct linear *linear)
+{
+    struct linear_io io = {.x = w->normed,
+                           .rows = w->tokens,
+                           .y = w->qkv,
+                           .y_bf16 = w->qkv_bf16,
+                           .y_stride = w->qkv_stride};
+    linear_run(linear, w->kernels, w->team, &io);
+}
+
+/* activated = act(normed W_1) */
+static void activate(const struct spec *spec, struct workspace *w, const struct linear *linear)
+{
+    bool is_bf16 = w->activated.precision == PRECISION_BF16 && linear->backend->writes_bf16;
+    struct linear_io io = {.x = w->normed,
+                           .rows = w->tokens,
+                           .y = is_bf16 ? NULL : w->mlp,
+                           .y_bf16 = is_bf16 ? w->activated.data : NULL,
+                           .y_stride =
+                               is_bf16 ? w->activated.stride / sizeof(uint16_t) : w->mlp_stride,
+                           .act = spec->activation};
+    linear_run(linear, w->kernels, w->team, &io);
+    if (!is_bf16)
+        store(w, &w->activated, w->mlp, w->mlp_stride, spec->intermediate);
 }
 
 /* From here on only what the head reads is carried: the first tokens of each sequence, side by
@@ -102,20 +127,19 @@ static void keep_head_tokens(const struct spec *spec, struct workspace *w)
 static void attention(const struct spec *spec, const struct layer *layer, struct workspace *w,
                       float *out, bool is_last)
 {
-    multiply(w, &layer->qkv, &w->normed, w->qkv, w->qkv_stride, NULL, ACTIVATION_NONE);
+    project_qkv(w, &layer->qkv);
     if (is_last)
         keep_head_tokens(spec, w);
     attention_run(spec, w);
-    multiply(w, &layer->attention_out, &w->attended, out, w->hidden_stride, w->x, ACTIVATION_NONE);
+    multiply(w, &layer->attention_out, &w->attended, out, w->x);
 }
 
 /* out = W_2 act(normed W_1) + residual */
 static void mlp(const struct spec *spec, const struct layer *layer, struct workspace *w, float *out,
                 const float *residual)
 {
-    multiply(w, &layer->mlp_in, &w->normed, w->mlp, w->mlp_stride, NULL, spec->activation);
-    store(w, &w->activated, w->mlp, w->mlp_stride, spec->intermediate);
-    multiply(w, &layer->mlp_out, &w->activated, out, w->hidden_stride, residual, ACTIVATION_NONE);
+    activate(spec, w, &layer->mlp_in);
+    multiply(w, &layer->mlp_out, &w->activated, out, residual);
 }
 
 /* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). Each block finds x

@@ -1,5 +1,6 @@
 #include "engine/model/workspace.h"
 
+#include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/simd.h"
 
 /* Zeroed, so that no page of it is first touched by a request. */
@@ -14,18 +15,36 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
 {
     size_t tokens = w->tokens_max, rows = tokens / 2 + 1, hidden = spec->hidden;
     w->hidden_stride = operand_stride(hidden, sizeof(float)) / sizeof(float);
-    w->qkv_stride = operand_stride(3 * hidden, sizeof(float)) / sizeof(float);
     w->mlp_stride = operand_stride(spec->intermediate, sizeof(float)) / sizeof(float);
     if (take(w, &w->x, tokens, w->hidden_stride, err) ||
         take(w, &w->y, tokens, w->hidden_stride, err) ||
         take(w, &w->z, tokens, w->hidden_stride, err) ||
-        take(w, &w->qkv, tokens, w->qkv_stride, err) ||
         take(w, &w->context, tokens, w->hidden_stride, err) ||
         take(w, &w->mlp, tokens, w->mlp_stride, err) || take(w, &w->cls, rows, hidden, err) ||
         take(w, &w->pooled, rows, hidden, err) ||
         take(w, &w->logits[0], rows, spec->label_count, err))
         return err->code;
     return take(w, &w->logits[1], rows, spec->label_count, err);
+}
+
+/* In bf16 if attention can multiply that: half the memory, and twice the speed. */
+static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
+                              const struct linear_backend *encoder, struct err *err)
+{
+    size_t width = spec->hidden / spec->heads;
+    bool is_bf16 = encoder->precision != PRECISION_F32 && encoder->writes_bf16 &&
+                   w->kernels != &kernels_reference && attention_bf16_runnable(width);
+    size_t bytes = is_bf16 ? sizeof(uint16_t) : sizeof(float);
+    size_t floats = is_bf16 ? attention_bf16_scratch(width) : attention_scratch(width);
+    w->qkv_stride = operand_stride(3 * (size_t)spec->hidden, bytes) / bytes;
+    void *qkv = arena_alloc_array(&w->arena, w->tokens_max, w->qkv_stride * bytes);
+    if (qkv == NULL)
+        return err_no_memory(err, w->tokens_max * w->qkv_stride * bytes);
+    w->qkv = is_bf16 ? NULL : qkv;
+    w->qkv_bf16 = is_bf16 ? qkv : NULL;
+    /* Rounded up, so that the members' scratch does not share a cache line. */
+    w->scratch_floats = simd_round_up(floats);
+    return take(w, &w->scratch, team_size(w->team), w->scratch_floats, err);
 }
 
 static enum err_code take_operands(struct workspace *w, const struct spec *spec,
@@ -56,17 +75,14 @@ static enum err_code take_map(struct workspace *w, struct err *err)
 }
 
 enum err_code workspace_open(struct workspace *out, const struct spec *spec,
-                             enum precision precision, unsigned tokens_max, unsigned threads,
-                             const struct kernels *kernels, struct err *err)
+                             const struct linear_backend *encoder, unsigned tokens_max,
+                             unsigned threads, const struct kernels *kernels, struct err *err)
 {
     *out = (struct workspace){.kernels = kernels, .tokens_max = tokens_max};
     arena_init(&out->arena);
-    /* Rounded up, so that the members' scratch does not share a cache line. */
-    out->scratch_floats = simd_round_up(attention_scratch(spec->hidden / spec->heads));
-    if (take_map(out, err) || take_matrices(out, spec, err) ||
-        take_operands(out, spec, precision, err) ||
-        take(out, &out->scratch, threads, out->scratch_floats, err) ||
-        team_open(&out->team, threads, err))
+    if (team_open(&out->team, threads, err) || take_map(out, err) ||
+        take_matrices(out, spec, err) || take_qkv(out, spec, encoder, err) ||
+        take_operands(out, spec, encoder->precision, err))
         workspace_close(out);
     return err->code;
 }

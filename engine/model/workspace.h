@@ -9,6 +9,7 @@
 #include "engine/base/team.h"
 #include "engine/model/spec.h"
 #include "engine/tensor/kernels.h"
+#include "engine/tensor/linear.h"
 #include "engine/tensor/operand.h"
 
 #include <stdatomic.h>
@@ -35,11 +36,12 @@ struct workspace {
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride;
-    float *x;       /* [T, D] the residual stream */
-    float *y, *z;   /* [T, D] */
-    float *qkv;     /* [T, 3 D] */
-    float *context; /* [T, D] attention's output */
-    float *mlp;     /* [T, F] */
+    float *x;           /* [T, D] the residual stream */
+    float *y, *z;       /* [T, D] */
+    float *qkv;         /* [T, 3 D]; NULL if it is kept in bf16 */
+    uint16_t *qkv_bf16; /* [T, 3 D] for bf16 attention, see attention_bf16.h; else NULL */
+    float *context;     /* [T, D] attention's output */
+    float *mlp;         /* [T, F] */
 
     /* What the linear layers read, in their precision; in fp32 the matrices above themselves. */
     struct operand normed;    /* [T, D] the norm's output: x (post-norm) or y (pre-norm) */
@@ -53,11 +55,11 @@ struct workspace {
     struct arena arena;
 };
 
-/* tokens_max: at least those of the longest sequence. `precision` is that of the encoder's linear
- * layers. Yours to close. */
+/* tokens_max: at least those of the longest sequence. `encoder` multiplies in the blocks. Yours to
+ * close. */
 enum err_code workspace_open(struct workspace *out, const struct spec *spec,
-                             enum precision precision, unsigned tokens_max, unsigned threads,
-                             const struct kernels *kernels, struct err *err);
+                             const struct linear_backend *encoder, unsigned tokens_max,
+                             unsigned threads, const struct kernels *kernels, struct err *err);
 void workspace_close(struct workspace *workspace);
 
 #endif

@@ -33,57 +33,13 @@ struct slice {
     float scale[SLICE];      /* what to multiply the context with at last */
 };
 
-/* In each 128-bit lane: a[0] b[0] a[1] b[1], and a[2] b[2] a[3] b[3]. */
-INLINE vec interleave_low(vec a, vec b)
-{
-    const vec_int from = (lane_numbers & ~3) + ((lane_numbers & 2) >> 1);
-    return __builtin_shuffle(a, b, from + (lane_numbers & 1) * LANES);
-}
-
-INLINE vec interleave_high(vec a, vec b)
-{
-    const vec_int from = (lane_numbers & ~3) + ((lane_numbers & 2) >> 1) + 2;
-    return __builtin_shuffle(a, b, from + (lane_numbers & 1) * LANES);
-}
-
-/* In each 128-bit lane: a[0] a[1] b[0] b[1], and a[2] a[3] b[2] b[3]. */
-INLINE vec low_pairs(vec a, vec b)
-{
-    const vec_int from = (lane_numbers & ~3) + (lane_numbers & 1);
-    return __builtin_shuffle(a, b, from + ((lane_numbers & 2) >> 1) * LANES);
-}
-
-INLINE vec high_pairs(vec a, vec b)
-{
-    const vec_int from = (lane_numbers & ~3) + (lane_numbers & 1) + 2;
-    return __builtin_shuffle(a, b, from + ((lane_numbers & 2) >> 1) * LANES);
-}
-
-/* Each 128-bit lane of v[0 .. 4) is a 4 x 4 matrix: transposes them all. */
-INLINE void transpose_lanes(vec v[4])
-{
-    vec a = interleave_low(v[0], v[1]), b = interleave_high(v[0], v[1]);
-    vec c = interleave_low(v[2], v[3]), d = interleave_high(v[2], v[3]);
-    v[0] = low_pairs(a, c);
-    v[1] = high_pairs(a, c);
-    v[2] = low_pairs(b, d);
-    v[3] = high_pairs(b, d);
-}
-
 /* to[c, 0 .. LANES) = scale from[0 .. LANES, c] for c < d. */
 INLINE void transpose_in(float *to, size_t width, const float *const *from, size_t d, float scale)
 {
     size_t c = 0;
     for (; c + 4 <= d; c += 4) {
         vec v[4];
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; k++) {
-            quad quads[QUADS];
-#pragma GCC unroll 4
-            for (int g = 0; g < QUADS; g++)
-                quads[g] = load_quad(from[4 * g + k] + c);
-            v[k] = join_quads(quads);
-        }
+        load_quads_of(v, from, c);
         transpose_lanes(v);
 #pragma GCC unroll 4
         for (size_t k = 0; k < 4; k++)

@@ -41,9 +41,11 @@ enum {
  *     sums = float                                                  column_scale == NULL
  *     sums = (int32 - offset[c]) row_scale[r] column_scale[c]       otherwise
  *
- * Strides are in numbers. residual may be NULL; y may be the fp32 sums or the residual. */
+ * Strides are in numbers. residual may be NULL; y may be the fp32 sums or the residual. With
+ * y_bf16 the result is rounded to bf16 (to nearest even) and goes there instead. */
 struct epilogue {
     float *y;
+    uint16_t *y_bf16;
     size_t y_stride;
     const void *sums;
     size_t sums_stride;

@@ -195,9 +195,13 @@ static void prefetch_rows(const struct panel_run *run, size_t row, size_t rows)
 {
     const struct linear_io *io = run->io;
     for (size_t r = run->first_row + row; r < run->first_row + row + rows; r++) {
-        const float *y = io->y + r * io->y_stride + run->column;
-        __builtin_prefetch(y, 1);
-        __builtin_prefetch(y + GEMM_COLUMNS / 2, 1);
+        if (io->y_bf16 != NULL) {
+            __builtin_prefetch(io->y_bf16 + r * io->y_stride + run->column, 1);
+        } else {
+            const float *y = io->y + r * io->y_stride + run->column;
+            __builtin_prefetch(y, 1);
+            __builtin_prefetch(y + GEMM_COLUMNS / 2, 1);
+        }
         if (io->residual != NULL) {
             const float *residual = io->residual + r * io->residual_stride + run->column;
             __builtin_prefetch(residual);
@@ -213,7 +217,8 @@ static void finish_rows(const struct panel_run *run, size_t row, size_t rows)
     bool integer = run->linear->backend->precision == PRECISION_INT8;
     size_t first = run->first_row + row;
     struct epilogue epilogue = {
-        .y = io->y + first * io->y_stride + run->column,
+        .y = io->y != NULL ? io->y + first * io->y_stride + run->column : NULL,
+        .y_bf16 = io->y_bf16 != NULL ? io->y_bf16 + first * io->y_stride + run->column : NULL,
         .y_stride = io->y_stride,
         .sums = run->sums + row * GEMM_COLUMNS,
         .sums_stride = GEMM_COLUMNS,
@@ -295,6 +300,7 @@ static void native_run(const struct linear *linear, const struct kernels *kernel
     [number] = {.name = backend,                                                                   \
                 .precision = number,                                                               \
                 .gemm = variant,                                                                   \
+                .writes_bf16 = true,                                                               \
                 .row_block = ROW_BLOCK,                                                            \
                 .column_block = GEMM_COLUMNS,                                                      \
                 .alloc = native_alloc,                                                             \

@@ -37,6 +37,19 @@ static double activate(double x, enum activation act)
     }
 }
 
+/* The two neighbours in bf16 are the bits cut off and one more; the nearer one, the even on a tie.
+ */
+static void round_bf16(uint16_t *out, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        uint32_t cut = bits & 0xFFFF, kept = bits >> 16;
+        bool up = cut > 0x8000 || (cut == 0x8000 && kept % 2 == 1);
+        out[i] = (uint16_t)(kept + up);
+    }
+}
+
 static double sum_of(const struct epilogue *e, size_t r, size_t c)
 {
     size_t i = r * e->sums_stride + c;
@@ -52,7 +65,11 @@ static void epilogue(const struct epilogue *e)
         for (size_t c = 0; c < e->columns; c++) {
             double value = activate(sum_of(e, r, c) + e->bias[c], e->act);
             double residual = e->residual != NULL ? e->residual[r * e->residual_stride + c] : 0;
-            e->y[r * e->y_stride + c] = (float)(value + residual);
+            float y = (float)(value + residual);
+            if (e->y_bf16 != NULL)
+                round_bf16(&e->y_bf16[r * e->y_stride + c], &y, 1);
+            else
+                e->y[r * e->y_stride + c] = y;
         }
 }
 
@@ -68,19 +85,6 @@ static void quantize(uint8_t *q, const float *x, size_t n, float inverse)
 {
     for (size_t i = 0; i < n; i++)
         q[i] = (uint8_t)(lrintf(x[i] * inverse) + 128);
-}
-
-/* The two neighbours in bf16 are the bits cut off and one more; the nearer one, the even on a tie.
- */
-static void round_bf16(uint16_t *out, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        uint32_t cut = bits & 0xFFFF, kept = bits >> 16;
-        bool up = cut > 0x8000 || (cut == 0x8000 && kept % 2 == 1);
-        out[i] = (uint16_t)(kept + up);
-    }
 }
 
 static void softmax(float *p, const float *x, size_t n)

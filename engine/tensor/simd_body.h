@@ -108,6 +108,24 @@ static void layer_norm(float *y, size_t y_stride, const float *x, size_t x_strid
                   1);
 }
 
+/* Half of the last kept bit, less one if that bit is even, carries into it when it must. */
+INLINE vec_int rounded_bf16(vec v)
+{
+    vec_int bits = (vec_int)v;
+    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
+}
+
+INLINE void store_bf16(uint16_t *out, vec v, size_t count)
+{
+    uint16_t part[LANES];
+    if (count == LANES) {
+        narrow_halves(out, rounded_bf16(v));
+        return;
+    }
+    narrow_halves(part, rounded_bf16(v));
+    memcpy(out, part, count * sizeof *out);
+}
+
 /* ---- the linear layer's epilogue ---- */
 
 /* What is the same for every row of the block, over one vector of columns from c on. */
@@ -148,7 +166,9 @@ INLINE void epilogue_columns(struct epilogue e, size_t c, size_t count, enum act
     }
     for (size_t r = 0; r < e.rows; r++) {
         vec v = epilogue_row(&e, &columns, r, act, integer);
-        if (count < LANES)
+        if (e.y_bf16 != NULL)
+            store_bf16(e.y_bf16 + r * e.y_stride + c, v, count);
+        else if (count < LANES)
             store_part(e.y + r * e.y_stride + c, v, count);
         else
             store(e.y + r * e.y_stride + c, v);
@@ -225,23 +245,13 @@ static void quantize(uint8_t *q, const float *x, size_t n, float inverse)
     memcpy(q + i, rest, n - i);
 }
 
-/* Half of the last kept bit, less one if that bit is even, carries into it when it must. */
-INLINE vec_int rounded_bf16(vec v)
-{
-    vec_int bits = (vec_int)v;
-    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
-}
-
 static void round_bf16(uint16_t *out, const float *x, size_t n)
 {
-    uint16_t rest[LANES];
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        narrow_halves(out + i, rounded_bf16(load(x + i)));
-    if (i == n)
-        return;
-    narrow_halves(rest, rounded_bf16(load_part(x + i, n - i)));
-    memcpy(out + i, rest, (n - i) * sizeof *out);
+        store_bf16(out + i, load(x + i), LANES);
+    if (i < n)
+        store_bf16(out + i, load_part(x + i, n - i), n - i);
 }
 
 /* ---- softmax ---- */

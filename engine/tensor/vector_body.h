@@ -343,3 +343,55 @@ INLINE vec vec_gelu_tanh(vec x)
     vec u = x * (x * x * -0.0713548162f - 1.59576912f);
     return x / (1.0f + vec_exp(u));
 }
+
+/* ---- transposition, in 4 x 4 matrices, one in each 128-bit lane ---- */
+
+/* In each 128-bit lane: a[0] b[0] a[1] b[1], and a[2] b[2] a[3] b[3]. */
+INLINE vec interleave_low(vec a, vec b)
+{
+    const vec_int from = (lane_numbers & ~3) + ((lane_numbers & 2) >> 1);
+    return __builtin_shuffle(a, b, from + (lane_numbers & 1) * LANES);
+}
+
+INLINE vec interleave_high(vec a, vec b)
+{
+    const vec_int from = (lane_numbers & ~3) + ((lane_numbers & 2) >> 1) + 2;
+    return __builtin_shuffle(a, b, from + (lane_numbers & 1) * LANES);
+}
+
+/* In each 128-bit lane: a[0] a[1] b[0] b[1], and a[2] a[3] b[2] b[3]. */
+INLINE vec low_pairs(vec a, vec b)
+{
+    const vec_int from = (lane_numbers & ~3) + (lane_numbers & 1);
+    return __builtin_shuffle(a, b, from + ((lane_numbers & 2) >> 1) * LANES);
+}
+
+INLINE vec high_pairs(vec a, vec b)
+{
+    const vec_int from = (lane_numbers & ~3) + (lane_numbers & 1) + 2;
+    return __builtin_shuffle(a, b, from + ((lane_numbers & 2) >> 1) * LANES);
+}
+
+/* Each 128-bit lane of v[0 .. 4) is a 4 x 4 matrix: transposes them all. */
+INLINE void transpose_lanes(vec v[4])
+{
+    vec a = interleave_low(v[0], v[1]), b = interleave_high(v[0], v[1]);
+    vec c = interleave_low(v[2], v[3]), d = interleave_high(v[2], v[3]);
+    v[0] = low_pairs(a, c);
+    v[1] = high_pairs(a, c);
+    v[2] = low_pairs(b, d);
+    v[3] = high_pairs(b, d);
+}
+
+/* v[k], lane by lane: the numbers c .. c + 4 of rows k, k + 4, ...; ready for transpose_lanes. */
+INLINE void load_quads_of(vec v[4], const float *const *rows, size_t c)
+{
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        quad quads[QUADS];
+#pragma GCC unroll 4
+        for (int g = 0; g < QUADS; g++)
+            quads[g] = load_quad(rows[4 * g + k] + c);
+        v[k] = join_quads(quads);
+    }
+}

@@ -66,6 +66,14 @@ static void check_epilogue(const struct kernels *kernels, size_t columns, enum a
     double difference = numbers_difference(y, expected, n);
     ck_assert_msg(difference < 2e-6, "%s, %zu columns, activation %d, %s sums: %g", kernels->name,
                   columns, act, integer ? "int32" : "fp32", difference);
+    uint16_t *halves = calloc(n, sizeof *halves), *rounded = calloc(n, sizeof *rounded);
+    epilogue.y_bf16 = halves;
+    kernels->epilogue(&epilogue);
+    for (size_t r = 0; r < rows; r++)
+        kernels->round_bf16(rounded + r * stride, y + r * stride, columns);
+    ck_assert_msg(memcmp(halves, rounded, n * sizeof *halves) == 0, "%s, %zu columns in bf16",
+                  kernels->name, columns);
+    free(halves), free(rounded);
     free(sums), free(bias), free(residual), free(scale), free(y), free(expected), free(offset);
 }
 

@@ -1,0 +1,240 @@
+/* attention_bf16.c - attention on bf16 activations by vdpbf16ps, twice the products of fp32. As in
+ * attention_body.h the scores come out [keys, queries] and the softmax, in fp32, is vertical with a
+ * running maximum over tiles of keys; what is different is that numbers are multiplied in pairs:
+ *
+ *     scores   pairs over d:    a pair of k, broadcast, times a vector of queries' pairs
+ *     context  pairs over keys: a pair of the softmax, broadcast, times a vector of v's pairs
+ *
+ * So the queries are transposed as 32-bit pairs and two rows of v are interleaved, once a tile; k
+ * is read from where it lies. One core of a Zen 5, 12 heads of width 64: see loadtest/RESULTS.md.
+ */
+#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16,fma,prefer-vector-width=512")
+#include "engine/tensor/attention_bf16.h"
+
+#define VECTOR_BYTES 64
+#include "engine/tensor/vector_body.h"
+
+#include "engine/base/cpu.h"
+
+#include <math.h>
+
+enum {
+    WIDTH = ATTENTION_QUERIES, /* of the transposed matrices, in queries */
+    VECTORS = WIDTH / LANES,
+    ROWS = 8, /* x VECTORS accumulators */
+    COLUMNS = VECTORS * LANES,
+};
+
+struct block {
+    uint32_t *queries; /* [d / 2, WIDTH] pairs over d */
+    float *scores;     /* [ATTENTION_KEYS, WIDTH] */
+    uint32_t *pairs;   /* [ATTENTION_KEYS / 2, WIDTH] the softmax, pairs over keys */
+    uint32_t *values;  /* [ATTENTION_KEYS / 2, d] pairs over keys */
+    float *out;
+    size_t out_stride, stride, d, count;
+    vec top[VECTORS], total[VECTORS];
+    float decay[WIDTH], scale[WIDTH];
+};
+
+INLINE vec spread(const void *pair)
+{
+    int32_t bits;
+    memcpy(&bits, pair, sizeof bits);
+    return (vec)_mm512_set1_epi32(bits);
+}
+
+/* acc[r] += sum_t a[r row_step + t step] x[t x_step ..], in pairs; steps in pairs. */
+INLINE void multiply(vec acc[ROWS][VECTORS], const char *a, size_t row_step, size_t step,
+                     const uint32_t *x, size_t x_step, size_t count, const int rows)
+{
+    for (size_t t = 0; t < count; t++) {
+        vec b[VECTORS];
+#pragma GCC unroll 2
+        for (int v = 0; v < VECTORS; v++)
+            b[v] = load((const float *)(const void *)(x + t * x_step + (size_t)v * LANES));
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            vec pair = spread(a + ((size_t)r * row_step + t * step) * 4);
+#pragma GCC unroll 2
+            for (int v = 0; v < VECTORS; v++)
+                acc[r][v] = (vec)_mm512_dpbf16_ps(acc[r][v], (__m512bh)pair, (__m512bh)b[v]);
+        }
+    }
+}
+
+INLINE void score_rows(const struct block *block, const uint16_t *k, size_t j, vec *best,
+                       const int rows)
+{
+    vec acc[ROWS][VECTORS] = {0};
+    multiply(acc, (const char *)(k + j * block->stride), block->stride / 2, 1, block->queries,
+             WIDTH, block->d / 2, rows);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < VECTORS; v++) {
+            store(block->scores + (j + (size_t)r) * WIDTH + v * LANES, acc[r][v]);
+            best[v] = vec_max(best[v], acc[r][v]);
+        }
+}
+
+static void score(const struct block *block, const uint16_t *k, size_t keys, vec *best)
+{
+    size_t j = 0;
+    for (; keys - j >= ROWS; j += ROWS)
+        score_rows(block, k, j, best, ROWS);
+    if (keys - j >= 4) {
+        score_rows(block, k, j, best, 4);
+        j += 4;
+    }
+    for (; j < keys; j++)
+        score_rows(block, k, j, best, 1);
+}
+
+/* Two positive numbers as bf16, rounded to nearest: low in the lower half. */
+INLINE vec_int pack(vec low, vec high)
+{
+    vec_int half = (((vec_int)low + 0x8000) >> 16) & 0xFFFF;
+    return half | (((vec_int)high + 0x8000) & (int32_t)0xFFFF0000);
+}
+
+/* scores -> 2^(scores - top) in pairs of keys, top being raised to `best`. */
+static void exponentials(struct block *block, size_t keys, const vec *best, bool last)
+{
+    const float scale = 1.44269504f / sqrtf((float)block->d); /* 2^x instead of e^x */
+    for (size_t v = 0; v < VECTORS; v++) {
+        vec top = vec_max(block->top[v], best[v] * scale), total = {0};
+        const float *scores = block->scores + v * LANES;
+        for (size_t j = 0; j < keys; j += 2) {
+            vec low = vec_exp2_down(load(scores + j * WIDTH) * scale - top), high = {0};
+            if (j + 1 < keys)
+                high = vec_exp2_down(load(scores + (j + 1) * WIDTH) * scale - top);
+            total += low + high;
+            store((float *)(void *)(block->pairs + j / 2 * WIDTH + v * LANES),
+                  (vec)pack(low, high));
+        }
+        vec decay = vec_exp2_down(block->top[v] - top);
+        block->top[v] = top;
+        block->total[v] = block->total[v] * decay + total;
+        store(block->decay + v * LANES, decay);
+        store(block->scale + v * LANES, last ? 1.0f / block->total[v] : splat(1.0f));
+    }
+}
+
+/* values[j / 2, c] = v[j, c], v[j + 1, c]; behind the last key zeros. */
+static void interleave(const struct block *block, const uint16_t *v, size_t keys)
+{
+    static const uint16_t order[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
+                                       37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
+                                       11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+    const __m512i low = _mm512_loadu_si512(order),
+                  high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+    for (size_t j = 0; j < keys; j += 2)
+        for (size_t c = 0; c < block->d; c += COLUMNS) {
+            const uint16_t *row = v + j * block->stride + c;
+            __m512i a = _mm512_loadu_si512(row), b = _mm512_setzero_si512();
+            if (j + 1 < keys)
+                b = _mm512_loadu_si512(row + block->stride);
+            uint32_t *out = block->values + j / 2 * block->d + c;
+            _mm512_storeu_si512(out, _mm512_permutex2var_epi16(a, low, b));
+            _mm512_storeu_si512(out + LANES, _mm512_permutex2var_epi16(a, high, b));
+        }
+}
+
+/* out[i .. i + rows, c .. c + COLUMNS) = (out decay + what the keys of a tile add) scale */
+INLINE void gather_rows(const struct block *block, size_t i, size_t c, size_t keys, bool first,
+                        const int rows)
+{
+    vec acc[ROWS][VECTORS] = {0};
+    float *out = block->out + i * block->out_stride + c;
+    if (!first)
+#pragma GCC unroll 8
+        for (size_t r = 0; r < (size_t)rows; r++)
+#pragma GCC unroll 2
+            for (int v = 0; v < VECTORS; v++)
+                acc[r][v] = load(out + r * block->out_stride + v * LANES) * block->decay[i + r];
+    multiply(acc, (const char *)(block->pairs + i), 1, WIDTH, block->values + c, block->d,
+             (keys + 1) / 2, rows);
+#pragma GCC unroll 8
+    for (size_t r = 0; r < (size_t)rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < VECTORS; v++)
+            store(out + r * block->out_stride + v * LANES, acc[r][v] * block->scale[i + r]);
+}
+
+static void gather(const struct block *block, size_t keys, bool first)
+{
+    for (size_t c = 0; c < block->d; c += COLUMNS) {
+        size_t i = 0;
+        for (; block->count - i >= ROWS; i += ROWS)
+            gather_rows(block, i, c, keys, first, ROWS);
+        if (block->count - i >= 4) {
+            gather_rows(block, i, c, keys, first, 4);
+            i += 4;
+        }
+        for (; i < block->count; i++)
+            gather_rows(block, i, c, keys, first, 1);
+    }
+}
+
+/* The queries' pairs, transposed; behind the last query the last one again, not stored. */
+static void load_queries(struct block *block, const uint16_t *q)
+{
+    for (size_t b = 0; b < VECTORS; b++) {
+        const float *rows[LANES]; /* a pair of bf16 moves like a float */
+        for (size_t i = 0; i < LANES; i++) {
+            size_t query = b * LANES + i < block->count ? b * LANES + i : block->count - 1;
+            rows[i] = (const float *)(const void *)(q + query * block->stride);
+        }
+        for (size_t c = 0; c < block->d / 2; c += 4) {
+            vec v[4];
+            load_quads_of(v, rows, c);
+            transpose_lanes(v);
+            for (size_t k = 0; k < 4; k++)
+                store((float *)(void *)(block->queries + (c + k) * WIDTH + b * LANES), v[k]);
+        }
+        block->top[b] = splat(-INFINITY);
+        block->total[b] = splat(0);
+    }
+}
+
+/* The keys in equal tiles, whole in ROWS but for the last. */
+static size_t tile_keys(size_t n)
+{
+    size_t tiles = (n + ATTENTION_KEYS - 1) / ATTENTION_KEYS;
+    return ((n + tiles - 1) / tiles + ROWS - 1) / ROWS * ROWS;
+}
+
+bool attention_bf16_runnable(size_t d)
+{
+    return d % COLUMNS == 0 && cpu_level() >= CPU_AVX512 && cpu_has_bf16();
+}
+
+size_t attention_bf16_scratch(size_t d)
+{
+    return d / 2 * WIDTH + ATTENTION_KEYS * WIDTH + ATTENTION_KEYS / 2 * (WIDTH + d);
+}
+
+void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
+                    const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
+                    float *scratch)
+{
+    const size_t step = tile_keys(n);
+    struct block block = {.scores = scratch,
+                          .out = out,
+                          .out_stride = out_stride,
+                          .stride = stride,
+                          .d = d,
+                          .count = count};
+    block.queries = (uint32_t *)(void *)(scratch + ATTENTION_KEYS * WIDTH);
+    block.pairs = block.queries + d / 2 * WIDTH;
+    block.values = block.pairs + ATTENTION_KEYS / 2 * WIDTH;
+    load_queries(&block, q);
+    for (size_t j = 0; j < n; j += step) {
+        size_t keys = n - j < step ? n - j : step;
+        vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
+        score(&block, k + j * stride, keys, best);
+        exponentials(&block, keys, best, j + keys == n);
+        interleave(&block, v + j * stride, keys);
+        gather(&block, keys, j == 0);
+    }
+}

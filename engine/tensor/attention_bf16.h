@@ -1,0 +1,23 @@
+/* attention_bf16.h - scaled dot-product attention on bf16 activations, for encoders whose linear
+ * layers are bf16 or int8 on a CPU that multiplies bf16 natively; elsewhere these use the fp32
+ * kernel of kernels.h. Softmax and sums are fp32. Threads: pure functions.
+ */
+#ifndef ATTND_ENGINE_TENSOR_ATTENTION_BF16_H
+#define ATTND_ENGINE_TENSOR_ATTENTION_BF16_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether this CPU can, for heads of width d. */
+bool attention_bf16_runnable(size_t d);
+
+/* As kernels.attention; q, k, v are bf16, rows `stride` (even) numbers apart. */
+void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
+                    const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
+                    float *scratch);
+
+/* Floats of 64-byte aligned scratch. */
+size_t attention_bf16_scratch(size_t d);
+
+#endif

@@ -1,0 +1,104 @@
+/* Attention on bf16 activations against the oracle on the same numbers. */
+#include "engine/tensor/attention_bf16.h"
+
+#include "engine/tensor/kernels.h"
+#include "tests/support/numbers.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct problem {
+    size_t n, d, stride, out_stride;
+    uint16_t *qkv; /* [n, stride] */
+    float *wide;   /* the same numbers in fp32 */
+    float *out, *expected, *scratch;
+};
+
+static struct problem new_problem(size_t n, size_t d, float range)
+{
+    struct problem p = {.n = n, .d = d, .stride = 3 * d + 6, .out_stride = d + 5};
+    size_t numbers = n * p.stride;
+    p.wide = numbers_new(numbers, range, (uint32_t)(n * 100 + d));
+    p.qkv = malloc(numbers * sizeof *p.qkv);
+    kernels_reference.round_bf16(p.qkv, p.wide, numbers);
+    for (size_t i = 0; i < numbers; i++) {
+        uint32_t bits = (uint32_t)p.qkv[i] << 16;
+        memcpy(&p.wide[i], &bits, sizeof bits);
+    }
+    p.out = numbers_new(n * p.out_stride, 1, 9);
+    p.expected = numbers_new(n * p.out_stride, 1, 9);
+    size_t floats = attention_scratch(d) + attention_bf16_scratch(d) + n;
+    p.scratch = numbers_new(floats, 1e30f, 10);
+    return p;
+}
+
+static void free_problem(struct problem *p)
+{
+    free(p->qkv), free(p->wide), free(p->out), free(p->expected), free(p->scratch);
+}
+
+static void run(struct problem *p, size_t first, size_t count)
+{
+    attention_bf16(p->out + first * p->out_stride, p->out_stride, p->qkv + first * p->stride,
+                   p->qkv + p->d, p->qkv + 2 * p->d, p->stride, count, p->n, p->d, p->scratch);
+}
+
+/* The softmax is rounded to 8 bits before it multiplies v: half of 2^-8 of the largest v. */
+static void check(size_t n, size_t d, float range)
+{
+    struct problem p = new_problem(n, d, range);
+    for (size_t first = 0; first < n; first += ATTENTION_QUERIES) {
+        size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
+        kernels_reference.attention(p.expected + first * p.out_stride, p.out_stride,
+                                    p.wide + first * p.stride, p.wide + d, p.wide + 2 * d, p.stride,
+                                    count, n, d, p.scratch);
+        run(&p, first, count);
+    }
+    double difference = numbers_difference(p.out, p.expected, n * p.out_stride);
+    ck_assert_msg(difference <= range / 256, "n = %zu, d = %zu, range %g: %g", n, d, (double)range,
+                  difference);
+    free_problem(&p);
+}
+
+START_TEST(bf16_attention_agrees_with_the_oracle)
+{
+    static const size_t lengths[] = {1,  2,  3,   7,   8,   9,   15,  16,  17,  31,  32,  33,
+                                     48, 49, 143, 144, 145, 197, 287, 288, 289, 300, 512, 600};
+    static const size_t widths[] = {32, 64, 96};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t w = 0; w < 3 && attention_bf16_runnable(widths[w]); w++) {
+            check(lengths[i], widths[w], 1);
+            check(lengths[i], widths[w], 12); /* scores of hundreds: one key takes all */
+        }
+}
+END_TEST
+
+START_TEST(bf16_attention_of_a_query_is_the_same_alone_and_in_any_block)
+{
+    enum { N = 150, D = 64 };
+    if (!attention_bf16_runnable(D))
+        return;
+    struct problem p = new_problem(N, D, 3);
+    for (size_t first = 0; first < N; first += ATTENTION_QUERIES)
+        run(&p, first, N - first < ATTENTION_QUERIES ? N - first : ATTENTION_QUERIES);
+    memcpy(p.expected, p.out, sizeof(float) * N * p.out_stride);
+    for (size_t i = 0; i < N; i++)
+        run(&p, i, 1);
+    ck_assert(memcmp(p.out, p.expected, sizeof(float) * N * p.out_stride) == 0);
+    free_problem(&p);
+}
+END_TEST
+
+START_TEST(bf16_attention_is_not_for_widths_that_do_not_fill_its_vectors)
+{
+    ck_assert(!attention_bf16_runnable(1));
+    ck_assert(!attention_bf16_runnable(24));
+    ck_assert(!attention_bf16_runnable(48));
+}
+END_TEST
+
+SUITE("attention_bf16", bf16_attention_agrees_with_the_oracle,
+      bf16_attention_of_a_query_is_the_same_alone_and_in_any_block,
+      bf16_attention_is_not_for_widths_that_do_not_fill_its_vectors)
