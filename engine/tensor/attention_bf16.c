@@ -45,49 +45,51 @@ INLINE vec spread(const void *pair)
 
 /* acc[r] += sum_t a[r row_step + t step] x[t x_step ..], in pairs; steps in pairs. */
 INLINE void multiply(vec acc[ROWS][VECTORS], const char *a, size_t row_step, size_t step,
-                     const uint32_t *x, size_t x_step, size_t count, const int rows)
+                     const uint32_t *x, size_t x_step, size_t count, const int rows,
+                     const int vectors)
 {
     for (size_t t = 0; t < count; t++) {
         vec b[VECTORS];
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < vectors; v++)
             b[v] = load((const float *)(const void *)(x + t * x_step + (size_t)v * LANES));
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
             vec pair = spread(a + ((size_t)r * row_step + t * step) * 4);
 #pragma GCC unroll 2
-            for (int v = 0; v < VECTORS; v++)
+            for (int v = 0; v < vectors; v++)
                 acc[r][v] = (vec)_mm512_dpbf16_ps(acc[r][v], (__m512bh)pair, (__m512bh)b[v]);
         }
     }
 }
 
 INLINE void score_rows(const struct block *block, const uint16_t *k, size_t j, vec *best,
-                       const int rows)
+                       const int rows, const int vectors)
 {
     vec acc[ROWS][VECTORS] = {0};
     multiply(acc, (const char *)(k + j * block->stride), block->stride / 2, 1, block->queries,
-             WIDTH, block->d / 2, rows);
+             WIDTH, block->d / 2, rows, vectors);
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
-        for (int v = 0; v < VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             store(block->scores + (j + (size_t)r) * WIDTH + v * LANES, acc[r][v]);
             best[v] = vec_max(best[v], acc[r][v]);
         }
 }
 
-static void score(const struct block *block, const uint16_t *k, size_t keys, vec *best)
+INLINE void score(const struct block *block, const uint16_t *k, size_t keys, vec *best,
+                  const int vectors)
 {
     size_t j = 0;
     for (; keys - j >= ROWS; j += ROWS)
-        score_rows(block, k, j, best, ROWS);
+        score_rows(block, k, j, best, ROWS, vectors);
     if (keys - j >= 4) {
-        score_rows(block, k, j, best, 4);
+        score_rows(block, k, j, best, 4, vectors);
         j += 4;
     }
     for (; j < keys; j++)
-        score_rows(block, k, j, best, 1);
+        score_rows(block, k, j, best, 1, vectors);
 }
 
 /* Two positive numbers as bf16, rounded to nearest: low in the lower half. */
@@ -98,10 +100,11 @@ INLINE vec_int pack(vec low, vec high)
 }
 
 /* scores -> 2^(scores - top) in pairs of keys, top being raised to `best`. */
-static void exponentials(struct block *block, size_t keys, const vec *best, bool last)
+INLINE void exponentials(struct block *block, size_t keys, const vec *best, bool last,
+                         const int vectors)
 {
     const float scale = 1.44269504f / sqrtf((float)block->d); /* 2^x instead of e^x */
-    for (size_t v = 0; v < VECTORS; v++) {
+    for (size_t v = 0; v < (size_t)vectors; v++) {
         vec top = vec_max(block->top[v], best[v] * scale), total = {0};
         const float *scores = block->scores + v * LANES;
         for (size_t j = 0; j < keys; j += 2) {
@@ -153,7 +156,7 @@ INLINE void gather_rows(const struct block *block, size_t i, size_t c, size_t ke
             for (int v = 0; v < VECTORS; v++)
                 acc[r][v] = load(out + r * block->out_stride + v * LANES) * block->decay[i + r];
     multiply(acc, (const char *)(block->pairs + i), 1, WIDTH, block->values + c, block->d,
-             (keys + 1) / 2, rows);
+             (keys + 1) / 2, rows, VECTORS);
 #pragma GCC unroll 8
     for (size_t r = 0; r < (size_t)rows; r++)
 #pragma GCC unroll 2
@@ -177,9 +180,9 @@ static void gather(const struct block *block, size_t keys, bool first)
 }
 
 /* The queries' pairs, transposed; behind the last query the last one again, not stored. */
-static void load_queries(struct block *block, const uint16_t *q)
+INLINE void load_queries(struct block *block, const uint16_t *q, const int vectors)
 {
-    for (size_t b = 0; b < VECTORS; b++) {
+    for (size_t b = 0; b < (size_t)vectors; b++) {
         const float *rows[LANES]; /* a pair of bf16 moves like a float */
         for (size_t i = 0; i < LANES; i++) {
             size_t query = b * LANES + i < block->count ? b * LANES + i : block->count - 1;
@@ -214,11 +217,26 @@ size_t attention_bf16_scratch(size_t d)
     return d / 2 * WIDTH + ATTENTION_KEYS * WIDTH + ATTENTION_KEYS / 2 * (WIDTH + d);
 }
 
+/* A block of at most `vectors` x LANES queries. */
+INLINE void attend(struct block *block, const uint16_t *q, const uint16_t *k, const uint16_t *v,
+                   size_t n, const int vectors)
+{
+    const size_t step = tile_keys(n);
+    load_queries(block, q, vectors);
+    for (size_t j = 0; j < n; j += step) {
+        size_t keys = n - j < step ? n - j : step;
+        vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
+        score(block, k + j * block->stride, keys, best, vectors);
+        exponentials(block, keys, best, j + keys == n, vectors);
+        interleave(block, v + j * block->stride, keys);
+        gather(block, keys, j == 0);
+    }
+}
+
 void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                     const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
                     float *scratch)
 {
-    const size_t step = tile_keys(n);
     struct block block = {.scores = scratch,
                           .out = out,
                           .out_stride = out_stride,
@@ -228,13 +246,8 @@ void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint
     block.queries = (uint32_t *)(void *)(scratch + ATTENTION_KEYS * WIDTH);
     block.pairs = block.queries + d / 2 * WIDTH;
     block.values = block.pairs + ATTENTION_KEYS / 2 * WIDTH;
-    load_queries(&block, q);
-    for (size_t j = 0; j < n; j += step) {
-        size_t keys = n - j < step ? n - j : step;
-        vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
-        score(&block, k + j * stride, keys, best);
-        exponentials(&block, keys, best, j + keys == n);
-        interleave(&block, v + j * stride, keys);
-        gather(&block, keys, j == 0);
-    }
+    if (count <= LANES)
+        attend(&block, q, k, v, n, 1);
+    else
+        attend(&block, q, k, v, n, VECTORS);
 }
