@@ -5,7 +5,7 @@
  * STRETCH groups at a time so that it stays in the first-level cache. int8 weights are symmetric
  * with one scale for each output column: q = round(127 w / max |w|).
  *
- * A block is up to ROW_BLOCK rows times one panel. Its sums, at most 28 KB, stay in the
+ * A block is up to ROW_BLOCK rows times one panel. Its sums, at most 14 KB, stay in the
  * first-level cache until the epilogue, tile by tile, has turned them into fp32 activations: no
  * product is ever written to memory unfinished. k is walked in steps of K_GROUPS, 96 KB of a panel,
  * which stay in the second-level cache beside the block's rows of X while the tiles of the block
@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-    ROW_BLOCK = 224,
+    ROW_BLOCK = 112,
     K_GROUPS = 768,
     STRETCH = 64,
     ZERO_POINT = 128,
