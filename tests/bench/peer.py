@@ -7,7 +7,7 @@ Both co-processes read a line and answer with milliseconds and the logits of the
 ours as tests/bench/serve.h says, the peers' with the peer's name (ort-f32, ov-int8, ...) instead of
 the dtype. DIR holds bert-base and vit-base, the same checkpoints that the peers were made from.
 
-In each round every participant waits a moment, and then runs twice: once untimed, because the others have emptied the caches,
+In each round every participant runs twice: once untimed, because the others have emptied the caches,
 and once timed. The best peer of a row is the one with the lowest median in this very run. The output
 is Markdown, ready for loadtest/RESULTS.md; progress goes to stderr.
 """
@@ -18,7 +18,6 @@ import shlex
 import statistics
 import subprocess
 import sys
-import time
 
 PEERS = {"f32": ["ort-f32", "ov-f32", "torch-f32"],
          "int8": ["ort-int8", "ov-int8", "ov-w8"],
@@ -35,10 +34,6 @@ MIXED_LENGTHS = [8 + (68 * row + 112) % 249 for row in range(16)]  # inputs_mixe
 MIXED_RATE_TARGET = 2.0  # our tokens a second over those of the best peer's padded batch
 REFERENCE = "ort-f32"  # whose logits everything is compared with
 VIT_INT8_MS = 50
-
-
-# Thread pools spin for a while after a run; whoever comes next must not share the cores with them.
-SETTLE_S = 0.03
 
 
 class Refused(Exception):
@@ -81,7 +76,6 @@ def alternate(participants, runs):
     results = {name: ([], None) for name in participants}
     for _ in range(runs):
         for name, run in participants.items():
-            time.sleep(SETTLE_S)
             run()
             ms, logits = run()
             results[name][0].append(ms)
