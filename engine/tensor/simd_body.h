@@ -154,9 +154,10 @@ INLINE vec epilogue_row(const struct epilogue *e, const struct columns *columns,
     return v;
 }
 
-/* `e` is a copy that no store can reach, so that its fields stay in registers. */
-INLINE void epilogue_columns(struct epilogue e, size_t c, size_t count, enum activation act,
-                             bool integer)
+/* Rows [first, last) of one vector of columns. `e` is a copy that no store can reach, so that its
+ * fields stay in registers. */
+INLINE void epilogue_columns(struct epilogue e, size_t first, size_t last, size_t c, size_t count,
+                             enum activation act, bool integer)
 {
     struct columns columns = {.first = c, .count = count};
     columns.bias = load_columns(e.bias, &columns);
@@ -164,7 +165,7 @@ INLINE void epilogue_columns(struct epilogue e, size_t c, size_t count, enum act
         columns.scale = load_columns(e.column_scale, &columns);
         columns.offset = (vec_int)load_columns((const float *)(const void *)e.offset, &columns);
     }
-    for (size_t r = 0; r < e.rows; r++) {
+    for (size_t r = first; r < last; r++) {
         vec v = epilogue_row(&e, &columns, r, act, integer);
         if (e.y_bf16 != NULL)
             store_bf16(e.y_bf16 + r * e.y_stride + c, v, count);
@@ -175,14 +176,20 @@ INLINE void epilogue_columns(struct epilogue e, size_t c, size_t count, enum act
     }
 }
 
+/* A block that is wider than this lies in the cache row by row. */
+enum { NARROW_COLUMNS = 32 };
+
 /* Constant `act` and `integer` in each call, so that the inner loop has no branch. */
 INLINE void epilogue_block(const struct epilogue *e, enum activation act, bool integer)
 {
-    size_t c = 0;
-    for (; c + LANES <= e->columns; c += LANES)
-        epilogue_columns(*e, c, LANES, act, integer);
-    if (c < e->columns)
-        epilogue_columns(*e, c, e->columns - c, act, integer);
+    size_t step = e->columns > NARROW_COLUMNS ? 1 : e->rows;
+    for (size_t r = 0; r < e->rows; r += step) {
+        size_t c = 0;
+        for (; c + LANES <= e->columns; c += LANES)
+            epilogue_columns(*e, r, r + step, c, LANES, act, integer);
+        if (c < e->columns)
+            epilogue_columns(*e, r, r + step, c, e->columns - c, act, integer);
+    }
 }
 
 INLINE void epilogue_as(const struct epilogue *e, enum activation act)
