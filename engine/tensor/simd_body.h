@@ -154,25 +154,24 @@ INLINE vec epilogue_row(const struct epilogue *e, const struct columns *columns,
     return v;
 }
 
-/* Rows [first, last) of one vector of columns. `e` is a copy that no store can reach, so that its
- * fields stay in registers. */
-INLINE void epilogue_columns(struct epilogue e, size_t first, size_t last, size_t c, size_t count,
-                             enum activation act, bool integer)
+/* Rows [first, last) of one vector of columns. */
+INLINE void epilogue_columns(const struct epilogue *e, size_t first, size_t last, size_t c,
+                             size_t count, enum activation act, bool integer)
 {
     struct columns columns = {.first = c, .count = count};
-    columns.bias = load_columns(e.bias, &columns);
+    columns.bias = load_columns(e->bias, &columns);
     if (integer) {
-        columns.scale = load_columns(e.column_scale, &columns);
-        columns.offset = (vec_int)load_columns((const float *)(const void *)e.offset, &columns);
+        columns.scale = load_columns(e->column_scale, &columns);
+        columns.offset = (vec_int)load_columns((const float *)(const void *)e->offset, &columns);
     }
     for (size_t r = first; r < last; r++) {
-        vec v = epilogue_row(&e, &columns, r, act, integer);
-        if (e.y_bf16 != NULL)
-            store_bf16(e.y_bf16 + r * e.y_stride + c, v, count);
+        vec v = epilogue_row(e, &columns, r, act, integer);
+        if (e->y_bf16 != NULL)
+            store_bf16(e->y_bf16 + r * e->y_stride + c, v, count);
         else if (count < LANES)
-            store_part(e.y + r * e.y_stride + c, v, count);
+            store_part(e->y + r * e->y_stride + c, v, count);
         else
-            store(e.y + r * e.y_stride + c, v);
+            store(e->y + r * e->y_stride + c, v);
     }
 }
 
@@ -186,9 +185,9 @@ INLINE void epilogue_block(const struct epilogue *e, enum activation act, bool i
     for (size_t r = 0; r < e->rows; r += step) {
         size_t c = 0;
         for (; c + LANES <= e->columns; c += LANES)
-            epilogue_columns(*e, r, r + step, c, LANES, act, integer);
+            epilogue_columns(e, r, r + step, c, LANES, act, integer);
         if (c < e->columns)
-            epilogue_columns(*e, r, r + step, c, e->columns - c, act, integer);
+            epilogue_columns(e, r, r + step, c, e->columns - c, act, integer);
     }
 }
 
@@ -200,23 +199,24 @@ INLINE void epilogue_as(const struct epilogue *e, enum activation act)
         epilogue_block(e, act, false);
 }
 
-static void epilogue(const struct epilogue *e)
+static void epilogue(const struct epilogue *given)
 {
-    switch (e->act) {
+    const struct epilogue e = *given; /* a copy that no store can reach stays in registers */
+    switch (e.act) {
     case ACTIVATION_GELU:
-        epilogue_as(e, ACTIVATION_GELU);
+        epilogue_as(&e, ACTIVATION_GELU);
         break;
     case ACTIVATION_GELU_TANH:
-        epilogue_as(e, ACTIVATION_GELU_TANH);
+        epilogue_as(&e, ACTIVATION_GELU_TANH);
         break;
     case ACTIVATION_RELU:
-        epilogue_as(e, ACTIVATION_RELU);
+        epilogue_as(&e, ACTIVATION_RELU);
         break;
     case ACTIVATION_TANH:
-        epilogue_as(e, ACTIVATION_TANH);
+        epilogue_as(&e, ACTIVATION_TANH);
         break;
     default:
-        epilogue_as(e, ACTIVATION_NONE);
+        epilogue_as(&e, ACTIVATION_NONE);
     }
 }
 
