@@ -92,9 +92,12 @@ test: $(PROGRAMS) tests
 	@sh tests/run-units.sh $(UNITS)
 
 # Machine, kernels, models and HTTP, each beside its limit; BENCH holds more of attnd-bench's options.
+# Then int8 against fp32 on labelled data: EVAL="MODEL=LIST ...".
 BENCH ?=
+EVAL  ?=
 bench: $(PROGRAMS) $(BUILD)/attnd-bench
 	@$(BUILD)/attnd-bench --work $(BUILD)/bench $(BENCH)
+	@BUILD=$(BUILD) sh tests/bench/agree.sh $(EVAL)
 
 # Side by side with the peers: PEER is the command of their co-process, MODELS the folder of
 # bert-base and vit-base that it was given.
