@@ -20,6 +20,7 @@
  * Memory: `execute` makes six small allocations and the arguments three; they are freed at once.
  * Should there be no memory for them, the product is computed in plain loops.
  */
+#include "engine/base/pages.h"
 #include "engine/tensor/linear.h"
 #include "engine/tensor/onednn.h"
 
@@ -27,7 +28,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     COLUMN_BLOCK = 128,
@@ -36,7 +36,6 @@ enum {
     ROWS_MAX = 1 << (BUCKETS - 1), /* of one execution */
     SCRATCHPAD_BYTES = 64 << 10,   /* 640 bytes are asked for with AVX-512 */
     GATHERED_BYTES = 128 << 10,
-    HUGE_PAGE = 2 << 20,
 };
 
 /* All products of blocks of one width. */
@@ -174,21 +173,18 @@ static char *slot(const struct onednn *onednn, size_t block)
     return onednn->slots + block * onednn->products[0].bytes;
 }
 
-/* Zeroed: an operand's padding meets zeros. On huge pages where there are any. */
+/* Zeroed: an operand's padding meets zeros. */
 static enum err_code alloc_slots(struct linear *linear, struct err *err)
 {
     struct onednn *onednn = linear->weights;
-    void *memory = NULL;
     onednn->blocks = (linear->out + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
     linear->bytes = (onednn->blocks - 1) * onednn->products[0].bytes +
                     product_of(linear, onednn->blocks - 1)->bytes;
-    bool huge = linear->bytes >= HUGE_PAGE;
     onednn->weights = calloc(onednn->blocks, sizeof *onednn->weights);
-    if (onednn->weights == NULL || posix_memalign(&memory, huge ? HUGE_PAGE : 64, linear->bytes))
+    onednn->slots = pages_alloc(linear->bytes);
+    if (onednn->weights == NULL || onednn->slots == NULL)
         return err_no_memory(err, linear->bytes);
-    if (huge)
-        madvise(memory, linear->bytes, MADV_HUGEPAGE);
-    onednn->slots = memset(memory, 0, linear->bytes);
+    memset(onednn->slots, 0, linear->bytes);
     return ERR_OK;
 }
 
