@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-/* Serves until a signal ends it. One line goes to `ready`, flushed, once /readyz is 200. On the main
- * thread: it takes over SIGTERM, SIGINT and SIGHUP for the whole process and ignores SIGPIPE.
+/* Serves until a signal ends it. One line goes to `ready`, flushed, once /readyz is 200. On the
+ * main thread: it takes over SIGTERM, SIGINT and SIGHUP for the whole process and ignores SIGPIPE.
  * ERR_UNUSABLE: the configuration or a model cannot be served; any other code: this run failed. */
 enum err_code server_run(const struct config *config, FILE *ready, struct err *err);
 
