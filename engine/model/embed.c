@@ -18,9 +18,10 @@ static void embed_text(const struct spec *spec, const struct weights *weights,
         add(row, weights->position + t * hidden, hidden);
         if (weights->token_type != NULL)
             add(row, weights->token_type, hidden);
-        workspace->kernels->layer_norm(row, hidden, row, hidden, weights->embedding_norm.gamma,
-                                       weights->embedding_norm.beta, 1, hidden, spec->norm_eps);
     }
+    workspace->kernels->layer_norm(x, stride, x, stride, weights->embedding_norm.gamma,
+                                   weights->embedding_norm.beta, input->tokens, hidden,
+                                   spec->norm_eps);
 }
 
 static void embed_image(const struct spec *spec, const struct weights *weights,
