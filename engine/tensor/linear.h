@@ -55,7 +55,7 @@ struct linear_backend {
     size_t column_block;     /* columns of a block are multiples of it; 0: a share a member */
     enum err_code (*alloc)(struct linear *linear, struct err *err);
     void (*fill)(struct linear *linear, size_t first, size_t rows, const float *weight);
-    enum err_code (*open)(struct linear *linear, struct err *err);
+    enum err_code (*open)(struct linear *linear, struct err *err); /* NULL: fill did it all */
     void (*run)(const struct linear *linear, const struct kernels *kernels,
                 const struct linear_io *io, const struct linear_block *block);
     /* The weights of one output column as they are multiplied: [in]. */

@@ -21,12 +21,6 @@ void linear_dense_fill(struct linear *linear, size_t first, size_t rows, const f
            rows * linear->in * sizeof *weight);
 }
 
-enum err_code linear_dense_open(struct linear *linear, struct err *err)
-{
-    (void)linear;
-    return err->code;
-}
-
 void linear_dense_close(struct linear *linear)
 {
     free(linear->weights);

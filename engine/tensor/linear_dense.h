@@ -7,7 +7,6 @@
 
 enum err_code linear_dense_alloc(struct linear *linear, struct err *err);
 void linear_dense_fill(struct linear *linear, size_t first, size_t rows, const float *weight);
-enum err_code linear_dense_open(struct linear *linear, struct err *err);
 void linear_dense_unpack(const struct linear *linear, size_t column, float *weight);
 void linear_dense_close(struct linear *linear);
 

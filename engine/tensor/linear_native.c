@@ -151,12 +151,6 @@ static void native_fill(struct linear *linear, size_t first, size_t rows, const 
                    rows - r < GEMM_COLUMNS ? rows - r : GEMM_COLUMNS);
 }
 
-static enum err_code native_open(struct linear *linear, struct err *err)
-{
-    (void)linear;
-    return err->code;
-}
-
 static void native_close(struct linear *linear)
 {
     native_free(linear->weights);
@@ -305,7 +299,6 @@ static void native_run(const struct linear *linear, const struct kernels *kernel
                 .column_block = GEMM_COLUMNS,                                                      \
                 .alloc = native_alloc,                                                             \
                 .fill = native_fill,                                                               \
-                .open = native_open,                                                               \
                 .run = native_run,                                                                 \
                 .unpack = native_unpack,                                                           \
                 .close = native_close}

@@ -33,7 +33,6 @@ const struct linear_backend linear_openblas = {.name = "openblas",
                                                .precision = PRECISION_F32,
                                                .alloc = openblas_alloc,
                                                .fill = linear_dense_fill,
-                                               .open = linear_dense_open,
                                                .run = openblas_run,
                                                .unpack = linear_dense_unpack,
                                                .close = linear_dense_close};

@@ -25,7 +25,6 @@ const struct linear_backend linear_reference = {.name = "reference",
                                                 .precision = PRECISION_F32,
                                                 .alloc = linear_dense_alloc,
                                                 .fill = linear_dense_fill,
-                                                .open = linear_dense_open,
                                                 .run = reference_run,
                                                 .unpack = linear_dense_unpack,
                                                 .close = linear_dense_close};
