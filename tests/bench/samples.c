@@ -31,7 +31,7 @@ static enum err_code read_words(char (*words)[WORD_BYTES], unsigned *count, cons
         size_t len = strcspn(line, "\n");
         line[len] = '\0';
         if (len >= 3 && len < WORD_BYTES && strspn(line, "abcdefghijklmnopqrstuvwxyz") == len)
-            strcpy(words[(*count)++], line);
+            memcpy(words[(*count)++], line, len + 1);
     }
     fclose(file);
     return *count > 0 ? ERR_OK : err_set(err, ERR_UNUSABLE, "%s holds no plain word", path);

@@ -67,7 +67,7 @@ static struct model *find_model(struct serve *serve, const struct question *ques
     if (err->code != ERR_OK)
         return NULL;
     model->dir = dir;
-    strcpy(model->dtype, question->dtype);
+    snprintf(model->dtype, sizeof model->dtype, "%s", question->dtype);
     serve->model_count++;
     return model;
 }
@@ -112,7 +112,7 @@ static struct batch *find_batch(struct serve *serve, const struct question *ques
         return NULL;
     }
     *batch = (struct batch){.model = model, .rows = question->rows, .tokens = question->tokens};
-    strcpy(batch->kind, question->kind);
+    snprintf(batch->kind, sizeof batch->kind, "%s", question->kind);
     if (make_inputs(batch, question, err))
         return NULL;
     serve->batch_count++;

@@ -216,7 +216,7 @@ static void make_folder(char path[64])
                                         "Loc/notes.txt", "Loc/.h.png",  "Loc/deeper/3.png",
                                         "top.png",       ".git/4.png"};
     char name[256];
-    strcpy(path, "/tmp/attnd-test-XXXXXX");
+    snprintf(path, 64, "/tmp/attnd-test-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(path));
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         snprintf(name, sizeof name, "%s/%s", path, folders[i]);
