@@ -1,5 +1,5 @@
 /* attnd-eval - a labelled data set through a checkpoint, offline and with all cores: how good the
- * model is, and whether a lower precision answers as fp32 does. The parts are engine/train's, so
+ * model is, and whether a lower precision answers as fp32 does. The parts are engine/eval's, so
  * that a trainer prints the same report; here are the options, the order of things and progress.
  *
  * What can be wrong with options, models and data is found before anything is computed and ends
@@ -9,7 +9,7 @@
 #include "engine/base/cli.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
-#include "engine/train/report.h"
+#include "engine/eval/report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,10 +18,11 @@
 /* A room is a folder. Each may include itself and what is listed, nothing else: arrows point down.
  *
  *     loadtest | server -> config -> engine.h -> model -> format, text, vision -> tensor -> base
+ *                tools -> train -> eval -> data -> engine.h
  */
 static const struct {
     const char *room;
-    const char *below[10];
+    const char *below[12];
 } edges[] = {
     {"engine/base", {NULL}},
     {"engine/tensor", {"engine/base"}},
@@ -33,12 +34,16 @@ static const struct {
     {"engine",
      {"engine/model", "engine/format", "engine/text", "engine/vision", "engine/tensor",
       "engine/base"}},
+    {"engine/data",
+     {"engine", "engine/model", "engine/text", "engine/vision", "engine/tensor", "engine/base"}},
+    {"engine/eval",
+     {"engine", "engine/data", "engine/model", "engine/vision", "engine/tensor", "engine/base"}},
     {"engine/train",
-     {"engine", "engine/model", "engine/format", "engine/text", "engine/vision", "engine/tensor",
-      "engine/base"}},
+     {"engine", "engine/eval", "engine/data", "engine/model", "engine/format", "engine/text",
+      "engine/vision", "engine/tensor", "engine/base"}},
     {"engine/tools",
-     {"engine", "engine/train", "engine/model", "engine/format", "engine/text", "engine/vision",
-      "engine/tensor", "engine/base"}},
+     {"engine", "engine/train", "engine/eval", "engine/data", "engine/model", "engine/format",
+      "engine/text", "engine/vision", "engine/tensor", "engine/base"}},
     {"config", {"engine", "engine/base"}},
     {"server", {"config", "engine", "engine/base"}},
     {"loadtest", {"engine/base"}},
@@ -52,7 +57,7 @@ static const struct {
     {"microhttpd.h", {"server/http.c", "server/http_*.c"}},
     {"jansson*.h",
      {"engine/base/json.c", "engine/answer.c", "config/config.c", "config/config_*.c",
-      "engine/train/report_json.c", "server/codec.c", "server/codec_*.c"}},
+      "engine/eval/report_json.c", "server/codec.c", "server/codec_*.c"}},
     {"cblas*.h", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
     {"openblas*", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
     {"*lapack*", {NULL}},

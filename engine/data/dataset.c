@@ -2,11 +2,11 @@
  * dataset_folder.c) knows its form's grammar and hands over records; here they are checked, named
  * and kept. Labels stay text, since a trainer learns its classes from them and an evaluation looks
  * them up in a checkpoint. */
-#include "engine/train/dataset.h"
+#include "engine/data/dataset.h"
 
 #include "engine/base/file.h"
 #include "engine/base/utf8.h"
-#include "engine/train/dataset_form.h"
+#include "engine/data/dataset_form.h"
 
 #include <errno.h>
 #include <stdint.h>

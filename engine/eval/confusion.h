@@ -10,8 +10,8 @@
  * it: a class without support that is predicted counts with its F1 of 0, one that is not even
  * predicted does not count. Threads: one at a time.
  */
-#ifndef ATTND_ENGINE_TRAIN_CONFUSION_H
-#define ATTND_ENGINE_TRAIN_CONFUSION_H
+#ifndef ATTND_ENGINE_EVAL_CONFUSION_H
+#define ATTND_ENGINE_EVAL_CONFUSION_H
 
 #include "engine/base/err.h"
 

@@ -1,4 +1,4 @@
-#include "engine/train/confusion.h"
+#include "engine/eval/confusion.h"
 
 #include <assert.h>
 #include <math.h>

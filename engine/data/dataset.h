@@ -14,8 +14,8 @@
  *
  * Threads: immutable after open.
  */
-#ifndef ATTND_ENGINE_TRAIN_DATASET_H
-#define ATTND_ENGINE_TRAIN_DATASET_H
+#ifndef ATTND_ENGINE_DATA_DATASET_H
+#define ATTND_ENGINE_DATA_DATASET_H
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"

@@ -1,7 +1,7 @@
 /* evaluation.c - see evaluation.h. The data set goes by in chunks: all threads prepare the items of
  * a chunk (decoding and resizing images costs a few percent of running them), then one session with
  * all threads runs them in packed batches. Memory is bounded by a chunk, whatever the data set. */
-#include "engine/train/evaluation.h"
+#include "engine/eval/evaluation.h"
 
 #include "engine/base/clock.h"
 #include "engine/base/file.h"

@@ -1,8 +1,8 @@
 /* dataset_form.h - between dataset.c and the reader of each form. Threads: as dataset.h. */
-#ifndef ATTND_ENGINE_TRAIN_DATASET_FORM_H
-#define ATTND_ENGINE_TRAIN_DATASET_FORM_H
+#ifndef ATTND_ENGINE_DATA_DATASET_FORM_H
+#define ATTND_ENGINE_DATA_DATASET_FORM_H
 
-#include "engine/train/dataset.h"
+#include "engine/data/dataset.h"
 
 #include <stdbool.h>
 

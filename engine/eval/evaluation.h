@@ -9,12 +9,12 @@
  * What is made of the logits (confusion, agreement of two precisions, calibration) is elsewhere.
  * Threads: the call uses options.threads of its own; the result is plain data.
  */
-#ifndef ATTND_ENGINE_TRAIN_EVALUATION_H
-#define ATTND_ENGINE_TRAIN_EVALUATION_H
+#ifndef ATTND_ENGINE_EVAL_EVALUATION_H
+#define ATTND_ENGINE_EVAL_EVALUATION_H
 
 #include "engine/engine.h"
-#include "engine/train/confusion.h"
-#include "engine/train/dataset.h"
+#include "engine/eval/confusion.h"
+#include "engine/data/dataset.h"
 
 struct evaluation_options {
     unsigned threads; /* at least 1 */

@@ -1,6 +1,6 @@
 /* The bytes are copied to memory of exactly their size and the NUL: a sanitizer sees one too far.
  */
-#include "engine/train/csv.h"
+#include "engine/data/csv.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "engine/train/csv.h"
+#include "engine/data/csv.h"
 
 #include <string.h>
 

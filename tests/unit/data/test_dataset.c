@@ -1,4 +1,4 @@
-#include "engine/train/dataset.h"
+#include "engine/data/dataset.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 

@@ -1,4 +1,4 @@
-#include "engine/train/agreement.h"
+#include "engine/eval/agreement.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

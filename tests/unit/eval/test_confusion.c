@@ -1,4 +1,4 @@
-#include "engine/train/confusion.h"
+#include "engine/eval/confusion.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

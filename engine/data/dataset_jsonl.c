@@ -1,5 +1,5 @@
 #include "engine/base/json.h"
-#include "engine/train/dataset_form.h"
+#include "engine/data/dataset_form.h"
 
 #include <stdlib.h>
 #include <string.h>

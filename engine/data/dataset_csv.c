@@ -1,5 +1,5 @@
-#include "engine/train/csv.h"
-#include "engine/train/dataset_form.h"
+#include "engine/data/csv.h"
+#include "engine/data/dataset_form.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * nine digits. json_pack gives NULL when a part is NULL or there is no memory, and releases the
  * parts, so one look at the end of a tree is enough. */
 #include "engine/answer.h"
-#include "engine/train/report.h"
+#include "engine/eval/report.h"
 
 #include <jansson.h>
 

@@ -4,10 +4,10 @@
  * difference, so that a precision that overflows cannot pass; one that has none in either (an image
  * that cannot be read) is left out. Threads: plain data.
  */
-#ifndef ATTND_ENGINE_TRAIN_AGREEMENT_H
-#define ATTND_ENGINE_TRAIN_AGREEMENT_H
+#ifndef ATTND_ENGINE_EVAL_AGREEMENT_H
+#define ATTND_ENGINE_EVAL_AGREEMENT_H
 
-#include "engine/train/evaluation.h"
+#include "engine/eval/evaluation.h"
 
 #include <stdbool.h>
 

@@ -4,12 +4,12 @@
  * the rate, the inputs that failed, and, beside a second precision, where the two differ. Lists of
  * inputs end after REPORT_INPUTS_MAX. Threads: one at a time (the scratch).
  */
-#ifndef ATTND_ENGINE_TRAIN_REPORT_H
-#define ATTND_ENGINE_TRAIN_REPORT_H
+#ifndef ATTND_ENGINE_EVAL_REPORT_H
+#define ATTND_ENGINE_EVAL_REPORT_H
 
-#include "engine/train/agreement.h"
-#include "engine/train/confusion.h"
-#include "engine/train/evaluation.h"
+#include "engine/eval/agreement.h"
+#include "engine/eval/confusion.h"
+#include "engine/eval/evaluation.h"
 
 #include <stdio.h>
 

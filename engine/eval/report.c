@@ -2,7 +2,7 @@
  * matrix wider than a terminal helps nobody, so that of a model with many labels is left to the
  * JSON form. Percentages are used where a person compares (agreement), fractions where papers print
  * them (F1). */
-#include "engine/train/report.h"
+#include "engine/eval/report.h"
 
 #include <string.h>
 

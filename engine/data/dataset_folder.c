@@ -1,4 +1,4 @@
-#include "engine/train/dataset_form.h"
+#include "engine/data/dataset_form.h"
 
 #include <errno.h>
 #include <fts.h>

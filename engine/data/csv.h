@@ -7,8 +7,8 @@
  * Quoted fields may hold commas, line ends and doubled quotes; lines end in \n or \r\n; empty lines
  * and a byte order mark are skipped. Threads: a struct csv belongs to one at a time.
  */
-#ifndef ATTND_ENGINE_TRAIN_CSV_H
-#define ATTND_ENGINE_TRAIN_CSV_H
+#ifndef ATTND_ENGINE_DATA_CSV_H
+#define ATTND_ENGINE_DATA_CSV_H
 
 #include "engine/base/err.h"
 
