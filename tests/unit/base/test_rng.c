@@ -1,0 +1,76 @@
+/* rng.h: streams that do not depend on each other, and numbers spread as they should be. */
+#include "engine/base/rng.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DRAWS = 100000 };
+
+START_TEST(the_same_place_gives_the_same_numbers)
+{
+    struct rng a = rng_for(1, 2, 3), b = rng_for(1, 2, 3);
+    for (int i = 0; i < 100; i++)
+        ck_assert_uint_eq(rng_next(&a), rng_next(&b));
+}
+END_TEST
+
+START_TEST(seed_purpose_and_index_each_give_another_stream)
+{
+    struct rng streams[] = {rng_for(1, 2, 3), rng_for(2, 2, 3), rng_for(1, 3, 3), rng_for(1, 2, 4),
+                            rng_for(3, 2, 1)};
+    uint64_t first[5];
+    for (int i = 0; i < 5; i++)
+        first[i] = rng_next(&streams[i]);
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < i; j++)
+            ck_assert_uint_ne(first[i], first[j]);
+}
+END_TEST
+
+START_TEST(below_is_uniform)
+{
+    struct rng rng = rng_for(7, 0, 0);
+    unsigned counts[6] = {0};
+    for (int i = 0; i < DRAWS; i++) {
+        uint32_t n = rng_below(&rng, 6);
+        ck_assert_uint_lt(n, 6);
+        counts[n]++;
+    }
+    for (int i = 0; i < 6; i++) /* 5 standard deviations */
+        ck_assert_double_lt(fabs(counts[i] - DRAWS / 6.0), 5 * sqrt(DRAWS / 6.0));
+    ck_assert_uint_eq(rng_below(&rng, 1), 0);
+}
+END_TEST
+
+START_TEST(uniform_and_normal_have_their_moments)
+{
+    struct rng rng = rng_for(8, 0, 0);
+    double uniform = 0, normal = 0, square = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        float u = rng_uniform(&rng), z = rng_normal(&rng);
+        ck_assert(u >= 0 && u < 1 && isfinite(z));
+        uniform += u;
+        normal += z;
+        square += (double)z * z;
+    }
+    ck_assert_double_lt(fabs(uniform / DRAWS - 0.5), 0.005);
+    ck_assert_double_lt(fabs(normal / DRAWS), 0.02);
+    ck_assert_double_lt(fabs(square / DRAWS - 1), 0.03);
+}
+END_TEST
+
+START_TEST(hash_sets_each_bit_half_of_the_time)
+{
+    for (uint32_t key = 0; key < 3; key++)
+        for (int bit = 0; bit < 32; bit++) {
+            int set = 0;
+            for (uint32_t i = 0; i < 10000; i++)
+                set += rng_hash(key, i) >> bit & 1;
+            ck_assert_int_lt(abs(set - 5000), 300);
+        }
+}
+END_TEST
+
+SUITE("rng", the_same_place_gives_the_same_numbers, seed_purpose_and_index_each_give_another_stream,
+      below_is_uniform, uniform_and_normal_have_their_moments, hash_sets_each_bit_half_of_the_time)
