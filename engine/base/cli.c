@@ -3,6 +3,7 @@
 #include "engine/base/nearest.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,22 +81,26 @@ enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void
     return ERR_OK;
 }
 
-static void print_row(FILE *file, const char *name, const char *value, const char *help)
+static void print_row(FILE *file, const char *name, const char *value, const char *help,
+                      const char *fallback)
 {
+    bool has_fallback = fallback != NULL && fallback[0] != '\0';
     int used =
         fprintf(file, "  --%s%s%s", name, value != NULL ? " " : "", value != NULL ? value : "");
     if (used >= HELP_COLUMN)
         used = fprintf(file, "\n") - 1;
-    fprintf(file, "%*s%s\n", HELP_COLUMN - used, "", help);
+    fprintf(file, "%*s%s%s%s%s\n", HELP_COLUMN - used, "", help, has_fallback ? " (default " : "",
+            has_fallback ? fallback : "", has_fallback ? ")" : "");
 }
 
 void cli_print_help(const struct cli *cli, FILE *file)
 {
     fprintf(file, "usage: %s\n\n%s\n\n", cli->usage, cli->summary);
     for (size_t i = 0; i < cli->option_count; i++)
-        print_row(file, cli->options[i].name, cli->options[i].value, cli->options[i].help);
-    print_row(file, "help", NULL, "Prints this page.");
-    print_row(file, "version", NULL, "Prints the version.");
+        print_row(file, cli->options[i].name, cli->options[i].value, cli->options[i].help,
+                  cli->defaults != NULL ? cli->defaults[i] : NULL);
+    print_row(file, "help", NULL, "Prints this page.", NULL);
+    print_row(file, "version", NULL, "Prints the version.", NULL);
     fprintf(file, "\nExit status: 0 success, 1 a run-time failure, 2 wrong use or an unusable "
                   "model.\n");
 }

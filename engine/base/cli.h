@@ -23,6 +23,9 @@ struct cli {
     const char *program, *usage, *summary;
     const struct cli_option *options;
     size_t option_count;
+    /* [option_count] what each is without being given, for --help; "": nothing, or the sentence
+     * says it. NULL: all sentences do. */
+    const char *const *defaults;
     /* An argument that is no option; NULL: there may be none. */
     enum err_code (*positional)(void *target, const char *value, struct err *err);
 };

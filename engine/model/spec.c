@@ -108,8 +108,7 @@ static enum err_code read_image(struct spec *spec, const struct json_t *config, 
     if (spec->patch > spec->image_size)
         return err_set(err, ERR_UNSUPPORTED, "patch_size %u is larger than image_size %u",
                        spec->patch, spec->image_size);
-    unsigned across = spec->image_size / spec->patch;
-    spec->patches = across * across;
+    spec_set_image_size(spec, spec->image_size);
     if (spec->patches > SIZE_LIMIT)
         return err_set(err, ERR_UNSUPPORTED, "%u patches an image; at most %d are supported",
                        spec->patches, SIZE_LIMIT);
@@ -267,6 +266,13 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
         in_file("attnd.json", err);
     json_free(extra);
     return err->code;
+}
+
+void spec_set_image_size(struct spec *spec, unsigned image_size)
+{
+    unsigned across = image_size / spec->patch;
+    spec->image_size = image_size;
+    spec->patches = across * across;
 }
 
 unsigned spec_image_tokens(const struct spec *spec)

@@ -18,6 +18,7 @@
 #define ATTND_ENGINE_TRAIN_NETWORK_H
 
 #include "engine/base/err.h"
+#include "engine/base/team.h"
 #include "engine/model/input.h"
 #include "engine/tensor/operand.h"
 #include "engine/train/parameters.h"
@@ -74,5 +75,7 @@ double network_attention_penalty(const struct network *network);
  * regulariser's part is weighted with `share`: this micro-batch's share of the batch. */
 void network_backward(struct network *network, const float *dlogits, float share);
 float *network_gradient(struct network *network);
+/* Its threads, for the optimiser. */
+struct team *network_team(struct network *network);
 
 #endif

@@ -1,0 +1,104 @@
+#include "engine/train/judge.h"
+
+#include "engine/eval/confusion.h"
+
+#include <stdlib.h>
+
+/* Counts that add up over the batches. */
+struct tally {
+    double loss;
+    size_t judged, hits;
+    struct confusion confusion; /* of several labels: one pair for each label */
+};
+
+static unsigned winner(const float *logits, unsigned labels)
+{
+    unsigned best = 0;
+    for (unsigned k = 1; k < labels; k++)
+        if (logits[k] > logits[best])
+            best = k;
+    return best;
+}
+
+static void count_row(const struct judge *judge, struct tally *tally, size_t item,
+                      const float *logits, float *dlogits)
+{
+    const struct loss *loss = judge->loss;
+    const float *target = judge->items->targets + item * loss->labels;
+    struct loss own = *loss;
+    own.teacher_share = 0;
+    tally->loss += loss_run(&own, logits, target, NULL, 0, dlogits);
+    if (loss->scores == SCORES_SOFTMAX) {
+        tally->judged++;
+        confusion_add(&tally->confusion, judge->items->classes[item], winner(logits, loss->labels));
+        return;
+    }
+    tally->judged++;
+    for (unsigned k = 0; k < loss->labels; k++)
+        confusion_add(&tally->confusion, target[k] > 0, logits[k] > 0);
+}
+
+static enum err_code count_rows(const struct judge *judge, struct learner *learner,
+                                const struct feed *feed, size_t first, struct tally *tally,
+                                struct err *err)
+{
+    size_t labels = judge->loss->labels;
+    float *logits = malloc((feed->rows + 1) * labels * sizeof *logits);
+    if (logits == NULL)
+        return err_no_memory(err, feed->rows * labels * sizeof *logits);
+    learner_logits(learner, feed, logits);
+    for (size_t row = 0; row < feed->rows; row++)
+        count_row(judge, tally, first + row, logits + row * labels, logits + feed->rows * labels);
+    free(logits);
+    return ERR_OK;
+}
+
+static enum err_code run_batches(const struct judge *judge, struct learner *learner,
+                                 struct feed *feed, struct tally *tally, struct err *err)
+{
+    bool is_mlm = learner->setup.head == PARAMETERS_MLM;
+    const struct corpus_items *items = judge->items;
+    for (size_t first = 0; first < items->count; first += feed->rows) {
+        size_t left = items->count - first;
+        unsigned count = left < feed->rows_max ? (unsigned)left : feed->rows_max;
+        struct feed_order order = {
+            .view = &judge->view, .masks = is_mlm, .seed = judge->seed, .position = first};
+        if (feed_prepare(feed, network_team(learner->network), items->item + first, count, &order,
+                         err))
+            return err->code;
+        if (is_mlm)
+            learner_words(learner, feed, &tally->loss, &tally->judged, &tally->hits, err);
+        else
+            count_rows(judge, learner, feed, first, tally, err);
+        if (err->code != ERR_OK)
+            return err->code;
+        if (judge->progress != NULL)
+            judge->progress(judge->context, first + count);
+    }
+    return ERR_OK;
+}
+
+enum err_code judge_run(const struct judge *judge, struct learner *learner, struct feed *feed,
+                        struct judgement *out, struct err *err)
+{
+    bool is_mlm = learner->setup.head == PARAMETERS_MLM;
+    bool several = !is_mlm && judge->loss->scores == SCORES_SIGMOID;
+    struct tally tally = {0};
+    *out = (struct judgement){0};
+    if (confusion_open(&tally.confusion, is_mlm || several ? 2 : judge->loss->labels, err))
+        return err->code;
+    const struct samples *samples = feed->samples;
+    feed->samples = judge->items->part->samples;
+    learner_pause(learner);
+    if (!run_batches(judge, learner, feed, &tally, err) && tally.judged > 0) {
+        confusion_finish(&tally.confusion);
+        out->loss = tally.loss / (double)tally.judged;
+        out->accuracy =
+            is_mlm ? (double)tally.hits / (double)tally.judged : tally.confusion.accuracy;
+        out->macro_f1 = is_mlm ? 0 : tally.confusion.macro_f1;
+    }
+    learner_resume(learner);
+    feed->samples = samples;
+    confusion_close(&tally.confusion);
+    return err->code;
+}
