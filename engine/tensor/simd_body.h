@@ -8,25 +8,7 @@
  */
 #include "engine/tensor/vector_body.h"
 
-#include <math.h>
-
 #include "engine/tensor/attention_body.h"
-
-INLINE vec vec_activate(vec x, enum activation act)
-{
-    switch (act) {
-    case ACTIVATION_GELU:
-        return vec_gelu(x);
-    case ACTIVATION_GELU_TANH:
-        return vec_gelu_tanh(x);
-    case ACTIVATION_RELU:
-        return vec_max(x, splat(0.0f));
-    case ACTIVATION_TANH:
-        return vec_tanh(x);
-    default:
-        return x;
-    }
-}
 
 /* ---- layer norm: mean, then variance of the centred numbers, then the affine map ----
  * Memory sees a row once: the second and third pass find it in the first-level cache. */

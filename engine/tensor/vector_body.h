@@ -11,6 +11,7 @@
  */
 #include "engine/tensor/kernels.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -57,6 +58,7 @@ INLINE vec splat(float x)
 }
 
 /* max(a, b) and min(a, b); b where either is not a number.
+ * vec_sqrt: of each lane, correctly rounded.
  * vec_round: to the nearest integer; times_power: p 2^n for an integer n, -126 <= n <= 127.
  * narrow_bytes, narrow_halves: the low bits of each lane, to q.
  * load_part: the first n < LANES numbers, zero behind; store_part stores as many.
@@ -73,6 +75,11 @@ INLINE vec vec_max(vec a, vec b)
 INLINE vec vec_min(vec a, vec b)
 {
     return _mm512_min_ps(a, b);
+}
+
+INLINE vec vec_sqrt(vec x)
+{
+    return _mm512_sqrt_ps(x);
 }
 
 INLINE vec vec_round(vec x)
@@ -133,6 +140,11 @@ INLINE vec vec_max(vec a, vec b)
 INLINE vec vec_min(vec a, vec b)
 {
     return _mm256_min_ps(a, b);
+}
+
+INLINE vec vec_sqrt(vec x)
+{
+    return _mm256_sqrt_ps(x);
 }
 
 INLINE vec vec_round(vec x)
@@ -202,6 +214,13 @@ INLINE vec vec_min(vec a, vec b)
 {
     vec_int mask = a < b;
     return (vec)((mask & (vec_int)a) | (~mask & (vec_int)b));
+}
+
+INLINE vec vec_sqrt(vec x)
+{
+    for (int i = 0; i < LANES; i++)
+        x[i] = sqrtf(x[i]);
+    return x;
 }
 
 /* Adding 1.5 x 2^23 rounds to an integer and leaves that in the low bits. */
@@ -321,20 +340,24 @@ INLINE vec vec_tanh(vec x)
     return 1.0f - 2.0f / (vec_exp(x * 2.0f) + 1.0f);
 }
 
-/* x Phi(x) = max(x, 0) - a Phi(-a), a = |x|, with log2 Phi(-a) as a polynomial of degree 6 whose
- * error is weighted with max(a, 1/2) Phi(-a): 1.2e-7 in the result. No division, and the tail of
- * the negative side keeps its relative digits. Estrin's scheme, whose chain is half as long as
- * Horner's, is 7 % faster here (and not in exp2_parts). From a = 10 on the second term is below
- * 2^-70. */
-INLINE vec vec_gelu(vec x)
+/* Phi(-a), 0 <= a <= 10, with log2 Phi(-a) as a polynomial of degree 6 whose error is weighted with
+ * max(a, 1/2) Phi(-a): a Phi(-a) is right to 1.2e-7. No division, and the tail keeps its relative
+ * digits. Estrin's scheme, whose chain is half as long as Horner's, is 7 % faster here (and not in
+ * exp2_parts). */
+INLINE vec vec_normal_tail(vec a)
 {
-    vec a = vec_min(splat(10.0f), vec_abs(x));
     vec square = a * a;
     vec low = a * -1.151136705f - 9.999993507e-1f;
     vec middle = a * -5.31510968e-2f - 4.589698342e-1f;
     vec high = square * 2.766416732e-5f + (a * -7.204950546e-4f + 7.916336154e-3f);
-    vec p = (high * square + middle) * square + low;
-    return vec_max(x, splat(0.0f)) - a * exp2_within(p);
+    return exp2_within((high * square + middle) * square + low);
+}
+
+/* x Phi(x) = max(x, 0) - a Phi(-a), a = |x|. From a = 10 on the second term is below 2^-70. */
+INLINE vec vec_gelu(vec x)
+{
+    vec a = vec_min(splat(10.0f), vec_abs(x));
+    return vec_max(x, splat(0.0f)) - a * vec_normal_tail(a);
 }
 
 /* x / 2 (1 + tanh u) = x / (1 + e^(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3) */
@@ -342,6 +365,22 @@ INLINE vec vec_gelu_tanh(vec x)
 {
     vec u = x * (x * x * -0.0713548162f - 1.59576912f);
     return x / (1.0f + vec_exp(u));
+}
+
+INLINE vec vec_activate(vec x, enum activation act)
+{
+    switch (act) {
+    case ACTIVATION_GELU:
+        return vec_gelu(x);
+    case ACTIVATION_GELU_TANH:
+        return vec_gelu_tanh(x);
+    case ACTIVATION_RELU:
+        return vec_max(x, splat(0.0f));
+    case ACTIVATION_TANH:
+        return vec_tanh(x);
+    default:
+        return x;
+    }
 }
 
 /* ---- transposition, in 4 x 4 matrices, one in each 128-bit lane ---- */
