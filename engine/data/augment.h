@@ -41,15 +41,15 @@ struct augment_pixels {
 /* Is every rate a number from 0 to 1? */
 bool augment_is_valid(const struct augment *augment);
 
-/* Fills pass and fail in: one channel and 0 plus exactly two other values, the smaller being pass
- * (WM-811K's 0, 127, 255); or no other values than those three, which is a map without a fail or
- * without a pass. An image of a single value is no map. */
+/* Fills pass and fail in. A map has one channel and 0 plus exactly two other values, of which the
+ * smaller is pass (WM-811K's 0, 127, 255), or two of those three alone: a map without a fail,
+ * without a pass or without a corner. Any other image, also one of a single value, is none. */
 void augment_detect_map(struct augment_pixels *pixels);
 
 /* `room` has width x height x channels bytes and is not the source; `out` lies in it (turned by a
  * quarter, width and height change places). Draws in this order, each only if its rate is not 0:
- * mirror, turn, shift x and y, then die noise and die dropout or brightness, contrast and noise.
- * Cost: one pass for the geometry, one for the rest. */
+ * mirror, turn, shift x and y; then of a map die noise and die dropout, of another image
+ * brightness, contrast and noise. Cost: one pass for the geometry, one for the rest. */
 void augment_apply(const struct augment *augment, const struct augment_pixels *in, struct rng *rng,
                    unsigned char *room, struct augment_pixels *out);
 
