@@ -54,7 +54,7 @@ enum samples_window {
 
 /* How to prepare an item. All zeros: as serving does. */
 struct samples_view {
-    unsigned image_size;    /* a multiple of the model's patch; 0: the model's */
+    unsigned image_size;    /* at least a patch; 0: the model's */
     struct augment augment; /* images, with an rng only */
 
     unsigned tokens_max; /* [CLS] and [SEP] included; 0 or above the model's: the model's */
@@ -93,7 +93,7 @@ unsigned samples_tokens_max(const struct samples *samples, const struct samples_
 unsigned samples_windows(const struct samples *samples, size_t item, unsigned tokens_max);
 
 /* Prepares one item; `rng` NULL: no augmentation, no dropout. Arrays live in the arena.
- * ERR_UNUSABLE for an item with a problem and for an image_size that the patch does not divide. */
+ * ERR_UNUSABLE for an item with a problem and for an image_size below a patch. */
 enum err_code samples_input(const struct samples *samples, size_t item,
                             const struct samples_view *view, struct rng *rng, struct arena *arena,
                             struct engine_input *out, struct err *err);
