@@ -11,7 +11,8 @@
  * architectures, dtype, vocab_size or image_size and, under a classifier, id2label, label2id and
  * problem_type. A text model gets the tokenizer's files as they are (vocab.txt, tokenizer.json,
  * tokenizer_config.json, special_tokens_map.json, added_tokens.json; one of the first two must be
- * there), an image model a preprocessor_config.json of its image size.
+ * there; what the source lacks of them is removed), an image model a preprocessor_config.json of
+ * its image size.
  *
  * The directory is made if it is absent (its parent is not); files of other names in it, an
  * attnd.json too, are left alone. Each file is whole or absent (base/replace.h); model.safetensors
@@ -26,7 +27,8 @@
 #include "engine/format/safetensors.h"
 #include "engine/train/parameters.h"
 
-struct export {
+struct export
+{
     const struct parameters *parameters; /* the list of tensors and the spec */
     const float *values;                 /* [parameters->numbers]: theirs, or a moving average */
     enum dtype dtype;                    /* F32 or F16 */
