@@ -414,6 +414,13 @@ static enum err_code find_special(const struct tokenizer_config *config, const s
                    name);
 }
 
+static int32_t find_optional(const struct tokenizer_config *config, const struct draft *draft,
+                             enum special special)
+{
+    const char *name = draft->special[special];
+    return vocab_find(&config->specials, name, strlen(name));
+}
+
 static enum err_code build(struct tokenizer_config *config, const struct draft *draft,
                            unsigned tokens_max, struct err *err)
 {
@@ -429,6 +436,8 @@ static enum err_code build(struct tokenizer_config *config, const struct draft *
         find_special(config, draft, CLS, &config->cls, err) ||
         find_special(config, draft, SEP, &config->sep, err))
         return err->code;
+    config->pad = find_optional(config, draft, PAD);
+    config->mask = find_optional(config, draft, MASK);
     return find_special(config, draft, UNK, &config->unk, err);
 }
 

@@ -23,6 +23,7 @@ struct tokenizer_config {
     struct vocab continued;       /* those with the continuation prefix ("##"), without it */
     struct vocab specials;        /* tokens that are matched literally, before normalisation */
     int32_t cls, sep, unk;        /* ids */
+    int32_t pad, mask;            /* ids, or VOCAB_NONE: encoding needs neither */
     unsigned word_characters_max; /* longer words are unknown */
     unsigned vocab_size;          /* largest id + 1 */
     unsigned limit;               /* tokens of the longest encoding */

@@ -180,9 +180,9 @@ static void encode_text(struct encoder *encoder, const char *text, size_t len, s
 
 /* Every token stands for at least one byte of the text, so `len` bounds their number as well. */
 static enum err_code encoder_init(struct encoder *encoder, const struct tokenizer_config *config,
-                                  size_t len, struct arena *arena, struct err *err)
+                                  unsigned limit, size_t len, struct arena *arena, struct err *err)
 {
-    unsigned count_max = len < config->limit - 2 ? (unsigned)len + 2 : config->limit;
+    unsigned count_max = len < limit - 2 ? (unsigned)len + 2 : limit;
     *encoder = (struct encoder){.config = config, .arena = arena, .count_max = count_max - 1};
     encoder->ids = arena_alloc_array(arena, count_max, sizeof *encoder->ids);
     encoder->starts = arena_alloc_array(arena, count_max, sizeof *encoder->starts);
@@ -195,8 +195,9 @@ static enum err_code encoder_init(struct encoder *encoder, const struct tokenize
     return ERR_OK;
 }
 
-enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *text, size_t len,
-                               struct arena *arena, struct encoding *out, struct err *err)
+enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned limit,
+                                  const char *text, size_t len, struct arena *arena,
+                                  struct encoding *out, struct err *err)
 {
     const struct tokenizer_config *config = &tokenizer->config;
     struct encoder encoder;
@@ -206,7 +207,7 @@ enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *te
                        UINT32_MAX - 1);
     if (!utf8_valid(text, len, &offset))
         return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
-    if (encoder_init(&encoder, config, len, arena, err))
+    if (encoder_init(&encoder, config, limit, len, arena, err))
         return err->code;
     append(&encoder, (struct token){.id = config->cls});
     encode_text(&encoder, text, len, err);
@@ -221,6 +222,12 @@ enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *te
                              .starts = encoder.starts,
                              .ends = encoder.ends};
     return ERR_OK;
+}
+
+enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *text, size_t len,
+                               struct arena *arena, struct encoding *out, struct err *err)
+{
+    return wordpiece_encode_to(tokenizer, tokenizer->config.limit, text, len, arena, out, err);
 }
 
 enum err_code wordpiece_open(struct wordpiece **out, const char *dir, unsigned tokens_max,
@@ -255,4 +262,14 @@ unsigned wordpiece_vocab_size(const struct wordpiece *tokenizer)
 unsigned wordpiece_limit(const struct wordpiece *tokenizer)
 {
     return tokenizer->config.limit;
+}
+
+struct wordpiece_specials wordpiece_specials(const struct wordpiece *tokenizer)
+{
+    const struct tokenizer_config *config = &tokenizer->config;
+    return (struct wordpiece_specials){.cls = config->cls,
+                                       .sep = config->sep,
+                                       .unk = config->unk,
+                                       .pad = config->pad,
+                                       .mask = config->mask};
 }

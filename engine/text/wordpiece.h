@@ -46,8 +46,20 @@ void wordpiece_close(struct wordpiece *tokenizer);
 unsigned wordpiece_vocab_size(const struct wordpiece *tokenizer); /* largest id + 1 */
 unsigned wordpiece_limit(const struct wordpiece *tokenizer); /* tokens of the longest encoding */
 
+/* Ids of the tokens with a meaning of their own; pad and mask are negative if there are none. */
+struct wordpiece_specials {
+    int32_t cls, sep, unk, pad, mask;
+};
+struct wordpiece_specials wordpiece_specials(const struct wordpiece *tokenizer);
+
 /* ERR_UNUSABLE for invalid UTF-8, with its byte offset. Linear in len; memory from the arena. */
 enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *text, size_t len,
                                struct arena *arena, struct encoding *out, struct err *err);
+
+/* The same with a limit of the caller's (at least 3) in place of the tokenizer's, below or above.
+ */
+enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned limit,
+                                  const char *text, size_t len, struct arena *arena,
+                                  struct encoding *out, struct err *err);
 
 #endif
