@@ -46,3 +46,27 @@ void half_bf16_to_f32(float *restrict out, const uint16_t *restrict in, size_t c
     for (size_t i = 0; i < count; i++)
         out[i] = number_of((uint32_t)in[i] << 16);
 }
+
+/* Below 2^-14 binary16 is fixed point in steps of 2^-24, and so are the fractions of fp32 numbers
+ * in [0.5, 1): adding 0.5 rounds to such a step, ties to even, and leaves the step's number in the
+ * low bits. Above, the 13 bits that go are rounded by adding just less than half their range, plus
+ * one if the bit that stays is odd; a carry into the exponent is what rounding up means there. */
+static inline uint32_t narrow_f16(float number)
+{
+    const uint32_t infinity = 0x7F800000u, rounds_to_infinity = 0x477FF000u; /* 65520 */
+    uint32_t bits = bits_of(number), magnitude = bits & 0x7FFFFFFFu;
+    uint32_t sign = (bits ^ magnitude) >> 16;
+    if (magnitude > infinity)
+        return sign | 0x7E00u;
+    if (magnitude >= rounds_to_infinity)
+        return sign | 0x7C00u;
+    if (magnitude < (113u << 23))
+        return sign | (bits_of(number_of(magnitude) + 0.5f) - bits_of(0.5f));
+    return sign | (magnitude - (112u << 23) + 0x0FFFu + (magnitude >> 13 & 1u)) >> 13;
+}
+
+void half_f32_to_f16(uint16_t *restrict out, const float *restrict in, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (uint16_t)narrow_f16(in[i]);
+}

@@ -1,7 +1,7 @@
-/* dataset.c - see dataset.h: what the three forms share. A reader (dataset_jsonl.c, dataset_csv.c,
- * dataset_folder.c) knows its form's grammar and hands over records; here they are checked, named
- * and kept. Labels stay text, since a trainer learns its classes from them and an evaluation looks
- * them up in a checkpoint. */
+/* dataset.c - see dataset.h: what the forms share. A reader (dataset_jsonl.c, dataset_csv.c,
+ * dataset_text.c, dataset_folder.c) knows its form's grammar and hands over records; here they are
+ * checked, named and kept. Labels stay text, since a trainer learns its classes from them and an
+ * evaluation looks them up in a checkpoint. */
 #include "engine/data/dataset.h"
 
 #include "engine/base/file.h"
@@ -23,6 +23,19 @@ enum { LIST_BYTES_MAX = 2000 * 1000 * 1000, KNOWN_BYTES = 256 };
 const char *dataset_input_field(const struct dataset_options *options)
 {
     return options->kind == ENGINE_IMAGE ? options->image_field : options->text_field;
+}
+
+size_t dataset_mark_bytes(const char *bytes, size_t len)
+{
+    return len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
+bool dataset_is_blank(const char *bytes, size_t len)
+{
+    size_t at = 0;
+    while (at < len && (bytes[at] == ' ' || bytes[at] == '\t' || bytes[at] == '\r'))
+        at++;
+    return at == len;
 }
 
 bool dataset_is_full(const struct dataset *dataset, const struct dataset_options *options)
@@ -59,16 +72,26 @@ static bool is_utf8(const char *text, size_t len)
     return true;
 }
 
-static enum err_code check_record(const struct dataset *dataset,
-                                  const struct dataset_record *record, struct err *err)
+static enum err_code check_label(const struct dataset_record *record, struct err *err)
 {
     size_t line = record->line;
+    if (record->label == NULL)
+        return ERR_OK;
     if (record->label_len == 0)
         return err_set(err, ERR_UNUSABLE, "line %zu: the label is empty", line);
     if (memchr(record->label, '\0', record->label_len) != NULL)
         return err_set(err, ERR_UNUSABLE, "line %zu: the label contains a NUL character", line);
     if (!is_utf8(record->label, record->label_len))
         return err_set(err, ERR_UNUSABLE, "line %zu: the label is not UTF-8", line);
+    return ERR_OK;
+}
+
+static enum err_code check_record(const struct dataset *dataset,
+                                  const struct dataset_record *record, struct err *err)
+{
+    size_t line = record->line;
+    if (check_label(record, err))
+        return err->code;
     if (dataset->kind == ENGINE_TEXT)
         return ERR_OK;
     if (record->input_len == 0 || memchr(record->input, '\0', record->input_len) != NULL)
@@ -116,7 +139,8 @@ static bool ends_in(const char *path, const char *suffix)
     return len > tail && strcasecmp(path + len - tail, suffix) == 0;
 }
 
-static enum err_code choose_reader(reader *out, const char *path, struct err *err)
+static enum err_code choose_reader(reader *out, const char *path,
+                                   const struct dataset_options *options, struct err *err)
 {
     struct stat status;
     if (stat(path, &status) != 0)
@@ -124,7 +148,11 @@ static enum err_code choose_reader(reader *out, const char *path, struct err *er
     *out = S_ISDIR(status.st_mode)                               ? dataset_folder_read
            : ends_in(path, ".jsonl") || ends_in(path, ".ndjson") ? dataset_jsonl_read
            : ends_in(path, ".csv")                               ? dataset_csv_read
+           : ends_in(path, ".txt") || ends_in(path, ".log")      ? dataset_text_read
                                                                  : NULL;
+    if (*out == NULL && options->labels_optional)
+        return err_set(err, ERR_UNUSABLE,
+                       "a data set is a file .jsonl, .ndjson, .csv, .txt or .log");
     if (*out == NULL)
         return err_set(err, ERR_UNUSABLE,
                        "a data set is a file .jsonl, .ndjson or .csv, or a "
@@ -148,8 +176,8 @@ enum err_code dataset_open(struct dataset *out, const char *path,
     reader read;
     *out = (struct dataset){.kind = options->kind};
     arena_init(&out->arena);
-    if (!choose_reader(&read, path, err) && !read(out, path, &all, err) && out->count == 0)
-        err_set(err, ERR_UNUSABLE, "no labelled input is in it");
+    if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0)
+        err_set(err, ERR_UNUSABLE, "no %sinput is in it", all.labels_optional ? "" : "labelled ");
     return err->code == ERR_OK ? ERR_OK : err_prefix(err, "%s: ", path);
 }
 
@@ -185,6 +213,8 @@ enum err_code dataset_match(const struct dataset *dataset, const char *const *la
 {
     for (size_t i = 0; i < dataset->count; i++) {
         const struct dataset_item *item = &dataset->items[i];
+        if (item->label == NULL)
+            return err_set(err, ERR_UNUSABLE, "%.80s: it has no label", item->name);
         classes[i] = find_label(item->label, labels, label_count);
         if (classes[i] < label_count)
             continue;

@@ -1,4 +1,5 @@
-/* dataset.h - labelled inputs for training and evaluation, from a list or a folder.
+/* dataset.h - labelled inputs for training and evaluation, from a list or a folder; also texts
+ * without labels, for vocabularies and pre-training.
  *
  *     struct dataset dataset;
  *     struct dataset_options options = {.kind = ENGINE_TEXT};
@@ -9,7 +10,8 @@
  * Three forms, told by the path: a file .jsonl or .ndjson (one object a line) or a file .csv (RFC
  * 4180, the first record names the columns), each with {"text" or "image", "label"}, where an image
  * is a path, relative to the file; and a folder that has a folder of .png, .jpg and .jpeg files for
- * each class. Mistakes are named with their line. Texts are held, images only named: reading them
+ * each class. Where labels are optional, a plain text .txt or .log is a fourth: one document, or
+ * one a line. Mistakes are named with their line. Texts are held, images only named: reading them
  * is the caller's.
  *
  * Threads: immutable after open.
@@ -21,12 +23,15 @@
 #include "engine/base/err.h"
 #include "engine/model/input.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct dataset_options {
     enum engine_kind kind;                              /* which field is the input */
     const char *text_field, *image_field, *label_field; /* NULL: "text", "image", "label" */
     size_t items_max;                                   /* only the first so many; 0: all */
+    bool labels_optional; /* an item without a label, or with an empty one, has label NULL */
+    bool line_documents;  /* of a .txt or .log each line that is not blank is a document */
 };
 
 /* Strings are the data set's. */
@@ -34,7 +39,7 @@ struct dataset_item {
     const char *name;  /* how a report names it: "line 12", or the image as the list names it */
     const char *input; /* a text, which may hold NUL characters, or the path of an image */
     size_t input_len;
-    const char *label; /* UTF-8, not empty */
+    const char *label; /* UTF-8, not empty; NULL only if labels are optional */
 };
 
 struct dataset {
@@ -43,7 +48,7 @@ struct dataset {
     size_t count;               /* at least 1 */
 
     size_t capacity;
-    char *bytes; /* a CSV file: its fields are used where they stand */
+    char *bytes; /* a CSV or text file: its parts are used where they stand */
     struct arena arena;
 };
 
@@ -54,7 +59,7 @@ enum err_code dataset_open(struct dataset *out, const char *path,
 void dataset_close(struct dataset *dataset);
 
 /* classes[i] = the index of item i's label among `labels`. ERR_UNUSABLE names the first item whose
- * label is not there, and the known ones. */
+ * label is not there, and the known ones, or that has none. */
 enum err_code dataset_match(const struct dataset *dataset, const char *const *labels,
                             unsigned label_count, unsigned *classes, struct err *err);
 

@@ -6,10 +6,11 @@
 
 struct columns {
     unsigned count, input, label;
+    bool labels_optional; /* label: count if there is no such column */
 };
 
-static enum err_code find_column(const struct csv *csv, const char *name, unsigned *out,
-                                 struct err *err)
+static enum err_code find_column(const struct csv *csv, const char *name, bool optional,
+                                 unsigned *out, struct err *err)
 {
     *out = csv->field_count;
     for (unsigned i = 0; i < csv->field_count; i++) {
@@ -20,7 +21,7 @@ static enum err_code find_column(const struct csv *csv, const char *name, unsign
                            csv->record_line, name);
         *out = i;
     }
-    if (*out == csv->field_count)
+    if (*out == csv->field_count && !optional)
         return err_set(err, ERR_UNUSABLE, "line %zu: no column is named '%s'", csv->record_line,
                        name);
     return ERR_OK;
@@ -36,9 +37,10 @@ static enum err_code read_header(struct csv *csv, const struct dataset_options *
         return err_set(err, ERR_UNUSABLE,
                        "line 1: the header, which names the columns, is missing");
     columns->count = csv->field_count;
-    if (find_column(csv, dataset_input_field(options), &columns->input, err))
+    columns->labels_optional = options->labels_optional;
+    if (find_column(csv, dataset_input_field(options), false, &columns->input, err))
         return err->code;
-    return find_column(csv, options->label_field, &columns->label, err);
+    return find_column(csv, options->label_field, options->labels_optional, &columns->label, err);
 }
 
 static enum err_code add_record(struct dataset *dataset, const char *path, const struct csv *csv,
@@ -48,12 +50,16 @@ static enum err_code add_record(struct dataset *dataset, const char *path, const
         return err_set(err, ERR_MALFORMED, "line %zu: %u fields, but the header has %u",
                        csv->record_line, csv->field_count, columns->count);
     const struct csv_field *input = &csv->fields[columns->input];
-    const struct csv_field *label = &csv->fields[columns->label];
+    struct csv_field label = {0};
+    if (columns->label < columns->count)
+        label = csv->fields[columns->label];
+    if (columns->labels_optional && label.len == 0)
+        label.text = NULL;
     struct dataset_record record = {.line = csv->record_line,
                                     .input = input->text,
                                     .input_len = input->len,
-                                    .label = label->text,
-                                    .label_len = label->len};
+                                    .label = label.text,
+                                    .label_len = label.len};
     return dataset_add_record(dataset, path, &record, err);
 }
 

@@ -13,8 +13,11 @@ enum err_code dataset_csv_read(struct dataset *dataset, const char *path,
                                const struct dataset_options *options, struct err *err);
 enum err_code dataset_folder_read(struct dataset *dataset, const char *path,
                                   const struct dataset_options *options, struct err *err);
+enum err_code dataset_text_read(struct dataset *dataset, const char *path,
+                                const struct dataset_options *options, struct err *err);
 
-/* One labelled input as a list has it; the strings live as long as the data set. */
+/* One input as a list has it; the strings live as long as the data set. label: NULL if there is
+ * none and none is needed. */
 struct dataset_record {
     size_t line;
     const char *input, *label;
@@ -26,6 +29,10 @@ enum err_code dataset_add_record(struct dataset *dataset, const char *path,
                                  const struct dataset_record *record, struct err *err);
 enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *item,
                           struct err *err);
+
+/* Length of a byte order mark that the bytes begin with, or 0. */
+size_t dataset_mark_bytes(const char *bytes, size_t len);
+bool dataset_is_blank(const char *bytes, size_t len);
 
 /* The name of the field that holds the input. */
 const char *dataset_input_field(const struct dataset_options *options);

@@ -19,6 +19,19 @@ static enum err_code take(struct dataset *dataset, const struct json_t *object, 
     return *out != NULL ? ERR_OK : err_no_memory(err, *len);
 }
 
+static enum err_code take_label(struct dataset *dataset, const struct json_t *object,
+                                const struct dataset_options *options,
+                                struct dataset_record *record, struct err *err)
+{
+    bool optional = options->labels_optional;
+    if (optional && json_member(object, options->label_field) == NULL)
+        return ERR_OK;
+    take(dataset, object, options->label_field, &record->label, &record->label_len, err);
+    if (optional && record->label_len == 0)
+        record->label = NULL;
+    return err->code;
+}
+
 static enum err_code parse_line(struct dataset *dataset, const char *bytes, size_t len,
                                 const struct dataset_options *options,
                                 struct dataset_record *record, struct err *err)
@@ -30,29 +43,21 @@ static enum err_code parse_line(struct dataset *dataset, const char *bytes, size
         err_set(err, ERR_UNUSABLE, "expected an object, found %s", json_type_name(object));
     else if (!take(dataset, object, dataset_input_field(options), &record->input,
                    &record->input_len, err))
-        take(dataset, object, options->label_field, &record->label, &record->label_len, err);
+        take_label(dataset, object, options, record, err);
     json_free(object);
     return err->code;
-}
-
-static bool is_blank(const char *bytes, size_t len)
-{
-    size_t at = 0;
-    while (at < len && (bytes[at] == ' ' || bytes[at] == '\t' || bytes[at] == '\r'))
-        at++;
-    return at == len;
 }
 
 static enum err_code read_lines(struct dataset *dataset, const char *path, const char *bytes,
                                 size_t len, const struct dataset_options *options, struct err *err)
 {
     size_t number = 1;
-    size_t at = len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    size_t at = dataset_mark_bytes(bytes, len);
     for (; at < len && !dataset_is_full(dataset, options); number++) {
         const char *end = memchr(bytes + at, '\n', len - at);
         size_t line = end != NULL ? (size_t)(end - bytes) - at : len - at;
         struct dataset_record record = {.line = number};
-        if (!is_blank(bytes + at, line)) {
+        if (!dataset_is_blank(bytes + at, line)) {
             if (parse_line(dataset, bytes + at, line, options, &record, err))
                 return err_prefix(err, "line %zu: ", number);
             if (dataset_add_record(dataset, path, &record, err))

@@ -294,7 +294,7 @@ START_TEST(dataset_refuses_paths_that_are_no_data_set)
     ck_assert_int_eq(dataset_open(&dataset, "/nowhere/a.csv", &options, &err), ERR_IO);
     ck_assert_str_eq(err.text, "/nowhere/a.csv: cannot be opened: No such file or directory");
     dataset_close(&dataset);
-    expect_error("a.txt", "text,label\n", ERR_UNUSABLE,
+    expect_error("a.xml", "text,label\n", ERR_UNUSABLE,
                  ": a data set is a file .jsonl, .ndjson or .csv, or a folder with a folder of "
                  "images for each class");
 }
@@ -348,6 +348,100 @@ START_TEST(dataset_survives_every_truncation)
 }
 END_TEST
 
+/* ---- without labels ---- */
+
+static const struct dataset_options unlabelled = {.kind = ENGINE_TEXT, .labels_optional = true};
+static const struct dataset_options lines = {
+    .kind = ENGINE_TEXT, .labels_optional = true, .line_documents = true};
+
+static void expect_unlabelled(const struct dataset *dataset, size_t i, const char *name,
+                              const char *input)
+{
+    ck_assert_uint_lt(i, dataset->count);
+    ck_assert_str_eq(dataset->items[i].name, name);
+    ck_assert_uint_eq(dataset->items[i].input_len, strlen(input));
+    ck_assert_mem_eq(dataset->items[i].input, input, strlen(input));
+    ck_assert_ptr_null(dataset->items[i].label);
+}
+
+START_TEST(dataset_without_labels_takes_lists_with_and_without)
+{
+    static const char *const files[][2] = {
+        {"a.jsonl", "{\"text\": \"one\"}\n{\"text\": \"two\", \"label\": \"x\"}\n"
+                    "{\"text\": \"three\", \"label\": \"\"}\n"},
+        {"a.csv", "text,label\none,\ntwo,x\nthree,\"\"\n"}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct fixture fixture;
+        setup(&fixture, files[i][0], files[i][1], strlen(files[i][1]), &unlabelled);
+        ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+        ck_assert_uint_eq(fixture.dataset.count, 3);
+        expect_unlabelled(&fixture.dataset, 0, i == 0 ? "line 1" : "line 2", "one");
+        expect_item(&fixture.dataset, 1, i == 0 ? "line 2" : "line 3", "two", "x");
+        expect_unlabelled(&fixture.dataset, 2, i == 0 ? "line 3" : "line 4", "three");
+        drop(&fixture);
+    }
+}
+END_TEST
+
+START_TEST(dataset_without_labels_needs_no_column_of_them)
+{
+    struct fixture fixture;
+    setup(&fixture, "a.csv", "id,text\n7,one\n", 14, &unlabelled);
+    ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+    expect_unlabelled(&fixture.dataset, 0, "line 2", "one");
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(dataset_reads_a_plain_text_as_one_document_or_by_lines)
+{
+    static const char text[] = "\xEF\xBB\xBFone a\r\n\n \t\ntwo";
+    struct fixture fixture;
+    setup(&fixture, "a.log", text, strlen(text), &unlabelled);
+    ck_assert_uint_eq(fixture.dataset.count, 1);
+    expect_unlabelled(&fixture.dataset, 0, "a.log", text + 3);
+    drop(&fixture);
+    setup(&fixture, "a.TXT", text, strlen(text), &lines);
+    ck_assert_uint_eq(fixture.dataset.count, 2);
+    expect_unlabelled(&fixture.dataset, 0, "line 1", "one a");
+    expect_unlabelled(&fixture.dataset, 1, "line 4", "two");
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(dataset_refuses_a_plain_text_where_labels_are_needed)
+{
+    expect_error("a.txt", "one\n", ERR_UNUSABLE,
+                 ": a plain text has no labels; .jsonl, .ndjson and .csv files have");
+}
+END_TEST
+
+START_TEST(dataset_refuses_a_plain_text_without_any)
+{
+    struct fixture fixture;
+    setup(&fixture, "a.txt", "\n \n", 3, &lines);
+    ck_assert_int_eq(fixture.err.code, ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "a.txt: no input is in it"));
+    drop(&fixture);
+    setup(&fixture, "a.txt", "", 0, &unlabelled);
+    ck_assert_int_eq(fixture.err.code, ERR_UNUSABLE);
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(dataset_match_names_an_item_without_a_label)
+{
+    struct fixture fixture;
+    unsigned class;
+    setup(&fixture, "a.txt", "one", 3, &unlabelled);
+    ck_assert_int_eq(
+        dataset_match(&fixture.dataset, (const char *const[]){"x"}, 1, &class, &fixture.err),
+        ERR_UNUSABLE);
+    ck_assert_str_eq(fixture.err.text, "a.txt: it has no label");
+    drop(&fixture);
+}
+END_TEST
+
 SUITE("dataset", dataset_reads_texts_from_jsonl, dataset_keeps_nul_characters_of_a_text,
       dataset_finds_images_beside_their_list, dataset_names_the_line_of_a_bad_jsonl_record,
       dataset_refuses_jsonl_nested_too_deep, dataset_reads_texts_from_csv,
@@ -355,4 +449,9 @@ SUITE("dataset", dataset_reads_texts_from_jsonl, dataset_keeps_nul_characters_of
       dataset_refuses_image_paths_that_are_none, dataset_reads_a_folder_of_classes,
       dataset_refuses_a_folder_for_texts_and_one_without_images,
       dataset_refuses_paths_that_are_no_data_set, dataset_stops_at_its_limit,
-      dataset_match_finds_classes_and_names_a_stranger, dataset_survives_every_truncation)
+      dataset_match_finds_classes_and_names_a_stranger, dataset_survives_every_truncation,
+      dataset_without_labels_takes_lists_with_and_without,
+      dataset_without_labels_needs_no_column_of_them,
+      dataset_reads_a_plain_text_as_one_document_or_by_lines,
+      dataset_refuses_a_plain_text_where_labels_are_needed,
+      dataset_refuses_a_plain_text_without_any, dataset_match_names_an_item_without_a_label)

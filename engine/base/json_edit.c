@@ -1,0 +1,214 @@
+/* json_edit.c - see json_edit.h.
+ *
+ * json_parse reads numbers either as 64-bit integers or all as reals. A file that is written again
+ * needs the first: a reader that asks for an integer gets none for "96.0". Only if a number is out
+ * of range the file is read again as reals, and those that are integers are made integers again.
+ */
+#include "engine/base/json_edit.h"
+
+#include "engine/base/file.h"
+#include "engine/base/replace.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_BYTES_MAX = 64 * 1024 * 1024, DIGITS = 15, DIGITS_ALL = 17, INDENT = 2 };
+
+static const struct json_limits exact_limits = {.depth_max = 16, .tokens_max = 4 * 1000 * 1000};
+
+/* ---- open ---- */
+
+/* What a real becomes: an integer where it is one and exact. NULL: it stays. */
+static json_t *integer_of(const json_t *value)
+{
+    double real = json_real_value(value);
+    if (!json_is_real(value) || real != floor(real) || fabs(real) > 0x1p53)
+        return NULL;
+    return json_integer((json_int_t)real);
+}
+
+/* Depth is bounded by the parser. */
+static void restore_integers(json_t *value)
+{
+    const char *key;
+    void *next;
+    json_t *child;
+    json_object_foreach_safe(value, next, key, child)
+    {
+        json_t *integer = integer_of(child);
+        if (integer != NULL)
+            json_object_set_new(value, key, integer);
+        else
+            restore_integers(child);
+    }
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        json_t *integer = integer_of(json_array_get(value, i));
+        if (integer != NULL)
+            json_array_set_new(value, i, integer);
+        else
+            restore_integers(json_array_get(value, i));
+    }
+}
+
+static enum err_code parse(struct json_t **out, const char *bytes, size_t len, struct err *err)
+{
+    struct err cause = {0};
+    if (json_parse(out, bytes, len, &exact_limits, &cause) == ERR_UNUSABLE) {
+        if (json_parse(out, bytes, len, &json_limits_file, err))
+            return err->code;
+        restore_integers(*out);
+    } else if (cause.code != ERR_OK) {
+        return err_set(err, cause.code, "%s", cause.text);
+    }
+    return json_is_object(*out) ? ERR_OK
+                                : err_set(err, ERR_UNSUPPORTED, "expected an object, found %s",
+                                          json_type_name(*out));
+}
+
+enum err_code json_edit_open(struct json_t **out, const char *path, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    *out = NULL;
+    if (file_read(&bytes, &len, path, FILE_BYTES_MAX, err))
+        return err_prefix(err, "%s: ", path);
+    if (parse(out, bytes, len, err)) {
+        json_decref(*out);
+        *out = NULL;
+        err_prefix(err, "%s: ", path);
+    }
+    free(bytes);
+    return err->code;
+}
+
+enum err_code json_edit_new(struct json_t **out, struct err *err)
+{
+    *out = json_object();
+    return *out != NULL ? ERR_OK : err_no_memory(err, sizeof(json_t));
+}
+
+/* ---- members ---- */
+
+/* Takes the value over. */
+static enum err_code set(json_t *object, const char *key, json_t *value, struct err *err)
+{
+    if (value == NULL || json_object_set_new(object, key, value) != 0)
+        return err_no_memory(err, sizeof(json_t));
+    return ERR_OK;
+}
+
+/* json_string gives NULL for two reasons; a name that is no UTF-8 is told apart first. */
+static json_t *text_of(const char *text, const char *key, struct err *err)
+{
+    json_t *value = json_string(text);
+    if (value == NULL)
+        err_set(err, ERR_UNUSABLE, "%s: a text that is not UTF-8, or no memory", key);
+    return value;
+}
+
+enum err_code json_edit_text(struct json_t *object, const char *key, const char *text,
+                             struct err *err)
+{
+    json_t *value = text_of(text, key, err);
+    return value != NULL ? set(object, key, value, err) : err->code;
+}
+
+enum err_code json_edit_integer(struct json_t *object, const char *key, long long value,
+                                struct err *err)
+{
+    return set(object, key, json_integer(value), err);
+}
+
+enum err_code json_edit_number(struct json_t *object, const char *key, double value,
+                               struct err *err)
+{
+    if (!isfinite(value))
+        return err_set(err, ERR_UNUSABLE, "%s: a number that is not finite", key);
+    return set(object, key, json_real(value), err);
+}
+
+enum err_code json_edit_bool(struct json_t *object, const char *key, bool value, struct err *err)
+{
+    return set(object, key, json_boolean(value), err);
+}
+
+enum err_code json_edit_texts(struct json_t *object, const char *key, const char *const *texts,
+                              size_t count, struct err *err)
+{
+    json_t *list = json_array();
+    if (set(object, key, list, err))
+        return err->code;
+    for (size_t i = 0; i < count; i++) {
+        json_t *value = text_of(texts[i], key, err);
+        if (value == NULL)
+            return err->code;
+        if (json_array_append_new(list, value) != 0)
+            return err_no_memory(err, sizeof *value);
+    }
+    return ERR_OK;
+}
+
+enum err_code json_edit_object(struct json_t *object, const char *key, struct json_t **child,
+                               struct err *err)
+{
+    *child = json_object();
+    return set(object, key, *child, err);
+}
+
+void json_edit_remove(struct json_t *object, const char *key)
+{
+    json_object_del(object, key);
+}
+
+enum err_code json_edit_rename(struct json_t *object, const char *key, const char *name,
+                               struct err *err)
+{
+    json_t *value = json_incref(json_object_get(object, key));
+    if (value == NULL)
+        return ERR_OK;
+    json_object_del(object, key);
+    return set(object, name, value, err);
+}
+
+/* ---- save ---- */
+
+/* The digits that bring every real of the tree back. */
+static int digits_of(const json_t *value)
+{
+    if (json_is_real(value)) {
+        char text[32];
+        snprintf(text, sizeof text, "%.*g", DIGITS, json_real_value(value));
+        return strtod(text, NULL) == json_real_value(value) ? DIGITS : DIGITS_ALL;
+    }
+    int digits = DIGITS;
+    const char *key;
+    json_t *child;
+    json_object_foreach((json_t *)(uintptr_t)value, key, child)
+    {
+        if (digits_of(child) == DIGITS_ALL)
+            digits = DIGITS_ALL;
+    }
+    for (size_t i = 0; i < json_array_size(value); i++)
+        if (digits_of(json_array_get(value, i)) == DIGITS_ALL)
+            digits = DIGITS_ALL;
+    return digits;
+}
+
+/* The NUL at the end is overwritten: a text file ends with a line end. */
+enum err_code json_edit_save(const struct json_t *root, const char *path, struct err *err)
+{
+    size_t flags = JSON_INDENT(INDENT) | JSON_REAL_PRECISION((size_t)digits_of(root));
+    char *text = json_dumps(root, flags);
+    if (text == NULL)
+        return err_no_memory(err, sizeof *root);
+    size_t len = strlen(text);
+    text[len] = '\n';
+    replace_file(path, text, len + 1, err);
+    free(text);
+    return err->code;
+}

@@ -1,0 +1,174 @@
+#include "engine/train/export_files.h"
+
+#include "engine/base/file.h"
+#include "engine/base/json_edit.h"
+#include "engine/base/replace.h"
+#include "engine/vision/preprocess.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
+
+static const char preprocessor_name[] = "preprocessor_config.json";
+
+enum err_code export_files_path(char out[PATH_MAX], const char *dir, const char *name,
+                                struct err *err)
+{
+    if ((size_t)snprintf(out, PATH_MAX, "%s/%s", dir, name) >= PATH_MAX)
+        return err_set(err, ERR_IO, "%.100s...: the directory's path is too long", dir);
+    return ERR_OK;
+}
+
+enum err_code export_files_make_dir(const char *dir, struct err *err)
+{
+    struct stat status;
+    if (mkdir(dir, 0777) == 0 ||
+        (errno == EEXIST && stat(dir, &status) == 0 && S_ISDIR(status.st_mode)))
+        return ERR_OK;
+    return err_set(err, ERR_IO, "%s: cannot be made a directory: %s", dir, strerror(errno));
+}
+
+/* ---- copies ---- */
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat left, right;
+    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
+static enum err_code copy(const char *from, const char *to, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    if (is_same_file(from, to))
+        return ERR_OK;
+    if (file_read(&bytes, &len, from, FILE_BYTES_MAX, err))
+        return err_prefix(err, "%s: ", from);
+    replace_file(to, bytes, len, err);
+    free(bytes);
+    return err->code;
+}
+
+enum err_code export_files_copy(const char *dir, const char *source, const char *name, bool *found,
+                                struct err *err)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    if (export_files_path(from, source, name, err) || export_files_path(to, dir, name, err))
+        return err->code;
+    bool exists = access(from, F_OK) == 0;
+    if (found != NULL)
+        *found = exists;
+    if (exists)
+        return copy(from, to, err);
+    if (unlink(to) != 0 && errno != ENOENT)
+        return err_set(err, ERR_IO, "%s: cannot be removed: %s", to, strerror(errno));
+    return ERR_OK;
+}
+
+enum err_code export_files_tokenizer(const char *dir, const char *source, struct err *err)
+{
+    static const char *const names[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
+                                        "special_tokens_map.json", "added_tokens.json"};
+    bool found[sizeof names / sizeof names[0]];
+    char vocab[PATH_MAX], tokenizer[PATH_MAX];
+    if (export_files_path(vocab, source, names[0], err) ||
+        export_files_path(tokenizer, source, names[1], err))
+        return err->code;
+    if (access(vocab, F_OK) != 0 && access(tokenizer, F_OK) != 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s: there is neither a %s nor a %s", source, names[0],
+                       names[1]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (export_files_copy(dir, source, names[i], &found[i], err))
+            return err->code;
+    return ERR_OK;
+}
+
+/* ---- preprocessor_config.json ---- */
+
+static enum err_code put_square(struct json_t *root, const char *key, unsigned height,
+                                unsigned width, struct err *err)
+{
+    struct json_t *size;
+    if (json_edit_object(root, key, &size, err) || json_edit_integer(size, "height", height, err))
+        return err->code;
+    return json_edit_integer(size, "width", width, err);
+}
+
+static enum err_code put_edge(struct json_t *root, unsigned edge, struct err *err)
+{
+    struct json_t *size;
+    if (json_edit_object(root, "size", &size, err))
+        return err->code;
+    return json_edit_integer(size, "shortest_edge", edge, err);
+}
+
+/* A side that was so much larger than the crop stays so. */
+static unsigned scaled(unsigned side, unsigned from, unsigned to)
+{
+    return (unsigned)(((unsigned long long)side * to + from / 2) / from);
+}
+
+static enum err_code put_sizes(struct json_t *root, const struct preprocess *was,
+                               unsigned source_size, unsigned image_size, struct err *err)
+{
+    if (!was->do_center_crop)
+        return put_square(root, "size", image_size, image_size, err);
+    if (put_square(root, "crop_size", image_size, image_size, err))
+        return err->code;
+    if (was->shortest_edge != 0)
+        return put_edge(root, scaled(was->shortest_edge, source_size, image_size), err);
+    return put_square(root, "size", scaled(was->resize_height, source_size, image_size),
+                      scaled(was->resize_width, source_size, image_size), err);
+}
+
+static enum err_code put_defaults(struct json_t *root, struct err *err)
+{
+    if (json_edit_text(root, "image_processor_type", "ViTImageProcessor", err) ||
+        json_edit_bool(root, "do_resize", true, err) ||
+        json_edit_integer(root, "resample", RESAMPLE_BILINEAR, err) ||
+        json_edit_bool(root, "do_rescale", true, err) ||
+        json_edit_number(root, "rescale_factor", 1.0 / 255.0, err) ||
+        json_edit_bool(root, "do_normalize", true, err) ||
+        json_edit_number(root, "image_mean", 0.5, err))
+        return err->code;
+    return json_edit_number(root, "image_std", 0.5, err);
+}
+
+/* The tree of the file to write; `exists` if the source has one. */
+static enum err_code edit(struct json_t **root, const char *source, const char *from, bool exists,
+                          unsigned source_size, unsigned image_size, struct err *err)
+{
+    struct preprocess was;
+    if (preprocess_open(&was, source, source_size, err))
+        return err_prefix(err, "%s: ", source);
+    if (exists ? json_edit_open(root, from, err) : json_edit_new(root, err))
+        return err->code;
+    if (!exists && put_defaults(*root, err))
+        return err->code;
+    return put_sizes(*root, &was, source_size, image_size, err);
+}
+
+enum err_code export_files_preprocessor(const char *dir, const char *source, unsigned source_size,
+                                        unsigned image_size, struct err *err)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    struct json_t *root = NULL;
+    struct preprocess is;
+    struct err misfit = {0};
+    if (export_files_path(from, source, preprocessor_name, err) ||
+        export_files_path(to, dir, preprocessor_name, err))
+        return err->code;
+    bool exists = access(from, F_OK) == 0;
+    if (exists && preprocess_open(&is, source, image_size, &misfit) == ERR_OK)
+        return copy(from, to, err);
+    if (!edit(&root, source, from, exists, source_size, image_size, err))
+        json_edit_save(root, to, err);
+    json_free(root);
+    return err->code;
+}

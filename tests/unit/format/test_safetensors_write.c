@@ -1,0 +1,239 @@
+/* What the writer writes is judged by the reader. */
+#include "engine/format/safetensors_write.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MANY = 40000 }; /* more than two chunks */
+
+struct fixture {
+    struct tempdir dir;
+    char path[128];
+    struct err err;
+};
+
+static void setup(struct fixture *fixture)
+{
+    tempdir_open(&fixture->dir);
+    snprintf(fixture->path, sizeof fixture->path, "%s/model.safetensors", fixture->dir.path);
+    fixture->err = (struct err){0};
+}
+
+static void write_tensors(struct fixture *fixture, const struct tensor_out *tensors, size_t count)
+{
+    safetensors_write(fixture->path, tensors, count, "pt", &fixture->err);
+}
+
+static struct safetensors *must_open(struct fixture *fixture)
+{
+    struct safetensors *file;
+    ck_assert_msg(fixture->err.code == ERR_OK, "%s", fixture->err.text);
+    ck_assert_msg(!safetensors_open(&file, fixture->path, &fixture->err), "%s", fixture->err.text);
+    return file;
+}
+
+static void expect_numbers(const struct safetensors *file, const char *name, const float *expected)
+{
+    static float found[MANY];
+    struct err err = {0};
+    const struct tensor_info *info = safetensors_find(file, name);
+    ck_assert_ptr_nonnull(info);
+    ck_assert_uint_le(info->count, MANY);
+    ck_assert_msg(!safetensors_read_f32(file, info, 0, info->count, found, &err), "%s", err.text);
+    ck_assert_mem_eq(found, expected, info->count * sizeof *found);
+}
+
+/* One tensor of one bad kind; the error's text contains `text`, and no file is left. */
+static void expect_refusal(const struct tensor_out *tensors, size_t count, const char *text)
+{
+    struct fixture fixture;
+    setup(&fixture);
+    write_tensors(&fixture, tensors, count);
+    ck_assert_int_eq(fixture.err.code, ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(fixture.err.text, text) != NULL, "%s", fixture.err.text);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, fixture.path));
+    ck_assert_int_ne(access(fixture.path, F_OK), 0);
+    ck_assert_int_eq(rmdir(fixture.dir.path), 0);
+}
+
+START_TEST(safetensors_write_is_read_back_bit_by_bit)
+{
+    static float many[MANY];
+    static const float small[6] = {0.1f, -0.0f, 3.4e38f, 1e-45f, -1, 7}, scalar[1] = {5};
+    struct fixture fixture;
+    setup(&fixture);
+    for (size_t i = 0; i < MANY; i++)
+        many[i] = (float)i * 0.37f - 100;
+    struct tensor_out tensors[] = {
+        {.name = "z", .dtype = DTYPE_F32, .rank = 2, .shape = {200, 200}, .values = many},
+        {.name = "a", .dtype = DTYPE_F32, .rank = 3, .shape = {1, 2, 3}, .values = small},
+        {.name = "empty", .dtype = DTYPE_F16, .rank = 2, .shape = {4, 0}},
+        {.name = "scalar", .dtype = DTYPE_F32, .values = scalar},
+    };
+    write_tensors(&fixture, tensors, 4);
+    struct safetensors *file = must_open(&fixture);
+    ck_assert_uint_eq(safetensors_count(file), 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct tensor_info *info = safetensors_find(file, tensors[i].name);
+        ck_assert_ptr_nonnull(info);
+        ck_assert_int_eq(info->dtype, tensors[i].dtype);
+        ck_assert_uint_eq(info->rank, tensors[i].rank);
+        ck_assert_mem_eq(info->shape, tensors[i].shape, info->rank * sizeof *info->shape);
+    }
+    expect_numbers(file, "z", many);
+    expect_numbers(file, "a", small);
+    expect_numbers(file, "scalar", scalar);
+    ck_assert_uint_eq(safetensors_find(file, "z")->offset % 8, 0);
+    safetensors_close(file);
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(safetensors_write_rounds_f16_to_nearest_even)
+{
+    static const float values[] = {1,        1 + 0x1p-11f, 1 + 0x1.8p-10f,   65504,     0x1p-24f,
+                                   0x1p-25f, 0x1.8p-24f,   -0x1.000002p-25f, 0x1p-140f, -2.5f};
+    static const float rounded[] = {1, 1,        1 + 0x1p-9f, 65504, 0x1p-24f,
+                                    0, 0x1p-23f, -0x1p-24f,   0,     -2.5f};
+    struct fixture fixture;
+    setup(&fixture);
+    write_tensors(&fixture,
+                  &(struct tensor_out){.name = "w",
+                                       .dtype = DTYPE_F16,
+                                       .rank = 1,
+                                       .shape = {sizeof values / sizeof *values},
+                                       .values = values},
+                  1);
+    struct safetensors *file = must_open(&fixture);
+    expect_numbers(file, "w", rounded);
+    safetensors_close(file);
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(safetensors_write_refuses_numbers_that_the_dtype_lacks)
+{
+    static float values[MANY];
+    struct tensor_out tensor = {
+        .name = "bert.w", .dtype = DTYPE_F32, .rank = 1, .shape = {MANY}, .values = values};
+    values[33000] = NAN;
+    expect_refusal(&tensor, 1, "tensor 'bert.w': number 33000, nan, is not finite");
+    values[33000] = 1e6f;
+    values[33001] = -INFINITY;
+    expect_refusal(&tensor, 1, "number 33001, -inf, is not finite");
+    tensor.dtype = DTYPE_F16;
+    expect_refusal(&tensor, 1, "number 33000, 1e+06, does not fit F16, which ends at 65504");
+    values[33000] = 65505;
+    expect_refusal(&tensor, 1, "number 33000");
+}
+END_TEST
+
+START_TEST(safetensors_write_escapes_names_as_json)
+{
+    static const char name[] = "a\"b\\c\n\x01/\xC3\xA9";
+    static const float one[1] = {1};
+    struct fixture fixture;
+    setup(&fixture);
+    write_tensors(&fixture,
+                  &(struct tensor_out){
+                      .name = name, .dtype = DTYPE_F32, .rank = 1, .shape = {1}, .values = one},
+                  1);
+    struct safetensors *file = must_open(&fixture);
+    expect_numbers(file, name, one);
+    safetensors_close(file);
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(safetensors_write_refuses_what_the_reader_refuses)
+{
+    static const float one[1] = {1};
+    struct tensor_out pair[2] = {
+        {.name = "same", .dtype = DTYPE_F32, .rank = 1, .shape = {1}, .values = one},
+        {.name = "same", .dtype = DTYPE_F16, .rank = 1, .shape = {1}, .values = one}};
+    expect_refusal(pair, 2, "two tensors are named 'same'");
+    pair[1].name = "__metadata__";
+    expect_refusal(pair, 2, "this name is the metadata's");
+    pair[1].name = "\xFF";
+    expect_refusal(pair, 2, "tensor '?': its name is not UTF-8");
+    pair[1].name = "b";
+    pair[1].dtype = DTYPE_BF16;
+    expect_refusal(pair, 2, "tensor 'b': dtype BF16; only F32 and F16 can be written");
+    pair[1].dtype = DTYPE_F32;
+    pair[1].rank = TENSOR_RANK_MAX + 1;
+    expect_refusal(pair, 2, "9 dimensions; the limit is 8");
+    pair[1].rank = 2;
+    pair[1].shape[0] = pair[1].shape[1] = SIZE_MAX / 2;
+    expect_refusal(pair, 2, "the product of the shape overflows");
+    pair[1].shape[1] = 1;
+    expect_refusal(pair, 2, "the size in bytes overflows");
+}
+END_TEST
+
+START_TEST(safetensors_write_takes_no_tensors_at_all)
+{
+    struct fixture fixture;
+    setup(&fixture);
+    write_tensors(&fixture, NULL, 0);
+    struct safetensors *file = must_open(&fixture);
+    ck_assert_uint_eq(safetensors_count(file), 0);
+    safetensors_close(file);
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(safetensors_write_on_a_full_disk_leaves_the_old_file)
+{
+    static float values[MANY];
+    static const float one[1] = {1};
+    struct fixture fixture;
+    struct tensor_out tensor = {
+        .name = "w", .dtype = DTYPE_F32, .rank = 1, .shape = {1}, .values = one};
+    setup(&fixture);
+    write_tensors(&fixture, &tensor, 1);
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit, before;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 100 * 1000;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    tensor.values = values;
+    tensor.shape[0] = MANY;
+    struct err err = {0};
+    safetensors_write(fixture.path, &tensor, 1, "pt", &err);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    ck_assert_int_eq(err.code, ERR_IO);
+    ck_assert_msg(strstr(err.text, "model.safetensors: cannot be written: File too large") != NULL,
+                  "%s", err.text);
+    struct safetensors *file = must_open(&fixture);
+    expect_numbers(file, "w", one);
+    safetensors_close(file);
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(safetensors_write_names_a_folder_that_is_absent)
+{
+    struct err err = {0};
+    safetensors_write("/nowhere/model.safetensors", NULL, 0, "pt", &err);
+    ck_assert_int_eq(err.code, ERR_IO);
+    ck_assert_str_eq(err.text,
+                     "/nowhere/model.safetensors: cannot be written: No such file or directory");
+}
+END_TEST
+
+SUITE("safetensors_write", safetensors_write_is_read_back_bit_by_bit,
+      safetensors_write_rounds_f16_to_nearest_even,
+      safetensors_write_refuses_numbers_that_the_dtype_lacks,
+      safetensors_write_escapes_names_as_json, safetensors_write_refuses_what_the_reader_refuses,
+      safetensors_write_takes_no_tensors_at_all,
+      safetensors_write_on_a_full_disk_leaves_the_old_file,
+      safetensors_write_names_a_folder_that_is_absent)
