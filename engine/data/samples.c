@@ -207,7 +207,7 @@ const char *samples_problem(const struct samples *samples, size_t item)
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view)
 {
     if (samples->spec.family->kind == ENGINE_IMAGE)
-        return samples_patches(samples, view->image_size) + samples->spec.family->image_specials;
+        return samples_patches(samples, view) + samples->spec.family->image_specials;
     unsigned room = samples_room(samples, view->tokens_max);
     return (samples->longest_pieces < room ? samples->longest_pieces : room) + 2;
 }

@@ -62,6 +62,6 @@ unsigned samples_room(const struct samples *samples, unsigned tokens_max);
 unsigned samples_window_count(const struct sample *sample, unsigned room);
 
 /* Patches of an image in a view. */
-unsigned samples_patches(const struct samples *samples, unsigned image_size);
+unsigned samples_patches(const struct samples *samples, const struct samples_view *view);
 
 #endif

@@ -75,14 +75,19 @@ enum err_code samples_load_image(struct samples_loader *loader, const struct dat
 
 /* ---- prepare ---- */
 
-static unsigned size_of(const struct samples *samples, unsigned image_size)
+static unsigned size_of(const struct samples *samples, const struct samples_view *view)
 {
-    return image_size != 0 ? image_size : samples->spec.image_size;
+    return view->image_size != 0 ? view->image_size : samples->spec.image_size;
 }
 
-unsigned samples_patches(const struct samples *samples, unsigned image_size)
+static unsigned patch_of(const struct samples *samples, const struct samples_view *view)
 {
-    unsigned side = size_of(samples, image_size) / samples->spec.patch;
+    return view->patch != 0 ? view->patch : samples->spec.patch;
+}
+
+unsigned samples_patches(const struct samples *samples, const struct samples_view *view)
+{
+    unsigned side = size_of(samples, view) / patch_of(samples, view);
     return side * side;
 }
 
@@ -137,13 +142,13 @@ static enum err_code prepare(const struct samples *samples, struct augment_pixel
                              const struct samples_view *view, struct rng *rng,
                              struct arena *scratch, float *patches, struct err *err)
 {
-    struct preprocess preprocess = preprocess_at(samples, size_of(samples, view->image_size));
+    struct preprocess preprocess = preprocess_at(samples, size_of(samples, view));
     struct image image, fitted;
     if ((rng != NULL && change(&pixels, &view->augment, rng, scratch, err)) ||
         to_rgb(&pixels, scratch, &image, err) ||
         preprocess_geometry(&preprocess, &image, scratch, &fitted, err))
         return err->code;
-    preprocess_patches(&preprocess, &fitted, samples->spec.patch, patches);
+    preprocess_patches(&preprocess, &fitted, patch_of(samples, view), patches);
     return ERR_OK;
 }
 
@@ -152,11 +157,12 @@ enum err_code samples_prepare_image(const struct samples *samples, const struct 
                                     struct arena *arena, struct engine_input *out, struct err *err)
 {
     const struct spec *spec = &samples->spec;
-    unsigned size = size_of(samples, view->image_size), count = samples_patches(samples, size);
-    if (size < spec->patch || size > IMAGE_SIDE_MAX)
+    unsigned size = size_of(samples, view), patch = patch_of(samples, view);
+    unsigned count = samples_patches(samples, view);
+    if (size < patch || size > IMAGE_SIDE_MAX)
         return err_set(err, ERR_UNUSABLE, "an image size of %u; it is from %u (a patch) to %d",
-                       size, spec->patch, IMAGE_SIDE_MAX);
-    size_t numbers = (size_t)count * spec->channels * spec->patch * spec->patch;
+                       size, patch, IMAGE_SIDE_MAX);
+    size_t numbers = (size_t)count * spec->channels * patch * patch;
     float *patches = arena_alloc(arena, numbers * sizeof *patches);
     if (patches == NULL)
         return err_no_memory(err, numbers * sizeof *patches);

@@ -189,7 +189,7 @@ static enum err_code open_teacher(struct run *run, struct err *err)
     if (options->teacher == NULL)
         return ERR_OK;
     return teacher_open(&run->teacher, options->teacher, &run->corpus, &run->plan.learning,
-                        run->plan.batch, run->threads, err);
+                        run->spec.vocab_size, run->plan.batch, run->threads, err);
 }
 
 /* ---- state ---- */

@@ -24,7 +24,8 @@ static enum err_code map_labels(struct teacher *teacher, const struct engine_inf
 }
 
 static enum err_code open_model(struct teacher *teacher, const char *dir,
-                                const struct corpus *corpus, unsigned threads, struct err *err)
+                                const struct corpus *corpus, unsigned vocab_size, unsigned threads,
+                                struct err *err)
 {
     if (engine_open(&teacher->model, dir, &(struct engine_options){0}, err))
         return err->code;
@@ -32,6 +33,11 @@ static enum err_code open_model(struct teacher *teacher, const char *dir,
     teacher->tokens_max = info->tokens_max > TEACHER_TOKENS ? info->tokens_max : TEACHER_TOKENS;
     if (info->kind != corpus->train.part->dataset.kind)
         return err_set(err, ERR_UNSUPPORTED, "it does not read this kind of input");
+    if (info->kind == ENGINE_IMAGE)
+        teacher->image_tokens = info->tokens_max;
+    else if (info->vocab_size != vocab_size)
+        return err_set(err, ERR_UNSUPPORTED, "its vocabulary has %u words, the model's has %u",
+                       info->vocab_size, vocab_size);
     if (map_labels(teacher, info, &corpus->labels, err))
         return err->code;
     return engine_session_open(&teacher->session, teacher->model, teacher->tokens_max, threads,
@@ -39,8 +45,8 @@ static enum err_code open_model(struct teacher *teacher, const char *dir,
 }
 
 enum err_code teacher_open(struct teacher *out, const char *dir, const struct corpus *corpus,
-                           const struct samples_view *view, unsigned rows_max, unsigned threads,
-                           struct err *err)
+                           const struct samples_view *view, unsigned vocab_size, unsigned rows_max,
+                           unsigned threads, struct err *err)
 {
     size_t labels = corpus->labels.count;
     *out = (struct teacher){.view = *view, .labels = corpus->labels.count};
@@ -49,7 +55,7 @@ enum err_code teacher_open(struct teacher *out, const char *dir, const struct co
     out->own = calloc(rows_max * labels, sizeof *out->own);
     if (out->label_of == NULL || out->logits == NULL || out->own == NULL)
         return err_no_memory(err, rows_max * labels * sizeof *out->logits);
-    if (open_model(out, dir, corpus, threads, err))
+    if (open_model(out, dir, corpus, vocab_size, threads, err))
         return err_prefix(err, "teacher %s: ", dir);
     const struct engine_info *info = engine_describe(out->model);
     out->view.image_size = info->image_width;
@@ -92,6 +98,8 @@ enum err_code teacher_run(struct teacher *teacher, struct team *team, const size
     own.view = &teacher->view;
     if (feed_prepare(&teacher->feed, team, items, count, &own, err))
         return err->code;
+    for (unsigned i = 0; teacher->image_tokens > 0 && i < count; i++)
+        teacher->feed.inputs[i].tokens = teacher->image_tokens;
     for (unsigned at = 0; feed_next(&teacher->feed, &at, teacher->tokens_max, &part);)
         run_part(teacher, &part);
     for (size_t i = 0; i < count * labels; i++)

@@ -13,8 +13,9 @@ enum { TEACHER_TOKENS = 1024 }; /* of its batches, at least */
 struct teacher {
     struct engine_model *model;
     struct engine_session *session;
-    unsigned tokens_max;
-    unsigned *label_of; /* [labels] of the learner's, the teacher's index */
+    unsigned tokens_max;   /* of its batches */
+    unsigned image_tokens; /* of an image as it reads them; 0: texts */
+    unsigned *label_of;    /* [labels] of the learner's, the teacher's index */
     struct samples_view view;
     struct feed feed;
     float *logits, *own; /* [rows, labels] in the learner's order; one batch of its own */
@@ -22,10 +23,10 @@ struct teacher {
 };
 
 /* ERR_UNSUPPORTED if it does not know exactly the labels, or eats another kind of input or another
- * vocabulary. `view` is the learner's. Close it in any case. */
+ * vocabulary. `view` and vocab_size are the learner's. Close it in any case. */
 enum err_code teacher_open(struct teacher *out, const char *dir, const struct corpus *corpus,
-                           const struct samples_view *view, unsigned rows_max, unsigned threads,
-                           struct err *err);
+                           const struct samples_view *view, unsigned vocab_size, unsigned rows_max,
+                           unsigned threads, struct err *err);
 void teacher_close(struct teacher *teacher);
 
 /* Its logits for the items of a batch, [count, labels], until the next call. */
