@@ -42,7 +42,8 @@ struct parameter {
     enum parameter_kind kind;
     unsigned rank;
     size_t shape[4];
-    size_t offset, count; /* numbers [offset, offset + count) of the flat array; 16-float aligned */
+    size_t offset, count; /* numbers [offset, offset + count) of the flat array; 16-float aligned,
+                             but for key and value, which follow the query without padding */
     unsigned depth;       /* 0: embeddings, 1 .. layers: a block, layers + 1: the head */
 };
 
@@ -77,7 +78,9 @@ struct parameters {
     struct arena arena;
 };
 
-/* Room for every tensor that the spec asks for, all zero. Yours to close, also after a failure. */
+/* Room for every tensor that the spec asks for, all zero. Strings of the spec are borrowed.
+ * ERR_UNSUPPORTED for the MLM head of a family other than BERT. Yours to close, also after a
+ * failure. */
 enum err_code parameters_open(struct parameters *out, const struct spec *spec,
                               enum parameters_head head, struct err *err);
 void parameters_close(struct parameters *parameters);
@@ -92,6 +95,7 @@ struct parameters_loaded {
     const char *first_missing;
     bool head_missing;      /* no classifier, or one of another number of labels */
     bool positions_resized; /* an image model of another image size: interpolated bicubically */
+    bool positions_cut;     /* a text model for longer texts: its first positions are kept */
 };
 
 /* Fills the values from a checkpoint: names as the family writes them, or, in a bare encoder,
