@@ -55,6 +55,7 @@ enum samples_window {
 /* How to prepare an item. All zeros: as serving does. */
 struct samples_view {
     unsigned image_size;    /* at least a patch; 0: the model's */
+    unsigned patch;         /* 0: the model's */
     struct augment augment; /* images, with an rng only */
 
     unsigned tokens_max; /* [CLS] and [SEP] included; 0 or above the model's: the model's */

@@ -26,8 +26,8 @@ static enum err_code fill_parameters(struct learner *learner, const struct check
                                      struct err *err)
 {
     parameters_init(&learner->parameters, learner->setup.seed);
-    if (learner->setup.mimetic)
-        mimetic_init(&learner->parameters, learner->setup.seed);
+    if (learner->setup.mimetic && mimetic_init(&learner->parameters, learner->setup.seed, err))
+        return err->code;
     if (checkpoint == NULL)
         return ERR_OK;
     return parameters_load(&learner->parameters, checkpoint, &learner->loaded, err);

@@ -179,3 +179,8 @@ float *network_gradient(struct network *network)
 {
     return network->gradient;
 }
+
+struct team *network_team(struct network *network)
+{
+    return network->team;
+}
