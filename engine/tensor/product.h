@@ -44,16 +44,19 @@ enum err_code panels_alloc(struct panels *out, struct arena *arena, const struct
 void panels_pack(struct panels *panels, struct team *team, size_t k, size_t n, const float *b,
                  size_t b_stride, bool transposed);
 
-/* Room for an operand of any rows x width up to `numbers` (each row padded as operand.h has it);
- * operands of product_run are shaped by the two calls below. */
+/* A, packed: room for an operand of at most bytes_max (each row padded as operand.h has it). */
 struct rows {
     struct operand operand; /* of what is packed now */
     enum precision precision;
     size_t bytes_max;
     void *data;
 };
+
+/* Room for any operand of at most rows_max rows and at most width_max numbers a row; for fp32 that
+ * is never transposed it may be 0 x 0. ERR_NO_MEMORY. */
 enum err_code rows_alloc(struct rows *out, struct arena *arena, enum precision precision,
                          size_t rows_max, size_t width_max, struct err *err);
+
 /* operand = x [m, k], or x^T where x is [k, m]. Without transposition fp32 is not copied: the
  * operand is x itself. */
 void rows_pack(struct rows *rows, struct team *team, size_t m, size_t k, const float *x,

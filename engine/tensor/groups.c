@@ -1,0 +1,58 @@
+/* Vectors of 16 bytes, which every CPU of the architecture has: a transposition in 4 x 4 matrices
+ * is as fast as its stores. */
+#define VECTOR_BYTES 16
+#include "engine/tensor/groups.h"
+#include "engine/tensor/vector_body.h"
+
+enum { STRIP = 64, PIECE = 256 };
+
+static void move_group(char *to, size_t to_stride, const char *from, size_t from_stride, size_t r,
+                       size_t c)
+{
+    memcpy(to + (c * to_stride + r) * 4, from + (r * from_stride + c) * 4, 4);
+}
+
+/* Four rows of a strip, its width a multiple of four. */
+INLINE void transpose_four(float *to, size_t to_stride, const float *from, size_t from_stride,
+                           size_t columns)
+{
+    const float *rows[4] = {from, from + from_stride, from + 2 * from_stride,
+                            from + 3 * from_stride};
+    for (size_t c = 0; c < columns; c += 4) {
+        vec v[4];
+        load_quads_of(v, rows, c);
+        transpose_lanes(v);
+#pragma GCC unroll 4
+        for (size_t k = 0; k < 4; k++)
+            store(to + (c + k) * to_stride, v[k]);
+    }
+}
+
+/* In strips of columns whose lines of `to` stay in the first-level cache until they are full. */
+void groups_transpose(void *to, size_t to_stride, const void *from, size_t from_stride, size_t rows,
+                      size_t columns)
+{
+    size_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
+    for (size_t c = 0; c < whole_columns; c += STRIP)
+        for (size_t r = 0; r < whole_rows; r += 4)
+            transpose_four((float *)to + c * to_stride + r, to_stride,
+                           (const float *)from + r * from_stride + c, from_stride,
+                           whole_columns - c < STRIP ? whole_columns - c : STRIP);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = r < whole_rows ? whole_columns : 0; c < columns; c++)
+            move_group(to, to_stride, from, from_stride, r, c);
+}
+
+void groups_pair(uint32_t *pairs, const float *low, const float *high, size_t n)
+{
+    const struct kernels *kernels = kernels_best();
+    uint16_t halves[2][PIECE] = {{0}};
+    for (size_t first = 0; first < n; first += PIECE) {
+        size_t count = n - first < PIECE ? n - first : PIECE;
+        kernels->round_bf16(halves[0], low + first, count);
+        if (high != NULL)
+            kernels->round_bf16(halves[1], high + first, count);
+        for (size_t i = 0; i < count; i++)
+            pairs[first + i] = halves[0][i] | (uint32_t)halves[1][i] << 16;
+    }
+}

@@ -1,0 +1,21 @@
+/* groups.h - the moves of which the packing for gemm.h's tiles consists: two rows of numbers become
+ * one of bf16 pairs, and a matrix of 4-byte groups is transposed. A group is one fp32 or a pair of
+ * bf16.
+ *
+ * Threads: pure functions.
+ */
+#ifndef ATTND_ENGINE_TENSOR_GROUPS_H
+#define ATTND_ENGINE_TENSOR_GROUPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* to[c, r] = from[r, c], r < rows, c < columns; strides in groups. Cost: 16 bytes a cycle. */
+void groups_transpose(void *to, size_t to_stride, const void *from, size_t from_stride, size_t rows,
+                      size_t columns);
+
+/* pairs[i] = low[i] in its lower half and high[i] in its upper one, both rounded to bf16
+ * (kernels.h: round_bf16); high NULL: zeros. */
+void groups_pair(uint32_t *pairs, const float *low, const float *high, size_t n);
+
+#endif

@@ -1,0 +1,153 @@
+/* panels.c - B of a product, packed into panels; see product.h.
+ *
+ * Work is cut into stretches of STRETCH groups of k, which the members of the team share evenly; a
+ * stretch of one panel is 8 KB and is written from beginning to end, while what it comes from, a
+ * strip of 32 numbers of some rows, has just been fetched by its neighbours. Columns behind the
+ * last one and the second number of an odd last pair are written as zeros each time: a buffer that
+ * is used for another shape holds nothing of the one before.
+ */
+#include "engine/tensor/groups.h"
+#include "engine/tensor/product.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { STRETCH = 64, PAIRS = 256 };
+_Static_assert(PAIRS % GEMM_COLUMNS == 0, "pairs are made for whole panels");
+
+struct packing {
+    const struct panels *panels;
+    const float *b;
+    size_t b_stride;
+    size_t per_group, groups;
+};
+
+enum err_code panels_alloc(struct panels *out, struct arena *arena, const struct gemm *gemm,
+                           size_t numbers_max, struct err *err)
+{
+    size_t bytes = precision_bytes(gemm->precision);
+    *out = (struct panels){.gemm = gemm, .numbers_max = numbers_max};
+    out->data = arena_alloc_array(arena, numbers_max, bytes);
+    return out->data != NULL ? ERR_OK : err_no_memory(err, numbers_max * bytes);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Where group g of a panel begins. */
+static uint32_t *place(const struct packing *packing, size_t panel, size_t g)
+{
+    return (uint32_t *)packing->panels->data + (panel * packing->groups + g) * GEMM_COLUMNS;
+}
+
+/* ---- b as it lies: a row of it is a row of every panel ---- */
+
+static void copy_groups(const struct packing *packing, size_t panel, size_t first, size_t count)
+{
+    size_t column = panel * GEMM_COLUMNS;
+    size_t columns = smaller(packing->panels->n - column, GEMM_COLUMNS);
+    const float *from = packing->b + first * packing->b_stride + column;
+    uint32_t *to = place(packing, panel, first);
+    if (columns == GEMM_COLUMNS) {
+        for (size_t g = 0; g < count; g++, to += GEMM_COLUMNS, from += packing->b_stride)
+            memcpy(to, from, GEMM_COLUMNS * sizeof *to);
+        return;
+    }
+    memset(to, 0, count * GEMM_COLUMNS * sizeof *to);
+    for (size_t g = 0; g < count; g++, to += GEMM_COLUMNS, from += packing->b_stride)
+        memcpy(to, from, columns * sizeof *to);
+}
+
+/* Group g of the panels that hold the columns [column, column + count). */
+static void pair_group(const struct packing *packing, size_t g, size_t column, size_t count)
+{
+    uint32_t pairs[PAIRS];
+    const float *low = packing->b + 2 * g * packing->b_stride + column;
+    bool is_odd = 2 * g + 1 == packing->panels->k;
+    groups_pair(pairs, low, is_odd ? NULL : low + packing->b_stride, count);
+    for (; count % GEMM_COLUMNS != 0; count++)
+        pairs[count] = 0;
+    for (size_t c = 0; c < count; c += GEMM_COLUMNS)
+        memcpy(place(packing, (column + c) / GEMM_COLUMNS, g), pairs + c,
+               GEMM_COLUMNS * sizeof *pairs);
+}
+
+static void pack_rows(const struct packing *packing, size_t first, size_t count)
+{
+    size_t n = packing->panels->n;
+    if (packing->per_group == 1) {
+        for (size_t panel = 0; panel * GEMM_COLUMNS < n; panel++)
+            copy_groups(packing, panel, first, count);
+        return;
+    }
+    for (size_t column = 0; column < n; column += PAIRS)
+        for (size_t g = first; g < first + count; g++)
+            pair_group(packing, g, column, smaller(n - column, PAIRS));
+}
+
+/* ---- b transposed: 32 rows of it are a panel ---- */
+
+static void transpose_pairs(const struct packing *packing, uint32_t *to, const float *rows,
+                            size_t columns, size_t numbers, size_t groups)
+{
+    const struct kernels *kernels = kernels_best();
+    uint16_t halves[GEMM_COLUMNS][2 * STRETCH];
+    for (size_t c = 0; c < columns; c++) {
+        kernels->round_bf16(halves[c], rows + c * packing->b_stride, numbers);
+        if (numbers % 2 != 0)
+            halves[c][numbers] = 0;
+    }
+    groups_transpose(to, GEMM_COLUMNS, halves, STRETCH, columns, groups);
+}
+
+static void pack_columns(const struct packing *packing, size_t first, size_t count)
+{
+    const struct panels *panels = packing->panels;
+    size_t from = first * packing->per_group;
+    size_t numbers = smaller(panels->k - from, count * packing->per_group);
+    for (size_t column = 0; column < panels->n; column += GEMM_COLUMNS) {
+        size_t columns = smaller(panels->n - column, GEMM_COLUMNS);
+        const float *rows = packing->b + column * packing->b_stride + from;
+        uint32_t *to = place(packing, column / GEMM_COLUMNS, first);
+        if (columns < GEMM_COLUMNS)
+            memset(to, 0, count * GEMM_COLUMNS * sizeof *to);
+        if (packing->per_group == 1)
+            groups_transpose(to, GEMM_COLUMNS, rows, packing->b_stride, columns, count);
+        else
+            transpose_pairs(packing, to, rows, columns, numbers, count);
+    }
+}
+
+/* ---- shared between the members of a team ---- */
+
+static void share(const struct packing *packing, unsigned index, unsigned count,
+                  void (*pack)(const struct packing *packing, size_t first, size_t count))
+{
+    size_t stretches = (packing->groups + STRETCH - 1) / STRETCH;
+    for (size_t s = stretches * index / count; s < stretches * (index + 1) / count; s++)
+        pack(packing, s * STRETCH, smaller(packing->groups - s * STRETCH, STRETCH));
+}
+
+static void share_rows(void *context, unsigned index, unsigned count)
+{
+    share(context, index, count, pack_rows);
+}
+
+static void share_columns(void *context, unsigned index, unsigned count)
+{
+    share(context, index, count, pack_columns);
+}
+
+void panels_pack(struct panels *panels, struct team *team, size_t k, size_t n, const float *b,
+                 size_t b_stride, bool transposed)
+{
+    size_t per_group = GEMM_GROUP_BYTES / precision_bytes(panels->gemm->precision);
+    struct packing packing = {panels, b, b_stride, per_group, (k + per_group - 1) / per_group};
+    panels->k = k;
+    panels->n = n;
+    assert((n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS * packing.groups * per_group <=
+           panels->numbers_max);
+    team_run(team, transposed ? share_columns : share_rows, &packing);
+}

@@ -1,0 +1,175 @@
+/* product.c - the product of two packed operands; see product.h.
+ *
+ * A block is up to ROW_BLOCK rows times up to PANELS_MAX panels; the members of the team take the
+ * blocks as they come. k is walked in stretches of at most K_GROUPS, cut evenly: 96 KB of a panel
+ * and 344 KB of the block's rows, which stay in the second-level cache while the stretch's panels
+ * run over them. The sums of a block wait on the stack for the next stretch (14 KB a panel: one of
+ * them in the first-level cache), and the last stretch's go through the epilogue tile by tile.
+ *
+ * Several panels a block are for the gradient of weights, whose k is thousands of tokens: rows x k
+ * exceeds the second-level cache, and each panel more saves a pass over the rows from the third.
+ * With one stretch a block is one panel, and the blocks of the same rows follow each other.
+ *
+ * Stretches depend on k alone and each sum is of one block: the team changes no result.
+ */
+#include "engine/tensor/product.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+enum {
+    ROW_BLOCK = 112,
+    PANELS_MAX = 4,
+    K_GROUPS = 768,
+    BLOCKS_PER_MEMBER = 6, /* at least, where panels can be spared: the last ones end together */
+    CACHE_LINE = 64,
+};
+
+/* `count` parts of equal size, the last ones perhaps smaller or empty. */
+struct cut {
+    size_t total, size, count;
+};
+
+struct run {
+    const struct product *product;
+    const struct kernels *kernels;
+    struct cut rows, panels, groups;
+    atomic_size_t next; /* the next block; partners: the members of the team */
+};
+
+struct block {
+    const struct run *run;
+    size_t first_row, rows, first_panel, panels;
+    float *sums; /* [panels, rows, 32] */
+};
+
+static const float no_bias[GEMM_COLUMNS];
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct cut cut_evenly(size_t total, size_t largest)
+{
+    struct cut cut = {.total = total, .count = (total + largest - 1) / largest};
+    cut.size = cut.count > 0 ? (total + cut.count - 1) / cut.count : 0;
+    return cut;
+}
+
+/* Numbers of part i; 0 if it is empty. */
+static size_t part_size(const struct cut *cut, size_t i)
+{
+    size_t first = i * cut->size;
+    return first < cut->total ? smaller(cut->total - first, cut->size) : 0;
+}
+
+/* ---- a block ---- */
+
+static void finish_rows(const struct block *block, size_t panel, const float *sums, size_t row,
+                        size_t rows)
+{
+    const struct product *product = block->run->product;
+    size_t first = block->first_row + row, column = panel * GEMM_COLUMNS;
+    float *c = product->c + first * product->c_stride + column;
+    const float *residual = product->residual;
+    if (residual != NULL)
+        residual += first * product->residual_stride + column;
+    struct epilogue epilogue = {.y = c,
+                                .y_stride = product->c_stride,
+                                .sums = sums,
+                                .sums_stride = GEMM_COLUMNS,
+                                .bias = product->bias != NULL ? product->bias + column : no_bias,
+                                .residual = product->accumulate ? c : residual,
+                                .residual_stride = product->accumulate ? product->c_stride
+                                                                       : product->residual_stride,
+                                .rows = rows,
+                                .columns = smaller(product->b->n - column, GEMM_COLUMNS),
+                                .act = product->act};
+    block->run->kernels->epilogue(&epilogue);
+}
+
+static const char *weights_at(const struct run *run, size_t panel, size_t group)
+{
+    return (const char *)run->product->b->data +
+           (panel * run->groups.total + group) * GEMM_COLUMNS * GEMM_GROUP_BYTES;
+}
+
+/* Stretch s of panel p of a block. The first tile asks for every even line of the weights that
+ * come next, the second for every odd one, and the others for what they are using anyway. */
+static void run_stretch(const struct block *block, size_t s, size_t p)
+{
+    const struct run *run = block->run;
+    const struct gemm *gemm = run->product->b->gemm;
+    const struct operand *a = &run->product->a;
+    size_t tiles = (block->rows + gemm->rows_max - 1) / gemm->rows_max;
+    size_t group = s * run->groups.size, groups = part_size(&run->groups, s);
+    size_t panel = block->first_panel + p;
+    const char *weights = weights_at(run, panel, group);
+    const char *next = p + 1 < block->panels ? weights_at(run, panel + 1, group)
+                                             : weights_at(run, block->first_panel, group + groups);
+    float *sums = block->sums + p * block->rows * GEMM_COLUMNS;
+    for (size_t t = 0; t < tiles; t++) {
+        size_t row = block->rows * t / tiles, rows = block->rows * (t + 1) / tiles - row;
+        gemm->tile(sums + row * GEMM_COLUMNS,
+                   (const char *)a->data + (block->first_row + row) * a->stride +
+                       group * GEMM_GROUP_BYTES,
+                   a->stride, weights, groups, t < 2 ? next + t * CACHE_LINE : weights,
+                   (unsigned)rows, s > 0);
+        if (group + groups == run->groups.total)
+            finish_rows(block, panel, sums + row * GEMM_COLUMNS, row, rows);
+    }
+}
+
+static void run_block(const struct run *run, size_t row_part, size_t panel_part)
+{
+    _Alignas(64) float sums[PANELS_MAX * ROW_BLOCK * GEMM_COLUMNS];
+    struct block block = {.run = run,
+                          .first_row = row_part * run->rows.size,
+                          .rows = part_size(&run->rows, row_part),
+                          .first_panel = panel_part * run->panels.size,
+                          .panels = part_size(&run->panels, panel_part),
+                          .sums = sums};
+    for (size_t s = 0; s < run->groups.count; s++)
+        for (size_t p = 0; p < block.panels; p++)
+            run_stretch(&block, s, p);
+}
+
+/* ---- the team ---- */
+
+static void run_blocks(void *context, unsigned index, unsigned count)
+{
+    struct run *run = context;
+    (void)index;
+    (void)count;
+    for (;;) {
+        size_t task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
+        if (task >= run->rows.count * run->panels.count)
+            return;
+        run_block(run, task / run->panels.count, task % run->panels.count);
+    }
+}
+
+/* As many panels a block as give each member some blocks. */
+static struct cut cut_panels(const struct run *run, size_t panels, unsigned members)
+{
+    size_t largest = run->groups.count > 1 ? PANELS_MAX : 1;
+    while (largest > 1 && run->rows.count * ((panels + largest - 1) / largest) <
+                              (size_t)members * BLOCKS_PER_MEMBER)
+        largest--;
+    return cut_evenly(panels, largest);
+}
+
+void product_run(const struct product *product, const struct kernels *kernels, struct team *team)
+{
+    const struct panels *b = product->b;
+    size_t per_group = GEMM_GROUP_BYTES / precision_bytes(b->gemm->precision);
+    assert(product->a.precision == b->gemm->precision);
+    assert(!product->accumulate || product->residual == NULL);
+    struct run run = {.product = product,
+                      .kernels = kernels,
+                      .rows = cut_evenly(product->m, ROW_BLOCK),
+                      .groups = cut_evenly((b->k + per_group - 1) / per_group, K_GROUPS)};
+    run.panels = cut_panels(&run, (b->n + GEMM_COLUMNS - 1) / GEMM_COLUMNS, team_size(team));
+    team_run(team, run_blocks, &run);
+}
