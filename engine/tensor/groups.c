@@ -2,6 +2,8 @@
  * is as fast as its stores. */
 #define VECTOR_BYTES 16
 #include "engine/tensor/groups.h"
+
+#include "engine/tensor/gemm.h"
 #include "engine/tensor/vector_body.h"
 
 enum { STRIP = 64, PIECE = 256 };
@@ -41,6 +43,35 @@ void groups_transpose(void *to, size_t to_stride, const void *from, size_t from_
     for (size_t r = 0; r < rows; r++)
         for (size_t c = r < whole_rows ? whole_columns : 0; c < columns; c++)
             move_group(to, to_stride, from, from_stride, r, c);
+}
+
+void groups_to_panels(void *to, size_t panel_groups, const float *from, size_t from_stride,
+                      size_t count, size_t n)
+{
+    for (size_t c = 0; c < n; c += GEMM_COLUMNS, from += GEMM_COLUMNS) {
+        float *group = (float *)to + c * panel_groups;
+        size_t columns = n - c < GEMM_COLUMNS ? n - c : GEMM_COLUMNS;
+        if (columns < GEMM_COLUMNS)
+            memset(group, 0, count * GEMM_COLUMNS * sizeof *group);
+        for (size_t g = 0; g < count; g++, group += GEMM_COLUMNS) {
+            if (columns == GEMM_COLUMNS)
+                memcpy(group, from + g * from_stride, GEMM_COLUMNS * sizeof *group);
+            else
+                memcpy(group, from + g * from_stride, columns * sizeof *group);
+        }
+    }
+}
+
+void groups_to_panels_transposed(void *to, size_t panel_groups, const float *from,
+                                 size_t from_stride, size_t count, size_t n)
+{
+    for (size_t c = 0; c < n; c += GEMM_COLUMNS, from += GEMM_COLUMNS * from_stride) {
+        float *group = (float *)to + c * panel_groups;
+        size_t columns = n - c < GEMM_COLUMNS ? n - c : GEMM_COLUMNS;
+        if (columns < GEMM_COLUMNS)
+            memset(group, 0, count * GEMM_COLUMNS * sizeof *group);
+        groups_transpose(group, GEMM_COLUMNS, from, from_stride, columns, count);
+    }
 }
 
 void groups_pair(uint32_t *pairs, const float *low, const float *high, size_t n)

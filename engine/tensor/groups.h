@@ -1,6 +1,6 @@
 /* groups.h - the moves of which the packing for gemm.h's tiles consists: two rows of numbers become
- * one of bf16 pairs, and a matrix of 4-byte groups is transposed. A group is one fp32 or a pair of
- * bf16.
+ * one of bf16 pairs, and a matrix of 4-byte groups is transposed or cut into panels. A group is one
+ * fp32 or a pair of bf16.
  *
  * Threads: pure functions.
  */
@@ -13,6 +13,13 @@
 /* to[c, r] = from[r, c], r < rows, c < columns; strides in groups. Cost: 16 bytes a cycle. */
 void groups_transpose(void *to, size_t to_stride, const void *from, size_t from_stride, size_t rows,
                       size_t columns);
+
+/* `count` groups of every panel of B [.., n] in fp32, panels panel_groups groups apart and columns
+ * behind the last one zero: to[p, g, c] = from[g, 32 p + c], or from[32 p + c, g]. */
+void groups_to_panels(void *to, size_t panel_groups, const float *from, size_t from_stride,
+                      size_t count, size_t n);
+void groups_to_panels_transposed(void *to, size_t panel_groups, const float *from,
+                                 size_t from_stride, size_t count, size_t n);
 
 /* pairs[i] = low[i] in its lower half and high[i] in its upper one, both rounded to bf16
  * (kernels.h: round_bf16); high NULL: zeros. */

@@ -44,22 +44,6 @@ static uint32_t *place(const struct packing *packing, size_t panel, size_t g)
 
 /* ---- b as it lies: a row of it is a row of every panel ---- */
 
-static void copy_groups(const struct packing *packing, size_t panel, size_t first, size_t count)
-{
-    size_t column = panel * GEMM_COLUMNS;
-    size_t columns = smaller(packing->panels->n - column, GEMM_COLUMNS);
-    const float *from = packing->b + first * packing->b_stride + column;
-    uint32_t *to = place(packing, panel, first);
-    if (columns == GEMM_COLUMNS) {
-        for (size_t g = 0; g < count; g++, to += GEMM_COLUMNS, from += packing->b_stride)
-            memcpy(to, from, GEMM_COLUMNS * sizeof *to);
-        return;
-    }
-    memset(to, 0, count * GEMM_COLUMNS * sizeof *to);
-    for (size_t g = 0; g < count; g++, to += GEMM_COLUMNS, from += packing->b_stride)
-        memcpy(to, from, columns * sizeof *to);
-}
-
 /* Group g of the panels that hold the columns [column, column + count). */
 static void pair_group(const struct packing *packing, size_t g, size_t column, size_t count)
 {
@@ -78,8 +62,8 @@ static void pack_rows(const struct packing *packing, size_t first, size_t count)
 {
     size_t n = packing->panels->n;
     if (packing->per_group == 1) {
-        for (size_t panel = 0; panel * GEMM_COLUMNS < n; panel++)
-            copy_groups(packing, panel, first, count);
+        groups_to_panels(place(packing, 0, first), packing->groups,
+                         packing->b + first * packing->b_stride, packing->b_stride, count, n);
         return;
     }
     for (size_t column = 0; column < n; column += PAIRS)
@@ -94,6 +78,8 @@ static void transpose_pairs(const struct packing *packing, uint32_t *to, const f
 {
     const struct kernels *kernels = kernels_best();
     uint16_t halves[GEMM_COLUMNS][2 * STRETCH];
+    if (columns < GEMM_COLUMNS)
+        memset(to, 0, groups * GEMM_COLUMNS * sizeof *to);
     for (size_t c = 0; c < columns; c++) {
         kernels->round_bf16(halves[c], rows + c * packing->b_stride, numbers);
         if (numbers % 2 != 0)
@@ -107,17 +93,15 @@ static void pack_columns(const struct packing *packing, size_t first, size_t cou
     const struct panels *panels = packing->panels;
     size_t from = first * packing->per_group;
     size_t numbers = smaller(panels->k - from, count * packing->per_group);
-    for (size_t column = 0; column < panels->n; column += GEMM_COLUMNS) {
-        size_t columns = smaller(panels->n - column, GEMM_COLUMNS);
-        const float *rows = packing->b + column * packing->b_stride + from;
-        uint32_t *to = place(packing, column / GEMM_COLUMNS, first);
-        if (columns < GEMM_COLUMNS)
-            memset(to, 0, count * GEMM_COLUMNS * sizeof *to);
-        if (packing->per_group == 1)
-            groups_transpose(to, GEMM_COLUMNS, rows, packing->b_stride, columns, count);
-        else
-            transpose_pairs(packing, to, rows, columns, numbers, count);
+    if (packing->per_group == 1) {
+        groups_to_panels_transposed(place(packing, 0, first), packing->groups, packing->b + from,
+                                    packing->b_stride, count, panels->n);
+        return;
     }
+    for (size_t column = 0; column < panels->n; column += GEMM_COLUMNS)
+        transpose_pairs(packing, place(packing, column / GEMM_COLUMNS, first),
+                        packing->b + column * packing->b_stride + from,
+                        smaller(panels->n - column, GEMM_COLUMNS), numbers, count);
 }
 
 /* ---- shared between the members of a team ---- */

@@ -1,13 +1,14 @@
 /* attnd-bench - what this machine can do, and how near to it the kernels and the models come.
  *
  *     attnd-bench                  everything, in some minutes
- *     attnd-bench machine          one part: machine, kernels, models, http
+ *     attnd-bench machine          one part: machine, kernels, training, models, http
  *     attnd-bench serve --bert DIR --vit DIR
  *                                  a co-process for tests/bench/peer.py
  */
 #include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
 #include "engine/base/cpu.h"
+#include "tests/bench/backward_lines.h"
 #include "tests/bench/checkpoints.h"
 #include "tests/bench/http_lines.h"
 #include "tests/bench/kernel_lines.h"
@@ -28,7 +29,8 @@ enum {
     PART_MODELS = 4,
     PART_HTTP = 8,
     PART_SERVE = 16,
-    PARTS_ALL = 15
+    PART_TRAINING = 32,
+    PARTS_ALL = PART_MACHINE | PART_KERNELS | PART_TRAINING | PART_MODELS | PART_HTTP
 };
 
 struct bench {
@@ -97,17 +99,15 @@ static enum err_code add_part(void *target, const char *value, struct err *err)
     static const struct {
         const char *name;
         unsigned part;
-    } parts[] = {{"machine", PART_MACHINE},
-                 {"kernels", PART_KERNELS},
-                 {"models", PART_MODELS},
-                 {"http", PART_HTTP},
-                 {"serve", PART_SERVE}};
+    } parts[] = {{"machine", PART_MACHINE}, {"kernels", PART_KERNELS}, {"training", PART_TRAINING},
+                 {"models", PART_MODELS},   {"http", PART_HTTP},       {"serve", PART_SERVE}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(value, parts[i].name) == 0) {
             ((struct bench *)target)->parts |= parts[i].part;
             return ERR_OK;
         }
-    return err_set(err, ERR_UNUSABLE, "parts are machine, kernels, models, http and serve");
+    return err_set(err, ERR_UNUSABLE,
+                   "parts are machine, kernels, training, models, http and serve");
 }
 
 static const struct cli_option options[] = {
@@ -125,7 +125,7 @@ static const struct cli_option options[] = {
 
 static const struct cli cli = {
     .program = "attnd-bench",
-    .usage = "attnd-bench [machine|kernels|models|http|serve]... [OPTION]...",
+    .usage = "attnd-bench [machine|kernels|training|models|http|serve]... [OPTION]...",
     .summary = "Measures the machine, the kernels and the models, each beside its limit.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
@@ -161,6 +161,8 @@ static enum err_code measure(struct bench *bench, struct err *err)
     fflush(stdout);
     if ((bench->parts & PART_KERNELS) && kernel_lines_print(&machine, stdout, err))
         return err->code;
+    if ((bench->parts & PART_TRAINING) && backward_lines_print(&machine, stdout, err))
+        return err->code;
     struct offline_options offline = {bench->bert, bench->vit, bench->threads};
     if ((bench->parts & PART_MODELS) && offline_print(&offline, &machine, stdout, err))
         return err->code;
@@ -184,7 +186,8 @@ static enum err_code run(struct bench *bench, struct err *err)
     }
     if (bench->parts == 0)
         bench->parts = PARTS_ALL;
-    if ((bench->parts & ~(PART_MACHINE | PART_KERNELS)) && make_checkpoints(bench, err))
+    if ((bench->parts & ~(PART_MACHINE | PART_KERNELS | PART_TRAINING)) &&
+        make_checkpoints(bench, err))
         return err->code;
     return measure(bench, err);
 }
