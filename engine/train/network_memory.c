@@ -66,9 +66,11 @@ static enum err_code open_buffers(struct network *network, enum precision precis
     size_t tokens = network->options.tokens_max, unit = GEMM_COLUMNS;
     size_t padded_tokens = (tokens + unit - 1) / unit * unit;
     size_t panels = padded_tokens * ((in + unit - 1) / unit * unit);
+    size_t widest = larger(in, out);
     if (out > NETWORK_LINEAR_CHUNK)
         out = NETWORK_LINEAR_CHUNK;
-    if (rows_alloc(&buffers->operand, &network->arena, precision, tokens, larger(in, out), err) ||
+    size_t packed = precision != PRECISION_F32 ? tokens : 0; /* fp32 is read where it lies */
+    if (rows_alloc(&buffers->operand, &network->arena, precision, packed, widest, err) ||
         rows_alloc(&buffers->transposed, &network->arena, precision, out, tokens, err))
         return err->code;
     return panels_alloc(&buffers->panels, &network->arena, gemm_best(precision), panels, err);
