@@ -9,8 +9,9 @@
  * Three forms, told by the path: a file .jsonl or .ndjson (one object a line) or a file .csv (RFC
  * 4180, the first record names the columns), each with {"text" or "image", "label"}, where an image
  * is a path, relative to the file; and a folder that has a folder of .png, .jpg and .jpeg files for
- * each class. Mistakes are named with their line. Texts are held, images only named: reading them
- * is the caller's.
+ * each class. An image may be a wafer of an STDF file: "lot.stdf#W03", or "lot.stdf" for the only
+ * one (picture.h); in a folder's .stdf files each wafer is an item. Mistakes are named with their
+ * line. Texts are held, images only named: reading them is the caller's.
  *
  * Threads: immutable after open.
  */

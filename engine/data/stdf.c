@@ -353,6 +353,8 @@ enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer
     *wafer = 0;
     if (id == NULL && stdf->wafer_count == 1)
         return ERR_OK;
+    if (stdf->wafer_count == 0)
+        return err_set(err, ERR_UNUSABLE, "no wafer: the file has no WIR record");
     if (id == NULL)
         return err_set(err, ERR_UNUSABLE, "%u wafers: name one as FILE#WAFER_ID",
                        stdf->wafer_count);
