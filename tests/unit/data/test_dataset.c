@@ -292,7 +292,7 @@ static void write_lot(const char *path, const char *name, unsigned wafers)
     snprintf(dir.path, sizeof dir.path, "%s", path);
     stdf_writer_open(&writer, true);
     for (unsigned w = 0; w < wafers; w++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof id, "W%u", w + 1);
         stdf_writer_wafer(&writer, 1, id);
         stdf_writer_die(&writer, 1, 3, 4, STDF_WRITER_PASS, 1);
