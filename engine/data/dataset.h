@@ -10,9 +10,10 @@
  * Three forms, told by the path: a file .jsonl or .ndjson (one object a line) or a file .csv (RFC
  * 4180, the first record names the columns), each with {"text" or "image", "label"}, where an image
  * is a path, relative to the file; and a folder that has a folder of .png, .jpg and .jpeg files for
- * each class. Where labels are optional, a plain text .txt or .log is a fourth: one document, or
- * one a line. Mistakes are named with their line. Texts are held, images only named: reading them
- * is the caller's.
+ * each class. An image may be a wafer of an STDF file: "lot.stdf#W03", or "lot.stdf" for the only
+ * one (picture.h); in a folder's .stdf files each wafer is an item. Where labels are optional, a
+ * plain text .txt or .log is a fourth form: one document, or one a line. Mistakes are named with
+ * their line. Texts are held, images only named: reading them is the caller's.
  *
  * Threads: immutable after open.
  */

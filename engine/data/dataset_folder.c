@@ -1,4 +1,5 @@
 #include "engine/data/dataset_form.h"
+#include "engine/data/picture.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -21,19 +22,64 @@ static bool is_image_name(const char *name)
             strcasecmp(dot, ".jpeg") == 0);
 }
 
-static enum err_code add_file(struct dataset *dataset, const FTSENT *entry, struct err *err)
+/* `wafer` is what names it in its file: "#ID", or nothing. */
+static enum err_code add_wafer(struct dataset *dataset, const FTSENT *entry, const char *wafer,
+                               struct err *err)
 {
     const char *class = entry->fts_parent->fts_name;
-    struct dataset_item item = {.input_len = entry->fts_pathlen};
-    item.input = arena_copy(&dataset->arena, entry->fts_path, entry->fts_pathlen);
+    struct dataset_item item = {.input_len = entry->fts_pathlen + strlen(wafer)};
+    item.input = arena_format(&dataset->arena, "%s%s", entry->fts_path, wafer);
     item.label = arena_copy(&dataset->arena, class, strlen(class));
-    item.name = arena_format(&dataset->arena, "%s/%s", class, entry->fts_name);
+    item.name = arena_format(&dataset->arena, "%s/%s%s", class, entry->fts_name, wafer);
     if (item.input == NULL || item.label == NULL || item.name == NULL)
-        return err_no_memory(err, entry->fts_pathlen);
+        return err_no_memory(err, item.input_len);
     return dataset_add(dataset, &item, err);
 }
 
-static enum err_code visit(struct dataset *dataset, FTS *tree, FTSENT *entry, struct err *err)
+static enum err_code add_file(struct dataset *dataset, const FTSENT *entry, struct err *err)
+{
+    return add_wafer(dataset, entry, "", err);
+}
+
+static enum err_code add_wafers(struct dataset *dataset, const FTSENT *entry,
+                                const struct stdf *stdf, const struct dataset_options *options,
+                                struct err *err)
+{
+    for (unsigned w = 0; w < stdf->wafer_count && !dataset_is_full(dataset, options); w++) {
+        const char *name = arena_format(&dataset->arena, "#%s", stdf->wafers[w].id);
+        if (name == NULL)
+            return err_no_memory(err, strlen(stdf->wafers[w].id));
+        if (add_wafer(dataset, entry, name, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+/* Each wafer is an item. A file that cannot be read is one, which fails alone when it is asked for,
+ * as a damaged image does. */
+static enum err_code add_stdf(struct dataset *dataset, const FTSENT *entry,
+                              const struct dataset_options *options, struct err *err)
+{
+    struct stdf stdf;
+    struct err ignored = {0};
+    stdf_open(&stdf, entry->fts_path, &ignored);
+    if (ignored.code != ERR_OK || stdf.wafer_count < 2)
+        add_file(dataset, entry, err);
+    else
+        add_wafers(dataset, entry, &stdf, options, err);
+    stdf_close(&stdf);
+    return err->code;
+}
+
+static bool is_stdf_name(const char *name)
+{
+    size_t len;
+    const char *wafer;
+    return name[0] != '.' && picture_is_stdf(name, &len, &wafer) && wafer == NULL;
+}
+
+static enum err_code visit(struct dataset *dataset, FTS *tree, FTSENT *entry,
+                           const struct dataset_options *options, struct err *err)
 {
     int kind = entry->fts_info;
     if (kind == FTS_DNR || kind == FTS_ERR)
@@ -44,6 +90,8 @@ static enum err_code visit(struct dataset *dataset, FTS *tree, FTSENT *entry, st
         fts_set(tree, entry, FTS_SKIP);
     if (kind == FTS_F && entry->fts_level == LEVEL_FILE && is_image_name(entry->fts_name))
         return add_file(dataset, entry, err);
+    if (kind == FTS_F && entry->fts_level == LEVEL_FILE && is_stdf_name(entry->fts_name))
+        return add_stdf(dataset, entry, options, err);
     return ERR_OK;
 }
 
@@ -56,7 +104,7 @@ static enum err_code walk(struct dataset *dataset, FTS *tree, const struct datas
         if (entry == NULL)
             return errno == 0 ? ERR_OK
                               : err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
-        if (visit(dataset, tree, entry, err))
+        if (visit(dataset, tree, entry, options, err))
             return err->code;
     }
     return ERR_OK;

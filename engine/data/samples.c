@@ -83,6 +83,8 @@ static enum err_code load_all(struct samples *samples, const struct dataset *dat
     if (!team_open(&team, options->threads, err))
         load_rounds(samples, loaders, team, dataset, options);
     team_close(team);
+    for (unsigned t = 0; t < options->threads; t++)
+        pictures_close(&loaders[t].pictures);
     free(loaders);
     return err->code;
 }

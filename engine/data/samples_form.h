@@ -3,6 +3,7 @@
 #ifndef ATTND_ENGINE_DATA_SAMPLES_FORM_H
 #define ATTND_ENGINE_DATA_SAMPLES_FORM_H
 
+#include "engine/data/picture.h"
 #include "engine/data/samples.h"
 #include "engine/text/wordpiece.h"
 #include "engine/vision/preprocess.h"
@@ -40,6 +41,7 @@ struct samples_loader {
     unsigned pieces_max;
     struct arena *kept;   /* what stays */
     struct arena scratch; /* of one item */
+    struct pictures pictures;
 };
 
 /* Reads one item into `out`. */

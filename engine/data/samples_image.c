@@ -1,4 +1,3 @@
-#include "engine/base/file.h"
 #include "engine/data/samples_form.h"
 #include "engine/vision/image.h"
 #include "engine/vision/resize.h"
@@ -7,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGE_BYTES_MAX = 256 * 1024 * 1024, DECODED_PIXELS_MAX = 64 * 1024 * 1024 };
+enum { DECODED_PIXELS_MAX = 64 * 1024 * 1024 };
 
 /* ---- load ---- */
 
@@ -64,7 +63,7 @@ enum err_code samples_load_image(struct samples_loader *loader, const struct dat
     struct image image;
     char *bytes;
     size_t len;
-    if (file_read(&bytes, &len, item->input, IMAGE_BYTES_MAX, err))
+    if (picture_read(&loader->pictures, item->input, &bytes, &len, err))
         return err->code;
     if (!image_decode(&image, bytes, len, &options, &loader->scratch, err) &&
         !shrink(&image, loader->pixels_max, &loader->scratch, err))

@@ -4,19 +4,14 @@
 #include "engine/eval/evaluation.h"
 
 #include "engine/base/clock.h"
-#include "engine/base/file.h"
 #include "engine/base/team.h"
+#include "engine/data/picture.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    CHUNK_ITEMS = 64,
-    BATCH_TOKENS = 256,
-    IMAGE_BYTES_MAX = 256 * 1024 * 1024,
-    PIXELS_MAX = 64 * 1024 * 1024
-};
+enum { CHUNK_ITEMS = 64, BATCH_TOKENS = 256, PIXELS_MAX = 64 * 1024 * 1024 };
 
 /* Items first .. first + count - 1, prepared; each has an arena, so that any thread may fill it. */
 struct chunk {
@@ -43,12 +38,14 @@ struct runner {
 static enum err_code prepare_image(const struct engine_model *model, const char *path,
                                    struct arena *arena, struct engine_input *input, struct err *err)
 {
+    struct pictures pictures = {0};
     char *bytes;
     size_t len;
-    if (file_read(&bytes, &len, path, IMAGE_BYTES_MAX, err))
-        return err->code;
-    engine_prepare_image(model, bytes, len, PIXELS_MAX, arena, input, err);
-    free(bytes);
+    if (!picture_read(&pictures, path, &bytes, &len, err)) {
+        engine_prepare_image(model, bytes, len, PIXELS_MAX, arena, input, err);
+        free(bytes);
+    }
+    pictures_close(&pictures);
     return err->code;
 }
 

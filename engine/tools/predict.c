@@ -6,6 +6,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/file.h"
 #include "engine/base/json.h"
+#include "engine/data/picture.h"
 #include "engine/engine.h"
 
 #include <stdio.h>
@@ -32,6 +33,7 @@ struct predict {
     struct engine_session *session;
     float *logits, *scores;
     char digest[72];
+    struct pictures pictures;
 };
 
 /* ---- options ---- */
@@ -114,7 +116,8 @@ static const struct cli_option options[] = {
     {"model", "DIR", "The checkpoint directory (required).", set_model},
     {"text", "S", "Predicts this text.", add_text},
     {"text-file", "F", "Predicts the whole file as one text; - is standard input.", add_text_file},
-    {"image", "F", "Predicts this PNG or JPEG file.", add_image},
+    {"image", "F", "Predicts this PNG or JPEG file, or a wafer: F.stdf or F.stdf#WAFER_ID.",
+     add_image},
     {"top-k", "N|all", "How many labels to print, best first (default: all; with --json: 1).",
      set_top_k},
     {"json", NULL, "Prints one JSON object a line, as POST /predict answers.", set_json},
@@ -146,7 +149,15 @@ static enum err_code prepare_bytes(const struct predict *predict, const struct s
     return engine_prepare_text(predict->model, bytes, len, arena, input, err);
 }
 
-static enum err_code prepare(const struct predict *predict, const struct source *source,
+static enum err_code read_source(struct predict *predict, const struct source *source, char **bytes,
+                                 size_t *len, struct err *err)
+{
+    if (source->type == SOURCE_IMAGE)
+        return picture_read(&predict->pictures, source->value, bytes, len, err);
+    return file_read(bytes, len, source->value, FILE_BYTES_MAX, err);
+}
+
+static enum err_code prepare(struct predict *predict, const struct source *source,
                              struct arena *arena, struct engine_input *input, struct err *err)
 {
     if (source->type == SOURCE_TEXT)
@@ -154,7 +165,7 @@ static enum err_code prepare(const struct predict *predict, const struct source 
                              err);
     char *bytes;
     size_t len;
-    if (file_read(&bytes, &len, source->value, FILE_BYTES_MAX, err))
+    if (read_source(predict, source, &bytes, &len, err))
         return err_prefix(err, "%s: ", source->value);
     prepare_bytes(predict, source, bytes, len, arena, input, err);
     free(bytes);
@@ -286,6 +297,7 @@ static enum err_code open_all(struct predict *predict, struct err *err)
 
 static void close_all(struct predict *predict)
 {
+    pictures_close(&predict->pictures);
     engine_session_close(predict->session);
     engine_close(predict->model);
     free(predict->logits);

@@ -1,4 +1,5 @@
 #include "engine/data/dataset.h"
+#include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -284,6 +285,64 @@ START_TEST(dataset_refuses_a_folder_for_texts_and_one_without_images)
 }
 END_TEST
 
+static void write_lot(const char *path, const char *name, unsigned wafers)
+{
+    struct tempdir dir;
+    struct stdf_writer writer;
+    snprintf(dir.path, sizeof dir.path, "%s", path);
+    stdf_writer_open(&writer, true);
+    for (unsigned w = 0; w < wafers; w++) {
+        char id[16];
+        snprintf(id, sizeof id, "W%u", w + 1);
+        stdf_writer_wafer(&writer, 1, id);
+        stdf_writer_die(&writer, 1, 3, 4, STDF_WRITER_PASS, 1);
+        stdf_writer_wafer_end(&writer, 1, id);
+    }
+    stdf_writer_close(&writer);
+    tempdir_write(&dir, name, writer.bytes, writer.len);
+}
+
+START_TEST(dataset_takes_each_wafer_of_an_stdf_file_as_an_item)
+{
+    static const struct {
+        const char *name, *file;
+    } items[] = {{"Loc/2.png", "2.png"},
+                 {"Loc/bad.std", "bad.std"},
+                 {"Loc/many.stdf#W1", "many.stdf#W1"},
+                 {"Loc/many.stdf#W2", "many.stdf#W2"},
+                 {"Loc/many.stdf#W3", "many.stdf#W3"},
+                 {"Loc/one.stdf", "one.stdf"},
+                 {"none/a.jpeg", NULL},
+                 {"none/b.JPG", NULL}};
+    char path[64], folder[80], input[128];
+    struct dataset dataset;
+    struct dataset_options options = {.kind = ENGINE_IMAGE};
+    struct err err = {0};
+    make_folder(path);
+    snprintf(folder, sizeof folder, "%s/Loc", path);
+    write_lot(folder, "many.stdf", 3);
+    write_lot(folder, "one.stdf", 1);
+    write_lot(folder, ".hidden.stdf", 1);
+    write_lot(folder, "bad.std", 0);
+    dataset_open(&dataset, path, &options, &err);
+    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    ck_assert_uint_eq(dataset.count, sizeof items / sizeof *items);
+    for (size_t i = 0; i < dataset.count; i++) {
+        ck_assert_str_eq(dataset.items[i].name, items[i].name);
+        if (items[i].file == NULL)
+            continue;
+        snprintf(input, sizeof input, "%s/%s", folder, items[i].file);
+        expect_item(&dataset, i, items[i].name, input, "Loc");
+    }
+    dataset_close(&dataset);
+    options.items_max = 4;
+    dataset_open(&dataset, path, &options, &err);
+    ck_assert_uint_eq(dataset.count, 4);
+    dataset_close(&dataset);
+    remove_folder(path);
+}
+END_TEST
+
 /* ---- any form ---- */
 
 START_TEST(dataset_refuses_paths_that_are_no_data_set)
@@ -448,6 +507,7 @@ SUITE("dataset", dataset_reads_texts_from_jsonl, dataset_keeps_nul_characters_of
       dataset_takes_the_fields_it_is_told, dataset_names_the_line_of_a_bad_csv_record,
       dataset_refuses_image_paths_that_are_none, dataset_reads_a_folder_of_classes,
       dataset_refuses_a_folder_for_texts_and_one_without_images,
+      dataset_takes_each_wafer_of_an_stdf_file_as_an_item,
       dataset_refuses_paths_that_are_no_data_set, dataset_stops_at_its_limit,
       dataset_match_finds_classes_and_names_a_stranger, dataset_survives_every_truncation,
       dataset_without_labels_takes_lists_with_and_without,

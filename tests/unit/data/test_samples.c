@@ -3,6 +3,7 @@
 #include "engine/base/file.h"
 #include "engine/data/samples.h"
 #include "engine/engine.h"
+#include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -223,6 +224,36 @@ START_TEST(samples_name_an_item_that_fails_and_go_on)
                   "%s", fixture.err.text);
     drop(&fixture);
     tempdir_close(&folder);
+}
+END_TEST
+
+/* A wafer of an STDF file is what its picture would be. */
+START_TEST(samples_read_wafers_from_stdf)
+{
+    struct tempdir dir;
+    struct fixture fixture;
+    struct stdf_writer writer;
+    char path[128];
+    static const char list[] = "image,label\nlot.stdf#B,a\nlot.stdf#A,a\nlot.stdf,a\n";
+    tempdir_open(&dir);
+    stdf_writer_open(&writer, false);
+    for (unsigned w = 0; w < 2; w++) {
+        stdf_writer_wafer(&writer, 1, w == 0 ? "A" : "B");
+        for (int i = 0; i < 30; i++)
+            stdf_writer_die(&writer, 1, i % 6, i / 6, w == 0 ? STDF_WRITER_FAIL : 0, 1);
+    }
+    stdf_writer_close(&writer);
+    tempdir_write(&dir, "lot.stdf", writer.bytes, writer.len);
+    tempdir_write(&dir, "a.csv", list, strlen(list));
+    snprintf(path, sizeof path, "%s/a.csv", dir.path);
+    setup(&fixture, GOLDEN "vit-0", path);
+    float passes = input_of(&fixture, 0, &(struct samples_view){0}, NULL).patches[0];
+    float fails = input_of(&fixture, 1, &(struct samples_view){0}, NULL).patches[0];
+    ck_assert_float_eq_tol(passes, 127 / 127.5f - 1, 1e-6f);
+    ck_assert_float_eq_tol(fails, 1, 1e-6f);
+    ck_assert_ptr_nonnull(strstr(samples_problem(fixture.samples, 2), "2 wafers: name one"));
+    drop(&fixture);
+    tempdir_close(&dir);
 }
 END_TEST
 
@@ -537,8 +568,8 @@ SUITE("samples", samples_prepare_images_bit_for_bit_as_serving_does,
       samples_prepare_an_image_at_another_size,
       samples_augment_only_with_an_rng_and_repeat_themselves,
       samples_keep_a_grey_image_in_one_byte_a_pixel, samples_shrink_an_image_above_the_bound,
-      samples_name_an_item_that_fails_and_go_on, samples_prepare_texts_as_serving_does,
-      samples_windows_are_consecutive_and_the_last_is_full,
+      samples_name_an_item_that_fails_and_go_on, samples_read_wafers_from_stdf,
+      samples_prepare_texts_as_serving_does, samples_windows_are_consecutive_and_the_last_is_full,
       samples_join_two_thirds_of_head_and_one_of_tail, samples_draw_every_window,
       samples_keep_more_pieces_than_the_model_reads, samples_bound_the_pieces_of_a_text,
       samples_drop_words_at_the_rate, samples_mask_fifteen_percent_as_bert_does,

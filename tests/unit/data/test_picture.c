@@ -1,0 +1,167 @@
+#include "engine/data/grey_png.h"
+#include "engine/data/picture.h"
+#include "engine/vision/image.h"
+#include "tests/support/stdf_writer.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void expect_split(const char *path, const char *file, const char *wafer)
+{
+    size_t len = 0;
+    const char *found = "unset";
+    ck_assert_msg(picture_is_stdf(path, &len, &found) == (file != NULL), "%s", path);
+    if (file == NULL)
+        return;
+    ck_assert_uint_eq(len, strlen(file));
+    ck_assert_int_eq(strncmp(path, file, len), 0);
+    if (wafer == NULL)
+        ck_assert_ptr_null(found);
+    else
+        ck_assert_str_eq(found, wafer);
+}
+
+START_TEST(picture_tells_stdf_by_its_name)
+{
+    expect_split("a.png", NULL, NULL);
+    expect_split("", NULL, NULL);
+    expect_split(".stdf", NULL, NULL);
+    expect_split("a.stdfx", NULL, NULL);
+    expect_split("a#b.png", NULL, NULL);
+    expect_split("a.stdf", "a.stdf", NULL);
+    expect_split("d/A.STDF.GZ", "d/A.STDF.GZ", NULL);
+    expect_split("a.std#", "a.std", "");
+    expect_split("a.stdf#W#3", "a.stdf", "W#3");
+    expect_split("a#1.stdf.gz#W 3", "a#1.stdf.gz", "W 3");
+}
+END_TEST
+
+/* Two wafers: A is a pass beside a fail, B a lone fail. */
+static void write_lot(const struct tempdir *dir)
+{
+    struct stdf_writer writer;
+    stdf_writer_open(&writer, false);
+    stdf_writer_wafer(&writer, 1, "A");
+    stdf_writer_die(&writer, 1, 5, 5, STDF_WRITER_PASS, 1);
+    stdf_writer_die(&writer, 1, 7, 5, STDF_WRITER_FAIL, 2);
+    stdf_writer_wafer(&writer, 1, "B");
+    stdf_writer_die(&writer, 1, 5, 5, STDF_WRITER_FAIL, 2);
+    stdf_writer_close(&writer);
+    tempdir_write(dir, "lot.stdf", writer.bytes, writer.len);
+}
+
+static void expect_decoded(const char *bytes, size_t len, const unsigned char *grey, unsigned width,
+                           unsigned height)
+{
+    struct image_options options = {.pixels_max = 1 << 24};
+    struct image image;
+    struct err err = {0};
+    struct arena arena;
+    arena_init(&arena);
+    ck_assert_msg(!image_decode(&image, bytes, len, &options, &arena, &err), "%s", err.text);
+    ck_assert_uint_eq(image.width, width);
+    ck_assert_uint_eq(image.height, height);
+    for (size_t i = 0; i < (size_t)width * height; i++)
+        for (size_t c = 0; c < 3; c++)
+            ck_assert_int_eq(image.rgb[3 * i + c], grey[i]);
+    arena_deinit(&arena);
+}
+
+START_TEST(picture_draws_the_wafers_of_a_lot)
+{
+    static const unsigned char a[] = {127, 0, 255}, b[] = {255};
+    static const struct {
+        const char *wafer;
+        const unsigned char *grey;
+        unsigned width;
+    } cases[] = {{"A", a, 3}, {"B", b, 1}, {"A", a, 3}};
+    struct pictures pictures = {0};
+    struct tempdir dir;
+    tempdir_open(&dir);
+    write_lot(&dir);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[128], *bytes;
+        size_t len;
+        struct err err = {0};
+        snprintf(path, sizeof path, "%s/lot.stdf#%s", dir.path, cases[i].wafer);
+        ck_assert_msg(!picture_read(&pictures, path, &bytes, &len, &err), "%s", err.text);
+        expect_decoded(bytes, len, cases[i].grey, cases[i].width, 1);
+        free(bytes);
+    }
+    pictures_close(&pictures);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(picture_names_what_is_wrong_with_a_lot)
+{
+    static const struct {
+        const char *name, *text;
+    } cases[] = {{"lot.stdf", "2 wafers: name one"},
+                 {"lot.stdf#C", "no wafer 'C' among 2"},
+                 {"bad.stdf#A", "not STDF"},
+                 {"none.stdf", "No such file"},
+                 {"none.png", "No such file"}};
+    struct pictures pictures = {0};
+    struct tempdir dir;
+    tempdir_open(&dir);
+    write_lot(&dir);
+    tempdir_write(&dir, "bad.stdf", "nothing", 7);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[128], *bytes;
+        size_t len;
+        struct err err = {0};
+        snprintf(path, sizeof path, "%s/%s", dir.path, cases[i].name);
+        ck_assert_int_ne(picture_read(&pictures, path, &bytes, &len, &err), ERR_OK);
+        ck_assert_msg(strstr(err.text, cases[i].text) != NULL, "%s", err.text);
+    }
+    pictures_close(&pictures);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(picture_hands_over_other_files_as_they_stand)
+{
+    struct pictures pictures = {0};
+    struct tempdir dir;
+    struct err err = {0};
+    char path[128], *bytes;
+    size_t len;
+    tempdir_open(&dir);
+    tempdir_write(&dir, "a#b.png", "bytes", 5);
+    snprintf(path, sizeof path, "%s/a#b.png", dir.path);
+    ck_assert_int_eq(picture_read(&pictures, path, &bytes, &len, &err), ERR_OK);
+    ck_assert_uint_eq(len, 5);
+    ck_assert_mem_eq(bytes, "bytes", 5);
+    free(bytes);
+    pictures_close(&pictures);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(grey_png_is_read_back_by_our_own_decoder)
+{
+    static const unsigned sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {257, 129}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        unsigned width = sizes[s][0], height = sizes[s][1];
+        unsigned char *grey = malloc((size_t)width * height);
+        struct err err = {0};
+        char *bytes;
+        size_t len;
+        ck_assert_ptr_nonnull(grey);
+        for (size_t i = 0; i < (size_t)width * height; i++)
+            grey[i] = (unsigned char)(i * 2654435761u >> 13);
+        ck_assert_int_eq(grey_png_write(grey, width, height, &bytes, &len, &err), ERR_OK);
+        expect_decoded(bytes, len, grey, width, height);
+        free(bytes);
+        free(grey);
+    }
+}
+END_TEST
+
+SUITE("picture", picture_tells_stdf_by_its_name, picture_draws_the_wafers_of_a_lot,
+      picture_names_what_is_wrong_with_a_lot, picture_hands_over_other_files_as_they_stand,
+      grey_png_is_read_back_by_our_own_decoder)
