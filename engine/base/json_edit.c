@@ -160,6 +160,12 @@ enum err_code json_edit_object(struct json_t *object, const char *key, struct js
     return set(object, key, *child, err);
 }
 
+struct json_t *json_edit_member(struct json_t *object, const char *key)
+{
+    json_t *child = json_object_get(object, key);
+    return json_is_object(child) ? child : NULL;
+}
+
 void json_edit_remove(struct json_t *object, const char *key)
 {
     json_object_del(object, key);

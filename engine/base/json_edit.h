@@ -41,6 +41,8 @@ enum err_code json_edit_texts(struct json_t *object, const char *key, const char
 /* An empty object, borrowed. */
 enum err_code json_edit_object(struct json_t *object, const char *key, struct json_t **child,
                                struct err *err);
+/* The member if it is an object, borrowed; else NULL. */
+struct json_t *json_edit_member(struct json_t *object, const char *key);
 /* An absent member is fine. */
 void json_edit_remove(struct json_t *object, const char *key);
 /* Moves a member's value to another name; what has that name is replaced. Absent: nothing. */

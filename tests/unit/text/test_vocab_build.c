@@ -1,0 +1,259 @@
+/* The trainer against one that counts everything anew for every merge. */
+#include "engine/text/vocab_build.h"
+
+#include "engine/base/rng.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct normalizer_flags uncased = {true, true, true, true};
+static const struct normalizer_flags cased = {.clean_text = true, .space_cjk = true};
+
+struct fixture {
+    struct word_counts words;
+    struct vocab_list list;
+    struct err err;
+};
+
+static void setup(struct fixture *fixture, struct normalizer_flags flags, const char *text,
+                  struct vocab_build_options options)
+{
+    fixture->err = (struct err){0};
+    word_counts_init(&fixture->words, flags);
+    ck_assert_int_eq(word_counts_add(&fixture->words, text, strlen(text), &fixture->err), ERR_OK);
+    vocab_build(&fixture->list, &fixture->words, &options, &fixture->err);
+}
+
+static void drop(struct fixture *fixture)
+{
+    vocab_build_close(&fixture->list);
+    word_counts_deinit(&fixture->words);
+}
+
+static size_t find(const struct vocab_list *list, const char *piece)
+{
+    size_t at = 0;
+    while (at < list->count && strcmp(list->pieces[at], piece) != 0)
+        at++;
+    return at;
+}
+
+static bool has(const struct vocab_list *list, const char *piece)
+{
+    return find(list, piece) < list->count;
+}
+
+#define SIZES(n) ((struct vocab_build_options){.size = (n), .pair_min = 2, .character_min = 2})
+
+START_TEST(vocab_build_begins_with_special_tokens_and_characters)
+{
+    struct fixture fixture;
+    setup(&fixture, uncased, "\xCE\xA9 \xCE\xA9 \xC3\x9F", SIZES(500));
+    const struct vocab_list *list = &fixture.list;
+    static const char *const head[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "!", "\""};
+    ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+    for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
+        ck_assert_str_eq(list->pieces[i], head[i]);
+    ck_assert(has(list, "z") && has(list, "##z") && has(list, "0") && has(list, "##0"));
+    ck_assert(has(list, "~") && !has(list, "##~") && !has(list, "A") && !has(list, " "));
+    ck_assert(has(list, "\xCF\x89") && has(list, "##\xCF\x89"));
+    ck_assert(!has(list, "\xC3\x9F"));
+    for (size_t i = 0; i < list->count; i++)
+        ck_assert_uint_eq(find(list, list->pieces[i]), i);
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(vocab_build_keeps_capitals_if_cased)
+{
+    struct fixture fixture;
+    setup(&fixture, cased, "VDD VDD", SIZES(500));
+    ck_assert(has(&fixture.list, "V") && has(&fixture.list, "##D") && has(&fixture.list, "VDD"));
+    ck_assert(!has(&fixture.list, "vdd"));
+    drop(&fixture);
+}
+END_TEST
+
+/* "hug" 10, "pug" 5, "pun" 12, "bun" 4, "hugs" 5: the pairs are u-g 20, u-n 16, h-ug 15. */
+START_TEST(vocab_build_merges_the_most_frequent_pair_first)
+{
+    char text[1024] = "";
+    static const struct {
+        const char *word;
+        int count;
+    } words[] = {{"hug ", 10}, {"pug ", 5}, {"pun ", 12}, {"bun ", 4}, {"hugs ", 5}};
+    for (size_t w = 0; w < 5; w++)
+        for (int i = 0; i < words[w].count; i++)
+            strcat(text, words[w].word);
+    struct fixture fixture;
+    setup(&fixture, uncased, text, SIZES(500));
+    size_t ug = find(&fixture.list, "##ug");
+    static const char *const merged[] = {"##ug", "##un", "hug", "pun", "pug", "hugs", "bun"};
+    for (size_t i = 0; i < sizeof merged / sizeof merged[0]; i++)
+        ck_assert_str_eq(fixture.list.pieces[ug + i], merged[i]);
+    ck_assert_uint_eq(fixture.list.count, ug + 7);
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(vocab_build_stops_at_its_size_and_at_rare_pairs)
+{
+    struct fixture fixture;
+    setup(&fixture, uncased, "abc abc abd xy", SIZES(113));
+    size_t characters = find(&fixture.list, "ab");
+    ck_assert_uint_eq(fixture.list.count, characters + 2);
+    ck_assert(has(&fixture.list, "abc") && !has(&fixture.list, "abd") && !has(&fixture.list, "xy"));
+    drop(&fixture);
+    setup(&fixture, uncased, "abc abc abd xy", SIZES(characters + 1));
+    ck_assert_uint_eq(fixture.list.count, characters + 1);
+    ck_assert(!has(&fixture.list, "abc"));
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(vocab_build_says_that_its_size_is_too_small)
+{
+    struct fixture fixture;
+    setup(&fixture, uncased, "abc", SIZES(20));
+    ck_assert_int_eq(fixture.err.code, ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "20 pieces have no room"));
+    drop(&fixture);
+}
+END_TEST
+
+/* ---- the naive trainer ---- */
+
+enum { NAIVE_WORDS = 400, NAIVE_LEN = 32, NAIVE_PIECES = 400 };
+
+struct naive {
+    char pieces[NAIVE_PIECES][NAIVE_LEN + 4];
+    size_t count;
+    unsigned split[NAIVE_WORDS][NAIVE_LEN];
+    unsigned len[NAIVE_WORDS];
+    unsigned long pairs[NAIVE_PIECES][NAIVE_PIECES];
+};
+
+static unsigned naive_id(struct naive *naive, const char *piece)
+{
+    for (unsigned i = 0; i < naive->count; i++)
+        if (strcmp(naive->pieces[i], piece) == 0)
+            return i;
+    ck_assert_uint_lt(naive->count, NAIVE_PIECES);
+    strcpy(naive->pieces[naive->count], piece);
+    return (unsigned)naive->count++;
+}
+
+/* The alphabet is taken from the list under test: what it must be is tested above. */
+static void naive_split(struct naive *naive, const struct fixture *fixture, size_t alphabet)
+{
+    for (size_t i = 0; i < alphabet; i++)
+        strcpy(naive->pieces[i], fixture->list.pieces[i]);
+    naive->count = alphabet;
+    ck_assert_uint_le(fixture->words.count, NAIVE_WORDS);
+    for (size_t w = 0; w < fixture->words.count; w++) {
+        const char *text = word_counts_text(&fixture->words, w);
+        naive->len[w] = fixture->words.items[w].len;
+        for (unsigned i = 0; i < naive->len[w]; i++) {
+            char piece[8];
+            snprintf(piece, sizeof piece, "%s%c", i > 0 ? "##" : "", text[i]);
+            naive->split[w][i] = naive_id(naive, piece);
+        }
+    }
+    ck_assert_uint_eq(naive->count, alphabet);
+}
+
+static bool naive_merge(struct naive *naive, const struct word_counts *words)
+{
+    unsigned left = 0, right = 0;
+    unsigned long best = 1;
+    memset(naive->pairs, 0, sizeof naive->pairs);
+    for (size_t w = 0; w < words->count; w++)
+        for (unsigned i = 0; i + 1 < naive->len[w]; i++)
+            naive->pairs[naive->split[w][i]][naive->split[w][i + 1]] += words->items[w].count;
+    for (unsigned a = 0; a < naive->count; a++)
+        for (unsigned b = 0; b < naive->count; b++)
+            if (naive->pairs[a][b] > best) {
+                best = naive->pairs[a][b];
+                left = a;
+                right = b;
+            }
+    if (best < 2)
+        return false;
+    char piece[2 * NAIVE_LEN + 8];
+    snprintf(piece, sizeof piece, "%s%s", naive->pieces[left], naive->pieces[right] + 2);
+    unsigned merged = naive_id(naive, piece);
+    for (size_t w = 0; w < words->count; w++) {
+        unsigned kept = 0, *split = naive->split[w];
+        for (unsigned i = 0; i < naive->len[w]; i++) {
+            bool meets = i + 1 < naive->len[w] && split[i] == left && split[i + 1] == right;
+            split[kept++] = meets ? merged : split[i];
+            i += meets;
+        }
+        naive->len[w] = kept;
+    }
+    return true;
+}
+
+/* Few letters and much repetition, so that pairs overlap and two ways lead to the same piece. */
+static void random_text(unsigned seed, char *text, size_t size)
+{
+    struct rng rng = rng_for(seed, 0, 0);
+    size_t used = 0;
+    for (unsigned w = 0; w < 300; w++) {
+        unsigned len = 1 + rng_below(&rng, 9), letters = 2 + rng_below(&rng, 3);
+        ck_assert_uint_lt(used + len + 1, size);
+        for (unsigned i = 0; i < len; i++)
+            text[used++] = (char)('a' + rng_below(&rng, letters));
+        text[used++] = ' ';
+    }
+    text[used] = '\0';
+}
+
+START_TEST(vocab_build_agrees_with_counting_everything_anew)
+{
+    struct naive *naive = malloc(sizeof *naive);
+    char text[8192];
+    ck_assert_ptr_nonnull(naive);
+    for (unsigned seed = 0; seed < 12; seed++) {
+        struct fixture fixture;
+        random_text(seed, text, sizeof text);
+        setup(&fixture, uncased, text, SIZES(300));
+        size_t alphabet = find(&fixture.list, "##z") + 1;
+        naive_split(naive, &fixture, alphabet);
+        while (naive->count < 300 && naive_merge(naive, &fixture.words))
+            continue;
+        ck_assert_uint_eq(fixture.list.count, naive->count);
+        for (size_t i = 0; i < naive->count; i++)
+            ck_assert_msg(strcmp(fixture.list.pieces[i], naive->pieces[i]) == 0,
+                          "seed %u, piece %zu: %s instead of %s", seed, i, fixture.list.pieces[i],
+                          naive->pieces[i]);
+        drop(&fixture);
+    }
+    free(naive);
+}
+END_TEST
+
+static void count_calls(void *context, size_t pieces)
+{
+    ck_assert_uint_eq(pieces, ++*(size_t *)context);
+}
+
+START_TEST(vocab_build_tells_of_every_piece)
+{
+    struct fixture fixture;
+    size_t calls = 0;
+    struct vocab_build_options options = SIZES(500);
+    options.progress = count_calls;
+    options.context = &calls;
+    setup(&fixture, uncased, "abc abc", options);
+    ck_assert_uint_eq(calls, fixture.list.count);
+    drop(&fixture);
+}
+END_TEST
+
+SUITE("vocab_build", vocab_build_begins_with_special_tokens_and_characters,
+      vocab_build_keeps_capitals_if_cased, vocab_build_merges_the_most_frequent_pair_first,
+      vocab_build_stops_at_its_size_and_at_rare_pairs, vocab_build_says_that_its_size_is_too_small,
+      vocab_build_agrees_with_counting_everything_anew, vocab_build_tells_of_every_piece)

@@ -1,0 +1,147 @@
+#include "engine/text/vocab_use.h"
+
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPECIALS "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
+
+enum { IDS_MAX = 64 };
+
+struct fixture {
+    struct tempdir dir;
+    struct vocab_use *use;
+    struct err err;
+};
+
+static void setup(struct fixture *fixture, const char *vocab, const char *config)
+{
+    tempdir_open(&fixture->dir);
+    fixture->err = (struct err){0};
+    if (vocab != NULL)
+        tempdir_write(&fixture->dir, "vocab.txt", vocab, strlen(vocab));
+    if (config != NULL)
+        tempdir_write(&fixture->dir, "tokenizer_config.json", config, strlen(config));
+    vocab_use_open(&fixture->use, fixture->dir.path, &fixture->err);
+}
+
+static void drop(struct fixture *fixture)
+{
+    vocab_use_close(fixture->use);
+    tempdir_close(&fixture->dir);
+}
+
+static void add(struct fixture *fixture, const char *text)
+{
+    ck_assert_msg(!vocab_use_add(fixture->use, text, strlen(text), &fixture->err), "%s",
+                  fixture->err.text);
+}
+
+/* The kept pieces after the special tokens, each with a space behind it. */
+static void expect(struct fixture *fixture, unsigned keep_min, const char *expected)
+{
+    char found[512] = "";
+    int32_t ids[IDS_MAX];
+    ck_assert_uint_le(vocab_use_size(fixture->use), IDS_MAX);
+    size_t count = vocab_use_choose(fixture->use, keep_min, ids);
+    for (size_t i = 0; i < count; i++) {
+        if (i < 5)
+            ck_assert_int_eq(ids[i], (int)i);
+        if (i < 5)
+            continue;
+        strcat(found, vocab_use_piece(fixture->use, (size_t)ids[i]));
+        strcat(found, " ");
+    }
+    ck_assert_str_eq(found, expected);
+}
+
+START_TEST(vocab_use_keeps_what_the_texts_become)
+{
+    struct fixture fixture;
+    setup(&fixture, SPECIALS "fail\npass\nvdd\n##core\n##s\nunused\n", NULL);
+    expect(&fixture, 1, "##s ");
+    add(&fixture, "VDDcore fail");
+    add(&fixture, "fail");
+    expect(&fixture, 1, "fail vdd ##core ##s ");
+    expect(&fixture, 2, "fail ##s ");
+    expect(&fixture, 3, "##s ");
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(vocab_use_keeps_printable_ascii)
+{
+    struct fixture fixture;
+    setup(&fixture, SPECIALS "a\n##a\n#\n##\n##\xC3\xA9\n\xC3\xA9\nab\n~\n", NULL);
+    expect(&fixture, 1, "a ##a # ~ ");
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(vocab_use_looks_beyond_the_limit_of_the_model)
+{
+    struct fixture fixture;
+    setup(&fixture, SPECIALS "fail\npass\n", "{\"model_max_length\": 4}");
+    add(&fixture, "fail fail fail fail fail pass");
+    expect(&fixture, 1, "fail pass ");
+    drop(&fixture);
+}
+END_TEST
+
+/* "abcd" begins with "ab", which leads nowhere, so it is unknown; without "ab" it would be "a",
+ * "##bcd". "xyz" ends in the middle, "~" at once. */
+START_TEST(vocab_use_keeps_the_way_to_nowhere_of_an_unknown_word)
+{
+    struct fixture fixture;
+    setup(&fixture, SPECIALS "a\nab\n##bcd\nxy\n##q\nok\n\xC3\xA9t\n", NULL);
+    add(&fixture, "ok \xC3\xA9 abcd\xC2\xA0xyzq ok");
+    expect(&fixture, 1, "a ab xy ##q ok ");
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(vocab_use_reads_every_kind_of_line_end)
+{
+    struct fixture fixture;
+    setup(&fixture, "[PAD]\r\n[UNK]\r[CLS]\n[SEP]\n[MASK]\n\nfail", NULL);
+    add(&fixture, "fail");
+    ck_assert_uint_eq(vocab_use_size(fixture.use), 7);
+    expect(&fixture, 1, "fail ");
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(vocab_use_refuses_what_it_cannot_write_again)
+{
+    struct fixture fixture;
+    setup(&fixture, NULL, NULL);
+    ck_assert_ptr_null(fixture.use);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, ": vocab.txt: cannot be opened"));
+    drop(&fixture);
+    setup(&fixture, SPECIALS,
+          "{\"added_tokens_decoder\": {\"9\": {\"content\": \"[X]\", \"special\": true}}}");
+    ck_assert_ptr_null(fixture.use);
+    ck_assert_int_eq(fixture.err.code, ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(
+        strstr(fixture.err.text, "an added token has id 9, but vocab.txt ends with id 4"));
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(vocab_use_refuses_invalid_utf8)
+{
+    struct fixture fixture;
+    setup(&fixture, SPECIALS "fail\n", NULL);
+    ck_assert_int_eq(vocab_use_add(fixture.use, "fail \xFF", 6, &fixture.err), ERR_UNUSABLE);
+    expect(&fixture, 1, "");
+    drop(&fixture);
+}
+END_TEST
+
+SUITE("vocab_use", vocab_use_keeps_what_the_texts_become, vocab_use_keeps_printable_ascii,
+      vocab_use_looks_beyond_the_limit_of_the_model,
+      vocab_use_keeps_the_way_to_nowhere_of_an_unknown_word, vocab_use_reads_every_kind_of_line_end,
+      vocab_use_refuses_what_it_cannot_write_again, vocab_use_refuses_invalid_utf8)

@@ -1,0 +1,94 @@
+#include "engine/text/word_counts.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct normalizer_flags uncased = {true, true, true, true};
+static const struct normalizer_flags cased = {.clean_text = true, .space_cjk = true};
+
+/* "word=count " for each word. */
+static void expect(struct normalizer_flags flags, const char *text, const char *expected)
+{
+    struct word_counts words;
+    struct err err = {0};
+    char found[512];
+    size_t used = 0;
+    word_counts_init(&words, flags);
+    ck_assert_msg(!word_counts_add(&words, text, strlen(text), &err), "%s", err.text);
+    found[0] = '\0';
+    for (size_t i = 0; i < words.count; i++)
+        used += (size_t)snprintf(found + used, sizeof found - used, "%.*s=%llu ",
+                                 (int)words.items[i].len, word_counts_text(&words, i),
+                                 (unsigned long long)words.items[i].count);
+    ck_assert_str_eq(found, expected);
+    word_counts_deinit(&words);
+}
+
+START_TEST(word_counts_cuts_as_wordpiece_does)
+{
+    expect(uncased, "Vdd fail, VDD\tpass\nvdd_core", "vdd=3 fail=1 ,=1 pass=1 _=1 core=1 ");
+    expect(cased, "Vdd VDD Vdd", "Vdd=2 VDD=1 ");
+    expect(uncased, "\xC3\x89t\xC3\xA9 ete", "ete=2 ");
+    expect(cased,
+           "a\xE6\x99\xB6\xE5\x9C\x86"
+           "b",
+           "a=1 \xE6\x99\xB6=1 \xE5\x9C\x86=1 b=1 ");
+    expect(uncased, " \n", "");
+}
+END_TEST
+
+START_TEST(word_counts_leaves_out_words_that_are_never_matched)
+{
+    char text[203];
+    memset(text, 'a', sizeof text);
+    text[100] = ' ';
+    text[202] = '\0';
+    struct word_counts words;
+    struct err err = {0};
+    word_counts_init(&words, cased);
+    ck_assert_int_eq(word_counts_add(&words, text, 202, &err), ERR_OK);
+    ck_assert_uint_eq(words.count, 1);
+    ck_assert_uint_eq(words.items[0].len, 100);
+    word_counts_deinit(&words);
+}
+END_TEST
+
+START_TEST(word_counts_refuses_invalid_utf8_whole)
+{
+    struct word_counts words;
+    struct err err = {0};
+    word_counts_init(&words, cased);
+    ck_assert_int_eq(word_counts_add(&words, "ab \xFF", 4, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "invalid UTF-8 at byte 3 of the text");
+    ck_assert_uint_eq(words.count, 0);
+    word_counts_deinit(&words);
+}
+END_TEST
+
+START_TEST(word_counts_grows_and_still_finds_every_word)
+{
+    enum { WORDS = 20000 };
+    struct word_counts words;
+    struct err err = {0};
+    char text[16];
+    word_counts_init(&words, cased);
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < WORDS; i++) {
+            int len = snprintf(text, sizeof text, "w%u", i);
+            ck_assert_int_eq(word_counts_add(&words, text, (size_t)len, &err), ERR_OK);
+        }
+    ck_assert_uint_eq(words.count, WORDS);
+    for (unsigned i = 0; i < WORDS; i++) {
+        snprintf(text, sizeof text, "w%u", i);
+        ck_assert_uint_eq(words.items[i].count, 2);
+        ck_assert_uint_eq(words.items[i].len, strlen(text));
+        ck_assert_mem_eq(word_counts_text(&words, i), text, strlen(text));
+    }
+    word_counts_deinit(&words);
+}
+END_TEST
+
+SUITE("word_counts", word_counts_cuts_as_wordpiece_does,
+      word_counts_leaves_out_words_that_are_never_matched, word_counts_refuses_invalid_utf8_whole,
+      word_counts_grows_and_still_finds_every_word)
