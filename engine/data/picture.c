@@ -1,7 +1,7 @@
 #include "engine/data/picture.h"
 
 #include "engine/base/file.h"
-#include "engine/data/grey_png.h"
+#include "engine/vision/png.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,19 @@ static enum err_code open_stdf(struct pictures *pictures, const char *path, size
     return err->code;
 }
 
+static enum err_code encode(const struct stdf_map *map, struct arena *arena, char **bytes,
+                            size_t *len, struct err *err)
+{
+    struct image image = {.width = map->width, .height = map->height};
+    size_t count = (size_t)map->width * map->height;
+    image.rgb = arena_alloc(arena, count * 3);
+    if (image.rgb == NULL)
+        return err_no_memory(err, count * 3);
+    for (size_t i = 0; i < count; i++)
+        memset(image.rgb + 3 * i, map->grey[i], 3);
+    return png_encode(bytes, len, &image, err);
+}
+
 static enum err_code read_wafer(struct pictures *pictures, const char *wafer, char **bytes,
                                 size_t *len, struct err *err)
 {
@@ -63,7 +76,7 @@ static enum err_code read_wafer(struct pictures *pictures, const char *wafer, ch
     arena_init(&arena);
     if (!stdf_find(&pictures->stdf, wafer, &number, err) &&
         !stdf_draw(&pictures->stdf, number, &arena, &map, err))
-        grey_png_write(map.grey, map.width, map.height, bytes, len, err);
+        encode(&map, &arena, bytes, len, err);
     arena_deinit(&arena);
     return err->code;
 }

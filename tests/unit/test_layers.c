@@ -64,7 +64,7 @@ static const struct {
     {"*dnnl*", {"engine/tensor/linear_onednn.c", "engine/tensor/onednn.[ch]"}},
     {"png*.h", {"engine/vision/png.c"}},
     {"jpeglib.h", {"engine/vision/jpeg.c"}},
-    {"zlib.h", {"engine/data/gunzip.c", "engine/data/grey_png.c"}},
+    {"zlib.h", {"engine/data/gunzip.c"}},
     {"jerror.h", {"engine/vision/jpeg.c"}},
     {"turbojpeg.h", {NULL}},
     {"nettle/*", {"engine/base/sha256.c"}},

@@ -1,4 +1,3 @@
-#include "engine/data/grey_png.h"
 #include "engine/data/picture.h"
 #include "engine/vision/image.h"
 #include "tests/support/stdf_writer.h"
@@ -142,26 +141,5 @@ START_TEST(picture_hands_over_other_files_as_they_stand)
 }
 END_TEST
 
-START_TEST(grey_png_is_read_back_by_our_own_decoder)
-{
-    static const unsigned sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {257, 129}};
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        unsigned width = sizes[s][0], height = sizes[s][1];
-        unsigned char *grey = malloc((size_t)width * height);
-        struct err err = {0};
-        char *bytes;
-        size_t len;
-        ck_assert_ptr_nonnull(grey);
-        for (size_t i = 0; i < (size_t)width * height; i++)
-            grey[i] = (unsigned char)(i * 2654435761u >> 13);
-        ck_assert_int_eq(grey_png_write(grey, width, height, &bytes, &len, &err), ERR_OK);
-        expect_decoded(bytes, len, grey, width, height);
-        free(bytes);
-        free(grey);
-    }
-}
-END_TEST
-
 SUITE("picture", picture_tells_stdf_by_its_name, picture_draws_the_wafers_of_a_lot,
-      picture_names_what_is_wrong_with_a_lot, picture_hands_over_other_files_as_they_stand,
-      grey_png_is_read_back_by_our_own_decoder)
+      picture_names_what_is_wrong_with_a_lot, picture_hands_over_other_files_as_they_stand)
