@@ -79,12 +79,12 @@ static enum err_code run_batches(const struct judge *judge, struct learner *lear
 }
 
 enum err_code judge_run(const struct judge *judge, struct learner *learner, struct feed *feed,
-                        struct judgement *out, struct err *err)
+                        struct judge_result *out, struct err *err)
 {
     bool is_mlm = learner->setup.head == PARAMETERS_MLM;
     bool several = !is_mlm && judge->loss->scores == SCORES_SIGMOID;
     struct tally tally = {0};
-    *out = (struct judgement){0};
+    *out = (struct judge_result){0};
     if (confusion_open(&tally.confusion, is_mlm || several ? 2 : judge->loss->labels, err))
         return err->code;
     const struct samples *samples = feed->samples;

@@ -15,7 +15,7 @@ struct judge {
     void *context;
 };
 
-struct judgement {
+struct judge_result {
     double loss;     /* mean, with the loss's own smoothing and weights but without a teacher */
     double accuracy; /* of winners; with several labels, of single labels at score 0.5 */
     double macro_f1; /* confusion.h; 0 for MLM */
@@ -23,6 +23,6 @@ struct judgement {
 
 /* The weights judged are the learner's best now (its moving average, if it has one). */
 enum err_code judge_run(const struct judge *judge, struct learner *learner, struct feed *feed,
-                        struct judgement *out, struct err *err);
+                        struct judge_result *out, struct err *err);
 
 #endif

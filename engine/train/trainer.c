@@ -183,14 +183,14 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
 }
 
 /* What makes one epoch better than another: macro-F1 for one label an input, else a small loss. */
-static double figure_of(const struct run *run, const struct judgement *judgement)
+static double figure_of(const struct run *run, const struct judge_result *judged)
 {
     bool by_f1 = !run->is_mlm && run->loss.scores == SCORES_SOFTMAX;
-    return by_f1 ? judgement->macro_f1 : -judgement->loss;
+    return by_f1 ? judged->macro_f1 : -judged->loss;
 }
 
 static enum err_code note_epoch(struct walk *walk, unsigned epoch,
-                                const struct judgement *judgement, bool is_best, struct err *err)
+                                const struct judge_result *judged, bool is_best, struct err *err)
 {
     struct run *run = &walk->run;
     struct history *history = &run->history;
@@ -204,9 +204,9 @@ static enum err_code note_epoch(struct walk *walk, unsigned epoch,
                                .image_size = run->plan.learning.image_size,
                                .rate = walk->rate,
                                .train_loss = run->at.epoch_loss / run->plan.epoch_steps,
-                               .validation_loss = judgement->loss,
-                               .accuracy = judgement->accuracy,
-                               .macro_f1 = judgement->macro_f1,
+                               .validation_loss = judged->loss,
+                               .accuracy = judged->accuracy,
+                               .macro_f1 = judged->macro_f1,
                                .seconds = run->at.epoch_seconds,
                                .skipped = (double)run->at.epoch_skipped};
     run->at.epoch_loss = run->at.epoch_seconds = 0;
@@ -225,10 +225,10 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
                           .seed = run->options->seed,
                           .progress = tell_judging,
                           .context = walk};
-    struct judgement judgement;
-    if (judge_run(&judge, &run->learner, &run->feed, &judgement, err))
+    struct judge_result judged;
+    if (judge_run(&judge, &run->learner, &run->feed, &judged, err))
         return err->code;
-    double figure = figure_of(run, &judgement);
+    double figure = figure_of(run, &judged);
     bool takes_last = strcmp(run->options->keep, "last") == 0;
     bool is_best = run->at.best_epoch == 0 || figure > run->at.best || takes_last;
     if (is_best) {
@@ -236,7 +236,7 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
         run->at.best_epoch = epoch + 1;
         learner_keep(&run->learner);
     }
-    return note_epoch(walk, epoch, &judgement, is_best, err);
+    return note_epoch(walk, epoch, &judged, is_best, err);
 }
 
 /* A figure of another image size is no measure for this one: the first epoch of a stage is new. */
