@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* to[c, r] = from[r, c], r < rows, c < columns; strides in groups. Cost: 16 bytes a cycle. */
+/* to[c, r] = from[r, c], r < rows, c < columns; strides in groups. */
 void groups_transpose(void *to, size_t to_stride, const void *from, size_t from_stride, size_t rows,
                       size_t columns);
 

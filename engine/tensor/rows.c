@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { STRETCH = 32, STRIP = 64 };
+enum { STRETCH = 64, STRIP = 64 };
 
 struct packing {
     const struct operand *operand;

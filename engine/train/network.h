@@ -9,7 +9,8 @@
  *
  * The blocks, their order and their names are those of engine/model/encoder.c; in the last block
  * only the tokens that the head reads are computed. Dropout is Hugging Face's: after the
- * embeddings, on the attention probabilities, on each residual branch, before the classifier.
+ * embeddings, on the attention probabilities, on each residual branch, before the classifier; the
+ * table of what each family has is network_rows.c's.
  *
  * Determinism: values and gradients do not depend on the number of threads.
  * Threads: one at a time; a network has a team of its own.
@@ -34,7 +35,7 @@ struct network_options {
     enum precision precision; /* of the blocks' linear layers: f32 or bf16 */
     unsigned tokens_max;      /* of a micro-batch */
     float hidden_dropout, attention_dropout;
-    float entropy, sparsity; /* attention_train.h, per head and query, averaged over both */
+    float entropy, sparsity; /* attention_train.h; averaged, see network_attention_penalty */
     unsigned frozen_depth;   /* gradients are neither computed nor needed for depths below it */
 };
 
@@ -56,7 +57,8 @@ enum err_code network_open(struct network **out, const struct parameters *parame
 void network_close(struct network *network);
 
 /* Packs the weights as they are now in `values` [parameters->numbers] (the parameters' own, or a
- * moving average to be evaluated). */
+ * moving average to be evaluated). What is not a linear layer's is read from `values` itself, which
+ * is borrowed until the next call. */
 void network_repack(struct network *network, const float *values);
 
 /* The sum of tokens is at most tokens_max. */
@@ -66,9 +68,10 @@ void network_forward(struct network *network, const struct network_batch *batch)
  * [kept_count, vocab_size]. */
 const float *network_logits(const struct network *network);
 /* What the classifier read in the last forward pass, before dropout: [rows, D]; the class token
- * after the final norm or the pooler. */
+ * after the final norm or the pooler. NULL for MLM. */
 const float *network_features(const struct network *network);
-/* The regulariser's value in the last forward pass, its mean over heads and queries. */
+/* The regulariser's value in the last forward pass: its mean over the heads and queries of a layer,
+ * and that over the layers (the last one has only the kept queries). */
 double network_attention_penalty(const struct network *network);
 
 /* gradient += dL/dvalues for the last forward pass (training), from dL/dlogits in its shape. The

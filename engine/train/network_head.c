@@ -38,7 +38,7 @@ static enum err_code open_mlm(struct network *network, struct err *err)
     if (open_linear(network, &head->decoder, map->word, map->mlm_bias, vocab, err))
         return err->code;
     head->decoder.learns_weight = network->options.frozen_depth == 0;
-    return ERR_OK;
+    return err->code;
 }
 
 static enum err_code open_classifier(struct network *network, struct err *err)
