@@ -4,6 +4,8 @@
  *     attnd-bench machine          one part: machine, kernels, training, models, http
  *     attnd-bench serve --bert DIR --vit DIR
  *                                  a co-process for tests/bench/peer.py
+ *     attnd-bench steps --bert DIR --vit DIR
+ *                                  one for tests/bench/train_peer.py
  */
 #include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
@@ -15,6 +17,7 @@
 #include "tests/bench/machine.h"
 #include "tests/bench/offline.h"
 #include "tests/bench/serve.h"
+#include "tests/bench/steps.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +33,7 @@ enum {
     PART_HTTP = 8,
     PART_SERVE = 16,
     PART_TRAINING = 32,
+    PART_STEPS = 64,
     PARTS_ALL = PART_MACHINE | PART_KERNELS | PART_TRAINING | PART_MODELS | PART_HTTP
 };
 
@@ -100,14 +104,15 @@ static enum err_code add_part(void *target, const char *value, struct err *err)
         const char *name;
         unsigned part;
     } parts[] = {{"machine", PART_MACHINE}, {"kernels", PART_KERNELS}, {"training", PART_TRAINING},
-                 {"models", PART_MODELS},   {"http", PART_HTTP},       {"serve", PART_SERVE}};
+                 {"models", PART_MODELS},   {"http", PART_HTTP},       {"serve", PART_SERVE},
+                 {"steps", PART_STEPS}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(value, parts[i].name) == 0) {
             ((struct bench *)target)->parts |= parts[i].part;
             return ERR_OK;
         }
     return err_set(err, ERR_UNUSABLE,
-                   "parts are machine, kernels, training, models, http and serve");
+                   "parts are machine, kernels, training, models, http, serve and steps");
 }
 
 static const struct cli_option options[] = {
@@ -125,7 +130,7 @@ static const struct cli_option options[] = {
 
 static const struct cli cli = {
     .program = "attnd-bench",
-    .usage = "attnd-bench [machine|kernels|training|models|http|serve]... [OPTION]...",
+    .usage = "attnd-bench [machine|kernels|training|models|http|serve|steps]... [OPTION]...",
     .summary = "Measures the machine, the kernels and the models, each beside its limit.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
@@ -183,6 +188,10 @@ static enum err_code run(struct bench *bench, struct err *err)
     if (bench->parts & PART_SERVE) {
         struct serve_options serve = {bench->bert, bench->vit, bench->threads};
         return serve_run(&serve, stdin, stdout, err);
+    }
+    if (bench->parts & PART_STEPS) {
+        struct steps_options steps = {bench->bert, bench->vit, bench->threads};
+        return steps_run(&steps, stdin, stdout, err);
     }
     if (bench->parts == 0)
         bench->parts = PARTS_ALL;
