@@ -4,6 +4,8 @@
  * them (F1). */
 #include "engine/eval/report.h"
 
+#include "engine/eval/interval.h"
+
 #include <string.h>
 
 enum { MATRIX_LABELS_MAX = 24, LABEL_COLUMN_MAX = 40 };
@@ -128,8 +130,9 @@ static void print_differences(const struct report *report, FILE *file)
 static void print_run(const struct report_run *run, FILE *file)
 {
     const struct confusion *confusion = run->confusion;
+    struct interval accuracy = interval_wilson(confusion->hits, confusion->count);
     fprintf(file, "accuracy       %.4f (95 %% interval %.4f to %.4f)\n", confusion->accuracy,
-            confusion->accuracy_low, confusion->accuracy_high);
+            accuracy.low, accuracy.high);
     fprintf(file, "macro-F1       %.4f over %u classes\n", confusion->macro_f1,
             confusion->macro_classes);
 }

@@ -2,6 +2,7 @@
  * nine digits. json_pack gives NULL when a part is NULL or there is no memory, and releases the
  * parts, so one look at the end of a tree is enough. */
 #include "engine/answer.h"
+#include "engine/eval/interval.h"
 #include "engine/eval/report.h"
 
 #include <jansson.h>
@@ -99,9 +100,10 @@ static json_t *differences_of(const struct report *report)
 static json_t *run_of(const struct report_run *run)
 {
     const struct confusion *confusion = run->confusion;
+    struct interval accuracy = interval_wilson(confusion->hits, confusion->count);
     return json_pack("{s:s, s:s, s:f, s:[f,f], s:f, s:i, s:f, s:f}", "dtype", run->dtype,
                      "linear_backend", run->linear_backend, "accuracy", confusion->accuracy,
-                     "accuracy_interval", confusion->accuracy_low, confusion->accuracy_high,
+                     "accuracy_interval", accuracy.low, accuracy.high,
                      "macro_f1", confusion->macro_f1, "macro_classes",
                      (int)confusion->macro_classes, "seconds", run->evaluation->seconds,
                      "inputs_per_second", report_inputs_per_second(run));
