@@ -1,6 +1,8 @@
-/* png.c - see png.h. libpng reports by longjmp, so there is one struct that holds everything a
- * decoding owns, one function that sets the jump and nothing else, and one place that frees. Rows
- * are read straight into the arena's pixels; nothing else of the image's size is allocated.
+/* png.c - see png.h. Writing takes libpng's simplified interface, which returns errors; reading
+ * cannot, because that one inflates chunks that we skip. There libpng reports by longjmp, so there
+ * is one struct that holds everything a decoding owns, one function that sets the jump and nothing
+ * else, and one place that frees. Rows are read straight into the arena's pixels; nothing else of
+ * the image's size is allocated.
  *
  * Of the chunks only IHDR, PLTE, sBIT, IDAT and IEND are read. All others are skipped by length
  * without being stored or inflated: they cannot change the pixels that PIL's convert("RGB") gives
@@ -271,4 +273,59 @@ bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
     *width = read_u32(at + 16);
     *height = read_u32(at + 20);
     return true;
+}
+
+/* ---- writing ---- */
+
+static bool is_grey(const struct image *image)
+{
+    for (size_t i = 0; i < (size_t)image->width * image->height; i++) {
+        const unsigned char *pixel = image->rgb + 3 * i;
+        if (pixel[0] != pixel[1] || pixel[1] != pixel[2])
+            return false;
+    }
+    return true;
+}
+
+/* The first channel alone; to be freed. */
+static unsigned char *grey_of(const struct image *image)
+{
+    size_t pixels = (size_t)image->width * image->height;
+    unsigned char *grey = malloc(pixels);
+    for (size_t i = 0; grey != NULL && i < pixels; i++)
+        grey[i] = image->rgb[3 * i];
+    return grey;
+}
+
+static enum err_code write_png(char **out, size_t *len, png_image *png, const void *pixels,
+                               struct err *err)
+{
+    png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(*png);
+    char *bytes = malloc(size);
+    if (bytes == NULL)
+        return err_no_memory(err, size);
+    if (png_image_write_to_memory(png, bytes, &size, 0, pixels, 0, NULL) == 0) {
+        free(bytes);
+        return err_set(err, ERR_TOO_LARGE, "%u x %u pixels cannot be written as a PNG", png->width,
+                       png->height);
+    }
+    *out = bytes;
+    *len = size;
+    return ERR_OK;
+}
+
+enum err_code png_encode(char **out, size_t *len, const struct image *image, struct err *err)
+{
+    bool grey = is_grey(image);
+    png_image png = {.version = PNG_IMAGE_VERSION,
+                     .width = image->width,
+                     .height = image->height,
+                     .format = grey ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB};
+    unsigned char *pixels = grey ? grey_of(image) : image->rgb;
+    if (pixels == NULL)
+        return err_no_memory(err, (size_t)image->width * image->height);
+    write_png(out, len, &png, pixels, err);
+    if (grey)
+        free(pixels);
+    return err->code;
 }

@@ -1,5 +1,5 @@
-/* png.h - PNG for image.h, over libpng. Called with bytes that start with PNG's signature.
- * Threads: any number; no state is shared. */
+/* png.h - PNG for image.h, over libpng. Reading is called with bytes that start with PNG's
+ * signature. Threads: any number; no state is shared. */
 #ifndef ATTND_ENGINE_VISION_PNG_H
 #define ATTND_ENGINE_VISION_PNG_H
 
@@ -7,6 +7,11 @@
 
 enum err_code png_decode(struct image *out, const void *bytes, size_t len,
                          const struct image_options *options, struct arena *arena, struct err *err);
+
+/* The other way: 8-bit grey if all pixels are, else RGB. *out is yours to free; ERR_NO_MEMORY, or
+ * ERR_TOO_LARGE where libpng has no room for the size. */
+enum err_code png_encode(char **out, size_t *len, const struct image *image, struct err *err);
+
 bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
 
 #endif
