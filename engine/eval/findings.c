@@ -219,6 +219,17 @@ static enum err_code cross(struct findings_figures *out, struct work *work, uint
 
 /* ---- the rest ---- */
 
+/* Where all answers of a class are right, or none, every draw says the same, and an interval of no
+ * width would claim what a few inputs cannot: Wilson's of its recall stands in. */
+static struct interval f1_interval(const struct confusion_class *class, struct interval drawn)
+{
+    bool flawless = class->hits == class->support && class->hits == class->predicted;
+    if (class->hits > 0 && !flawless)
+        return drawn;
+    size_t count = class->support > class->predicted ? class->support : class->predicted;
+    return interval_wilson(class->hits, count);
+}
+
 static enum err_code measure_classes(struct findings *out, const struct confusion *confusion,
                                      uint64_t seed, struct err *err)
 {
@@ -233,7 +244,7 @@ static enum err_code measure_classes(struct findings *out, const struct confusio
         const struct confusion_class *class = &confusion->classes[i];
         out->classes[i].precision = interval_wilson(class->hits, class->predicted);
         out->classes[i].recall = interval_wilson(class->hits, class->support);
-        out->classes[i].f1 = f1[i];
+        out->classes[i].f1 = f1_interval(class, f1[i]);
     }
     out->accuracy = interval_wilson(confusion->hits, confusion->count);
     free(f1);

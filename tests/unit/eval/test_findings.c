@@ -135,6 +135,29 @@ START_TEST(findings_of_few_inputs_have_no_folds)
 }
 END_TEST
 
+/* One input of class 2, right; ten of class 0, all taken for class 1. */
+START_TEST(findings_do_not_claim_certainty_of_a_class_without_a_mistake)
+{
+    struct findings findings;
+    struct err err = {0};
+    make(&made, 1);
+    confusion_close(&made.confusion);
+    made.evaluation.count = 11;
+    for (unsigned i = 0; i < 11; i++) {
+        memset(made.logits + i * LABELS, 0, LABELS * sizeof *made.logits);
+        made.logits[i * LABELS + (i == 0 ? 2 : 1)] = 5;
+        made.classes[i] = i == 0 ? 2 : 0;
+    }
+    ck_assert_int_eq(evaluation_measure(&made.evaluation, made.classes, &made.confusion, &err),
+                     ERR_OK);
+    find(&findings, &made, false);
+    ck_assert(findings.classes[2].f1.low < 0.3 && findings.classes[2].f1.high == 1);
+    ck_assert(findings.classes[0].f1.low == 0 && findings.classes[0].f1.high > 0.2);
+    findings_close(&findings);
+    confusion_close(&made.confusion);
+}
+END_TEST
+
 START_TEST(findings_judge_every_label_of_a_sigmoid_model)
 {
     struct findings findings;
@@ -153,4 +176,5 @@ END_TEST
 SUITE("findings", findings_calibrate_scores_that_are_too_sure,
       findings_promise_a_purity_that_other_inputs_keep, findings_leave_out_inputs_that_failed,
       findings_list_the_surest_mistakes_first, findings_of_few_inputs_have_no_folds,
+      findings_do_not_claim_certainty_of_a_class_without_a_mistake,
       findings_judge_every_label_of_a_sigmoid_model)
