@@ -88,6 +88,8 @@ void chart_axes(const struct chart *chart, const char *x_label, const char *y_la
     fprintf(chart->file,
             "<text class=\"name\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
             (LEFT + CHART_WIDTH - RIGHT) / 2.0, CHART_HEIGHT - 8, x_label);
+    if (y_label == NULL)
+        return;
     fprintf(chart->file,
             "<text class=\"name\" transform=\"translate(13 %.1f) rotate(-90)\" "
             "text-anchor=\"middle\">%s</text>\n",

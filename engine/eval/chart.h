@@ -33,10 +33,11 @@ struct chart {
     struct chart_range x, y;
 };
 
-/* A range from 0, or from near the smallest value, to a round number at or above the largest. */
+/* From 0 to a round number at or above the largest value. */
 struct chart_range chart_range_from_zero(double largest);
 
 void chart_open(const struct chart *chart, const char *title, const char *description);
+/* y_label NULL: the heading says it. */
 void chart_axes(const struct chart *chart, const char *x_label, const char *y_label);
 /* Points that are not finite are left out; one alone becomes a dot. */
 void chart_line(const struct chart *chart, const char *class, const struct chart_point *points,

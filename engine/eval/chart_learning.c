@@ -53,11 +53,13 @@ static void draw_chart(FILE *file, const struct report_epoch *epochs, unsigned c
         .x = {1, count > 1 ? count : 2},
         .y = chart_range_from_zero(largest_of(epochs, count, series, series_count))};
     snprintf(title, sizeof title, "%s by epoch", name);
+    fprintf(file, "<figure><h3>%s</h3>", name);
     chart_open(&chart, title, "The numbers are in the table below.");
-    chart_axes(&chart, "epoch", name);
+    chart_axes(&chart, "epoch", NULL);
     for (unsigned s = 0; s < series_count; s++)
         draw(&chart, epochs, count, &series[s]);
     chart_close(&chart);
+    fputs("</figure>\n", file);
 }
 
 void chart_learning(FILE *file, const struct report_epoch *epochs, unsigned count)
@@ -68,7 +70,7 @@ void chart_learning(FILE *file, const struct report_epoch *epochs, unsigned coun
     };
     static const struct series macro_f1 = {"accent", offsetof(struct report_epoch, macro_f1)};
     static const struct series rate = {"accent", offsetof(struct report_epoch, rate)};
-    draw_chart(file, epochs, count, losses, 2, "loss");
-    draw_chart(file, epochs, count, &macro_f1, 1, "macro-F1");
-    draw_chart(file, epochs, count, &rate, 1, "learning rate");
+    draw_chart(file, epochs, count, losses, 2, "Loss");
+    draw_chart(file, epochs, count, &macro_f1, 1, "Macro-F1");
+    draw_chart(file, epochs, count, &rate, 1, "Learning rate");
 }

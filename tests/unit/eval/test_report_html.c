@@ -208,7 +208,7 @@ START_TEST(report_page_draws_a_training_also_where_numbers_lack)
         made.report.epoch_count = count;
         print(&made);
         expect_well_formed(made.page);
-        ck_assert(has(&made, "macro-F1 by epoch"));
+        ck_assert(has(&made, "Macro-F1 by epoch"));
         ck_assert(!has(&made, "nan ") && !has(&made, "\"nan") && !has(&made, "inf "));
         unmake(&made);
     }
