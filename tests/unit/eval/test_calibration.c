@@ -1,3 +1,6 @@
+/* Most expectations are computed by hand from two classes whose winner leads by a fixed number of
+ * logits and is right in three of four: the best score is then 3/4. One test draws labels from a
+ * known temperature and must find it again. */
 #include "engine/base/rng.h"
 #include "engine/eval/calibration.h"
 #include "tests/support/suite.h"

@@ -1,3 +1,5 @@
+/* Inputs whose labels are drawn from softmax(z / 3) while the model says softmax(z): what must be
+ * found is known, and what holds on inputs that were not fitted on can be checked. */
 #include "engine/base/rng.h"
 #include "engine/eval/findings.h"
 #include "tests/support/suite.h"

@@ -1,3 +1,5 @@
+/* Five verdicts whose curve can be computed by hand, ties, and a set of classes of which one is
+ * pure above a score, one is pure but tiny, and one is wrong. */
 #include "engine/eval/selective.h"
 #include "tests/support/suite.h"
 
