@@ -145,6 +145,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     const char *kernel = model->weights.layers[0].qkv.kernel;
     info->kernels = kernel != NULL ? kernel : model->kernels->name;
     info->scores = scores[spec->scores];
+    info->temperature = spec->temperature;
     info->labels = spec->labels;
     info->label_count = spec->label_count;
     info->layers = spec->layers;

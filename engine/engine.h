@@ -42,6 +42,7 @@ struct engine_info {
     const char *linear_backend;
     const char *kernels; /* variant of the instruction set in use: "avx512", "avx2", ... */
     const char *scores;  /* "softmax", "sigmoid" or "none" (regression) */
+    double temperature;  /* attnd.json's: logits are divided by it; else 1 */
     const char *const *labels;
     unsigned label_count;
     unsigned layers, heads, hidden_size, intermediate_size;

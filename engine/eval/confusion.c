@@ -1,7 +1,6 @@
 #include "engine/eval/confusion.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 
 enum err_code confusion_open(struct confusion *out, unsigned class_count, struct err *err)
@@ -63,23 +62,4 @@ void confusion_finish(struct confusion *confusion)
     }
     confusion->accuracy = ratio(confusion->hits, confusion->count);
     confusion->macro_f1 = confusion->macro_classes > 0 ? f1_sum / confusion->macro_classes : 0.0;
-    confusion_wilson(confusion->hits, confusion->count, &confusion->accuracy_low,
-                     &confusion->accuracy_high);
-}
-
-/* (p + z^2/2n -+ z sqrt(p (1 - p)/n + z^2/4n^2)) / (1 + z^2/n): E. B. Wilson, "Probable inference,
- * the law of succession, and statistical inference", JASA 22 (1927) 209-212; z is the normal
- * distribution's 97.5 % quantile. */
-void confusion_wilson(size_t hits, size_t count, double *low, double *high)
-{
-    const double z = 1.959963984540054;
-    *low = 0.0;
-    *high = 1.0;
-    if (count == 0)
-        return;
-    double n = (double)count, p = (double)hits / n;
-    double centre = p + z * z / (2 * n);
-    double spread = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
-    *low = fmax(0.0, (centre - spread) / (1 + z * z / n));
-    *high = fmin(1.0, (centre + spread) / (1 + z * z / n));
 }

@@ -28,7 +28,6 @@ struct confusion {
 
     size_t count, hits;
     double accuracy;
-    double accuracy_low, accuracy_high; /* Wilson's interval at 95 % */
     double macro_f1;
     unsigned macro_classes;          /* how many classes macro_f1 is the mean of */
     struct confusion_class *classes; /* [class_count] */
@@ -40,8 +39,5 @@ void confusion_close(struct confusion *confusion);
 /* Both below class_count. */
 void confusion_add(struct confusion *confusion, unsigned label, unsigned winner);
 void confusion_finish(struct confusion *confusion);
-
-/* Wilson's score interval at 95 % of hits among count; 0 and 1 if there are none. */
-void confusion_wilson(size_t hits, size_t count, double *low, double *high);
 
 #endif

@@ -11,12 +11,13 @@
 #include "engine/base/cpu.h"
 #include "engine/eval/report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
-enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000, PROGRESS_MS = 200 };
+enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000, PROGRESS_MS = 200, SEED = 1 };
 
 struct pass {
     const char *dtype, *linear_backend; /* linear_backend: the model's word */
@@ -30,6 +31,10 @@ struct eval {
     const char *dir, *data, *against;
     unsigned threads;
     double agree_min; /* percent; negative: not checked */
+    double purity;
+    const char *html; /* NULL: no page */
+    char *html_part;  /* where the page is written before it has its name */
+    FILE *page;
     bool json;
 
     struct engine_model *model, *other_model; /* other_model: NULL without --against */
@@ -38,6 +43,7 @@ struct eval {
     float *scratch;
     struct pass run, other;
     struct agreement agreement;
+    struct findings findings;
 };
 
 /* ---- options ---- */
@@ -122,6 +128,23 @@ static enum err_code set_label_field(void *target, const char *value, struct err
     return ERR_OK;
 }
 
+static enum err_code set_purity(void *target, const char *value, struct err *err)
+{
+    char *end;
+    double purity = strtod(value, &end);
+    if (end == value || *end != '\0' || !(purity > 0 && purity <= 1))
+        return err_set(err, ERR_UNUSABLE, "must be a share above 0 and at most 1");
+    ((struct eval *)target)->purity = purity;
+    return ERR_OK;
+}
+
+static enum err_code set_html(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct eval *)target)->html = value;
+    return ERR_OK;
+}
+
 static enum err_code set_json(void *target, const char *value, struct err *err)
 {
     (void)value;
@@ -146,6 +169,9 @@ static const struct cli_option options[] = {
     {"image-field", "NAME", "The one that holds the image's path (default: image).",
      set_image_field},
     {"label-field", "NAME", "The one that holds the label (default: label).", set_label_field},
+    {"purity", "SHARE", "The share of automatic answers that must be right (default: 0.95).",
+     set_purity},
+    {"html", "FILE", "Also writes the report as a page that needs no other file.", set_html},
     {"json", NULL, "Prints the report as one JSON object.", set_json},
 };
 
@@ -154,8 +180,11 @@ static const struct cli cli = {
     .usage = "attnd-eval --model DIR --data FILE.jsonl|FILE.csv|FOLDER [OPTION]...",
     .summary =
         "Runs labelled inputs through a Hugging Face checkpoint directory and reports how\n"
-        "well it classifies them. A list has {\"text\", \"label\"} or {\"image\", \"label\"}, an\n"
-        "image being a path relative to the list; a folder has <class>/NAME.png or .jpg.",
+        "well it classifies them: accuracy and F1 with intervals, each class, the confusion\n"
+        "matrix, calibration before and after fitting a temperature, the share that can go out\n"
+        "without a person and from which scores on, and the surest mistakes. A list has\n"
+        "{\"text\", \"label\"} or {\"image\", \"label\"}, an image being a path relative to the\n"
+        "list; a folder has <class>/NAME.png or .jpg.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
 };
@@ -164,6 +193,7 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
                            struct err *err)
 {
     eval->agree_min = -1;
+    eval->purity = 0.95;
     if (cli_parse(&cli, argc, argv, eval, action, err) || *action != CLI_RUN)
         return err->code;
     if (eval->dir == NULL || eval->data == NULL)
@@ -219,6 +249,17 @@ static enum err_code run_pass(const struct eval *eval, const struct engine_model
     return evaluation_measure(&pass->evaluation, eval->classes, &pass->confusion, err);
 }
 
+static enum err_code find(struct eval *eval, struct err *err)
+{
+    const struct engine_info *info = engine_describe(eval->model);
+    struct findings_options how = {.purity = eval->purity,
+                                   .temperature = info->temperature,
+                                   .sigmoid = strcmp(info->scores, "sigmoid") == 0,
+                                   .seed = SEED};
+    return findings_open(&eval->findings, &eval->run.evaluation, eval->classes,
+                         &eval->run.confusion, &how, err);
+}
+
 static enum err_code run_all(struct eval *eval, struct err *err)
 {
     if (eval->against != NULL && run_pass(eval, eval->other_model, &eval->other, err))
@@ -229,7 +270,7 @@ static enum err_code run_all(struct eval *eval, struct err *err)
         return err->code;
     if (eval->against != NULL)
         agreement_measure(&eval->agreement, &eval->run.evaluation, &eval->other.evaluation);
-    return ERR_OK;
+    return find(eval, err);
 }
 
 static enum err_code open_models(struct eval *eval, struct err *err)
@@ -262,8 +303,35 @@ static enum err_code open_data(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
+/* Before anything is computed: a run of an hour must not end with a folder that is not there. */
+static enum err_code open_page(struct eval *eval, struct err *err)
+{
+    if (eval->html == NULL)
+        return ERR_OK;
+    if (asprintf(&eval->html_part, "%s.part", eval->html) < 0) {
+        eval->html_part = NULL;
+        return err_no_memory(err, strlen(eval->html));
+    }
+    eval->page = fopen(eval->html_part, "w");
+    if (eval->page == NULL)
+        return err_set(err, ERR_IO, "%s: cannot be written: %s", eval->html_part, strerror(errno));
+    return ERR_OK;
+}
+
+/* A page that was not finished is taken away. */
+static void close_page(struct eval *eval)
+{
+    if (eval->page != NULL) {
+        fclose(eval->page);
+        unlink(eval->html_part);
+    }
+    free(eval->html_part);
+}
+
 static void close_all(struct eval *eval)
 {
+    close_page(eval);
+    findings_close(&eval->findings);
     struct pass *passes[] = {&eval->run, &eval->other};
     for (size_t i = 0; i < 2; i++) {
         evaluation_close(&passes[i]->evaluation);
@@ -286,18 +354,33 @@ static struct report_run report_of(const struct pass *pass)
                                .confusion = &pass->confusion};
 }
 
-static enum err_code print_report(const struct eval *eval, struct err *err)
+static enum err_code write_page(struct eval *eval, const struct report *report, struct err *err)
+{
+    if (report_print_html(report, eval->page, err))
+        return err_prefix(err, "%s: ", eval->html);
+    bool closed = fclose(eval->page) == 0;
+    eval->page = NULL;
+    if (!closed || rename(eval->html_part, eval->html) != 0)
+        return err_set(err, ERR_IO, "%s: cannot be written: %s", eval->html, strerror(errno));
+    return ERR_OK;
+}
+
+static enum err_code print_report(struct eval *eval, struct err *err)
 {
     struct report report = {.model_dir = eval->dir,
                             .data_path = eval->data,
                             .model = eval->model,
                             .dataset = &eval->dataset,
+                            .classes = eval->classes,
                             .threads = eval->threads,
                             .run = report_of(&eval->run),
+                            .findings = &eval->findings,
                             .agreement = &eval->agreement,
                             .scratch = eval->scratch};
     if (eval->against != NULL)
         report.against = report_of(&eval->other);
+    if (eval->page != NULL && write_page(eval, &report, err))
+        return err->code;
     if (eval->json)
         return report_print_json(&report, stdout, err);
     report_print(&report, stdout);
@@ -325,8 +408,9 @@ static int run(struct eval *eval, int argc, char **argv)
 {
     enum cli_action action;
     struct err err = {0};
-    if (!parse(eval, argc, argv, &action, &err) && action == CLI_RUN && !open_models(eval, &err))
-        open_data(eval, &err);
+    if (!parse(eval, argc, argv, &action, &err) && action == CLI_RUN && !open_models(eval, &err) &&
+        !open_data(eval, &err))
+        open_page(eval, &err);
     if (err.code != ERR_OK)
         return fail(&err, EXIT_USAGE);
     if (action == CLI_HELP)

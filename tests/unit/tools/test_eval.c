@@ -1,5 +1,6 @@
 /* attnd-eval as a program, on the shipped models and a few of their real inputs: one of the six
  * wafer maps, a Center, is taken for Random, and two of the eight reports are wrong. */
+#include "engine/base/file.h"
 #include "engine/base/json.h"
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
@@ -74,7 +75,8 @@ START_TEST(eval_prints_a_report_of_a_folder)
     ck_assert_ptr_nonnull(strstr(outcome->out, "inputs         6, of which 0 failed\n"));
     ck_assert_ptr_nonnull(strstr(outcome->out, "accuracy       0.8333 (95 % interval 0.4365 to "
                                                "0.9699)\n"));
-    ck_assert_ptr_nonnull(strstr(outcome->out, "macro-F1       0.7778 over 6 classes\n"));
+    ck_assert_ptr_nonnull(
+        strstr(outcome->out, "macro-F1       0.7778 over 6 classes (95 % interval "));
     expect(outcome, 0, "  1 Center          0      1      0      0      0      0      0      1",
            "");
 }
@@ -136,6 +138,84 @@ START_TEST(eval_measures_how_far_two_backends_differ)
     ck_assert(number(report, "against.logit_difference_mean") < largest);
     expect_number(report, "against.same_winner", 8);
     json_free(report);
+}
+END_TEST
+
+/* The names that are promised to everyone who reads a report. */
+START_TEST(eval_gives_the_summary_that_every_report_has)
+{
+    struct json_t *report = report_of(RUN(WAFER, "tests/data/eval/wafer", "--json"));
+    expect_number(report, "accuracy", 5.0 / 6);
+    expect_number(report, "macro_f1", (4 + 2.0 / 3) / 6);
+    expect_number(report, "per_class.Center.f1", 2.0 / 3);
+    expect_number(report, "per_class.Center.support", 2);
+    expect_number(report, "ece", number(report, "scores.served.ece"));
+    expect_number(report, "risk_coverage.purity", 0.95);
+    expect_number(report, "scores.served.one_score.inputs", 6);
+    ck_assert_str_eq(json_as_string(contract_at(report, "mistakes.0.winner")), "Random");
+    ck_assert(number(report, "scores.fitted.nll") <= number(report, "scores.served.nll"));
+    json_free(report);
+}
+END_TEST
+
+/* Five of six are right, and the wrong one is not the surest. */
+START_TEST(eval_finds_the_coverage_of_the_purity_that_is_asked_for)
+{
+    struct json_t *any =
+        report_of(RUN(WAFER, "tests/data/eval/wafer", "--json", "--purity", "0.8"));
+    struct json_t *pure = report_of(RUN(WAFER, "tests/data/eval/wafer", "--json", "--purity=1"));
+    expect_number(any, "risk_coverage.coverage", 1);
+    ck_assert(number(pure, "risk_coverage.coverage") < 1);
+    ck_assert(number(pure, "risk_coverage.coverage") > 0);
+    json_free(any);
+    json_free(pure);
+}
+END_TEST
+
+/* Reads a file of at most OUT_BYTES x 8 from the directory; to be freed. */
+static char *read_page(const struct tempdir *dir, const char *name)
+{
+    char path[128];
+    char *bytes = NULL;
+    size_t len;
+    struct err err = {0};
+    snprintf(path, sizeof path, "%s/%s", dir->path, name);
+    file_read(&bytes, &len, path, OUT_BYTES * 8, &err);
+    return err.code == ERR_OK ? bytes : NULL;
+}
+
+START_TEST(eval_writes_a_page_that_shows_the_mistakes)
+{
+    struct tempdir dir;
+    char path[128];
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/report.html", dir.path);
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--html", path), 0, "accuracy       0.8333", "");
+    char *page = read_page(&dir, "report.html");
+    ck_assert_ptr_nonnull(page);
+    ck_assert_ptr_nonnull(strstr(page, "<h1>wafer-vit</h1>"));
+    ck_assert_ptr_nonnull(strstr(page, "src=\"data:image/png;base64,iVBORw0KGgo"));
+    ck_assert_ptr_nonnull(strstr(page, "</html>"));
+    ck_assert_ptr_null(read_page(&dir, "report.html.part"));
+    free(page);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(eval_leaves_no_page_behind_when_it_fails)
+{
+    struct tempdir dir;
+    char page[128], list[128];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "list.csv", "image,label\nmissing.png,none\n", 29);
+    snprintf(list, sizeof list, "%s/list.csv", dir.path);
+    snprintf(page, sizeof page, "%s/report.html", dir.path);
+    expect(RUN(WAFER, list, "--html", page), 1, "", "none of 1 inputs can be used");
+    ck_assert_ptr_null(read_page(&dir, "report.html"));
+    ck_assert_ptr_null(read_page(&dir, "report.html.part"));
+    tempdir_close(&dir);
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--html", page), 2, "",
+           "report.html.part: cannot be written: No such file or directory");
 }
 END_TEST
 
@@ -228,6 +308,9 @@ START_TEST(eval_refuses_wrong_use_with_2)
            "--agree-min needs --against");
     expect(RUN(WAFER, "tests/data/eval/wafer", "--agree-min", "nan"), 2, "",
            "--agree-min: must be a percentage from 0 to 100");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--purity", "95"), 2, "",
+           "--purity: must be a share above 0 and at most 1");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--purity", "nan"), 2, "", "--purity: must be");
     expect(RUN(WAFER, "tests/data/eval/kernel.jsonl"), 2, "", "line 1: member 'image' is missing");
     expect(RUN(KERNEL, "tests/data/eval/wafer"), 2, "", "a folder holds images");
     expect(RUN(WAFER, "tests/data/eval/wafer", "--treads", "2"), 2, "", "did you mean '--threads'");
@@ -237,12 +320,16 @@ END_TEST
 START_TEST(eval_helps)
 {
     expect(RUN("--help"), 0, "--agree-min PERCENT", "");
+    expect(RUN("--help"), 0, "--html FILE", "");
+    expect(RUN("--help"), 0, "--purity SHARE", "");
 }
 END_TEST
 
 SUITE("eval", eval_prints_a_report_of_a_folder, eval_prints_the_same_report_as_json,
       eval_reads_the_same_from_jsonl_and_csv, eval_agrees_with_itself,
-      eval_measures_how_far_two_backends_differ, eval_stops_at_its_limit,
-      eval_counts_every_input_of_a_long_list, eval_names_inputs_that_fail_and_goes_on,
-      eval_fails_if_every_input_does, eval_refuses_a_label_that_the_model_lacks,
-      eval_refuses_wrong_use_with_2, eval_helps)
+      eval_measures_how_far_two_backends_differ, eval_gives_the_summary_that_every_report_has,
+      eval_finds_the_coverage_of_the_purity_that_is_asked_for,
+      eval_writes_a_page_that_shows_the_mistakes, eval_leaves_no_page_behind_when_it_fails,
+      eval_stops_at_its_limit, eval_counts_every_input_of_a_long_list,
+      eval_names_inputs_that_fail_and_goes_on, eval_fails_if_every_input_does,
+      eval_refuses_a_label_that_the_model_lacks, eval_refuses_wrong_use_with_2, eval_helps)

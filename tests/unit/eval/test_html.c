@@ -1,0 +1,113 @@
+#include "engine/eval/html.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A FILE in memory, compared and freed. */
+struct memory {
+    FILE *file;
+    char *text;
+    size_t len;
+};
+
+static void memory_open(struct memory *memory)
+{
+    memory->file = open_memstream(&memory->text, &memory->len);
+    ck_assert_ptr_nonnull(memory->file);
+}
+
+static void expect(struct memory *memory, const char *expected)
+{
+    fclose(memory->file);
+    ck_assert_str_eq(memory->text, expected);
+    free(memory->text);
+}
+
+static void expect_text(const char *text, size_t len, const char *expected)
+{
+    struct memory memory;
+    memory_open(&memory);
+    html_text_bytes(memory.file, text, len);
+    expect(&memory, expected);
+}
+
+#define EXPECT_TEXT(text, expected) expect_text(text, sizeof(text) - 1, expected)
+
+START_TEST(html_text_has_no_markup)
+{
+    EXPECT_TEXT("<script>alert('1')</script>", "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;");
+    EXPECT_TEXT("\" onload=\"x&y", "&quot; onload=&quot;x&amp;y");
+    EXPECT_TEXT("Edge-Loc", "Edge-Loc");
+}
+END_TEST
+
+START_TEST(html_text_is_well_formed_utf8)
+{
+    EXPECT_TEXT("\xC3\xA9\xE2\x82\xAC", "\xC3\xA9\xE2\x82\xAC");
+    EXPECT_TEXT("a\xFF<", "a\xEF\xBF\xBD&lt;");
+    EXPECT_TEXT("a\xE2\x82", "a\xEF\xBF\xBD\xEF\xBF\xBD");
+    EXPECT_TEXT("\xC0\xBC", "\xEF\xBF\xBD\xEF\xBF\xBD"); /* an overlong '<' */
+}
+END_TEST
+
+START_TEST(html_text_shows_what_would_not_be_seen)
+{
+    EXPECT_TEXT("a\0b\x1B[31m", "a\xEF\xBF\xBD"
+                                "b\xEF\xBF\xBD[31m");
+    EXPECT_TEXT("\xE2\x80\xAE"
+                "exe",
+                "\xEF\xBF\xBD"
+                "exe");
+    EXPECT_TEXT("\xC2\x85", "\xEF\xBF\xBD");
+    EXPECT_TEXT("a\tb\n", "a\tb\n");
+}
+END_TEST
+
+START_TEST(html_excerpt_ends_lines_and_text)
+{
+    static const struct html_excerpt two = {.lines_max = 2, .line_characters_max = 4};
+    static const struct {
+        const char *text, *excerpt;
+    } cases[] = {
+        {"ab", "ab\n"},
+        {"ab\n", "ab\n"},
+        {"abcd\nef\ng", "abcd\nef\n\xE2\x80\xA6\n"},
+        {"abcde\n", "abcd\xE2\x80\xA6\n"},
+        {"<<<<<", "&lt;&lt;&lt;&lt;\xE2\x80\xA6\n"},
+        {"\n\n\n", "\n\n\xE2\x80\xA6\n"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct memory memory;
+        memory_open(&memory);
+        html_excerpt(memory.file, cases[i].text, strlen(cases[i].text), &two);
+        expect(&memory, cases[i].excerpt);
+    }
+}
+END_TEST
+
+/* RFC 4648, section 10. */
+START_TEST(html_data_uri_is_base64)
+{
+    static const char *const cases[][2] = {{"", ""},
+                                           {"f", "Zg=="},
+                                           {"fo", "Zm8="},
+                                           {"foo", "Zm9v"},
+                                           {"foob", "Zm9vYg=="},
+                                           {"foobar", "Zm9vYmFy"},
+                                           {"\xFF\xEF\xBE", "/+++"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[64];
+        struct memory memory;
+        memory_open(&memory);
+        html_data_uri(memory.file, "image/png", cases[i][0], strlen(cases[i][0]));
+        snprintf(expected, sizeof expected, "data:image/png;base64,%s", cases[i][1]);
+        expect(&memory, expected);
+    }
+}
+END_TEST
+
+SUITE("html", html_text_has_no_markup, html_text_is_well_formed_utf8,
+      html_text_shows_what_would_not_be_seen, html_excerpt_ends_lines_and_text,
+      html_data_uri_is_base64)

@@ -1,0 +1,167 @@
+/* Five verdicts whose curve can be computed by hand, ties, and a set of classes of which one is
+ * pure above a score, one is pure but tiny, and one is wrong. */
+#include "engine/eval/selective.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void expect(double found, double expected)
+{
+    ck_assert_msg(fabs(found - expected) < 1e-9, "%.15g instead of %.15g", found, expected);
+}
+
+/* Wrong at 0.8 and 0.5; purity from the top: 1, 1/2, 2/3, 3/4, 3/5. */
+static const struct verdict five[] = {
+    {.score = 0.5f, .right = false, .item = 0}, {.score = 0.9f, .right = true, .item = 1},
+    {.score = 0.8f, .right = false, .item = 2}, {.score = 0.7f, .right = true, .item = 3},
+    {.score = 0.6f, .right = true, .item = 4},
+};
+
+static struct selective_curve curve_of(const struct verdict *verdicts, size_t count, double purity)
+{
+    struct selective_curve curve;
+    struct verdict *copy = calloc(count + 1, sizeof *copy);
+    ck_assert_ptr_nonnull(copy);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = verdicts[i];
+    selective_curve(&curve, copy, count, purity);
+    free(copy);
+    return curve;
+}
+
+START_TEST(selective_curve_is_what_was_computed_by_hand)
+{
+    struct selective_curve curve = curve_of(five, 5, 0.95);
+    ck_assert_uint_eq(curve.point_count, 5);
+    expect(curve.points[1].coverage, 0.4);
+    expect(curve.points[1].risk, 0.5);
+    expect(curve.points[4].coverage, 1.0);
+    expect(curve.points[4].risk, 0.4);
+    expect(curve.aurc, (0 + 1.0 / 2 + 1.0 / 3 + 1.0 / 4 + 2.0 / 5) / 5);
+}
+END_TEST
+
+START_TEST(selective_coverage_is_the_largest_that_is_pure_enough)
+{
+    struct selective_curve strict = curve_of(five, 5, 0.95), loose = curve_of(five, 5, 0.75);
+    expect(strict.coverage, 0.2);
+    ck_assert(strict.threshold == 0.9f);
+    expect(loose.coverage, 0.8);
+    ck_assert(loose.threshold == 0.6f);
+    expect(curve_of(five, 1, 0.95).coverage, 0.0);
+    expect(curve_of(five, 0, 0.95).coverage, 0.0);
+}
+END_TEST
+
+/* A threshold takes all of equal scores or none: of these four, three are right. */
+START_TEST(selective_curve_never_parts_equal_scores)
+{
+    static const struct verdict same[] = {
+        {.score = 1, .right = true},
+        {.score = 1, .right = true},
+        {.score = 1, .right = true},
+        {.score = 1, .right = false},
+    };
+    struct selective_curve curve = curve_of(same, 4, 0.95);
+    ck_assert_uint_eq(curve.point_count, 1);
+    expect(curve.coverage, 0.0);
+    expect(curve.aurc, 0.25);
+}
+END_TEST
+
+START_TEST(selective_curve_has_room_for_any_number_of_inputs)
+{
+    enum { MANY = 10007 };
+    static struct verdict verdicts[MANY];
+    for (unsigned i = 0; i < MANY; i++)
+        verdicts[i] = (struct verdict){.score = (float)i, .right = i % 10 != 0, .item = i};
+    struct selective_curve curve = curve_of(verdicts, MANY, 0.9);
+    ck_assert_uint_le(curve.point_count, SELECTIVE_POINTS_MAX);
+    ck_assert_uint_ge(curve.point_count, SELECTIVE_POINTS_MAX - 8);
+    expect(curve.points[curve.point_count - 1].coverage, 1.0);
+    ck_assert(fabs(curve.points[curve.point_count - 1].risk - 0.1) < 1e-3);
+}
+END_TEST
+
+/* ---- thresholds ---- */
+
+/* Class 0: 100 right above 0.5, then 20 wrong below. Class 1: three right. Class 2: wrong. */
+static size_t classes_of(struct verdict out[124])
+{
+    size_t at = 0;
+    for (unsigned i = 0; i < 120; i++)
+        out[at++] = (struct verdict){
+            .score = i < 100 ? 0.5f + (float)i / 256 : 0.3f, .right = i < 100, .item = at};
+    for (unsigned i = 0; i < 3; i++)
+        out[at++] = (struct verdict){.score = 0.9f, .label = 1, .right = true, .item = at};
+    out[at++] = (struct verdict){.score = 0.99f, .label = 2, .item = at};
+    return at;
+}
+
+START_TEST(selective_threshold_is_the_lowest_score_that_is_pure_enough)
+{
+    struct verdict verdicts[124];
+    struct selective_threshold thresholds[4];
+    struct selective_goal goal = {.purity = 0.95};
+    size_t count = classes_of(verdicts);
+    selective_thresholds(thresholds, 4, verdicts, count, &goal);
+    ck_assert(thresholds[0].reachable && thresholds[0].score == 0.5f);
+    ck_assert_uint_eq(thresholds[0].count, 100);
+    ck_assert(thresholds[1].reachable && thresholds[1].score == 0.9f);
+    ck_assert(!thresholds[2].reachable && !thresholds[3].reachable);
+    goal.purity = 0.8;
+    selective_thresholds(thresholds, 4, verdicts, count, &goal);
+    ck_assert(thresholds[0].score == 0.3f);
+}
+END_TEST
+
+START_TEST(selective_threshold_asks_a_small_class_for_more_than_luck)
+{
+    struct verdict verdicts[124];
+    struct selective_threshold thresholds[4];
+    struct selective_goal goal = {.purity = 0.95, .z = SELECTIVE_Z};
+    selective_thresholds(thresholds, 4, verdicts, classes_of(verdicts), &goal);
+    ck_assert(thresholds[0].reachable);
+    ck_assert(!thresholds[1].reachable);
+}
+END_TEST
+
+/* n / (n + z^2) reaches 0.95 at n = 31.2. */
+START_TEST(selective_threshold_takes_32_right_answers_for_95_percent)
+{
+    struct verdict verdicts[32];
+    struct selective_threshold threshold;
+    struct selective_goal goal = {.purity = 0.95, .z = SELECTIVE_Z};
+    for (unsigned i = 0; i < 32; i++)
+        verdicts[i] = (struct verdict){.score = 0.9f, .right = true, .item = i};
+    selective_thresholds(&threshold, 1, verdicts, 31, &goal);
+    ck_assert(!threshold.reachable);
+    selective_thresholds(&threshold, 1, verdicts, 32, &goal);
+    ck_assert(threshold.reachable);
+}
+END_TEST
+
+START_TEST(selective_decisions_add_up)
+{
+    struct verdict verdicts[124];
+    struct selective_threshold thresholds[4];
+    struct selective_goal goal = {.purity = 0.95};
+    struct selective_decisions sum = {0};
+    size_t count = classes_of(verdicts);
+    selective_thresholds(thresholds, 4, verdicts, count, &goal);
+    selective_decide(&sum, thresholds, verdicts, count);
+    selective_decide(&sum, thresholds, verdicts, count);
+    ck_assert_uint_eq(sum.count, 248);
+    ck_assert_uint_eq(sum.automatic, 206);
+    ck_assert_uint_eq(sum.right, 206);
+    ck_assert_uint_eq(sum.review, 42);
+}
+END_TEST
+
+SUITE("selective", selective_curve_is_what_was_computed_by_hand,
+      selective_coverage_is_the_largest_that_is_pure_enough,
+      selective_curve_never_parts_equal_scores, selective_curve_has_room_for_any_number_of_inputs,
+      selective_threshold_is_the_lowest_score_that_is_pure_enough,
+      selective_threshold_asks_a_small_class_for_more_than_luck,
+      selective_threshold_takes_32_right_answers_for_95_percent, selective_decisions_add_up)
