@@ -83,6 +83,25 @@ enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, str
     return reopen(learner, err);
 }
 
+/* Second moments must stay positive, which interpolation does not promise: the positions' begin
+ * again, the first at 0 and the second at its mean. */
+static void restart_moments(const struct parameters *from, const float *v,
+                            const struct parameters *to, struct optimizer *optimizer)
+{
+    for (unsigned i = 0; i < to->count; i++) {
+        const struct parameter *source = &from->list[i], *target = &to->list[i];
+        double sum = 0;
+        if (target->offset != to->map.position)
+            continue;
+        for (size_t k = 0; k < source->count; k++)
+            sum += v[source->offset + k];
+        for (size_t k = 0; k < target->count; k++) {
+            optimizer->m[target->offset + k] = 0;
+            optimizer->v[target->offset + k] = (float)(sum / (double)source->count);
+        }
+    }
+}
+
 /* Everything that has the parameters' shape goes over to the new shape. */
 static enum err_code move_arrays(const struct learner *from, struct learner *to, struct err *err)
 {
@@ -95,6 +114,7 @@ static enum err_code move_arrays(const struct learner *from, struct learner *to,
         resize_values(list, old->v, &to->parameters, new->v, err) ||
         resize_values(list, from->best, &to->parameters, to->best, err))
         return err->code;
+    restart_moments(list, old->v, &to->parameters, new);
     new->steps = old->steps;
     if (old->average != NULL)
         resize_values(list, old->average, &to->parameters, new->average, err);
