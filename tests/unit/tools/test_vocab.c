@@ -1,0 +1,157 @@
+/* attnd-vocab as a program. */
+#include "engine/text/wordpiece.h"
+#include "tests/support/server_process.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EVAL "tests/data/eval/kernel.jsonl"
+
+struct outcome {
+    int code;
+    char out[8192], errors[4096];
+};
+
+static void run(struct outcome *outcome, const char *const *arguments)
+{
+    outcome->code = run_program("attnd-vocab", arguments, outcome->out, sizeof outcome->out,
+                                outcome->errors, sizeof outcome->errors);
+}
+
+#define RUN(outcome, ...) run(outcome, (const char *[]){__VA_ARGS__, NULL})
+
+static void expect(const struct outcome *outcome, int code, const char *out, const char *errors)
+{
+    ck_assert_msg(outcome->code == code, "%d: %s", outcome->code, outcome->errors);
+    ck_assert_msg(strstr(outcome->out, out) != NULL, "no '%s' in:\n%s", out, outcome->out);
+    ck_assert_msg(strstr(outcome->errors, errors) != NULL, "no '%s' in:\n%s", errors,
+                  outcome->errors);
+}
+
+/* Tokens of a text, [CLS] and [SEP] included. */
+static unsigned tokens_of(const char *dir, const char *text)
+{
+    struct wordpiece *tokenizer;
+    struct encoding encoding;
+    struct arena arena;
+    struct err err = {0};
+    ck_assert_msg(!wordpiece_open(&tokenizer, dir, 64, &err), "%s", err.text);
+    arena_init(&arena);
+    ck_assert_int_eq(wordpiece_encode(tokenizer, text, strlen(text), &arena, &encoding, &err),
+                     ERR_OK);
+    arena_deinit(&arena);
+    wordpiece_close(tokenizer);
+    return encoding.count;
+}
+
+START_TEST(vocab_builds_a_tokenizer_from_several_files)
+{
+    struct tempdir data, dir;
+    struct outcome outcome;
+    char path[2][128];
+    tempdir_open(&data);
+    tempdir_open(&dir);
+    tempdir_write(&data, "a.log", "zorp fail\n\nzorp pass\n", 21);
+    tempdir_write(&data, "b.csv", "id,text\n1,\"quux zorp\"\n2,quux\n", 29);
+    snprintf(path[0], sizeof path[0], "%s/a.log", data.path);
+    snprintf(path[1], sizeof path[1], "%s/b.csv", data.path);
+    RUN(&outcome, "build", "--data", path[0], path[1], "--size", "300", "--output", dir.path);
+    expect(&outcome, 0, "pieces, from 4 texts with 4 different words\n", "");
+    expect(&outcome, 0, "fewer than the 300 asked for", "");
+    ck_assert_uint_eq(tokens_of(dir.path, "Zorp quux"), 4);
+    ck_assert_uint_eq(tokens_of(dir.path, "fbqz"), 6);
+    tempdir_close(&data);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(vocab_builds_cased_if_asked)
+{
+    struct tempdir dir;
+    struct outcome outcome;
+    tempdir_open(&dir);
+    RUN(&outcome, "build", "--data", EVAL, "--size", "300", "--cased", "--output", dir.path);
+    expect(&outcome, 0, "300 pieces, from 8 texts", "");
+    ck_assert_uint_eq(tokens_of(dir.path, "BUG"), 3);
+    ck_assert_uint_gt(tokens_of(dir.path, "bUg"), 3);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(vocab_trims_a_model)
+{
+    struct tempdir dir;
+    struct outcome outcome;
+    tempdir_open(&dir);
+    RUN(&outcome, "trim", "--model", "models/kernel-bert", "--data", EVAL, "--output", dir.path);
+    expect(&outcome, 0, " of 2794 pieces, ", "");
+    expect(&outcome, 0, " of 1036298 weights, from 8 texts\n", "");
+    ck_assert_uint_eq(tokens_of(dir.path, "KASAN: use-after-free"),
+                      tokens_of("models/kernel-bert", "KASAN: use-after-free"));
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(vocab_names_a_text_that_is_not_utf8_and_goes_on)
+{
+    struct tempdir data, dir;
+    struct outcome outcome;
+    char path[128];
+    tempdir_open(&data);
+    tempdir_open(&dir);
+    tempdir_write(&data, "a.txt", "good\nb\xFF\n", 8);
+    snprintf(path, sizeof path, "%s/a.txt", data.path);
+    RUN(&outcome, "build", "--data", path, "--size", "300", "--output", dir.path);
+    expect(&outcome, 0, "from 1 texts",
+           "a.txt: line 2: invalid UTF-8 at byte 1 of the text; it is left out");
+    tempdir_write(&data, "a.txt", "b\xFF\n", 3);
+    RUN(&outcome, "build", "--data", path, "--size", "300", "--output", dir.path);
+    expect(&outcome, 1, "", "none of the 1 texts can be used");
+    tempdir_close(&data);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(vocab_says_what_is_missing_or_wrong)
+{
+    struct outcome outcome;
+    RUN(&outcome, "build", "--size", "300", "--output", "/tmp");
+    expect(&outcome, 2, "", "--data FILE is missing; attnd-vocab build --help shows the usage");
+    RUN(&outcome, "build", "--data", EVAL, "--output", "/tmp");
+    expect(&outcome, 2, "", "--size N is missing");
+    RUN(&outcome, "trim", "--data", EVAL, "--output", "/tmp");
+    expect(&outcome, 2, "", "--model DIR is missing");
+    RUN(&outcome, "trim", "--data", EVAL, "--model", "models/kernel-bert");
+    expect(&outcome, 2, "", "--output DIR is missing");
+    RUN(&outcome, "build", "--size", "10");
+    expect(&outcome, 2, "", "--size: must be a number from 200 to 1048576");
+    RUN(&outcome, "build", "--data", "/nowhere", "--size", "300", "--output", "/tmp");
+    expect(&outcome, 2, "", "/nowhere: cannot be read: No such file or directory");
+    RUN(&outcome, "build", "--data", EVAL, "--size", "300", "--output", "/nowhere/at/all");
+    expect(&outcome, 2, "", "/nowhere/at/all: cannot be made a directory");
+    RUN(&outcome, "prune");
+    expect(&outcome, 2, "", "the first argument is a command, build or trim");
+    RUN(&outcome, "trim", "--model", "models/wafer-vit", "--data", EVAL, "--output", "/tmp");
+    expect(&outcome, 1, "", "models/wafer-vit: vocab.txt: cannot be opened");
+}
+END_TEST
+
+START_TEST(vocab_help_shows_both_commands)
+{
+    struct outcome outcome;
+    RUN(&outcome, "--help");
+    expect(&outcome, 0, "usage: attnd-vocab build", "");
+    expect(&outcome, 0, "usage: attnd-vocab trim", "");
+    RUN(&outcome, "trim", "--help");
+    expect(&outcome, 0, "--keep-min N", "");
+    ck_assert_ptr_null(strstr(outcome.out, "--size"));
+    RUN(&outcome, "--version");
+    expect(&outcome, 0, "attnd-vocab ", "");
+}
+END_TEST
+
+SUITE("vocab", vocab_builds_a_tokenizer_from_several_files, vocab_builds_cased_if_asked,
+      vocab_trims_a_model, vocab_names_a_text_that_is_not_utf8_and_goes_on,
+      vocab_says_what_is_missing_or_wrong, vocab_help_shows_both_commands)
