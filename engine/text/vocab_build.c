@@ -76,20 +76,19 @@ struct builder {
     uint32_t merges;
 };
 
-/* Room for one more item of an array. */
-static enum err_code reserve(void *array, size_t count, size_t *capacity, size_t size,
-                             struct err *err)
+/* The array with room for one more item, perhaps moved; NULL, and the old one stays, for want of
+ * memory. */
+static void *reserve(void *items, size_t count, size_t *capacity, size_t size, struct err *err)
 {
-    void **items = array;
     if (count < *capacity)
-        return ERR_OK;
+        return items;
     size_t larger = *capacity == 0 ? 1024 : 2 * *capacity;
-    void *moved = reallocarray(*items, larger, size);
+    void *moved = reallocarray(items, larger, size);
     if (moved == NULL)
-        return err_no_memory(err, larger * size);
-    *items = moved;
-    *capacity = larger;
-    return ERR_OK;
+        err_no_memory(err, larger * size);
+    else
+        *capacity = larger;
+    return moved;
 }
 
 /* ---- pieces ---- */
@@ -259,9 +258,11 @@ static enum err_code push(struct builder *builder, uint32_t pair, struct err *er
     struct candidate candidate = {builder->pairs[pair].count, pair};
     if (candidate.count < (int64_t)builder->options->pair_min)
         return ERR_OK;
-    if (reserve(&builder->heap, builder->heap_count, &builder->heap_capacity, sizeof *builder->heap,
-                err))
+    struct candidate *heap =
+        reserve(builder->heap, builder->heap_count, &builder->heap_capacity, sizeof *heap, err);
+    if (heap == NULL)
         return err->code;
+    builder->heap = heap;
     size_t at = builder->heap_count++;
     for (; at > 0 && comes_before(builder, candidate, builder->heap[(at - 1) / 2]);
          at = (at - 1) / 2)
@@ -368,9 +369,11 @@ static enum err_code touch(struct builder *builder, struct pair *pair, uint32_t 
     if (pair->touched == builder->merges)
         return ERR_OK;
     pair->touched = builder->merges;
-    if (reserve(&builder->touched, builder->touched_count, &builder->touched_capacity,
-                sizeof *builder->touched, err))
+    uint32_t *touched = reserve(builder->touched, builder->touched_count,
+                                &builder->touched_capacity, sizeof *touched, err);
+    if (touched == NULL)
         return err->code;
+    builder->touched = touched;
     builder->touched[builder->touched_count++] = (uint32_t)(pair - builder->pairs);
     return ERR_OK;
 }

@@ -125,7 +125,7 @@ END_TEST
 
 /* ---- the naive trainer ---- */
 
-enum { NAIVE_WORDS = 400, NAIVE_LEN = 32, NAIVE_PIECES = 400 };
+enum { NAIVE_WORDS = 6000, NAIVE_LEN = 32, NAIVE_PIECES = 400 };
 
 struct naive {
     char pieces[NAIVE_PIECES][NAIVE_LEN + 4];
@@ -196,41 +196,56 @@ static bool naive_merge(struct naive *naive, const struct word_counts *words)
     return true;
 }
 
-/* Few letters and much repetition, so that pairs overlap and two ways lead to the same piece. */
-static void random_text(unsigned seed, char *text, size_t size)
+/* Words of up to 9 letters, out of the first `letters` letters and digits or fewer. */
+static void random_text(unsigned seed, unsigned words, unsigned letters, char *text, size_t size)
 {
     struct rng rng = rng_for(seed, 0, 0);
     size_t used = 0;
-    for (unsigned w = 0; w < 300; w++) {
-        unsigned len = 1 + rng_below(&rng, 9), letters = 2 + rng_below(&rng, 3);
+    for (unsigned w = 0; w < words; w++) {
+        unsigned len = 1 + rng_below(&rng, 9), of = 2 + rng_below(&rng, letters - 1);
         ck_assert_uint_lt(used + len + 1, size);
         for (unsigned i = 0; i < len; i++)
-            text[used++] = (char)('a' + rng_below(&rng, letters));
+            text[used++] = "abcdefghijklmnopqrstuvwxyz0123456789"[rng_below(&rng, of)];
         text[used++] = ' ';
     }
     text[used] = '\0';
 }
 
+static void expect_naive(struct naive *naive, unsigned seed, unsigned words, unsigned letters)
+{
+    static char text[65536];
+    struct fixture fixture;
+    random_text(seed, words, letters, text, sizeof text);
+    setup(&fixture, uncased, text, SIZES(350));
+    naive_split(naive, &fixture, find(&fixture.list, "##z") + 1);
+    while (naive->count < 350 && naive_merge(naive, &fixture.words))
+        continue;
+    ck_assert_uint_eq(fixture.list.count, naive->count);
+    for (size_t i = 0; i < naive->count; i++)
+        ck_assert_msg(strcmp(fixture.list.pieces[i], naive->pieces[i]) == 0,
+                      "seed %u, piece %zu: %s instead of %s", seed, i, fixture.list.pieces[i],
+                      naive->pieces[i]);
+    drop(&fixture);
+}
+
+/* Few letters: pairs overlap, and two ways lead to the same piece. */
 START_TEST(vocab_build_agrees_with_counting_everything_anew)
 {
     struct naive *naive = malloc(sizeof *naive);
-    char text[8192];
     ck_assert_ptr_nonnull(naive);
-    for (unsigned seed = 0; seed < 12; seed++) {
-        struct fixture fixture;
-        random_text(seed, text, sizeof text);
-        setup(&fixture, uncased, text, SIZES(300));
-        size_t alphabet = find(&fixture.list, "##z") + 1;
-        naive_split(naive, &fixture, alphabet);
-        while (naive->count < 300 && naive_merge(naive, &fixture.words))
-            continue;
-        ck_assert_uint_eq(fixture.list.count, naive->count);
-        for (size_t i = 0; i < naive->count; i++)
-            ck_assert_msg(strcmp(fixture.list.pieces[i], naive->pieces[i]) == 0,
-                          "seed %u, piece %zu: %s instead of %s", seed, i, fixture.list.pieces[i],
-                          naive->pieces[i]);
-        drop(&fixture);
-    }
+    for (unsigned seed = 0; seed < 12; seed++)
+        expect_naive(naive, seed, 300, 4);
+    free(naive);
+}
+END_TEST
+
+/* Many letters: more pairs than every array begins with room for. */
+START_TEST(vocab_build_agrees_also_when_its_arrays_grow)
+{
+    struct naive *naive = malloc(sizeof *naive);
+    ck_assert_ptr_nonnull(naive);
+    for (unsigned seed = 0; seed < 3; seed++)
+        expect_naive(naive, seed, 6000, 36);
     free(naive);
 }
 END_TEST
@@ -256,4 +271,5 @@ END_TEST
 SUITE("vocab_build", vocab_build_begins_with_special_tokens_and_characters,
       vocab_build_keeps_capitals_if_cased, vocab_build_merges_the_most_frequent_pair_first,
       vocab_build_stops_at_its_size_and_at_rare_pairs, vocab_build_says_that_its_size_is_too_small,
-      vocab_build_agrees_with_counting_everything_anew, vocab_build_tells_of_every_piece)
+      vocab_build_agrees_with_counting_everything_anew,
+      vocab_build_agrees_also_when_its_arrays_grow, vocab_build_tells_of_every_piece)

@@ -72,8 +72,8 @@ START_TEST(vocab_builds_cased_if_asked)
     struct tempdir dir;
     struct outcome outcome;
     tempdir_open(&dir);
-    RUN(&outcome, "build", "--data", EVAL, "--size", "400", "--cased", "--output", dir.path);
-    expect(&outcome, 0, "400 pieces, from 8 texts", "");
+    RUN(&outcome, "build", "--data", EVAL, "--size", "300", "--cased", "--output", dir.path);
+    expect(&outcome, 0, "300 pieces, from 8 texts", "");
     ck_assert_uint_eq(tokens_of(dir.path, "BUG"), 3);
     ck_assert_uint_gt(tokens_of(dir.path, "bUg"), 3);
     tempdir_close(&dir);
