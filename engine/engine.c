@@ -323,6 +323,11 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     head_logits(&model->spec, &model->weights, workspace, logits);
 }
 
+const float *engine_features(const struct engine_session *session, unsigned row)
+{
+    return head_features(&session->model->spec, &session->workspace, row);
+}
+
 void engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
     head_scores(&model->spec, model->kernels, logits, scores);

@@ -90,6 +90,10 @@ void engine_session_close(struct engine_session *session);
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits);
 
+/* What the classifier read of a row of the last run: its features, [hidden_size]. The session's,
+ * until it runs again. */
+const float *engine_features(const struct engine_session *session, unsigned row);
+
 /* logits -> scores [label_count] by the checkpoint's problem type: softmax, sigmoid or as is. */
 void engine_scores(const struct engine_model *model, const float *logits, float *scores);
 
