@@ -145,6 +145,9 @@ static void describe(struct engine_model *model, const struct choice *choice)
     const char *kernel = model->weights.layers[0].qkv.kernel;
     info->kernels = kernel != NULL ? kernel : model->kernels->name;
     info->scores = scores[spec->scores];
+    info->purity = spec->policy.purity;
+    info->ood_method = ood_method_name(spec->policy.ood.method);
+    info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
     info->labels = spec->labels;
     info->label_count = spec->label_count;
     info->layers = spec->layers;
@@ -331,4 +334,10 @@ const float *engine_features(const struct engine_session *session, unsigned row)
 void engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
     head_scores(&model->spec, model->kernels, logits, scores);
+}
+
+void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
+                  const float *features, struct judgement *out)
+{
+    policy_judge(&model->spec.policy, logits, scores, features, out);
 }

@@ -194,14 +194,17 @@ static enum err_code read_config(struct spec *spec, const struct json_t *config,
 static enum err_code check_attnd_key(void *context, const char *key, const struct json_t *value,
                                      struct err *err)
 {
-    static const char *const known[] = {"version", "temperature", "grey16"};
+    static const char *const known[] = {"version", "temperature", "grey16",
+                                        "purity",  "thresholds",  "ood"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i], key) == 0)
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
-                   "$.%s is not supported (supported: version, temperature, grey16)", key);
+                   "$.%s is not supported (supported: version, temperature, grey16, purity, "
+                   "thresholds, ood)",
+                   key);
 }
 
 static enum err_code read_attnd(struct spec *spec, const struct json_t *extra, struct arena *arena,
@@ -219,7 +222,9 @@ static enum err_code read_attnd(struct spec *spec, const struct json_t *extra, s
     if (!spec->grey16_minmax && strcmp(grey16, "range") != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.grey16 must be \"range\" or \"minmax\"");
     spec->version = arena_copy(arena, version, strlen(version));
-    return spec->version != NULL ? ERR_OK : err_no_memory(err, strlen(version));
+    if (spec->version == NULL)
+        return err_no_memory(err, strlen(version));
+    return policy_read(&spec->policy, extra, spec->labels, arena, err);
 }
 
 /* ---- both files ---- */
@@ -262,6 +267,7 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
         return in_file("config.json", err);
     }
     json_free(config);
+    out->policy = policy_default(out->scores, out->label_count, out->hidden);
     if (parse_file(&extra, dir, "attnd.json", true, err) ||
         (extra != NULL && read_attnd(out, extra, arena, err)))
         in_file("attnd.json", err);

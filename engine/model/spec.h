@@ -10,9 +10,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/model/family.h"
-
-/* How logits become scores, as Hugging Face pipelines do it. */
-enum spec_scores { SCORES_SOFTMAX, SCORES_SIGMOID, SCORES_NONE };
+#include "engine/model/policy.h"
 
 struct spec {
     const struct family *family;
@@ -33,6 +31,7 @@ struct spec {
     const char *version; /* "1" if absent */
     double temperature;  /* logits are divided by it; 1 if absent */
     bool grey16_minmax;
+    struct policy policy;
 };
 
 enum { SPEC_LABELS_MAX = 100000 };

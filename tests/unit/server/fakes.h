@@ -191,6 +191,20 @@ void engine_scores(const struct engine_model *model, const float *logits, float 
     scores[1] = 1 - scores[0];
 }
 
+/* 'R' is reviewed, 'U' is unknown; ood_score is the first byte. */
+void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
+                  const float *features, struct judgement *out)
+{
+    (void)model;
+    (void)scores;
+    (void)features;
+    *out = (struct judgement){.has_ood = true, .ood_score = logits[0], .threshold = 0.5f};
+    if (logits[0] == (float)'R')
+        out->decision = DECISION_REVIEW;
+    if (logits[0] == (float)'U')
+        out->decision = DECISION_UNKNOWN;
+}
+
 /* The HTTP edge: headers are the test's, the same for every exchange; a resumed exchange is marked
  * by reply.close, which the application does not use. */
 struct fake_header {
