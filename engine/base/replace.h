@@ -1,0 +1,41 @@
+/* replace.h - writes a file that is either whole or as it was before, also after a kill or a power
+ * cut at any moment.
+ *
+ *     struct replacement file;
+ *     if (replace_open(&file, path, &err) || replace_write(&file, bytes, len, &err))
+ *         replace_abandon(&file);
+ *     else
+ *         replace_commit(&file, &err);
+ *
+ * The bytes go to PATH.partial, which is synced and renamed over PATH; then the folder is synced. A
+ * kill leaves at most a PATH.partial, which the next write to PATH takes over: they do not pile up.
+ *
+ * Threads: one writer of a path at a time.
+ */
+#ifndef ATTND_ENGINE_BASE_REPLACE_H
+#define ATTND_ENGINE_BASE_REPLACE_H
+
+#include "engine/base/err.h"
+
+#include <limits.h>
+#include <stddef.h>
+
+struct replacement {
+    int fd; /* -1: nothing is open */
+    char path[PATH_MAX], partial[PATH_MAX];
+};
+
+/* Errors are ERR_IO and begin with the path. */
+enum err_code replace_open(struct replacement *file, const char *path, struct err *err);
+enum err_code replace_write(struct replacement *file, const void *bytes, size_t len,
+                            struct err *err);
+
+/* Ends the replacement: by success, or as replace_abandon does. */
+enum err_code replace_commit(struct replacement *file, struct err *err);
+/* Leaves the old file. Nothing happens to a replacement that failed to open or has ended. */
+void replace_abandon(struct replacement *file);
+
+/* All of it for bytes in memory. */
+enum err_code replace_file(const char *path, const void *bytes, size_t len, struct err *err);
+
+#endif

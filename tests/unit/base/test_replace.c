@@ -1,0 +1,171 @@
+#include "engine/base/replace.h"
+
+#include "engine/base/file.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct fixture {
+    struct tempdir dir;
+    char path[128], partial[160];
+};
+
+static void setup(struct fixture *fixture)
+{
+    tempdir_open(&fixture->dir);
+    snprintf(fixture->path, sizeof fixture->path, "%s/a.txt", fixture->dir.path);
+    snprintf(fixture->partial, sizeof fixture->partial, "%s.partial", fixture->path);
+}
+
+static void expect_content(const struct fixture *fixture, const char *expected)
+{
+    char *bytes;
+    size_t len;
+    struct err err = {0};
+    ck_assert_msg(!file_read(&bytes, &len, fixture->path, 1 << 20, &err), "%s", err.text);
+    ck_assert_str_eq(bytes, expected);
+    ck_assert_int_ne(access(fixture->partial, F_OK), 0);
+    free(bytes);
+}
+
+static void put(const struct fixture *fixture, const char *text)
+{
+    struct err err = {0};
+    ck_assert_msg(!replace_file(fixture->path, text, strlen(text), &err), "%s", err.text);
+}
+
+START_TEST(replace_writes_a_new_file_and_replaces_an_old_one)
+{
+    struct fixture fixture;
+    setup(&fixture);
+    put(&fixture, "first");
+    expect_content(&fixture, "first");
+    put(&fixture, "2");
+    expect_content(&fixture, "2");
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(replace_works_in_the_current_folder)
+{
+    struct fixture fixture;
+    struct err err = {0};
+    setup(&fixture);
+    ck_assert_int_eq(chdir(fixture.dir.path), 0);
+    ck_assert_msg(!replace_file("a.txt", "here", 4, &err), "%s", err.text);
+    expect_content(&fixture, "here");
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(replace_takes_over_what_a_kill_left)
+{
+    struct fixture fixture;
+    setup(&fixture);
+    tempdir_write(&fixture.dir, "a.txt.partial", "a long unfinished text", 22);
+    put(&fixture, "whole");
+    expect_content(&fixture, "whole");
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(replace_that_is_abandoned_leaves_the_old_file)
+{
+    struct fixture fixture;
+    struct replacement file;
+    struct err err = {0};
+    setup(&fixture);
+    put(&fixture, "old");
+    ck_assert(!replace_open(&file, fixture.path, &err) && !replace_write(&file, "new", 3, &err));
+    replace_abandon(&file);
+    replace_abandon(&file);
+    expect_content(&fixture, "old");
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+/* A limit on the size of files stands for a full disk. */
+START_TEST(replace_on_a_full_disk_leaves_the_old_file_and_names_it)
+{
+    static const char large[4096];
+    struct fixture fixture;
+    struct err err = {0};
+    setup(&fixture);
+    put(&fixture, "old");
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = 1000;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    replace_file(fixture.path, large, sizeof large, &err);
+    limit.rlim_cur = before;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(err.code, ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, "a.txt: cannot be written: File too large"));
+    expect_content(&fixture, "old");
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(replace_names_a_path_that_cannot_be)
+{
+    char path[PATH_MAX + 10];
+    struct err err = {0};
+    replace_file("/nowhere/at/all", "x", 1, &err);
+    ck_assert_int_eq(err.code, ERR_IO);
+    ck_assert_str_eq(err.text, "/nowhere/at/all: cannot be written: No such file or directory");
+    memset(path, 'a', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    err = (struct err){0};
+    ck_assert_int_eq(replace_file(path, "x", 1, &err), ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, "longer than"));
+}
+END_TEST
+
+/* A child writes texts of one letter for ever; whenever it is killed, the file is of one letter and
+ * of full length. */
+START_TEST(replace_survives_a_kill_at_any_moment)
+{
+    enum { LEN = 65536, KILLS = 12 };
+    static char text[LEN + 1];
+    struct fixture fixture;
+    setup(&fixture);
+    memset(text, 'a', LEN);
+    put(&fixture, text);
+    for (unsigned i = 0; i < KILLS; i++) {
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        for (struct err err = {0}; child == 0;) {
+            memset(text, 'a' + rand() % 26, LEN);
+            if (replace_file(fixture.path, text, LEN, &err))
+                _exit(1);
+        }
+        usleep(1000 * (i % 4) + 137 * i);
+        kill(child, SIGKILL);
+        ck_assert_int_eq(waitpid(child, NULL, 0), child);
+        char *bytes;
+        size_t len;
+        struct err err = {0};
+        ck_assert_msg(!file_read(&bytes, &len, fixture.path, 1 << 20, &err), "%s", err.text);
+        ck_assert_uint_eq(len, LEN);
+        for (size_t at = 1; at < LEN; at++)
+            ck_assert_int_eq(bytes[at], bytes[0]);
+        free(bytes);
+    }
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+SUITE("replace", replace_writes_a_new_file_and_replaces_an_old_one,
+      replace_works_in_the_current_folder, replace_takes_over_what_a_kill_left,
+      replace_that_is_abandoned_leaves_the_old_file,
+      replace_on_a_full_disk_leaves_the_old_file_and_names_it, replace_names_a_path_that_cannot_be,
+      replace_survives_a_kill_at_any_moment)
