@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES = 8 };
+enum { LANES = 8, PIECE = 256 };
 
 static const char *const method_names[OOD_METHOD_COUNT] = {NULL, "energy", "mahalanobis",
                                                            "relative"};
@@ -41,19 +41,37 @@ static double joint_energy(const struct ood *ood, const float *logits)
     return -sum;
 }
 
-/* row . (x - mean). Independent sums, which the compiler makes vectors of. */
-static double project(const float *row, const float *x, const float *mean, unsigned n)
+/* Independent sums, which the compiler makes vectors of. */
+static double dot(const float *row, const double *x, unsigned n)
 {
     double sums[LANES] = {0}, sum = 0;
     unsigned i = 0;
     for (; i + LANES <= n; i += LANES)
         for (unsigned lane = 0; lane < LANES; lane++)
-            sums[lane] += (double)row[i + lane] * ((double)x[i + lane] - (double)mean[i + lane]);
+            sums[lane] += (double)row[i + lane] * x[i + lane];
     for (; i < n; i++)
-        sum += (double)row[i] * ((double)x[i] - (double)mean[i]);
+        sum += (double)row[i] * x[i];
     for (unsigned lane = 0; lane < LANES; lane++)
         sum += sums[lane];
     return sum;
+}
+
+/* z = P (x - mean); returns |x - mean|^2. By pieces of the width, which is not bounded. */
+static double project(const struct ood *ood, const float *x, double z[OOD_COMPONENTS_MAX])
+{
+    double square = 0, centred[PIECE];
+    for (unsigned i = 0; i < ood->components; i++)
+        z[i] = 0;
+    for (unsigned at = 0; at < ood->hidden; at += PIECE) {
+        unsigned n = ood->hidden - at < PIECE ? ood->hidden - at : PIECE;
+        for (unsigned i = 0; i < n; i++) {
+            centred[i] = (double)x[at + i] - (double)ood->mean[at + i];
+            square += centred[i] * centred[i];
+        }
+        for (unsigned i = 0; i < ood->components; i++)
+            z[i] += dot(ood->projection + (size_t)i * ood->hidden + at, centred, n);
+    }
+    return square;
 }
 
 static double distance(const struct ood *ood, const double *z, const float *class_mean)
@@ -77,17 +95,12 @@ static double nearest(const struct ood *ood, const double *z)
     return least;
 }
 
-/* |x - mean|^2 - |z|^2 over s: what the directions leave. */
-static double residual(const struct ood *ood, const double *z, const float *x)
+/* |x - mean - P' z|^2 / s. */
+static double residual(const struct ood *ood, const double *z, double square)
 {
-    double all = 0, kept = 0;
-    for (unsigned i = 0; i < ood->hidden; i++) {
-        double difference = (double)x[i] - (double)ood->mean[i];
-        all += difference * difference;
-    }
     for (unsigned i = 0; i < ood->components; i++)
-        kept += z[i] * z[i];
-    return fmax(all - kept, 0) / (double)ood->residual;
+        square -= z[i] * z[i];
+    return fmax(square, 0) / (double)ood->residual;
 }
 
 static double background(const struct ood *ood, const double *z)
@@ -101,11 +114,10 @@ static double background(const struct ood *ood, const double *z)
 static double mahalanobis(const struct ood *ood, const float *x)
 {
     double z[OOD_COMPONENTS_MAX];
-    for (unsigned i = 0; i < ood->components; i++)
-        z[i] = project(ood->projection + (size_t)i * ood->hidden, x, ood->mean, ood->hidden);
+    double square = project(ood, x, z);
     if (ood->method == OOD_RELATIVE)
         return nearest(ood, z) - background(ood, z);
-    return nearest(ood, z) + residual(ood, z, x);
+    return nearest(ood, z) + residual(ood, z, square);
 }
 
 float ood_score(const struct ood *ood, const float *logits, const float *features)
