@@ -207,14 +207,23 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                    key);
 }
 
-static enum err_code read_attnd(struct spec *spec, const struct json_t *extra, struct arena *arena,
-                                struct err *err)
+static void set_defaults(struct spec *spec)
 {
+    spec->version = "1";
+    spec->temperature = 1;
+    spec->grey16_minmax = false;
+    spec->policy = policy_default(spec->scores, spec->label_count, spec->hidden);
+}
+
+enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
+                              struct err *err)
+{
+    set_defaults(spec);
     const char *version = spec->version, *grey16 = "range";
-    if (json_each_member(extra, check_attnd_key, NULL, err) ||
-        json_get_string(extra, "$", "version", &version, err) ||
-        json_get_number(extra, "$", "temperature", &spec->temperature, err) ||
-        json_get_string(extra, "$", "grey16", &grey16, err))
+    if (json_each_member(object, check_attnd_key, NULL, err) ||
+        json_get_string(object, "$", "version", &version, err) ||
+        json_get_number(object, "$", "temperature", &spec->temperature, err) ||
+        json_get_string(object, "$", "grey16", &grey16, err))
         return err->code;
     if (!(spec->temperature > 0 && spec->temperature <= 1000))
         return err_set(err, ERR_UNSUPPORTED, "$.temperature must be above 0 and at most 1000");
@@ -224,7 +233,7 @@ static enum err_code read_attnd(struct spec *spec, const struct json_t *extra, s
     spec->version = arena_copy(arena, version, strlen(version));
     if (spec->version == NULL)
         return err_no_memory(err, strlen(version));
-    return policy_read(&spec->policy, extra, spec->labels, arena, err);
+    return policy_read(&spec->policy, object, spec->labels, arena, err);
 }
 
 /* ---- both files ---- */
@@ -259,7 +268,7 @@ static enum err_code in_file(const char *name, struct err *err)
 
 enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, struct err *err)
 {
-    *out = (struct spec){.version = "1", .temperature = 1};
+    *out = (struct spec){0};
     struct json_t *config, *extra = NULL;
     if (parse_file(&config, dir, "config.json", false, err) ||
         read_config(out, config, arena, err)) {
@@ -267,9 +276,9 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
         return in_file("config.json", err);
     }
     json_free(config);
-    out->policy = policy_default(out->scores, out->label_count, out->hidden);
+    set_defaults(out);
     if (parse_file(&extra, dir, "attnd.json", true, err) ||
-        (extra != NULL && read_attnd(out, extra, arena, err)))
+        (extra != NULL && spec_read_attnd(out, extra, arena, err)))
         in_file("attnd.json", err);
     json_free(extra);
     return err->code;

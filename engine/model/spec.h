@@ -39,6 +39,11 @@ enum { SPEC_LABELS_MAX = 100000 };
 /* Reads DIR/config.json and, if present, DIR/attnd.json. Error texts begin with the file's name. */
 enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, struct err *err);
 
+/* The second half: attnd.json's object over a spec that holds config.json's, with its defaults for
+ * the rest. For a writer that checks what it wrote. */
+enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
+                              struct err *err);
+
 /* Tokens of a prepared image: its patches and the learnt tokens in front. */
 unsigned spec_image_tokens(const struct spec *spec);
 
