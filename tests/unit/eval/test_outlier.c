@@ -180,6 +180,33 @@ START_TEST(outlier_relative_in_few_directions_is_the_full_distance)
 }
 END_TEST
 
+/* Class 0 is tight, class 1 wide and rare: by inputs the variance would be 1.3, by classes 2.5. A
+ * class of 10 inputs counts a tenth of one of 100. */
+START_TEST(outlier_classes_weigh_alike_unless_they_are_small)
+{
+    static const size_t sizes[] = {300, 10};
+    setup();
+    for (size_t t = 0; t < 2; t++) {
+        struct rng rng = rng_for(4, 0, t);
+        for (size_t i = 0; i < 3000 + sizes[t]; i++) {
+            classes[i] = i >= 3000;
+            for (size_t d = 0; d < HIDDEN; d++) {
+                float wide = (i >> (d % 3)) % 2 == 0 ? 42.0f : 38.0f; /* +-2 around 40 */
+                features[i * HIDDEN + d] = i < 3000 ? rng_normal(&rng) : wide;
+            }
+        }
+        data.count = 3000 + sizes[t];
+        data.label_count = 2;
+        struct ood ood = fit(OOD_MAHALANOBIS, 0);
+        double sum = 0;
+        for (unsigned i = 0; i < ood.components; i++)
+            sum += (double)ood.variances[i];
+        double expected = t == 0 ? (1 + 4) / 2.0 : (10 * 1 + 4) / 11.0;
+        ck_assert_double_eq_tol(sum / HIDDEN, expected, t == 0 ? 0.05 : 0.1);
+    }
+}
+END_TEST
+
 START_TEST(outlier_items_choose_the_rows)
 {
     static size_t items[EACH];
@@ -268,6 +295,7 @@ END_TEST
 SUITE("outlier", outlier_mahalanobis_finds_the_true_distance,
       outlier_mahalanobis_of_known_inputs_is_chi_squared,
       outlier_mahalanobis_sees_what_its_directions_leave_out,
-      outlier_relative_in_few_directions_is_the_full_distance, outlier_items_choose_the_rows,
+      outlier_relative_in_few_directions_is_the_full_distance,
+      outlier_classes_weigh_alike_unless_they_are_small, outlier_items_choose_the_rows,
       outlier_threshold_is_exceeded_by_the_share_left, outlier_fit_stays_within_the_room_of_a_file,
       outlier_refuses_what_has_no_statistics)
