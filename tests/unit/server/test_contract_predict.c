@@ -4,9 +4,9 @@
 
 #include "engine/base/json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
