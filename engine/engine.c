@@ -145,9 +145,6 @@ static void describe(struct engine_model *model, const struct choice *choice)
     const char *kernel = model->weights.layers[0].qkv.kernel;
     info->kernels = kernel != NULL ? kernel : model->kernels->name;
     info->scores = scores[spec->scores];
-    info->purity = spec->policy.purity;
-    info->ood_method = ood_method_name(spec->policy.ood.method);
-    info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
     info->labels = spec->labels;
     info->label_count = spec->label_count;
     info->layers = spec->layers;
@@ -162,6 +159,9 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->weight_bytes = weights_bytes(&model->weights, spec);
     info->unbound = model->weights.unbound;
     info->unbound_count = model->weights.unbound_count;
+    info->purity = spec->policy.purity;
+    info->ood_method = ood_method_name(spec->policy.ood.method);
+    info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
 }
 
 static enum err_code open_parts(struct engine_model *model, const char *dir,

@@ -42,11 +42,8 @@ struct engine_info {
     const char *version; /* attnd.json's, else "1" */
     const char *dtype;
     const char *linear_backend;
-    const char *kernels;        /* variant of the instruction set in use: "avx512", "avx2", ... */
-    const char *scores;         /* "softmax", "sigmoid" or "none" (regression) */
-    double purity;              /* attnd.json's: what its thresholds were chosen for; 0: not told */
-    const char *ood_method;     /* "energy", "mahalanobis", "relative"; NULL: no ood_score */
-    const float *ood_threshold; /* above it an input is unknown; NULL: none is */
+    const char *kernels; /* variant of the instruction set in use: "avx512", "avx2", ... */
+    const char *scores;  /* "softmax", "sigmoid" or "none" (regression) */
     const char *const *labels;
     unsigned label_count;
     unsigned layers, heads, hidden_size, intermediate_size;
@@ -59,6 +56,9 @@ struct engine_info {
     unsigned unbound_count;
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
     unsigned weight_file_count;
+    double purity;              /* attnd.json's: what its thresholds were chosen for; 0: not told */
+    const char *ood_method;     /* "energy", "mahalanobis", "relative"; NULL: no ood_score */
+    const float *ood_threshold; /* above it an input is unknown; NULL: none is */
 };
 
 /* Opens a Hugging Face checkpoint directory. What the checkpoint asks for and the engine lacks, a
