@@ -122,6 +122,37 @@ static json_t *model_of(const struct answer *answer)
     return built(&model);
 }
 
+/* Why the decision is not auto, for a person. */
+static json_t *reason_of(const struct answer *answer)
+{
+    const struct judgement *judgement = &answer->judgement;
+    const char *label = answer->info->labels[judgement->label];
+    double score = (double)answer->scores[judgement->label];
+    double threshold = (double)judgement->threshold;
+    if (judgement->decision == DECISION_UNKNOWN)
+        return json_sprintf("the input is unlike what the model knows: ood_score %.9g is above "
+                            "its threshold %.9g",
+                            (double)judgement->ood_score, threshold);
+    if (judgement->never)
+        return json_sprintf("label '%s' (score %.9g) is always reviewed: no score of it is known "
+                            "to be pure enough",
+                            label, score);
+    return json_sprintf("label '%s' has score %.9g, below its threshold %.9g", label, score,
+                        threshold);
+}
+
+static void add_judgement(struct builder *reply, const struct answer *answer)
+{
+    const struct judgement *judgement = &answer->judgement;
+    add(reply, "decision", json_string_nocheck(decision_name(judgement->decision)));
+    if (judgement->decision != DECISION_AUTO)
+        add(reply, "reason", reason_of(answer));
+    if (judgement->has_ood)
+        add(reply, "ood_score", json_real((double)judgement->ood_score));
+    if (judgement->has_rank)
+        add(reply, "ood_rank", json_real((double)judgement->ood_rank));
+}
+
 struct json_t *answer_prediction(const struct answer *answer)
 {
     unsigned count = answer->info->label_count;
@@ -133,7 +164,7 @@ struct json_t *answer_prediction(const struct answer *answer)
     add(&reply, "model", model_of(answer));
     add(&reply, "label", json_string(answer->info->labels[best]));
     add(&reply, "score", json_real((double)answer->scores[best]));
-    add(&reply, "decision", json_string_nocheck("auto"));
+    add_judgement(&reply, answer);
     add(&reply, "predictions",
         rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
     if (answer->truncated)
@@ -194,6 +225,10 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "linear_backend", text_or_null(info->linear_backend));
     add(&model, "kernels", text_or_null(info->kernels));
     add(&model, "scores", json_string(info->scores));
+    add(&model, "purity", info->purity > 0 ? json_real(info->purity) : json_null());
+    add(&model, "ood_method", text_or_null(info->ood_method));
+    add(&model, "ood_threshold",
+        info->ood_threshold != NULL ? json_real((double)*info->ood_threshold) : json_null());
     add(&model, "labels", texts(info->labels, info->label_count));
     add_count(&model, "layers", info->layers);
     add_count(&model, "heads", info->heads);

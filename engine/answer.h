@@ -17,13 +17,15 @@ struct answer {
     const char *model_name, *model_version, *model_digest; /* digest NULL: null */
     const struct engine_info *info;
     const float *scores; /* [info->label_count] */
-    unsigned top_k;      /* 0: all; clamped to label_count */
-    bool truncated;      /* adds "truncated": true */
+    struct judgement judgement;
+    unsigned top_k; /* 0: all; clamped to label_count */
+    bool truncated; /* adds "truncated": true */
 };
 
-/* {"model": {...}, "label", "score", "decision", "predictions": [...]} and "truncated" if so;
- * sorted by falling score, equal scores by label index. A new reference; NULL if there is no
- * memory, if a label or name is not UTF-8, or if a score is not finite. */
+/* {"model": {...}, "label", "score", "decision", "predictions": [...]}; "reason" if the decision is
+ * not auto, "ood_score" and "ood_rank" if they are known, "truncated" if so. Predictions are sorted
+ * by falling score, equal scores by label index. A new reference; NULL if there is no memory, if a
+ * label or name is not UTF-8, or if a score is not finite. */
 struct json_t *answer_prediction(const struct answer *answer);
 
 /* {"type", "title", "status", "detail", "instance"?, "error", "error_type"} of RFC 9457.

@@ -160,6 +160,9 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->weight_bytes = weights_bytes(&model->weights, spec);
     info->unbound = model->weights.unbound;
     info->unbound_count = model->weights.unbound_count;
+    info->purity = spec->policy.purity;
+    info->ood_method = ood_method_name(spec->policy.ood.method);
+    info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
 }
 
 static enum err_code open_parts(struct engine_model *model, const char *dir,
@@ -324,7 +327,18 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     head_logits(&model->spec, &model->weights, workspace, logits);
 }
 
+const float *engine_features(const struct engine_session *session, unsigned row)
+{
+    return head_features(&session->model->spec, &session->workspace, row);
+}
+
 void engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
     head_scores(&model->spec, model->kernels, logits, scores);
+}
+
+void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
+                  const float *features, struct judgement *out)
+{
+    policy_judge(&model->spec.policy, logits, scores, features, out);
 }

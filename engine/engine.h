@@ -7,6 +7,7 @@
  *     engine_prepare_text(model, text, len, &arena, &input, &err);
  *     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
  *     engine_scores(model, logits, scores);
+ *     engine_judge(model, logits, scores, engine_features(session, 0), &judgement);
  *
  * The engine knows nothing of HTTP, queues or configuration, and it never logs.
  */
@@ -15,6 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/model/decision.h"
 #include "engine/model/input.h"
 
 #include <stdatomic.h>
@@ -55,6 +57,9 @@ struct engine_info {
     unsigned unbound_count;
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
     unsigned weight_file_count;
+    double purity;              /* attnd.json's: what its thresholds were chosen for; 0: not told */
+    const char *ood_method;     /* "energy", "mahalanobis", "relative"; NULL: no ood_score */
+    const float *ood_threshold; /* above it an input is unknown; NULL: none is */
 };
 
 /* Opens a Hugging Face checkpoint directory. What the checkpoint asks for and the engine lacks, a
@@ -91,7 +96,16 @@ void engine_session_close(struct engine_session *session);
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits);
 
+/* What the classifier read of a row of the last run: its features, [hidden_size]. The session's,
+ * until it runs again. */
+const float *engine_features(const struct engine_session *session, unsigned row);
+
 /* logits -> scores [label_count] by the checkpoint's problem type: softmax, sigmoid or as is. */
 void engine_scores(const struct engine_model *model, const float *logits, float *scores);
+
+/* auto, review or unknown, by the checkpoint's attnd.json (model/policy.h), for finite logits and
+ * their scores. features [hidden_size] as engine_features gives them. Allocates nothing. */
+void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
+                  const float *features, struct judgement *out);
 
 #endif

@@ -70,6 +70,7 @@ struct predict_result {
     const char *model_name, *model_version, *model_digest; /* digest NULL: not yet known */
     const struct engine_info *info;
     const float *scores; /* [info->label_count] */
+    struct judgement judgement;
     bool truncated;
 };
 

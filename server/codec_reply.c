@@ -130,6 +130,7 @@ static json_t *prediction_json(const struct predict_call *call, const struct pre
                                               .model_digest = result->model_digest,
                                               .info = result->info,
                                               .scores = result->scores,
+                                              .judgement = result->judgement,
                                               .top_k = call->top_k,
                                               .truncated = result->truncated});
 }

@@ -288,7 +288,7 @@ void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage s
 }
 
 void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
-                        enum metrics_decision decision, double score)
+                        enum decision decision, double score)
 {
     if (model >= metrics->model_count || label >= metrics->models[model].label_count ||
         (unsigned)decision >= DECISION_COUNT)

@@ -32,7 +32,6 @@ enum metrics_stage {
     STAGE_ENCODE,
     STAGE_COUNT
 };
-enum metrics_decision { DECISION_AUTO, DECISION_REVIEW, DECISION_UNKNOWN, DECISION_COUNT };
 
 struct metrics_model {
     const char *name;
@@ -69,7 +68,7 @@ void metrics_request_end(struct metrics *metrics, int route, int model, unsigned
 void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage stage,
                    double seconds);
 void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
-                        enum metrics_decision decision, double score);
+                        enum decision decision, double score);
 void metrics_batch(struct metrics *metrics, unsigned model, unsigned rows, unsigned tokens);
 void metrics_rejected(struct metrics *metrics, enum err_code reason);
 void metrics_client_gone(struct metrics *metrics);

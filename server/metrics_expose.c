@@ -216,8 +216,6 @@ static void write_stages(struct text *text, struct metrics *metrics, enum metric
 /* Every label exists at zero with the decision "auto", the others when they first occur. */
 static void write_predictions(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    static const char *const decisions[DECISION_COUNT] = {
-        [DECISION_AUTO] = "auto", [DECISION_REVIEW] = "review", [DECISION_UNKNOWN] = "unknown"};
     for (unsigned model = 0; model < metrics->model_count; model++) {
         const struct metrics_series *series = &metrics->models[model];
         for (size_t i = 0; i < (size_t)series->label_count * DECISION_COUNT; i++) {
@@ -225,7 +223,8 @@ static void write_predictions(struct text *text, struct metrics *metrics, enum m
             uint64_t sum = cell_sum(metrics, series->first_prediction + i);
             if (series->same[label] != label || (sum == 0 && decision != DECISION_AUTO))
                 continue;
-            const char *const values[] = {series->name, series->labels[label], decisions[decision]};
+            const char *const values[] = {series->name, series->labels[label],
+                                          decision_name((enum decision)decision)};
             put_value(text, id, values, (double)sum);
         }
     }

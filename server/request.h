@@ -26,7 +26,8 @@ struct row {
     struct registry_model *model; /* NULL: no model could be found for the item */
     struct engine_input input;
     float *logits, *scores; /* [model's label_count], in the request's arena */
-    uint64_t deadline_ns;   /* 0: none */
+    struct judgement judgement;
+    uint64_t deadline_ns; /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;
     bool abandoned; /* the client had gone before the row's turn */
     struct err err; /* code != ERR_OK: this item has no scores */

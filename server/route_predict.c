@@ -332,6 +332,7 @@ static struct predict_result result_of(const struct row *row)
     result.model_digest = model.digest;
     result.info = model.info;
     result.scores = row->scores;
+    result.judgement = row->judgement;
     result.truncated = row->input.truncated;
     return result;
 }
@@ -366,7 +367,7 @@ static void count_prediction(struct metrics *metrics, const struct row *row)
                   clock_ms_between(row->submitted_ns, row->started_ns) / 1000);
     metrics_stage(metrics, model->index, STAGE_INFERENCE,
                   clock_ms_between(row->started_ns, row->done_ns) / 1000);
-    metrics_prediction(metrics, model->index, best, DECISION_AUTO, row->scores[best]);
+    metrics_prediction(metrics, model->index, best, row->judgement.decision, row->scores[best]);
 }
 
 /* Parsing, preparing and encoding are the whole request's: they count for its first row's model. */

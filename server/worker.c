@@ -166,6 +166,9 @@ static void run_batch(struct worker *worker)
         struct row *row = batch->rows[i];
         engine_scores(model->engine, row->logits, row->scores);
         check_scores(row);
+        if (row->err.code == ERR_OK)
+            engine_judge(model->engine, row->logits, row->scores,
+                         engine_features(worker->sessions[model->index], i), &row->judgement);
         row->done_ns = done;
         request_row_done(row);
     }

@@ -80,6 +80,18 @@ static float *row_of(const struct evaluation *evaluation, size_t item)
     return evaluation->logits + item * evaluation->label_count;
 }
 
+/* Those of the batch that was just run; its rows are the logits of their items. */
+static void keep_features(const struct runner *runner, float *const *logits, unsigned rows)
+{
+    const struct evaluation *out = runner->out;
+    size_t width = out->hidden_size;
+    for (unsigned r = 0; r < rows; r++) {
+        size_t item = (size_t)(logits[r] - out->logits) / out->label_count;
+        memcpy(out->features + item * width, engine_features(runner->session, r),
+               width * sizeof *out->features);
+    }
+}
+
 /* Packs prepared items from *at on into one batch and runs it. */
 static void run_batch(struct runner *runner, unsigned *at)
 {
@@ -99,6 +111,8 @@ static void run_batch(struct runner *runner, unsigned *at)
     }
     if (rows > 0)
         engine_run(runner->session, inputs, rows, logits);
+    if (runner->out->features != NULL)
+        keep_features(runner, logits, rows);
 }
 
 static bool is_finite(const float *logits, unsigned count)
@@ -109,6 +123,15 @@ static bool is_finite(const float *logits, unsigned count)
     return true;
 }
 
+/* As if nothing had been computed of the item. */
+static void forget(struct evaluation *out, size_t item)
+{
+    memset(row_of(out, item), 0, out->label_count * sizeof *out->logits);
+    if (out->features != NULL)
+        memset(out->features + item * out->hidden_size, 0,
+               out->hidden_size * sizeof *out->features);
+}
+
 static enum err_code note_failures(struct runner *runner, struct err *err)
 {
     const struct chunk *chunk = &runner->chunk;
@@ -117,7 +140,7 @@ static enum err_code note_failures(struct runner *runner, struct err *err)
         if (chunk->errs[i].code != ERR_OK) {
             note_problem(runner->out, chunk->first + i, chunk->errs[i].text, err);
         } else if (!is_finite(row, runner->out->label_count)) {
-            memset(row, 0, runner->out->label_count * sizeof *row);
+            forget(runner->out, chunk->first + i);
             note_problem(runner->out, chunk->first + i, "the logits are not finite", err);
         }
     }
@@ -154,16 +177,19 @@ static enum err_code run_chunk(struct runner *runner, size_t first,
 /* ---- open and close ---- */
 
 static enum err_code open_result(struct evaluation *out, const struct engine_model *model,
-                                 const struct dataset *dataset, struct err *err)
+                                 const struct dataset *dataset, bool features, struct err *err)
 {
+    size_t count = dataset->count;
     unsigned labels = engine_describe(model)->label_count;
-    *out = (struct evaluation){.count = dataset->count, .label_count = labels};
+    unsigned width = engine_describe(model)->hidden_size;
+    *out = (struct evaluation){.count = count, .label_count = labels, .hidden_size = width};
     arena_init(&out->arena);
-    out->problems = calloc(dataset->count, sizeof *out->problems);
-    out->logits = reallocarray(NULL, dataset->count, labels * sizeof *out->logits);
+    out->problems = calloc(count, sizeof *out->problems);
+    out->logits = calloc(count, labels * sizeof *out->logits);
     if (out->problems == NULL || out->logits == NULL)
-        return err_no_memory(err, dataset->count * labels * sizeof *out->logits);
-    memset(out->logits, 0, dataset->count * labels * sizeof *out->logits);
+        return err_no_memory(err, count * labels * sizeof *out->logits);
+    if (features && (out->features = calloc(count, width * sizeof *out->features)) == NULL)
+        return err_no_memory(err, count * width * sizeof *out->features);
     return ERR_OK;
 }
 
@@ -212,7 +238,8 @@ enum err_code evaluation_run(struct evaluation *out, const struct engine_model *
                              const struct dataset *dataset,
                              const struct evaluation_options *options, struct err *err)
 {
-    if (open_result(out, model, dataset, err) || run_all(out, model, dataset, options, err))
+    if (open_result(out, model, dataset, options->features, err) ||
+        run_all(out, model, dataset, options, err))
         return err->code;
     if (out->failed == out->count)
         return err_set(err, ERR_UNUSABLE, "none of %zu inputs can be used; %.80s: %s", out->count,
@@ -223,6 +250,7 @@ enum err_code evaluation_run(struct evaluation *out, const struct engine_model *
 void evaluation_close(struct evaluation *evaluation)
 {
     free(evaluation->logits);
+    free(evaluation->features);
     free(evaluation->problems);
     arena_deinit(&evaluation->arena);
     *evaluation = (struct evaluation){0};
@@ -243,6 +271,11 @@ unsigned evaluation_winner(const struct evaluation *evaluation, size_t item)
         if (logits[i] > logits[best])
             best = i;
     return best;
+}
+
+const float *evaluation_features(const struct evaluation *evaluation, size_t item)
+{
+    return evaluation->features + item * evaluation->hidden_size;
 }
 
 enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,

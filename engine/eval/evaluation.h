@@ -12,12 +12,13 @@
 #ifndef ATTND_ENGINE_EVAL_EVALUATION_H
 #define ATTND_ENGINE_EVAL_EVALUATION_H
 
+#include "engine/data/dataset.h"
 #include "engine/engine.h"
 #include "engine/eval/confusion.h"
-#include "engine/data/dataset.h"
 
 struct evaluation_options {
     unsigned threads; /* at least 1 */
+    bool features;    /* also keep what the classifier reads of each item */
     /* Called between batches with the number of items done; NULL: not called. */
     void (*progress)(void *context, size_t done);
     void *context;
@@ -26,7 +27,9 @@ struct evaluation_options {
 struct evaluation {
     size_t count; /* the data set's */
     unsigned label_count;
-    float *logits;         /* [count, label_count]; zeros where an item failed */
+    float *logits; /* [count, label_count]; zeros where an item failed */
+    unsigned hidden_size;
+    float *features;       /* [count, hidden_size] if asked for, else NULL; zeros likewise */
     const char **problems; /* [count]: why an item has no logits; NULL if it has them */
     size_t failed;         /* how many have none */
     double seconds;        /* preparing and computing */
@@ -43,6 +46,8 @@ void evaluation_close(struct evaluation *evaluation);
 /* The logits of an item [label_count], and the index of the largest: the first of equal ones. */
 const float *evaluation_logits(const struct evaluation *evaluation, size_t item);
 unsigned evaluation_winner(const struct evaluation *evaluation, size_t item);
+/* What the classifier read of an item [hidden_size], if it was asked for. */
+const float *evaluation_features(const struct evaluation *evaluation, size_t item);
 
 /* Opens a confusion and counts every item that has logits; classes as dataset_match gives them. */
 enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,

@@ -45,16 +45,23 @@ void head_logits(const struct spec *spec, const struct weights *weights,
 {
     size_t labels = spec->label_count;
     bool distilled = spec->family->distillation_classifier != NULL;
-    classify(spec, weights, workspace, &weights->classifier, 0, workspace->logits[0]);
+    /* The class token last, since what is left behind are its features. */
     if (distilled)
         classify(spec, weights, workspace, &weights->distillation_classifier, 1,
                  workspace->logits[1]);
+    classify(spec, weights, workspace, &weights->classifier, 0, workspace->logits[0]);
     for (unsigned r = 0; r < workspace->rows; r++)
         for (size_t i = 0; i < labels; i++) {
             float value = workspace->logits[0][r * labels + i];
             logits[r][i] =
                 distilled ? (value + workspace->logits[1][r * labels + i]) * 0.5f : value;
         }
+}
+
+const float *head_features(const struct spec *spec, const struct workspace *workspace, unsigned row)
+{
+    const float *features = spec->family->pooler != NULL ? workspace->pooled : workspace->cls;
+    return features + (size_t)row * spec->hidden;
 }
 
 void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,

@@ -17,6 +17,11 @@
 void head_logits(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace, float *const *logits);
 
+/* What the classifier read of a row of the last head_logits: [hidden], the workspace's. Of a
+ * distilled DeiT, the class token's. */
+const float *head_features(const struct spec *spec, const struct workspace *workspace,
+                           unsigned row);
+
 /* scores may be logits. */
 void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,
                  float *scores);

@@ -193,24 +193,36 @@ static enum err_code read_config(struct spec *spec, const struct json_t *config,
 static enum err_code check_attnd_key(void *context, const char *key, const struct json_t *value,
                                      struct err *err)
 {
-    static const char *const known[] = {"version", "temperature", "grey16"};
+    static const char *const known[] = {"version", "temperature", "grey16",
+                                        "purity",  "thresholds",  "ood"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i], key) == 0)
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
-                   "$.%s is not supported (supported: version, temperature, grey16)", key);
+                   "$.%s is not supported (supported: version, temperature, grey16, purity, "
+                   "thresholds, ood)",
+                   key);
 }
 
-static enum err_code read_attnd(struct spec *spec, const struct json_t *extra, struct arena *arena,
-                                struct err *err)
+static void set_defaults(struct spec *spec)
 {
+    spec->version = "1";
+    spec->temperature = 1;
+    spec->grey16_minmax = false;
+    spec->policy = policy_default(spec->scores, spec->label_count, spec->hidden);
+}
+
+enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
+                              struct err *err)
+{
+    set_defaults(spec);
     const char *version = spec->version, *grey16 = "range";
-    if (json_each_member(extra, check_attnd_key, NULL, err) ||
-        json_get_string(extra, "$", "version", &version, err) ||
-        json_get_number(extra, "$", "temperature", &spec->temperature, err) ||
-        json_get_string(extra, "$", "grey16", &grey16, err))
+    if (json_each_member(object, check_attnd_key, NULL, err) ||
+        json_get_string(object, "$", "version", &version, err) ||
+        json_get_number(object, "$", "temperature", &spec->temperature, err) ||
+        json_get_string(object, "$", "grey16", &grey16, err))
         return err->code;
     if (!(spec->temperature > 0 && spec->temperature <= 1000))
         return err_set(err, ERR_UNSUPPORTED, "$.temperature must be above 0 and at most 1000");
@@ -218,7 +230,9 @@ static enum err_code read_attnd(struct spec *spec, const struct json_t *extra, s
     if (!spec->grey16_minmax && strcmp(grey16, "range") != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.grey16 must be \"range\" or \"minmax\"");
     spec->version = arena_copy(arena, version, strlen(version));
-    return spec->version != NULL ? ERR_OK : err_no_memory(err, strlen(version));
+    if (spec->version == NULL)
+        return err_no_memory(err, strlen(version));
+    return policy_read(&spec->policy, object, spec->labels, arena, err);
 }
 
 /* ---- both files ---- */
@@ -253,7 +267,7 @@ static enum err_code in_file(const char *name, struct err *err)
 
 enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, struct err *err)
 {
-    *out = (struct spec){.version = "1", .temperature = 1};
+    *out = (struct spec){0};
     struct json_t *config, *extra = NULL;
     if (parse_file(&config, dir, "config.json", false, err) ||
         read_config(out, config, arena, err)) {
@@ -261,8 +275,9 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
         return in_file("config.json", err);
     }
     json_free(config);
+    set_defaults(out);
     if (parse_file(&extra, dir, "attnd.json", true, err) ||
-        (extra != NULL && read_attnd(out, extra, arena, err)))
+        (extra != NULL && spec_read_attnd(out, extra, arena, err)))
         in_file("attnd.json", err);
     json_free(extra);
     return err->code;

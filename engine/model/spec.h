@@ -10,9 +10,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/model/family.h"
-
-/* How logits become scores, as Hugging Face pipelines do it. */
-enum spec_scores { SCORES_SOFTMAX, SCORES_SIGMOID, SCORES_NONE };
+#include "engine/model/policy.h"
 
 struct spec {
     const struct family *family;
@@ -33,6 +31,7 @@ struct spec {
     const char *version; /* "1" if absent */
     double temperature;  /* logits are divided by it; 1 if absent */
     bool grey16_minmax;
+    struct policy policy;
 };
 
 enum { SPEC_LABELS_MAX = 100000 };
@@ -42,6 +41,11 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
 
 /* The same model for square images of another size, a multiple of the patch. */
 void spec_set_image_size(struct spec *spec, unsigned image_size);
+
+/* The second half: attnd.json's object over a spec that holds config.json's, with its defaults for
+ * the rest. For a writer that checks what it wrote. */
+enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
+                              struct err *err);
 
 /* Tokens of a prepared image: its patches and the learnt tokens in front. */
 unsigned spec_image_tokens(const struct spec *spec);

@@ -56,6 +56,18 @@ static void print_input(const struct engine_info *info)
                info->image_width, info->image_height, info->patch_size, info->tokens_max);
 }
 
+static void print_decisions(const struct engine_info *info)
+{
+    if (info->purity > 0)
+        printf("purity         %g\n", info->purity);
+    if (info->ood_method == NULL)
+        return;
+    printf("ood_score      %s", info->ood_method);
+    if (info->ood_threshold != NULL)
+        printf(", unknown above %.9g", (double)*info->ood_threshold);
+    putchar('\n');
+}
+
 static void print_text(const struct engine_info *info, const char *digest)
 {
     printf("family         %s\n", info->family);
@@ -65,6 +77,7 @@ static void print_text(const struct engine_info *info, const char *digest)
     printf("parameters     %zu (%.1f MB as %s)\n", info->parameters,
            (double)info->weight_bytes / 1e6, info->dtype);
     printf("version        %s\ndigest         %s\n", info->version, digest);
+    print_decisions(info);
     printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
     for (unsigned i = 0; i < info->label_count; i++)
         printf("  %-5u        %s\n", i, info->labels[i]);

@@ -32,6 +32,7 @@ struct predict {
     struct engine_model *model;
     struct engine_session *session;
     float *logits, *scores;
+    struct judgement judgement; /* of the current input */
     char digest[72];
     struct pictures pictures;
 };
@@ -188,6 +189,7 @@ static struct answer make_answer(const struct predict *predict, bool truncated)
                            .model_digest = predict->digest,
                            .info = info,
                            .scores = predict->scores,
+                           .judgement = predict->judgement,
                            .top_k = predict->top_k,
                            .truncated = truncated};
 }
@@ -225,6 +227,19 @@ static void print_row(const char *label, float score)
     printf("  %-24s %12.9g  %.*s\n", label, (double)score, filled, cells);
 }
 
+/* "decision auto, ood_score -4.1 (rank 0.93)" */
+static void print_judgement(const struct judgement *judgement)
+{
+    printf("  decision %s", decision_name(judgement->decision));
+    if (judgement->has_ood)
+        printf(", ood_score %.9g", (double)judgement->ood_score);
+    if (judgement->has_rank)
+        printf(" (rank %.9g)", (double)judgement->ood_rank);
+    if (judgement->decision != DECISION_AUTO && !judgement->never)
+        printf(", threshold %.9g", (double)judgement->threshold);
+    putchar('\n');
+}
+
 static enum err_code print_table(const struct predict *predict, const struct source *source,
                                  const struct engine_input *input, struct err *err)
 {
@@ -241,6 +256,7 @@ static enum err_code print_table(const struct predict *predict, const struct sou
         shown[best] = true;
         print_row(info->labels[best], predict->scores[best]);
     }
+    print_judgement(&predict->judgement);
     free(shown);
     return ERR_OK;
 }
@@ -267,6 +283,8 @@ static bool predict_one(struct predict *predict, unsigned index)
     if (!prepare(predict, source, &arena, &input, &err)) {
         engine_run(predict->session, &(const struct engine_input *){&input}, 1, &predict->logits);
         engine_scores(predict->model, predict->logits, predict->scores);
+        engine_judge(predict->model, predict->logits, predict->scores,
+                     engine_features(predict->session, 0), &predict->judgement);
         if (predict->json)
             print_json(predict, &input, &err);
         else

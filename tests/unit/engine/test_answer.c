@@ -94,6 +94,63 @@ START_TEST(answer_gives_a_regression_its_raw_value)
 }
 END_TEST
 
+/* The members from "decision" on, but for the predictions. */
+static void expect_judgement(struct judgement judgement, const char *expected)
+{
+    const float scores[4] = {0.125f, 0.5f, 0.25f, 0.125f};
+    struct json_t *json = answer_prediction(&(struct answer){
+        .model_name = "m", .info = &info, .scores = scores, .judgement = judgement, .top_k = 1});
+    ck_assert_ptr_nonnull(json);
+    json_object_del(json, "predictions");
+    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS));
+    ck_assert_str_eq(strstr(text, "\"decision\""), expected);
+    free(text);
+    json_decref(json);
+}
+
+START_TEST(answer_gives_the_reason_of_what_is_not_automatic)
+{
+    expect_judgement((struct judgement){.has_ood = true, .ood_score = -2.5f},
+                     "\"decision\":\"auto\",\"ood_score\":-2.5}");
+    expect_judgement(
+        (struct judgement){.decision = DECISION_REVIEW, .label = 2, .threshold = 0.75f},
+        "\"decision\":\"review\",\"reason\":\"label 'Scratch' has score 0.25, below "
+        "its threshold 0.75\"}");
+    expect_judgement((struct judgement){.decision = DECISION_REVIEW, .label = 1, .never = true},
+                     "\"decision\":\"review\",\"reason\":\"label 'Donut' (score 0.5) is always "
+                     "reviewed: no score of it is known to be pure enough\"}");
+    expect_judgement((struct judgement){.decision = DECISION_UNKNOWN,
+                                        .threshold = 7,
+                                        .has_ood = true,
+                                        .ood_score = 8,
+                                        .has_rank = true,
+                                        .ood_rank = 1},
+                     "\"decision\":\"unknown\",\"reason\":\"the input is unlike what the model "
+                     "knows: ood_score 8 is above its threshold 7\",\"ood_score\":8.0,"
+                     "\"ood_rank\":1.0}");
+}
+END_TEST
+
+START_TEST(answer_tells_how_a_model_decides)
+{
+    const float threshold = 2.5f;
+    struct engine_info decided = info;
+    struct json_t *json = answer_model(&info);
+    ck_assert(json_is_null(json_object_get(json, "purity")));
+    ck_assert(json_is_null(json_object_get(json, "ood_method")));
+    ck_assert(json_is_null(json_object_get(json, "ood_threshold")));
+    json_decref(json);
+    decided.purity = 0.95;
+    decided.ood_method = "mahalanobis";
+    decided.ood_threshold = &threshold;
+    json = answer_model(&decided);
+    ck_assert_double_eq(json_real_value(json_object_get(json, "purity")), 0.95);
+    ck_assert_str_eq(json_string_value(json_object_get(json, "ood_method")), "mahalanobis");
+    ck_assert_double_eq(json_real_value(json_object_get(json, "ood_threshold")), 2.5);
+    json_decref(json);
+}
+END_TEST
+
 START_TEST(answer_says_truncated_only_if_it_is)
 {
     const float scores[4] = {0};
@@ -189,7 +246,8 @@ END_TEST
 
 SUITE("answer", answer_has_the_members_of_the_contract_in_its_order,
       answer_sorts_by_falling_score_then_by_index, answer_clamps_top_k_to_the_labels,
-      answer_gives_a_regression_its_raw_value, answer_says_truncated_only_if_it_is,
+      answer_gives_a_regression_its_raw_value, answer_gives_the_reason_of_what_is_not_automatic,
+      answer_tells_how_a_model_decides, answer_says_truncated_only_if_it_is,
       answer_prints_scores_that_parse_back_to_the_same_float,
       answer_refuses_scores_that_are_not_finite, answer_makes_problems_of_every_error_code,
       answer_makes_a_problem_whatever_the_bytes, answer_describes_a_model_without_its_paths)

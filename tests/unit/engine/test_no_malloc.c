@@ -225,6 +225,9 @@ static void run_batches(struct subject *subject, unsigned runs)
             tokens += input->tokens;
         }
         engine_run(subject->session, batch, rows, subject->logits);
+        struct judgement judgement;
+        engine_judge(subject->model, subject->logits[0], subject->logits[0],
+                     engine_features(subject->session, 0), &judgement);
         engine_scores(subject->model, subject->logits[0], subject->logits[0]);
     }
 }

@@ -4,6 +4,7 @@
 #include "engine/base/file.h"
 #include "engine/base/json.h"
 #include "engine/engine.h"
+#include "engine/format/safetensors.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -328,7 +329,74 @@ START_TEST(bf16_scores_stay_near_those_of_fp32)
 }
 END_TEST
 
-SUITE("golden", golden_checkpoints_answer_as_the_reference_does,
+/* classifier.weight [labels, hidden] and classifier.bias; false for a model with two classifiers.
+ */
+static bool read_classifier(const char *name, size_t hidden, unsigned labels, float *weight,
+                            float *bias)
+{
+    char path[PATH_BYTES];
+    struct err err = {0};
+    struct safetensors *file;
+    snprintf(path, sizeof path, "%s/%s/model.safetensors", golden_dir(), name);
+    if (safetensors_open(&file, path, &err))
+        return false;
+    const struct tensor_info *matrix = safetensors_find(file, "classifier.weight");
+    const struct tensor_info *vector = safetensors_find(file, "classifier.bias");
+    if (matrix != NULL) {
+        safetensors_read_f32(file, matrix, 0, labels * hidden, weight, &err);
+        safetensors_read_f32(file, vector, 0, labels, bias, &err);
+        ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    }
+    safetensors_close(file);
+    return matrix != NULL;
+}
+
+static unsigned feature_rows; /* checked so far */
+
+static void check_features(const char *name, const char *backend)
+{
+    static float weight[LABELS * 1024], bias[LABELS];
+    struct err err = {0};
+    struct engine_session *session;
+    struct engine_model *model = open_model(name, backend);
+    const struct engine_info *info = engine_describe(model);
+    struct json_t *cases = open_cases(name);
+    float logits[LABELS], *row = logits;
+    double again[LABELS];
+    ck_assert_uint_le(info->hidden_size, 1024);
+    ck_assert_int_eq(engine_session_open(&session, model, 0, 1, &err), ERR_OK);
+    bool one = read_classifier(name, info->hidden_size, info->label_count, weight, bias);
+    for (size_t i = 0; one && i < json_array_count(cases); i++) {
+        struct arena arena;
+        struct engine_input input;
+        arena_init(&arena);
+        if (prepare_case(model, json_array_item(cases, i), &arena, &input)) {
+            engine_run(session, &(const struct engine_input *){&input}, 1, &row);
+            const float *features = engine_features(session, 0);
+            for (unsigned l = 0; l < info->label_count; l++) {
+                again[l] = (double)bias[l];
+                for (unsigned d = 0; d < info->hidden_size; d++)
+                    again[l] += (double)weight[l * info->hidden_size + d] * (double)features[d];
+            }
+            ck_assert_msg(relative(logits, again, info->label_count) < 1e-5, "%s", name);
+            feature_rows++;
+        }
+        arena_deinit(&arena);
+    }
+    engine_session_close(session);
+    engine_close(model);
+    json_free(cases);
+}
+
+START_TEST(golden_features_are_what_the_classifier_multiplies)
+{
+    each_model(check_features, "auto");
+    ck_assert_uint_ge(feature_rows, 10);
+}
+END_TEST
+
+SUITE("golden", golden_features_are_what_the_classifier_multiplies,
+      golden_checkpoints_answer_as_the_reference_does,
       golden_checkpoints_answer_the_same_with_openblas,
       golden_checkpoints_answer_the_same_with_onednn,
       int8_scores_stay_near_those_of_fp32_with_the_fast_and_the_scalar_path,

@@ -175,12 +175,34 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     atomic_fetch_add(&fake_rows, rows);
 }
 
+const float *engine_features(const struct engine_session *session, unsigned row)
+{
+    static const float none[1];
+    (void)session;
+    (void)row;
+    return none;
+}
+
 /* 'N' yields a NaN; else the scores sum to 1. */
 void engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
     (void)model;
     scores[0] = logits[0] == (float)'N' ? NAN : logits[0] / 256;
     scores[1] = 1 - scores[0];
+}
+
+/* 'R' is reviewed, 'U' is unknown; ood_score is the first byte. */
+void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
+                  const float *features, struct judgement *out)
+{
+    (void)model;
+    (void)scores;
+    (void)features;
+    *out = (struct judgement){.has_ood = true, .ood_score = logits[0], .threshold = 0.5f};
+    if (logits[0] == (float)'R')
+        out->decision = DECISION_REVIEW;
+    if (logits[0] == (float)'U')
+        out->decision = DECISION_UNKNOWN;
 }
 
 /* The HTTP edge: headers are the test's, the same for every exchange; a resumed exchange is marked

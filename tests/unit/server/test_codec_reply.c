@@ -288,6 +288,8 @@ START_TEST(reply_survives_the_failure_of_any_allocation)
 {
     struct predict_result results[] = {good_result(), good_result()};
     struct call_fixture fixture;
+    results[0].judgement =
+        (struct judgement){.decision = DECISION_REVIEW, .has_ood = true, .has_rank = true};
     err_set(&results[1].err, ERR_UNUSABLE, "$.inputs[1].text: empty");
     call_fixture_setup(&fixture, "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"\"}], "
                                  "\"top_k\": \"all\", \"context\": {\"die_x\": 0.1}}");

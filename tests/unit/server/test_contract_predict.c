@@ -4,6 +4,7 @@
 
 #include "engine/base/json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static void expect_answer(const struct reply *reply, const char *model, size_t p
     reply_expect_text(reply, "model.name", model);
     reply_expect_text(reply, "model.version", "1");
     reply_expect_text(reply, "decision", "auto");
+    ck_assert(isfinite(reply_number(reply, "ood_score")));
     expect_digest(contract_at(reply->json, "model.digest"));
     ck_assert_ptr_nonnull(strstr(reply->answer.body, "\"digest\":"));
     ck_assert_str_eq(reply_text(reply, "id"), reply_header(reply, "X-Request-Id"));

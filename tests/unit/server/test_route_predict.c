@@ -172,6 +172,33 @@ START_TEST(predict_refuses_what_it_cannot_use)
 }
 END_TEST
 
+START_TEST(predict_tells_and_counts_what_is_decided)
+{
+    struct stage stage;
+    struct arena arena;
+    size_t len;
+    stage_open(&stage, 1);
+    check_call(&stage, "{\"text\": \"abc\"}", 200, "\"decision\":\"auto\",\"ood_score\":97.0,");
+    check_call(&stage, "{\"text\": \"Rbc\"}", 200,
+               "\"decision\":\"review\",\"reason\":\"label 'fail' has score 0.3203125, below its "
+               "threshold 0.5\",\"ood_score\":82.0,");
+    check_call(&stage, "{\"inputs\": [{\"text\": \"U\"}, {\"text\": \"U\"}, {\"text\": \"N\"}]}",
+               200,
+               "\"decision\":\"unknown\",\"reason\":\"the input is unlike what the model knows: "
+               "ood_score 85 is above its threshold 0.5\",\"ood_score\":85.0,");
+    arena_init(&arena);
+    const char *page = metrics_expose(stage.service.metrics, &arena, &len);
+    static const char *const lines[] = {
+        "attnd_predictions_total{model=\"logs\",label=\"pass\",decision=\"auto\"} 1\n",
+        "attnd_predictions_total{model=\"logs\",label=\"pass\",decision=\"review\"} 1\n",
+        "attnd_predictions_total{model=\"logs\",label=\"pass\",decision=\"unknown\"} 2\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        ck_assert_msg(strstr(page, lines[i]) != NULL, "no %s", lines[i]);
+    arena_deinit(&arena);
+    stage_close(&stage);
+}
+END_TEST
+
 START_TEST(predict_reads_raw_bodies_by_their_type)
 {
     struct stage stage;
@@ -401,8 +428,9 @@ START_TEST(registry_names_the_model_that_cannot_be_opened)
 END_TEST
 
 SUITE("route_predict", predict_answers_one_text, predict_spoils_no_neighbour_of_a_bad_item,
-      predict_refuses_what_it_cannot_use, predict_reads_raw_bodies_by_their_type,
-      predict_hands_heavy_requests_to_the_pool, predict_sheds_load_beyond_the_queue,
+      predict_refuses_what_it_cannot_use, predict_tells_and_counts_what_is_decided,
+      predict_reads_raw_bodies_by_their_type, predict_hands_heavy_requests_to_the_pool,
+      predict_sheds_load_beyond_the_queue,
       predict_sheds_load_beyond_the_queues_time_and_says_when_to_come,
       predict_never_computes_the_expired_and_the_abandoned,
       predict_is_refused_before_ready_and_after_time_is_up,
