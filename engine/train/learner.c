@@ -5,9 +5,9 @@
 #include "engine/base/pages.h"
 #include "engine/base/rng.h"
 #include "engine/tensor/backward.h"
-#include "engine/train/mimetic.h"
 #include "engine/train/places.h"
 #include "engine/train/resize.h"
+#include "engine/train/structured.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +25,10 @@ static enum err_code open_network(struct learner *learner, struct err *err)
 static enum err_code fill_parameters(struct learner *learner, const struct checkpoint *checkpoint,
                                      struct err *err)
 {
-    parameters_init(&learner->parameters, learner->setup.seed);
-    if (learner->setup.mimetic && mimetic_init(&learner->parameters, learner->setup.seed, err))
-        return err->code;
+    if (learner->setup.structured)
+        structured_init(&learner->parameters, learner->setup.seed);
+    else
+        parameters_init(&learner->parameters, learner->setup.seed);
     if (checkpoint == NULL)
         return ERR_OK;
     return parameters_load(&learner->parameters, checkpoint, &learner->loaded, err);
@@ -334,6 +335,20 @@ struct optimizer_report learner_step(struct learner *learner, float rate)
                        learner->setup.network.frozen_depth);
     network_repack(network, learner->parameters.values);
     return report;
+}
+
+void learner_sharpen(struct learner *learner, const struct feed *feed)
+{
+    struct feed_part part;
+    unsigned at = 0;
+    if (!feed_next(feed, &at, learner->setup.network.tokens_max, &part))
+        return;
+    struct network_batch batch = batch_of(feed, &part);
+    structured_sharpen(&learner->parameters, learner->network, &batch);
+    size_t bytes = learner->parameters.numbers * sizeof(float);
+    memcpy(learner->best, learner->parameters.values, bytes);
+    if (learner->optimizer.average != NULL)
+        memcpy(learner->optimizer.average, learner->parameters.values, bytes);
 }
 
 /* ---- judging ---- */

@@ -28,7 +28,7 @@ struct learner_setup {
     struct network_options network;
     struct optimizer_options optimizer;
     uint64_t seed;
-    bool mimetic;
+    bool structured; /* begins as structured.h has it */
 };
 
 struct learner {
@@ -65,6 +65,9 @@ enum err_code learner_batch(struct learner *learner, const struct feed *feed,
                             const struct loss *loss, const struct learner_targets *targets,
                             uint64_t position, double *value, struct err *err);
 struct optimizer_report learner_step(struct learner *learner, float rate);
+
+/* Sets how sharply the heads of a structured beginning look, on a prepared batch. */
+void learner_sharpen(struct learner *learner, const struct feed *feed);
 
 /* ---- judging ---- */
 

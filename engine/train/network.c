@@ -184,3 +184,9 @@ struct team *network_team(struct network *network)
 {
     return network->team;
 }
+
+const float *network_attention_input(const struct network *network, unsigned layer, size_t *stride)
+{
+    *stride = network->blocks[layer].n.stride;
+    return network->blocks[layer].n.x;
+}

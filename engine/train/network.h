@@ -70,6 +70,8 @@ const float *network_logits(const struct network *network);
 /* What the classifier read in the last forward pass, before dropout: [rows, D]; the class token
  * after the final norm or the pooler. NULL for MLM. */
 const float *network_features(const struct network *network);
+/* What query and key of a block read in the last forward pass: [tokens, D], rows *stride apart. */
+const float *network_attention_input(const struct network *network, unsigned layer, size_t *stride);
 /* The regulariser's value in the last forward pass: its mean over the heads and queries of a layer,
  * and that over the layers (the last one has only the kept queries). */
 double network_attention_penalty(const struct network *network);

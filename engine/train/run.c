@@ -152,7 +152,7 @@ static struct learner_setup setup_of(const struct run *run, unsigned image_size)
                                                 .clip = options->clip,
                                                 .average_decay = options->average},
                                   .seed = options->seed,
-                                  .mimetic = options->mimetic};
+                                  .structured = strcmp(options->init, "structured") == 0};
     if (image_size > 0)
         spec_set_image_size(&setup.spec, image_size);
     return setup;
@@ -168,6 +168,31 @@ static bool has_weights(const char *dir)
     return access(path, F_OK) == 0;
 }
 
+static enum err_code check_structured(const struct spec *spec, struct err *err)
+{
+    unsigned head = spec->hidden / spec->heads;
+    if (spec->family->kind == ENGINE_TEXT || head % 4 != 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "--init structured is for images and heads that are a multiple of 4 wide");
+    return ERR_OK;
+}
+
+/* A structured beginning is fitted to inputs from all over the data. */
+static enum err_code sharpen(struct run *run, struct err *err)
+{
+    const struct corpus_items *train = &run->corpus.train;
+    struct feed_order order = {.view = &run->plan.judging};
+    struct learner *learner = &run->learner;
+    run->plan.judging.image_size = learner->setup.spec.image_size;
+    for (unsigned i = 0; i < run->plan.batch; i++)
+        run->items[i] = train->item[(size_t)i * train->count / run->plan.batch];
+    if (feed_prepare(&run->feed, network_team(learner->network), run->items, run->plan.batch,
+                     &order, err))
+        return err->code;
+    learner_sharpen(learner, &run->feed);
+    return ERR_OK;
+}
+
 /* The source's weights, unless there are none, none are wanted, or a state replaces them anyway. */
 static enum err_code open_learner(struct run *run, unsigned image_size, struct err *err)
 {
@@ -175,12 +200,15 @@ static enum err_code open_learner(struct run *run, unsigned image_size, struct e
     struct learner_setup setup = setup_of(run, image_size);
     struct checkpoint *checkpoint = NULL;
     bool takes_weights = !options->from_scratch && !run->resumed && has_weights(options->model);
+    if (setup.structured && check_structured(&setup.spec, err))
+        return err->code;
     if (takes_weights && checkpoint_open(&checkpoint, options->model, err))
         return err_prefix(err, "%s: ", options->model);
     if (learner_open(&run->learner, &setup, checkpoint, err) && takes_weights)
         err_prefix(err, "%s: ", options->model);
     checkpoint_close(checkpoint);
-    return err->code;
+    bool begins = setup.structured && !takes_weights && !run->resumed;
+    return err->code == ERR_OK && begins ? sharpen(run, err) : err->code;
 }
 
 static enum err_code open_teacher(struct run *run, struct err *err)

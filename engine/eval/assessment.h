@@ -1,0 +1,57 @@
+/* assessment.h - a checkpoint judged by labelled inputs, from its directory to the report: what
+ * attnd-eval and attnd-train have in common.
+ *
+ *     struct assessment_options options = {.dir = dir, .threads = 2, .purity = 0.95};
+ *     assessment_open(&assessment, &options, &dataset, &err);
+ *     assessment_run(&assessment, &err);
+ *     report_print(&assessment.report, stdout);
+ *     assessment_write(&assessment, "reports", &err);
+ *     assessment_close(&assessment);
+ *
+ * Threads: one at a time.
+ */
+#ifndef ATTND_ENGINE_EVAL_ASSESSMENT_H
+#define ATTND_ENGINE_EVAL_ASSESSMENT_H
+
+#include "engine/engine.h"
+#include "engine/eval/confusion.h"
+#include "engine/eval/evaluation.h"
+#include "engine/eval/findings.h"
+#include "engine/eval/report.h"
+#include "engine/eval/selective.h"
+
+#include <stdbool.h>
+
+struct assessment_options {
+    const char *dir, *data_path; /* of the checkpoint; what the report calls the data */
+    struct engine_options engine;
+    double purity;
+    struct evaluation_options evaluation;
+};
+
+struct assessment {
+    struct assessment_options options;
+    struct engine_model *model;
+    const struct dataset *dataset;
+    unsigned *classes; /* [dataset->count] */
+    float *scratch;    /* [labels] */
+    struct evaluation evaluation;
+    struct confusion confusion;
+    struct findings findings;
+    struct selective_decisions decisions; /* by the checkpoint's own attnd.json */
+    struct report report; /* of all the above; epochs and a second run are the caller's */
+};
+
+/* Opens the model and matches the labels. ERR_UNSUPPORTED for a regression; the text begins with
+ * the directory. Close it in any case. */
+enum err_code assessment_open(struct assessment *out, const struct assessment_options *options,
+                              const struct dataset *dataset, struct err *err);
+void assessment_close(struct assessment *assessment);
+
+enum err_code assessment_run(struct assessment *assessment, struct err *err);
+
+/* FOLDER/report.json and FOLDER/report.html, each whole or absent. */
+enum err_code assessment_write(const struct assessment *assessment, const char *folder,
+                               struct err *err);
+
+#endif
