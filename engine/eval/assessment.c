@@ -10,29 +10,30 @@ enum { SEED = 1 }; /* of folds and draws: the same report for the same data */
 
 /* ---- open ---- */
 
-static enum err_code open_model(struct assessment *assessment, struct err *err)
+enum err_code assessment_open(struct assessment *out, const struct assessment_options *options,
+                              struct err *err)
 {
-    const char *dir = assessment->options.dir;
-    if (engine_open(&assessment->model, dir, &assessment->options.engine, err))
-        return err_prefix(err, "%s: ", dir);
-    if (strcmp(engine_describe(assessment->model)->scores, "none") == 0)
-        return err_set(err, ERR_UNSUPPORTED, "%s: a regression has no classes to evaluate", dir);
+    *out = (struct assessment){.options = *options};
+    if (engine_open(&out->model, options->dir, &options->engine, err))
+        return err_prefix(err, "%s: ", options->dir);
+    if (strcmp(engine_describe(out->model)->scores, "none") == 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s: a regression has no classes to evaluate",
+                       options->dir);
     return ERR_OK;
 }
 
-enum err_code assessment_open(struct assessment *out, const struct assessment_options *options,
-                              const struct dataset *dataset, struct err *err)
+enum err_code assessment_take(struct assessment *assessment, const struct dataset *dataset,
+                              const char *data_path, struct err *err)
 {
-    *out = (struct assessment){.options = *options, .dataset = dataset};
-    if (open_model(out, err))
-        return err->code;
-    const struct engine_info *info = engine_describe(out->model);
-    out->classes = calloc(dataset->count, sizeof *out->classes);
-    out->scratch = calloc(info->label_count, sizeof *out->scratch);
-    if (out->classes == NULL || out->scratch == NULL)
-        return err_no_memory(err, dataset->count * sizeof *out->classes);
-    if (dataset_match(dataset, info->labels, info->label_count, out->classes, err))
-        err_prefix(err, "%s: ", options->data_path);
+    const struct engine_info *info = engine_describe(assessment->model);
+    assessment->dataset = dataset;
+    assessment->data_path = data_path;
+    assessment->classes = calloc(dataset->count, sizeof *assessment->classes);
+    assessment->scratch = calloc(info->label_count, sizeof *assessment->scratch);
+    if (assessment->classes == NULL || assessment->scratch == NULL)
+        return err_no_memory(err, dataset->count * sizeof *assessment->classes);
+    if (dataset_match(dataset, info->labels, info->label_count, assessment->classes, err))
+        err_prefix(err, "%s: ", data_path);
     return err->code;
 }
 
@@ -78,7 +79,7 @@ static void fill_report(struct assessment *assessment)
     const struct engine_info *info = engine_describe(assessment->model);
     bool decides = info->purity > 0 || info->ood_threshold != NULL;
     assessment->report = (struct report){.model_dir = assessment->options.dir,
-                                         .data_path = assessment->options.data_path,
+                                         .data_path = assessment->data_path,
                                          .model = assessment->model,
                                          .dataset = assessment->dataset,
                                          .classes = assessment->classes,
@@ -92,18 +93,16 @@ static void fill_report(struct assessment *assessment)
                                          .scratch = assessment->scratch};
 }
 
-enum err_code assessment_run(struct assessment *assessment, struct err *err)
+enum err_code assessment_measure(struct assessment *assessment, struct err *err)
 {
     const struct engine_info *info = engine_describe(assessment->model);
-    struct evaluation_options how = assessment->options.evaluation;
     struct findings_options find = {.purity = assessment->options.purity,
                                     .temperature = info->temperature,
                                     .sigmoid = strcmp(info->scores, "sigmoid") == 0,
                                     .seed = SEED};
-    how.features = true;
-    if (evaluation_run(&assessment->evaluation, assessment->model, assessment->dataset, &how,
-                       err) ||
-        evaluation_measure(&assessment->evaluation, assessment->classes, &assessment->confusion,
+    findings_close(&assessment->findings);
+    confusion_close(&assessment->confusion);
+    if (evaluation_measure(&assessment->evaluation, assessment->classes, &assessment->confusion,
                            err) ||
         findings_open(&assessment->findings, &assessment->evaluation, assessment->classes,
                       &assessment->confusion, &find, err))
@@ -111,6 +110,15 @@ enum err_code assessment_run(struct assessment *assessment, struct err *err)
     decide(assessment);
     fill_report(assessment);
     return ERR_OK;
+}
+
+enum err_code assessment_run(struct assessment *assessment, struct err *err)
+{
+    struct evaluation_options how = assessment->options.evaluation;
+    how.features = true;
+    if (evaluation_run(&assessment->evaluation, assessment->model, assessment->dataset, &how, err))
+        return err->code;
+    return assessment_measure(assessment, err);
 }
 
 /* ---- write ---- */

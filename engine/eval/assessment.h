@@ -1,8 +1,9 @@
 /* assessment.h - a checkpoint judged by labelled inputs, from its directory to the report: what
  * attnd-eval and attnd-train have in common.
  *
- *     struct assessment_options options = {.dir = dir, .threads = 2, .purity = 0.95};
- *     assessment_open(&assessment, &options, &dataset, &err);
+ *     struct assessment_options options = {.dir = dir, .purity = 0.95, .evaluation = {2}};
+ *     assessment_open(&assessment, &options, &err);
+ *     assessment_take(&assessment, &dataset, "validation.jsonl", &err);
  *     assessment_run(&assessment, &err);
  *     report_print(&assessment.report, stdout);
  *     assessment_write(&assessment, "reports", &err);
@@ -23,7 +24,7 @@
 #include <stdbool.h>
 
 struct assessment_options {
-    const char *dir, *data_path; /* of the checkpoint; what the report calls the data */
+    const char *dir; /* of the checkpoint */
     struct engine_options engine;
     double purity;
     struct evaluation_options evaluation;
@@ -33,8 +34,9 @@ struct assessment {
     struct assessment_options options;
     struct engine_model *model;
     const struct dataset *dataset;
-    unsigned *classes; /* [dataset->count] */
-    float *scratch;    /* [labels] */
+    const char *data_path; /* what the report calls the data */
+    unsigned *classes;     /* [dataset->count] */
+    float *scratch;        /* [labels] */
     struct evaluation evaluation;
     struct confusion confusion;
     struct findings findings;
@@ -42,13 +44,19 @@ struct assessment {
     struct report report; /* of all the above; epochs and a second run are the caller's */
 };
 
-/* Opens the model and matches the labels. ERR_UNSUPPORTED for a regression; the text begins with
- * the directory. Close it in any case. */
+/* Opens the model. ERR_UNSUPPORTED for a regression; the text begins with the directory. Close it
+ * in any case. */
 enum err_code assessment_open(struct assessment *out, const struct assessment_options *options,
-                              const struct dataset *dataset, struct err *err);
+                              struct err *err);
+/* Matches the labels of the data, which are borrowed. */
+enum err_code assessment_take(struct assessment *assessment, const struct dataset *dataset,
+                              const char *data_path, struct err *err);
 void assessment_close(struct assessment *assessment);
 
 enum err_code assessment_run(struct assessment *assessment, struct err *err);
+/* The second half of it: everything that follows from the evaluation, whose logits may have been
+ * changed. */
+enum err_code assessment_measure(struct assessment *assessment, struct err *err);
 
 /* FOLDER/report.json and FOLDER/report.html, each whole or absent. */
 enum err_code assessment_write(const struct assessment *assessment, const char *folder,

@@ -79,12 +79,23 @@ static enum err_code choose_threshold(struct ood *ood, const struct assessment *
     return err->code;
 }
 
+/* A covariance of few inputs says little; energy needs none. */
+static enum ood_method method_for(const struct calibrate *how)
+{
+    const struct evaluation *known = how->known != NULL ? how->known : &how->assessment->evaluation;
+    bool is_distance = how->method == OOD_MAHALANOBIS || how->method == OOD_RELATIVE;
+    return is_distance && known->count - known->failed < CALIBRATE_DISTANCE_MIN ? OOD_ENERGY
+                                                                                : how->method;
+}
+
 static enum err_code take_outliers(struct spec *spec, const struct calibrate *how,
                                    struct arena *arena, struct err *err)
 {
-    if (how->method == OOD_NONE)
+    struct calibrate chosen = *how;
+    chosen.method = method_for(how);
+    if (chosen.method == OOD_NONE)
         return ERR_OK;
-    if (fit(&spec->policy.ood, how, spec->scores == SCORES_SIGMOID, arena, err))
+    if (fit(&spec->policy.ood, &chosen, spec->scores == SCORES_SIGMOID, arena, err))
         return err->code;
     return choose_threshold(&spec->policy.ood, how->assessment, arena, err);
 }

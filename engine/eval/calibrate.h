@@ -14,14 +14,17 @@
 /* The share of validation inputs that may be called unknown. */
 #define CALIBRATE_UNKNOWN 0.01
 
+enum { CALIBRATE_DISTANCE_MIN = 200 }; /* inputs; with fewer, strangeness is the energy */
+
 struct calibrate {
     const struct assessment *assessment; /* run, on inputs the model has not learnt */
     /* Inputs it has learnt, with features, and their classes: for the distances' statistics. NULL:
      * those of the assessment. */
     const struct evaluation *known;
     const unsigned *known_classes;
-    enum ood_method method; /* OOD_NONE: nothing is unknown */
-    const char *version;    /* NULL: as it is */
+    enum ood_method
+        method;          /* OOD_NONE: nothing is unknown; too few inputs for a distance: energy */
+    const char *version; /* NULL: as it is */
 };
 
 /* Replaces the directory's attnd.json; the model that the assessment has open does not change. */

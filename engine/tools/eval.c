@@ -3,47 +3,39 @@
  * that a trainer prints the same report; here are the options, the order of things and progress.
  *
  * What can be wrong with options, models and data is found before anything is computed and ends
- * with 2. With --against the second precision runs first and its model is closed again; the report
- * takes labels and scores from the other. */
+ * with 2. With --against the second precision runs first. */
 #include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
-#include "engine/eval/report.h"
+#include "engine/eval/assessment.h"
+#include "engine/eval/calibrate.h"
+#include "engine/eval/separation.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
-enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000, PROGRESS_MS = 200, SEED = 1 };
-
-struct pass {
-    const char *dtype, *linear_backend; /* linear_backend: the model's word */
-    struct evaluation evaluation;
-    struct confusion confusion;
-};
+enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000, PROGRESS_MS = 200 };
 
 struct eval {
-    struct engine_options options;
+    struct assessment_options how;
     struct dataset_options fields;
-    const char *dir, *data, *against;
-    unsigned threads;
+    const char *data, *against, *strange, *out;
     double agree_min; /* percent; negative: not checked */
-    double purity;
-    const char *html; /* NULL: no page */
-    char *html_part;  /* where the page is written before it has its name */
-    FILE *page;
-    bool json;
+    bool json, calibrates;
 
-    struct engine_model *model, *other_model; /* other_model: NULL without --against */
     struct dataset dataset;
-    unsigned *classes;
-    float *scratch;
-    struct pass run, other;
+    struct assessment assessment;
+
+    /* --against */
+    struct engine_model *other_model;
+    struct evaluation other;
+    struct confusion other_confusion;
     struct agreement agreement;
-    struct findings findings;
 };
 
 /* ---- options ---- */
@@ -51,7 +43,7 @@ struct eval {
 static enum err_code set_model(void *target, const char *value, struct err *err)
 {
     (void)err;
-    ((struct eval *)target)->dir = value;
+    ((struct eval *)target)->how.dir = value;
     return ERR_OK;
 }
 
@@ -65,7 +57,7 @@ static enum err_code set_data(void *target, const char *value, struct err *err)
 static enum err_code set_dtype(void *target, const char *value, struct err *err)
 {
     (void)err;
-    ((struct eval *)target)->options.dtype = value;
+    ((struct eval *)target)->how.engine.dtype = value;
     return ERR_OK;
 }
 
@@ -89,13 +81,14 @@ static enum err_code set_agree_min(void *target, const char *value, struct err *
 static enum err_code set_backend(void *target, const char *value, struct err *err)
 {
     (void)err;
-    ((struct eval *)target)->options.linear_backend = value;
+    ((struct eval *)target)->how.engine.linear_backend = value;
     return ERR_OK;
 }
 
 static enum err_code set_threads(void *target, const char *value, struct err *err)
 {
-    return cli_parse_unsigned(value, 1, THREADS_MAX, &((struct eval *)target)->threads, err);
+    return cli_parse_unsigned(value, 1, THREADS_MAX,
+                              &((struct eval *)target)->how.evaluation.threads, err);
 }
 
 static enum err_code set_limit(void *target, const char *value, struct err *err)
@@ -134,14 +127,29 @@ static enum err_code set_purity(void *target, const char *value, struct err *err
     double purity = strtod(value, &end);
     if (end == value || *end != '\0' || !(purity > 0 && purity <= 1))
         return err_set(err, ERR_UNUSABLE, "must be a share above 0 and at most 1");
-    ((struct eval *)target)->purity = purity;
+    ((struct eval *)target)->how.purity = purity;
     return ERR_OK;
 }
 
-static enum err_code set_html(void *target, const char *value, struct err *err)
+static enum err_code set_out(void *target, const char *value, struct err *err)
 {
     (void)err;
-    ((struct eval *)target)->html = value;
+    ((struct eval *)target)->out = value;
+    return ERR_OK;
+}
+
+static enum err_code set_strange(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct eval *)target)->strange = value;
+    return ERR_OK;
+}
+
+static enum err_code set_calibrate(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct eval *)target)->calibrates = true;
     return ERR_OK;
 }
 
@@ -171,7 +179,12 @@ static const struct cli_option options[] = {
     {"label-field", "NAME", "The one that holds the label (default: label).", set_label_field},
     {"purity", "SHARE", "The share of automatic answers that must be right (default: 0.95).",
      set_purity},
-    {"html", "FILE", "Also writes the report as a page that needs no other file.", set_html},
+    {"out", "DIR", "Also writes report.json, and report.html, a page that needs no other file.",
+     set_out},
+    {"calibrate", NULL,
+     "Writes the model's attnd.json: temperature, thresholds for --purity, strangeness.",
+     set_calibrate},
+    {"strange", "PATH", "Inputs unlike those: how well ood_score tells them apart.", set_strange},
     {"json", NULL, "Prints the report as one JSON object.", set_json},
 };
 
@@ -193,16 +206,16 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
                            struct err *err)
 {
     eval->agree_min = -1;
-    eval->purity = 0.95;
+    eval->how.purity = 0.95;
     if (cli_parse(&cli, argc, argv, eval, action, err) || *action != CLI_RUN)
         return err->code;
-    if (eval->dir == NULL || eval->data == NULL)
+    if (eval->how.dir == NULL || eval->data == NULL)
         return err_set(err, ERR_UNUSABLE, "--%s is missing; --help shows the usage",
-                       eval->dir == NULL ? "model DIR" : "data PATH");
+                       eval->how.dir == NULL ? "model DIR" : "data PATH");
     if (eval->agree_min >= 0 && eval->against == NULL)
         return err_set(err, ERR_UNUSABLE, "--agree-min needs --against, which it judges by");
-    if (eval->threads == 0)
-        eval->threads = cpu_quota_threads("");
+    if (eval->how.evaluation.threads == 0)
+        eval->how.evaluation.threads = cpu_quota_threads("");
     return ERR_OK;
 }
 
@@ -228,163 +241,182 @@ static void show_progress(void *context, size_t done)
             done, progress->total, rate, left / 60, left % 60);
 }
 
-/* ---- runs ---- */
+/* ---- open ---- */
 
-static enum err_code run_pass(const struct eval *eval, const struct engine_model *model,
-                              struct pass *pass, struct err *err)
+/* Before anything is computed: a run of an hour must not end with a folder that cannot be. */
+static enum err_code make_folder(const char *dir, struct err *err)
 {
-    const struct engine_info *info = engine_describe(model);
-    bool is_watched = isatty(STDERR_FILENO) == 1;
-    struct progress progress = {
-        .dtype = pass->dtype, .total = eval->dataset.count, .start_ns = clock_now_ns()};
-    struct evaluation_options how = {.threads = eval->threads,
-                                     .progress = is_watched ? show_progress : NULL,
-                                     .context = &progress};
-    pass->linear_backend = info->linear_backend;
-    evaluation_run(&pass->evaluation, model, &eval->dataset, &how, err);
-    if (is_watched)
-        fputs("\r\033[K", stderr);
-    if (err->code != ERR_OK)
-        return err->code;
-    return evaluation_measure(&pass->evaluation, eval->classes, &pass->confusion, err);
-}
-
-static enum err_code find(struct eval *eval, struct err *err)
-{
-    const struct engine_info *info = engine_describe(eval->model);
-    struct findings_options how = {.purity = eval->purity,
-                                   .temperature = info->temperature,
-                                   .sigmoid = strcmp(info->scores, "sigmoid") == 0,
-                                   .seed = SEED};
-    return findings_open(&eval->findings, &eval->run.evaluation, eval->classes,
-                         &eval->run.confusion, &how, err);
-}
-
-static enum err_code run_all(struct eval *eval, struct err *err)
-{
-    if (eval->against != NULL && run_pass(eval, eval->other_model, &eval->other, err))
-        return err->code;
-    engine_close(eval->other_model);
-    eval->other_model = NULL;
-    if (run_pass(eval, eval->model, &eval->run, err))
-        return err->code;
-    if (eval->against != NULL)
-        agreement_measure(&eval->agreement, &eval->run.evaluation, &eval->other.evaluation);
-    return find(eval, err);
+    if (dir == NULL || (mkdir(dir, 0777) == 0 || errno == EEXIST))
+        return ERR_OK;
+    return err_set(err, ERR_IO, "%s: cannot be made: %s", dir, strerror(errno));
 }
 
 static enum err_code open_models(struct eval *eval, struct err *err)
 {
     struct engine_options other = {.dtype = eval->against};
-    if (engine_open(&eval->model, eval->dir, &eval->options, err) ||
-        (eval->against != NULL && engine_open(&eval->other_model, eval->dir, &other, err)))
-        return err_prefix(err, "%s: ", eval->dir);
-    const struct engine_info *info = engine_describe(eval->model);
-    if (strcmp(info->scores, "none") == 0)
-        return err_set(err, ERR_UNSUPPORTED, "%s: a regression has no classes to evaluate",
-                       eval->dir);
-    eval->fields.kind = info->kind;
-    eval->run.dtype = info->dtype;
-    eval->other.dtype = eval->against;
-    return ERR_OK;
-}
-
-static enum err_code open_data(struct eval *eval, struct err *err)
-{
-    const struct engine_info *info = engine_describe(eval->model);
-    if (dataset_open(&eval->dataset, eval->data, &eval->fields, err))
+    if (assessment_open(&eval->assessment, &eval->how, err))
         return err->code;
-    eval->classes = calloc(eval->dataset.count, sizeof *eval->classes);
-    eval->scratch = calloc(info->label_count, sizeof *eval->scratch);
-    if (eval->classes == NULL || eval->scratch == NULL)
-        return err_no_memory(err, eval->dataset.count * sizeof *eval->classes);
-    if (dataset_match(&eval->dataset, info->labels, info->label_count, eval->classes, err))
-        return err_prefix(err, "%s: ", eval->data);
+    if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
+        return err_prefix(err, "%s: ", eval->how.dir);
+    eval->fields.kind = engine_describe(eval->assessment.model)->kind;
     return ERR_OK;
 }
 
-/* Before anything is computed: a run of an hour must not end with a folder that is not there. */
-static enum err_code open_page(struct eval *eval, struct err *err)
+static enum err_code open_all(struct eval *eval, struct err *err)
 {
-    if (eval->html == NULL)
-        return ERR_OK;
-    if (asprintf(&eval->html_part, "%s.part", eval->html) < 0) {
-        eval->html_part = NULL;
-        return err_no_memory(err, strlen(eval->html));
-    }
-    eval->page = fopen(eval->html_part, "w");
-    if (eval->page == NULL)
-        return err_set(err, ERR_IO, "%s: cannot be written: %s", eval->html_part, strerror(errno));
-    return ERR_OK;
-}
-
-/* A page that was not finished is taken away. */
-static void close_page(struct eval *eval)
-{
-    if (eval->page != NULL) {
-        fclose(eval->page);
-        unlink(eval->html_part);
-    }
-    free(eval->html_part);
+    if (open_models(eval, err) || dataset_open(&eval->dataset, eval->data, &eval->fields, err) ||
+        assessment_take(&eval->assessment, &eval->dataset, eval->data, err))
+        return err->code;
+    return make_folder(eval->out, err);
 }
 
 static void close_all(struct eval *eval)
 {
-    close_page(eval);
-    findings_close(&eval->findings);
-    struct pass *passes[] = {&eval->run, &eval->other};
-    for (size_t i = 0; i < 2; i++) {
-        evaluation_close(&passes[i]->evaluation);
-        confusion_close(&passes[i]->confusion);
-    }
-    dataset_close(&eval->dataset);
+    assessment_close(&eval->assessment);
+    evaluation_close(&eval->other);
+    confusion_close(&eval->other_confusion);
     engine_close(eval->other_model);
-    engine_close(eval->model);
-    free(eval->classes);
-    free(eval->scratch);
+    dataset_close(&eval->dataset);
+}
+
+/* ---- runs ---- */
+
+/* Evaluation options with a progress line, if a person watches. */
+static struct evaluation_options watched(const struct eval *eval, struct progress *progress,
+                                         const char *dtype, size_t total)
+{
+    struct evaluation_options how = eval->how.evaluation;
+    *progress = (struct progress){.dtype = dtype, .total = total, .start_ns = clock_now_ns()};
+    how.progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL;
+    how.context = progress;
+    return how;
+}
+
+static void end_line(const struct evaluation_options *how)
+{
+    if (how->progress != NULL)
+        fputs("\r\033[K", stderr);
+}
+
+static enum err_code run_other(struct eval *eval, struct err *err)
+{
+    struct progress progress;
+    struct evaluation_options how = watched(eval, &progress, eval->against, eval->dataset.count);
+    evaluation_run(&eval->other, eval->other_model, &eval->dataset, &how, err);
+    end_line(&how);
+    if (err->code != ERR_OK)
+        return err->code;
+    return evaluation_measure(&eval->other, eval->assessment.classes, &eval->other_confusion, err);
+}
+
+static enum err_code run_assessment(struct eval *eval, struct err *err)
+{
+    struct assessment *assessment = &eval->assessment;
+    struct progress progress;
+    const char *dtype = engine_describe(assessment->model)->dtype;
+    assessment->options.evaluation = watched(eval, &progress, dtype, eval->dataset.count);
+    assessment_run(assessment, err);
+    end_line(&assessment->options.evaluation);
+    return err->code;
+}
+
+static enum err_code run_all(struct eval *eval, struct err *err)
+{
+    struct report *report = &eval->assessment.report;
+    if (eval->against != NULL && run_other(eval, err))
+        return err->code;
+    if (run_assessment(eval, err))
+        return err->code;
+    if (eval->against == NULL)
+        return ERR_OK;
+    agreement_measure(&eval->agreement, &eval->assessment.evaluation, &eval->other);
+    report->agreement = &eval->agreement;
+    report->against =
+        (struct report_run){.dtype = eval->against,
+                            .linear_backend = engine_describe(eval->other_model)->linear_backend,
+                            .evaluation = &eval->other,
+                            .confusion = &eval->other_confusion};
+    return ERR_OK;
+}
+
+/* ---- strange inputs ---- */
+
+/* ood_score of every usable input; *count of them. Yours to free. */
+static float *strangeness(const struct eval *eval, const struct evaluation *evaluation,
+                          size_t *count, struct err *err)
+{
+    const struct engine_model *model = eval->assessment.model;
+    float *out = calloc(evaluation->count + 1, sizeof *out);
+    *count = 0;
+    if (out == NULL)
+        err_no_memory(err, evaluation->count * sizeof *out);
+    for (size_t i = 0; out != NULL && i < evaluation->count; i++) {
+        struct judgement judgement;
+        const float *logits = evaluation_logits(evaluation, i);
+        if (evaluation->problems[i] != NULL)
+            continue;
+        engine_scores(model, logits, eval->assessment.scratch);
+        engine_judge(model, logits, eval->assessment.scratch, evaluation_features(evaluation, i),
+                     &judgement);
+        out[(*count)++] = judgement.ood_score;
+    }
+    return out;
+}
+
+static enum err_code print_separation(const struct eval *eval, const struct evaluation *strange,
+                                      struct err *err)
+{
+    size_t known_count, strange_count;
+    float *known = strangeness(eval, &eval->assessment.evaluation, &known_count, err);
+    float *others = strangeness(eval, strange, &strange_count, err);
+    FILE *file = eval->json ? stderr : stdout;
+    if (err->code == ERR_OK) {
+        double auroc = separation_auroc(known, known_count, others, strange_count);
+        double fpr = separation_fpr(known, known_count, others, strange_count, 0.95);
+        fprintf(file, "\nstrange inputs  %s: %zu, told apart by %s with AUROC %.4f, FPR95 %.4f\n",
+                eval->strange, strange_count, engine_describe(eval->assessment.model)->ood_method,
+                auroc, fpr);
+    }
+    free(known);
+    free(others);
+    return err->code;
+}
+
+static enum err_code run_strange(struct eval *eval, struct err *err)
+{
+    struct dataset dataset;
+    struct dataset_options fields = eval->fields;
+    struct evaluation evaluation = {0};
+    struct progress progress;
+    fields.labels_optional = true;
+    if (!dataset_open(&dataset, eval->strange, &fields, err)) {
+        struct evaluation_options how = watched(eval, &progress, "strange inputs", dataset.count);
+        how.features = true;
+        evaluation_run(&evaluation, eval->assessment.model, &dataset, &how, err);
+        end_line(&how);
+        if (err->code == ERR_OK)
+            print_separation(eval, &evaluation, err);
+    }
+    evaluation_close(&evaluation);
+    dataset_close(&dataset);
+    return err->code;
 }
 
 /* ---- output ---- */
 
-static struct report_run report_of(const struct pass *pass)
+static enum err_code put_out(struct eval *eval, struct err *err)
 {
-    return (struct report_run){.dtype = pass->dtype,
-                               .linear_backend = pass->linear_backend,
-                               .evaluation = &pass->evaluation,
-                               .confusion = &pass->confusion};
-}
-
-static enum err_code write_page(struct eval *eval, const struct report *report, struct err *err)
-{
-    if (report_print_html(report, eval->page, err))
-        return err_prefix(err, "%s: ", eval->html);
-    bool closed = fclose(eval->page) == 0;
-    eval->page = NULL;
-    if (!closed || rename(eval->html_part, eval->html) != 0)
-        return err_set(err, ERR_IO, "%s: cannot be written: %s", eval->html, strerror(errno));
-    return ERR_OK;
-}
-
-static enum err_code print_report(struct eval *eval, struct err *err)
-{
-    struct report report = {.model_dir = eval->dir,
-                            .data_path = eval->data,
-                            .model = eval->model,
-                            .dataset = &eval->dataset,
-                            .classes = eval->classes,
-                            .threads = eval->threads,
-                            .run = report_of(&eval->run),
-                            .findings = &eval->findings,
-                            .agreement = &eval->agreement,
-                            .scratch = eval->scratch};
-    if (eval->against != NULL)
-        report.against = report_of(&eval->other);
-    if (eval->page != NULL && write_page(eval, &report, err))
+    struct calibrate calibrate = {.assessment = &eval->assessment, .method = OOD_MAHALANOBIS};
+    const struct report *report = &eval->assessment.report;
+    if (eval->out != NULL && assessment_write(&eval->assessment, eval->out, err))
         return err->code;
-    if (eval->json)
-        return report_print_json(&report, stdout, err);
-    report_print(&report, stdout);
-    return ERR_OK;
+    if (eval->json && report_print_json(report, stdout, err))
+        return err->code;
+    if (!eval->json)
+        report_print(report, stdout);
+    if (eval->strange != NULL && run_strange(eval, err))
+        return err->code;
+    return eval->calibrates ? calibrate_write(&calibrate, err) : ERR_OK;
 }
 
 static enum err_code judge(const struct eval *eval, struct err *err)
@@ -408,16 +440,15 @@ static int run(struct eval *eval, int argc, char **argv)
 {
     enum cli_action action;
     struct err err = {0};
-    if (!parse(eval, argc, argv, &action, &err) && action == CLI_RUN && !open_models(eval, &err) &&
-        !open_data(eval, &err))
-        open_page(eval, &err);
+    if (!parse(eval, argc, argv, &action, &err) && action == CLI_RUN)
+        open_all(eval, &err);
     if (err.code != ERR_OK)
         return fail(&err, EXIT_USAGE);
     if (action == CLI_HELP)
         cli_print_help(&cli, stdout);
     if (action == CLI_VERSION)
         cli_print_version(&cli, stdout);
-    if (action == CLI_RUN && !run_all(eval, &err) && !print_report(eval, &err))
+    if (action == CLI_RUN && !run_all(eval, &err) && !put_out(eval, &err))
         judge(eval, &err);
     if (err.code != ERR_OK)
         return fail(&err, EXIT_RUNTIME);

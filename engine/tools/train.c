@@ -19,8 +19,8 @@ static const char summary[] =
     "Trains an attnd checkpoint, on this machine and without a network. Lists and folders are as\n"
     "attnd-eval reads them. Ctrl-C saves; the same command goes on where it stopped.\n"
     "\n"
-    "  attnd-train --model minilm --data logs.csv --output models/logs --epochs 8 --rate 1e-4\n"
-    "  attnd-train --model vit-config --data wafers/ --output models/wafers --epochs 40 \\\n"
+    "  attnd-train --model minilm --data logs.csv --out models/logs --epochs 8 --rate 1e-4\n"
+    "  attnd-train --model vit-config --data wafers/ --out models/wafers --epochs 40 \\\n"
     "              --rate 1e-3 --mirror --turn --average 0.999";
 
 /* ---- Ctrl-C ---- */
@@ -95,19 +95,20 @@ static void show_bar(const struct trainer_progress *progress)
 
 static void show_progress(void *context, const struct trainer_progress *progress)
 {
-    static const char *const verbs[] = {"reading", "learning", "judging"};
+    static const char *const verbs[] = {"reading", "learning", "judging", "concluding"};
     const struct screen *screen = context;
     char left[16];
     if (!screen->is_terminal)
         return;
     clear_line(screen);
-    if (progress->phase != TRAINER_READING)
+    bool in_epoch = progress->phase == TRAINER_LEARNING || progress->phase == TRAINER_JUDGING;
+    if (in_epoch)
         fprintf(stderr, "epoch %u/%u ", progress->epoch, progress->epochs);
     if (progress->image_size > 0)
         fprintf(stderr, "%u px ", progress->image_size);
     show_bar(progress);
     fprintf(stderr, " %s %zu/%zu", verbs[progress->phase], progress->done, progress->total);
-    if (progress->phase != TRAINER_READING) {
+    if (in_epoch) {
         format_time(left, progress->seconds_left);
         fprintf(stderr, "  loss %.4f  rate %.2e  %.0f/s  %s left", progress->loss, progress->rate,
                 progress->inputs_per_second, left);
@@ -135,12 +136,23 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
 
 static void show_end(const struct train_options *options, const struct trainer_result *result)
 {
+    const struct conclusion *found = &result->conclusion;
+    if (found->judged)
+        fprintf(stderr,
+                "accuracy %.4f, macro-F1 %.4f, calibration error %.4f; automatic %.1f %%, of which "
+                "%.1f %% right\nreport: %s/report.html\n",
+                found->accuracy, found->macro_f1, found->ece, 100 * found->automatic,
+                100 * found->right, options->out);
+    if (found->macro_f1_crossed > 0)
+        fprintf(stderr,
+                "macro-F1 was %.4f without class biases, and %.4f with biases from other inputs\n",
+                found->macro_f1_before, found->macro_f1_crossed);
     if (result->interrupted)
-        fprintf(stderr, "stopped; the same command goes on from %s\n", options->output);
+        fprintf(stderr, "stopped; the same command goes on from %s\n", options->out);
     else
         fprintf(stderr, "%s%s has the weights of epoch %u; serve it with attnd --model NAME=%s\n",
-                result->early ? "no better epoch for a while: stopped early; " : "",
-                options->output, result->best_epoch, options->output);
+                result->early ? "no better epoch for a while: stopped early; " : "", options->out,
+                result->best_epoch, options->out);
 }
 
 /* ---- main ---- */
@@ -175,7 +187,7 @@ static int train(const struct train_options *options)
 int main(int argc, char **argv)
 {
     struct cli cli = {.program = "attnd-train",
-                      .usage = "attnd-train --model DIR --data PATH --output DIR [OPTION]...",
+                      .usage = "attnd-train --model DIR --data PATH --out DIR [OPTION]...",
                       .summary = summary,
                       .options = train_cli_options,
                       .option_count = train_cli_option_count,

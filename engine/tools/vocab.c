@@ -103,7 +103,7 @@ static enum err_code set_text_field(void *target, const char *value, struct err 
 static const struct cli_option build_options[] = {
     {"data", "FILE", DATA_HELP, set_data},
     {"size", "N", "Pieces to have (required): 200 to 1048576; 8000 suits logs.", set_size},
-    {"output", "DIR", "Where the tokenizer's files are written (required).", set_output},
+    {"out", "DIR", "Where the tokenizer's files are written (required).", set_output},
     {"cased", NULL, "Keeps capitals and accents apart (default: they are folded).", set_cased},
     {"pair-min", "N", "Merges only what meets so often (default: 2).", set_pair_min},
     {"character-min", "N", "Takes other than ASCII characters seen so often (default: 10).",
@@ -114,7 +114,7 @@ static const struct cli_option build_options[] = {
 static const struct cli_option trim_options[] = {
     {"model", "DIR", "The checkpoint directory, with a vocab.txt (required).", set_model},
     {"data", "FILE", DATA_HELP, set_data},
-    {"output", "DIR", "Where the smaller checkpoint is written (required).", set_output},
+    {"out", "DIR", "Where the smaller checkpoint is written (required).", set_output},
     {"keep-min", "N", "Keeps pieces used so often (default: 1, which changes no answer).",
      set_keep_min},
     {"text-field", "NAME", FIELD_HELP, set_text_field},
@@ -122,7 +122,7 @@ static const struct cli_option trim_options[] = {
 
 static const struct cli build_cli = {
     .program = "attnd-vocab",
-    .usage = "attnd-vocab build --data FILE... --size N --output DIR [OPTION]...",
+    .usage = "attnd-vocab build --data FILE... --size N --out DIR [OPTION]...",
     .summary =
         "Trains a WordPiece vocabulary on texts, and writes vocab.txt,\n"
         "tokenizer_config.json and special_tokens_map.json. Labels are not needed; each line\n"
@@ -134,7 +134,7 @@ static const struct cli build_cli = {
 
 static const struct cli trim_cli = {
     .program = "attnd-vocab",
-    .usage = "attnd-vocab trim --model DIR --data FILE... --output DIR [OPTION]...",
+    .usage = "attnd-vocab trim --model DIR --data FILE... --out DIR [OPTION]...",
     .summary =
         "Writes a checkpoint directory without the words that the texts never use. What the\n"
         "texts do use, special tokens and ASCII characters stay; answers to the texts do not\n"
@@ -319,7 +319,7 @@ static enum err_code check(const struct vocab *vocab, const struct command *comm
                            struct err *err)
 {
     const char *missing = vocab->data_count == 0                       ? "data FILE"
-                          : vocab->output == NULL                      ? "output DIR"
+                          : vocab->output == NULL                      ? "out DIR"
                           : command->run == build && vocab->size == 0  ? "size N"
                           : command->run == trim && vocab->dir == NULL ? "model DIR"
                                                                        : NULL;

@@ -153,14 +153,14 @@ void train_options_default(struct train_options *options)
 
 static enum err_code check_required(const struct train_options *options, struct err *err)
 {
-    const char *missing = options->model == NULL    ? "model DIR"
-                          : options->data == NULL   ? "data PATH"
-                          : options->output == NULL ? "output DIR"
-                                                    : NULL;
+    const char *missing = options->model == NULL  ? "model DIR"
+                          : options->data == NULL ? "data PATH"
+                          : options->out == NULL  ? "out DIR"
+                                                  : NULL;
     if (missing != NULL)
         return err_set(err, ERR_UNUSABLE, "--%s is missing; --help shows the usage", missing);
-    if (strcmp(options->output, options->model) == 0)
-        return err_set(err, ERR_UNUSABLE, "--output must not be --model, which it would replace");
+    if (strcmp(options->out, options->model) == 0)
+        return err_set(err, ERR_UNUSABLE, "--out must not be --model, which it would replace");
     return ERR_OK;
 }
 
@@ -187,8 +187,7 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 
 static bool decides_weights(const char *field)
 {
-    static const char *const others[] = {"output", "restart", "threads",
-                                         "store",  "purity",  "version"};
+    static const char *const others[] = {"out", "restart", "threads", "store", "purity", "version"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (strcmp(field, others[i]) == 0)
             return false;

@@ -4,7 +4,6 @@
 
 #include "engine/base/cpu.h"
 #include "engine/tensor/bf16.h"
-#include "engine/train/export.h"
 
 #include <errno.h>
 #include <math.h>
@@ -281,7 +280,7 @@ static enum err_code restore(struct run *run, struct err *err)
 
 static enum err_code open_output(struct run *run, struct err *err)
 {
-    const char *dir = run->options->output;
+    const char *dir = run->options->out;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return err_set(err, ERR_IO, "cannot make %s: %s", dir, strerror(errno));
     run->state_path = arena_format(&run->arena, "%s/%s", dir, state_name);
@@ -334,17 +333,4 @@ enum err_code run_shape(struct run *run, unsigned epoch, struct err *err)
     if (size > 0 && learner_resize(&run->learner, size, err))
         return err->code;
     return learner_freeze(&run->learner, epoch < run->plan.freeze_epochs ? layers + 1 : 0, err);
-}
-
-enum err_code run_finish(struct run *run, struct err *err)
-{
-    struct export what = {.parameters = &run->learner.parameters,
-                          .values = run->learner.best,
-                          .dtype = strcmp(run->options->store, "f16") == 0 ? DTYPE_F16 : DTYPE_F32,
-                          .source_dir = run->options->model};
-    if (export_checkpoint(run->options->output, &what, err))
-        return err->code;
-    if (unlink(run->state_path) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "cannot remove %s: %s", run->state_path, strerror(errno));
-    return ERR_OK;
 }

@@ -12,7 +12,6 @@
 #include "engine/train/sampler.h"
 #include "engine/train/state.h"
 #include "engine/train/teacher.h"
-#include "engine/train/trainer.h"
 
 struct run {
     const struct train_options *options;
@@ -45,9 +44,6 @@ void run_close(struct run *run);
 
 /* Writes the state to go on from. */
 enum err_code run_save(const struct run *run, struct err *err);
-/* Writes the checkpoint: the best weights, at the last stage's size; then the state is removed. */
-enum err_code run_finish(struct run *run, struct err *err);
-
 /* The model in the shape that an epoch (from 0) wants: image size, and what rests. */
 enum err_code run_shape(struct run *run, unsigned epoch, struct err *err);
 

@@ -3,6 +3,7 @@
 #include "engine/train/trainer.h"
 
 #include "engine/base/clock.h"
+#include "engine/train/conclude.h"
 #include "engine/train/run.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@ struct walk {
     uint64_t shown_ns, start_ns, epoch_ns;
     uint64_t start_step; /* where this process took the run up */
     bool interrupted;
+    struct conclusion conclusion;
 };
 
 /* ---- telling ---- */
@@ -83,6 +85,17 @@ static void tell_judging(void *context, size_t done)
     const struct run *run = &walk->run;
     unsigned epoch = (unsigned)(run->at.step / run->plan.epoch_steps) - 1;
     tell(walk, TRAINER_JUDGING, epoch, done, run->corpus.validation.count);
+}
+
+static void tell_concluding(void *context, size_t done, size_t total)
+{
+    struct walk *walk = context;
+    struct trainer_progress progress = {.phase = TRAINER_CONCLUDING,
+                                        .done = done,
+                                        .total = total,
+                                        .image_size = walk->run.plan.judging.image_size};
+    if (is_due(walk, done, total))
+        walk->hooks->progress(walk->hooks->context, &progress);
 }
 
 static void tell_plan(const struct walk *walk)
@@ -281,7 +294,8 @@ static enum err_code walk_through(struct walk *walk, const struct train_options 
     while (run->at.step < run->plan.steps && !walk->interrupted && !is_early(run))
         if (run_epoch(walk, (unsigned)(run->at.step / run->plan.epoch_steps), err))
             return err->code;
-    return walk->interrupted ? ERR_OK : run_finish(run, err);
+    struct conclude_progress judging = {tell_concluding, walk};
+    return walk->interrupted ? ERR_OK : conclude(run, &judging, &walk->conclusion, err);
 }
 
 enum err_code trainer_run(const struct train_options *options, const struct trainer_hooks *hooks,
@@ -297,6 +311,7 @@ enum err_code trainer_run(const struct train_options *options, const struct trai
         walk->run.history = (struct history){0};
         result->best_epoch = (unsigned)walk->run.at.best_epoch;
         result->interrupted = walk->interrupted;
+        result->conclusion = walk->conclusion;
         result->early = !walk->interrupted && walk->run.at.step < walk->run.plan.steps;
     }
     run_close(&walk->run);

@@ -3,10 +3,11 @@
  *     trainer_run(&options, &hooks, &result, &err);
  *     trainer_result_free(&result);
  *
- * What lies in --output afterwards: the checkpoint as attnd and Hugging Face open it, and, while
- * the run is not finished, training-state.safetensors, from which the same call goes on. The state
- * is written after every epoch and when *stop is set: then the run ends early without an error and
- * result->interrupted is true.
+ * What lies in --out afterwards: the checkpoint as attnd and Hugging Face open it, with
+ * attnd.json and report.json and report.html (conclude.h), and, while the run is not finished,
+ * training-state.safetensors, from which the same call goes on. The state is written after every
+ * epoch and when *stop is set: then the run ends early without an error and result->interrupted is
+ * true.
  *
  * Threads: one run at a time in a directory; `stop` may be set by a signal handler.
  */
@@ -14,6 +15,7 @@
 #define ATTND_ENGINE_TRAIN_TRAINER_H
 
 #include "engine/base/err.h"
+#include "engine/train/conclusion.h"
 #include "engine/train/history.h"
 #include "engine/train/options.h"
 
@@ -22,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum trainer_phase { TRAINER_READING, TRAINER_LEARNING, TRAINER_JUDGING };
+enum trainer_phase { TRAINER_READING, TRAINER_LEARNING, TRAINER_JUDGING, TRAINER_CONCLUDING };
 
 /* What a person wants to see now. */
 struct trainer_progress {
@@ -57,6 +59,7 @@ struct trainer_hooks {
 };
 
 struct trainer_result {
+    struct conclusion conclusion;
     struct history history;
     unsigned best_epoch;
     bool interrupted; /* by *stop: the checkpoint is not written, the state is */

@@ -7,10 +7,12 @@
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WAFER "--model", "models/wafer-vit", "--data"
 #define KERNEL "--model", "models/kernel-bert", "--data"
@@ -187,17 +189,17 @@ static char *read_page(const struct tempdir *dir, const char *name)
 START_TEST(eval_writes_a_page_that_shows_the_mistakes)
 {
     struct tempdir dir;
-    char path[128];
     tempdir_open(&dir);
-    snprintf(path, sizeof path, "%s/report.html", dir.path);
-    expect(RUN(WAFER, "tests/data/eval/wafer", "--html", path), 0, "accuracy       0.8333", "");
-    char *page = read_page(&dir, "report.html");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--out", dir.path), 0, "accuracy       0.8333", "");
+    char *page = read_page(&dir, "report.html"), *json = read_page(&dir, "report.json");
     ck_assert_ptr_nonnull(page);
+    ck_assert_ptr_nonnull(json);
     ck_assert_ptr_nonnull(strstr(page, "<h1>wafer-vit</h1>"));
     ck_assert_ptr_nonnull(strstr(page, "src=\"data:image/png;base64,iVBORw0KGgo"));
     ck_assert_ptr_nonnull(strstr(page, "</html>"));
-    ck_assert_ptr_null(read_page(&dir, "report.html.part"));
+    ck_assert_ptr_nonnull(strstr(json, "\"macro_f1\""));
     free(page);
+    free(json);
     tempdir_close(&dir);
 }
 END_TEST
@@ -205,17 +207,55 @@ END_TEST
 START_TEST(eval_leaves_no_page_behind_when_it_fails)
 {
     struct tempdir dir;
-    char page[128], list[128];
+    char list[128], folder[128];
     tempdir_open(&dir);
     tempdir_write(&dir, "list.csv", "image,label\nmissing.png,none\n", 29);
     snprintf(list, sizeof list, "%s/list.csv", dir.path);
-    snprintf(page, sizeof page, "%s/report.html", dir.path);
-    expect(RUN(WAFER, list, "--html", page), 1, "", "none of 1 inputs can be used");
+    snprintf(folder, sizeof folder, "%s/no/where", dir.path);
+    expect(RUN(WAFER, list, "--out", dir.path), 1, "", "none of 1 inputs can be used");
     ck_assert_ptr_null(read_page(&dir, "report.html"));
-    ck_assert_ptr_null(read_page(&dir, "report.html.part"));
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--out", folder), 2, "",
+           "no/where: cannot be made: No such file or directory");
     tempdir_close(&dir);
-    expect(RUN(WAFER, "tests/data/eval/wafer", "--html", page), 2, "",
-           "report.html.part: cannot be written: No such file or directory");
+}
+END_TEST
+
+/* A directory of the model whose attnd.json may change. */
+static void link_model(const struct tempdir *dir)
+{
+    static const char *const names[] = {"config.json", "model.safetensors",
+                                        "preprocessor_config.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char from[PATH_MAX], to[PATH_MAX], full[PATH_MAX];
+        snprintf(from, sizeof from, "models/wafer-vit/%s", names[i]);
+        snprintf(to, sizeof to, "%s/%s", dir->path, names[i]);
+        ck_assert_ptr_nonnull(realpath(from, full));
+        ck_assert_int_eq(symlink(full, to), 0);
+    }
+}
+
+START_TEST(eval_calibrates_a_checkpoint)
+{
+    struct tempdir dir;
+    tempdir_open(&dir);
+    link_model(&dir);
+    expect(RUN("--model", dir.path, "--data", "tests/data/eval/wafer", "--calibrate"), 0,
+           "accuracy       0.8333", "");
+    char *json = read_page(&dir, "attnd.json");
+    ck_assert_ptr_nonnull(json);
+    ck_assert_ptr_nonnull(strstr(json, "\"thresholds\""));
+    ck_assert_ptr_nonnull(strstr(json, "\"energy\"")); /* six inputs give no distance */
+    free(json);
+    expect(RUN("--model", dir.path, "--data", "tests/data/eval/wafer"), 0,
+           "as the checkpoint decides", "");
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(eval_tells_strange_inputs_apart)
+{
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--strange", "tests/data/eval/wafer"), 0,
+           "6, told apart by energy with AUROC 0.5000", "");
 }
 END_TEST
 
@@ -320,7 +360,7 @@ END_TEST
 START_TEST(eval_helps)
 {
     expect(RUN("--help"), 0, "--agree-min PERCENT", "");
-    expect(RUN("--help"), 0, "--html FILE", "");
+    expect(RUN("--help"), 0, "--out DIR", "");
     expect(RUN("--help"), 0, "--purity SHARE", "");
 }
 END_TEST
@@ -330,6 +370,7 @@ SUITE("eval", eval_prints_a_report_of_a_folder, eval_prints_the_same_report_as_j
       eval_measures_how_far_two_backends_differ, eval_gives_the_summary_that_every_report_has,
       eval_finds_the_coverage_of_the_purity_that_is_asked_for,
       eval_writes_a_page_that_shows_the_mistakes, eval_leaves_no_page_behind_when_it_fails,
-      eval_stops_at_its_limit, eval_counts_every_input_of_a_long_list,
-      eval_names_inputs_that_fail_and_goes_on, eval_fails_if_every_input_does,
-      eval_refuses_a_label_that_the_model_lacks, eval_refuses_wrong_use_with_2, eval_helps)
+      eval_calibrates_a_checkpoint, eval_tells_strange_inputs_apart, eval_stops_at_its_limit,
+      eval_counts_every_input_of_a_long_list, eval_names_inputs_that_fail_and_goes_on,
+      eval_fails_if_every_input_does, eval_refuses_a_label_that_the_model_lacks,
+      eval_refuses_wrong_use_with_2, eval_helps)

@@ -57,7 +57,7 @@ START_TEST(vocab_builds_a_tokenizer_from_several_files)
     tempdir_write(&data, "b.csv", "id,text\n1,\"quux zorp\"\n2,quux\n", 29);
     snprintf(path[0], sizeof path[0], "%s/a.log", data.path);
     snprintf(path[1], sizeof path[1], "%s/b.csv", data.path);
-    RUN(&outcome, "build", "--data", path[0], path[1], "--size", "300", "--output", dir.path);
+    RUN(&outcome, "build", "--data", path[0], path[1], "--size", "300", "--out", dir.path);
     expect(&outcome, 0, "pieces, from 4 texts with 4 different words\n", "");
     expect(&outcome, 0, "fewer than the 300 asked for", "");
     ck_assert_uint_eq(tokens_of(dir.path, "Zorp quux"), 4);
@@ -72,7 +72,7 @@ START_TEST(vocab_builds_cased_if_asked)
     struct tempdir dir;
     struct outcome outcome;
     tempdir_open(&dir);
-    RUN(&outcome, "build", "--data", EVAL, "--size", "300", "--cased", "--output", dir.path);
+    RUN(&outcome, "build", "--data", EVAL, "--size", "300", "--cased", "--out", dir.path);
     expect(&outcome, 0, "300 pieces, from 8 texts", "");
     ck_assert_uint_eq(tokens_of(dir.path, "BUG"), 3);
     ck_assert_uint_gt(tokens_of(dir.path, "bUg"), 3);
@@ -85,7 +85,7 @@ START_TEST(vocab_trims_a_model)
     struct tempdir dir;
     struct outcome outcome;
     tempdir_open(&dir);
-    RUN(&outcome, "trim", "--model", "models/kernel-bert", "--data", EVAL, "--output", dir.path);
+    RUN(&outcome, "trim", "--model", "models/kernel-bert", "--data", EVAL, "--out", dir.path);
     expect(&outcome, 0, " of 2794 pieces, ", "");
     expect(&outcome, 0, " of 1036298 weights, from 8 texts\n", "");
     ck_assert_uint_eq(tokens_of(dir.path, "KASAN: use-after-free"),
@@ -103,11 +103,11 @@ START_TEST(vocab_names_a_text_that_is_not_utf8_and_goes_on)
     tempdir_open(&dir);
     tempdir_write(&data, "a.txt", "good\nb\xFF\n", 8);
     snprintf(path, sizeof path, "%s/a.txt", data.path);
-    RUN(&outcome, "build", "--data", path, "--size", "300", "--output", dir.path);
+    RUN(&outcome, "build", "--data", path, "--size", "300", "--out", dir.path);
     expect(&outcome, 0, "from 1 texts",
            "a.txt: line 2: invalid UTF-8 at byte 1 of the text; it is left out");
     tempdir_write(&data, "a.txt", "b\xFF\n", 3);
-    RUN(&outcome, "build", "--data", path, "--size", "300", "--output", dir.path);
+    RUN(&outcome, "build", "--data", path, "--size", "300", "--out", dir.path);
     expect(&outcome, 1, "", "none of the 1 texts can be used");
     tempdir_close(&data);
     tempdir_close(&dir);
@@ -117,23 +117,23 @@ END_TEST
 START_TEST(vocab_says_what_is_missing_or_wrong)
 {
     struct outcome outcome;
-    RUN(&outcome, "build", "--size", "300", "--output", "/tmp");
+    RUN(&outcome, "build", "--size", "300", "--out", "/tmp");
     expect(&outcome, 2, "", "--data FILE is missing; attnd-vocab build --help shows the usage");
-    RUN(&outcome, "build", "--data", EVAL, "--output", "/tmp");
+    RUN(&outcome, "build", "--data", EVAL, "--out", "/tmp");
     expect(&outcome, 2, "", "--size N is missing");
-    RUN(&outcome, "trim", "--data", EVAL, "--output", "/tmp");
+    RUN(&outcome, "trim", "--data", EVAL, "--out", "/tmp");
     expect(&outcome, 2, "", "--model DIR is missing");
     RUN(&outcome, "trim", "--data", EVAL, "--model", "models/kernel-bert");
-    expect(&outcome, 2, "", "--output DIR is missing");
+    expect(&outcome, 2, "", "--out DIR is missing");
     RUN(&outcome, "build", "--size", "10");
     expect(&outcome, 2, "", "--size: must be a number from 200 to 1048576");
-    RUN(&outcome, "build", "--data", "/nowhere", "--size", "300", "--output", "/tmp");
+    RUN(&outcome, "build", "--data", "/nowhere", "--size", "300", "--out", "/tmp");
     expect(&outcome, 2, "", "/nowhere: cannot be read: No such file or directory");
-    RUN(&outcome, "build", "--data", EVAL, "--size", "300", "--output", "/nowhere/at/all");
+    RUN(&outcome, "build", "--data", EVAL, "--size", "300", "--out", "/nowhere/at/all");
     expect(&outcome, 2, "", "/nowhere/at/all: cannot be made a directory");
     RUN(&outcome, "prune");
     expect(&outcome, 2, "", "the first argument is a command, build or trim");
-    RUN(&outcome, "trim", "--model", "models/wafer-vit", "--data", EVAL, "--output", "/tmp");
+    RUN(&outcome, "trim", "--model", "models/wafer-vit", "--data", EVAL, "--out", "/tmp");
     expect(&outcome, 1, "", "models/wafer-vit: vocab.txt: cannot be opened");
 }
 END_TEST

@@ -63,7 +63,7 @@ START_TEST(stages_are_sizes_and_epochs)
     train_options_default(&options);
     options.model = "a";
     options.data = "b";
-    options.output = "c";
+    options.out = "c";
     ck_assert_int_eq(apply(&options, "stages", "48:20,72:8,96:5"), ERR_OK);
     ck_assert_int_eq(train_options_check(&options, &err), ERR_OK);
     ck_assert_uint_eq(options.stages.count, 3);
@@ -89,7 +89,7 @@ START_TEST(the_model_is_not_overwritten)
     struct train_options options;
     struct err err = {0};
     train_options_default(&options);
-    options.model = options.output = "same";
+    options.model = options.out = "same";
     options.data = "b";
     ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
 }
@@ -111,7 +111,7 @@ START_TEST(the_fingerprint_holds_what_decides_the_weights)
     train_options_default(&options);
     char *first = printed(&options);
     options.threads = 7;
-    options.output = "elsewhere";
+    options.out = "elsewhere";
     char *same = printed(&options);
     options.dropout = 0.1f;
     char *other = printed(&options);

@@ -56,7 +56,7 @@ static void open_fixture(struct fixture *f)
     train_options_default(&f->options);
     f->options.model = f->model.path;
     f->options.data = f->list;
-    f->options.output = f->first.path;
+    f->options.out = f->first.path;
     f->options.epochs = 6;
     f->options.batch = 8;
     f->options.rate = 5e-3f;
@@ -159,7 +159,7 @@ START_TEST(threads_do_not_change_the_weights)
     struct trainer_result result = run(&f);
     trainer_result_free(&result);
     f.options.threads = 3;
-    f.options.output = f.second.path;
+    f.options.out = f.second.path;
     result = run(&f);
     trainer_result_free(&result);
     expect_same_weights(&f.first, &f.second);
@@ -176,7 +176,7 @@ START_TEST(another_seed_gives_other_weights)
     struct trainer_result result = run(&f);
     trainer_result_free(&result);
     f.options.seed = 1;
-    f.options.output = f.second.path;
+    f.options.out = f.second.path;
     result = run(&f);
     trainer_result_free(&result);
     char *a = weights_of(&f.first, &a_len), *b = weights_of(&f.second, &b_len);
@@ -195,7 +195,7 @@ START_TEST(a_run_that_was_stopped_ends_with_the_same_weights)
     open_fixture(&f);
     struct trainer_result result = run(&f);
     trainer_result_free(&result);
-    f.options.output = f.second.path;
+    f.options.out = f.second.path;
     f.options.restart = false;
     f.learning_calls = 0;
     f.stop_after = 2;
@@ -232,7 +232,7 @@ START_TEST(words_that_are_masked_are_learnt)
     /* What was pre-trained is where fine-tuning starts. */
     f.options.task = "classify";
     f.options.model = f.first.path;
-    f.options.output = f.second.path;
+    f.options.out = f.second.path;
     f.options.freeze_epochs = 1;
     f.options.epochs = 4;
     result = run(&f);
@@ -264,7 +264,7 @@ START_TEST(a_student_learns_from_its_teacher)
     trainer_result_free(&result);
     f.options.teacher = f.first.path;
     f.options.teacher_share = 1;
-    f.options.output = f.second.path;
+    f.options.out = f.second.path;
     f.options.seed = 3;
     result = run(&f);
     ck_assert_double_ge(result.history.epochs[5].macro_f1, 0.99);
