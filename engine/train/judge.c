@@ -8,7 +8,8 @@
 struct tally {
     double loss;
     size_t judged, hits;
-    struct confusion confusion; /* of several labels: one pair for each label */
+    struct confusion confusion; /* of one label an input */
+    size_t *labels;             /* [labels, 3] of several: true, given, both */
 };
 
 static unsigned winner(const float *logits, unsigned labels)
@@ -34,8 +35,13 @@ static void count_row(const struct judge *judge, struct tally *tally, size_t ite
         return;
     }
     tally->judged++;
-    for (unsigned k = 0; k < loss->labels; k++)
-        confusion_add(&tally->confusion, target[k] > 0, logits[k] > 0);
+    for (unsigned k = 0; k < loss->labels; k++) {
+        bool is_true = target[k] > 0, is_given = logits[k] > 0;
+        tally->labels[3 * k] += is_true;
+        tally->labels[3 * k + 1] += is_given;
+        tally->labels[3 * k + 2] += is_true && is_given;
+        tally->hits += is_true == is_given;
+    }
 }
 
 static enum err_code count_rows(const struct judge *judge, struct learner *learner,
@@ -78,27 +84,54 @@ static enum err_code run_batches(const struct judge *judge, struct learner *lear
     return ERR_OK;
 }
 
+/* The mean of the labels' F1. */
+static double macro_f1_of_labels(const struct tally *tally, unsigned labels)
+{
+    double sum = 0;
+    for (unsigned k = 0; k < labels; k++) {
+        const size_t *counts = &tally->labels[3 * k];
+        if (counts[0] + counts[1] > 0)
+            sum += 2.0 * (double)counts[2] / (double)(counts[0] + counts[1]);
+    }
+    return sum / labels;
+}
+
+static void sum_up(const struct judge *judge, struct tally *tally, bool is_mlm,
+                   struct judge_result *out)
+{
+    double judged = (double)tally->judged;
+    out->loss = tally->loss / judged;
+    if (is_mlm) {
+        out->accuracy = (double)tally->hits / judged;
+    } else if (judge->loss->scores == SCORES_SIGMOID) {
+        out->accuracy = (double)tally->hits / judged / judge->loss->labels;
+        out->macro_f1 = macro_f1_of_labels(tally, judge->loss->labels);
+    } else {
+        confusion_finish(&tally->confusion);
+        out->accuracy = tally->confusion.accuracy;
+        out->macro_f1 = tally->confusion.macro_f1;
+    }
+}
+
 enum err_code judge_run(const struct judge *judge, struct learner *learner, struct feed *feed,
                         struct judge_result *out, struct err *err)
 {
     bool is_mlm = learner->setup.head == PARAMETERS_MLM;
-    bool several = !is_mlm && judge->loss->scores == SCORES_SIGMOID;
-    struct tally tally = {0};
+    unsigned labels = is_mlm ? 1 : judge->loss->labels;
+    struct tally tally = {.labels = calloc(3 * (size_t)labels, sizeof *tally.labels)};
     *out = (struct judge_result){0};
-    if (confusion_open(&tally.confusion, is_mlm || several ? 2 : judge->loss->labels, err))
-        return err->code;
+    if (tally.labels == NULL || confusion_open(&tally.confusion, labels, err)) {
+        free(tally.labels);
+        return err_no_memory(err, 3 * labels * sizeof *tally.labels);
+    }
     const struct samples *samples = feed->samples;
     feed->samples = judge->items->part->samples;
     learner_pause(learner);
-    if (!run_batches(judge, learner, feed, &tally, err) && tally.judged > 0) {
-        confusion_finish(&tally.confusion);
-        out->loss = tally.loss / (double)tally.judged;
-        out->accuracy =
-            is_mlm ? (double)tally.hits / (double)tally.judged : tally.confusion.accuracy;
-        out->macro_f1 = is_mlm ? 0 : tally.confusion.macro_f1;
-    }
+    if (!run_batches(judge, learner, feed, &tally, err) && tally.judged > 0)
+        sum_up(judge, &tally, is_mlm, out);
     learner_resume(learner);
     feed->samples = samples;
     confusion_close(&tally.confusion);
+    free(tally.labels);
     return err->code;
 }

@@ -242,6 +242,53 @@ START_TEST(words_that_are_masked_are_learnt)
 }
 END_TEST
 
+START_TEST(several_labels_are_learnt_side_by_side)
+{
+    struct fixture f;
+    char text[INPUTS * 80] = "";
+    size_t len = 0;
+    open_fixture(&f);
+    for (unsigned i = 0; i < INPUTS; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len,
+                                "{\"text\":\"grey %s %s\",\"label\":\"%s\"}\n",
+                                i % 3 > 0 ? "red" : "grey", i % 3 < 2 ? "blue" : "grey",
+                                i % 3 == 0   ? "cold"
+                                : i % 3 == 1 ? "hot|cold"
+                                             : "hot");
+    tempdir_write(&f.data, "list.jsonl", text, len);
+    f.options.multi_label = true;
+    f.options.epochs = 40;
+    struct trainer_result result = run(&f);
+    ck_assert_double_ge(result.history.epochs[39].macro_f1, 0.95);
+    trainer_result_free(&result);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_run_ends_with_a_report_and_thresholds)
+{
+    static const char *const names[] = {"report.json", "report.html", "attnd.json"};
+    struct fixture f;
+    open_fixture(&f);
+    f.options.class_biases = "fit";
+    f.options.version = "7";
+    struct trainer_result result = run(&f);
+    ck_assert(result.conclusion.judged);
+    ck_assert_double_ge(result.conclusion.macro_f1, 0.99);
+    for (size_t i = 0; i < 3; i++) {
+        char path[128], *bytes;
+        size_t len;
+        struct err err = {0};
+        snprintf(path, sizeof path, "%s/%s", f.first.path, names[i]);
+        ck_assert_msg(file_read(&bytes, &len, path, 1 << 24, &err) == ERR_OK, "%s", err.text);
+        ck_assert(i < 2 || strstr(bytes, "\"version\": \"7\"") != NULL);
+        free(bytes);
+    }
+    trainer_result_free(&result);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(a_teacher_that_knows_other_labels_is_refused)
 {
     struct fixture f;
@@ -275,5 +322,6 @@ END_TEST
 
 SUITE("trainer", a_run_learns_and_its_checkpoint_is_served, threads_do_not_change_the_weights,
       another_seed_gives_other_weights, a_run_that_was_stopped_ends_with_the_same_weights,
-      words_that_are_masked_are_learnt, a_teacher_that_knows_other_labels_is_refused,
+      words_that_are_masked_are_learnt, several_labels_are_learnt_side_by_side,
+      a_run_ends_with_a_report_and_thresholds, a_teacher_that_knows_other_labels_is_refused,
       a_student_learns_from_its_teacher)
