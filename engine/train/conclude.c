@@ -26,7 +26,8 @@ static enum err_code write_checkpoint(const struct run *run, struct err *err)
     struct export what = {.parameters = &run->learner.parameters,
                           .values = run->learner.best,
                           .dtype = strcmp(run->options->store, "f16") == 0 ? DTYPE_F16 : DTYPE_F32,
-                          .source_dir = run->options->model};
+                          .source_dir = run->options->model,
+                          .tokens_max = run->options->tokens};
     return export_checkpoint(run->options->out, &what, err);
 }
 

@@ -150,7 +150,7 @@ static enum err_code write_files(const char *dir, const struct export *what,
     if (export_files_make_dir(dir, err) || export_files_path(path, dir, "config.json", err))
         return err->code;
     if (spec->family->kind == ENGINE_TEXT)
-        export_files_tokenizer(dir, tokenizer, err);
+        export_files_tokenizer(dir, tokenizer, what->tokens_max, err);
     else
         export_files_preprocessor(dir, what->source_dir, source_size, spec->image_size, err);
     if (err->code != ERR_OK || json_edit_save(config, path, err))

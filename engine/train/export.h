@@ -34,6 +34,7 @@ struct export
     enum dtype dtype;                    /* F32 or F16 */
     const char *source_dir;              /* has config.json; also `dir` itself, to save again */
     const char *tokenizer_dir;           /* texts: has the tokenizer's files; NULL: source_dir */
+    unsigned tokens_max;                 /* texts: model_max_length; 0: as it is */
 };
 
 /* ERR_IO with the path; ERR_UNSUPPORTED for what the source lacks, or a value that dtype cannot

@@ -71,7 +71,23 @@ enum err_code export_files_copy(const char *dir, const char *source, const char 
     return ERR_OK;
 }
 
-enum err_code export_files_tokenizer(const char *dir, const char *source, struct err *err)
+/* A text is served as long as it was learnt. */
+static enum err_code put_length(const char *dir, unsigned tokens_max, struct err *err)
+{
+    struct json_t *root = NULL;
+    char path[PATH_MAX];
+    if (export_files_path(path, dir, "tokenizer_config.json", err))
+        return err->code;
+    bool exists = access(path, F_OK) == 0;
+    if (!(exists ? json_edit_open(&root, path, err) : json_edit_new(&root, err)) &&
+        !json_edit_integer(root, "model_max_length", tokens_max, err))
+        json_edit_save(root, path, err);
+    json_free(root);
+    return err->code;
+}
+
+enum err_code export_files_tokenizer(const char *dir, const char *source, unsigned tokens_max,
+                                     struct err *err)
 {
     static const char *const names[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
                                         "special_tokens_map.json", "added_tokens.json"};
@@ -86,7 +102,7 @@ enum err_code export_files_tokenizer(const char *dir, const char *source, struct
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (export_files_copy(dir, source, names[i], &found[i], err))
             return err->code;
-    return ERR_OK;
+    return tokens_max > 0 ? put_length(dir, tokens_max, err) : ERR_OK;
 }
 
 /* ---- preprocessor_config.json ---- */

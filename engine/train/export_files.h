@@ -21,8 +21,10 @@ enum err_code export_files_make_dir(const char *dir, struct err *err);
 enum err_code export_files_copy(const char *dir, const char *source, const char *name, bool *found,
                                 struct err *err);
 
-/* The tokenizer's files as they are; ERR_UNSUPPORTED if there is no vocabulary. */
-enum err_code export_files_tokenizer(const char *dir, const char *source, struct err *err);
+/* The tokenizer's files as they are, but for model_max_length, which becomes tokens_max unless that
+ * is 0. ERR_UNSUPPORTED if there is no vocabulary. */
+enum err_code export_files_tokenizer(const char *dir, const char *source, unsigned tokens_max,
+                                     struct err *err);
 
 /* preprocessor_config.json for another image size: as it is if it yields that size already; else
  * the crop, or without a crop the size, becomes image_size, and a size before a crop grows with it.

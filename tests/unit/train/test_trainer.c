@@ -267,21 +267,25 @@ END_TEST
 
 START_TEST(a_run_ends_with_a_report_and_thresholds)
 {
-    static const char *const names[] = {"report.json", "report.html", "attnd.json"};
+    static const char *const names[] = {"report.json", "report.html", "attnd.json",
+                                        "tokenizer_config.json"};
+    static const char *const holds[] = {"\"macro_f1\"", "</html>", "\"version\": \"7\"",
+                                        "\"model_max_length\": 10"};
     struct fixture f;
     open_fixture(&f);
     f.options.class_biases = "fit";
     f.options.version = "7";
+    f.options.tokens = 10;
     struct trainer_result result = run(&f);
     ck_assert(result.conclusion.judged);
     ck_assert_double_ge(result.conclusion.macro_f1, 0.99);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         char path[128], *bytes;
         size_t len;
         struct err err = {0};
         snprintf(path, sizeof path, "%s/%s", f.first.path, names[i]);
         ck_assert_msg(file_read(&bytes, &len, path, 1 << 24, &err) == ERR_OK, "%s", err.text);
-        ck_assert(i < 2 || strstr(bytes, "\"version\": \"7\"") != NULL);
+        ck_assert_msg(strstr(bytes, holds[i]) != NULL, "no %s in %s", holds[i], names[i]);
         free(bytes);
     }
     trainer_result_free(&result);
