@@ -63,14 +63,19 @@ class Case:
     def one(self, kind, what=None, **cond):
         return self.rng.choice(self.find(kind, what, **cond))
 
+    def keep(self, test):
+        if test not in self.kept:
+            self.kept.append(test)
+
     def show(self, *tests):
+        """Passing tests that belong to the pattern; a log samples its passing tests, so half of them stay out."""
         for test in tests:
-            if test not in self.kept:
-                self.kept.append(test)
+            if self.rng.random() < 0.5:
+                self.keep(test)
 
     def put(self, test, value, die=None):
         (die or self.die).value[test] = value
-        self.show(test)
+        self.keep(test)
 
     def times(self, test, factor, die=None):
         self.put(test, (die or self.die).value[test] * factor, die)
@@ -90,7 +95,7 @@ class Case:
         cycle = r.randint(200, 90000) if cycle is None else cycle
         pins = r.sample(self.product.pins, r.randint(1, 2)) if pins is None else pins
         (die or self.die).fault[test] = Fault(count, cycle, pins, words or [])
-        self.show(test)
+        self.keep(test)
 
     def word(self, address=None, want=None, flip=None):
         """One word read back wrong: (address, want, got)."""

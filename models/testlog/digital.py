@@ -9,6 +9,8 @@ def setup_margin(c):
     """Set-up times past the limit, fast patterns fail and the same slow ones pass."""
     for test in c.some(c.find("time", "tsu"), c.rng.randint(1, 3)):
         c.over(test, c.rng.uniform(0.05, 0.9))
+    if c.rng.random() < 0.4:
+        c.over(c.one("time", "taa"), c.rng.uniform(0.02, 0.4))
     for fast in c.some(c.find("func", "speed", speed="fast"), 2):
         c.fault(fast)
         c.show(*c.find("func", "speed", speed="slow", ip=fast.cond["ip"]))
@@ -65,7 +67,10 @@ def clock_shape(c):
         c.over(c.find("time", "skew")[0], c.rng.choice((-1, 1)) * c.rng.uniform(0.1, 2))
     for fast in c.some(c.find("func", "speed", speed="fast"), c.rng.randint(0, 2)):
         c.fault(fast)
-    c.show(*c.find("ana", "lock")[:1])
+    if c.rng.random() < 0.4:
+        fast = c.one("mbist", "speed", speed="fast")
+        c.fault(fast, words=[c.word()])
+        c.show(*c.find("mbist", "speed", mem=fast.cond["mem"], speed="slow"))
 
 
 @family("timing")
@@ -75,8 +80,7 @@ def transition_delay(c):
         c.fault(fast, c.rng.randint(1, 9))
         c.show(*c.find("scan", "tdf", speed="slow", block=fast.cond["block"]))
     c.show(*c.some(c.find("scan", "stuck"), 3))
-    if c.rng.random() < 0.6:
-        test = c.find("time", "fmax", v="vmin")[0]
+    for test in c.find("time", "fmax")[:c.rng.randint(0, 2)]:
         c.put(test, test.low * c.rng.uniform(0.8, 0.99))
 
 
@@ -85,8 +89,10 @@ def slow_access(c):
     """The memory bus answers late: the fast run of every memory fails with many words, the slow run passes."""
     for test in c.some(c.find("time", "taa"), 2):
         c.over(test, c.rng.uniform(0.05, 0.6))
-    for mem in c.rng.sample(c.product.mems, 2):
-        c.fault(c.find("mbist", "speed", mem=mem, speed="fast")[0], c.rng.randint(30, 4000), words=[c.word(), c.word()])
+    if c.rng.random() < 0.5:
+        c.over(c.one("time", "tsu"), c.rng.uniform(0.05, 0.6))
+    for mem in c.rng.sample(c.product.mems, c.rng.randint(1, 2)):
+        c.fault(c.find("mbist", "speed", mem=mem, speed="fast")[0], c.rng.randint(30, 4000), words=[c.word()])
         c.show(*c.find("mbist", "speed", mem=mem, speed="slow"), *c.find("mbist", "march", mem=mem, v="vnom"))
 
 
@@ -112,6 +118,8 @@ def stuck_gate(c):
     c.show(*c.find("scan", "chain")[:2])
     for test in c.find("scan", "tdf", speed="slow", block=block):
         c.fault(test, c.rng.randint(1, 6), cycle=cycle + c.rng.randint(5, 900), pins=pins)
+    if c.rng.random() < 0.4:
+        c.fault(c.find("scan", "lbist", block=block)[0], 1, pins=[], words=[c.word(0, flip=c.rng.randrange(1, 0xFFFF))])
 
 
 @family("scan")
@@ -130,6 +138,8 @@ def shift_control(c):
     """Every chain fails to shift from cycle one though continuity and currents are good and functions run."""
     for test in c.find("scan", "chain"):
         c.fault(test, c.rng.randint(900, 4000), cycle=c.rng.randint(1, 3), pins=[test.pin])
+    if c.rng.random() < 0.5:
+        c.fault(c.rng.choice(c.find("scan", "jtag") + c.find("scan", "bsr")), cycle=c.rng.randint(1, 3))
     c.show(*c.some(c.find("func", "unit"), 2), *c.some(c.find("cont", "neg"), 1), c.one("idd", "static"))
 
 
@@ -160,6 +170,9 @@ def test_port(c):
     c.fault(c.find("scan", "jtag")[0], 1, cycle=c.rng.randint(8, 60), pins=[],
             words=[c.word(0, want=c.rng.randrange(0x10000), flip=c.rng.randrange(1, 0xFFFF))])
     c.fault(c.find("scan", "bsr")[0], c.rng.randint(20, 400), cycle=c.rng.randint(8, 60))
+    if c.rng.random() < 0.6:
+        for test in c.some(c.find("scan", "chain"), 2):
+            c.fault(test, c.rng.randint(900, 4000), cycle=c.rng.randint(1, 60))
     c.show(*c.some(c.find("func", "unit"), 2), *c.some(c.find("cont", "neg"), 2))
 
 
@@ -170,6 +183,8 @@ def logic_signature(c):
     tests = c.find("scan", "lbist")
     for test in c.some(tests, c.rng.randint(1, 2)):
         c.fault(test, 1, pins=[], words=[word])
+    if c.rng.random() < 0.6:
+        c.fault(c.one("scan", "stuck", v="vnom"), c.rng.randint(1, 6))
     c.show(*tests, *c.some(c.find("mbist", "march"), 2))
 
 
@@ -194,7 +209,8 @@ def row(c):
     """Consecutive addresses of one row."""
     mem, base = c.rng.choice(c.product.mems), c.rng.randrange(0x40) * 0x40
     for what in ("march", "ckbd"):
-        c.fault(c.find("mbist", what, mem=mem)[0], c.rng.randint(30, 64), pins=[], words=mem_words(c, range(base, base + 3)))
+        c.fault(c.find("mbist", what, mem=mem)[0], c.rng.randint(30, 64), pins=[],
+                words=mem_words(c, range(base, base + 3)))
     if c.rng.random() < 0.5:
         c.put(c.find("mbist", "rep", mem=mem)[0], c.rng.choice((1, 2)))
     c.follow("func", count=c.rng.randint(0, 1))
@@ -214,7 +230,8 @@ def column(c):
 def retention(c):
     """Fails only after the pause, more words in a second memory; everything without a pause passes."""
     for mem in c.rng.sample(c.product.mems, c.rng.randint(1, 2)):
-        c.fault(c.find("mbist", "ret", mem=mem)[0], c.rng.randint(1, 90), pins=[], words=[c.word(want=0xFFFF), c.word(want=0)])
+        c.fault(c.find("mbist", "ret", mem=mem)[0], c.rng.randint(1, 90), pins=[],
+                words=[c.word(want=0xFFFF), c.word(want=0)])
         c.show(c.find("mbist", "march", mem=mem)[0], c.find("mbist", "ckbd", mem=mem)[0])
 
 
@@ -235,7 +252,8 @@ def decoder(c):
     c.fault(c.find("mbist", "uniq", mem=mem)[0], c.rng.choice((2, 4, 512)), pins=[], words=mem_words(c, (a, a ^ 0x100)))
     c.show(c.find("mbist", "ckbd", mem=mem)[0])
     if c.rng.random() < 0.6:
-        c.fault(c.find("mbist", "march", mem=mem)[0], c.rng.choice((2, 4, 512)), pins=[], words=mem_words(c, (a, a ^ 0x100)))
+        c.fault(c.find("mbist", "march", mem=mem)[0], c.rng.choice((2, 4, 512)), pins=[],
+                words=mem_words(c, (a, a ^ 0x100)))
     c.follow("func", count=c.rng.randint(0, 1))
 
 
@@ -243,7 +261,8 @@ def decoder(c):
 def weak_cells(c):
     """Scattered bits of several memories at the lowest supply, while logic there is at speed."""
     for mem in c.rng.sample(c.product.mems, 2):
-        c.fault(c.find("mbist", "march", mem=mem, v="vmin")[0], c.rng.randint(1, 7), pins=[], words=[c.word(), c.word()])
+        c.fault(c.find("mbist", "march", mem=mem, v="vmin")[0], c.rng.randint(1, 7), pins=[],
+                words=[c.word(), c.word()])
         c.show(*c.find("mbist", "march", mem=mem, v="vnom"))
     c.show(*c.some(c.find("func", "unit", v="vmin"), 2), c.find("time", "fmax", v="vmin")[0])
 
@@ -277,8 +296,9 @@ def stuck_register_bit(c):
     flip = 1 << c.rng.randrange(16)
     for unit in c.rng.sample(c.product.units, 2):
         test = c.find("func", "unit", ip=unit)[0]
-        c.fault(test, c.rng.randint(2, 40), pins=[], words=[c.word(flip=flip), c.word(flip=flip)])
-    c.show(*c.some(c.find("scan", "stuck"), 2), *c.some(c.find("mbist", "march"), 1))
+        c.fault(test, c.rng.randint(2, 40), words=[c.word(flip=flip), c.word(flip=flip)])
+    c.follow("func", count=c.rng.randint(0, 2))
+    c.show(*c.some(c.find("scan", "stuck"), 1), *c.some(c.find("mbist", "march"), 1))
 
 
 @family("functional")
@@ -304,8 +324,8 @@ def weak_driver(c):
     """An output that does not reach its level under load, and the patterns that look at it."""
     test = c.one("level")
     c.put(test, test.low * c.rng.uniform(0.6, 0.97) if test.what == "voh" else test.high * c.rng.uniform(1.05, 2.2))
-    c.show(*c.find("level", pin=test.pin), *c.find("leak", "ih", pin=test.pin), *c.find("cont", "neg", pin=test.pin))
-    c.follow("func", count=c.rng.randint(1, 2), pins=[test.pin])
+    c.show(*c.find("level", pin=test.pin), *c.find(*c.rng.choice((("leak", "ih"), ("cont", "neg"))), pin=test.pin))
+    c.follow("func", count=c.rng.randint(2, 3), pins=[test.pin])
 
 
 @family("functional")
@@ -313,8 +333,8 @@ def high_supply_logic(c):
     """Fails at the highest supply only, with the frequency and the hold times fine."""
     unit = c.rng.choice(c.product.units)
     c.fault(c.find("func", "unit", ip=unit, v="vmax")[0], words=[c.word()])
-    c.show(*c.find("func", "unit", ip=unit), *c.find("func", "speed", ip=unit), c.find("time", "fmax", v="vmax")[0],
-           c.one("time", "th"))
+    c.fault(c.find("func", "boot")[0], words=[c.word()])
+    c.show(*c.find("func", "unit", ip=unit), c.rng.choice(c.find("time", "fmax", v="vmax") + c.find("time", "th")))
 
 
 @family("functional")
@@ -346,17 +366,23 @@ def same_value_everywhere(c):
         c.over(test, c.rng.choice((-1, 1)) * c.rng.uniform(0.1, 3))
         for die in c.parts[-1]:
             die.value[test] = c.die.value[test]
-    if c.rng.random() < 0.4:
+    if c.rng.random() < 0.6:
+        test = c.one("sys")
         for die in c.parts[-1]:
-            c.follow("func", count=1, die=die)
+            c.over(test, 0.7, die)
+    if c.rng.random() < 0.5:
+        for test in c.some(c.find("func", "unit") + c.find("scan", "stuck"), 2):
+            for die in c.parts[-1]:
+                c.fault(test, 4000, cycle=0, pins=c.product.pins[:2], die=die)
 
 
 @family("tester_handler")
 def exact_zeros(c):
     """From one point on an instrument reads exactly nothing, whatever it measures."""
     kinds = c.rng.choice((("idd", "short"), ("leak", "cont"), ("ref", "level"), ("ref", "ana"), ("idd", "ref")))
-    tests = c.some([t for k in kinds for t in c.find(k) if not t.pattern and not t.passes(0)], 5)
+    tests = c.some([t for k in kinds for t in c.find(k) if not t.pattern and not t.passes(0)], 6)
     tests += c.some([t for k in kinds for t in c.find(k) if not t.pattern and t.passes(0)], 2)
+    tests += c.some(c.find("sys"), c.rng.randint(1, 3))
     for die in c.parts[-1]:
         for test in tests:
             c.put(test, 0.0, die)
@@ -369,6 +395,10 @@ def one_site_repeats(c):
     tests = [c.one(*kind) for kind in kinds]
     for k, part in enumerate(c.parts):
         c.over(tests[k % 2], c.rng.choice((-1, 1)) * c.rng.uniform(0.1, 1), part[c.die.site])
+    if c.rng.random() < 0.7:
+        test = c.one("sys", c.rng.choice(("gnd", "dps")))
+        for part in c.parts:
+            c.over(test, c.rng.uniform(0.1, 2), part[c.die.site])
 
 
 @family("tester_handler")
@@ -392,17 +422,22 @@ def source_sags(c):
     rail = c.find("idd", "static", pin=test.pin)
     for die in c.parts[-1]:
         c.put(test, level * c.rng.uniform(0.999, 1.001), die)
-        c.follow("func", "mbist", count=c.rng.randint(1, 2), die=die)
+        c.follow("func", "mbist", count=c.rng.randint(0, 1), die=die)
+        if c.rng.random() < 0.5:
+            c.put(c.find("sys", "gnd")[0], level * 0.01, die)
     c.show(*rail[:2])
 
 
 @family("tester_handler", "parts")
 def frozen_readings(c):
     """Die after die returns the digits of the first one: nothing was measured."""
-    tests = c.some([t for k in ("idd", "ref", "leak", "ana") for t in c.find(k) if t.unit], 6)
+    tests = c.some([t for k in ("idd", "ref", "leak", "ana") for t in c.find(k) if t.unit], 4)
     for test in tests:
         c.show(test)
     c.over(tests[0], c.rng.choice((-1, 1)) * c.rng.uniform(0.1, 1))
+    if c.rng.random() < 0.7:
+        tests.append(c.one("sys"))
+        c.over(tests[-1], c.rng.choice((-1, 1)) * c.rng.uniform(0.1, 2))
     for part in c.parts:
         part[c.die.site].value.update({t: c.die.value[t] for t in tests})
 
@@ -425,5 +460,7 @@ def pin_card(c):
     tests = c.some(c.find("func", "unit"), 2) + c.some(c.find("scan"), 2) + c.some(c.find("mbist", "march"), 1)
     for die in c.parts[-1]:
         for test in tests:
-            c.fault(test, c.rng.randint(500, 4000), cycle=0, pins=pins, die=die)
+            c.fault(test, 4000, cycle=0, pins=pins, die=die)
+        if c.rng.random() < 0.5:
+            c.over(c.find("sys", "gnd")[0], c.rng.uniform(0.1, 1), die)
     c.show(*c.some(c.find("cont", "neg"), 1), c.one("idd", "static"))

@@ -14,6 +14,8 @@ import pathlib
 import random
 import sys
 
+sys.dont_write_bytecode = True  # leave no folder of compiled files among the sources
+
 import check
 import digital     # noqa: F401  (fills the table of families)
 import parametric  # noqa: F401
@@ -49,7 +51,7 @@ def arguments():
     for split in ("validation", "families", "style"):
         parser.add_argument(f"--{split}", type=int, default=1000, help=f"examples of the {split} part")
     parser.add_argument("--check", action="store_true", help="check the parts and print their statistics")
-    parser.add_argument("--real", type=pathlib.Path, help="real dies (JSONL) to turn into real.jsonl, and nothing else")
+    parser.add_argument("--real", type=pathlib.Path, help="real dies (JSONL): write real.jsonl alone")
     return parser.parse_args()
 
 
@@ -57,8 +59,9 @@ def main():
     options = arguments()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.real:
-        return real.convert(options.real, options.out / "real.jsonl")
-    sizes = {"train": options.count, "validation": options.validation, "families": options.families, "style": options.style}
+        return real.convert(options.real, options.out)
+    sizes = {"train": options.count, "validation": options.validation, "families": options.families,
+             "style": options.style}
     parts = {split: lines(split, count, options.seed) for split, count in sizes.items()}
     for split, made in parts.items():
         (options.out / f"{split}.jsonl").write_text("".join(line + "\n" for line in made), encoding="utf-8")

@@ -84,8 +84,12 @@ def high_path_resistance(c):
         c.put(test, c.rng.uniform(3, 9))
     for pin in c.rng.sample(c.product.pins, 2):
         c.put(neg(c, pin), c.rng.uniform(-1.05, -0.9))
+    if c.rng.random() < 0.5:
+        c.put(c.one("cont", "rail"), c.rng.uniform(-1.1, -0.92))
     for test in c.find("idd", "active")[:1]:
         c.over(test, -0.05)
+    if c.rng.random() < 0.3:
+        c.over(c.one("sys", "gnd"), c.rng.uniform(0.1, 2))
     for test in c.find("level", "vol")[:2]:
         c.put(test, test.high * c.rng.uniform(0.8, 1.15))
 
@@ -97,7 +101,9 @@ def supply_pin_open(c):
     c.put(c.find("cont", "rail", pin=rail)[0], c.product.clamp * c.rng.uniform(0.98, 1.0))
     for what in ("static", "active"):
         c.put(c.find("idd", what, pin=rail)[0], c.rng.gauss(0, 3e-7))
-    c.follow("func", "mbist", count=c.rng.randint(1, 3), cycle=c.rng.randint(1, 60))
+    if c.rng.random() < 0.6:
+        c.put(c.find("cont", "res", pin=rail)[0], c.rng.uniform(300, 2000))
+    c.follow("func", "mbist", count=c.rng.randint(0, 2), cycle=c.rng.randint(1, 60))
 
 
 @family("contact", "parts")
@@ -123,7 +129,7 @@ def dirty_probe(c):
 def one_pin_high(c):
     """One pin, one polarity, several times the limit; its diode is good."""
     pin = c.rng.choice(c.product.pins)
-    test = c.rng.choice(leaks(c, pin))
+    test = c.rng.choice(leaks(c, pin) + c.find("leak", "refpin")[:1])
     c.put(test, (test.high if test.what == "ih" else test.low) * c.rng.uniform(1.3, 30))
     c.show(neg(c, pin))
     c.show(*[t for t in leaks(c, c.rng.choice(c.product.pins))])
@@ -137,7 +143,7 @@ def bank_scaled(c):
         test = c.find("leak", "ih", pin=pin)[0]
         c.put(test, test.high * c.rng.uniform(0.8, 1.6))
     c.put(c.find("leak", "ih", pin=bank[0])[0], c.find("leak", "ih")[0].high * c.rng.uniform(1.1, 1.7))
-    if c.rng.random() < 0.4:
+    if c.rng.random() < 0.25:
         c.over(c.one("idd", "stby"), 0.2)
 
 
@@ -149,7 +155,7 @@ def doubles_with_heat(c):
     top = tests[-1].high * c.rng.uniform(1.3, 8)
     for test, share in zip(tests, (1 / 60, 1 / 6, 1)):
         c.put(test, top * share * c.rng.uniform(0.8, 1.2))
-    if c.rng.random() < 0.5:
+    if c.rng.random() < 0.25:
         c.over(c.one("idd", "sleep"), c.rng.uniform(0.1, 0.6))
 
 
@@ -180,7 +186,7 @@ def power_switch(c):
     test = c.one("leak", "sw")
     c.put(test, test.high * c.rng.uniform(1.1, 200) * c.rng.choice((1, 1, -1)))
     c.show(*c.find("idd", "static", pin=test.pin)[:2])
-    if c.rng.random() < 0.5:
+    if c.rng.random() < 0.3:
         c.over(c.rng.choice(c.find("idd", "sleep", pin=test.pin)), c.rng.uniform(0.2, 2))
 
 
@@ -197,11 +203,10 @@ def all_pins_offset(c):
 @family("leakage")
 def analog_input_bias(c):
     """Input current of a reference or converter pin; offset and gain follow it."""
-    test = c.one("leak", "refpin")
-    c.put(test, test.high * c.rng.uniform(1.5, 20))
-    c.over(c.one("ana", "off"), c.rng.uniform(0.1, 0.8))
-    if c.rng.random() < 0.6:
-        c.over(c.one("ana", "gain"), c.rng.uniform(0.1, 0.8))
+    for test in c.some(c.find("leak", "refpin"), 2):
+        c.put(test, test.high * c.rng.uniform(1.5, 20))
+    if c.rng.random() < 0.7:
+        c.over(c.one("ana", c.rng.choice(("off", "gain"))), c.rng.uniform(0.1, 0.8))
     c.show(c.one("ref", "aft"))
 
 
@@ -216,8 +221,11 @@ def rail_short(c):
     for test in c.some(c.find("idd", "static", pin=rail), 2):
         c.put(test, clamp * c.rng.uniform(0.995, 1.0))
     c.follow("func", "scan", "mbist", count=c.rng.randint(1, 4), cycle=c.rng.randint(1, 40))
-    if c.rng.random() < 0.5:
+    if c.rng.random() < 0.4:
         c.put(c.one("ref", "bef"), c.rng.uniform(0.0, 0.3))
+    if c.rng.random() < 0.3:
+        sense = c.one("sys", "dps")
+        c.put(sense, sense.low * c.rng.uniform(0.2, 0.9))
 
 
 @family("supply_current")
@@ -225,7 +233,7 @@ def static_high(c):
     """Idle current high at every voltage and rising with it; the part works."""
     rail = c.rng.choice(c.product.rails)
     k = c.rng.uniform(1.9, 4)
-    for test in c.find("idd", "static", pin=rail):
+    for test in c.find("idd", "static", pin=rail) + c.find("idd", "post", pin=rail):
         c.times(test, k)
     c.show(*c.some(c.find("func", "unit"), 2))
 
@@ -246,6 +254,9 @@ def standby_only(c):
     """Too much in stand-by, normal when active; pins are tight."""
     test = c.one("idd", "stby")
     c.over(test, c.rng.uniform(0.2, 6))
+    if c.rng.random() < 0.6:
+        other = c.rng.choice([t for t in c.find("idd", "stby") if t is not test])
+        c.over(other, c.rng.uniform(0.1, 2))
     c.show(*c.find("idd", "active", pin=test.pin), *c.some(c.find("leak", "ih"), 2))
 
 
@@ -297,6 +308,8 @@ def trim_at_its_end(c):
     c.put(c.find("ref", "code")[0], 0 if sign > 0 else c.product.code_max)
     aft = c.find("ref", "aft")[0]
     c.put(aft, aft.mean * (1 + sign * c.rng.uniform(0.01, 0.05)))
+    if c.rng.random() < 0.5:
+        c.over(c.one("ref", "iref"), sign * c.rng.uniform(0.02, 0.3))
     if c.rng.random() < 0.4:
         c.over(c.one("ana", "gain"), sign * c.rng.uniform(0.1, 1))
 
@@ -314,9 +327,14 @@ def load_regulation(c):
     """A regulator holds without a load and drops with one; currents are normal."""
     load = c.one("ref", "load")
     c.put(load, load.low * c.rng.uniform(0.8, 0.99))
-    c.show(*c.find("ref", "noload", pin=load.pin), *c.some(c.find("idd", "static"), 2))
     if c.rng.random() < 0.5:
-        c.follow("func", "mbist", count=c.rng.randint(1, 2))
+        other = [t for t in c.find("ref", "load") if t is not load][0]
+        c.put(other, other.low * c.rng.uniform(0.9, 0.995))
+    if c.rng.random() < 0.5:
+        c.over(c.rng.choice(c.find("ref", "line", pin="LDO1")), c.rng.choice((-1, 1)) * c.rng.uniform(0.02, 0.4))
+    c.show(*c.find("ref", "noload", pin=load.pin), *c.some(c.find("idd", "static"), 2))
+    if c.rng.random() < 0.3:
+        c.follow("func", "mbist", count=1)
 
 
 @family("reference_trim")
@@ -324,6 +342,8 @@ def line_regulation(c):
     """The output follows the supply."""
     test = c.one("ref", "line")
     c.over(test, c.rng.choice((-1, 1)) * c.rng.uniform(0.05, 1.2))
+    if c.rng.random() < 0.5:
+        c.over(c.find("ref", "uvlo")[0], c.rng.choice((-1, 1)) * c.rng.uniform(0.02, 0.4))
     c.show(c.one("ref", "aft"), c.one("sys", "dps"))
 
 
@@ -355,7 +375,7 @@ def bias_ratio(c):
     k = c.rng.choice((c.rng.uniform(0.72, 0.86), c.rng.uniform(1.14, 1.35)))
     for test in c.find("ref", "iref"):
         c.put(test, test.mean * k * c.rng.uniform(0.995, 1.005))
-    for test in c.some(c.find("ana", "osc"), 2):
+    for test in c.some(c.find("ana", "osc"), 1):
         c.put(test, test.mean * k * c.rng.uniform(0.99, 1.01))
 
 
@@ -379,8 +399,11 @@ def no_lock(c):
     c.put(c.find("ana", "lock", pll=i)[0], 0)
     vco = c.find("ana", "vco", pll=i)[0]
     c.put(vco, vco.mean * c.rng.choice((0.31, 0.42, 1.6, 1.9)) * c.rng.uniform(0.97, 1.03))
-    c.put(c.find("ana", "ltime", pll=i)[0], 1e-3)
+    late = c.find("ana", "ltime", pll=i)[0]
+    c.put(late, late.high * c.rng.uniform(1.5, 9))
     c.show(*c.some(c.find("func", "speed", speed="slow"), 1))
+    if c.rng.random() < 0.5:
+        c.put(c.find("ana", "ber")[1], c.rng.randint(50, 9000))
     c.follow("func", count=c.rng.randint(0, 2))
 
 
@@ -392,6 +415,8 @@ def noisy_loop(c):
     c.over(c.find("ana", "ltime", pll=i)[0], c.rng.uniform(-0.25, 0.8) if c.rng.random() < 0.5 else 0.3)
     c.show(c.find("ana", "vco", pll=i)[0], c.find("ana", "lock", pll=i)[0])
     if c.rng.random() < 0.5:
+        c.over(c.find("ana", "osc", v="vmin")[0], -c.rng.uniform(0.05, 0.9))
+    if c.rng.random() < 0.3:
         test = c.one("time", "eye")
         c.put(test, test.low * c.rng.uniform(0.6, 0.98))
 
@@ -434,6 +459,9 @@ def comparator(c):
     c.show(*tests)
     for test in c.find("ana", "psrr", pin=bad.pin):
         c.put(test, test.low * c.rng.uniform(0.6, 0.97))
+    if c.rng.random() < 0.4:
+        test = c.one("ana", "eye")
+        c.put(test, test.low * c.rng.uniform(0.6, 0.97))
 
 
 @family("analog_pll")
@@ -442,7 +470,9 @@ def oscillator(c):
     k = c.rng.choice((c.rng.uniform(0.75, 0.94), c.rng.uniform(1.06, 1.3)))
     for test in c.find("ana", "osc"):
         c.put(test, test.mean * k * c.rng.uniform(0.997, 1.003))
-    c.show(*c.find("ref", "iref")[:2], c.one("ref", "aft"))
+    if c.rng.random() < 0.5:
+        c.over(c.one("ana", "jit"), c.rng.uniform(0.02, 0.5))
+    c.show(c.one("ref", "iref"))
 
 
 @family("analog_pll")

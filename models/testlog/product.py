@@ -9,20 +9,22 @@ All of it is invented: no name, limit or value comes from a real program.
 KINDS = ("cont", "short", "leak", "idd", "ref", "level", "time", "scan", "mbist", "func", "ana", "sys")
 
 SYNONYMS = {
-    "cont": ("cont", "os", "opens", "diode", "pinchk", "conti", "esd diode"),
-    "pos": ("pos", "up", "p", "vdd", "hi"), "neg": ("neg", "dn", "n", "vss", "lo"),
-    "rc": ("rcon", "res", "path r", "kelvin", "force sense"),
-    "short": ("short", "pwr chk", "ps", "supply chk", "pre pwr"),
-    "leak": ("leak", "lkg", "ilk", "il", "pinchk", "i off"), "ih": ("ih", "hi", "high", "vdd"),
+    "cont": ("cont", "os", "opens", "diode"),
+    "pos": ("pos", "up", "p", "vdd"), "neg": ("neg", "dn", "n", "vss"),
+    "rc": ("rcon", "res", "path r", "kelvin"),
+    "short": ("short", "pwr chk", "ps", "supply chk"),
+    "leak": ("leak", "lkg", "ilk", "il"), "ih": ("ih", "hi", "high", "vdd"),
     "il": ("il", "lo", "low", "vss"), "ioz": ("ioz", "hiz", "tri", "oz"), "sw": ("sw", "mos", "pwr", "drv"),
-    "idd": ("idd", "icc", "iq", "isup", "pwr", "i"), "static": ("stat", "static", "dc", "idle"),
+    "idd": ("idd", "icc", "iq", "isup"), "static": ("stat", "static", "dc", "idle"),
     "stby": ("stby", "standby", "sb", "lp"), "sleep": ("sleep", "slp", "deep", "stop"),
     "active": ("act", "dyn", "run", "active"), "iddq": ("iddq", "isb", "iq vec", "q"),
     "post": ("post", "end", "fin", "2nd"),
-    "ref": ("vref", "ref", "vbg", "bg", "vr"), "bef": ("bef", "pre", "raw", "init"), "aft": ("aft", "post", "fin"),
-    "trim": ("trim", "zap", "cal", "adj"), "code": ("code", "idx", "val", "sel"), "ldo": ("ldo", "vreg", "vcore", "reg"),
+    "ref": ("vref", "ref", "vbg", "bg"), "bef": ("bef", "pre", "raw", "init"), "aft": ("aft", "post", "fin"),
+    "trim": ("trim", "zap", "cal", "adj"), "code": ("code", "idx", "val", "sel"),
+    "ldo": ("ldo", "vreg", "vcore", "reg"),
     "line": ("line", "psr", "lnr"), "load": ("load", "ld", "full", "max i"), "noload": ("nold", "0ma", "idle", "nl"),
-    "iref": ("iref", "ibias", "i ref", "bias"), "uvlo": ("uvlo", "por", "bor", "th"), "otp": ("otp", "fuse", "nvm", "read"),
+    "iref": ("iref", "ibias", "i ref", "bias"), "uvlo": ("uvlo", "por", "bor", "th"),
+    "otp": ("otp", "fuse", "nvm", "read"),
     "sim": ("sim", "step", "s"), "voh": ("voh", "oh", "drv h"), "vol": ("vol", "ol", "drv l"),
     "tsu": ("tsu", "setup", "ts", "t su"), "th": ("th", "hold", "t h"), "tpd": ("tpd", "tco", "delay", "t out"),
     "fmax": ("fmax", "freq", "clk max", "speed"), "duty": ("duty", "dcyc", "dc"), "skew": ("skew", "dt", "clk dt"),
@@ -30,14 +32,17 @@ SYNONYMS = {
     "scan": ("scan", "atpg", "sc", "dft"), "chain": ("chain", "shift", "integ", "flush"),
     "stuck": ("sa", "stuck", "logic", "core"), "tdf": ("tdf", "trans", "delay", "atspeed"),
     "edt": ("edt", "comp", "xor"), "jtag": ("jtag", "tap", "id", "dbg"), "bsr": ("bsr", "extest", "io"),
-    "lbist": ("lbist", "sig", "logic"), "mem": ("mem", "ram", "mbist", "array", "bist"),
-    "march": ("march", "mc", "alg1", "rw"), "ckbd": ("ckbd", "alg2", "pat5a", "checker"), "ret": ("ret", "pause", "hold", "dr"),
+    "lbist": ("lbist", "sig", "logic"), "mem": ("mem", "ram", "mbist", "array"),
+    "march": ("march", "mc", "alg1", "rw"), "ckbd": ("alg2", "bg", "pat", "chk"),
+    "ret": ("ret", "pause", "hold", "dr"),
     "uniq": ("addr", "uniq", "alg3", "galp"), "rep": ("rep", "redun", "spare", "bira"), "rom": ("rom", "crc", "code"),
-    "flash": ("flash", "nvm", "ee", "margin"), "func": ("func", "fn", "vec", "pat", "ft"),
+    "flash": ("flash", "nvm", "ee", "margin"), "func": ("func", "fn", "vec", "pat"),
     "boot": ("boot", "init", "start", "por"), "wake": ("wake", "resume", "pd exit"),
-    "pll": ("pll", "clkgen", "synth", "dpll"), "lock": ("lock", "lk", "ld", "rdy"), "ltime": ("tlock", "settle", "t lk"),
+    "pll": ("pll", "clkgen", "synth", "dpll"), "lock": ("lock", "lk", "ld", "rdy"),
+    "ltime": ("tlock", "t lk", "ts", "wait"),
     "jit": ("jit", "jitter", "pn", "rms"), "vco": ("vco", "freq", "fout", "osc"), "adc": ("adc", "sar", "conv", "a2d"),
-    "dac": ("dac", "d2a", "out"), "inl": ("inl", "lin", "il"), "dnl": ("dnl", "dl", "step"), "snr": ("snr", "sinad", "noise"),
+    "dac": ("dac", "d2a", "out"), "inl": ("inl", "lin", "il"), "dnl": ("dnl", "dl", "step"),
+    "snr": ("snr", "sinad", "noise"),
     "off": ("off", "offset", "os", "vos"), "gain": ("gain", "fs", "ge"), "cmp": ("cmp", "comp", "amp", "opa"),
     "osc": ("osc", "rco", "hsi", "freq"), "ser": ("ser", "phy", "lane", "rx"), "ber": ("ber", "err", "prbs"),
     "amp": ("amp", "swing", "lvl"), "temp": ("temp", "tsens", "chuck", "tj"), "gnd": ("gnd", "agnd", "sense", "vss"),
@@ -54,7 +59,8 @@ RAILS = (("VDD", "VDDIO", "AVDD"), ("VCC", "VCCIO", "VCCA"), ("DVDD", "IOVDD", "
 class Test:
     """One line of the program: parametric when it has a unit or limits, a pattern run when `pattern` is set."""
 
-    def __init__(self, kind, what, words, pin="", mean=0.0, sd=0.0, low=None, high=None, unit="", pattern=False, **cond):
+    def __init__(self, kind, what, words, pin="", mean=0.0, sd=0.0, low=None, high=None, unit="",
+                 pattern=False, **cond):
         self.kind, self.what, self.words, self.pin = kind, what, words, pin
         self.mean, self.sd, self.low, self.high, self.unit = mean, sd, low, high, unit
         self.pattern, self.cond = pattern, cond
@@ -77,8 +83,8 @@ class Product:
         self.rng = rng
         self.word = {k: rng.choice(v) for k, v in SYNONYMS.items()}
         self.case = rng.choice(("snake", "SNAKE", "camel", "space", "SNAKE", "snake"))
-        self.opaque = rng.random() < 0.22          # every test named by its number
-        self.coded = rng.random() < 0.35           # patterns named by their number
+        self.opaque = rng.random() < 0.04          # every test named by its number
+        self.coded = rng.random() < 0.06           # patterns named by their number
         self.code = rng.choice(("t", "par", "tst", "blk", "item", "tm", "seq"))
         self.rails = rng.choice(RAILS)
         self.banks = [[b.format(i + start) for i in range(rng.randint(4, 6))]
@@ -131,7 +137,8 @@ class Product:
         mid = self.rng.uniform(0.5, 0.75)
         tests = [Test("cont", "neg", self.w("cont", "neg"), p, -mid, 0.025, -0.95, -0.25, "V") for p in self.pins]
         tests += [Test("cont", "pos", self.w("cont", "pos"), p, mid, 0.025, 0.25, 0.95, "V") for p in self.pins[::2]]
-        tests += [Test("cont", "rail", self.w("cont", "neg"), r, -mid + 0.12, 0.02, -0.9, -0.2, "V") for r in self.rails]
+        tests += [Test("cont", "rail", self.w("cont", "neg"), r, -mid + 0.12, 0.02, -0.9, -0.2, "V")
+                  for r in self.rails]
         tests += [Test("cont", "res", self.w("rc"), r, 0.8, 0.15, 0.0, 2.5, "Ohm") for r in self.rails]
         return tests
 
@@ -148,8 +155,8 @@ class Product:
         tests += [Test("leak", "ioz", self.w("ioz", h), p, base, base * 0.4, -limit, limit, "A", v=h)
                   for p in self.banks[0] for h in ("ih", "il")]
         for k, t in enumerate(("25c", "85c", "125c")):
-            tests += [Test("leak", "hot", self.w("leak", "ih") + [t], p, base * 2 ** (2 * k), base * 0.2, -limit, limit * 2,
-                           "A", t=t) for p in self.pins[1:6:2]]
+            tests += [Test("leak", "hot", self.w("leak", "ih") + [t], p, base * 2 ** (2 * k), base * 0.2, -limit,
+                           limit * 2, "A", t=t) for p in self.pins[1:6:2]]
         tests += [Test("leak", "sw", self.w("leak", "sw"), r_, base * 20, base * 4, -limit * 2, limit * 40, "A")
                   for r_ in self.rails]
         tests += [Test("leak", "refpin", self.w("ref", "ih"), f"AIN{i}", base, base * 0.4, -limit / 2, limit / 2, "A")
@@ -163,9 +170,12 @@ class Product:
             for v, k in (("vmin", 0.85), ("vnom", 1.0), ("vmax", 1.2)):
                 tests.append(Test("idd", "static", self.w("idd", "static", v), rail, mean * k, mean * 0.05, mean * 0.3,
                                   mean * 1.7, "A", v=v))
-            tests.append(Test("idd", "active", self.w("idd", "active"), rail, mean * 4, mean * 0.2, mean, mean * 5.2, "A"))
-            tests.append(Test("idd", "stby", self.w("idd", "stby"), rail, mean * 0.02, mean * 0.003, 0, mean * 0.05, "A"))
-            tests.append(Test("idd", "sleep", self.w("idd", "sleep"), rail, mean * 2e-3, mean * 3e-4, 0, mean * 6e-3, "A"))
+            tests.append(Test("idd", "active", self.w("idd", "active"), rail, mean * 4, mean * 0.2, mean,
+                              mean * 5.2, "A"))
+            tests.append(Test("idd", "stby", self.w("idd", "stby"), rail, mean * 0.02, mean * 0.003, 0,
+                              mean * 0.05, "A"))
+            tests.append(Test("idd", "sleep", self.w("idd", "sleep"), rail, mean * 2e-3, mean * 3e-4, 0,
+                              mean * 6e-3, "A"))
             tests.append(Test("idd", "post", self.w("idd", "static", "post"), rail, mean, mean * 0.05, mean * 0.3,
                               mean * 1.7, "A"))
         q = r.choice((2e-6, 1.5e-5, 8e-5))
@@ -177,7 +187,8 @@ class Product:
         r, w, tests = self.rng, self.w, []
         vref = r.choice((1.2, 1.25, 2.5, 3.38, 0.6))
         self.vref, self.code_max = vref, r.choice((15, 31, 63))
-        tests.append(Test("ref", "bef", w("ref", "bef"), "VREF", vref * 0.99, vref * 0.006, vref * 0.94, vref * 1.06, "V"))
+        tests.append(Test("ref", "bef", w("ref", "bef"), "VREF", vref * 0.99, vref * 0.006, vref * 0.94,
+                          vref * 1.06, "V"))
         tests += [Test("ref", "sim", w("sim") + [str(i)] + w("ref"), "VREF", vref * (0.97 + 0.01 * i), vref * 0.001,
                        vref * 0.92, vref * 1.08, "V") for i in range(1, 7)]
         tests.append(Test("ref", "code", w("ref", "trim", "code"), "", self.code_max / 2, self.code_max / 9, 1,
@@ -185,7 +196,8 @@ class Product:
         tests.append(Test("ref", "aft", w("ref", "aft"), "VREF", vref, vref * 0.0015, vref * 0.993, vref * 1.007, "V"))
         tests.append(Test("ref", "otp", w("otp", "code"), pattern=True))
         for t, k in (("25c", 1.0), ("85c", 1.001), ("125c", 1.002)):
-            tests.append(Test("ref", "hot", w("ref") + [t], "VREF", vref * k, vref * 0.001, vref * 0.99, vref * 1.012, "V", t=t))
+            tests.append(Test("ref", "hot", w("ref") + [t], "VREF", vref * k, vref * 0.001, vref * 0.99,
+                              vref * 1.012, "V", t=t))
         for name in ("LDO1", "LDO2"):
             out = r.choice((1.2, 1.8, 0.9))
             for what in ("noload", "load"):
@@ -239,7 +251,8 @@ class Product:
             tests += self._corners("scan", "stuck", w("scan", "stuck") + [str(i)], block=i)
         for i in range(2):
             for speed in ("slow", "fast"):
-                tests.append(Test("scan", "tdf", w("scan", "tdf") + [str(i)] + w(speed), pattern=True, speed=speed, block=i))
+                tests.append(Test("scan", "tdf", w("scan", "tdf") + [str(i)] + w(speed), pattern=True,
+                                  speed=speed, block=i))
         tests += [Test("scan", "edt", w("edt") + [str(i)], pattern=True, block=i) for i in range(3)]
         tests += [Test("scan", "jtag", w("jtag"), pattern=True), Test("scan", "bsr", w("bsr"), pattern=True)]
         tests += [Test("scan", "lbist", w("lbist") + [str(i)], pattern=True, block=i) for i in range(3)]
@@ -287,8 +300,10 @@ class Product:
                       Test("ana", "gain", w("adc", "gain") + n, "", 0.1, 0.15, -1, 1, "%", adc=i)]
         tests += [Test("ana", "dac", w("dac", what), "DAC0", mean, sd, -hi, hi, "LSB", d=what)
                   for what, mean, sd, hi in (("inl", 0.8, 0.2, 3), ("dnl", 0.3, 0.05, 1))]
-        tests += [Test("ana", "cmp", w("cmp", "off") + [str(i)], f"AIN{i}", 8e-4, 5e-4, -6e-3, 6e-3, "V") for i in range(3)]
-        tests += [Test("ana", "psrr", w("cmp", "line") + [str(i)], f"AIN{i}", 72, 1.5, 60, None, "dB") for i in range(2)]
+        tests += [Test("ana", "cmp", w("cmp", "off") + [str(i)], f"AIN{i}", 8e-4, 5e-4, -6e-3, 6e-3, "V")
+                  for i in range(3)]
+        tests += [Test("ana", "psrr", w("cmp", "line") + [str(i)], f"AIN{i}", 72, 1.5, 60, None, "dB")
+                  for i in range(2)]
         osc = r.choice((1e5, 4e6, 8e6, 1.6e7))
         tests += [Test("ana", "osc", w("osc", v), "", osc, osc * 0.006, osc * 0.96, osc * 1.04, "Hz", v=v)
                   for v in ("vmin", "vnom", "vmax")]
@@ -301,7 +316,8 @@ class Product:
     def _sys(self):
         w, tests = self.w, []
         self.setpoint = self.rng.choice((25.0, 25.0, 85.0, 105.0, -40.0))
-        tests += [Test("sys", "temp", w("temp") + [str(i)], "", self.setpoint, 0.4, self.setpoint - 5, self.setpoint + 5, "C")
+        tests += [Test("sys", "temp", w("temp") + [str(i)], "", self.setpoint, 0.4, self.setpoint - 5,
+                       self.setpoint + 5, "C")
                   for i in range(2)]
         tests += [Test("sys", "gnd", w("gnd") + [str(i)], "", 2e-4, 4e-4, -5e-3, 5e-3, "V") for i in range(2)]
         tests += [Test("sys", "dps", w("dps") + [str(i)], self.rails[i], v, v * 0.001, v * 0.98, v * 1.02, "V")

@@ -11,10 +11,13 @@ FIRST_FAIL_MAX = 520        # characters before the first failing row, in a log 
 
 NOTES = (
     "retest after clean", "site 2 disabled", "operator change", "lot on hold see engineering", "probe card cleaned",
-    "overdrive +10 um", "alarm cleared", "index time high", "calibration due", "yield below limit", "resume after pause",
+    "overdrive +10 um", "alarm cleared", "index time high", "calibration due", "yield below limit",
+    "resume after pause",
     "power cycle done", "limits rev B", "sample of 5", "check supply", "touchdown limit 500k", "temperature stable",
-    "reference unit ok", "new load board", "timing rev 3 loaded", "leakage screen on", "scan log limit 10", "memory map v2",
-    "contact check ok", "handler jam cleared", "functional only", "pll settings default", "correlation wafer", "bin 7 alarm",
+    "reference unit ok", "new load board", "timing rev 3 loaded", "leakage screen on", "scan log limit 10",
+    "memory map v2",
+    "contact check ok", "handler jam cleared", "functional only", "pll settings default", "correlation wafer",
+    "bin 7 alarm",
     "clamp set 100 mA", "shift B", "engineering lot", "all sites active", "trim table 4", "same as last lot")
 
 
@@ -35,7 +38,8 @@ def meta(rng, product):
     return {"lot": rng.choice(letters) + str(rng.randint(10000, 999999)) + rng.choice(("", ".1", "A")),
             "wafer": rng.randint(1, 25), "operator": rng.choice(("op", "")) + str(rng.randint(10, 9999)),
             "tester": rng.choice(("T", "ATE-", "cell")) + str(rng.randint(1, 60)), "product": name,
-            "program": f"{name.lower()}_{rng.choice(('ws', 'ft', 'cp1', 'cp2', 'eng'))}_v{rng.randint(1, 9)}.{rng.randint(0, 30)}",
+            "program": f"{name.lower()}_{rng.choice(('ws', 'ft', 'cp1', 'cp2', 'eng'))}"
+                       f"_v{rng.randint(1, 9)}.{rng.randint(0, 30)}",
             "date": f"{day} {rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}:{rng.randint(0, 59):02d}",
             "temp": f"{product.setpoint:g}"}
 
@@ -47,11 +51,12 @@ def context(rng, case, count):
     kinds = sorted({t.kind for t in tests})
     chosen = []
     for _ in range(count):
-        if rng.random() < 0.3:
+        if rng.random() < 0.5:
             near = index[rng.choice(case.kept)] + rng.choice((-2, -1, 1, 2))
             chosen.append(tests[min(max(near, 0), len(tests) - 1)])
         else:
-            chosen.append(rng.choice(case.find(rng.choice(kinds))))
+            kind = rng.choice(kinds)
+            chosen.append(case.one(kind, rng.choice(sorted({t.what for t in case.find(kind)}))))
     for test in chosen:
         if test not in case.kept and all(d.passed(test) for d in case.dies):
             yield test
@@ -80,17 +85,18 @@ def tell(rng, case, style, shown):
 
     style.single, style.first = len(case.parts[0]) == 1, case.first_part
     add(style.head(meta(rng, case.product)))
-    retests = case.retests or ([decoy(rng, case)] if rng.random() < 0.1 else [])
+    retests = case.retests or ([decoy(rng, case)] if rng.random() < 0.05 else [])
     for test, values in retests:
         for k, value in enumerate(values):
             add(style.part(case.first_part, case.parts[-1]))
             add(style.row(Row(test, case.die, value)), bool(case.retests) and k == 0)
         add(style.note(rng.choice(("retest", "2nd touchdown", "reprobe"))))
+    early = [t for t in shown if t in case.kept][:4]
     note_at = rng.randrange(len(shown)) if rng.random() < 0.4 else -1
     for k, part in enumerate(case.parts):
         add(style.part(case.first_part + k + len(retests), part))
         last = k == len(case.parts) - 1
-        for i, test in enumerate(shown if last else shown[:7]):
+        for i, test in enumerate(shown if last else early):
             for die in part:
                 row = row_of(test, die)
                 add(style.row(row), not row.passed)
@@ -124,16 +130,16 @@ def cut(rng, lines):
 
 def write(rng, function, needs, style_class):
     """The text of one log of a family in a style."""
-    sites = rng.choice((2, 3)) if needs == "sites" else rng.choice((1, 1, 1, 2, 2, 3))
-    parts = rng.choice((2, 3)) if needs == "parts" else rng.choice((1, 1, 1, 1, 1, 2))
+    sites = rng.choice((2, 3)) if needs == "sites" else rng.choice((1, 1, 1, 1, 1, 2, 2, 3))
+    parts = rng.choice((2, 3)) if needs == "parts" else rng.choice((1,) * 15 + (2,))
     if parts > 1:
         sites = min(sites, 2)
     case = Case(rng, parts, sites)
     function(case)
-    if rng.random() < 0.15:
+    if rng.random() < 0.1:
         case.spread()
     shown = list(case.kept)
-    shown += dict.fromkeys(context(rng, case, rng.randint(5, 14) // sites + 1))
+    shown += dict.fromkeys(context(rng, case, rng.randint(1, 5) // sites + 1))
     order = {t: i for i, t in enumerate(case.product.tests)}
     shown.sort(key=order.get)
     if rng.random() < 0.3:                                      # the program stops soon after the first failures

@@ -122,7 +122,8 @@ class Records(Style):
     name = "records"
 
     def head(self, meta):
-        lines = ["Far:A|4|2|U", f"Mir:{meta['lot']}|{meta['product']}|{meta['program']}|{meta['tester']}|{meta['date']}",
+        lines = ["Far:A|4|2|U",
+                 f"Mir:{meta['lot']}|{meta['product']}|{meta['program']}|{meta['tester']}|{meta['date']}",
                  f"Wir:1|{meta['date']}|1|{meta['wafer']}"]
         return lines[:self.rng.choice((0, 2, 3))]
 
@@ -141,7 +142,8 @@ class Records(Style):
         return [f"Ptr:{test.number}|1|{self.site(row.die)}|{row.value:.5g}|{flag}|||{name}|||{test.unit}|{low}|{high}"]
 
     def end(self, dies, bins):
-        return [f"Prr:1|{self.site(d)}|{d.x}.{d.y}|{self.rng.randint(20, 180)}|{'P' if h == 1 else 'F'}|{h}|{s}|{d.x}|{d.y}"
+        return [f"Prr:1|{self.site(d)}|{d.x}.{d.y}|{self.rng.randint(20, 180)}|{'P' if h == 1 else 'F'}|{h}|{s}"
+                f"|{d.x}|{d.y}"
                 for d, (h, s) in zip(dies, bins)]
 
     def note(self, text):
@@ -214,7 +216,8 @@ class Flags(Style):
     name = "flags"
 
     def head(self, meta):
-        lines = [f">>> {meta['program']}  {meta['product']}  LOT={meta['lot']}  {meta['date']}", f">>> HEAD 1  OPER {meta['operator']}"]
+        lines = [f">>> {meta['program']}  {meta['product']}  LOT={meta['lot']}  {meta['date']}",
+                 f">>> HEAD 1  OPER {meta['operator']}"]
         return lines[:self.rng.choice((0, 1, 2))]
 
     def part(self, number, dies):
@@ -230,7 +233,8 @@ class Flags(Style):
                 lines += [f"             ${a:04X} {w:04X}>{g:04X}" for a, w, g in row.fault.words]
             return lines
         number, prefix = scaled(row.value, test.unit)
-        limits = [f"{sign}{pretty(v, test.unit, 2, '')}" for sign, v in (("ge ", test.low), ("le ", test.high)) if v is not None]
+        limits = [f"{sign}{pretty(v, test.unit, 2, '')}"
+                  for sign, v in (("ge ", test.low), ("le ", test.high)) if v is not None]
         return [f"{start} {test.pin:<6} {number:9.3f}{prefix}{test.unit} ({' '.join(limits)})"]
 
     def end(self, dies, bins):
@@ -247,7 +251,8 @@ class Stamped(Style):
     def head(self, meta):
         self.seconds = self.rng.randint(0, 86000)
         self.day = meta["date"][:10]
-        return [self.stamp(f"lot={meta['lot']} wafer={meta['wafer']} prog={meta['program']}")] if self.rng.random() < 0.6 else []
+        line = self.stamp(f"lot={meta['lot']} wafer={meta['wafer']} prog={meta['program']}")
+        return [line] if self.rng.random() < 0.6 else []
 
     def stamp(self, text):
         self.seconds += self.rng.randint(0, 1)
