@@ -122,7 +122,7 @@ def cut(rng, lines):
         at = rng.randrange(max(1, min(before, len(text) // 4)))
         text, before = text[at:], before - at
     if rng.random() < 0.15:                                     # the tail is lost, behind the first failing rows
-        least = max(LENGTH_MIN, before + 2 * len(lines[first][0]))
+        least = max(LENGTH_MIN, before + 240)
         if least < len(text):
             text = text[:rng.randrange(max(least, len(text) // 2), len(text))]
     return text[:LENGTH_MAX]
