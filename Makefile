@@ -42,7 +42,7 @@ SUPPORT_LIB := $(BUILD)/libsupport.a
 LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 
-.PHONY: all run test tests bench bench-peer clean
+.PHONY: all run test tests bench bench-peer clean train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TOOL_SRC))
 
@@ -107,6 +107,12 @@ MODELS ?=
 bench-peer: $(BUILD)/attnd-bench
 	@python3 tests/bench/peer.py --peer '$(PEER)' --models '$(MODELS)' --bench $(BUILD)/attnd-bench \
 	    $(BENCH)
+
+# The shipped models anew (models/README.md): DATA is where their data lie, ENCODER MiniLM's directory.
+DATA    ?=
+ENCODER ?=
+train-wafer train-testlog train-kernel: train-%: $(PROGRAMS)
+	@BUILD=$(BUILD) DATA='$(DATA)' ENCODER='$(ENCODER)' sh models/train_$*.sh
 
 clean:
 	rm -rf $(BUILD)

@@ -1,0 +1,34 @@
+# train.sh - what the recipes beside it share; they source it. A recipe trains in WORK, below build/,
+# and only a finished model is put into models/NAME.
+#
+#     . models/train.sh
+#     train --model ... --out "$WORK/model" ...      attnd-train; the same call goes on after a stop
+#     publish "$WORK/model" NAME                     into models/NAME, with its report
+
+set -eu
+BUILD=${BUILD:-build}
+
+# need VARIABLE WHAT: stops unless the variable is set, with what it should be.
+need() {
+    eval "value=\${$1:-}"
+    if [ -z "$value" ]; then
+        echo "train: $1 is missing: $2 (see models/README.md)" >&2
+        exit 2
+    fi
+}
+
+train() {
+    "$BUILD/attnd-train" "$@"
+}
+
+# publish FROM NAME: the files of a checkpoint directory, and of no training state.
+publish() {
+    mkdir -p "models/$2"
+    for file in config.json vocab.txt tokenizer_config.json special_tokens_map.json \
+                preprocessor_config.json attnd.json report.json report.html model.safetensors; do
+        if [ -f "$1/$file" ]; then
+            cp "$1/$file" "models/$2/$file"
+        fi
+    done
+    echo "models/$2 is new: look at models/$2/report.html before you commit it"
+}

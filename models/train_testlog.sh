@@ -1,0 +1,26 @@
+#!/bin/sh
+# make train-testlog - testlog-bert from nothing: synthetic logs, a vocabulary of their own, a small
+# BERT, and how it does on families and on a tester style that it has never seen. Needs python3 for the
+# logs. COUNT logs are learnt; EPOCHS and WORK may be given too.
+. models/train.sh
+
+WORK=${WORK:-$BUILD/train-testlog}
+COUNT=${COUNT:-24000}
+EPOCHS=${EPOCHS:-10}
+mkdir -p "$WORK/source"
+
+python3 models/testlog/make_testlogs.py "$WORK/data" --seed 1 --count "$COUNT"
+"$BUILD/attnd-vocab" build --data "$WORK/data/train.jsonl" --size 4000 --out "$WORK/source"
+cp models/testlog-bert/config.json "$WORK/source/"
+
+train --model "$WORK/source" --data "$WORK/data/train.jsonl" \
+      --validation "$WORK/data/validation.jsonl" --out "$WORK/model" \
+      --epochs "$EPOCHS" --batch 32 --rate 5e-4 --warmup 0.06 --tokens 384 --weight-decay 0.05 \
+      --beta2 0.98 --dropout 0.1 --attention-dropout 0.1 --word-dropout 0.05 --label-smoothing 0.05 \
+      --average 0.999 --seed 1
+
+for part in families style; do
+    "$BUILD/attnd-eval" --model "$WORK/model" --data "$WORK/data/$part.jsonl" --out "$WORK/$part" |
+        sed -n '1,12p'
+done
+publish "$WORK/model" testlog-bert
