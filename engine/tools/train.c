@@ -159,7 +159,7 @@ static void show_end(const struct train_options *options, const struct trainer_r
 
 static int fail(const struct err *err)
 {
-    fprintf(stderr, "\nattnd-train: %s\n", err->text);
+    fprintf(stderr, "%sattnd-train: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", err->text);
     bool is_usage = err->code == ERR_UNUSABLE || err->code == ERR_UNSUPPORTED;
     return is_usage ? EXIT_USAGE : EXIT_RUNTIME;
 }
