@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRESS_MS = 200 };
+enum { PROGRESS_MS = 200, SAVE_MS = 5 * 60 * 1000 }; /* a kill costs no more than that */
 
 /* A run, and who watches it. */
 struct walk {
     struct run run;
     const struct trainer_hooks *hooks;
     double rate; /* of the last step */
-    uint64_t shown_ns, start_ns, epoch_ns;
+    uint64_t shown_ns, start_ns, saved_ns;
     uint64_t start_step; /* where this process took the run up */
     bool interrupted;
     struct conclusion conclusion;
@@ -180,6 +180,18 @@ static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, st
 
 /* ---- an epoch ---- */
 
+/* Long epochs are saved on the way, with the time they took so far. */
+static enum err_code save_now_and_then(struct walk *walk, uint64_t *since_ns, struct err *err)
+{
+    uint64_t now = clock_now_ns();
+    if (clock_ms_between(walk->saved_ns, now) < SAVE_MS)
+        return ERR_OK;
+    walk->saved_ns = now;
+    walk->run.at.epoch_seconds += clock_ms_between(*since_ns, now) / 1e3;
+    *since_ns = now;
+    return run_save(&walk->run, err);
+}
+
 /* Steps from where the run stands to the end of the epoch, or until it must stop. */
 static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
 {
@@ -188,7 +200,8 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
     uint64_t start_ns = clock_now_ns();
     sampler_epoch(&run->sampler, epoch, run->order, run->plan.epoch_inputs);
     while (run->at.step - first < run->plan.epoch_steps && !must_stop(walk))
-        if (step(walk, epoch, (unsigned)(run->at.step - first), err))
+        if (step(walk, epoch, (unsigned)(run->at.step - first), err) ||
+            save_now_and_then(walk, &start_ns, err))
             return err->code;
     run->at.epoch_seconds += clock_ms_between(start_ns, clock_now_ns()) / 1e3;
     walk->interrupted = run->at.step - first < run->plan.epoch_steps;
@@ -267,6 +280,7 @@ static enum err_code run_epoch(struct walk *walk, unsigned epoch, struct err *er
         return err->code;
     if (!walk->interrupted && judge(walk, epoch, err))
         return err->code;
+    walk->saved_ns = clock_now_ns();
     return run_save(run, err);
 }
 
@@ -288,7 +302,7 @@ static enum err_code walk_through(struct walk *walk, const struct train_options 
     if (run_open(run, options, &reading, err))
         return err->code;
     tell_plan(walk);
-    walk->start_ns = clock_now_ns();
+    walk->start_ns = walk->saved_ns = clock_now_ns();
     walk->start_step = run->at.step;
     while (run->at.step < run->plan.steps && !walk->interrupted && !is_early(run))
         if (run_epoch(walk, (unsigned)(run->at.step / run->plan.epoch_steps), err))

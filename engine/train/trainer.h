@@ -6,8 +6,8 @@
  * What lies in --out afterwards: the checkpoint as attnd and Hugging Face open it, with
  * attnd.json and report.json and report.html (conclude.h), and, while the run is not finished,
  * training-state.safetensors, from which the same call goes on. The state is written after every
- * epoch and when *stop is set: then the run ends early without an error and result->interrupted is
- * true.
+ * epoch, every five minutes, and when *stop is set: then the run ends early without an error and
+ * result->interrupted is true.
  *
  * Threads: one run at a time in a directory; `stop` may be set by a signal handler.
  */
