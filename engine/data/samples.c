@@ -214,14 +214,6 @@ unsigned samples_tokens_max(const struct samples *samples, const struct samples_
     return (samples->longest_pieces < room ? samples->longest_pieces : room) + 2;
 }
 
-unsigned samples_windows(const struct samples *samples, size_t item, unsigned tokens_max)
-{
-    const struct sample *sample = &samples->items[item];
-    if (samples->spec.family->kind == ENGINE_IMAGE || sample->problem != NULL)
-        return 1;
-    return samples_window_count(sample, samples_room(samples, tokens_max));
-}
-
 enum err_code samples_input(const struct samples *samples, size_t item,
                             const struct samples_view *view, struct rng *rng, struct arena *arena,
                             struct engine_input *out, struct err *err)

@@ -28,6 +28,7 @@
 #include "engine/model/input.h"
 #include "engine/model/spec.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,15 +44,6 @@ struct samples_options {
     void *context;
 };
 
-/* Which word pieces of a text, if there are more than the view takes. Windows are consecutive and
- * cover the text; the last ends with it, and overlaps with the one before so as to be full. */
-enum samples_window {
-    SAMPLES_HEAD,         /* the first, as serving does */
-    SAMPLES_HEAD_TAIL,    /* two thirds from the head, one third from the tail, joined */
-    SAMPLES_WINDOW,       /* window number view.window; beyond the last one: the last */
-    SAMPLES_RANDOM_WINDOW /* drawn, all windows as likely; without an rng the first */
-};
-
 /* How to prepare an item. All zeros: as serving does. */
 struct samples_view {
     unsigned image_size;    /* at least a patch; 0: the model's */
@@ -59,8 +51,10 @@ struct samples_view {
     struct augment augment; /* images, with an rng only */
 
     unsigned tokens_max; /* [CLS] and [SEP] included; 0 or above the model's: the model's */
-    enum samples_window window_kind;
-    unsigned window;    /* SAMPLES_WINDOW */
+    /* Of a text with more pieces than that, any window, all as likely, instead of the first, with
+     * an rng only. Windows are consecutive and cover the text; the last ends with it, and overlaps
+     * with the one before so as to be full. */
+    bool any_window;
     float word_dropout; /* each piece becomes [MASK] (in a vocabulary without it: [UNK]) with this
                            probability, with an rng only */
 };
@@ -90,8 +84,6 @@ const char *samples_problem(const struct samples *samples, size_t item);
 
 /* Tokens of the longest text in a view, [CLS] and [SEP] included, or of an image at its size. */
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view);
-/* Windows that cover an item's text at tokens_max (0: the model's) tokens; 1 for an image. */
-unsigned samples_windows(const struct samples *samples, size_t item, unsigned tokens_max);
 
 /* Prepares one item; `rng` NULL: no augmentation, no dropout. Arrays live in the arena.
  * ERR_UNUSABLE for an item with a problem and for an image_size below a patch. */

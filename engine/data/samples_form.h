@@ -61,7 +61,6 @@ enum err_code samples_prepare_text(const struct samples *samples, const struct s
 /* Pieces that a view of tokens_max (0: the model's) tokens has room for, at least 1, and the
  * windows of so many that cover a text. */
 unsigned samples_room(const struct samples *samples, unsigned tokens_max);
-unsigned samples_window_count(const struct sample *sample, unsigned room);
 
 /* Patches of an image in a view. */
 unsigned samples_patches(const struct samples *samples, const struct samples_view *view);

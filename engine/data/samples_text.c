@@ -37,20 +37,12 @@ unsigned samples_room(const struct samples *samples, unsigned tokens_max)
     return (tokens_max < TOKENS_MIN ? TOKENS_MIN : tokens_max) - CLS_AND_SEP;
 }
 
-unsigned samples_window_count(const struct sample *sample, unsigned room)
-{
-    return sample->piece_count / room + (sample->piece_count % room != 0);
-}
-
 /* Where the window begins that a view asks for; the text has more pieces than `room`. */
 static unsigned window_start(const struct sample *sample, const struct samples_view *view,
                              unsigned room, struct rng *rng)
 {
-    unsigned windows = samples_window_count(sample, room), window = 0;
-    if (view->window_kind == SAMPLES_WINDOW)
-        window = view->window < windows ? view->window : windows - 1;
-    if (view->window_kind == SAMPLES_RANDOM_WINDOW && rng != NULL)
-        window = rng_below(rng, windows);
+    unsigned windows = (sample->piece_count + room - 1) / room;
+    unsigned window = view->any_window && rng != NULL ? rng_below(rng, windows) : 0;
     return window == windows - 1 ? sample->piece_count - room : window * room;
 }
 
@@ -58,17 +50,10 @@ static unsigned window_start(const struct sample *sample, const struct samples_v
 static unsigned take_window(const struct sample *sample, const struct samples_view *view,
                             unsigned room, struct rng *rng, int32_t *out)
 {
-    const int32_t *pieces = sample->pieces;
-    unsigned count = sample->piece_count;
-    if (count <= room) {
-        memcpy(out, pieces, count * sizeof *out);
-        return count;
-    }
-    unsigned tail = view->window_kind == SAMPLES_HEAD_TAIL ? room / 3 : 0;
-    unsigned start = tail > 0 ? 0 : window_start(sample, view, room, rng);
-    memcpy(out, pieces + start, (room - tail) * sizeof *out);
-    memcpy(out + room - tail, pieces + count - tail, tail * sizeof *out);
-    return room;
+    unsigned count = sample->piece_count < room ? sample->piece_count : room;
+    unsigned start = sample->piece_count > room ? window_start(sample, view, room, rng) : 0;
+    memcpy(out, sample->pieces + start, count * sizeof *out);
+    return count;
 }
 
 /* ---- prepare ---- */

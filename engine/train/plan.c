@@ -20,19 +20,11 @@ static enum err_code plan_stages(struct plan *plan, const struct train_options *
     return ERR_OK;
 }
 
-static enum samples_window window_of(const char *name, bool learning)
-{
-    if (strcmp(name, "ends") == 0)
-        return SAMPLES_HEAD_TAIL;
-    return learning && strcmp(name, "random") == 0 ? SAMPLES_RANDOM_WINDOW : SAMPLES_HEAD;
-}
-
 static void plan_views(struct plan *plan, const struct train_options *options)
 {
-    plan->judging = (struct samples_view){.tokens_max = options->tokens,
-                                          .window_kind = window_of(options->window, false)};
+    plan->judging = (struct samples_view){.tokens_max = options->tokens};
     plan->learning = plan->judging;
-    plan->learning.window_kind = window_of(options->window, true);
+    plan->learning.any_window = strcmp(options->window, "any") == 0;
     plan->learning.word_dropout = options->word_dropout;
     plan->learning.augment = (struct augment){.mirror = options->mirror ? 0.5f : 0,
                                               .turn = options->turn ? 1 : 0,
