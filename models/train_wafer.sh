@@ -1,7 +1,8 @@
 #!/bin/sh
 # make train-wafer DATA=DIR - wafer-vit from nothing: DATA holds WM-811K's archives defects.npz and
 # none.npz (models/README.md says where they are to be had). Needs python3 with numpy to turn them into
-# PNG files; WORK, STAGES and SEED may be given too.
+# PNG files; WORK, STAGES and SEED may be given too. With HELD_OUT=CLASS a model that has never seen that
+# class is trained instead, and how strange it finds the class is told: nothing is published.
 . models/train.sh
 
 need DATA "the folder of defects.npz and none.npz"
@@ -14,9 +15,24 @@ for part in train validation; do
     python3 models/make_wm811k.py "$DATA" "$WORK" --part "$part"
 done
 
+train_part=$WORK/wm811k_train.jsonl validation_part=$WORK/wm811k_val.jsonl
+if [ -n "${HELD_OUT:-}" ]; then
+    label="\"label\": \"$HELD_OUT\""
+    for part in train val; do
+        grep -v "$label" "$WORK/wm811k_$part.jsonl" > "$WORK/known_$part.jsonl"
+    done
+    grep "$label" "$WORK/wm811k_val.jsonl" > "$WORK/held_out.jsonl"
+    train_part=$WORK/known_train.jsonl validation_part=$WORK/known_val.jsonl
+fi
+
 train --model models/wafer-vit --from-scratch --init structured \
-      --data "$WORK/wm811k_train.jsonl" --validation "$WORK/wm811k_val.jsonl" --out "$WORK/model" \
+      --data "$train_part" --validation "$validation_part" --out "$WORK/model" \
       --stages "$STAGES" --batch 64 --rate 1e-3 --warmup 0.03 --beta2 0.98 --weight-decay 0.05 \
       --label-smoothing 0.05 --balance 0.5 --mirror --turn --shift 0.05 --die-noise 0.02 \
       --average 0.9995 --class-biases fit --seed "$SEED"
-publish "$WORK/model" wafer-vit
+if [ -n "${HELD_OUT:-}" ]; then
+    "$BUILD/attnd-eval" --model "$WORK/model" --data "$validation_part" \
+        --strange "$WORK/held_out.jsonl" | tail -n 1
+else
+    publish "$WORK/model" wafer-vit
+fi
