@@ -3,6 +3,8 @@
  * UTF-8; failures are gathered in a flag and looked at once, at the end of an object. */
 #include "engine/answer.h"
 
+#include "engine/model/winner.h"
+
 #include <jansson.h>
 
 #include <math.h>
@@ -66,15 +68,6 @@ static bool all_finite(const float *scores, unsigned count)
     return true;
 }
 
-static unsigned best_of(const float *scores, unsigned count)
-{
-    unsigned best = 0;
-    for (unsigned i = 1; i < count; i++)
-        if (scores[i] > scores[best])
-            best = i;
-    return best;
-}
-
 static json_t *scored_label(const struct answer *answer, unsigned index)
 {
     struct builder row = build();
@@ -87,7 +80,7 @@ static json_t *scored_label(const struct answer *answer, unsigned index)
 static json_t *best_prediction(const struct answer *answer)
 {
     json_t *rows = json_array();
-    unsigned best = best_of(answer->scores, answer->info->label_count);
+    unsigned best = winner_of(answer->scores, answer->info->label_count);
     if (json_array_append_new(rows, scored_label(answer, best)) == 0)
         return rows;
     json_decref(rows);
@@ -159,7 +152,7 @@ struct json_t *answer_prediction(const struct answer *answer)
     unsigned rows = answer->top_k == 0 || answer->top_k > count ? count : answer->top_k;
     if (count == 0 || !all_finite(answer->scores, count))
         return NULL;
-    unsigned best = best_of(answer->scores, count);
+    unsigned best = winner_of(answer->scores, count);
     struct builder reply = build();
     add(&reply, "model", model_of(answer));
     add(&reply, "label", json_string(answer->info->labels[best]));

@@ -9,6 +9,8 @@
  * verdicts are float because thresholds are compared with a server's float scores. */
 #include "engine/eval/calibration.h"
 
+#include "engine/model/winner.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +25,6 @@ static size_t item_of(const struct calibration_set *set, size_t index)
 static const float *logits_of(const struct calibration_set *set, size_t item)
 {
     return set->logits + item * set->label_count;
-}
-
-static unsigned winner_of(const float *logits, unsigned count)
-{
-    unsigned best = 0;
-    for (unsigned i = 1; i < count; i++)
-        if (logits[i] > logits[best])
-            best = i;
-    return best;
 }
 
 /* Both tails without overflow. */

@@ -6,6 +6,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/team.h"
 #include "engine/data/picture.h"
+#include "engine/model/winner.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -265,12 +266,7 @@ const float *evaluation_logits(const struct evaluation *evaluation, size_t item)
 
 unsigned evaluation_winner(const struct evaluation *evaluation, size_t item)
 {
-    const float *logits = row_of(evaluation, item);
-    unsigned best = 0;
-    for (unsigned i = 1; i < evaluation->label_count; i++)
-        if (logits[i] > logits[best])
-            best = i;
-    return best;
+    return winner_of(row_of(evaluation, item), evaluation->label_count);
 }
 
 const float *evaluation_features(const struct evaluation *evaluation, size_t item)

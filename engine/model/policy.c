@@ -2,6 +2,7 @@
 
 #include "engine/base/json.h"
 #include "engine/model/label_map.h"
+#include "engine/model/winner.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,10 +85,7 @@ enum err_code policy_read(struct policy *policy, const struct json_t *object,
 /* The label that keeps an answer from going out by itself; label_count if none does. */
 static unsigned unsure_label(const struct policy *policy, const float *scores)
 {
-    unsigned best = 0, unsure = policy->label_count;
-    for (unsigned i = 1; i < policy->label_count; i++)
-        if (scores[i] > scores[best])
-            best = i;
+    unsigned best = winner_of(scores, policy->label_count), unsure = policy->label_count;
     for (unsigned i = 0; i < policy->label_count; i++) {
         bool given = i == best || (policy->scores == SCORES_SIGMOID && scores[i] >= 0.5f);
         bool sure = scores[i] >= policy->thresholds[i]; /* no for NaN */

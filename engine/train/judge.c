@@ -1,6 +1,7 @@
 #include "engine/train/judge.h"
 
 #include "engine/eval/confusion.h"
+#include "engine/model/winner.h"
 
 #include <stdlib.h>
 
@@ -12,15 +13,6 @@ struct tally {
     size_t *labels;             /* [labels, 3] of several: true, given, both */
 };
 
-static unsigned winner(const float *logits, unsigned labels)
-{
-    unsigned best = 0;
-    for (unsigned k = 1; k < labels; k++)
-        if (logits[k] > logits[best])
-            best = k;
-    return best;
-}
-
 static void count_row(const struct judge *judge, struct tally *tally, size_t item,
                       const float *logits, float *dlogits)
 {
@@ -31,7 +23,8 @@ static void count_row(const struct judge *judge, struct tally *tally, size_t ite
     tally->loss += loss_run(&own, logits, target, NULL, 0, dlogits);
     if (loss->scores == SCORES_SOFTMAX) {
         tally->judged++;
-        confusion_add(&tally->confusion, judge->items->classes[item], winner(logits, loss->labels));
+        confusion_add(&tally->confusion, judge->items->classes[item],
+                      winner_of(logits, loss->labels));
         return;
     }
     tally->judged++;
