@@ -30,7 +30,7 @@ static void multiply(struct network *network, const struct panels *panels, enum 
 {
     struct rows *rows = &network->buffers[precision].operand;
     rows_pack(rows, network->team, product->m, panels->k, x.x, x.stride, false);
-    product->a = rows->operand;
+    product->a = rows;
     product->b = panels;
     if (residual != NULL) {
         product->residual = residual->x;
@@ -71,26 +71,20 @@ static void sum_columns(void *context, unsigned index, unsigned count)
                                              first, last);
 }
 
-/* dW += dY^T X, a chunk of the outputs at a time. */
+/* dW += dY^T X */
 static void learn_weight(struct network *network, const struct network_linear *linear,
                          struct matrix dy, struct matrix x, size_t rows)
 {
     struct network_buffers *buffers = &network->buffers[linear->precision];
-    float *gradient = network->gradient + linear->weight;
     panels_pack(&buffers->panels, network->team, rows, linear->in, x.x, x.stride, false);
-    for (size_t first = 0; first < linear->out; first += NETWORK_LINEAR_CHUNK) {
-        size_t left = linear->out - first;
-        size_t outputs = left < NETWORK_LINEAR_CHUNK ? left : NETWORK_LINEAR_CHUNK;
-        rows_pack(&buffers->transposed, network->team, outputs, rows, dy.x + first, dy.stride,
-                  true);
-        struct product product = {.a = buffers->transposed.operand,
-                                  .b = &buffers->panels,
-                                  .m = outputs,
-                                  .c = gradient + first * linear->in,
-                                  .c_stride = linear->in,
-                                  .accumulate = true};
-        product_run(&product, network->kernels, network->team);
-    }
+    rows_pack(&buffers->transposed, network->team, linear->out, rows, dy.x, dy.stride, true);
+    struct product product = {.a = &buffers->transposed,
+                              .b = &buffers->panels,
+                              .m = linear->out,
+                              .c = network->gradient + linear->weight,
+                              .c_stride = linear->in,
+                              .accumulate = true};
+    product_run(&product, network->kernels, network->team);
 }
 
 void network_linear_backward(struct network *network, const struct network_linear *linear,
