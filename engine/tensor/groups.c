@@ -10,7 +10,7 @@
 #include "engine/tensor/gemm.h"
 #include "engine/tensor/vector_body.h"
 
-enum { STRIP = 64, PIECE = 256, LINE = 16, AHEAD = 8 };
+enum { STRIP = 64, PIECE = 256, LINE = 16, AHEAD = 8, PAIR_AHEAD = 4 };
 _Static_assert(PIECE % GEMM_COLUMNS == 0, "pairs are made for whole panels");
 
 static void move_group(char *to, size_t to_stride, const char *from, size_t from_stride, size_t r,
@@ -101,14 +101,19 @@ void groups_to_panels_transposed(void *to, size_t panel_groups, const float *fro
     }
 }
 
-/* Group g of the panels from column `column` on. */
+/* Group g of the panels from a column on, asking for what is read `ahead` numbers later. */
 static void pair_columns(uint32_t *to, size_t panel_groups, const float *low, const float *high,
-                         size_t columns)
+                         size_t columns, size_t ahead)
 {
     const struct kernels *kernels = kernels_best();
     size_t whole = columns / GEMM_COLUMNS * GEMM_COLUMNS;
-    for (size_t c = 0; c < whole; c += GEMM_COLUMNS, to += panel_groups * GEMM_COLUMNS)
+    for (size_t c = 0; c < whole; c += GEMM_COLUMNS, to += panel_groups * GEMM_COLUMNS) {
+        __builtin_prefetch(low + ahead + c);
+        __builtin_prefetch(low + ahead + c + LINE);
+        __builtin_prefetch(high + ahead + c);
+        __builtin_prefetch(high + ahead + c + LINE);
         kernels->pair_bf16(to, low + c, high + c, GEMM_COLUMNS);
+    }
     if (whole == columns)
         return;
     memset(to, 0, GEMM_COLUMNS * sizeof *to);
@@ -124,6 +129,6 @@ void groups_pairs_to_panels(void *to, size_t panel_groups, const float *from, si
         for (size_t c = 0; c < n; c += PIECE)
             pair_columns((uint32_t *)to + c * panel_groups + g * GEMM_COLUMNS, panel_groups,
                          low + c, 2 * g + 1 < rows ? low + c + from_stride : zeros,
-                         n - c < PIECE ? n - c : PIECE);
+                         n - c < PIECE ? n - c : PIECE, PAIR_AHEAD * from_stride);
     }
 }

@@ -114,6 +114,25 @@ struct stretch {
     bool is_first, is_last;
 };
 
+/* What the epilogue will touch comes while the tile is computed. */
+static void ask_for_rows(const struct product *product, size_t first, size_t rows, size_t panel)
+{
+    const size_t line = CACHE_LINE / sizeof(float);
+    float *c = product->c + first * product->c_stride + panel * GEMM_COLUMNS;
+    for (size_t r = 0; r < rows; r++) {
+        __builtin_prefetch(c + r * product->c_stride, 1);
+        __builtin_prefetch(c + r * product->c_stride + line, 1);
+    }
+    if (product->residual == NULL)
+        return;
+    const float *residual =
+        product->residual + first * product->residual_stride + panel * GEMM_COLUMNS;
+    for (size_t r = 0; r < rows; r++) {
+        __builtin_prefetch(residual + r * product->residual_stride);
+        __builtin_prefetch(residual + r * product->residual_stride + line);
+    }
+}
+
 /* Rows [first, first + count) of a block, in tiles of nearly equal height. The block's first tile
  * asks for every even line of the weights that come next, the second for every odd one, and the
  * others for what they are using anyway. */
@@ -127,6 +146,8 @@ static void run_tiles(const struct block *block, const struct stretch *stretch, 
     for (size_t t = 0; t < tiles; t++) {
         size_t row = first + count * t / tiles, rows = first + count * (t + 1) / tiles - row;
         float *sums = stretch->sums + row * GEMM_COLUMNS;
+        if (stretch->is_last)
+            ask_for_rows(product, block->first_row + row, rows, stretch->panel);
         const char *next = first == 0 && t < 2 ? stretch->next + t * CACHE_LINE : stretch->weights;
         (a->transposed ? gemm->tile_columns : gemm->tile)(
             sums, rows_at(a, block->first_row + row, stretch->group), a->operand.stride,
