@@ -1,6 +1,9 @@
 #include "engine/train/network_linear.h"
 
-enum { COLUMNS_UNIT = 16 };
+enum {
+    COLUMNS_UNIT = 16,
+    PIECE_TOKENS = 1024 /* of dY, which the backward pass reads four times, at once */
+};
 
 static size_t padded(size_t n)
 {
@@ -87,13 +90,11 @@ static void learn_weight(struct network *network, const struct network_linear *l
     product_run(&product, network->kernels, network->team);
 }
 
-void network_linear_backward(struct network *network, const struct network_linear *linear,
-                             const struct matrix *dx, struct matrix dy, struct matrix x,
-                             const struct matrix *residual, size_t rows)
+/* The first `rows` rows. */
+static void piece_backward(struct network *network, const struct network_linear *linear,
+                           const struct matrix *dx, struct matrix dy, struct matrix x,
+                           const struct matrix *residual, size_t rows)
 {
-    if (rows == 0)
-        return;
-    dy.width = linear->out;
     if (linear->learns_bias && linear->bias != SIZE_MAX)
         team_run(network->team, sum_columns,
                  &(struct sums){network, network->gradient + linear->bias, dy, rows});
@@ -103,4 +104,27 @@ void network_linear_backward(struct network *network, const struct network_linea
         return;
     struct product product = {.m = rows, .c = dx->x, .c_stride = dx->stride};
     multiply(network, &linear->backward, linear->precision, &product, dy, residual);
+}
+
+static void move_down(struct matrix *matrix, size_t rows)
+{
+    matrix->x += rows * matrix->stride;
+}
+
+void network_linear_backward(struct network *network, const struct network_linear *linear,
+                             const struct matrix *dx, struct matrix dy, struct matrix x,
+                             const struct matrix *residual, size_t rows)
+{
+    size_t pieces = (rows + PIECE_TOKENS - 1) / PIECE_TOKENS;
+    struct matrix to = dx != NULL ? *dx : dy, added = residual != NULL ? *residual : dy;
+    dy.width = linear->out;
+    for (size_t i = 0, first = 0, last; i < pieces; i++, first = last) {
+        last = rows * (i + 1) / pieces;
+        piece_backward(network, linear, dx != NULL ? &to : NULL, dy, x,
+                       residual != NULL ? &added : NULL, last - first);
+        move_down(&to, last - first);
+        move_down(&added, last - first);
+        move_down(&dy, last - first);
+        move_down(&x, last - first);
+    }
 }
