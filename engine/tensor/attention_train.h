@@ -16,8 +16,8 @@
  *
  * (positive weights make attention sharper, negative ones broader).
  *
- * The products are gemm.h's tiles in fp32 whatever the precision of the linear layers. Threads:
- * pure functions; scratch is the caller's.
+ * The products are gemm.h's tiles, fp32 or with what is multiplied rounded to bf16; softmax,
+ * dropout and all sums are fp32. Threads: pure functions; scratch is the caller's.
  */
 #ifndef ATTND_ENGINE_TENSOR_ATTENTION_TRAIN_H
 #define ATTND_ENGINE_TENSOR_ATTENTION_TRAIN_H
@@ -32,7 +32,7 @@
 struct attention_train {
     const struct kernels *kernels;
     const struct backward *backward;
-    const struct gemm *gemm; /* fp32 */
+    const struct gemm *gemm; /* fp32 or bf16 */
     const float *q;          /* [m, d], rows q_stride floats apart */
     size_t q_stride, m;
     const float *k, *v; /* [n, d] each */

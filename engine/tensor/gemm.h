@@ -45,6 +45,10 @@ struct gemm {
      * not be valid memory: weights come from memory at the pace of their use, not in bursts. */
     void (*tile)(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
                  const void *next, unsigned rows, bool accumulate);
+    /* The same with a transposed: its rows lie side by side, its groups are a_stride bytes apart.
+     */
+    void (*tile_columns)(void *sums, const void *a, size_t a_stride, const void *panel,
+                         size_t groups, const void *next, unsigned rows, bool accumulate);
 };
 
 extern const struct gemm gemm_avx512, gemm_avx512_bf16, gemm_avx512_vnni;

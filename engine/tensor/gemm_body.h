@@ -23,9 +23,11 @@ enum {
     GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES,
 };
 
-/* One pass: `rows` x PASS_COLUMNS sums over all groups. */
-INLINE void tile_pass(char *sums, const char *a, size_t a_stride, const char *b, size_t groups,
-                      const char *next, bool accumulate, const unsigned rows)
+/* One pass: `rows` x PASS_COLUMNS sums over all groups. Group g of row r is at a + r row_stride + g
+ * group_stride. */
+INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group_stride,
+                      const char *b, size_t groups, const char *next, bool accumulate,
+                      const unsigned rows)
 {
     VECTOR acc[ROWS][VECTORS];
 #pragma GCC unroll 16
@@ -43,7 +45,7 @@ INLINE void tile_pass(char *sums, const char *a, size_t a_stride, const char *b,
             weights[v] = ((const VECTOR *)b)[v];
 #pragma GCC unroll 16
         for (unsigned r = 0; r < rows; r++) {
-            VECTOR number = SPREAD(a + r * a_stride + g * GEMM_GROUP_BYTES);
+            VECTOR number = SPREAD(a + r * row_stride + g * group_stride);
 #pragma GCC unroll 4
             for (unsigned v = 0; v < VECTORS; v++)
                 acc[r][v] = DOT(acc[r][v], number, weights[v]);
@@ -56,21 +58,24 @@ INLINE void tile_pass(char *sums, const char *a, size_t a_stride, const char *b,
             ((VECTOR *)(sums + r * GROUP_STRIDE))[v] = acc[r][v];
 }
 
-INLINE void tile_rows(char *sums, const char *a, size_t a_stride, const char *b, size_t groups,
-                      const char *next, bool accumulate, const unsigned rows)
+INLINE void tile_rows(char *sums, const char *a, size_t row_stride, size_t group_stride,
+                      const char *b, size_t groups, const char *next, bool accumulate,
+                      const unsigned rows)
 {
     for (size_t c = 0; c < GEMM_COLUMNS; c += PASS_COLUMNS)
-        tile_pass(sums + c * GEMM_GROUP_BYTES, a, a_stride, b + c * GEMM_GROUP_BYTES, groups, next,
-                  accumulate, rows);
+        tile_pass(sums + c * GEMM_GROUP_BYTES, a, row_stride, group_stride,
+                  b + c * GEMM_GROUP_BYTES, groups, next, accumulate, rows);
 }
 
-static void tile(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                 const void *next, unsigned rows, bool accumulate)
+/* One stride is a constant in each call. */
+INLINE void tile_any(char *sums, const char *a, size_t row_stride, size_t group_stride,
+                     const char *panel, size_t groups, const char *next, unsigned rows,
+                     bool accumulate)
 {
     switch (rows) {
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
-        tile_rows(sums, a, a_stride, panel, groups, next, accumulate, n);                          \
+        tile_rows(sums, a, row_stride, group_stride, panel, groups, next, accumulate, n);          \
         break;
         CASE(1)
         CASE(2)
@@ -94,5 +99,21 @@ static void tile(void *sums, const void *a, size_t a_stride, const void *panel, 
     }
 }
 
-const struct gemm GEMM = {
-    .name = NAME, .precision = PRECISION, .rows_max = ROWS, .biased = BIASED, .tile = tile};
+static void tile(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
+                 const void *next, unsigned rows, bool accumulate)
+{
+    tile_any(sums, a, a_stride, GEMM_GROUP_BYTES, panel, groups, next, rows, accumulate);
+}
+
+static void tile_columns(void *sums, const void *a, size_t a_stride, const void *panel,
+                         size_t groups, const void *next, unsigned rows, bool accumulate)
+{
+    tile_any(sums, a, GEMM_GROUP_BYTES, a_stride, panel, groups, next, rows, accumulate);
+}
+
+const struct gemm GEMM = {.name = NAME,
+                          .precision = PRECISION,
+                          .rows_max = ROWS,
+                          .biased = BIASED,
+                          .tile = tile,
+                          .tile_columns = tile_columns};

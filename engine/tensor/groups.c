@@ -10,7 +10,8 @@
 #include "engine/tensor/gemm.h"
 #include "engine/tensor/vector_body.h"
 
-enum { STRIP = 64, PIECE = 256, LINE = 16, AHEAD = 8 };
+enum { STRIP = 64, PIECE = 256, LINE = 16, AHEAD = 8, PAIR_AHEAD = 4 };
+_Static_assert(PIECE % GEMM_COLUMNS == 0, "pairs are made for whole panels");
 
 static void move_group(char *to, size_t to_stride, const char *from, size_t from_stride, size_t r,
                        size_t c)
@@ -100,16 +101,34 @@ void groups_to_panels_transposed(void *to, size_t panel_groups, const float *fro
     }
 }
 
-void groups_pair(uint32_t *pairs, const float *low, const float *high, size_t n)
+/* Group g of the panels from a column on, asking for what is read `ahead` numbers later. */
+static void pair_columns(uint32_t *to, size_t panel_groups, const float *low, const float *high,
+                         size_t columns, size_t ahead)
 {
     const struct kernels *kernels = kernels_best();
-    uint16_t halves[2][PIECE] = {{0}};
-    for (size_t first = 0; first < n; first += PIECE) {
-        size_t count = n - first < PIECE ? n - first : PIECE;
-        kernels->round_bf16(halves[0], low + first, count);
-        if (high != NULL)
-            kernels->round_bf16(halves[1], high + first, count);
-        for (size_t i = 0; i < count; i++)
-            pairs[first + i] = halves[0][i] | (uint32_t)halves[1][i] << 16;
+    size_t whole = columns / GEMM_COLUMNS * GEMM_COLUMNS;
+    for (size_t c = 0; c < whole; c += GEMM_COLUMNS, to += panel_groups * GEMM_COLUMNS) {
+        __builtin_prefetch(low + ahead + c);
+        __builtin_prefetch(low + ahead + c + LINE);
+        __builtin_prefetch(high + ahead + c);
+        __builtin_prefetch(high + ahead + c + LINE);
+        kernels->pair_bf16(to, low + c, high + c, GEMM_COLUMNS);
+    }
+    if (whole == columns)
+        return;
+    memset(to, 0, GEMM_COLUMNS * sizeof *to);
+    kernels->pair_bf16(to, low + whole, high + whole, columns - whole);
+}
+
+void groups_pairs_to_panels(void *to, size_t panel_groups, const float *from, size_t from_stride,
+                            size_t rows, size_t n)
+{
+    static const float zeros[PIECE];
+    for (size_t g = 0; 2 * g < rows; g++) {
+        const float *low = from + 2 * g * from_stride;
+        for (size_t c = 0; c < n; c += PIECE)
+            pair_columns((uint32_t *)to + c * panel_groups + g * GEMM_COLUMNS, panel_groups,
+                         low + c, 2 * g + 1 < rows ? low + c + from_stride : zeros,
+                         n - c < PIECE ? n - c : PIECE, PAIR_AHEAD * from_stride);
     }
 }

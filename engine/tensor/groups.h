@@ -21,8 +21,10 @@ void groups_to_panels(void *to, size_t panel_groups, const float *from, size_t f
 void groups_to_panels_transposed(void *to, size_t panel_groups, const float *from,
                                  size_t from_stride, size_t count, size_t n);
 
-/* pairs[i] = low[i] in its lower half and high[i] in its upper one, both rounded to bf16
- * (kernels.h: round_bf16); high NULL: zeros. */
-void groups_pair(uint32_t *pairs, const float *low, const float *high, size_t n);
+/* The groups of every panel of B [rows, n] in bf16, each of two rows: to[p, g, c] = from[2 g, 32 p
+ * + c] in its lower half and from[2 g + 1, 32 p + c] in its upper one (kernels.h: pair_bf16), zeros
+ * behind an odd last row and the last column. */
+void groups_pairs_to_panels(void *to, size_t panel_groups, const float *from, size_t from_stride,
+                            size_t rows, size_t n);
 
 #endif

@@ -77,6 +77,8 @@ struct kernels {
     void (*quantize)(uint8_t *q, const float *x, size_t n, float inverse);
     /* bf16, rounded to nearest, ties to even. */
     void (*round_bf16)(uint16_t *out, const float *x, size_t n);
+    /* pairs[i] = low[i] in its lower half and high[i] in its upper one, both rounded likewise. */
+    void (*pair_bf16)(uint32_t *pairs, const float *low, const float *high, size_t n);
 
     /* p[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x), n >= 1. p may be x. */
     void (*softmax)(float *p, const float *x, size_t n);

@@ -12,8 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { STRETCH = 64, PAIRS = 256 };
-_Static_assert(PAIRS % GEMM_COLUMNS == 0, "pairs are made for whole panels");
+enum { STRETCH = 64 };
 
 struct packing {
     const struct panels *panels;
@@ -44,20 +43,6 @@ static uint32_t *place(const struct packing *packing, size_t panel, size_t g)
 
 /* ---- b as it lies: a row of it is a row of every panel ---- */
 
-/* Group g of the panels that hold the columns [column, column + count). */
-static void pair_group(const struct packing *packing, size_t g, size_t column, size_t count)
-{
-    uint32_t pairs[PAIRS];
-    const float *low = packing->b + 2 * g * packing->b_stride + column;
-    bool is_odd = 2 * g + 1 == packing->panels->k;
-    groups_pair(pairs, low, is_odd ? NULL : low + packing->b_stride, count);
-    for (; count % GEMM_COLUMNS != 0; count++)
-        pairs[count] = 0;
-    for (size_t c = 0; c < count; c += GEMM_COLUMNS)
-        memcpy(place(packing, (column + c) / GEMM_COLUMNS, g), pairs + c,
-               GEMM_COLUMNS * sizeof *pairs);
-}
-
 static void pack_rows(const struct packing *packing, size_t first, size_t count)
 {
     size_t n = packing->panels->n;
@@ -66,9 +51,9 @@ static void pack_rows(const struct packing *packing, size_t first, size_t count)
                          packing->b + first * packing->b_stride, packing->b_stride, count, n);
         return;
     }
-    for (size_t column = 0; column < n; column += PAIRS)
-        for (size_t g = first; g < first + count; g++)
-            pair_group(packing, g, column, smaller(n - column, PAIRS));
+    groups_pairs_to_panels(place(packing, 0, first), packing->groups,
+                           packing->b + 2 * first * packing->b_stride, packing->b_stride,
+                           smaller(packing->panels->k - 2 * first, 2 * count), n);
 }
 
 /* ---- b transposed: 32 rows of it are a panel ---- */

@@ -19,6 +19,7 @@
 
 enum {
     ROW_BLOCK = 112,
+    ROW_PANELS = ROW_BLOCK / GEMM_COLUMNS,
     PANELS_MAX = 4,
     K_GROUPS = 768,
     BLOCKS_PER_MEMBER = 6, /* at least, where panels can be spared: the last ones end together */
@@ -95,30 +96,86 @@ static const char *weights_at(const struct run *run, size_t panel, size_t group)
            (panel * run->groups.total + group) * GEMM_COLUMNS * GEMM_GROUP_BYTES;
 }
 
-/* Stretch s of panel p of a block. The first tile asks for every even line of the weights that
- * come next, the second for every odd one, and the others for what they are using anyway. */
+/* Where the rows of A from `row` on begin, at a group of k. */
+static const char *rows_at(const struct rows *a, size_t row, size_t group)
+{
+    const char *data = a->operand.data;
+    if (!a->transposed)
+        return data + row * a->operand.stride + group * GEMM_GROUP_BYTES;
+    return data + row / GEMM_COLUMNS * a->panel_bytes + row % GEMM_COLUMNS * GEMM_GROUP_BYTES +
+           group * a->operand.stride;
+}
+
+/* The groups of a stretch, a panel's numbers at the first of them, and those that come next. */
+struct stretch {
+    size_t panel, group, groups;
+    const char *weights, *next;
+    float *sums;
+    bool is_first, is_last;
+};
+
+/* What the epilogue will touch comes while the tile is computed. */
+static void ask_for_rows(const struct product *product, size_t first, size_t rows, size_t panel)
+{
+    const size_t line = CACHE_LINE / sizeof(float);
+    float *c = product->c + first * product->c_stride + panel * GEMM_COLUMNS;
+    for (size_t r = 0; r < rows; r++) {
+        __builtin_prefetch(c + r * product->c_stride, 1);
+        __builtin_prefetch(c + r * product->c_stride + line, 1);
+    }
+    if (product->residual == NULL)
+        return;
+    const float *residual =
+        product->residual + first * product->residual_stride + panel * GEMM_COLUMNS;
+    for (size_t r = 0; r < rows; r++) {
+        __builtin_prefetch(residual + r * product->residual_stride);
+        __builtin_prefetch(residual + r * product->residual_stride + line);
+    }
+}
+
+/* Rows [first, first + count) of a block, in tiles of nearly equal height. The block's first tile
+ * asks for every even line of the weights that come next, the second for every odd one, and the
+ * others for what they are using anyway. */
+static void run_tiles(const struct block *block, const struct stretch *stretch, size_t first,
+                      size_t count)
+{
+    const struct product *product = block->run->product;
+    const struct gemm *gemm = product->b->gemm;
+    const struct rows *a = product->a;
+    size_t tiles = (count + gemm->rows_max - 1) / gemm->rows_max;
+    for (size_t t = 0; t < tiles; t++) {
+        size_t row = first + count * t / tiles, rows = first + count * (t + 1) / tiles - row;
+        float *sums = stretch->sums + row * GEMM_COLUMNS;
+        if (stretch->is_last)
+            ask_for_rows(product, block->first_row + row, rows, stretch->panel);
+        const char *next = first == 0 && t < 2 ? stretch->next + t * CACHE_LINE : stretch->weights;
+        (a->transposed ? gemm->tile_columns : gemm->tile)(
+            sums, rows_at(a, block->first_row + row, stretch->group), a->operand.stride,
+            stretch->weights, stretch->groups, next, (unsigned)rows, !stretch->is_first);
+        if (stretch->is_last)
+            finish_rows(block, stretch->panel, sums, row, rows);
+    }
+}
+
+/* Stretch s of panel p of a block. A tile does not cross panels of A. */
 static void run_stretch(const struct block *block, size_t s, size_t p)
 {
     const struct run *run = block->run;
-    const struct gemm *gemm = run->product->b->gemm;
-    const struct operand *a = &run->product->a;
-    size_t tiles = (block->rows + gemm->rows_max - 1) / gemm->rows_max;
-    size_t group = s * run->groups.size, groups = part_size(&run->groups, s);
     size_t panel = block->first_panel + p;
-    const char *weights = weights_at(run, panel, group);
-    const char *next = p + 1 < block->panels ? weights_at(run, panel + 1, group)
-                                             : weights_at(run, block->first_panel, group + groups);
-    float *sums = block->sums + p * block->rows * GEMM_COLUMNS;
-    for (size_t t = 0; t < tiles; t++) {
-        size_t row = block->rows * t / tiles, rows = block->rows * (t + 1) / tiles - row;
-        gemm->tile(sums + row * GEMM_COLUMNS,
-                   (const char *)a->data + (block->first_row + row) * a->stride +
-                       group * GEMM_GROUP_BYTES,
-                   a->stride, weights, groups, t < 2 ? next + t * CACHE_LINE : weights,
-                   (unsigned)rows, s > 0);
-        if (group + groups == run->groups.total)
-            finish_rows(block, panel, sums + row * GEMM_COLUMNS, row, rows);
-    }
+    size_t group = s * run->groups.size, groups = part_size(&run->groups, s);
+    struct stretch stretch = {.panel = panel,
+                              .group = group,
+                              .groups = groups,
+                              .weights = weights_at(run, panel, group),
+                              .next = p + 1 < block->panels
+                                          ? weights_at(run, panel + 1, group)
+                                          : weights_at(run, block->first_panel, group + groups),
+                              .sums = block->sums + p * block->rows * GEMM_COLUMNS,
+                              .is_first = s == 0,
+                              .is_last = group + groups == run->groups.total};
+    size_t unit = run->product->a->transposed ? GEMM_COLUMNS : ROW_BLOCK;
+    for (size_t first = 0; first < block->rows; first += unit)
+        run_tiles(block, &stretch, first, smaller(block->rows - first, unit));
 }
 
 static void run_block(const struct run *run, size_t row_part, size_t panel_part)
@@ -160,15 +217,24 @@ static struct cut cut_panels(const struct run *run, size_t panels, unsigned memb
     return cut_evenly(panels, largest);
 }
 
+/* In whole panels if A has them. */
+static struct cut cut_rows(const struct product *product)
+{
+    struct cut panels = cut_evenly((product->m + GEMM_COLUMNS - 1) / GEMM_COLUMNS, ROW_PANELS);
+    if (!product->a->transposed)
+        return cut_evenly(product->m, ROW_BLOCK);
+    return (struct cut){product->m, panels.size * GEMM_COLUMNS, panels.count};
+}
+
 void product_run(const struct product *product, const struct kernels *kernels, struct team *team)
 {
     const struct panels *b = product->b;
     size_t per_group = GEMM_GROUP_BYTES / precision_bytes(b->gemm->precision);
-    assert(product->a.precision == b->gemm->precision);
+    assert(product->a->precision == b->gemm->precision);
     assert(!product->accumulate || product->residual == NULL);
     struct run run = {.product = product,
                       .kernels = kernels,
-                      .rows = cut_evenly(product->m, ROW_BLOCK),
+                      .rows = cut_rows(product),
                       .groups = cut_evenly((b->k + per_group - 1) / per_group, K_GROUPS)};
     run.panels = cut_panels(&run, (b->n + GEMM_COLUMNS - 1) / GEMM_COLUMNS, team_size(team));
     team_run(team, run_blocks, &run);

@@ -1,13 +1,14 @@
 /* product.h - C (+)= A B for training, where no operand is known before the run: both are packed
  * when they are made, in the layout of gemm.h's tiles.
  *
- *     A [m, k] is an operand (operand.h)     B [k, n] is packed into panels of 32 columns
+ *     A [m, k] is an operand (operand.h),    B [k, n] is packed into panels of 32 columns
+ *     or, transposed, panels like B's
  *
  * Of a linear layer Y = X W^T, W [out, in], every product has this form:
  *
  *     Y  [T, out]   = X        W^T      panels_pack(w, in, out, W, in, true)
  *     dX [T, in]    = dY       W        panels_pack(w, out, in, W, in, false)
- *     dW [out, in] += dY^T     X        rows_transpose(dY), panels_pack(x, T, in, X, ...)
+ *     dW [out, in] += dY^T     X        rows_pack(dY, transposed), panels_pack(x, T, in, X, ...)
  *
  * Weights are packed once a step and serve all of its micro-batches. dW is faster in pieces of some
  * 704 tokens, packed and accumulated one after the other: their buffers stay in the cache.
@@ -45,28 +46,30 @@ enum err_code panels_alloc(struct panels *out, struct arena *arena, const struct
 void panels_pack(struct panels *panels, struct team *team, size_t k, size_t n, const float *b,
                  size_t b_stride, bool transposed);
 
-/* A, packed: room for an operand of at most bytes_max (each row padded as operand.h has it). */
+/* A, packed: as an operand, or transposed, where a row of the operand is a group of k and the rows
+ * of A lie side by side, 32 to a panel as in `panels`. fp32 is read where it lies. */
 struct rows {
     struct operand operand; /* of what is packed now */
+    bool transposed;
+    size_t panel_bytes; /* from panel to panel; transposed */
     enum precision precision;
     size_t bytes_max;
     void *data;
 };
 
-/* Room for any operand of at most rows_max rows and at most width_max numbers a row; for fp32 that
- * is never transposed it may be 0 x 0. ERR_NO_MEMORY. */
+/* Room for any A of at most rows_max rows and at most width_max numbers a row; fp32 needs none.
+ * ERR_NO_MEMORY. */
 enum err_code rows_alloc(struct rows *out, struct arena *arena, enum precision precision,
                          size_t rows_max, size_t width_max, struct err *err);
 
-/* operand = x [m, k], or x^T where x is [k, m]. Without transposition fp32 is not copied: the
- * operand is x itself. */
+/* A = x [m, k], or x^T where x is [k, m]; fp32 is x itself and must stay. */
 void rows_pack(struct rows *rows, struct team *team, size_t m, size_t k, const float *x,
                size_t x_stride, bool transposed);
 
 /* c[i, j] = act(sum + bias[j]) + residual[i, j], as struct epilogue (kernels.h); with `accumulate`
  * c is the residual. */
 struct product {
-    struct operand a; /* [m, panels->k] in the panels' precision */
+    const struct rows *a; /* [m, panels->k] in the panels' precision */
     const struct panels *b;
     size_t m;
     float *c; /* [m, panels->n] */

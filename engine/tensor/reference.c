@@ -50,6 +50,16 @@ static void round_bf16(uint16_t *out, const float *x, size_t n)
     }
 }
 
+static void pair_bf16(uint32_t *pairs, const float *low, const float *high, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t halves[2];
+        round_bf16(&halves[0], &low[i], 1);
+        round_bf16(&halves[1], &high[i], 1);
+        pairs[i] = halves[0] | (uint32_t)halves[1] << 16;
+    }
+}
+
 static double sum_of(const struct epilogue *e, size_t r, size_t c)
 {
     size_t i = r * e->sums_stride + c;
@@ -139,5 +149,6 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .max_abs = max_abs,
                                           .quantize = quantize,
                                           .round_bf16 = round_bf16,
+                                          .pair_bf16 = pair_bf16,
                                           .softmax = softmax,
                                           .attention = attention};

@@ -243,6 +243,22 @@ static void round_bf16(uint16_t *out, const float *x, size_t n)
         store_bf16(out + i, load_part(x + i, n - i), n - i);
 }
 
+INLINE vec paired_bf16(vec low, vec high)
+{
+    return (vec)((rounded_bf16(low) & 0xFFFF) | (rounded_bf16(high) << 16));
+}
+
+static void pair_bf16(uint32_t *pairs, const float *low, const float *high, size_t n)
+{
+    float *out = (float *)(void *)pairs;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        store(out + i, paired_bf16(load(low + i), load(high + i)));
+    if (i < n)
+        store_part(out + i, paired_bf16(load_part(low + i, n - i), load_part(high + i, n - i)),
+                   n - i);
+}
+
 /* ---- softmax ---- */
 
 INLINE float max_of(const float *x, size_t n)
@@ -285,5 +301,6 @@ const struct kernels KERNELS = {.name = NAME,
                                 .max_abs = max_abs,
                                 .quantize = quantize,
                                 .round_bf16 = round_bf16,
+                                .pair_bf16 = pair_bf16,
                                 .softmax = softmax,
                                 .attention = attention};

@@ -55,7 +55,7 @@ enum err_code network_open(struct network **out, const struct parameters *parame
     network->options = *options;
     network->kernels = kernels_best();
     network->backward = backward_best();
-    network->gemm = gemm_best(PRECISION_F32);
+    network->gemm = gemm_best(options->precision);
     if (team_open(&network->team, options->threads, err) || network_memory_open(network, err) ||
         open_blocks(network, err) || network_embed_open(network, err) ||
         network_head_open(network, err)) {

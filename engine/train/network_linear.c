@@ -1,6 +1,9 @@
 #include "engine/train/network_linear.h"
 
-enum { COLUMNS_UNIT = 16 };
+enum {
+    COLUMNS_UNIT = 16,
+    PIECE_TOKENS = 1024 /* of dY, which the backward pass reads four times, at once */
+};
 
 static size_t padded(size_t n)
 {
@@ -30,7 +33,7 @@ static void multiply(struct network *network, const struct panels *panels, enum 
 {
     struct rows *rows = &network->buffers[precision].operand;
     rows_pack(rows, network->team, product->m, panels->k, x.x, x.stride, false);
-    product->a = rows->operand;
+    product->a = rows;
     product->b = panels;
     if (residual != NULL) {
         product->residual = residual->x;
@@ -71,35 +74,27 @@ static void sum_columns(void *context, unsigned index, unsigned count)
                                              first, last);
 }
 
-/* dW += dY^T X, a chunk of the outputs at a time. */
+/* dW += dY^T X */
 static void learn_weight(struct network *network, const struct network_linear *linear,
                          struct matrix dy, struct matrix x, size_t rows)
 {
     struct network_buffers *buffers = &network->buffers[linear->precision];
-    float *gradient = network->gradient + linear->weight;
     panels_pack(&buffers->panels, network->team, rows, linear->in, x.x, x.stride, false);
-    for (size_t first = 0; first < linear->out; first += NETWORK_LINEAR_CHUNK) {
-        size_t left = linear->out - first;
-        size_t outputs = left < NETWORK_LINEAR_CHUNK ? left : NETWORK_LINEAR_CHUNK;
-        rows_pack(&buffers->transposed, network->team, outputs, rows, dy.x + first, dy.stride,
-                  true);
-        struct product product = {.a = buffers->transposed.operand,
-                                  .b = &buffers->panels,
-                                  .m = outputs,
-                                  .c = gradient + first * linear->in,
-                                  .c_stride = linear->in,
-                                  .accumulate = true};
-        product_run(&product, network->kernels, network->team);
-    }
+    rows_pack(&buffers->transposed, network->team, linear->out, rows, dy.x, dy.stride, true);
+    struct product product = {.a = &buffers->transposed,
+                              .b = &buffers->panels,
+                              .m = linear->out,
+                              .c = network->gradient + linear->weight,
+                              .c_stride = linear->in,
+                              .accumulate = true};
+    product_run(&product, network->kernels, network->team);
 }
 
-void network_linear_backward(struct network *network, const struct network_linear *linear,
-                             const struct matrix *dx, struct matrix dy, struct matrix x,
-                             const struct matrix *residual, size_t rows)
+/* The first `rows` rows. */
+static void piece_backward(struct network *network, const struct network_linear *linear,
+                           const struct matrix *dx, struct matrix dy, struct matrix x,
+                           const struct matrix *residual, size_t rows)
 {
-    if (rows == 0)
-        return;
-    dy.width = linear->out;
     if (linear->learns_bias && linear->bias != SIZE_MAX)
         team_run(network->team, sum_columns,
                  &(struct sums){network, network->gradient + linear->bias, dy, rows});
@@ -109,4 +104,27 @@ void network_linear_backward(struct network *network, const struct network_linea
         return;
     struct product product = {.m = rows, .c = dx->x, .c_stride = dx->stride};
     multiply(network, &linear->backward, linear->precision, &product, dy, residual);
+}
+
+static void move_down(struct matrix *matrix, size_t rows)
+{
+    matrix->x += rows * matrix->stride;
+}
+
+void network_linear_backward(struct network *network, const struct network_linear *linear,
+                             const struct matrix *dx, struct matrix dy, struct matrix x,
+                             const struct matrix *residual, size_t rows)
+{
+    size_t pieces = (rows + PIECE_TOKENS - 1) / PIECE_TOKENS;
+    struct matrix to = dx != NULL ? *dx : dy, added = residual != NULL ? *residual : dy;
+    dy.width = linear->out;
+    for (size_t i = 0, first = 0, last; i < pieces; i++, first = last) {
+        last = rows * (i + 1) / pieces;
+        piece_backward(network, linear, dx != NULL ? &to : NULL, dy, x,
+                       residual != NULL ? &added : NULL, last - first);
+        move_down(&to, last - first);
+        move_down(&added, last - first);
+        move_down(&dy, last - first);
+        move_down(&x, last - first);
+    }
 }

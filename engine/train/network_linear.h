@@ -9,9 +9,6 @@
 
 #include "engine/train/network_state.h"
 
-/* Rows of dY^T that are made at a time: a vocabulary's gradient needs no room for all of it. */
-enum { NETWORK_LINEAR_CHUNK = 2048 };
-
 /* Room for the packed weights of `linear`, whose offsets and sizes are set. */
 enum err_code network_linear_open(struct network *network, struct network_linear *linear,
                                   struct err *err);

@@ -1,7 +1,6 @@
 #include "engine/train/network_memory.h"
 
 #include "engine/train/network_attention.h"
-#include "engine/train/network_linear.h"
 
 static size_t larger(size_t a, size_t b)
 {
@@ -67,10 +66,7 @@ static enum err_code open_buffers(struct network *network, enum precision precis
     size_t padded_tokens = (tokens + unit - 1) / unit * unit;
     size_t panels = padded_tokens * ((in + unit - 1) / unit * unit);
     size_t widest = larger(in, out);
-    if (out > NETWORK_LINEAR_CHUNK)
-        out = NETWORK_LINEAR_CHUNK;
-    size_t packed = precision != PRECISION_F32 ? tokens : 0; /* fp32 is read where it lies */
-    if (rows_alloc(&buffers->operand, &network->arena, precision, packed, widest, err) ||
+    if (rows_alloc(&buffers->operand, &network->arena, precision, tokens, widest, err) ||
         rows_alloc(&buffers->transposed, &network->arena, precision, out, tokens, err))
         return err->code;
     return panels_alloc(&buffers->panels, &network->arena, gemm_best(precision), panels, err);

@@ -87,7 +87,7 @@ struct network {
     struct network_options options;
     const struct kernels *kernels;
     const struct backward *backward;
-    const struct gemm *gemm; /* fp32 */
+    const struct gemm *gemm; /* of the attention */
     struct team *team;
     const float *values;
     float *gradient;

@@ -268,6 +268,40 @@ START_TEST(gradients_hold_with_dropout_and_with_either_regulariser)
 }
 END_TEST
 
+/* |a - b| / |b| over `count` numbers. */
+static double distance(const float *a, const float *b, size_t count)
+{
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        difference += pow((double)a[i] - b[i], 2);
+        size += pow(b[i], 2);
+    }
+    return sqrt(difference / size);
+}
+
+/* Rounding to 8 bits costs 2^-9 a factor at most, and the factors' errors are independent. */
+START_TEST(products_in_bf16_come_close_to_those_in_fp32)
+{
+    static const float dropouts[] = {0, 0.25f};
+    for (unsigned v = 0; gemm_variants[v] != NULL; v++)
+        for (size_t i = 0; i < 2 * SIZES; i++) {
+            size_t m = sizes[i / 2][0], n = sizes[i / 2][1], d = sizes[i / 2][2];
+            if (gemm_variants[v]->precision != PRECISION_BF16 || !gemm_runnable(gemm_variants[v]))
+                continue;
+            struct problem p = new_problem(m, n, d), q = new_problem(m, n, d);
+            p.head.backward = q.head.backward = &naive;
+            p.head.dropout = q.head.dropout = dropouts[i % 2];
+            p.head.gemm = gemm_variants[v];
+            forward(&p), backward(&p);
+            forward(&q), backward(&q);
+            ck_assert_double_lt(distance(p.out, q.out, m * (d + SPARE)), 6e-3);
+            ck_assert_double_lt(distance(p.dq, q.dq, m * (d + SPARE)), 1e-2);
+            ck_assert_double_lt(distance(p.dkv, q.dkv, n * (2 * d + SPARE)), 1e-2);
+            free_problem(&p), free_problem(&q);
+        }
+}
+END_TEST
+
 /* Scores of hundreds: all but one probability is zero in fp32, and its logarithm is not needed. */
 START_TEST(regularisers_stay_finite_when_attention_is_one_hot)
 {
@@ -287,4 +321,5 @@ SUITE("attention_train", forward_agrees_with_the_oracle_for_every_variant_of_the
       forward_drops_probabilities_and_returns_the_regulariser,
       gradients_are_those_of_finite_differences_and_dk_and_dv_are_added,
       gradients_hold_with_dropout_and_with_either_regulariser,
+      products_in_bf16_come_close_to_those_in_fp32,
       regularisers_stay_finite_when_attention_is_one_hot)

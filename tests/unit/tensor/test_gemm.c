@@ -9,11 +9,13 @@
 
 enum { ROWS = GEMM_ROWS_MAX, GROUPS_MAX = 130 };
 
-/* Activations [ROWS, stride] and one panel, as bytes that are valid in the precision. */
+/* Activations [ROWS, stride], other ones transposed, and one panel, as bytes that are valid in the
+ * precision. */
 struct problem {
     const struct gemm *gemm;
     size_t groups, stride;
     unsigned char *a;
+    unsigned char *columns; /* A transposed: [groups, stride] */
     unsigned char *panel;
 };
 
@@ -37,10 +39,13 @@ static void fill(unsigned char *bytes, size_t count, enum precision precision, u
 
 static struct problem new_problem(const struct gemm *gemm, size_t groups)
 {
-    struct problem problem = {gemm, groups, groups * 4 + 12, NULL, NULL};
+    size_t stride = (groups > ROWS ? groups : ROWS) * 4 + 12;
+    struct problem problem = {gemm, groups, stride, NULL, NULL, NULL};
     problem.a = malloc(ROWS * problem.stride);
+    problem.columns = malloc(groups * problem.stride);
     problem.panel = aligned_alloc(64, groups * 128);
     fill(problem.a, ROWS * problem.stride, gemm->precision, 1, false);
+    fill(problem.columns, groups * problem.stride, gemm->precision, 3, false);
     fill(problem.panel, groups * 128, gemm->precision, 2, true);
     return problem;
 }
@@ -59,15 +64,17 @@ static double number(const unsigned char *group, enum precision precision, unsig
     return value;
 }
 
-/* The sum as the variant defines it, and the sum of the terms' sizes. */
-static double naive(const struct problem *p, size_t r, size_t c, double *size)
+/* The sum as the variant defines it, and the sum of the terms' sizes; `columns`: a is transposed.
+ */
+static double naive(const struct problem *p, size_t r, size_t c, bool columns, double *size)
 {
     enum precision precision = p->gemm->precision;
     unsigned per_group = 4 / (unsigned)precision_bytes(precision);
     double sum = *size = 0;
     for (size_t g = 0; g < p->groups; g++)
         for (unsigned e = 0; e < per_group; e++) {
-            const unsigned char *a = p->a + r * p->stride + g * 4;
+            const unsigned char *a =
+                columns ? p->columns + g * p->stride + r * 4 : p->a + r * p->stride + g * 4;
             double x = number(a, precision, e, 128);
             if (p->gemm->biased)
                 x += 128;
@@ -78,16 +85,18 @@ static double naive(const struct problem *p, size_t r, size_t c, double *size)
     return sum;
 }
 
-static void check_tile(const struct problem *p, unsigned rows, bool accumulate)
+static void check_tile(const struct problem *p, unsigned rows, bool columns, bool accumulate)
 {
     _Alignas(64) float sums[(ROWS + 1) * GEMM_COLUMNS];
     bool integer = p->gemm->precision == PRECISION_INT8;
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         memcpy(&sums[i], integer ? (const void *)&(int32_t){7} : (const void *)&(float){7}, 4);
-    p->gemm->tile(sums, p->a, p->stride, p->panel, p->groups, p->panel, rows, accumulate);
+    (columns ? p->gemm->tile_columns : p->gemm->tile)(sums, columns ? p->columns : p->a, p->stride,
+                                                      p->panel, p->groups, p->panel, rows,
+                                                      accumulate);
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < GEMM_COLUMNS; c++) {
-            double size, expected = naive(p, r, c, &size) + (accumulate ? 7 : 0);
+            double size, expected = naive(p, r, c, columns, &size) + (accumulate ? 7 : 0);
             int32_t whole;
             memcpy(&whole, &sums[r * GEMM_COLUMNS + c], 4);
             double got = integer ? whole : sums[r * GEMM_COLUMNS + c];
@@ -108,10 +117,12 @@ START_TEST(tiles_of_every_height_agree_with_naive_sums)
              g++) {
             struct problem problem = new_problem(gemm_variants[v], groups[g]);
             for (unsigned rows = 1; rows <= gemm_variants[v]->rows_max; rows++) {
-                check_tile(&problem, rows, false);
-                check_tile(&problem, rows, true);
+                check_tile(&problem, rows, false, false);
+                check_tile(&problem, rows, false, true);
+                check_tile(&problem, rows, true, false);
+                check_tile(&problem, rows, true, true);
             }
-            free(problem.a), free(problem.panel);
+            free(problem.a), free(problem.columns), free(problem.panel);
         }
 }
 END_TEST
@@ -125,9 +136,9 @@ START_TEST(int8_sums_do_not_saturate_at_the_ends_of_the_range)
         for (int sign = -1; sign <= 1; sign += 2) {
             memset(problem.a, 128 + 127 * sign, ROWS * problem.stride);
             memset(problem.panel, 127, problem.groups * 128);
-            check_tile(&problem, gemm_variants[v]->rows_max, false);
+            check_tile(&problem, gemm_variants[v]->rows_max, false, false);
         }
-        free(problem.a), free(problem.panel);
+        free(problem.a), free(problem.columns), free(problem.panel);
     }
 }
 END_TEST

@@ -204,6 +204,26 @@ START_TEST(bf16_is_rounded_to_nearest_even)
 }
 END_TEST
 
+START_TEST(bf16_pairs_are_two_rounded_numbers)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++) {
+            size_t n = sizes[s];
+            float *low = numbers_new(n, 1e3f, 1), *high = numbers_new(n, 1e-3f, 2);
+            uint16_t halves[2][600];
+            uint32_t pairs[601];
+            memset(pairs, 0xAA, sizeof pairs);
+            kernels_reference.round_bf16(halves[0], low, n);
+            kernels_reference.round_bf16(halves[1], high, n);
+            variants[v]->pair_bf16(pairs, low, high, n);
+            for (size_t i = 0; i < n; i++)
+                ck_assert_uint_eq(pairs[i], halves[0][i] | (uint32_t)halves[1][i] << 16);
+            ck_assert_uint_eq(pairs[n], 0xAAAAAAAA);
+            free(low), free(high);
+        }
+}
+END_TEST
+
 START_TEST(softmax_agrees_with_the_oracle_also_for_huge_logits)
 {
     static const float ranges[] = {0, 1, 50, 3e4f};
@@ -379,7 +399,8 @@ SUITE("kernels", layer_norm_agrees_with_the_oracle,
       activations_are_exact_over_the_whole_range, gelu_stays_within_its_stated_error,
       gelu_of_infinities_and_nan_is_what_it_should_be,
       quantize_rounds_to_the_nearest_step_and_writes_nothing_behind,
-      bf16_is_rounded_to_nearest_even, softmax_agrees_with_the_oracle_also_for_huge_logits,
+      bf16_is_rounded_to_nearest_even, bf16_pairs_are_two_rounded_numbers,
+      softmax_agrees_with_the_oracle_also_for_huge_logits,
       softmax_keeps_the_digits_of_small_probabilities,
       attention_agrees_with_the_oracle_at_odd_lengths_and_widths,
       attention_agrees_with_the_oracle_for_every_number_of_queries,
