@@ -242,6 +242,23 @@ START_TEST(words_that_are_masked_are_learnt)
 }
 END_TEST
 
+START_TEST(patience_ends_a_run_that_stands_still)
+{
+    struct fixture f;
+    open_fixture(&f);
+    f.options.keep = "best";
+    f.options.rate = 1e-8f;
+    f.options.epochs = 9;
+    f.options.patience = 2;
+    struct trainer_result result = run(&f);
+    ck_assert(result.early);
+    ck_assert_uint_eq(result.history.count, 3);
+    ck_assert_uint_eq(result.best_epoch, 1);
+    trainer_result_free(&result);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(several_labels_are_learnt_side_by_side)
 {
     struct fixture f;
@@ -327,5 +344,5 @@ END_TEST
 SUITE("trainer", a_run_learns_and_its_checkpoint_is_served, threads_do_not_change_the_weights,
       another_seed_gives_other_weights, a_run_that_was_stopped_ends_with_the_same_weights,
       words_that_are_masked_are_learnt, several_labels_are_learnt_side_by_side,
-      a_run_ends_with_a_report_and_thresholds, a_teacher_that_knows_other_labels_is_refused,
-      a_student_learns_from_its_teacher)
+      patience_ends_a_run_that_stands_still, a_run_ends_with_a_report_and_thresholds,
+      a_teacher_that_knows_other_labels_is_refused, a_student_learns_from_its_teacher)
