@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 64, HELP_COLUMN = 28 };
+enum { OPTIONS_MAX = 128, HELP_COLUMN = 28 };
 
 static const struct cli_option *find(const struct cli *cli, const char *name, size_t len)
 {
     for (size_t i = 0; i < cli->option_count; i++)
-        if (strlen(cli->options[i].name) == len && memcmp(cli->options[i].name, name, len) == 0)
+        if (cli->options[i].name != NULL && strlen(cli->options[i].name) == len &&
+            memcmp(cli->options[i].name, name, len) == 0)
             return &cli->options[i];
     return NULL;
 }
@@ -22,7 +23,8 @@ static enum err_code unknown_option(const struct cli *cli, const char *argument,
     const char *names[OPTIONS_MAX + 2] = {"help", "version"};
     size_t count = 2;
     for (size_t i = 0; i < cli->option_count && count < OPTIONS_MAX; i++)
-        names[count++] = cli->options[i].name;
+        if (cli->options[i].name != NULL)
+            names[count++] = cli->options[i].name;
     const char *nearest = nearest_name(argument + 2, names, count);
     if (nearest == NULL)
         return err_set(err, ERR_UNUSABLE, "unknown option '%s'; --help lists the known ones",
@@ -96,9 +98,16 @@ static void print_row(FILE *file, const char *name, const char *value, const cha
 void cli_print_help(const struct cli *cli, FILE *file)
 {
     fprintf(file, "usage: %s\n\n%s\n\n", cli->usage, cli->summary);
-    for (size_t i = 0; i < cli->option_count; i++)
-        print_row(file, cli->options[i].name, cli->options[i].value, cli->options[i].help,
-                  cli->defaults != NULL ? cli->defaults[i] : NULL);
+    for (size_t i = 0; i < cli->option_count; i++) {
+        const struct cli_option *option = &cli->options[i];
+        if (option->name == NULL)
+            fprintf(file, "%s%s:\n", i > 0 ? "\n" : "", option->help);
+        else
+            print_row(file, option->name, option->value, option->help,
+                      cli->defaults != NULL ? cli->defaults[i] : NULL);
+    }
+    if (cli->option_count > 0 && cli->options[0].name == NULL)
+        fputc('\n', file);
     print_row(file, "help", NULL, "Prints this page.", NULL);
     print_row(file, "version", NULL, "Prints the version.", NULL);
     fprintf(file, "\nExit status: 0 success, 1 a run-time failure, 2 wrong use or an unusable "

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 struct cli_option {
-    const char *name;  /* without the dashes */
+    const char *name;  /* without the dashes; NULL: a heading of --help, which `help` is */
     const char *value; /* what the value is, for --help; NULL: the option takes none */
     const char *help;  /* one sentence */
     /* Applies the option; value is NULL if it takes none. Called in the order of the arguments. */

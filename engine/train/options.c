@@ -110,6 +110,7 @@ static enum err_code parse_STAGES(const char *text, double min, double max, cons
 
 /* ---- the rows ---- */
 
+#define GROUP(title)
 #define OPTION(field, flag, type, fallback, min, max, value, sentence)                             \
     static enum err_code set_##field(void *target, const char *text, struct err *err)              \
     {                                                                                              \
@@ -117,6 +118,7 @@ static enum err_code parse_STAGES(const char *text, double min, double max, cons
     }
 #include "engine/train/options.def"
 #undef OPTION
+#undef GROUP
 
 #define VALUE_PATH(value) value
 #define VALUE_WORD(value) value
@@ -126,16 +128,20 @@ static enum err_code parse_STAGES(const char *text, double min, double max, cons
 #define VALUE_FLAG(value) NULL
 
 const struct cli_option train_cli_options[] = {
+#define GROUP(title) {.help = title},
 #define OPTION(field, flag, type, fallback, min, max, value, sentence)                             \
     {flag, VALUE_##type(value), sentence, set_##field},
 #include "engine/train/options.def"
 #undef OPTION
+#undef GROUP
 };
 
 const char *const train_cli_defaults[] = {
+#define GROUP(title) "",
 #define OPTION(field, flag, type, fallback, min, max, value, sentence) fallback,
 #include "engine/train/options.def"
 #undef OPTION
+#undef GROUP
 };
 
 const size_t train_cli_option_count = sizeof train_cli_options / sizeof train_cli_options[0];
@@ -228,6 +234,7 @@ static void print_STAGES(FILE *file, const struct train_stages *value)
 
 void train_options_print(const struct train_options *options, FILE *file)
 {
+#define GROUP(title)
 #define OPTION(field, flag, type, fallback, min, max, value, sentence)                             \
     if (decides_weights(#field)) {                                                                 \
         fputs(#field "=", file);                                                                   \
@@ -236,4 +243,5 @@ void train_options_print(const struct train_options *options, FILE *file)
     }
 #include "engine/train/options.def"
 #undef OPTION
+#undef GROUP
 }

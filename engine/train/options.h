@@ -33,9 +33,11 @@ struct train_options {
 #define FIELD_REAL float
 #define FIELD_FLAG bool
 #define FIELD_STAGES struct train_stages
+#define GROUP(title)
 #define OPTION(field, flag, type, fallback, min, max, value, sentence) FIELD_##type field;
 #include "engine/train/options.def"
 #undef OPTION
+#undef GROUP
 };
 
 /* Every option as the table has it; call it before anything is applied. */

@@ -10,7 +10,7 @@
 static const struct cli_option *option(const char *name)
 {
     for (size_t i = 0; i < train_cli_option_count; i++)
-        if (strcmp(train_cli_options[i].name, name) == 0)
+        if (train_cli_options[i].name != NULL && strcmp(train_cli_options[i].name, name) == 0)
             return &train_cli_options[i];
     ck_abort_msg("no option '%s'", name);
     return NULL;
