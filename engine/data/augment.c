@@ -1,8 +1,10 @@
-/* augment.c - see augment.h. Mirror, quarter turns and shift are one affine walk over the source;
+/* augment.c - see augment.h. Mirror, quarter turns and shift are one affine walk over the source,
+ * which may have been spun before;
  * what follows changes values in place. A pixel's draw is rng_hash of a key drawn once and the
  * pixel's index, so that the loops have no state and vectorise. */
 #include "engine/data/augment.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_rate(float rate)
@@ -12,9 +14,10 @@ static bool is_rate(float rate)
 
 bool augment_is_valid(const struct augment *augment)
 {
-    return is_rate(augment->mirror) && is_rate(augment->turn) && is_rate(augment->shift) &&
-           is_rate(augment->die_noise) && is_rate(augment->die_dropout) &&
-           is_rate(augment->noise) && is_rate(augment->brightness) && is_rate(augment->contrast);
+    return is_rate(augment->mirror) && is_rate(augment->turn) && is_rate(augment->spin) &&
+           is_rate(augment->shift) && is_rate(augment->die_noise) &&
+           is_rate(augment->die_dropout) && is_rate(augment->noise) &&
+           is_rate(augment->brightness) && is_rate(augment->contrast);
 }
 
 /* ---- wafer maps ---- */
@@ -222,11 +225,47 @@ static void walk_over(const struct walk *walk, const struct augment_pixels *in, 
     }
 }
 
+/* The image turned by an angle about its middle, each pixel the nearest one's, in coordinates in
+ * which the wafer is a circle whatever the shape of its dies. Where the image is off the wafer it
+ * stays so, and a die that would come from there keeps its value. */
+static void spin(const struct augment_pixels *in, float angle, unsigned char *out)
+{
+    unsigned width = in->width, height = in->height, channels = in->channels;
+    float cosine = cosf(angle), sine = sinf(angle), shape = (float)width / (float)height;
+    float middle_x = (float)(width - 1) / 2, middle_y = (float)(height - 1) / 2;
+    for (unsigned y = 0; y < height; y++)
+        for (unsigned x = 0; x < width; x++) {
+            float u = (float)x - middle_x, v = ((float)y - middle_y) * shape;
+            float from_x = middle_x + cosine * u + sine * v + 0.5f;
+            float from_y = middle_y + (cosine * v - sine * u) / shape + 0.5f;
+            size_t to = (size_t)y * width + x, from = to;
+            if (from_x >= 0 && from_x < (float)width && from_y >= 0 && from_y < (float)height)
+                from = (size_t)from_y * width + (size_t)from_x;
+            bool stays = in->pass != in->fail &&
+                         (in->values[to] == OFF_WAFER || in->values[from] == OFF_WAFER);
+            memcpy(out + to * channels, in->values + (stays ? to : from) * channels, channels);
+        }
+}
+
+/* What the walk goes over: the image, or the image spun into `room`. */
+static struct augment_pixels draw_spin(const struct augment *augment,
+                                       const struct augment_pixels *in, struct rng *rng,
+                                       unsigned char *room)
+{
+    struct augment_pixels out = *in;
+    if (augment->spin > 0 && rng_uniform(rng) < augment->spin) {
+        spin(in, 6.2831853f * rng_uniform(rng), room);
+        out.values = room;
+    }
+    return out;
+}
+
 void augment_apply(const struct augment *augment, const struct augment_pixels *in, struct rng *rng,
                    unsigned char *room, struct augment_pixels *out)
 {
-    struct walk walk = draw_walk(augment, in, rng);
-    walk_over(&walk, in, room);
+    struct augment_pixels source = draw_spin(augment, in, rng, room + values_of(in));
+    struct walk walk = draw_walk(augment, &source, rng);
+    walk_over(&walk, &source, room);
     *out = *in;
     out->width = walk.width;
     out->height = walk.height;

@@ -19,12 +19,14 @@
 
 /* Every rate is from 0 (off: nothing is drawn) to 1. */
 struct augment {
-    float mirror;      /* left and right change places with this probability */
-    float turn;        /* with this probability one of 0, 1, 2, 3 quarter turns, all as likely */
-    float shift;       /* in x and in y up to this share of the side, in whole pixels, uniform; what
-                          comes in is 0 */
-    float die_noise;   /* a die changes between pass and fail; the image's probability is uniform
-                          from 0 to this */
+    float mirror;    /* left and right change places with this probability */
+    float turn;      /* with this probability one of 0, 1, 2, 3 quarter turns, all as likely */
+    float spin;      /* with this probability by any angle, die by die about the middle, all angles
+                        as likely; the wafer's outline stays */
+    float shift;     /* in x and in y up to this share of the side, in whole pixels, uniform; what
+                        comes in is 0 */
+    float die_noise; /* a die changes between pass and fail; the image's probability is uniform
+                        from 0 to this */
     float die_dropout; /* a fail becomes a pass; drawn in the same way */
     float noise;       /* Gaussian, its deviation uniform from 0 to this share of white */
     float brightness;  /* grey + b x 255, b uniform within plus and minus this */
@@ -46,10 +48,11 @@ bool augment_is_valid(const struct augment *augment);
  * without a pass or without a corner. Any other image, also one of a single value, is none. */
 void augment_detect_map(struct augment_pixels *pixels);
 
-/* `room` has width x height x channels bytes and is not the source; `out` lies in it (turned by a
- * quarter, width and height change places). Draws in this order, each only if its rate is not 0:
- * mirror, turn, shift x and y; then of a map die noise and die dropout, of another image
- * brightness, contrast and noise. Cost: one pass for the geometry, one for the rest. */
+/* `room` has width x height x channels bytes, twice as many if spin is not 0, and is not the
+ * source; `out` lies in it (turned by a quarter, width and height change places). Draws in this
+ * order, each only if its rate is not 0: spin, mirror, turn, shift x and y, then die noise and die
+ * dropout or brightness, contrast and noise. Cost: one pass for the spin, one for the other
+ * geometry, one for the rest. */
 void augment_apply(const struct augment *augment, const struct augment_pixels *in, struct rng *rng,
                    unsigned char *room, struct augment_pixels *out);
 

@@ -112,7 +112,7 @@ static struct preprocess preprocess_at(const struct samples *samples, unsigned s
 static enum err_code change(struct augment_pixels *pixels, const struct augment *augment,
                             struct rng *rng, struct arena *scratch, struct err *err)
 {
-    size_t bytes = (size_t)pixels->width * pixels->height * pixels->channels;
+    size_t bytes = 2 * (size_t)pixels->width * pixels->height * pixels->channels;
     unsigned char *room = arena_alloc(scratch, bytes);
     if (room == NULL)
         return err_no_memory(err, bytes);

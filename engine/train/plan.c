@@ -28,6 +28,7 @@ static void plan_views(struct plan *plan, const struct train_options *options)
     plan->learning.word_dropout = options->word_dropout;
     plan->learning.augment = (struct augment){.mirror = options->mirror ? 0.5f : 0,
                                               .turn = options->turn ? 1 : 0,
+                                              .spin = options->spin,
                                               .shift = options->shift,
                                               .die_noise = options->die_noise,
                                               .die_dropout = options->die_dropout,

@@ -82,6 +82,48 @@ START_TEST(augment_turns_by_quarters)
 END_TEST
 
 /* Whatever the shift, what is left is a part of the source in its order, and the rest is 0. */
+/* A disc of passing dies with one failing die off the middle: it moves on a circle, and the outline
+ * does not move at all. */
+START_TEST(augment_spins_dies_within_the_outline)
+{
+    enum { SIDE = 41, MIDDLE = SIDE / 2, RADIUS = 12 };
+    unsigned char values[SIDE * SIDE], room[2 * SIDE * SIDE];
+    struct augment_pixels in = {.width = SIDE,
+                                .height = SIDE,
+                                .channels = 1,
+                                .values = values,
+                                .pass = 127,
+                                .fail = 255},
+                          out;
+    unsigned quadrants[4] = {0};
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        int x = i % SIDE - MIDDLE, y = i / SIDE - MIDDLE;
+        values[i] = x * x + y * y > MIDDLE * MIDDLE ? 0 : 127;
+    }
+    for (int i = -1; i <= 1; i++) /* three dies wide, so that no angle loses it */
+        for (int k = -1; k <= 1; k++)
+            values[(MIDDLE + i) * SIDE + MIDDLE + RADIUS + k] = 255;
+    for (unsigned draw = 0; draw < 200; draw++) {
+        struct rng rng = rng_for(1, 2, draw);
+        augment_apply(&(struct augment){.spin = 1}, &in, &rng, room, &out);
+        double x = 0, y = 0, found = 0;
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            ck_assert((out.values[i] == 0) == (values[i] == 0));
+            if (out.values[i] == 255) {
+                x += i % SIDE - MIDDLE;
+                y += i / SIDE - MIDDLE;
+                found++;
+            }
+        }
+        ck_assert_double_ge(found, 5);
+        ck_assert_double_eq_tol(hypot(x / found, y / found), RADIUS, 0.8);
+        quadrants[(x > 0) + 2 * (y > 0)]++;
+    }
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_uint_gt(quadrants[i], 25);
+}
+END_TEST
+
 START_TEST(augment_shifts_whole_pixels_and_fills_with_off_wafer)
 {
     struct augment_pixels in = image_of(plain), out;
@@ -275,7 +317,8 @@ START_TEST(augment_refuses_rates_outside_zero_to_one)
 END_TEST
 
 SUITE("augment", augment_of_nothing_changes_and_draws_nothing, augment_mirrors_left_and_right,
-      augment_turns_by_quarters, augment_shifts_whole_pixels_and_fills_with_off_wafer,
+      augment_turns_by_quarters, augment_spins_dies_within_the_outline,
+      augment_shifts_whole_pixels_and_fills_with_off_wafer,
       augment_shift_of_the_whole_side_stays_inside, augment_keeps_the_channels_of_a_pixel_together,
       augment_tells_a_wafer_map_by_its_greys,
       augment_die_noise_flips_dies_at_its_rate_and_nothing_else, augment_die_dropout_only_repairs,
