@@ -68,10 +68,21 @@ static bool all_finite(const float *scores, unsigned count)
     return true;
 }
 
+/* The fab's name for a label, if it has given one. */
+static void add_class_code(struct builder *builder, const struct answer *answer, unsigned label)
+{
+    const struct class_code *codes = answer->info->class_codes;
+    if (codes != NULL)
+        add(builder, "class_code",
+            codes[label].text != NULL ? json_string(codes[label].text)
+                                      : json_integer((json_int_t)codes[label].number));
+}
+
 static json_t *scored_label(const struct answer *answer, unsigned index)
 {
     struct builder row = build();
     add(&row, "label", json_string(answer->info->labels[index]));
+    add_class_code(&row, answer, index);
     add(&row, "score", json_real((double)answer->scores[index]));
     return built(&row);
 }
@@ -156,6 +167,7 @@ struct json_t *answer_prediction(const struct answer *answer)
     struct builder reply = build();
     add(&reply, "model", model_of(answer));
     add(&reply, "label", json_string(answer->info->labels[best]));
+    add_class_code(&reply, answer, best);
     add(&reply, "score", json_real((double)answer->scores[best]));
     add_judgement(&reply, answer);
     add(&reply, "predictions",

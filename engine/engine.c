@@ -147,6 +147,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->scores = scores[spec->scores];
     info->temperature = spec->temperature;
     info->labels = spec->labels;
+    info->class_codes = spec->class_codes;
     info->label_count = spec->label_count;
     info->layers = spec->layers;
     info->heads = spec->heads;

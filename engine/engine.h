@@ -16,6 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/model/class_codes.h"
 #include "engine/model/decision.h"
 #include "engine/model/input.h"
 
@@ -46,6 +47,7 @@ struct engine_info {
     const char *scores;  /* "softmax", "sigmoid" or "none" (regression) */
     double temperature;  /* attnd.json's: logits are divided by it; else 1 */
     const char *const *labels;
+    const struct class_code *class_codes; /* [label_count] attnd.json's; NULL: none */
     unsigned label_count;
     unsigned layers, heads, hidden_size, intermediate_size;
     unsigned tokens_max;                            /* longest sequence, special tokens included */

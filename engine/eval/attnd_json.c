@@ -67,6 +67,15 @@ static void put_threshold(FILE *out, const struct spec *spec, unsigned label)
         fprintf(out, "%.*g", SCORE_DIGITS, (double)threshold);
 }
 
+static void put_class_code(FILE *out, const struct spec *spec, unsigned label)
+{
+    const struct class_code *code = &spec->class_codes[label];
+    if (code->text != NULL)
+        put_text(out, code->text);
+    else
+        fprintf(out, "%lld", code->number);
+}
+
 static void put_class_mean(FILE *out, const struct spec *spec, unsigned label)
 {
     const struct ood *ood = &spec->policy.ood;
@@ -128,6 +137,10 @@ static void put_spec(FILE *out, const struct spec *spec)
     if (spec->policy.thresholds != NULL) {
         fputs(",\n \"thresholds\": ", out);
         put_labels(out, spec, put_threshold);
+    }
+    if (spec->class_codes != NULL) {
+        fputs(",\n \"class_codes\": ", out);
+        put_labels(out, spec, put_class_code);
     }
     put_ood(out, spec);
     fputs("}\n", out);

@@ -193,8 +193,8 @@ static enum err_code read_config(struct spec *spec, const struct json_t *config,
 static enum err_code check_attnd_key(void *context, const char *key, const struct json_t *value,
                                      struct err *err)
 {
-    static const char *const known[] = {"version", "temperature", "grey16",
-                                        "purity",  "thresholds",  "ood"};
+    static const char *const known[] = {"version",    "temperature", "grey16", "purity",
+                                        "thresholds", "class_codes", "ood"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -202,7 +202,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported (supported: version, temperature, grey16, purity, "
-                   "thresholds, ood)",
+                   "thresholds, class_codes, ood)",
                    key);
 }
 
@@ -211,6 +211,7 @@ static void set_defaults(struct spec *spec)
     spec->version = "1";
     spec->temperature = 1;
     spec->grey16_minmax = false;
+    spec->class_codes = NULL;
     spec->policy = policy_default(spec->scores, spec->label_count, spec->hidden);
 }
 
@@ -232,6 +233,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
     spec->version = arena_copy(arena, version, strlen(version));
     if (spec->version == NULL)
         return err_no_memory(err, strlen(version));
+    if (class_codes_read(&spec->class_codes, object, spec->labels, spec->label_count, arena, err))
+        return err->code;
     return policy_read(&spec->policy, object, spec->labels, arena, err);
 }
 

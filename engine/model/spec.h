@@ -9,6 +9,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/model/class_codes.h"
 #include "engine/model/family.h"
 #include "engine/model/policy.h"
 
@@ -31,6 +32,7 @@ struct spec {
     const char *version; /* "1" if absent */
     double temperature;  /* logits are divided by it; 1 if absent */
     bool grey16_minmax;
+    const struct class_code *class_codes; /* [label_count]; NULL: none */
     struct policy policy;
 };
 

@@ -54,6 +54,23 @@ START_TEST(answer_has_the_members_of_the_contract_in_its_order)
 }
 END_TEST
 
+START_TEST(answer_tells_the_codes_of_the_fab)
+{
+    static const struct class_code codes[4] = {{NULL, 3}, {NULL, -17}, {"S1", 0}, {NULL, 0}};
+    struct engine_info coded = info;
+    coded.class_codes = codes;
+    struct json_t *json =
+        answer_prediction(&(struct answer){.model_name = "wafer-vit",
+                                           .info = &coded,
+                                           .scores = (const float[]){0.25f, 0.125f, 0.5f, 0.125f},
+                                           .top_k = 2});
+    ck_assert_str_eq(json_string_value(json_object_get(json, "class_code")), "S1");
+    const json_t *rows = json_object_get(json, "predictions");
+    ck_assert_int_eq(json_integer_value(json_object_get(json_array_get(rows, 1), "class_code")), 3);
+    json_decref(json);
+}
+END_TEST
+
 START_TEST(answer_sorts_by_falling_score_then_by_index)
 {
     expect_prediction((const float[]){0.125f, 0.25f, 0.5f, 0.125f}, 0,
@@ -245,9 +262,9 @@ START_TEST(answer_describes_a_model_without_its_paths)
 END_TEST
 
 SUITE("answer", answer_has_the_members_of_the_contract_in_its_order,
-      answer_sorts_by_falling_score_then_by_index, answer_clamps_top_k_to_the_labels,
-      answer_gives_a_regression_its_raw_value, answer_gives_the_reason_of_what_is_not_automatic,
-      answer_tells_how_a_model_decides, answer_says_truncated_only_if_it_is,
-      answer_prints_scores_that_parse_back_to_the_same_float,
+      answer_tells_the_codes_of_the_fab, answer_sorts_by_falling_score_then_by_index,
+      answer_clamps_top_k_to_the_labels, answer_gives_a_regression_its_raw_value,
+      answer_gives_the_reason_of_what_is_not_automatic, answer_tells_how_a_model_decides,
+      answer_says_truncated_only_if_it_is, answer_prints_scores_that_parse_back_to_the_same_float,
       answer_refuses_scores_that_are_not_finite, answer_makes_problems_of_every_error_code,
       answer_makes_a_problem_whatever_the_bytes, answer_describes_a_model_without_its_paths)

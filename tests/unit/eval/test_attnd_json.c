@@ -94,7 +94,11 @@ START_TEST(attnd_json_reads_back_to_the_bit)
     spec.grey16_minmax = true;
     spec.policy.purity = 0.95;
     spec.policy.thresholds = thresholds;
+    struct class_code codes[LABELS] = {{.number = 17}, {.text = "B\"2"}};
+    spec.class_codes = codes;
     struct spec found = again();
+    ck_assert_int_eq(found.class_codes[0].number, 17);
+    ck_assert_str_eq(found.class_codes[1].text, "B\"2");
     ck_assert_str_eq(found.version, spec.version);
     ck_assert_double_eq_tol(found.temperature, spec.temperature, 1e-8);
     ck_assert(found.grey16_minmax && found.policy.purity == 0.95);

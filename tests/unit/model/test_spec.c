@@ -144,6 +144,14 @@ START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
     ck_assert_ptr_nonnull(strstr(err.text, "attnd.json: $.temprature"));
     ck_assert_int_eq(read_attnd("{\"temperature\": 0}"), ERR_UNSUPPORTED);
     ck_assert_int_eq(read_attnd("{\"grey16\": \"clip\"}"), ERR_UNSUPPORTED);
+    ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 17, \"LABEL_1\": \"B2\"}}"),
+                     ERR_OK);
+    ck_assert_int_eq(spec.class_codes[0].number, 17);
+    ck_assert_str_eq(spec.class_codes[1].text, "B2");
+    ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 17}}"), ERR_UNSUPPORTED);
+    ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 1.5, \"LABEL_1\": 2}}"),
+                     ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, "the code of 'LABEL_0'"));
     ck_assert_int_eq(read_attnd("{\"purity\": 0.9, \"thresholds\": {\"LABEL_0\": 0.5, \"LABEL_1\": "
                                 "null}, \"ood\": {\"method\": \"energy\", \"threshold\": 3}}"),
                      ERR_OK);
