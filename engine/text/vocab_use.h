@@ -3,7 +3,7 @@
  *
  *     vocab_use_open(&use, "models/encoder", &err);
  *     vocab_use_add(use, text, len, &err);                    for each text
- *     count = vocab_use_choose(use, 1, ids);
+ *     count = vocab_use_choose(use, &(struct vocab_choice){.keep_min = 1}, ids);
  *     vocab_use_close(use);
  *
  * Of vocab.txt are kept: what the whole texts, beyond any limit, become; special tokens; and the
@@ -19,6 +19,7 @@
 
 #include "engine/base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,8 +37,16 @@ enum err_code vocab_use_add(struct vocab_use *use, const char *text, size_t len,
 size_t vocab_use_size(const struct vocab_use *use);
 const char *vocab_use_piece(const struct vocab_use *use, size_t id);
 
-/* The ids to keep, ascending: ids[0 .. result), room for vocab_use_size. Pieces that were used less
- * than keep_min times go as well; above 1, rare words change their pieces. */
-size_t vocab_use_choose(const struct vocab_use *use, uint64_t keep_min, int32_t *ids);
+/* Pieces that were used less than keep_min times go as well; above 1, rare words change their
+ * pieces. Without numbers, pieces with a digit go too, and every word that has one becomes a single
+ * [UNK]: addresses, offsets and time stamps then look alike, and a log is shorter by two fifths. */
+struct vocab_choice {
+    uint64_t keep_min;
+    bool without_numbers;
+};
+
+/* The ids to keep, ascending: ids[0 .. result), room for vocab_use_size. */
+size_t vocab_use_choose(const struct vocab_use *use, const struct vocab_choice *choice,
+                        int32_t *ids);
 
 #endif

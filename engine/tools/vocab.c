@@ -30,7 +30,7 @@ struct vocab {
     const char *output, *dir; /* dir: the model to trim */
     struct dataset_options fields;
     unsigned size, pair_min, character_min, keep_min;
-    bool cased;
+    bool cased, without_numbers;
 
     bool is_watched; /* a person sees stderr */
     uint64_t shown_ns;
@@ -90,6 +90,14 @@ static enum err_code set_cased(void *target, const char *value, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code set_without_numbers(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct vocab *)target)->without_numbers = true;
+    return ERR_OK;
+}
+
 static enum err_code set_text_field(void *target, const char *value, struct err *err)
 {
     (void)err;
@@ -117,6 +125,8 @@ static const struct cli_option trim_options[] = {
     {"out", "DIR", "Where the smaller checkpoint is written (required).", set_output},
     {"keep-min", "N", "Keeps pieces used so often (default: 1, which changes no answer).",
      set_keep_min},
+    {"without-numbers", NULL, "Drops pieces with digits: a word that has one becomes [UNK].",
+     set_without_numbers},
     {"text-field", "NAME", FIELD_HELP, set_text_field},
 };
 
@@ -277,7 +287,9 @@ static enum err_code trim_to(const struct vocab *vocab, const struct vocab_use *
     if (ids == NULL)
         return err_no_memory(err, size * sizeof *ids);
     struct vocab_trim what = {.source_dir = vocab->dir, .use = use, .ids = ids};
-    what.count = vocab_use_choose(use, vocab->keep_min, ids);
+    const struct vocab_choice choice = {.keep_min = vocab->keep_min,
+                                        .without_numbers = vocab->without_numbers};
+    what.count = vocab_use_choose(use, &choice, ids);
     if (!vocab_trim_write(vocab->output, &what, &trimmed, err))
         printf("%s: %zu of %zu pieces, %zu of %zu weights, from %zu texts\n", vocab->output,
                what.count, size, trimmed.numbers_after, trimmed.numbers_before, vocab->used);

@@ -1,7 +1,8 @@
 /* vocab_trim.h - a checkpoint directory with fewer words: the rows of the word embedding, and of a
  * masked-language-model head, whose pieces are kept.
  *
- *     vocab_use_open(&use, dir, &err), vocab_use_add(...), count = vocab_use_choose(use, 1, ids);
+ *     vocab_use_open(&use, dir, &err), vocab_use_add(...);
+ *     count = vocab_use_choose(use, &choice, ids);
  *     struct vocab_trim what = {.source_dir = dir, .use = use, .ids = ids, .count = count};
  *     vocab_trim_write("models/small", &what, &err);
  *

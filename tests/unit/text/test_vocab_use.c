@@ -41,12 +41,13 @@ static void add(struct fixture *fixture, const char *text)
 }
 
 /* The kept pieces after the special tokens, each with a space behind it. */
-static void expect(struct fixture *fixture, unsigned keep_min, const char *expected)
+static void expect_chosen(struct fixture *fixture, const struct vocab_choice *choice,
+                          const char *expected)
 {
     char found[512] = "";
     int32_t ids[IDS_MAX];
     ck_assert_uint_le(vocab_use_size(fixture->use), IDS_MAX);
-    size_t count = vocab_use_choose(fixture->use, keep_min, ids);
+    size_t count = vocab_use_choose(fixture->use, choice, ids);
     for (size_t i = 0; i < count; i++) {
         if (i < 5)
             ck_assert_int_eq(ids[i], (int)i);
@@ -56,6 +57,11 @@ static void expect(struct fixture *fixture, unsigned keep_min, const char *expec
         strcat(found, " ");
     }
     ck_assert_str_eq(found, expected);
+}
+
+static void expect(struct fixture *fixture, unsigned keep_min, const char *expected)
+{
+    expect_chosen(fixture, &(struct vocab_choice){.keep_min = keep_min}, expected);
 }
 
 START_TEST(vocab_use_keeps_what_the_texts_become)
@@ -68,6 +74,18 @@ START_TEST(vocab_use_keeps_what_the_texts_become)
     expect(&fixture, 1, "fail vdd ##core ##s ");
     expect(&fixture, 2, "fail ##s ");
     expect(&fixture, 3, "##s ");
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(vocab_use_drops_every_piece_with_a_digit)
+{
+    struct fixture fixture;
+    setup(&fixture, SPECIALS "fail\n12\n##7\n7\nddr\n##3a\n##s\n", NULL);
+    add(&fixture, "fail 127 ddr3a ddrs x3");
+    expect(&fixture, 1, "fail 12 ##7 7 ddr ##3a ##s ");
+    expect_chosen(&fixture, &(struct vocab_choice){.keep_min = 1, .without_numbers = true},
+                  "fail ddr ##s ");
     drop(&fixture);
 }
 END_TEST
@@ -141,7 +159,7 @@ START_TEST(vocab_use_refuses_invalid_utf8)
 }
 END_TEST
 
-SUITE("vocab_use", vocab_use_keeps_what_the_texts_become, vocab_use_keeps_printable_ascii,
-      vocab_use_looks_beyond_the_limit_of_the_model,
+SUITE("vocab_use", vocab_use_keeps_what_the_texts_become, vocab_use_drops_every_piece_with_a_digit,
+      vocab_use_keeps_printable_ascii, vocab_use_looks_beyond_the_limit_of_the_model,
       vocab_use_keeps_the_way_to_nowhere_of_an_unknown_word, vocab_use_reads_every_kind_of_line_end,
       vocab_use_refuses_what_it_cannot_write_again, vocab_use_refuses_invalid_utf8)

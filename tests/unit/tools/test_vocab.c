@@ -146,6 +146,7 @@ START_TEST(vocab_help_shows_both_commands)
     expect(&outcome, 0, "usage: attnd-vocab trim", "");
     RUN(&outcome, "trim", "--help");
     expect(&outcome, 0, "--keep-min N", "");
+    expect(&outcome, 0, "--without-numbers", "");
     ck_assert_ptr_null(strstr(outcome.out, "--size"));
     RUN(&outcome, "--version");
     expect(&outcome, 0, "attnd-vocab ", "");

@@ -55,7 +55,7 @@ static size_t trim(const char *source, const char *dir, const struct dataset *da
     int32_t *ids = calloc(vocab_use_size(use), sizeof *ids);
     ck_assert_ptr_nonnull(ids);
     struct vocab_trim what = {.source_dir = source, .use = use, .ids = ids};
-    what.count = vocab_use_choose(use, 1, ids);
+    what.count = vocab_use_choose(use, &(struct vocab_choice){.keep_min = 1}, ids);
     vocab_trim_write(dir, &what, trimmed, err);
     free(ids);
     vocab_use_close(use);
