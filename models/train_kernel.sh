@@ -20,7 +20,8 @@ learn() {
     "$BUILD/attnd-vocab" trim --model "$ENCODER" --data "$1" --without-numbers --out "$3/encoder"
     train --model "$3/encoder" --data "$1" --validation "$2" --out "$3/model" \
           --tokens "$TOKENS" --epochs "$EPOCHS" --batch 16 --rate 4e-4 --layer-decay 0.8 \
-          --warmup 0.1 --weight-decay 0.02 --label-smoothing 0.1 --dropout 0.1 --attention-dropout 0.1 --word-dropout 0.1 \
+          --warmup 0.1 --weight-decay 0.02 --label-smoothing 0.1 --dropout 0.1 \
+          --attention-dropout 0.1 --word-dropout 0.1 \
           --keep last --seed "$SEED"
 }
 
