@@ -5,8 +5,8 @@
 . models/train.sh
 
 WORK=${WORK:-$BUILD/train-testlog}
-COUNT=${COUNT:-12000}
-EPOCHS=${EPOCHS:-15}
+COUNT=${COUNT:-40000}
+EPOCHS=${EPOCHS:-5}
 mkdir -p "$WORK/source"
 
 python3 models/testlog/make_testlogs.py "$WORK/data" --seed 1 --count "$COUNT"
@@ -15,7 +15,7 @@ cp models/testlog-bert/config.json "$WORK/source/"
 
 train --model "$WORK/source" --data "$WORK/data/train.jsonl" \
       --validation "$WORK/data/validation.jsonl" --out "$WORK/model" \
-      --epochs "$EPOCHS" --batch 32 --rate 5e-4 --warmup 0.06 --tokens 256 --weight-decay 0.05 \
+      --epochs "$EPOCHS" --batch 32 --rate 6e-4 --warmup 0.05 --tokens 256 --weight-decay 0.05 \
       --beta2 0.98 --dropout 0.1 --attention-dropout 0.1 --word-dropout 0.05 --label-smoothing 0.05 \
       --average 0.999 --seed 1
 
