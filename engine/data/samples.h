@@ -55,6 +55,10 @@ struct samples_view {
      * an rng only. Windows are consecutive and cover the text; the last ends with it, and overlaps
      * with the one before so as to be full. */
     bool any_window;
+    /* Of the text's lines from the window's start, each is left out with a probability drawn for
+     * the text from 0 .. line_dropout, and later lines move up into the room; if none is left, all
+     * stay. With an rng only. */
+    float line_dropout;
     float word_dropout; /* each piece becomes [MASK] (in a vocabulary without it: [UNK]) with this
                            probability, with an rng only */
 };

@@ -14,6 +14,8 @@ struct sample {
     struct augment_pixels pixels;
     const int32_t *pieces; /* without [CLS] and [SEP] */
     unsigned piece_count;
+    const unsigned *lines; /* [line_count] the first piece of each line that has one; ascending */
+    unsigned line_count;
     bool is_cut; /* the text had more pieces than are kept */
 };
 

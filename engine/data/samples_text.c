@@ -6,6 +6,38 @@ enum { CLS_AND_SEP = 2, TOKENS_MIN = CLS_AND_SEP + 1 };
 
 /* ---- load ---- */
 
+/* Where the text goes on behind the next line feed, and the code points up to there; NULL at its
+ * end. */
+static const char *next_line(const char *at, const char *end, uint32_t *character)
+{
+    for (; at < end; at++) {
+        *character += ((unsigned char)*at & 0xC0) != 0x80; /* UTF-8: not a continuation */
+        if (*at == '\n')
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* Notes which pieces begin a line. `starts` has the first character of each. */
+static enum err_code find_lines(const struct dataset_item *item, const uint32_t *starts,
+                                struct arena *kept, struct sample *out, struct err *err)
+{
+    const char *at = item->input, *end = item->input + item->input_len;
+    uint32_t line_end = 0;
+    unsigned *lines = arena_alloc_array(kept, out->piece_count, sizeof *lines);
+    if (lines == NULL)
+        return err_no_memory(err, out->piece_count * sizeof *lines);
+    for (unsigned i = 0; i < out->piece_count; i++) {
+        if (i > 0 && (at == NULL || starts[i] < line_end))
+            continue;
+        lines[out->line_count++] = i;
+        while (at != NULL && line_end <= starts[i])
+            at = next_line(at, end, &line_end);
+    }
+    out->lines = lines;
+    return ERR_OK;
+}
+
 enum err_code samples_load_text(struct samples_loader *loader, const struct dataset_item *item,
                                 struct sample *out, struct err *err)
 {
@@ -25,7 +57,7 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
         return err_no_memory(err, bytes);
     memcpy(pieces, encoding.ids + 1, bytes);
     out->pieces = pieces;
-    return ERR_OK;
+    return find_lines(item, encoding.starts + 1, loader->kept, out, err);
 }
 
 /* ---- windows ---- */
@@ -46,12 +78,36 @@ static unsigned window_start(const struct sample *sample, const struct samples_v
     return window == windows - 1 ? sample->piece_count - room : window * room;
 }
 
+/* Writes the lines from `start` on that are not left out; at most `room` pieces, and none if all
+ * lines are left out. */
+static unsigned take_lines(const struct sample *sample, float dropout, unsigned start,
+                           unsigned room, struct rng *rng, int32_t *out)
+{
+    float rate = dropout * rng_uniform(rng);
+    unsigned count = 0;
+    for (unsigned i = 0; i < sample->line_count && count < room; i++) {
+        unsigned end = i + 1 < sample->line_count ? sample->lines[i + 1] : sample->piece_count;
+        unsigned first = sample->lines[i] > start ? sample->lines[i] : start;
+        if (end <= start || rng_uniform(rng) < rate)
+            continue;
+        unsigned taken = end - first < room - count ? end - first : room - count;
+        memcpy(out + count, sample->pieces + first, taken * sizeof *out);
+        count += taken;
+    }
+    return count;
+}
+
 /* Writes the view's pieces; at most `room`. */
 static unsigned take_window(const struct sample *sample, const struct samples_view *view,
                             unsigned room, struct rng *rng, int32_t *out)
 {
     unsigned count = sample->piece_count < room ? sample->piece_count : room;
     unsigned start = sample->piece_count > room ? window_start(sample, view, room, rng) : 0;
+    if (rng != NULL && view->line_dropout > 0) {
+        unsigned taken = take_lines(sample, view->line_dropout, start, room, rng, out);
+        if (taken > 0)
+            return taken;
+    }
     memcpy(out, sample->pieces + start, count * sizeof *out);
     return count;
 }

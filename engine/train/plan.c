@@ -25,6 +25,7 @@ static void plan_views(struct plan *plan, const struct train_options *options)
     plan->judging = (struct samples_view){.tokens_max = options->tokens};
     plan->learning = plan->judging;
     plan->learning.any_window = strcmp(options->window, "any") == 0;
+    plan->learning.line_dropout = options->line_dropout;
     plan->learning.word_dropout = options->word_dropout;
     plan->learning.augment = (struct augment){.mirror = options->mirror ? 0.5f : 0,
                                               .turn = options->turn ? 1 : 0,

@@ -1,0 +1,283 @@
+/* Serving is the oracle: what samples prepare of a text without an rng must be what
+ * engine_prepare_text gives. */
+#include "tests/support/samples_fixture.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BERT GOLDEN "bert-3"
+#define REPORTS "tests/data/eval/kernel.jsonl"
+
+static void expect_served_texts(struct samples_fixture *fixture)
+{
+    for (size_t i = 0; i < samples_count(fixture->samples); i++) {
+        const struct dataset_item *item = &fixture->dataset.items[i];
+        struct engine_input ours =
+                                samples_fixture_input(fixture, i, &(struct samples_view){0}, NULL),
+                            served;
+        ck_assert(!engine_prepare_text(fixture->model, item->input, item->input_len,
+                                       &fixture->arena, &served, &fixture->err));
+        ck_assert_uint_eq(ours.tokens, served.tokens);
+        ck_assert_int_eq(ours.truncated, served.truncated);
+        ck_assert_mem_eq(ours.ids, served.ids, ours.tokens * sizeof *ours.ids);
+    }
+}
+
+START_TEST(samples_prepare_texts_as_serving_does)
+{
+    struct samples_fixture fixture;
+    samples_fixture_open(&fixture, BERT, REPORTS);
+    expect_served_texts(&fixture);
+    samples_fixture_close(&fixture);
+}
+END_TEST
+
+/* A text whose pieces can be told apart: one digit or letter is one piece. */
+static void setup_words(struct samples_fixture *fixture, struct tempdir *dir, const char *text)
+{
+    char line[8192], path[128];
+    snprintf(line, sizeof line, "{\"text\": \"%s\", \"label\": \"a\"}\n", text);
+    tempdir_open(dir);
+    tempdir_write(dir, "a.jsonl", line, strlen(line));
+    snprintf(path, sizeof path, "%s/a.jsonl", dir->path);
+    samples_fixture_open(fixture, BERT, path);
+}
+
+static const int32_t *all_ids(struct samples_fixture *fixture)
+{
+    return samples_fixture_input(fixture, 0, &(struct samples_view){0}, NULL).ids;
+}
+
+START_TEST(samples_draw_every_window)
+{
+    struct samples_fixture fixture;
+    struct tempdir dir;
+    setup_words(&fixture, &dir, "a b c d e f g h i j");
+    struct samples_view view = {.tokens_max = 6, .any_window = true};
+    const int32_t *all = all_ids(&fixture);
+    unsigned seen[11] = {0};
+    for (unsigned i = 0; i < 60; i++) {
+        struct rng rng = rng_for(1, 2, i);
+        struct engine_input input = samples_fixture_input(&fixture, 0, &view, &rng);
+        for (unsigned at = 0; at <= 10; at++)
+            seen[at] += input.ids[1] == all[at + 1];
+    }
+    ck_assert_uint_gt(seen[0], 8);
+    ck_assert_uint_gt(seen[4], 8);
+    ck_assert_uint_gt(seen[6], 8);
+    ck_assert_uint_eq(seen[0] + seen[4] + seen[6], 60);
+    samples_fixture_close(&fixture);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(samples_keep_more_pieces_than_the_model_reads)
+{
+    struct samples_fixture fixture;
+    struct tempdir dir;
+    char text[2 * 2000 + 1] = "";
+    for (unsigned i = 0; i < 2000; i++)
+        memcpy(text + (size_t)2 * i, "a ", 3);
+    setup_words(&fixture, &dir, text);
+    expect_served_texts(&fixture);
+    ck_assert(samples_fixture_input(&fixture, 0, &(struct samples_view){0}, NULL).truncated);
+    samples_fixture_close(&fixture);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(samples_bound_the_pieces_of_a_text)
+{
+    struct samples_fixture fixture;
+    struct samples_options options = {.threads = 1, .pieces_max = 5};
+    samples_fixture_open_with(&fixture, BERT, REPORTS, &options);
+    ck_assert_int_eq(fixture.err.code, ERR_OK);
+    struct engine_input input = samples_fixture_input(&fixture, 0, &(struct samples_view){0}, NULL);
+    ck_assert_uint_eq(input.tokens, 7);
+    ck_assert(input.truncated);
+    samples_fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(samples_drop_words_at_the_rate)
+{
+    struct samples_fixture fixture;
+    samples_fixture_open(&fixture, BERT, REPORTS);
+    struct samples_view view = {.word_dropout = 0.25f};
+    size_t changed = 0, pieces = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        struct rng rng = rng_for(1, 2, i);
+        size_t item = i % samples_count(fixture.samples);
+        struct engine_input plain =
+            samples_fixture_input(&fixture, item, &(struct samples_view){0}, NULL);
+        struct engine_input input = samples_fixture_input(&fixture, item, &view, &rng);
+        ck_assert_uint_eq(input.tokens, plain.tokens);
+        ck_assert_int_eq(input.ids[0], plain.ids[0]);
+        ck_assert_int_eq(input.ids[input.tokens - 1], plain.ids[input.tokens - 1]);
+        for (unsigned t = 1; t < input.tokens - 1; t++)
+            changed += input.ids[t] != plain.ids[t];
+        pieces += input.tokens - 2;
+    }
+    ck_assert_double_eq_tol((double)changed / (double)pieces, 0.25, 0.03);
+    samples_fixture_close(&fixture);
+}
+END_TEST
+
+/* Lines of one, two and three pieces; each line begins with a letter of its own. */
+#define LINES "a\\nb 1\\n\\nc 2 3\\r\\n d\\ne 4"
+
+START_TEST(samples_leave_out_whole_lines)
+{
+    struct samples_fixture fixture;
+    struct tempdir dir;
+    setup_words(&fixture, &dir, LINES);
+    struct samples_view view = {.line_dropout = 0.9f};
+    const int32_t *all = all_ids(&fixture);
+    const unsigned begins[] = {1, 2, 4,
+                               7, 8, 10}; /* places of the lines' first pieces, and the end */
+    unsigned kept[5] = {0};
+    for (unsigned i = 0; i < 400; i++) {
+        struct rng rng = rng_for(1, 2, i);
+        struct engine_input input = samples_fixture_input(&fixture, 0, &view, &rng);
+        unsigned at = 1;
+        for (unsigned line = 0; line < 5; line++) {
+            if (input.ids[at] != all[begins[line]])
+                continue;
+            unsigned pieces = begins[line + 1] - begins[line];
+            ck_assert_mem_eq(input.ids + at, all + begins[line], pieces * sizeof *all);
+            at += pieces;
+            kept[line]++;
+        }
+        ck_assert_uint_eq(at + 1, input.tokens);
+        ck_assert_int_eq(input.ids[at], all[10]);
+    }
+    /* All lines are kept where all would have been left out: the mean of (0.9 u)^5. */
+    double all_left_out = 0.9 * 0.9 * 0.9 * 0.9 * 0.9 / 6;
+    for (unsigned line = 0; line < 5; line++)
+        ck_assert_double_eq_tol(kept[line] / 400.0, 1 - 0.45 + all_left_out, 0.07);
+    samples_fixture_close(&fixture);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(samples_move_later_lines_up_into_the_room)
+{
+    struct samples_fixture fixture;
+    struct tempdir dir;
+    setup_words(&fixture, &dir, LINES);
+    struct samples_view view = {.line_dropout = 0.9f, .tokens_max = 5};
+    const int32_t *all = all_ids(&fixture);
+    unsigned reached = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        struct rng rng = rng_for(1, 2, i);
+        struct engine_input input = samples_fixture_input(&fixture, 0, &view, &rng);
+        ck_assert_uint_le(input.tokens, 5);
+        for (unsigned t = 1; t + 1 < input.tokens; t++)
+            reached += input.ids[t] == all[7];
+    }
+    ck_assert_uint_gt(reached, 10);
+    samples_fixture_close(&fixture);
+    tempdir_close(&dir);
+}
+END_TEST
+
+/* ---- masked language modelling ---- */
+
+struct masked_tally {
+    size_t plain, chosen, masked, kept, other;
+    int32_t mask;
+};
+
+static void count_masked(struct samples_fixture *fixture, size_t item, unsigned seed,
+                         struct masked_tally *tally)
+{
+    struct rng rng = rng_for(1, 2, seed);
+    struct engine_input plain =
+                            samples_fixture_input(fixture, item, &(struct samples_view){0}, NULL),
+                        input;
+    struct samples_masked masked;
+    ck_assert_msg(!samples_masked_input(fixture->samples, item, &(struct samples_view){0}, &rng,
+                                        &fixture->arena, &input, &masked, &fixture->err),
+                  "%s", fixture->err.text);
+    ck_assert_uint_eq(input.tokens, plain.tokens);
+    ck_assert_uint_ge(masked.count, 1);
+    for (unsigned t = 0, k = 0; t < input.tokens; t++) {
+        bool chosen = k < masked.count && masked.places[k] == t;
+        tally->plain += plain.ids[t] >= 5;
+        if (!chosen) {
+            ck_assert_int_eq(input.ids[t], plain.ids[t]);
+            continue;
+        }
+        ck_assert_int_eq(masked.ids[k++], plain.ids[t]);
+        tally->chosen++;
+        if (input.ids[t] == tally->mask)
+            tally->masked++;
+        else if (input.ids[t] == plain.ids[t])
+            tally->kept++;
+        else
+            tally->other++;
+    }
+}
+
+/* The id of a token by its line in vocab.txt. */
+static int32_t id_of(const char *dir, const char *token)
+{
+    char path[128], line[256];
+    int32_t id = 0;
+    snprintf(path, sizeof path, "%s/vocab.txt", dir);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if (strcmp(line, token) == 0)
+            break;
+        id++;
+    }
+    fclose(file);
+    return id;
+}
+
+START_TEST(samples_mask_fifteen_percent_as_bert_does)
+{
+    struct samples_fixture fixture;
+    samples_fixture_open(&fixture, BERT, REPORTS);
+    struct masked_tally tally = {.mask = id_of(BERT, "[MASK]")};
+    for (unsigned i = 0; i < 200; i++)
+        count_masked(&fixture, i % samples_count(fixture.samples), i, &tally);
+    double chosen = (double)tally.chosen;
+    ck_assert_uint_gt(tally.chosen, 1000);
+    ck_assert_double_eq_tol(chosen / (double)tally.plain, 0.15, 0.015);
+    ck_assert_double_eq_tol((double)tally.masked / chosen, 0.8, 0.04);
+    ck_assert_double_eq_tol((double)tally.kept / chosen, 0.1, 0.03);
+    ck_assert_double_eq_tol((double)tally.other / chosen, 0.1, 0.03);
+    samples_fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(samples_mask_one_piece_at_least_and_never_a_special_token)
+{
+    struct samples_fixture fixture;
+    struct tempdir dir;
+    setup_words(&fixture, &dir, "[SEP] a [MASK]");
+    for (unsigned i = 0; i < 50; i++) {
+        struct rng rng = rng_for(1, 2, i);
+        struct engine_input input;
+        struct samples_masked masked;
+        ck_assert(!samples_masked_input(fixture.samples, 0, &(struct samples_view){0}, &rng,
+                                        &fixture.arena, &input, &masked, &fixture.err));
+        ck_assert_uint_eq(input.tokens, 5);
+        ck_assert_uint_eq(masked.count, 1);
+        ck_assert_uint_eq(masked.places[0], 2);
+    }
+    samples_fixture_close(&fixture);
+    tempdir_close(&dir);
+}
+END_TEST
+
+SUITE("samples_text", samples_prepare_texts_as_serving_does, samples_draw_every_window,
+      samples_keep_more_pieces_than_the_model_reads, samples_bound_the_pieces_of_a_text,
+      samples_drop_words_at_the_rate, samples_leave_out_whole_lines,
+      samples_move_later_lines_up_into_the_room, samples_mask_fifteen_percent_as_bert_does,
+      samples_mask_one_piece_at_least_and_never_a_special_token)
