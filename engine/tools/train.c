@@ -3,9 +3,10 @@
  * options, what a person sees meanwhile, and Ctrl-C.
  *
  * On a terminal one line shows the epoch as a bar and overwrites itself; each epoch leaves a line.
- * Into a file only the lines go. */
+ * Into a file go the lines of the epochs, and what the bar would say once a minute. */
 #include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
+#include "engine/base/clock.h"
 #include "engine/train/trainer.h"
 
 #include <signal.h>
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, BAR_WIDTH = 24 };
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, BAR_WIDTH = 24, LINE_MS = 60000 };
 
 static const char summary[] =
     "Trains an attnd checkpoint, on this machine and without a network. Lists and folders are as\n"
@@ -46,6 +47,7 @@ static void catch_signals(void)
 
 struct screen {
     bool is_terminal;
+    uint64_t spoken_ns; /* when the last line of progress went into a file */
 };
 
 static void clear_line(const struct screen *screen)
@@ -93,26 +95,36 @@ static void show_bar(const struct trainer_progress *progress)
     fputc(']', stderr);
 }
 
-static void show_progress(void *context, const struct trainer_progress *progress)
+static void describe(const struct trainer_progress *progress, bool is_terminal)
 {
     static const char *const verbs[] = {"reading", "learning", "judging", "concluding"};
-    const struct screen *screen = context;
     char left[16];
-    if (!screen->is_terminal)
-        return;
-    clear_line(screen);
     bool in_epoch = progress->phase == TRAINER_LEARNING || progress->phase == TRAINER_JUDGING;
     if (in_epoch)
         fprintf(stderr, "epoch %u/%u ", progress->epoch, progress->epochs);
     if (progress->image_size > 0)
         fprintf(stderr, "%u px ", progress->image_size);
-    show_bar(progress);
+    if (is_terminal)
+        show_bar(progress);
     fprintf(stderr, " %s %zu/%zu", verbs[progress->phase], progress->done, progress->total);
     if (in_epoch) {
         format_time(left, progress->seconds_left);
         fprintf(stderr, "  loss %.4f  rate %.2e  %.0f/s  %s left", progress->loss, progress->rate,
                 progress->inputs_per_second, left);
     }
+}
+
+static void show_progress(void *context, const struct trainer_progress *progress)
+{
+    struct screen *screen = context;
+    uint64_t now = clock_now_ns();
+    if (!screen->is_terminal && clock_ms_between(screen->spoken_ns, now) < LINE_MS)
+        return;
+    screen->spoken_ns = now;
+    clear_line(screen);
+    describe(progress, screen->is_terminal);
+    if (!screen->is_terminal)
+        fputc('\n', stderr);
     fflush(stderr);
 }
 
@@ -166,7 +178,7 @@ static int fail(const struct err *err)
 
 static int train(const struct train_options *options)
 {
-    struct screen screen = {.is_terminal = isatty(STDERR_FILENO)};
+    struct screen screen = {.is_terminal = isatty(STDERR_FILENO), .spoken_ns = clock_now_ns()};
     struct trainer_hooks hooks = {.plan = show_plan,
                                   .progress = show_progress,
                                   .epoch = show_epoch,
