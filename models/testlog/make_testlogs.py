@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True  # leave no folder of compiled files among the so
 
 import check
 import digital     # noqa: F401  (fills the table of families)
+import layouts
 import parametric  # noqa: F401
 import real
 import registry
@@ -25,15 +26,25 @@ import story
 import styles
 
 
+DRAWN_SHARE = 0.6       # of the logs have a layout of their own, the others one of the six trained styles
+
+
+def style_of(split, rng):
+    if split == "style":
+        return styles.HELD_OUT
+    if rng.random() < DRAWN_SHARE:
+        return layouts.draw(rng)
+    return rng.choice([s for s in styles.STYLES if s is not styles.HELD_OUT])
+
+
 def examples(split, count, seed):
     """`count` examples of a split: labels in turn, then families and styles by chance."""
-    trained = [s for s in styles.STYLES if s is not styles.HELD_OUT]
     for i in range(count):
         rng = random.Random(f"{seed}/{split}/{i}")
         label = registry.LABELS[i % len(registry.LABELS)]
         table = registry.held_out(label) if split == "families" else registry.trained(label)
         name, function, needs = rng.choice(table)
-        style = styles.HELD_OUT if split == "style" else rng.choice(trained)
+        style = style_of(split, rng)
         yield {"text": story.write(rng, function, needs, style), "label": label, "family": name, "style": style.name}
 
 
