@@ -24,6 +24,16 @@ class Die:
         return test not in self.fault if test.pattern else test.passes(self.value[test])
 
 
+def neg(c, pin):
+    """The lower diode of a pin."""
+    return c.find("cont", "neg", pin=pin)[0]
+
+
+def leaks(c, pin):
+    """Both input currents of a pin."""
+    return c.find("leak", "ih", pin=pin) + c.find("leak", "il", pin=pin)
+
+
 class Case:
     def __init__(self, rng, parts=1, sites=1):
         self.rng, self.product = rng, Product(rng)

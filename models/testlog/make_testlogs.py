@@ -17,9 +17,7 @@ import sys
 sys.dont_write_bytecode = True  # leave no folder of compiled files among the sources
 
 import check
-import digital     # noqa: F401  (fills the table of families)
 import layouts
-import parametric  # noqa: F401
 import real
 import registry
 import story
@@ -68,6 +66,7 @@ def arguments():
 
 def main():
     options = arguments()
+    registry.load()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.real:
         return real.convert(options.real, options.out)

@@ -2,58 +2,14 @@
 
 A test program is a list of Test in flow order. Every log draws a new product, so that pin names, test names,
 test numbers, limits and the order of the sections say nothing about the cause of a failure. The words of a test
-name are picked from synonyms, some shared between kinds of test; some programs name their tests by number alone.
+name are picked from synonyms (words.py), some shared between kinds of test; programs differ in the order and casing
+of the words and in what they put before and behind them, and some name their tests by number alone.
 All of it is invented: no name, limit or value comes from a real program.
 """
 
-KINDS = ("cont", "short", "leak", "idd", "ref", "level", "time", "scan", "mbist", "func", "ana", "sys")
+import words
 
-SYNONYMS = {
-    "cont": ("cont", "os", "opens", "diode"),
-    "pos": ("pos", "up", "p", "vdd"), "neg": ("neg", "dn", "n", "vss"),
-    "rc": ("rcon", "res", "path r", "kelvin"),
-    "short": ("short", "pwr chk", "ps", "supply chk"),
-    "leak": ("leak", "lkg", "ilk", "il"), "ih": ("ih", "hi", "high", "vdd"),
-    "il": ("il", "lo", "low", "vss"), "ioz": ("ioz", "hiz", "tri", "oz"), "sw": ("sw", "mos", "pwr", "drv"),
-    "idd": ("idd", "icc", "iq", "isup"), "static": ("stat", "static", "dc", "idle"),
-    "stby": ("stby", "standby", "sb", "lp"), "sleep": ("sleep", "slp", "deep", "stop"),
-    "active": ("act", "dyn", "run", "active"), "iddq": ("iddq", "isb", "iq vec", "q"),
-    "post": ("post", "end", "fin", "2nd"),
-    "ref": ("vref", "ref", "vbg", "bg"), "bef": ("bef", "pre", "raw", "init"), "aft": ("aft", "post", "fin"),
-    "trim": ("trim", "zap", "cal", "adj"), "code": ("code", "idx", "val", "sel"),
-    "ldo": ("ldo", "vreg", "vcore", "reg"),
-    "line": ("line", "psr", "lnr"), "load": ("load", "ld", "full", "max i"), "noload": ("nold", "0ma", "idle", "nl"),
-    "iref": ("iref", "ibias", "i ref", "bias"), "uvlo": ("uvlo", "por", "bor", "th"),
-    "otp": ("otp", "fuse", "nvm", "read"),
-    "sim": ("sim", "step", "s"), "voh": ("voh", "oh", "drv h"), "vol": ("vol", "ol", "drv l"),
-    "tsu": ("tsu", "setup", "ts", "t su"), "th": ("th", "hold", "t h"), "tpd": ("tpd", "tco", "delay", "t out"),
-    "fmax": ("fmax", "freq", "clk max", "speed"), "duty": ("duty", "dcyc", "dc"), "skew": ("skew", "dt", "clk dt"),
-    "eye": ("eye", "win", "margin"), "taa": ("taa", "acc", "access", "t rd"), "clk": ("clk", "ck", "sclk"),
-    "scan": ("scan", "atpg", "sc", "dft"), "chain": ("chain", "shift", "integ", "flush"),
-    "stuck": ("sa", "stuck", "logic", "core"), "tdf": ("tdf", "trans", "delay", "atspeed"),
-    "edt": ("edt", "comp", "xor"), "jtag": ("jtag", "tap", "id", "dbg"), "bsr": ("bsr", "extest", "io"),
-    "lbist": ("lbist", "sig", "logic"), "mem": ("mem", "ram", "mbist", "array"),
-    "march": ("march", "mc", "alg1", "rw"), "ckbd": ("alg2", "bg", "pat", "chk"),
-    "ret": ("ret", "pause", "hold", "dr"),
-    "uniq": ("addr", "uniq", "alg3", "galp"), "rep": ("rep", "redun", "spare", "bira"), "rom": ("rom", "crc", "code"),
-    "flash": ("flash", "nvm", "ee", "margin"), "func": ("func", "fn", "vec", "pat"),
-    "boot": ("boot", "init", "start", "por"), "wake": ("wake", "resume", "pd exit"),
-    "pll": ("pll", "clkgen", "synth", "dpll"), "lock": ("lock", "lk", "ld", "rdy"),
-    "ltime": ("tlock", "t lk", "ts", "wait"),
-    "jit": ("jit", "jitter", "pn", "rms"), "vco": ("vco", "freq", "fout", "osc"), "adc": ("adc", "sar", "conv", "a2d"),
-    "dac": ("dac", "d2a", "out"), "inl": ("inl", "lin", "il"), "dnl": ("dnl", "dl", "step"),
-    "snr": ("snr", "sinad", "noise"),
-    "off": ("off", "offset", "os", "vos"), "gain": ("gain", "fs", "ge"), "cmp": ("cmp", "comp", "amp", "opa"),
-    "osc": ("osc", "rco", "hsi", "freq"), "ser": ("ser", "phy", "lane", "rx"), "ber": ("ber", "err", "prbs"),
-    "amp": ("amp", "swing", "lvl"), "temp": ("temp", "tsens", "chuck", "tj"), "gnd": ("gnd", "agnd", "sense", "vss"),
-    "dps": ("dps", "vi", "src", "ps"), "vmin": ("vmin", "lv", "min", "vl"), "vnom": ("vnom", "nom", "typ", "vn"),
-    "vmax": ("vmax", "hv", "max", "vh"), "slow": ("slow", "lf", "10m", "ls"), "fast": ("fast", "hf", "spd", "hs"),
-}
-PERIPHERALS = ("spi", "i2c", "uart", "timer", "gpio", "dma", "irq", "cpu", "regs", "can", "pwm", "crc", "usb", "rtc",
-               "aes", "wdog")
-BANKS = ("PA{}", "PB{}", "D{}", "IO{}", "GPIO_{}", "A{}", "DQ{}", "P{}", "DIO{}", "BUS{}", "OUT{}", "IN{}")
-RAILS = (("VDD", "VDDIO", "AVDD"), ("VCC", "VCCIO", "VCCA"), ("DVDD", "IOVDD", "AVDD"), ("VCORE", "VIO", "VANA"),
-         ("VDD1", "VDD2", "VDD3"), ("VBAT", "VDDD", "VDDA"))
+KINDS = ("cont", "short", "leak", "idd", "ref", "level", "time", "scan", "mbist", "func", "ana", "sys")
 
 
 class Test:
@@ -78,22 +34,57 @@ class Test:
         return self.mean
 
 
+class Naming:
+    """How a program makes a name of words: their order, what stands before and behind, casing and separators."""
+
+    def __init__(self, rng):
+        self.case = rng.choice(words.CASES)
+        self.turn = rng.choice((0,) * 7 + (1, -1, None))                # words turned by one place, or None: reversed
+        self.before = {k: rng.choice(words.PREFIXES) for k in KINDS} if rng.random() < 0.15 else {}
+        self.behind = rng.choice(words.SUFFIXES) if rng.random() < 0.15 else ""
+        self.glued = rng.random() < 0.25                                # numbers without a separator before them
+
+    def name(self, test):
+        parts = list(test.words)
+        parts = parts[::-1] if self.turn is None else parts[self.turn:] + parts[:self.turn]
+        return self.join([self.before.get(test.kind, "")] + parts + [self.behind])
+
+    def join(self, parts):
+        parts = [w for part in parts for w in part.split()]
+        if self.glued:
+            for i in range(len(parts) - 1, 0, -1):
+                if parts[i].isdigit() and not parts[i - 1][-1].isdigit():
+                    parts[i - 1:i + 1] = [parts[i - 1] + parts[i]]
+        if self.case == "camel":
+            return "".join(w[:1].upper() + w[1:] for w in parts)
+        if self.case in ("space", "SPACE"):
+            return " ".join(parts).capitalize() if self.case == "space" else " ".join(parts).upper()
+        if self.case == "Snake":
+            return "_".join(w.capitalize() for w in parts)
+        text = {"kebab": "-", "dots": ".", "colons": ":", "lower": ""}.get(self.case, "_").join(parts)
+        return text.upper() if self.case == "SNAKE" else text.lower()
+
+
 class Product:
     def __init__(self, rng):
         self.rng = rng
-        self.word = {k: rng.choice(v) for k, v in SYNONYMS.items()}
-        self.case = rng.choice(("snake", "SNAKE", "camel", "space", "SNAKE", "snake"))
+        self.word = {k: words.pick(rng, v) for k, v in words.SYNONYMS.items()}
+        self.naming = Naming(rng)
         self.opaque = rng.random() < 0.04          # every test named by its number
         self.coded = rng.random() < 0.06           # patterns named by their number
         self.code = rng.choice(("t", "par", "tst", "blk", "item", "tm", "seq"))
-        self.rails = rng.choice(RAILS)
+        self.rails = rng.choice(words.RAILS)
         self.banks = [[b.format(i + start) for i in range(rng.randint(4, 6))]
-                      for b, start in ((b, rng.choice((0, 0, 1, 8))) for b in rng.sample(BANKS, 3))]
+                      for b, start in ((b, rng.choice((0, 0, 1, 8))) for b in rng.sample(words.BANKS, 3))]
         self.pins = [p for bank in self.banks for p in bank]
         self.clamp = rng.choice((-3.0, -2.5, -2.0, -1.8))
         self.mems = [f"{rng.choice('mrsabc')}{i}" for i in range(rng.randint(3, 5))]
         self.channel = {p: rng.randint(1, 255) for p in self.pins}
         self.vdd = rng.choice((1.0, 1.2, 1.8, 3.3))
+        self.units = rng.sample(words.PERIPHERALS, 6)
+        self.reference, self.regulators = rng.choice(words.REFERENCE_PINS), rng.choice(words.REGULATORS)
+        inputs = rng.choice(words.ANALOG_INPUTS)
+        self.inputs = [inputs.format(i) for i in range(4)]
         self.tests = []
         for kind in self._order():
             section = getattr(self, "_" + kind)()
@@ -118,15 +109,7 @@ class Product:
             number += step
             test.number = number
             hidden = self.opaque or (self.coded and test.pattern)
-            test.name = self._join([self.code, str(number)] if hidden else test.words)
-
-    def _join(self, words):
-        words = [w for word in words for w in word.split()]
-        if self.case == "camel":
-            return "".join(w[:1].upper() + w[1:] for w in words)
-        if self.case == "space":
-            return " ".join(words).capitalize()
-        return "_".join(words).upper() if self.case == "SNAKE" else "_".join(words).lower()
+            test.name = self.naming.join([self.code, str(number)]) if hidden else self.naming.name(test)
 
     def w(self, *keys):
         return [self.word.get(k, k) for k in keys]
@@ -139,6 +122,8 @@ class Product:
         tests += [Test("cont", "pos", self.w("cont", "pos"), p, mid, 0.025, 0.25, 0.95, "V") for p in self.pins[::2]]
         tests += [Test("cont", "rail", self.w("cont", "neg"), r, -mid + 0.12, 0.02, -0.9, -0.2, "V")
                   for r in self.rails]
+        tests += [Test("cont", "again", self.w("cont", "neg", "again"), p, -mid, 0.025, -0.95, -0.25, "V")
+                  for p in self.pins[::2]]
         tests += [Test("cont", "res", self.w("rc"), r, 0.8, 0.15, 0.0, 2.5, "Ohm") for r in self.rails]
         return tests
 
@@ -157,10 +142,19 @@ class Product:
         for k, t in enumerate(("25c", "85c", "125c")):
             tests += [Test("leak", "hot", self.w("leak", "ih") + [t], p, base * 2 ** (2 * k), base * 0.2, -limit,
                            limit * 2, "A", t=t) for p in self.pins[1:6:2]]
+        tests += [Test("leak", "pull", self.w("pull"), p, -3e-5, 2e-6, -6e-5, -1e-5, "A") for p in self.pins[2:8:2]]
+        tests += [Test("leak", "stress", self.w("leak", "ih", "stress"), p, base, base * 0.4, -limit, limit, "A")
+                  for p in self.pins[::4]]
+        tests += [Test("leak", "volt", self.w("leak", "ih", v), p, base * k, base * 0.2, -limit, limit, "A", v=v)
+                  for p in self.pins[3:10:3] for v, k in (("vmin", 0.8), ("vnom", 1), ("vmax", 1.3))]
+        tests += [Test("leak", "ioff", self.w("ioff", "leak"), p, base * 2, base * 0.5, -limit, limit * 2, "A")
+                  for p in self.banks[2]]
+        tests += [Test("leak", "inter", self.w("leak", "inter") + [str(i)], r_, base * 9, base * 2, -limit, limit * 20,
+                       "A") for i, r_ in enumerate(self.rails)]
         tests += [Test("leak", "sw", self.w("leak", "sw"), r_, base * 20, base * 4, -limit * 2, limit * 40, "A")
                   for r_ in self.rails]
-        tests += [Test("leak", "refpin", self.w("ref", "ih"), f"AIN{i}", base, base * 0.4, -limit / 2, limit / 2, "A")
-                  for i in range(3)]
+        tests += [Test("leak", "refpin", self.w("ain", "ih"), self.inputs[i], base, base * 0.4, -limit / 2, limit / 2,
+                       "A") for i in range(3)]
         return tests
 
     def _idd(self):
@@ -178,6 +172,14 @@ class Product:
                               mean * 6e-3, "A"))
             tests.append(Test("idd", "post", self.w("idd", "static", "post"), rail, mean, mean * 0.05, mean * 0.3,
                               mean * 1.7, "A"))
+            tests.append(Test("idd", "inrush", self.w("idd", "inrush"), rail, mean * 9, mean * 0.5, mean * 2, mean * 14,
+                              "A"))
+        rail, mean = self.rails[0], tests[0].mean
+        tests += [Test("idd", "hot", self.w("idd", "static") + [t], rail, mean * k, mean * 0.05, mean * 0.3, mean * 2.2,
+                       "A", t=t) for t, k in (("25c", 1.0), ("85c", 1.15), ("125c", 1.4))]
+        tests += [Test("idd", "per", self.w("idd", "per") + [unit], rail, mean * k, mean * 0.02, mean * 0.05,
+                       mean * 1.1, "A", ip=unit)
+                  for unit, k in zip(self.units, (0.3, 0.4, 0.5, 0.6))]
         q = r.choice((2e-6, 1.5e-5, 8e-5))
         tests += [Test("idd", "iddq", self.w("iddq") + [str(i)], self.rails[0], q, q * 0.04, 0, q * 1.8, "A")
                   for i in range(1, 9)]
@@ -187,23 +189,27 @@ class Product:
         r, w, tests = self.rng, self.w, []
         vref = r.choice((1.2, 1.25, 2.5, 3.38, 0.6))
         self.vref, self.code_max = vref, r.choice((15, 31, 63))
-        tests.append(Test("ref", "bef", w("ref", "bef"), "VREF", vref * 0.99, vref * 0.006, vref * 0.94,
+        tests.append(Test("ref", "bef", w("ref", "bef"), self.reference, vref * 0.99, vref * 0.006, vref * 0.94,
                           vref * 1.06, "V"))
-        tests += [Test("ref", "sim", w("sim") + [str(i)] + w("ref"), "VREF", vref * (0.97 + 0.01 * i), vref * 0.001,
-                       vref * 0.92, vref * 1.08, "V") for i in range(1, 7)]
+        tests += [Test("ref", "sim", w("sim") + [str(i)] + w("ref"), self.reference, vref * (0.97 + 0.01 * i),
+                       vref * 0.001, vref * 0.92, vref * 1.08, "V") for i in range(1, 7)]
         tests.append(Test("ref", "code", w("ref", "trim", "code"), "", self.code_max / 2, self.code_max / 9, 1,
                           self.code_max - 1, ""))
-        tests.append(Test("ref", "aft", w("ref", "aft"), "VREF", vref, vref * 0.0015, vref * 0.993, vref * 1.007, "V"))
+        tests.append(Test("ref", "aft", w("ref", "aft"), self.reference, vref, vref * 0.0015, vref * 0.993,
+                          vref * 1.007, "V"))
         tests.append(Test("ref", "otp", w("otp", "code"), pattern=True))
         for t, k in (("25c", 1.0), ("85c", 1.001), ("125c", 1.002)):
-            tests.append(Test("ref", "hot", w("ref") + [t], "VREF", vref * k, vref * 0.001, vref * 0.99,
+            tests.append(Test("ref", "hot", w("ref") + [t], self.reference, vref * k, vref * 0.001, vref * 0.99,
                               vref * 1.012, "V", t=t))
-        for name in ("LDO1", "LDO2"):
+        for name in self.regulators:
             out = r.choice((1.2, 1.8, 0.9))
             for what in ("noload", "load"):
                 tests.append(Test("ref", what, w("ldo", what), name, out, out * 0.004, out * 0.97, out * 1.03, "V"))
-        tests.append(Test("ref", "line", w("ref", "line"), "VREF", 0.002, 0.0008, -0.0075, 0.0075, "V"))
-        tests.append(Test("ref", "line", w("ldo", "line"), "LDO1", 0.004, 0.001, -0.012, 0.012, "V"))
+        tests.append(Test("ref", "line", w("ref", "line"), self.reference, 0.002, 0.0008, -0.0075, 0.0075, "V"))
+        tests.append(Test("ref", "line", w("ldo", "line"), self.regulators[0], 0.004, 0.001, -0.012, 0.012, "V"))
+        tests.append(Test("ref", "noise", w("ref", "noise"), self.reference, 3e-5, 3e-6, 0, 8e-5, "V"))
+        tests.append(Test("ref", "settle", w("ref", "settle"), self.reference, 4e-5, 4e-6, 0, 1.5e-4, "s"))
+        tests += [Test("ref", "drop", w("ldo", "drop"), name, 0.11, 0.006, 0, 0.2, "V") for name in self.regulators]
         for i in (1, 2, 3):
             cur = r.choice((1e-6, 5e-6, 1e-5, 4e-5))
             tests.append(Test("ref", "iref", w("iref") + [str(i)], "", cur, cur * 0.02, cur * 0.9, cur * 1.1, "A"))
@@ -218,6 +224,9 @@ class Product:
         for p in self.pins[::3]:
             tests.append(Test("level", "voh", self.w("voh"), p, v * 0.9, v * 0.01, v * 0.8, v, "V"))
             tests.append(Test("level", "vol", self.w("vol"), p, v * 0.08, v * 0.01, 0, v * 0.2, "V"))
+        for p in self.pins[1::4]:
+            tests.append(Test("level", "vih", self.w("vih"), p, v * 0.58, v * 0.01, v * 0.5, v * 0.7, "V"))
+            tests.append(Test("level", "vil", self.w("vil"), p, v * 0.4, v * 0.01, v * 0.3, v * 0.5, "V"))
         return tests
 
     def _time(self):
@@ -234,6 +243,12 @@ class Product:
             tests.append(Test("time", "fmax", w("fmax", v), "", f * k, f * 0.03, f, None, "Hz", v=v))
         tests.append(Test("time", "duty", w("clk", "duty"), self.pins[0], 50, 0.7, 45, 55, "%"))
         tests.append(Test("time", "duty", w("clk", "duty"), self.pins[-1], 50, 0.7, 45, 55, "%"))
+        for t, k in (("25c", 1.3), ("85c", 1.22), ("125c", 1.15)):
+            tests.append(Test("time", "fhot", w("fmax") + [t], "", f * k, f * 0.03, f, None, "Hz", t=t))
+        tests += [Test("time", "ring", w("ring") + [str(i)], "", f / 3, f * 0.006, f * 0.28, f * 0.39, "Hz")
+                  for i in range(3)]
+        tests += [Test("time", "slew", w("slew") + [edge], p, ns * 0.8, ns * 0.05, ns * 0.2, ns * 1.2, "s", edge=edge)
+                  for p in self.banks[1][:3] for edge in ("r", "f")]
         tests.append(Test("time", "skew", w("skew"), "", ns * 0.05, ns * 0.01, -ns * 0.2, ns * 0.2, "s"))
         for p in self.banks[2][:4]:
             tests.append(Test("time", "taa", w("taa"), p, ns * 5, ns * 0.2, ns, ns * 7, "s"))
@@ -247,6 +262,9 @@ class Product:
         w, tests = self.w, []
         for i in range(4):
             tests.append(Test("scan", "chain", w("chain") + [str(i)], self.pins[i], pattern=True, chain=i))
+            tests += self._corners("scan", "chainv", w("chain") + [str(i)], ("vmin", "vmax"), chain=i)
+        tests += [Test("scan", "shift", w("scan", "chain", s), pattern=True, speed=s) for s in ("slow", "fast")]
+        tests += [Test("scan", "wrap", w("scan", "wrap") + [str(i)], pattern=True) for i in range(2)]
         for i in range(3):
             tests += self._corners("scan", "stuck", w("scan", "stuck") + [str(i)], block=i)
         for i in range(2):
@@ -264,6 +282,9 @@ class Product:
             tests += self._corners("mbist", "march", w("mem") + [m] + w("march"), ("vmin", "vnom"), mem=m)
             for what in ("ckbd", "uniq", "ret"):
                 tests.append(Test("mbist", what, w("mem") + [m] + w(what), pattern=True, mem=m))
+            for what in ("port", "dist"):
+                tests.append(Test("mbist", what, w("mem") + [m] + w(what), pattern=True, mem=m))
+            tests.append(Test("mbist", "ecc", w("mem", "ecc") + [m], "", 0, 0, 0, 4, "", mem=m))
             for s in ("slow", "fast"):
                 tests.append(Test("mbist", "speed", w("mem") + [m] + w(s), pattern=True, mem=m, speed=s))
             tests.append(Test("mbist", "rep", w("mem", "rep") + [m], "", 0, 0, 0, 2, "", mem=m))
@@ -274,11 +295,12 @@ class Product:
     def _func(self):
         w, tests = self.w, []
         tests.append(Test("func", "boot", w("func", "boot"), pattern=True))
-        self.units = self.rng.sample(PERIPHERALS, 6)
         for unit in self.units:
             tests += self._corners("func", "unit", w("func") + [unit], ip=unit)
             for s in ("slow", "fast"):
                 tests.append(Test("func", "speed", w("func") + [unit] + w(s), pattern=True, ip=unit, speed=s))
+        tests += [Test("func", what, w("func", what) + [str(i)], pattern=True) for what in ("reset", "mode", "prog")
+                  for i in range(2)]
         tests += [Test("func", "wake", w("func", "wake") + [str(i)], pattern=True) for i in range(2)]
         return tests
 
@@ -290,6 +312,8 @@ class Product:
             tests.append(Test("ana", "lock", w("pll", "lock") + n, "", 1, 0, 1, 1, "", pll=i))
             tests.append(Test("ana", "ltime", w("pll", "ltime") + n, "", 4e-5, 4e-6, 0, 1e-4, "s", pll=i))
             tests.append(Test("ana", "jit", w("pll", "jit") + n, "", 1.1e-11, 1e-12, 0, 2.5e-11, "s", pll=i))
+            tests.append(Test("ana", "tune", w("pll", "tune") + n, "", 0.6, 0.03, 0.25, 0.95, "V", pll=i))
+            tests.append(Test("ana", "spur", w("pll", "spur") + n, "", -68, 1.5, None, -55, "dB", pll=i))
             tests.append(Test("ana", "vco", w("vco") + n, "", f, f * 0.004, f * 0.97, f * 1.03, "Hz", pll=i))
         for i in range(2):
             n = [str(i)]
@@ -298,19 +322,33 @@ class Product:
                       Test("ana", "snr", w("adc", "snr") + n, "", 66, 0.8, 62, None, "dB", adc=i),
                       Test("ana", "off", w("adc", "off") + n, "", 2e-4, 8e-4, -5e-3, 5e-3, "V", adc=i),
                       Test("ana", "gain", w("adc", "gain") + n, "", 0.1, 0.15, -1, 1, "%", adc=i)]
-        tests += [Test("ana", "dac", w("dac", what), "DAC0", mean, sd, -hi, hi, "LSB", d=what)
+            tests.append(Test("ana", "thd", w("adc", "thd") + n, "", -74, 1.2, None, -65, "dB", adc=i))
+        vref = 2.5
+        tests += [Test("ana", "mux", w("adc", "mux") + [str(i)], pin, vref * k, 0.003, vref * k - 0.03,
+                       vref * k + 0.03, "V") for (i, pin), k in zip(enumerate(self.inputs), (0.2, 0.4, 0.6, 0.8))]
+        tests += [Test("ana", "gbw", w("cmp", "gbw") + [str(i)], self.inputs[i], 6e6, 2e5, 4e6, None, "Hz")
+                  for i in range(2)]
+        tests += [Test("ana", "vslew", w("cmp", "slew") + [str(i)], self.inputs[i], 2.4, 0.1, 1.6, None, "V/us")
+                  for i in range(2)]
+        out, lane = r.choice(words.CONVERTER_OUTPUTS), r.choice(words.LANES)
+        tests += [Test("ana", "rf", w("rf") + [what], "", mean, 0.3, mean - 2, mean + 2, "dB")
+                  for what, mean in (("gain", 14), ("pout", 8), ("iip3", 3))]
+        tests += [Test("ana", "tsen", w("tsen") + [str(i)], "", 0.3, 0.4, -3, 3, "C") for i in range(2)]
+        tests += [Test("ana", "dacv", w("dac") + [what], out, mean, 0.002, mean - 0.02, mean + 0.02, "V")
+                  for what, mean in (("zs", 0.01), ("mid", 1.25), ("fsr", 2.48))]
+        tests += [Test("ana", "dac", w("dac", what), out, mean, sd, -hi, hi, "LSB", d=what)
                   for what, mean, sd, hi in (("inl", 0.8, 0.2, 3), ("dnl", 0.3, 0.05, 1))]
-        tests += [Test("ana", "cmp", w("cmp", "off") + [str(i)], f"AIN{i}", 8e-4, 5e-4, -6e-3, 6e-3, "V")
+        tests += [Test("ana", "cmp", w("cmp", "off") + [str(i)], self.inputs[i], 8e-4, 5e-4, -6e-3, 6e-3, "V")
                   for i in range(3)]
-        tests += [Test("ana", "psrr", w("cmp", "line") + [str(i)], f"AIN{i}", 72, 1.5, 60, None, "dB")
+        tests += [Test("ana", "psrr", w("cmp", "line") + [str(i)], self.inputs[i], 72, 1.5, 60, None, "dB")
                   for i in range(2)]
         osc = r.choice((1e5, 4e6, 8e6, 1.6e7))
         tests += [Test("ana", "osc", w("osc", v), "", osc, osc * 0.006, osc * 0.96, osc * 1.04, "Hz", v=v)
                   for v in ("vmin", "vnom", "vmax")]
         for i, rate in enumerate(("1g5", "3g", "6g")):
             tests.append(Test("ana", "ber", w("ser", "ber") + [rate], "", 0, 0, 0, 3, "", rate=i))
-        tests += [Test("ana", "eye", w("ser", "eye"), "RXP", 0.62, 0.02, 0.4, None, "UI"),
-                  Test("ana", "amp", w("ser", "amp"), "RXP", 0.5, 0.01, 0.4, 0.65, "V")]
+        tests += [Test("ana", "eye", w("ser", "eye"), lane, 0.62, 0.02, 0.4, None, "UI"),
+                  Test("ana", "amp", w("ser", "amp"), lane, 0.5, 0.01, 0.4, 0.65, "V")]
         return tests
 
     def _sys(self):

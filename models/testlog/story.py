@@ -136,6 +136,8 @@ def write(rng, function, needs, style_class):
         sites = min(sites, 2)
     case = Case(rng, parts, sites)
     function(case)
+    if all(d.passed(t) for t in case.kept for d in case.parts[-1]):     # a value drawn right at its limit: once more
+        return write(rng, function, needs, style_class)
     if rng.random() < 0.1:
         case.spread()
     shown = list(case.kept)

@@ -5,7 +5,7 @@ or a fault; the style decides on columns, separators, units, casing and what a f
 """
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))
-PLAIN = ("", "%", "LSB", "dB", "UI", "C", "Ohm")
+PLAIN = ("", "%", "LSB", "dB", "UI", "C", "Ohm", "V/us")
 
 
 def scaled(value, unit):
