@@ -17,8 +17,9 @@ need() {
     fi
 }
 
+# THREADS may be given; the weights are the same for any number.
 train() {
-    "$BUILD/attnd-train" "$@"
+    "$BUILD/attnd-train" --threads "${THREADS:-0}" "$@"
 }
 
 # publish FROM NAME: the files of a checkpoint directory, and of no training state.

@@ -5,8 +5,8 @@
 . models/train.sh
 
 WORK=${WORK:-$BUILD/train-testlog}
-COUNT=${COUNT:-40000}
-EPOCHS=${EPOCHS:-5}
+COUNT=${COUNT:-80000}
+EPOCHS=${EPOCHS:-3}
 mkdir -p "$WORK/source"
 
 python3 models/testlog/make_testlogs.py "$WORK/data" --seed 1 --count "$COUNT"
@@ -16,8 +16,8 @@ cp models/testlog-bert/config.json "$WORK/source/"
 train --model "$WORK/source" --data "$WORK/data/train.jsonl" \
       --validation "$WORK/data/validation.jsonl" --out "$WORK/model" \
       --epochs "$EPOCHS" --batch 32 --rate 6e-4 --warmup 0.05 --tokens 256 --weight-decay 0.05 \
-      --beta2 0.98 --dropout 0.1 --attention-dropout 0.1 --word-dropout 0.05 --label-smoothing 0.05 \
-      --average 0.999 --seed 1
+      --beta2 0.98 --dropout 0.1 --attention-dropout 0.1 --word-dropout 0.1 --line-dropout 0.2 \
+      --label-smoothing 0.05 --average 0.999 --seed 1
 
 for part in families style; do
     "$BUILD/attnd-eval" --model "$WORK/model" --data "$WORK/data/$part.jsonl" --out "$WORK/$part" |
