@@ -10,7 +10,7 @@ need ENCODER "the folder of MiniLM's config.json, vocab.txt and model.safetensor
 WORK=${WORK:-$BUILD/train-kernel}
 SEED=${SEED:-1}
 TOKENS=${TOKENS:-192}
-EPOCHS=${EPOCHS:-12}
+EPOCHS=${EPOCHS:-20}
 mkdir -p "$WORK"
 
 # learn TRAIN VALIDATION OUT: numbers are made alike by the vocabulary (a word with a digit is one [UNK]),
@@ -21,7 +21,7 @@ learn() {
     train --model "$3/encoder" --data "$1" --validation "$2" --out "$3/model" \
           --tokens "$TOKENS" --epochs "$EPOCHS" --batch 16 --rate 4e-4 --layer-decay 0.8 \
           --warmup 0.1 --weight-decay 0.02 --label-smoothing 0.1 --dropout 0.1 \
-          --attention-dropout 0.1 --word-dropout 0.1 \
+          --attention-dropout 0.1 --word-dropout 0.1 --line-dropout 0.3 \
           --keep last --seed "$SEED"
 }
 
