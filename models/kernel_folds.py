@@ -193,9 +193,10 @@ def pool(args):
     for path in args.report:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
-        if labels not in (None, report["labels"]):
+        these = [row["label"] for row in report["classes"]]
+        if labels not in (None, these):
             sys.exit(f"{path}: other labels than the reports before")
-        labels = report["labels"]
+        labels = these
         total = add(total, report["confusion"])
         tell(path, labels, report["confusion"], per_class=False)
     tell("together", labels, total)
