@@ -94,17 +94,52 @@ static struct selective_threshold choose(const struct verdict *verdicts, size_t 
     return chosen;
 }
 
+/* Too few answers of a label to vouch for the goal, were they all right. */
+static bool is_small(size_t count, const struct selective_goal *goal)
+{
+    return count > 0 && interval_wilson_low(count, count, goal->z) < goal->purity;
+}
+
+/* Moves verdicts first .. end - 1 to the places from `to` on; those that lay there come behind. */
+static size_t move_down(struct verdict *verdicts, size_t to, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        struct verdict moved = verdicts[i];
+        verdicts[i] = verdicts[to];
+        verdicts[to++] = moved;
+    }
+    return to;
+}
+
+/* One score for the first `count` verdicts, which are all answers of the small labels. */
+static void choose_together(struct selective_threshold *out, struct verdict *verdicts, size_t count,
+                            const struct selective_goal *goal)
+{
+    qsort(verdicts, count, sizeof *verdicts, compare_falling);
+    struct selective_threshold common = choose(verdicts, count, goal);
+    for (size_t i = 0; common.reachable && i < count; i++) {
+        struct selective_threshold *own = &out[verdicts[i].label];
+        own->reachable = true;
+        own->score = common.score;
+        own->count += i < common.count;
+        own->right += i < common.count && verdicts[i].right;
+    }
+}
+
 void selective_thresholds(struct selective_threshold *out, unsigned label_count,
                           struct verdict *verdicts, size_t count, const struct selective_goal *goal)
 {
-    size_t at = 0;
+    size_t at = 0, small = 0;
     qsort(verdicts, count, sizeof *verdicts, compare_label_falling);
     for (unsigned label = 0; label < label_count; label++) {
         size_t first = at;
         while (at < count && verdicts[at].label == label)
             at++;
         out[label] = choose(verdicts + first, at - first, goal);
+        if (is_small(at - first, goal))
+            small = move_down(verdicts, small, first, at);
     }
+    choose_together(out, verdicts, small, goal);
 }
 
 void selective_decide(struct selective_decisions *sum, const struct selective_threshold *thresholds,

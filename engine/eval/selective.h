@@ -56,8 +56,10 @@ struct selective_threshold {
 };
 
 /* out: [label_count]. The lowest score of each label from which on the bound on its purity reaches
- * the goal. It is a score that was seen: below the lowest one nothing is promised. Sorts the
- * verdicts. */
+ * the goal. It is a score that was seen: below the lowest one nothing is promised. Labels with so
+ * few answers that no score of their own could reach it are judged together and share one: what
+ * they answer automatically is as pure as asked for, but not each by itself. A label that was never
+ * answered stays out of reach. Sorts the verdicts. */
 void selective_thresholds(struct selective_threshold *out, unsigned label_count,
                           struct verdict *verdicts, size_t count,
                           const struct selective_goal *goal);

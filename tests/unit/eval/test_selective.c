@@ -142,6 +142,40 @@ START_TEST(selective_threshold_takes_32_right_answers_for_95_percent)
 }
 END_TEST
 
+/* Labels 0 and 2 have twenty answers each, right from 0.6 on; label 1 has a hundred, one in four
+ * wrong; label 3 has none. */
+static size_t small_classes_of(struct verdict out[140])
+{
+    size_t at = 0;
+    for (; at < 40; at++)
+        out[at] = (struct verdict){.score = 0.5f + (float)(at / 2) / 64,
+                                   .label = at % 2 * 2,
+                                   .right = at / 2 >= 3,
+                                   .item = at};
+    for (; at < 140; at++)
+        out[at] = (struct verdict){.score = 0.9f, .label = 1, .right = at % 4 > 0, .item = at};
+    return at;
+}
+
+START_TEST(selective_threshold_is_shared_by_classes_too_small_for_one)
+{
+    struct verdict verdicts[140];
+    struct selective_threshold thresholds[4];
+    struct selective_goal goal = {.purity = 0.95, .z = SELECTIVE_Z};
+    size_t count = small_classes_of(verdicts), items = 0;
+    selective_thresholds(thresholds, 4, verdicts, count, &goal);
+    ck_assert(thresholds[0].reachable && thresholds[2].reachable);
+    ck_assert(thresholds[0].score == 0.5f + 3.0f / 64 &&
+              thresholds[2].score == thresholds[0].score);
+    ck_assert_uint_eq(thresholds[0].count, 17);
+    ck_assert_uint_eq(thresholds[2].right, 17);
+    ck_assert(!thresholds[1].reachable && !thresholds[3].reachable);
+    for (size_t i = 0; i < count; i++) /* none is lost */
+        items += verdicts[i].item;
+    ck_assert_uint_eq(items, 140 * 139 / 2);
+}
+END_TEST
+
 START_TEST(selective_decisions_add_up)
 {
     struct verdict verdicts[124];
@@ -164,4 +198,5 @@ SUITE("selective", selective_curve_is_what_was_computed_by_hand,
       selective_curve_never_parts_equal_scores, selective_curve_has_room_for_any_number_of_inputs,
       selective_threshold_is_the_lowest_score_that_is_pure_enough,
       selective_threshold_asks_a_small_class_for_more_than_luck,
-      selective_threshold_takes_32_right_answers_for_95_percent, selective_decisions_add_up)
+      selective_threshold_takes_32_right_answers_for_95_percent,
+      selective_threshold_is_shared_by_classes_too_small_for_one, selective_decisions_add_up)
