@@ -5,8 +5,8 @@
 . models/train.sh
 
 WORK=${WORK:-$BUILD/train-testlog}
-COUNT=${COUNT:-80000}
-EPOCHS=${EPOCHS:-3}
+COUNT=${COUNT:-240000}
+EPOCHS=${EPOCHS:-2}
 mkdir -p "$WORK/source"
 
 python3 models/testlog/make_testlogs.py "$WORK/data" --seed 1 --count "$COUNT"
@@ -16,7 +16,7 @@ cp models/testlog-bert/config.json "$WORK/source/"
 train --model "$WORK/source" --data "$WORK/data/train.jsonl" \
       --validation "$WORK/data/validation.jsonl" --out "$WORK/model" \
       --epochs "$EPOCHS" --batch 32 --rate 6e-4 --warmup 0.05 --tokens 256 --weight-decay 0.05 \
-      --beta2 0.98 --dropout 0.1 --attention-dropout 0.1 --word-dropout 0.1 --line-dropout 0.2 \
+      --beta2 0.98 --dropout 0.05 --attention-dropout 0.05 --word-dropout 0.05 --line-dropout 0.1 \
       --label-smoothing 0.05 --average 0.999 --seed 1
 
 for part in families style; do
