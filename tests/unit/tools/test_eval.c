@@ -1,5 +1,6 @@
 /* attnd-eval as a program, on the shipped models and a few of their real inputs: one of the six
- * wafer maps, a Center, is taken for Random; the eight reports are answered as they are labelled. */
+ * wafer maps, a plain Random, is filed under Center on purpose; the eight reports are answered as
+ * they are labelled. */
 #include "engine/base/file.h"
 #include "engine/base/json.h"
 #include "tests/support/contract.h"
@@ -160,7 +161,7 @@ START_TEST(eval_gives_the_summary_that_every_report_has)
 }
 END_TEST
 
-/* Five of six are right, and the wrong one is not the surest. */
+/* Five of six are right, and the misfiled one is not the surest. */
 START_TEST(eval_finds_the_coverage_of_the_purity_that_is_asked_for)
 {
     struct json_t *any =
