@@ -89,7 +89,10 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
         json_edit_integer(config, is_text ? "vocab_size" : "image_size",
                           is_text ? spec->vocab_size : spec->image_size, err))
         return err->code;
-    return what->parameters->head == PARAMETERS_CLASSIFIER ? put_labels(config, spec, err) : ERR_OK;
+    if (what->parameters->head == PARAMETERS_CLASSIFIER)
+        return put_labels(config, spec, err);
+    json_edit_remove(config, "problem_type");
+    return ERR_OK;
 }
 
 /* The configuration to write, and the source's own image size. *out is yours to json_free. */

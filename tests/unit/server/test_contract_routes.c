@@ -73,8 +73,8 @@ START_TEST(a_model_tells_its_labels_sizes_dtype_and_limits)
     ck_assert_double_eq(reply_number(&reply, "body_bytes_max"), 33554432);
     ck_assert_double_eq(reply_number(&reply, "image_pixels_max"), 33554432);
     ck_assert_uint_eq(reply_count(&reply, "labels"), 9);
-    ck_assert_double_eq(reply_number(&reply, "image_height"), 96);
-    ck_assert_double_eq(reply_number(&reply, "patch_size"), 8);
+    ck_assert_double_eq(reply_number(&reply, "image_height"), 48);
+    ck_assert_double_eq(reply_number(&reply, "patch_size"), 4);
     reply_free(&reply);
     reply = contract_get("/models/kernel-bert");
     reply_expect_text(&reply, "kind", "text");

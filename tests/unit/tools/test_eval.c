@@ -256,7 +256,7 @@ END_TEST
 START_TEST(eval_tells_strange_inputs_apart)
 {
     expect(RUN(WAFER, "tests/data/eval/wafer", "--strange", "tests/data/eval/wafer"), 0,
-           "6, told apart by energy with AUROC 0.5000", "");
+           "6, told apart by mahalanobis with AUROC 0.5000", "");
 }
 END_TEST
 

@@ -205,7 +205,7 @@ START_TEST(export_names_what_was_learnt_in_the_configuration)
     expect_number(config, "label2id.b\"ad", 1);
     ck_assert_uint_eq(json_object_count(json_member(config, "id2label")), 2);
     ck_assert_uint_eq(json_object_count(json_member(config, "label2id")), 2);
-    expect_number(config, "encoder_stride", 16);
+    expect_number(config, "encoder_stride", 4);
     expect_number(config, "layer_norm_eps", 1e-12);
     json_free(config);
     drop(&fixture);
@@ -287,7 +287,7 @@ END_TEST
 
 START_TEST(export_from_a_configuration_alone_writes_a_preprocessor)
 {
-    static const char config[] = "{\"model_type\": \"vit\", \"image_size\": 96}";
+    static const char config[] = "{\"model_type\": \"vit\", \"image_size\": 48}";
     struct fixture fixture;
     setup(&fixture, WAFER);
     fixture.what.source_dir = fixture.source.path;
@@ -297,7 +297,7 @@ START_TEST(export_from_a_configuration_alone_writes_a_preprocessor)
     expect_text(root, "image_processor_type", "ViTImageProcessor");
     expect_number(root, "rescale_factor", 1.0 / 255.0);
     json_free(root);
-    ck_assert(opens_at(&fixture, 96));
+    ck_assert(opens_at(&fixture, 48));
     drop(&fixture);
 }
 END_TEST
