@@ -26,10 +26,15 @@ train() {
 publish() {
     mkdir -p "models/$2"
     for file in config.json vocab.txt tokenizer_config.json special_tokens_map.json \
-                preprocessor_config.json attnd.json report.json report.html model.safetensors; do
+                preprocessor_config.json attnd.json model.safetensors; do
         if [ -f "$1/$file" ]; then
             cp "$1/$file" "models/$2/$file"
         fi
+    done
+    # Reports name the model and the list, not where they lay on this machine.
+    for file in report.json report.html; do
+        sed -e "s|$1|models/$2|g" -e "s|$WORK/||g" -e "s|${DATA:-$WORK}/||g" "$1/$file" \
+            > "models/$2/$file"
     done
     echo "models/$2 is new: look at models/$2/report.html before you commit it"
 }
