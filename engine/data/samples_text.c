@@ -18,15 +18,28 @@ static const char *next_line(const char *at, const char *end, uint32_t *characte
     return NULL;
 }
 
+/* Lines that can have a piece: no more than there are pieces. */
+static unsigned lines_max(const struct dataset_item *item, unsigned piece_count)
+{
+    const char *at = item->input, *end = item->input + item->input_len;
+    unsigned count = 1;
+    while (count < piece_count && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        at++;
+        count++;
+    }
+    return count;
+}
+
 /* Notes which pieces begin a line. `starts` has the first character of each. */
 static enum err_code find_lines(const struct dataset_item *item, const uint32_t *starts,
                                 struct arena *kept, struct sample *out, struct err *err)
 {
     const char *at = item->input, *end = item->input + item->input_len;
     uint32_t line_end = 0;
-    unsigned *lines = arena_alloc_array(kept, out->piece_count, sizeof *lines);
+    unsigned most = lines_max(item, out->piece_count);
+    unsigned *lines = arena_alloc_array(kept, most, sizeof *lines);
     if (lines == NULL)
-        return err_no_memory(err, out->piece_count * sizeof *lines);
+        return err_no_memory(err, most * sizeof *lines);
     for (unsigned i = 0; i < out->piece_count; i++) {
         if (i > 0 && (at == NULL || starts[i] < line_end))
             continue;
