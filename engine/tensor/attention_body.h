@@ -244,3 +244,63 @@ static void attention(float *out, size_t out_stride, const float *q, const float
             attend(&slice, q + i * stride, k, v, n, 1);
     }
 }
+
+/* ---- the mean over heads ---- */
+
+/* mean[j, i] (+)= softmax_j(scores[j, i]) over n keys, whose largest scores are `best`. */
+INLINE void add_softmax(const struct slice *slice, size_t n, const vec *best, float *mean,
+                        bool first, const int vectors)
+{
+#pragma GCC unroll 4
+    for (size_t b = 0; b < (size_t)vectors; b++) {
+        vec total = {0};
+        for (size_t j = 0; j < n; j++) {
+            float *score = slice->scores + (j * (size_t)vectors + b) * LANES;
+            vec p = vec_exp2_down(load(score) - best[b]);
+            store(score, p);
+            total += p;
+        }
+        vec scale = 1.0f / total;
+        for (size_t j = 0; j < n; j++) {
+            size_t at = (j * (size_t)vectors + b) * LANES;
+            vec p = load(slice->scores + at) * scale;
+            store(mean + at, first ? p : load(mean + at) + p);
+        }
+    }
+}
+
+INLINE void sum_heads(struct slice *slice, const float *q, const float *k, size_t n, size_t heads,
+                      float *mean, const int vectors)
+{
+    for (size_t h = 0; h < heads; h++) {
+        vec best[TILE_VECTORS];
+        slice_load(slice, q + h * slice->d, vectors);
+        for (int b = 0; b < vectors; b++)
+            best[b] = slice->top[b];
+        slice->k = k + h * slice->d;
+        score(slice, n, best, vectors);
+        add_softmax(slice, n, best, mean, h == 0, vectors);
+    }
+}
+
+/* All scores of a slice and one head are held at once: [n, width]. */
+static void attention_mean(float *out, size_t out_stride, const float *q, const float *k,
+                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                           float *scratch)
+{
+    const float share = 1.0f / (float)heads;
+    struct slice slice = {
+        .queries = scratch, .scores = scratch + d * SLICE, .stride = stride, .d = d};
+    float *mean = slice.scores + n * SLICE;
+    for (size_t first = 0; first < count; first += SLICE) {
+        slice.count = count - first < SLICE ? count - first : SLICE;
+        slice.width = slice.count > LANES ? SLICE : LANES;
+        if (slice.count > LANES)
+            sum_heads(&slice, q + first * stride, k, n, heads, mean, TILE_VECTORS);
+        else
+            sum_heads(&slice, q + first * stride, k, n, heads, mean, 1);
+        for (size_t i = 0; i < slice.count; i++)
+            for (size_t j = 0; j < n; j++)
+                out[(first + i) * out_stride + j] = mean[j * slice.width + i] * share;
+    }
+}

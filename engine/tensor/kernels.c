@@ -24,3 +24,8 @@ size_t attention_scratch(size_t d)
 {
     return (d + ATTENTION_KEYS) * ATTENTION_QUERIES;
 }
+
+size_t attention_mean_scratch(size_t n, size_t d)
+{
+    return (d + 2 * n) * ATTENTION_QUERIES;
+}

@@ -92,10 +92,22 @@ struct kernels {
      * on n. A query's result does not depend on the block it is in. Cost: 4 count n d flops. */
     void (*attention)(float *out, size_t out_stride, const float *q, const float *k, const float *v,
                       size_t stride, size_t count, size_t n, size_t d, float *scratch);
+
+    /* What a block of queries attends to, averaged over heads that lie side by side, as attention
+     * rollout takes it (Abnar and Zuidema 2020, section 3):
+     *     out[i, j] = 1/heads sum_h softmax_j(q_h[i] . k_h[j] / sqrt(d)),  i < count <=
+     * ATTENTION_QUERIES, j < n. q is [count, heads d], k [n, heads d], rows `stride` floats apart;
+     * out rows out_stride apart. scratch: attention_mean_scratch(n, d) floats, 64-byte aligned.
+     * Cost: 2 count n d heads flops and as many exponentials as numbers. */
+    void (*attention_mean)(float *out, size_t out_stride, const float *q, const float *k,
+                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                           float *scratch);
 };
 
 /* Floats of scratch that `attention` needs for heads of width d. */
 size_t attention_scratch(size_t d);
+/* What `attention_mean` needs for n keys. */
+size_t attention_mean_scratch(size_t n, size_t d);
 
 extern const struct kernels kernels_avx512;
 extern const struct kernels kernels_avx2;

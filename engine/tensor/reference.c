@@ -143,6 +143,30 @@ static void attention(float *out, size_t out_stride, const float *q, const float
         attention_row(out + i * out_stride, q + i * stride, k, v, stride, n, d, (void *)scratch);
 }
 
+/* The scratch holds one row of scores. */
+static void attention_mean(float *out, size_t out_stride, const float *q, const float *k,
+                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                           float *scratch)
+{
+    const double scale = 1 / sqrt((double)d);
+    double *scores = (void *)scratch;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < n; j++)
+            out[i * out_stride + j] = 0;
+        for (size_t h = 0; h < heads; h++) {
+            double max = -INFINITY, sum = 0;
+            for (size_t j = 0; j < n; j++) {
+                scores[j] = dot(q + i * stride + h * d, k + j * stride + h * d, d) * scale;
+                max = fmax(max, scores[j]);
+            }
+            for (size_t j = 0; j < n; j++)
+                sum += exp(scores[j] - max);
+            for (size_t j = 0; j < n; j++)
+                out[i * out_stride + j] += (float)(exp(scores[j] - max) / sum / (double)heads);
+        }
+    }
+}
+
 const struct kernels kernels_reference = {.name = "reference",
                                           .layer_norm = layer_norm,
                                           .epilogue = epilogue,
@@ -151,4 +175,5 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .round_bf16 = round_bf16,
                                           .pair_bf16 = pair_bf16,
                                           .softmax = softmax,
-                                          .attention = attention};
+                                          .attention = attention,
+                                          .attention_mean = attention_mean};

@@ -303,4 +303,5 @@ const struct kernels KERNELS = {.name = NAME,
                                 .round_bf16 = round_bf16,
                                 .pair_bf16 = pair_bf16,
                                 .softmax = softmax,
-                                .attention = attention};
+                                .attention = attention,
+                                .attention_mean = attention_mean};

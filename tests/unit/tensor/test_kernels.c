@@ -394,6 +394,52 @@ START_TEST(attention_of_a_query_is_the_same_alone_and_in_any_block)
 }
 END_TEST
 
+/* ---- the mean over heads ---- */
+
+static void check_mean(const struct kernels *kernels, size_t count, size_t n, size_t heads,
+                       size_t d)
+{
+    size_t stride = 2 * heads * d + 5, out_stride = n + 3, outs = (count + BEHIND) * out_stride;
+    float *q = numbers_new((count + n) * stride, 2, (uint32_t)(n * 100 + d)), *k = q + heads * d;
+    float *out = numbers_new(outs, 1, 9), *expected = numbers_new(outs, 1, 9);
+    float *scratch = numbers_new(attention_mean_scratch(n, d), 1e30f, 10);
+    kernels_reference.attention_mean(expected, out_stride, q, k, stride, count, n, heads, d,
+                                     scratch);
+    kernels->attention_mean(out, out_stride, q, k, stride, count, n, heads, d, scratch);
+    double difference = numbers_difference(out, expected, outs);
+    ck_assert_msg(difference < 2e-6, "%s, count = %zu, n = %zu, heads = %zu, d = %zu: %g",
+                  kernels->name, count, n, heads, d, difference);
+    free(q), free(out), free(expected), free(scratch);
+}
+
+START_TEST(attention_mean_agrees_with_the_oracle_and_writes_nothing_behind)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (size_t n = 1; n <= 400 && kernels_runnable(variants[v]); n += 1 + n / 3)
+            for (size_t heads = 1; heads <= 5; heads += 2)
+                check_mean(variants[v], 1 + (n * 7 + heads) % ATTENTION_QUERIES, n, heads,
+                           3 + 5 * heads);
+}
+END_TEST
+
+START_TEST(attention_mean_of_every_query_sums_to_one)
+{
+    enum { N = 197, HEADS = 3, D = 16 };
+    float *q = numbers_new((size_t)N * HEADS * D, 3, 1);
+    float *out = numbers_new((size_t)ATTENTION_QUERIES * N, 1, 2);
+    float *scratch = numbers_new(attention_mean_scratch(N, D), 1, 3);
+    kernels_best()->attention_mean(out, N, q, q, HEADS * D, ATTENTION_QUERIES, N, HEADS, D,
+                                   scratch);
+    for (size_t i = 0; i < ATTENTION_QUERIES; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < N; j++)
+            sum += (double)out[i * N + j];
+        ck_assert_double_eq_tol(sum, 1, 1e-5);
+    }
+    free(q), free(out), free(scratch);
+}
+END_TEST
+
 SUITE("kernels", layer_norm_agrees_with_the_oracle,
       epilogue_agrees_with_the_oracle_and_leaves_the_gap_between_rows,
       activations_are_exact_over_the_whole_range, gelu_stays_within_its_stated_error,
@@ -407,4 +453,6 @@ SUITE("kernels", layer_norm_agrees_with_the_oracle,
       attention_agrees_with_the_oracle_around_the_borders_of_key_tiles,
       attention_survives_scores_of_any_magnitude,
       attention_rescales_when_the_maximum_grows_tile_after_tile,
-      attention_of_a_query_is_the_same_alone_and_in_any_block)
+      attention_of_a_query_is_the_same_alone_and_in_any_block,
+      attention_mean_agrees_with_the_oracle_and_writes_nothing_behind,
+      attention_mean_of_every_query_sums_to_one)
