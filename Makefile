@@ -19,8 +19,8 @@ CHECK   := $(shell pkg-config --cflags --libs check 2>/dev/null)
 # Each tool and main is one file with a main(); everything else is in the library of its layer.
 TOOL_SRC   := $(wildcard engine/tools/*.c)
 ENGINE_SRC := $(wildcard engine/*.c engine/base/*.c engine/tensor/*.c engine/format/*.c \
-                         engine/text/*.c engine/vision/*.c engine/model/*.c engine/data/*.c \
-                         engine/eval/*.c engine/train/*.c)
+                         engine/text/*.c engine/vision/*.c engine/model/*.c engine/explain/*.c \
+                         engine/data/*.c engine/eval/*.c engine/train/*.c)
 CONFIG_SRC := $(wildcard config/*.c)
 SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c))
 SUPPORT_SRC := $(wildcard tests/support/*.c)

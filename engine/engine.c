@@ -5,10 +5,13 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/sha256.h"
+#include "engine/explain/attention_map.h"
+#include "engine/explain/gradient.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/embed.h"
 #include "engine/model/encoder.h"
 #include "engine/model/head.h"
+#include "engine/model/trace.h"
 #include "engine/tensor/bf16.h"
 #include "engine/text/wordpiece.h"
 #include "engine/vision/image.h"
@@ -317,7 +320,10 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     const struct engine_model *model = session->model;
     struct workspace *workspace = &session->workspace;
     unsigned tokens = 0;
+    workspace->traced = false;
     for (unsigned r = 0; r < rows; r++) {
+        workspace->traces[r] = inputs[r]->trace;
+        workspace->traced = workspace->traced || inputs[r]->trace != NULL;
         workspace->offset[r] = tokens;
         embed(&model->spec, &model->weights, workspace, inputs[r], tokens);
         tokens += inputs[r]->tokens;
@@ -342,4 +348,35 @@ void engine_judge(const struct engine_model *model, const float *logits, const f
                   const float *features, struct judgement *out)
 {
     policy_judge(&model->spec.policy, logits, scores, features, out);
+}
+
+/* ---- explain ---- */
+
+enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
+                           struct arena *arena, struct err *err)
+{
+    struct trace *trace = arena_alloc(arena, sizeof *trace);
+    if (trace == NULL)
+        return err_no_memory(err, sizeof *trace);
+    if (trace_open(trace, &model->spec, input->tokens, arena, err))
+        return err->code;
+    input->trace = trace;
+    return ERR_OK;
+}
+
+enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
+                             enum explain_method method, unsigned label, struct arena *arena,
+                             const float **relevance, struct err *err)
+{
+    float *found = arena_alloc_array(arena, input->tokens, 2 * sizeof *found);
+    if (found == NULL)
+        return err_no_memory(err, input->tokens * 2 * sizeof *found);
+    *relevance = found;
+    if (method == EXPLAIN_GRADIENT)
+        return gradient_map(&model->spec, &model->weights, input->trace, label, arena, found, err);
+    if (method == EXPLAIN_ROLLOUT)
+        attention_map_rollout(&model->spec, input->trace, found, found + input->tokens);
+    else
+        attention_map_last(&model->spec, input->trace, found);
+    return ERR_OK;
 }

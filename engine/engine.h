@@ -16,6 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/explain/method.h"
 #include "engine/model/class_codes.h"
 #include "engine/model/decision.h"
 #include "engine/model/input.h"
@@ -109,5 +110,17 @@ void engine_scores(const struct engine_model *model, const float *logits, float 
  * their scores. features [hidden_size] as engine_features gives them. Allocates nothing. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, struct judgement *out);
+
+/* Before engine_run, for an input that is to be explained: room in the arena for what its tokens
+ * attend to, layer by layer (4 tokens^2 bytes a layer). ERR_NO_MEMORY. */
+enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
+                           struct arena *arena, struct err *err);
+
+/* After engine_run, for an input with a trace: how relevant each token was, [input->tokens],
+ * special ones included; `label` is what a class-specific method explains. From the arena; any
+ * thread. ERR_NO_MEMORY. */
+enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
+                             enum explain_method method, unsigned label, struct arena *arena,
+                             const float **relevance, struct err *err);
 
 #endif

@@ -1,6 +1,7 @@
 #include "engine/model/encoder.h"
 
 #include "engine/model/attention.h"
+#include "engine/model/trace.h"
 
 #include <string.h>
 
@@ -125,53 +126,58 @@ static void keep_head_tokens(const struct spec *spec, struct workspace *w)
 
 /* out = W_o attention(normed W_qkv) + x */
 static void attention(const struct spec *spec, const struct layer *layer, struct workspace *w,
-                      float *out, bool is_last)
+                      float *out, unsigned index)
 {
     project_qkv(w, &layer->qkv);
-    if (is_last)
+    trace_layer(spec, w, index);
+    if (index + 1 == spec->layers)
         keep_head_tokens(spec, w);
     attention_run(spec, w);
     multiply(w, &layer->attention_out, &w->attended, out, w->x);
+    if (index + 1 == spec->layers)
+        trace_sum(spec, w, TRACE_ATTENTION, out);
 }
 
 /* out = W_2 act(normed W_1) + residual */
 static void mlp(const struct spec *spec, const struct layer *layer, struct workspace *w, float *out,
-                const float *residual)
+                const float *residual, unsigned index)
 {
     activate(spec, w, &layer->mlp_in);
     multiply(w, &layer->mlp_out, &w->activated, out, residual);
+    if (index + 1 == spec->layers)
+        trace_sum(spec, w, TRACE_MLP, out);
 }
 
 /* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). Each block finds x
  * stored in `normed` and leaves it so. */
 static void post_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w,
-                            bool is_last)
+                            unsigned index)
 {
-    attention(spec, layer, w, w->y, is_last);
+    attention(spec, layer, w, w->y, index);
     norm(spec, w, &layer->attention_norm, w->x, w->y);
-    mlp(spec, layer, w, w->y, w->x);
+    mlp(spec, layer, w, w->y, w->x, index);
     norm(spec, w, &layer->mlp_norm, w->x, w->y);
 }
 
 /* x = x + attention(norm(x)); x = x + mlp(norm(x))  (Dosovitskiy et al. 2021, eq. 2 and 3) */
 static void pre_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w,
-                           bool is_last)
+                           unsigned index)
 {
     norm(spec, w, &layer->attention_norm, w->y, w->x);
-    attention(spec, layer, w, w->z, is_last);
+    attention(spec, layer, w, w->z, index);
     norm(spec, w, &layer->mlp_norm, w->y, w->z);
-    mlp(spec, layer, w, w->x, w->z);
+    mlp(spec, layer, w, w->x, w->z, index);
 }
 
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace)
 {
-    void (*block)(const struct spec *, const struct layer *, struct workspace *, bool) =
+    void (*block)(const struct spec *, const struct layer *, struct workspace *, unsigned) =
         spec->family->post_norm ? post_norm_block : pre_norm_block;
     workspace->tokens = workspace->offset[workspace->rows];
     attention_plan(spec, workspace, 0);
     if (spec->family->post_norm)
         store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride, spec->hidden);
     for (unsigned i = 0; i < spec->layers; i++)
-        block(spec, &weights->layers[i], workspace, i + 1 == spec->layers);
+        block(spec, &weights->layers[i], workspace, i);
 }

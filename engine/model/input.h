@@ -8,6 +8,8 @@
 
 enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
 
+struct trace; /* model/trace.h */
+
 /* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
 struct engine_input {
     enum engine_kind kind;
@@ -16,6 +18,7 @@ struct engine_input {
     const int32_t *ids;            /* text: [tokens] */
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
     const float *patches;          /* image: [patches, channels x patch x patch], normalised */
+    struct trace *trace;           /* where to keep what its tokens attend to; NULL: nowhere */
 };
 
 #endif

@@ -1,5 +1,6 @@
 #include "engine/model/workspace.h"
 
+#include "engine/model/trace.h"
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/simd.h"
 
@@ -44,6 +45,9 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
     w->qkv_bf16 = is_bf16 ? qkv : NULL;
     /* Rounded up, so that the members' scratch does not share a cache line. */
     w->scratch_floats = simd_round_up(floats);
+    w->trace_scratch_floats = trace_scratch(spec);
+    if (take(w, &w->trace_scratch, team_size(w->team), w->trace_scratch_floats, err))
+        return err->code;
     return take(w, &w->scratch, team_size(w->team), w->scratch_floats, err);
 }
 
@@ -69,7 +73,8 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     w->offset = arena_alloc_array(&w->arena, rows + 1, sizeof *w->offset);
     w->blocks = arena_alloc_array(&w->arena, rows, sizeof *w->blocks);
     w->heads_left = arena_alloc_array(&w->arena, rows, sizeof *w->heads_left);
-    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL)
+    w->traces = arena_alloc_array(&w->arena, rows, sizeof *w->traces);
+    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->traces == NULL)
         return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
     return ERR_OK;
 }

@@ -13,6 +13,7 @@
 #include "engine/tensor/operand.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Neighbouring queries of one sequence, which attend to all of its tokens. */
@@ -21,6 +22,8 @@ struct query_block {
     unsigned out;          /* the first one's row in attention's output */
     unsigned sequence, sequence_tokens;
 };
+
+struct trace;
 
 struct workspace {
     const struct kernels *kernels;
@@ -33,6 +36,8 @@ struct workspace {
     unsigned block_count;
     atomic_uint *heads_left; /* [block_count] heads of a block not yet done; partners: the team */
     unsigned tokens;         /* rows that the linear layers compute now */
+    struct trace **traces;   /* [rows] where a row's attention is kept, or NULL */
+    bool traced;             /* one of the rows has a trace */
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride;
@@ -50,6 +55,8 @@ struct workspace {
 
     float *scratch; /* [team, scratch_floats] attention's */
     size_t scratch_floats;
+    float *trace_scratch; /* [team, trace_scratch_floats] */
+    size_t trace_scratch_floats;
     float *cls, *pooled; /* [rows, D] */
     float *logits[2];    /* [rows, labels], the second for a distillation head */
     struct arena arena;

@@ -17,7 +17,8 @@
 
 /* A room is a folder. Each may include itself and what is listed, nothing else: arrows point down.
  *
- *     loadtest | server -> config -> engine.h -> model -> format, text, vision -> tensor -> base
+ *     loadtest | server -> config -> engine.h -> explain -> model -> format, text, vision -> tensor
+ *                                                                                   -> base
  *                tools -> train -> eval -> data -> engine.h
  */
 static const struct {
@@ -31,8 +32,9 @@ static const struct {
     {"engine/vision", {"engine/tensor", "engine/base"}},
     {"engine/model",
      {"engine/format", "engine/text", "engine/vision", "engine/tensor", "engine/base"}},
+    {"engine/explain", {"engine/model", "engine/tensor", "engine/base"}},
     {"engine",
-     {"engine/model", "engine/format", "engine/text", "engine/vision", "engine/tensor",
+     {"engine/explain", "engine/model", "engine/format", "engine/text", "engine/vision", "engine/tensor",
       "engine/base"}},
     {"engine/data",
      {"engine", "engine/model", "engine/text", "engine/vision", "engine/tensor", "engine/base"}},

@@ -1,0 +1,33 @@
+/* attention_map.h - which tokens the classifier's token looked at, from the attention alone.
+ *
+ * Both methods give a distribution over the tokens of the input, special ones included: numbers
+ * that are not negative and sum to one. Neither knows of a class: they say where the model looked,
+ * not what spoke for which answer (gradient.h does that).
+ *
+ * Threads: pure functions.
+ */
+#ifndef ATTND_ENGINE_EXPLAIN_ATTENTION_MAP_H
+#define ATTND_ENGINE_EXPLAIN_ATTENTION_MAP_H
+
+#include "engine/model/spec.h"
+#include "engine/model/trace.h"
+
+/* The [CLS] row of attention rollout (Abnar and Zuidema 2020, section 3): with A_l the attention of
+ * layer l averaged over heads, half of what a token is comes from itself by the residual,
+ *
+ *     R = (A_L + I)/2 ... (A_2 + I)/2 (A_1 + I)/2
+ *
+ * and only the first row of R is carried, from the last layer down: r <- (r + r A_l)/2. Rows of A_l
+ * sum to one, so that those of (A_l + I)/2 do. 2 N^2 flops a layer. relevance, scratch: [N]. */
+void attention_map_rollout(const struct spec *spec, const struct trace *trace, float *relevance,
+                           float *scratch);
+
+/* What [CLS] attends to in the last layer, averaged over heads. relevance: [N]. */
+void attention_map_last(const struct spec *spec, const struct trace *trace, float *relevance);
+
+/* r <- r (A_(L-1) + I)/2 ... (A_1 + I)/2: a distribution over what the last layer reads becomes one
+ * over the inputs. relevance, scratch: [N]. */
+void attention_map_down(const struct spec *spec, const struct trace *trace, float *relevance,
+                        float *scratch);
+
+#endif

@@ -1,0 +1,42 @@
+/* gradient.h - which tokens spoke for a class: the last layer's attention, weighted with the
+ * gradient of the class's logit (Chefer, Gur and Wolf 2021, "Generic Attention-model
+ * Explainability", eq. 5), and carried down through the layers below as rollout does.
+ *
+ * With A_h the [CLS] row of head h in the last layer and y the logit of the class before
+ * temperature,
+ *
+ *     g = 1/H sum_h max(0, dy/dA_h * A_h)        r = g / sum(g) (A_(L-1) + I)/2 ... (A_1 + I)/2
+ *
+ * g says which of the last layer's tokens spoke for the class, the layers below which inputs these
+ * were made of. What [CLS] already held before the last block has no class of its own here and is
+ * left out; if nothing speaks for the class, A itself takes the place of g.
+ *
+ * dy/dA_h[j] = dy/dO_h . V_h[j], where O_h is the head's output: only one token's path through the
+ * last block and the classifier is differentiated. Its weights are read back from where the
+ * products keep them, as they are multiplied (rounded, if the model runs in bf16 or int8).
+ *
+ * A distilled DeiT, whose logits are the mean of two classifiers on two tokens, has g for each
+ * token.
+ *
+ * Threads: a pure function of a model and a trace.
+ */
+#ifndef ATTND_ENGINE_EXPLAIN_GRADIENT_H
+#define ATTND_ENGINE_EXPLAIN_GRADIENT_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/model/spec.h"
+#include "engine/model/trace.h"
+#include "engine/model/weights.h"
+
+/* relevance [N], not negative, sums to one. Some 2 (2 D F + D D) flops. ERR_NO_MEMORY. */
+enum err_code gradient_map(const struct spec *spec, const struct weights *weights,
+                           const struct trace *trace, unsigned label, struct arena *arena,
+                           float *relevance, struct err *err);
+
+/* dy/dA of the last layer for head token `token`: gradient [heads][N]. For tests. */
+enum err_code gradient_of_attention(const struct spec *spec, const struct weights *weights,
+                                    const struct trace *trace, unsigned label, unsigned token,
+                                    struct arena *arena, float *gradient, struct err *err);
+
+#endif

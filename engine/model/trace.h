@@ -1,0 +1,48 @@
+/* trace.h - where one input's tokens looked, layer by layer: taken by the encoder as it runs, for
+ * the rows of a batch that carry a trace, and read by explanations afterwards. A row without one
+ * costs nothing.
+ *
+ *     trace_open(&trace, spec, tokens, &arena, &err);
+ *     input.trace = &trace;            // then engine_run
+ *
+ * Of all layers but the last the attention is averaged over heads, as rollout takes it; of the last
+ * every head is kept, for the tokens that the classifier reads.
+ *
+ * Threads: a trace belongs to its input; the worker that runs it writes it, once.
+ */
+#ifndef ATTND_ENGINE_MODEL_TRACE_H
+#define ATTND_ENGINE_MODEL_TRACE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/model/spec.h"
+#include "engine/model/workspace.h"
+
+/* The two sums of a block: an output plus its residual, before any norm. */
+enum trace_sum { TRACE_ATTENTION, TRACE_MLP, TRACE_SUMS };
+
+struct trace {
+    unsigned tokens; /* of the input: N */
+    float *mean;     /* [layers - 1][N][N] probabilities: row i is what token i attends to */
+
+    /* Of the last layer, for the K tokens that the classifier reads: */
+    float *last;             /* [K][heads][N] probabilities */
+    float *projected;        /* [N][3 D] query, key and value (of all tokens) */
+    float *sums[TRACE_SUMS]; /* [K][D] each */
+};
+
+/* 4 (N (N (layers - 1) + K heads + 3 D) + 2 K D) bytes, from the arena. ERR_NO_MEMORY. */
+enum err_code trace_open(struct trace *out, const struct spec *spec, unsigned tokens,
+                         struct arena *arena, struct err *err);
+
+/* Takes layer `layer` from workspace->qkv, for every row that has a trace. */
+void trace_layer(const struct spec *spec, struct workspace *workspace, unsigned layer);
+
+/* Takes a sum of the last layer, [rows x K, D] in the workspace's stride. */
+void trace_sum(const struct spec *spec, const struct workspace *workspace, enum trace_sum which,
+               const float *sum);
+
+/* Floats of scratch that one member of a team needs, for inputs of the model's longest. */
+size_t trace_scratch(const struct spec *spec);
+
+#endif
