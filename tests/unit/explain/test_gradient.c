@@ -1,0 +1,263 @@
+/* The gradient of a logit by the last layer's attention against central differences of a plain
+ * forward pass from that attention on, in double, on checkpoints of every family. */
+#include "engine/engine.h"
+#include "engine/explain/attention_map.h"
+#include "engine/explain/gradient.h"
+#include "engine/format/checkpoint.h"
+#include "engine/model/embed.h"
+#include "engine/model/encoder.h"
+#include "tests/support/numbers.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GOLDEN "tests/data/golden/"
+
+enum { TOKENS = 9, WIDEST = 512 };
+
+static const char *const models[] = {"bert-3", "bert-4", "distilbert-0",
+                                     "vit-0",  "vit-1",  "deit-1"};
+enum { MODELS = sizeof models / sizeof *models };
+
+/* A model whose encoder has run over one input, with its trace. */
+struct fixture {
+    struct arena arena;
+    struct spec spec;
+    struct weights weights;
+    struct workspace workspace;
+    struct trace trace;
+    unsigned tokens;
+};
+
+static void make_input(struct fixture *fixture, struct engine_input *input)
+{
+    const struct spec *spec = &fixture->spec;
+    *input = (struct engine_input){.kind = spec->family->kind, .tokens = TOKENS};
+    if (input->kind == ENGINE_TEXT) {
+        static const int32_t ids[TOKENS] = {2, 11, 17, 5, 29, 31, 8, 13, 3};
+        input->ids = ids;
+        return;
+    }
+    size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
+    float *patches = arena_alloc(&fixture->arena, numbers * sizeof *patches);
+    numbers_fill(patches, numbers, 1, 5);
+    input->patches = patches;
+    input->tokens = spec_image_tokens(spec);
+}
+
+static void setup(struct fixture *fixture, const char *name)
+{
+    char dir[128];
+    struct err err = {0};
+    struct checkpoint *checkpoint;
+    struct engine_input input;
+    *fixture = (struct fixture){0};
+    arena_init(&fixture->arena);
+    snprintf(dir, sizeof dir, GOLDEN "%s", name);
+    spec_read(&fixture->spec, dir, &fixture->arena, &err);
+    checkpoint_open(&checkpoint, dir, &err);
+    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    const struct linear_backend *native = &linear_native[PRECISION_F32];
+    weights_open(&fixture->weights, &fixture->spec, checkpoint, native, native, 1, &err);
+    checkpoint_close(checkpoint);
+    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    make_input(fixture, &input);
+    struct workspace *w = &fixture->workspace;
+    ck_assert(!workspace_open(w, &fixture->spec, native, input.tokens, 2, kernels_best(), &err));
+    ck_assert(!trace_open(&fixture->trace, &fixture->spec, input.tokens, &fixture->arena, &err));
+    w->traces[0] = &fixture->trace;
+    w->traced = true;
+    w->rows = 1;
+    w->offset[0] = 0;
+    w->offset[1] = fixture->tokens = input.tokens;
+    embed(&fixture->spec, &fixture->weights, w, &input, 0);
+    encoder_run(&fixture->spec, &fixture->weights, w);
+}
+
+static void drop(struct fixture *fixture)
+{
+    workspace_close(&fixture->workspace);
+    weights_close(&fixture->weights, &fixture->spec);
+    arena_deinit(&fixture->arena);
+}
+
+/* ---- the oracle: from the attention of one token to its logit, in double ---- */
+
+/* y = W x (+ b) */
+static void multiply(const struct linear *linear, double *y, const double *x, bool biased)
+{
+    float column[WIDEST];
+    ck_assert_uint_le(linear->in, WIDEST);
+    for (size_t c = 0; c < linear->out; c++) {
+        linear->backend->unpack(linear, c, column);
+        y[c] = biased ? (double)linear->bias[c] : 0;
+        for (size_t k = 0; k < linear->in; k++)
+            y[c] += (double)column[k] * x[k];
+    }
+}
+
+static void normalise(const struct norm *norm, double *y, const double *x, size_t n, double eps)
+{
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += x[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        variance += (x[i] - mean) * (x[i] - mean) / (double)n;
+    for (size_t i = 0; i < n; i++)
+        y[i] =
+            (x[i] - mean) / sqrt(variance + eps) * (double)norm->gamma[i] + (double)norm->beta[i];
+}
+
+static double activate(double x, enum activation act)
+{
+    switch (act) {
+    case ACTIVATION_GELU:
+        return x * 0.5 * (1 + erf(x / sqrt(2)));
+    case ACTIVATION_GELU_TANH:
+        return x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case ACTIVATION_RELU:
+        return x > 0 ? x : 0;
+    case ACTIVATION_TANH:
+        return tanh(x);
+    default:
+        return x;
+    }
+}
+
+/* y = W_2 act(W_1 x + b_1) + b_2 + residual */
+static void mlp(const struct fixture *fixture, double *y, const double *x, const double *residual)
+{
+    const struct layer *layer = &fixture->weights.layers[fixture->spec.layers - 1];
+    double inner[WIDEST];
+    multiply(&layer->mlp_in, inner, x, true);
+    for (size_t c = 0; c < fixture->spec.intermediate; c++)
+        inner[c] = activate(inner[c], fixture->spec.activation);
+    multiply(&layer->mlp_out, y, inner, true);
+    for (size_t c = 0; c < fixture->spec.hidden; c++)
+        y[c] += residual[c];
+}
+
+/* The attention's sum when the probabilities of head h move by `delta` at token j. */
+static void attention_sum(const struct fixture *fixture, unsigned token, size_t h, size_t j,
+                          double delta, double *sum)
+{
+    const struct spec *spec = &fixture->spec;
+    size_t hidden = spec->hidden, width = hidden / spec->heads;
+    double moved[WIDEST] = {0}, out[WIDEST];
+    for (size_t c = h * width; c < (h + 1) * width; c++)
+        moved[c] = delta * (double)fixture->trace.projected[(3 * j + 2) * hidden + c];
+    multiply(&fixture->weights.layers[spec->layers - 1].attention_out, out, moved, false);
+    for (size_t c = 0; c < hidden; c++)
+        sum[c] = (double)fixture->trace.sums[TRACE_ATTENTION][token * hidden + c] + out[c];
+}
+
+static double logit_of(const struct fixture *fixture, unsigned token, unsigned label, size_t h,
+                       size_t j, double delta)
+{
+    const struct spec *spec = &fixture->spec;
+    const struct weights *weights = &fixture->weights;
+    const struct layer *layer = &weights->layers[spec->layers - 1];
+    double sum[WIDEST], normed[WIDEST], last[WIDEST], features[WIDEST], logits[WIDEST];
+    attention_sum(fixture, token, h, j, delta, sum);
+    if (spec->family->post_norm) {
+        normalise(&layer->attention_norm, normed, sum, spec->hidden, spec->norm_eps);
+        mlp(fixture, last, normed, normed);
+        normalise(&layer->mlp_norm, features, last, spec->hidden, spec->norm_eps);
+    } else {
+        normalise(&layer->mlp_norm, normed, sum, spec->hidden, spec->norm_eps);
+        mlp(fixture, last, normed, sum);
+        normalise(&weights->final_norm, features, last, spec->hidden, spec->norm_eps);
+    }
+    if (spec->family->pooler != NULL) {
+        multiply(&weights->pooler, normed, features, true);
+        for (size_t c = 0; c < spec->hidden; c++)
+            features[c] = activate(normed[c], spec->family->pooler_activation);
+    }
+    multiply(token == 0 ? &weights->classifier : &weights->distillation_classifier, logits,
+             features, true);
+    return logits[label] / spec_head_tokens(spec);
+}
+
+static double largest_of(const float *x, size_t n)
+{
+    double largest = 0;
+    for (size_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs((double)x[i]));
+    return largest;
+}
+
+static void check_model(const char *name)
+{
+    struct fixture fixture;
+    struct err err = {0};
+    setup(&fixture, name);
+    const struct spec *spec = &fixture.spec;
+    size_t n = fixture.tokens;
+    float *gradient = arena_alloc(&fixture.arena, spec->heads * n * sizeof *gradient);
+    unsigned label = spec->label_count - 1;
+    for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
+        ck_assert(!gradient_of_attention(spec, &fixture.weights, &fixture.trace, label, token,
+                                         &fixture.arena, gradient, &err));
+        double largest = largest_of(gradient, spec->heads * n);
+        ck_assert_double_gt(largest, 0);
+        for (size_t i = 0; i < spec->heads * n; i += 1 + n / 7) {
+            double step = 1e-4, found = gradient[i];
+            double difference = (logit_of(&fixture, token, label, i / n, i % n, step) -
+                                 logit_of(&fixture, token, label, i / n, i % n, -step)) /
+                                (2 * step);
+            ck_assert_msg(fabs(found - difference) < 1e-4 * largest,
+                          "%s, token %u, head %zu, key %zu: %g, differences %g", name, token, i / n,
+                          i % n, found, difference);
+        }
+    }
+    drop(&fixture);
+}
+
+START_TEST(gradient_of_attention_agrees_with_differences)
+{
+    for (size_t i = 0; i < MODELS; i++)
+        check_model(models[i]);
+}
+END_TEST
+
+static void expect_distribution(const float *relevance, size_t n, const char *what)
+{
+    double sum = 0;
+    for (size_t j = 0; j < n; j++) {
+        ck_assert_msg(relevance[j] >= 0, "%s: %g", what, (double)relevance[j]);
+        sum += (double)relevance[j];
+    }
+    ck_assert_msg(fabs(sum - 1) < 1e-5, "%s sums to %g", what, sum);
+}
+
+static void check_maps(const char *name)
+{
+    struct fixture fixture;
+    struct err err = {0};
+    setup(&fixture, name);
+    size_t n = fixture.tokens;
+    float *relevance = arena_alloc(&fixture.arena, 2 * n * sizeof *relevance);
+    attention_map_rollout(&fixture.spec, &fixture.trace, relevance, relevance + n);
+    expect_distribution(relevance, n, "rollout");
+    attention_map_last(&fixture.spec, &fixture.trace, relevance);
+    expect_distribution(relevance, n, "attention");
+    for (unsigned label = 0; label < fixture.spec.label_count; label++) {
+        ck_assert(!gradient_map(&fixture.spec, &fixture.weights, &fixture.trace, label,
+                                &fixture.arena, relevance, &err));
+        expect_distribution(relevance, n, "gradient");
+    }
+    drop(&fixture);
+}
+
+START_TEST(every_map_is_a_distribution_over_the_tokens)
+{
+    for (size_t i = 0; i < MODELS; i++)
+        check_maps(models[i]);
+}
+END_TEST
+
+SUITE("gradient", gradient_of_attention_agrees_with_differences,
+      every_map_is_a_distribution_over_the_tokens)
