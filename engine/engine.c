@@ -242,7 +242,8 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
                                  .truncated = encoding.truncated,
                                  .ids = encoding.ids,
                                  .starts = encoding.starts,
-                                 .ends = encoding.ends};
+                                 .ends = encoding.ends,
+                                 .continued = encoding.continued};
     return ERR_OK;
 }
 

@@ -17,6 +17,7 @@ struct engine_input {
     bool truncated;                /* a text that was longer than tokens_max */
     const int32_t *ids;            /* text: [tokens] */
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
+    const bool *continued;         /* text: [tokens] goes on with the word of the token before */
     const float *patches;          /* image: [patches, channels x patch x patch], normalised */
     struct trace *trace;           /* where to keep what its tokens attend to; NULL: nowhere */
 };

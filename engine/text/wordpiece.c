@@ -26,6 +26,7 @@ struct wordpiece {
 struct token {
     int32_t id;
     uint32_t start, end;
+    bool continued;
 };
 
 struct word {
@@ -43,6 +44,7 @@ struct encoder {
     struct word *word;
     int32_t *ids;
     uint32_t *starts, *ends;
+    bool *continued;
     unsigned count, count_max; /* count_max leaves room for [SEP] */
     bool truncated;
 };
@@ -59,6 +61,7 @@ static bool append(struct encoder *encoder, struct token token)
     encoder->ids[encoder->count] = token.id;
     encoder->starts[encoder->count] = token.start;
     encoder->ends[encoder->count] = token.end;
+    encoder->continued[encoder->count] = token.continued;
     encoder->count++;
     return true;
 }
@@ -89,7 +92,7 @@ static size_t word_match(const struct tokenizer_config *config, struct word *wor
         if (id == VOCAB_NONE)
             return 0;
         word->tokens[count++] =
-            (struct token){id, word->source[at], word->source[at + taken - 1] + 1};
+            (struct token){id, word->source[at], word->source[at + taken - 1] + 1, at > 0};
     }
     return count;
 }
@@ -103,7 +106,8 @@ static bool word_finish(struct encoder *encoder)
     bool known = word->characters <= encoder->config->word_characters_max;
     size_t count = known ? word_match(encoder->config, word) : 0;
     if (count == 0)
-        word->tokens[count++] = (struct token){encoder->config->unk, word->first, word->last + 1};
+        word->tokens[count++] =
+            (struct token){encoder->config->unk, word->first, word->last + 1, false};
     word->characters = word->len = 0;
     for (size_t i = 0; i < count; i++)
         if (!append(encoder, word->tokens[i]))
@@ -169,7 +173,7 @@ static void encode_text(struct encoder *encoder, const char *text, size_t len, s
         if (end == len)
             return;
         uint32_t after = index + (uint32_t)utf8_count(text + end, taken);
-        if (!append(encoder, (struct token){id, index, after}))
+        if (!append(encoder, (struct token){id, index, after, false}))
             return;
         index = after;
         at = end + taken;
@@ -187,9 +191,10 @@ static enum err_code encoder_init(struct encoder *encoder, const struct tokenize
     encoder->ids = arena_alloc_array(arena, count_max, sizeof *encoder->ids);
     encoder->starts = arena_alloc_array(arena, count_max, sizeof *encoder->starts);
     encoder->ends = arena_alloc_array(arena, count_max, sizeof *encoder->ends);
+    encoder->continued = arena_alloc_array(arena, count_max, sizeof *encoder->continued);
     encoder->word = arena_alloc(arena, sizeof *encoder->word);
     if (encoder->ids == NULL || encoder->starts == NULL || encoder->ends == NULL ||
-        encoder->word == NULL)
+        encoder->continued == NULL || encoder->word == NULL)
         return err_no_memory(err, 3 * count_max * sizeof *encoder->ids + sizeof *encoder->word);
     encoder->word->characters = encoder->word->len = 0;
     return ERR_OK;
@@ -220,7 +225,8 @@ enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned li
                              .truncated = truncated,
                              .ids = encoder.ids,
                              .starts = encoder.starts,
-                             .ends = encoder.ends};
+                             .ends = encoder.ends,
+                             .continued = encoder.continued};
     return ERR_OK;
 }
 

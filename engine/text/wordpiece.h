@@ -33,6 +33,7 @@ struct encoding {
     const int32_t *ids;     /* [count] */
     const uint32_t *starts; /* [count] first character (code point) of the token in the text */
     const uint32_t *ends;   /* [count] one past its last character; special tokens added by us: 0 */
+    const bool *continued;  /* [count] goes on with the word of the token before */
 };
 
 /* Reads vocab.txt or, without it, the WordPiece vocabulary and normaliser of tokenizer.json, and

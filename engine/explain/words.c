@@ -1,0 +1,118 @@
+#include "engine/explain/words.h"
+
+#include <stdbool.h>
+
+/* ---- words ---- */
+
+static bool is_ours(const struct engine_input *input, unsigned token)
+{
+    return input->ends[token] == 0; /* [CLS] or [SEP] */
+}
+
+static void normalise(struct excerpt *words, unsigned count)
+{
+    float total = 0;
+    for (unsigned i = 0; i < count; i++)
+        total += words[i].relevance;
+    for (unsigned i = 0; i < count; i++)
+        words[i].relevance = total > 0 ? words[i].relevance / total : 1.0f / (float)count;
+}
+
+unsigned words_fold(const struct engine_input *input, const float *relevance, struct excerpt *out)
+{
+    unsigned count = 0;
+    for (unsigned t = 0; t < input->tokens; t++) {
+        if (is_ours(input, t))
+            continue;
+        if (count > 0 && input->continued[t]) {
+            out[count - 1].end = input->ends[t];
+            out[count - 1].relevance += relevance[t];
+        } else {
+            out[count++] = (struct excerpt){input->starts[t], input->ends[t], relevance[t]};
+        }
+    }
+    normalise(out, count);
+    return count;
+}
+
+/* ---- spans ---- */
+
+/* Words first .. last - 1. */
+struct stretch {
+    unsigned first, last;
+    float excess, relevance;
+};
+
+/* The best stretch of words first .. last - 1; its excess is 0 if none is denser than `density`. */
+static struct stretch densest(const struct excerpt *words, unsigned first, unsigned last,
+                              float density)
+{
+    struct stretch best = {0}, now = {.first = first};
+    for (unsigned i = first; i < last; i++) {
+        now.excess += words[i].relevance - density;
+        now.relevance += words[i].relevance;
+        now.last = i + 1;
+        if (now.excess > best.excess)
+            best = now;
+        if (now.excess < 0)
+            now = (struct stretch){.first = i + 1};
+    }
+    return best;
+}
+
+/* The best stretch that touches none of `taken`, which ascend. */
+static struct stretch next_span(const struct excerpt *words, unsigned count,
+                                const struct stretch *taken, unsigned taken_count, float density)
+{
+    struct stretch best = {0};
+    unsigned first = 0;
+    for (unsigned i = 0; i <= taken_count; i++) {
+        unsigned last = i < taken_count ? taken[i].first : count;
+        struct stretch found = densest(words, first, last, density);
+        if (found.excess > best.excess)
+            best = found;
+        first = i < taken_count ? taken[i].last : last;
+    }
+    return best;
+}
+
+/* Keeps `taken` ascending. */
+static void insert(struct stretch *taken, unsigned count, struct stretch new)
+{
+    unsigned at = count;
+    for (; at > 0 && taken[at - 1].first > new.first; at--)
+        taken[at] = taken[at - 1];
+    taken[at] = new;
+}
+
+static void sort_by_relevance(struct excerpt *spans, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        for (unsigned k = i; k > 0 && spans[k].relevance > spans[k - 1].relevance; k--) {
+            struct excerpt lower = spans[k - 1];
+            spans[k - 1] = spans[k];
+            spans[k] = lower;
+        }
+}
+
+enum { SPANS_LIMIT = 16 };
+
+unsigned words_spans(const struct excerpt *words, unsigned count, unsigned spans_max,
+                     struct excerpt *out)
+{
+    struct stretch taken[SPANS_LIMIT];
+    unsigned found = 0;
+    if (spans_max > SPANS_LIMIT)
+        spans_max = SPANS_LIMIT;
+    while (found < spans_max && count > 0) {
+        struct stretch span = next_span(words, count, taken, found, 2.0f / (float)count);
+        if (span.excess <= 0)
+            break;
+        insert(taken, found++, span);
+    }
+    for (unsigned i = 0; i < found; i++)
+        out[i] = (struct excerpt){words[taken[i].first].start, words[taken[i].last - 1].end,
+                                  taken[i].relevance};
+    sort_by_relevance(out, found);
+    return found;
+}

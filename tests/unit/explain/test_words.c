@@ -1,0 +1,105 @@
+/* Tokens to words and spans, on inputs made by hand. */
+#include "engine/explain/words.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+/* [CLS] un ##believ ##able , pin 7 [SEP] over "unbelievable, pin 7" */
+enum { TOKENS = 8 };
+static const uint32_t starts[TOKENS] = {0, 0, 2, 8, 12, 14, 18, 0};
+static const uint32_t ends[TOKENS] = {0, 2, 8, 12, 13, 17, 19, 0};
+static const bool continued[TOKENS] = {false, false, true, true, false, false, false, false};
+static const struct engine_input input = {
+    .kind = ENGINE_TEXT, .tokens = TOKENS, .starts = starts, .ends = ends, .continued = continued};
+
+START_TEST(pieces_of_a_word_are_added_and_special_tokens_left_out)
+{
+    const float relevance[TOKENS] = {0.5f, 0.05f, 0.1f, 0.05f, 0.02f, 0.06f, 0.12f, 0.1f};
+    struct excerpt words[TOKENS];
+    ck_assert_uint_eq(words_fold(&input, relevance, words), 4);
+    const struct excerpt expected[] = {
+        {0, 12, 0.5f}, {12, 13, 0.05f}, {14, 17, 0.15f}, {18, 19, 0.3f}};
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_uint_eq(words[i].start, expected[i].start);
+        ck_assert_uint_eq(words[i].end, expected[i].end);
+        ck_assert_float_eq_tol(words[i].relevance, expected[i].relevance, 1e-6f);
+    }
+}
+END_TEST
+
+START_TEST(words_without_relevance_are_alike)
+{
+    const float relevance[TOKENS] = {1, 0, 0, 0, 0, 0, 0, 0};
+    struct excerpt words[TOKENS];
+    unsigned count = words_fold(&input, relevance, words);
+    for (unsigned i = 0; i < count; i++)
+        ck_assert_float_eq_tol(words[i].relevance, 0.25f, 1e-6f);
+}
+END_TEST
+
+enum { WORDS = 20 };
+
+/* Twenty words of two characters with a blank between; `heavy` get ten times as much as the others.
+ */
+static void make_words(struct excerpt words[WORDS], const unsigned *heavy, unsigned count)
+{
+    float total = 0;
+    for (unsigned i = 0; i < WORDS; i++)
+        words[i] = (struct excerpt){3 * i, 3 * i + 2, 1};
+    for (unsigned i = 0; i < count; i++)
+        words[heavy[i]].relevance = 10;
+    for (unsigned i = 0; i < WORDS; i++)
+        total += words[i].relevance;
+    for (unsigned i = 0; i < WORDS; i++)
+        words[i].relevance /= total;
+}
+
+START_TEST(spans_are_the_dense_stretches_with_the_most_relevant_first)
+{
+    struct excerpt words[WORDS], spans[5];
+    make_words(words, (const unsigned[]){2, 10, 11, 12}, 4);
+    ck_assert_uint_eq(words_spans(words, WORDS, 5, spans), 2);
+    ck_assert_uint_eq(spans[0].start, 30);
+    ck_assert_uint_eq(spans[0].end, 38);
+    ck_assert_float_eq_tol(spans[0].relevance, 30.0f / 56, 1e-5f);
+    ck_assert_uint_eq(spans[1].start, 6);
+    ck_assert_uint_eq(spans[1].end, 8);
+}
+END_TEST
+
+START_TEST(spans_bridge_a_weak_word_between_strong_ones)
+{
+    struct excerpt words[WORDS], spans[5];
+    make_words(words, (const unsigned[]){4, 6}, 2);
+    ck_assert_uint_eq(words_spans(words, WORDS, 5, spans), 1);
+    ck_assert_uint_eq(spans[0].start, 12);
+    ck_assert_uint_eq(spans[0].end, 20);
+}
+END_TEST
+
+START_TEST(an_even_text_has_no_span_and_an_empty_one_none_either)
+{
+    struct excerpt words[WORDS], spans[5];
+    make_words(words, NULL, 0);
+    ck_assert_uint_eq(words_spans(words, WORDS, 5, spans), 0);
+    ck_assert_uint_eq(words_spans(words, 0, 5, spans), 0);
+}
+END_TEST
+
+START_TEST(no_more_spans_than_asked_for_and_none_overlap)
+{
+    struct excerpt words[WORDS], spans[3];
+    make_words(words, (const unsigned[]){0, 5, 10, 15, 19}, 5);
+    ck_assert_uint_eq(words_spans(words, WORDS, 3, spans), 3);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned k = 0; k < i; k++)
+            ck_assert(spans[i].end <= spans[k].start || spans[k].end <= spans[i].start);
+}
+END_TEST
+
+SUITE("words", pieces_of_a_word_are_added_and_special_tokens_left_out,
+      words_without_relevance_are_alike, spans_are_the_dense_stretches_with_the_most_relevant_first,
+      spans_bridge_a_weak_word_between_strong_ones,
+      an_even_text_has_no_span_and_an_empty_one_none_either,
+      no_more_spans_than_asked_for_and_none_overlap)
