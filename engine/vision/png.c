@@ -329,3 +329,11 @@ enum err_code png_encode(char **out, size_t *len, const struct image *image, str
         free(pixels);
     return err->code;
 }
+
+enum err_code png_encode_rgba(char **out, size_t *len, unsigned width, unsigned height,
+                              const unsigned char *rgba, struct err *err)
+{
+    png_image png = {
+        .version = PNG_IMAGE_VERSION, .width = width, .height = height, .format = PNG_FORMAT_RGBA};
+    return write_png(out, len, &png, rgba, err);
+}

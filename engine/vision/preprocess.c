@@ -348,6 +348,29 @@ enum err_code preprocess_geometry(const struct preprocess *preprocess, const str
     return pad(&part, rows, columns, arena, out, err);
 }
 
+/* One direction of the view: where it begins and how long it is, in pixels of the image. */
+static void view_span(unsigned side, unsigned resized, unsigned crop, double *start, double *length)
+{
+    struct crop_span span = crop_span(resized, crop);
+    double scale = (double)side / resized;
+    *start = ((double)span.from - span.to) * scale;
+    *length = crop * scale;
+}
+
+struct preprocess_view preprocess_view(const struct preprocess *preprocess, unsigned width,
+                                       unsigned height)
+{
+    struct image image = {.width = width, .height = height};
+    struct err ignored = {0};
+    unsigned rows = height, columns = width;
+    bool crop = preprocess->do_center_crop;
+    struct preprocess_view view;
+    resized_size(preprocess, &image, &rows, &columns, &ignored);
+    view_span(width, columns, crop ? preprocess->crop_width : columns, &view.left, &view.width);
+    view_span(height, rows, crop ? preprocess->crop_height : rows, &view.top, &view.height);
+    return view;
+}
+
 /* transformers' rescale and normalize, for one channel and every value of a byte. */
 static void fill_table(const struct preprocess *preprocess, size_t channel, float table[256])
 {

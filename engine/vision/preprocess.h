@@ -38,6 +38,16 @@ enum err_code preprocess_open(struct preprocess *out, const char *dir, unsigned 
 enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
                                   struct arena *arena, struct image *out, struct err *err);
 
+/* The part of an image that the model sees, in the image's own pixels: a crop cuts it smaller, one
+ * that pads makes it larger. */
+struct preprocess_view {
+    double left, top, width, height;
+};
+
+/* Of a width x height image that preprocess_geometry takes. */
+struct preprocess_view preprocess_view(const struct preprocess *preprocess, unsigned width,
+                                       unsigned height);
+
 /* Rescale and normalise geometry's pixels, and lay them out as patches: patch p (row by row) is
  * out[p, channel, y, x], the order of a flattened convolution kernel; out is
  * [(height / patch) x (width / patch), 3 x patch x patch]. Pixels right of and below the last whole

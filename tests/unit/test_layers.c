@@ -32,7 +32,7 @@ static const struct {
     {"engine/vision", {"engine/tensor", "engine/base"}},
     {"engine/model",
      {"engine/format", "engine/text", "engine/vision", "engine/tensor", "engine/base"}},
-    {"engine/explain", {"engine/model", "engine/tensor", "engine/base"}},
+    {"engine/explain", {"engine/model", "engine/vision", "engine/tensor", "engine/base"}},
     {"engine",
      {"engine/explain", "engine/model", "engine/format", "engine/text", "engine/vision", "engine/tensor",
       "engine/base"}},

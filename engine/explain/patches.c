@@ -1,0 +1,163 @@
+#include "engine/explain/patches.h"
+
+#include "engine/vision/png.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- geometry ---- */
+
+struct patches_view patches_view(const struct spec *spec, const struct preprocess *preprocess,
+                                 unsigned width, unsigned height)
+{
+    unsigned across = spec->image_size / spec->patch;
+    /* Pixels behind the last whole patch belong to none. */
+    double covered = (double)(across * spec->patch) / spec->image_size;
+    struct patches_view view = {.width = width,
+                                .height = height,
+                                .all = preprocess_view(preprocess, width, height),
+                                .rows = across,
+                                .columns = across};
+    view.all.width *= covered;
+    view.all.height *= covered;
+    return view;
+}
+
+void patches_fold(const struct spec *spec, const float *relevance, float *out)
+{
+    const float *patches = relevance + spec->family->image_specials;
+    float total = 0;
+    for (unsigned p = 0; p < spec->patches; p++)
+        total += patches[p];
+    for (unsigned p = 0; p < spec->patches; p++)
+        out[p] = total > 0 ? patches[p] / total : 1.0f / (float)spec->patches;
+}
+
+/* ---- boxes ---- */
+
+static unsigned clamp(double x, unsigned most)
+{
+    return x <= 0 ? 0 : x >= most ? most : (unsigned)x;
+}
+
+static struct patch_box box_of(const struct patches_view *view, unsigned patch, float relevance)
+{
+    double across = view->all.width / view->columns, down = view->all.height / view->rows;
+    double left = view->all.left + patch % view->columns * across;
+    double top = view->all.top + patch / view->columns * down;
+    return (struct patch_box){.left = clamp(floor(left + 0.5), view->width),
+                              .top = clamp(floor(top + 0.5), view->height),
+                              .right = clamp(floor(left + across + 0.5), view->width),
+                              .bottom = clamp(floor(top + down + 0.5), view->height),
+                              .relevance = relevance};
+}
+
+unsigned patches_top(const struct patches_view *view, const float *relevance, unsigned boxes_max,
+                     struct patch_box *out)
+{
+    unsigned count = 0;
+    for (unsigned p = 0; p < view->rows * view->columns; p++) {
+        struct patch_box box = box_of(view, p, relevance[p]);
+        if (box.left >= box.right || box.top >= box.bottom)
+            continue;
+        unsigned at = count < boxes_max ? count++ : count;
+        for (; at > 0 && out[at - 1].relevance < box.relevance; at--)
+            if (at < boxes_max)
+                out[at] = out[at - 1];
+        if (at < boxes_max)
+            out[at] = box;
+    }
+    return count;
+}
+
+/* ---- the heat map ---- */
+
+enum { RAMP = 256 };
+
+static unsigned char srgb(double linear)
+{
+    double x = linear < 0 ? 0 : linear > 1 ? 1 : linear;
+    x = x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055;
+    return (unsigned char)(255 * x + 0.5);
+}
+
+/* Lightness rises evenly while the hue goes from violet over red to yellow; the matrices are
+ * OKLab's. */
+static void colour(double t, unsigned char rgba[4])
+{
+    double lightness = 0.2 + 0.75 * t, chroma = 0.08 + 0.28 * t * (1 - t) + 0.06 * t;
+    double hue = (290 + 175 * t) * acos(-1) / 180, a = chroma * cos(hue), b = chroma * sin(hue);
+    double l = lightness + 0.3963377774 * a + 0.2158037573 * b;
+    double m = lightness - 0.1055613458 * a - 0.0638541728 * b;
+    double s = lightness - 0.0894841775 * a - 1.2914855480 * b;
+    l = l * l * l, m = m * m * m, s = s * s * s;
+    rgba[0] = srgb(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s);
+    rgba[1] = srgb(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s);
+    rgba[2] = srgb(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s);
+    rgba[3] = (unsigned char)(255 * fmin(1, 0.15 + 0.75 * sqrt(t)) + 0.5);
+}
+
+/* Between two neighbours of a row or column of patch centres. */
+struct between {
+    unsigned low, high;
+    float share; /* of the higher one */
+    bool outside;
+};
+
+static struct between between(double pixel, double start, double length, unsigned count)
+{
+    double at = (pixel + 0.5 - start) / length * count - 0.5;
+    struct between out = {.outside = at < -0.5 || at > count - 0.5};
+    double inside = at < 0 ? 0 : at > count - 1 ? count - 1 : at;
+    out.low = (unsigned)inside;
+    out.high = out.low + 1 < count ? out.low + 1 : out.low;
+    out.share = (float)(inside - out.low);
+    return out;
+}
+
+static float interpolate(const float *relevance, unsigned columns, struct between row,
+                         struct between column)
+{
+    const float *upper = relevance + (size_t)row.low * columns;
+    const float *lower = relevance + (size_t)row.high * columns;
+    float above = upper[column.low] + column.share * (upper[column.high] - upper[column.low]);
+    float below = lower[column.low] + column.share * (lower[column.high] - lower[column.low]);
+    return above + row.share * (below - above);
+}
+
+static void paint(const struct patches_view *view, const float *relevance, unsigned char *rgba)
+{
+    unsigned char ramp[RAMP][4];
+    float largest = 0;
+    for (int i = 0; i < RAMP; i++)
+        colour(i / (double)(RAMP - 1), ramp[i]);
+    for (unsigned p = 0; p < view->rows * view->columns; p++)
+        largest = fmaxf(largest, relevance[p]);
+    for (unsigned y = 0; y < view->height; y++) {
+        struct between row = between(y, view->all.top, view->all.height, view->rows);
+        for (unsigned x = 0; x < view->width; x++, rgba += 4) {
+            struct between column = between(x, view->all.left, view->all.width, view->columns);
+            float t = interpolate(relevance, view->columns, row, column) / largest;
+            const unsigned char *from = ramp[(int)(t * (RAMP - 1) + 0.5f)];
+            for (int c = 0; c < 4; c++)
+                rgba[c] = row.outside || column.outside ? 0 : from[c];
+        }
+    }
+}
+
+enum err_code patches_overlay(const struct patches_view *view, const float *relevance, char **png,
+                              size_t *len, struct err *err)
+{
+    size_t pixels = (size_t)view->width * view->height;
+    if (pixels > PATCHES_PIXELS_MAX)
+        return err_set(err, ERR_TOO_LARGE,
+                       "overlay: the image has %zu pixels; the limit of a heat map is %d", pixels,
+                       PATCHES_PIXELS_MAX);
+    unsigned char *rgba = malloc(pixels * 4);
+    if (rgba == NULL)
+        return err_no_memory(err, pixels * 4);
+    paint(view, relevance, rgba);
+    png_encode_rgba(png, len, view->width, view->height, rgba, err);
+    free(rgba);
+    return err->code;
+}
