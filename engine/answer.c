@@ -157,6 +157,79 @@ static void add_judgement(struct builder *reply, const struct answer *answer)
         add(reply, "ood_rank", json_real((double)judgement->ood_rank));
 }
 
+/* ---- an explanation ---- */
+
+static void append(json_t *array, bool *failed, json_t *value)
+{
+    *failed = json_array_append_new(array, value) != 0 || *failed;
+}
+
+static json_t *excerpts(const struct excerpt *list, unsigned count)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < count; i++) {
+        struct builder part = build();
+        add(&part, "start", json_integer(list[i].start));
+        add(&part, "end", json_integer(list[i].end));
+        add(&part, "relevance", json_real((double)list[i].relevance));
+        append(array, &failed, built(&part));
+    }
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *reals(const float *numbers, size_t count)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (size_t i = 0; !failed && i < count; i++)
+        append(array, &failed, json_real((double)numbers[i]));
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *boxes(const struct patch_box *list, unsigned count)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < count; i++) {
+        struct builder box = build();
+        add(&box, "left", json_integer(list[i].left));
+        add(&box, "top", json_integer(list[i].top));
+        add(&box, "width", json_integer(list[i].right - list[i].left));
+        add(&box, "height", json_integer(list[i].bottom - list[i].top));
+        add(&box, "relevance", json_real((double)list[i].relevance));
+        append(array, &failed, built(&box));
+    }
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *explanation_of(const struct explanation *explanation)
+{
+    struct builder out = build();
+    const struct patches_view *view = &explanation->view;
+    add(&out, "method", json_string_nocheck(method_name(explanation->method)));
+    if (explanation->words != NULL) {
+        add(&out, "words", excerpts(explanation->words, explanation->word_count));
+        add(&out, "spans", excerpts(explanation->spans, explanation->span_count));
+        return built(&out);
+    }
+    add(&out, "grid", json_pack("[ii]", (int)view->rows, (int)view->columns));
+    add(&out, "relevance", reals(explanation->patches, (size_t)view->rows * view->columns));
+    add(&out, "top_patches", boxes(explanation->boxes, explanation->box_count));
+    if (explanation->overlay != NULL)
+        add(&out, "overlay", json_string_nocheck(explanation->overlay));
+    return built(&out);
+}
+
 struct json_t *answer_prediction(const struct answer *answer)
 {
     unsigned count = answer->info->label_count;
@@ -174,6 +247,8 @@ struct json_t *answer_prediction(const struct answer *answer)
         rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
     if (answer->truncated)
         add(&reply, "truncated", json_true());
+    if (answer->explanation != NULL)
+        add(&reply, "explanation", explanation_of(answer->explanation));
     return built(&reply);
 }
 
@@ -262,11 +337,7 @@ bool answer_add_text(struct json_t *answer, const char *key, const char *text)
 
 bool answer_add_reals(struct json_t *answer, const char *key, const float *numbers, unsigned count)
 {
-    json_t *array = json_array();
-    bool ok = array != NULL;
-    for (unsigned i = 0; ok && i < count; i++)
-        ok = json_array_append_new(array, json_real((double)numbers[i])) == 0;
-    return json_object_set_new(answer, key, array) == 0 && ok;
+    return json_object_set_new(answer, key, reals(numbers, count)) == 0;
 }
 
 bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *numbers,

@@ -18,12 +18,15 @@ struct answer {
     const struct engine_info *info;
     const float *scores; /* [info->label_count] */
     struct judgement judgement;
-    unsigned top_k; /* 0: all; clamped to label_count */
-    bool truncated; /* adds "truncated": true */
+    unsigned top_k;                        /* 0: all; clamped to label_count */
+    bool truncated;                        /* adds "truncated": true */
+    const struct explanation *explanation; /* NULL: not asked for */
 };
 
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}; "reason" if the decision is
- * not auto, "ood_score" and "ood_rank" if they are known, "truncated" if so. Predictions are sorted
+ * not auto, "ood_score" and "ood_rank" if they are known, "truncated" if so, "explanation" if there
+ * is one (of a text {"method", "words", "spans"}, of an image {"method", "grid", "relevance",
+ * "top_patches", "overlay"?}). Predictions are sorted
  * by falling score, equal scores by label index. A new reference; NULL if there is no memory, if a
  * label or name is not UTF-8, or if a score is not finite. */
 struct json_t *answer_prediction(const struct answer *answer);

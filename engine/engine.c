@@ -250,7 +250,7 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
 /* Decoded and resized pixels live in `scratch`; only the patches in `arena`. */
 static enum err_code prepare_patches(const struct engine_model *model, const void *bytes,
                                      size_t len, size_t pixels_max, struct arena *scratch,
-                                     struct arena *arena, float **patches, struct err *err)
+                                     struct arena *arena, struct engine_input *out, struct err *err)
 {
     const struct spec *spec = &model->spec;
     struct image_options options = {.pixels_max = pixels_max, .grey16_minmax = spec->grey16_minmax};
@@ -259,10 +259,13 @@ static enum err_code prepare_patches(const struct engine_model *model, const voi
         preprocess_geometry(&model->preprocess, &image, scratch, &resized, err))
         return err->code;
     size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
-    *patches = arena_alloc(arena, numbers * sizeof **patches);
-    if (*patches == NULL)
-        return err_no_memory(err, numbers * sizeof **patches);
-    preprocess_patches(&model->preprocess, &resized, spec->patch, *patches);
+    float *patches = arena_alloc(arena, numbers * sizeof *patches);
+    if (patches == NULL)
+        return err_no_memory(err, numbers * sizeof *patches);
+    preprocess_patches(&model->preprocess, &resized, spec->patch, patches);
+    out->patches = patches;
+    out->width = image.width;
+    out->height = image.height;
     return ERR_OK;
 }
 
@@ -271,12 +274,10 @@ enum err_code engine_prepare_image(const struct engine_model *model, const void 
                                    struct err *err)
 {
     struct arena scratch;
-    float *patches = NULL;
     arena_init(&scratch);
-    prepare_patches(model, bytes, len, pixels_max, &scratch, arena, &patches, err);
+    *out = (struct engine_input){.kind = ENGINE_IMAGE, .tokens = spec_image_tokens(&model->spec)};
+    prepare_patches(model, bytes, len, pixels_max, &scratch, arena, out, err);
     arena_deinit(&scratch);
-    *out = (struct engine_input){
-        .kind = ENGINE_IMAGE, .tokens = spec_image_tokens(&model->spec), .patches = patches};
     return err->code;
 }
 
@@ -365,9 +366,9 @@ enum err_code engine_trace(const struct engine_model *model, struct engine_input
     return ERR_OK;
 }
 
-enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
-                             enum explain_method method, unsigned label, struct arena *arena,
-                             const float **relevance, struct err *err)
+enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
+                               enum explain_method method, unsigned label, struct arena *arena,
+                               const float **relevance, struct err *err)
 {
     float *found = arena_alloc_array(arena, input->tokens, 2 * sizeof *found);
     if (found == NULL)
@@ -380,4 +381,44 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     else
         attention_map_last(&model->spec, input->trace, found);
     return ERR_OK;
+}
+
+static enum err_code explain_text(const struct engine_input *input, const float *relevance,
+                                  struct arena *arena, struct explanation *out, struct err *err)
+{
+    struct excerpt *words = arena_alloc_array(arena, input->tokens, sizeof *words);
+    if (words == NULL)
+        return err_no_memory(err, input->tokens * sizeof *words);
+    out->words = words;
+    out->word_count = words_fold(input, relevance, words);
+    out->span_count = words_spans(words, out->word_count, EXPLANATION_SPANS, out->spans);
+    return ERR_OK;
+}
+
+static enum err_code explain_image(const struct engine_model *model,
+                                   const struct engine_input *input, const float *relevance,
+                                   struct arena *arena, struct explanation *out, struct err *err)
+{
+    const struct spec *spec = &model->spec;
+    float *patches = arena_alloc_array(arena, spec->patches, sizeof *patches);
+    if (patches == NULL)
+        return err_no_memory(err, spec->patches * sizeof *patches);
+    patches_fold(spec, relevance, patches);
+    out->patches = patches;
+    out->view = patches_view(spec, &model->preprocess, input->width, input->height);
+    out->box_count = patches_top(&out->view, patches, EXPLANATION_BOXES, out->boxes);
+    return ERR_OK;
+}
+
+enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
+                             enum explain_method method, unsigned label, struct arena *arena,
+                             struct explanation *out, struct err *err)
+{
+    const float *relevance = NULL;
+    *out = (struct explanation){.method = method};
+    if (engine_relevance(model, input, method, label, arena, &relevance, err))
+        return err->code;
+    if (input->kind == ENGINE_TEXT)
+        return explain_text(input, relevance, arena, out, err);
+    return explain_image(model, input, relevance, arena, out, err);
 }

@@ -16,7 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/explain/method.h"
+#include "engine/explain/explanation.h"
 #include "engine/model/class_codes.h"
 #include "engine/model/decision.h"
 #include "engine/model/input.h"
@@ -119,8 +119,13 @@ enum err_code engine_trace(const struct engine_model *model, struct engine_input
 /* After engine_run, for an input with a trace: how relevant each token was, [input->tokens],
  * special ones included; `label` is what a class-specific method explains. From the arena; any
  * thread. ERR_NO_MEMORY. */
+enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
+                               enum explain_method method, unsigned label, struct arena *arena,
+                               const float **relevance, struct err *err);
+
+/* The same as words and spans, or patches and boxes; no overlay yet. ERR_NO_MEMORY. */
 enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
                              enum explain_method method, unsigned label, struct arena *arena,
-                             const float **relevance, struct err *err);
+                             struct explanation *out, struct err *err);
 
 #endif

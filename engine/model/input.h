@@ -19,6 +19,7 @@ struct engine_input {
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
     const bool *continued;         /* text: [tokens] goes on with the word of the token before */
     const float *patches;          /* image: [patches, channels x patch x patch], normalised */
+    unsigned width, height;        /* image: as it was posted, in pixels */
     struct trace *trace;           /* where to keep what its tokens attend to; NULL: nowhere */
 };
 

@@ -8,6 +8,7 @@
 #include "engine/base/json.h"
 #include "engine/data/picture.h"
 #include "engine/engine.h"
+#include "engine/model/winner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ struct predict {
     unsigned source_count;
     unsigned top_k; /* 0: all */
     bool json, raw_logits;
+    bool explain;
+    enum explain_method method;
 
     struct engine_model *model;
     struct engine_session *session;
@@ -113,6 +116,15 @@ static enum err_code set_raw_logits(void *target, const char *value, struct err 
     return set_json(target, value, err);
 }
 
+static enum err_code set_explain(void *target, const char *value, struct err *err)
+{
+    struct predict *predict = target;
+    predict->explain = true;
+    if (!method_find(value, &predict->method))
+        return err_set(err, ERR_UNUSABLE, "no method '%s' (known: %s)", value, method_names());
+    return ERR_OK;
+}
+
 static const struct cli_option options[] = {
     {"model", "DIR", "The checkpoint directory (required).", set_model},
     {"text", "S", "Predicts this text.", add_text},
@@ -121,6 +133,9 @@ static const struct cli_option options[] = {
      add_image},
     {"top-k", "N|all", "How many labels to print, best first (default: all; with --json: 1).",
      set_top_k},
+    {"explain", "METHOD",
+     "Also tells where the model looked: rollout, attention, or gradient (for the best label).",
+     set_explain},
     {"json", NULL, "Prints one JSON object a line, as POST /predict answers.", set_json},
     {"raw-logits", NULL, "With JSON, adds the logits and, for a text, the token ids.",
      set_raw_logits},
@@ -195,10 +210,11 @@ static struct answer make_answer(const struct predict *predict, bool truncated)
 }
 
 static enum err_code print_json(const struct predict *predict, const struct engine_input *input,
-                                struct err *err)
+                                const struct explanation *explanation, struct err *err)
 {
     const struct engine_info *info = engine_describe(predict->model);
     struct answer answer = make_answer(predict, input->truncated);
+    answer.explanation = explanation;
     struct json_t *object = answer_prediction(&answer);
     bool ok = object != NULL;
     if (ok && predict->raw_logits)
@@ -240,6 +256,35 @@ static void print_judgement(const struct judgement *judgement)
     putchar('\n');
 }
 
+/* The patch grid, two characters a patch, the darker the less relevant. */
+static void print_grid(const struct explanation *explanation)
+{
+    static const char shades[] = " .:-=+*#%@";
+    const struct patches_view *view = &explanation->view;
+    float largest = 0;
+    for (unsigned p = 0; p < view->rows * view->columns; p++)
+        largest = explanation->patches[p] > largest ? explanation->patches[p] : largest;
+    for (unsigned row = 0; row < view->rows; row++) {
+        printf("  ");
+        for (unsigned column = 0; column < view->columns; column++) {
+            float relevance = explanation->patches[row * view->columns + column];
+            char shade = shades[(int)(relevance / largest * 9 + 0.5f)];
+            printf("%c%c", shade, shade);
+        }
+        putchar('\n');
+    }
+}
+
+static void print_explanation(const struct explanation *explanation)
+{
+    printf("  %s:\n", method_name(explanation->method));
+    if (explanation->words == NULL)
+        print_grid(explanation);
+    for (unsigned i = 0; i < explanation->span_count; i++)
+        printf("  characters %u to %u: %.0f %%\n", explanation->spans[i].start,
+               explanation->spans[i].end, 100 * (double)explanation->spans[i].relevance);
+}
+
 static enum err_code print_table(const struct predict *predict, const struct source *source,
                                  const struct engine_input *input, struct err *err)
 {
@@ -273,22 +318,37 @@ static void report(const struct predict *predict, unsigned number, const struct 
     json_free(problem);
 }
 
+static enum err_code predict_input(struct predict *predict, struct engine_input *input,
+                                   struct arena *arena, struct explanation *explanation,
+                                   struct err *err)
+{
+    if (predict->explain && engine_trace(predict->model, input, arena, err))
+        return err->code;
+    engine_run(predict->session, &(const struct engine_input *){input}, 1, &predict->logits);
+    engine_scores(predict->model, predict->logits, predict->scores);
+    engine_judge(predict->model, predict->logits, predict->scores,
+                 engine_features(predict->session, 0), &predict->judgement);
+    if (!predict->explain)
+        return ERR_OK;
+    unsigned best = winner_of(predict->scores, engine_describe(predict->model)->label_count);
+    return engine_explain(predict->model, input, predict->method, best, arena, explanation, err);
+}
+
 static bool predict_one(struct predict *predict, unsigned index)
 {
     const struct source *source = &predict->sources[index];
     struct engine_input input = {0};
+    struct explanation explanation;
     struct arena arena;
     struct err err = {0};
     arena_init(&arena);
-    if (!prepare(predict, source, &arena, &input, &err)) {
-        engine_run(predict->session, &(const struct engine_input *){&input}, 1, &predict->logits);
-        engine_scores(predict->model, predict->logits, predict->scores);
-        engine_judge(predict->model, predict->logits, predict->scores,
-                     engine_features(predict->session, 0), &predict->judgement);
+    if (!prepare(predict, source, &arena, &input, &err) &&
+        !predict_input(predict, &input, &arena, &explanation, &err)) {
+        const struct explanation *why = predict->explain ? &explanation : NULL;
         if (predict->json)
-            print_json(predict, &input, &err);
-        else
-            print_table(predict, source, &input, &err);
+            print_json(predict, &input, why, &err);
+        else if (!print_table(predict, source, &input, &err) && why != NULL)
+            print_explanation(why);
     }
     if (err.code != ERR_OK)
         report(predict, index + 1, &err);

@@ -158,7 +158,7 @@ static void check_rollout(const struct engine_model *model, struct engine_sessio
     ck_assert_int_eq(engine_trace(model, input, arena, &err), ERR_OK);
     engine_run(session, &(const struct engine_input *){input}, 1, &row);
     ck_assert_mem_eq(traced, logits, engine_describe(model)->label_count * sizeof *logits);
-    ck_assert_int_eq(engine_explain(model, input, EXPLAIN_ROLLOUT, 0, arena, &relevance, &err),
+    ck_assert_int_eq(engine_relevance(model, input, EXPLAIN_ROLLOUT, 0, arena, &relevance, &err),
                      ERR_OK);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(fabs(relevance[i] - expected[i]) < 1e-5, "token %zu: %g instead of %g", i,
