@@ -156,21 +156,22 @@ static void native_close(struct linear *linear)
     native_free(linear->weights);
 }
 
+/* A whole layer is read back for the gradient of an explanation, so no division a number here. */
 static void native_unpack(const struct linear *linear, size_t column, float *weight)
 {
     const struct native *native = linear->weights;
     const uint32_t *panel = native->panel + column / GEMM_COLUMNS * native->groups * GEMM_COLUMNS +
                             column % GEMM_COLUMNS;
-    for (size_t k = 0; k < linear->in; k++) {
-        uint32_t group = panel[k / native->per_group * GEMM_COLUMNS];
-        uint32_t shift = (uint32_t)(k % native->per_group * 32 / native->per_group);
-        if (linear->backend->precision == PRECISION_INT8) {
-            weight[k] = (int8_t)(group >> shift) * native->column_scale[column];
-            continue;
+    const enum precision precision = linear->backend->precision;
+    const uint32_t step = 32 / (uint32_t)native->per_group;
+    for (size_t k = 0; k < linear->in; panel += GEMM_COLUMNS)
+        for (uint32_t shift = 0; shift < 32 && k < linear->in; shift += step, k++) {
+            uint32_t bits = precision == PRECISION_BF16 ? *panel >> shift << 16 : *panel;
+            if (precision == PRECISION_INT8)
+                weight[k] = (int8_t)(*panel >> shift) * native->column_scale[column];
+            else
+                memcpy(&weight[k], &bits, sizeof bits);
         }
-        uint32_t bits = native->per_group == 2 ? group >> shift << 16 : group;
-        memcpy(&weight[k], &bits, sizeof bits);
-    }
 }
 
 /* ---- run ---- */
