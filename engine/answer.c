@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -217,16 +218,52 @@ static json_t *explanation_of(const struct explanation *explanation)
     struct builder out = build();
     const struct patches_view *view = &explanation->view;
     add(&out, "method", json_string_nocheck(method_name(explanation->method)));
+    if (explanation->layer > 0)
+        add(&out, "layer", json_integer(explanation->layer));
     if (explanation->words != NULL) {
         add(&out, "words", excerpts(explanation->words, explanation->word_count));
         add(&out, "spans", excerpts(explanation->spans, explanation->span_count));
         return built(&out);
     }
     add(&out, "grid", json_pack("[ii]", (int)view->rows, (int)view->columns));
+    add(&out, "region",
+        json_pack("[ffff]", view->all.left, view->all.top, view->all.width, view->all.height));
     add(&out, "relevance", reals(explanation->patches, (size_t)view->rows * view->columns));
     add(&out, "top_patches", boxes(explanation->boxes, explanation->box_count));
     if (explanation->overlay != NULL)
         add(&out, "overlay", json_string_nocheck(explanation->overlay));
+    return built(&out);
+}
+
+/* One number of every head: [layers][heads]. `at` is its place in struct attention_stats. */
+static json_t *per_head(const struct explanation *explanation, size_t at)
+{
+    json_t *layers = json_array();
+    bool failed = layers == NULL;
+    const char *number = (const char *)explanation->stats + at;
+    for (unsigned l = 0; !failed && l < explanation->layers; l++) {
+        json_t *heads = json_array();
+        failed = heads == NULL;
+        for (unsigned h = 0; !failed && h < explanation->heads; h++) {
+            append(heads, &failed, json_real((double)*(const float *)(const void *)number));
+            number += sizeof *explanation->stats;
+        }
+        append(layers, &failed, heads);
+    }
+    if (!failed)
+        return layers;
+    json_decref(layers);
+    return NULL;
+}
+
+static json_t *stats_of(const struct explanation *explanation)
+{
+    struct builder out = build();
+    add(&out, "entropy", per_head(explanation, offsetof(struct attention_stats, entropy)));
+    add(&out, "distance", per_head(explanation, offsetof(struct attention_stats, distance)));
+    add(&out, "diagonal", per_head(explanation, offsetof(struct attention_stats, diagonal)));
+    add(&out, "neighbour", per_head(explanation, offsetof(struct attention_stats, neighbour)));
+    add(&out, "sparsity", per_head(explanation, offsetof(struct attention_stats, sparsity)));
     return built(&out);
 }
 
@@ -249,6 +286,8 @@ struct json_t *answer_prediction(const struct answer *answer)
         add(&reply, "truncated", json_true());
     if (answer->explanation != NULL)
         add(&reply, "explanation", explanation_of(answer->explanation));
+    if (answer->explanation != NULL && answer->explanation->stats != NULL)
+        add(&reply, "attention_stats", stats_of(answer->explanation));
     return built(&reply);
 }
 
@@ -309,6 +348,7 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "ood_method", text_or_null(info->ood_method));
     add(&model, "ood_threshold",
         info->ood_threshold != NULL ? json_real((double)*info->ood_threshold) : json_null());
+    add(&model, "explain_default", json_string_nocheck(method_name(info->explain_default)));
     add(&model, "labels", texts(info->labels, info->label_count));
     add_count(&model, "layers", info->layers);
     add_count(&model, "heads", info->heads);

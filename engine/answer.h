@@ -25,10 +25,12 @@ struct answer {
 
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}; "reason" if the decision is
  * not auto, "ood_score" and "ood_rank" if they are known, "truncated" if so, "explanation" if there
- * is one (of a text {"method", "words", "spans"}, of an image {"method", "grid", "relevance",
- * "top_patches", "overlay"?}). Predictions are sorted
- * by falling score, equal scores by label index. A new reference; NULL if there is no memory, if a
- * label or name is not UTF-8, or if a score is not finite. */
+ * is one (of a text {"method", "layer"?, "words", "spans"}, of an image {"method", "layer"?,
+ * "grid", "region": [left, top, width, height] of the grid in pixels of the image, "relevance",
+ * "top_patches", "overlay"?}), "attention_stats" if it has them (model/attention_stats.h: each
+ * number as [layers][heads]). Predictions are sorted by falling score, equal scores by label index.
+ * A new reference; NULL if there is no memory, if a label or name is not UTF-8, or if a score is
+ * not finite. */
 struct json_t *answer_prediction(const struct answer *answer);
 
 /* {"type", "title", "status", "detail", "instance"?, "error", "error_type"} of RFC 9457.

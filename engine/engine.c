@@ -12,6 +12,7 @@
 #include "engine/model/encoder.h"
 #include "engine/model/head.h"
 #include "engine/model/trace.h"
+#include "engine/model/winner.h"
 #include "engine/tensor/bf16.h"
 #include "engine/text/wordpiece.h"
 #include "engine/vision/image.h"
@@ -164,6 +165,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->weight_bytes = weights_bytes(&model->weights, spec);
     info->unbound = model->weights.unbound;
     info->unbound_count = model->weights.unbound_count;
+    info->explain_default = method_default(info->kind);
     info->purity = spec->policy.purity;
     info->ood_method = ood_method_name(spec->policy.ood.method);
     info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
@@ -346,6 +348,11 @@ void engine_scores(const struct engine_model *model, const float *logits, float 
     head_scores(&model->spec, model->kernels, logits, scores);
 }
 
+unsigned engine_winner(const struct engine_model *model, const float *scores)
+{
+    return winner_of(scores, model->spec.label_count);
+}
+
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, struct judgement *out)
 {
@@ -354,32 +361,62 @@ void engine_judge(const struct engine_model *model, const float *logits, const f
 
 /* ---- explain ---- */
 
-enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
-                           struct arena *arena, struct err *err)
+static enum explain_method method_of(const struct engine_model *model,
+                                     const struct explain_options *options)
 {
+    return options->method == EXPLAIN_DEFAULT ? model->info.explain_default : options->method;
+}
+
+static enum err_code check_layer(const struct engine_model *model,
+                                 const struct explain_options *options, struct err *err)
+{
+    if (options->layer > model->spec.layers)
+        return err_set(err, ERR_UNUSABLE, "explain_layer is %u, but the model has %u layers",
+                       options->layer, model->spec.layers);
+    if (options->layer > 0 && method_of(model, options) == EXPLAIN_GRADIENT)
+        return err_set(err, ERR_UNUSABLE,
+                       "explain_layer is for rollout and attention; the gradient is of the last "
+                       "layer");
+    return ERR_OK;
+}
+
+enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
+                           const struct explain_options *options, struct arena *arena,
+                           struct err *err)
+{
+    if (check_layer(model, options, err))
+        return err->code;
     struct trace *trace = arena_alloc(arena, sizeof *trace);
     if (trace == NULL)
         return err_no_memory(err, sizeof *trace);
-    if (trace_open(trace, &model->spec, input->tokens, arena, err))
+    if (trace_open(trace, &model->spec, input->tokens, options->statistics, arena, err))
         return err->code;
     input->trace = trace;
     return ERR_OK;
 }
 
-enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
-                               enum explain_method method, unsigned label, struct arena *arena,
-                               const float **relevance, struct err *err)
+size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input)
 {
+    return trace_bytes(&model->spec, input->tokens);
+}
+
+enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
+                               const struct explain_options *options, unsigned label,
+                               struct arena *arena, const float **relevance, struct err *err)
+{
+    const struct spec *spec = &model->spec;
+    const enum explain_method method = method_of(model, options);
+    const unsigned layer = options->layer > 0 ? options->layer : spec->layers;
     float *found = arena_alloc_array(arena, input->tokens, 2 * sizeof *found);
     if (found == NULL)
         return err_no_memory(err, input->tokens * 2 * sizeof *found);
     *relevance = found;
     if (method == EXPLAIN_GRADIENT)
-        return gradient_map(&model->spec, &model->weights, input->trace, label, arena, found, err);
+        return gradient_map(spec, &model->weights, input->trace, label, arena, found, err);
     if (method == EXPLAIN_ROLLOUT)
-        attention_map_rollout(&model->spec, input->trace, found, found + input->tokens);
+        attention_map_rollout(spec, input->trace, layer, found, found + input->tokens);
     else
-        attention_map_last(&model->spec, input->trace, found);
+        attention_map_layer(spec, input->trace, layer, found);
     return ERR_OK;
 }
 
@@ -411,14 +448,24 @@ static enum err_code explain_image(const struct engine_model *model,
 }
 
 enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
-                             enum explain_method method, unsigned label, struct arena *arena,
-                             struct explanation *out, struct err *err)
+                             const struct explain_options *options, unsigned label,
+                             struct arena *arena, struct explanation *out, struct err *err)
 {
     const float *relevance = NULL;
-    *out = (struct explanation){.method = method};
-    if (engine_relevance(model, input, method, label, arena, &relevance, err))
+    *out = (struct explanation){.method = method_of(model, options),
+                                .layer = options->layer,
+                                .stats = input->trace->stats,
+                                .layers = model->spec.layers,
+                                .heads = model->spec.heads};
+    if (engine_relevance(model, input, options, label, arena, &relevance, err))
         return err->code;
     if (input->kind == ENGINE_TEXT)
         return explain_text(input, relevance, arena, out, err);
     return explain_image(model, input, relevance, arena, out, err);
+}
+
+enum err_code engine_overlay(const struct explanation *explanation, char **png, size_t *len,
+                             struct err *err)
+{
+    return patches_overlay(&explanation->view, explanation->patches, png, len, err);
 }

@@ -63,6 +63,7 @@ struct engine_info {
     double purity;              /* attnd.json's: what its thresholds were chosen for; 0: not told */
     const char *ood_method;     /* "energy", "mahalanobis", "relative"; NULL: no ood_score */
     const float *ood_threshold; /* above it an input is unknown; NULL: none is */
+    enum explain_method explain_default;
 };
 
 /* Opens a Hugging Face checkpoint directory. What the checkpoint asks for and the engine lacks, a
@@ -106,26 +107,38 @@ const float *engine_features(const struct engine_session *session, unsigned row)
 /* logits -> scores [label_count] by the checkpoint's problem type: softmax, sigmoid or as is. */
 void engine_scores(const struct engine_model *model, const float *logits, float *scores);
 
+/* The label with the highest score, the first of equal ones. */
+unsigned engine_winner(const struct engine_model *model, const float *scores);
+
 /* auto, review or unknown, by the checkpoint's attnd.json (model/policy.h), for finite logits and
  * their scores. features [hidden_size] as engine_features gives them. Allocates nothing. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, struct judgement *out);
 
 /* Before engine_run, for an input that is to be explained: room in the arena for what its tokens
- * attend to, layer by layer (4 tokens^2 bytes a layer). ERR_NO_MEMORY. */
+ * attend to, layer by layer. ERR_UNUSABLE for a layer that the model or the method has not;
+ * ERR_NO_MEMORY. */
 enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
-                           struct arena *arena, struct err *err);
+                           const struct explain_options *options, struct arena *arena,
+                           struct err *err);
+/* The bytes of it; they grow with the square of the tokens. */
+size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input);
 
 /* After engine_run, for an input with a trace: how relevant each token was, [input->tokens],
  * special ones included; `label` is what a class-specific method explains. From the arena; any
  * thread. ERR_NO_MEMORY. */
 enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
-                               enum explain_method method, unsigned label, struct arena *arena,
-                               const float **relevance, struct err *err);
+                               const struct explain_options *options, unsigned label,
+                               struct arena *arena, const float **relevance, struct err *err);
 
 /* The same as words and spans, or patches and boxes; no overlay yet. ERR_NO_MEMORY. */
 enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
-                             enum explain_method method, unsigned label, struct arena *arena,
-                             struct explanation *out, struct err *err);
+                             const struct explain_options *options, unsigned label,
+                             struct arena *arena, struct explanation *out, struct err *err);
+
+/* A heat map over the image, a PNG of its size: patches_overlay. *png is yours to free.
+ * ERR_TOO_LARGE, ERR_NO_MEMORY. */
+enum err_code engine_overlay(const struct explanation *explanation, char **png, size_t *len,
+                             struct err *err);
 
 #endif

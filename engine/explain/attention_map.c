@@ -2,13 +2,24 @@
 
 #include <string.h>
 
-void attention_map_last(const struct spec *spec, const struct trace *trace, float *relevance)
+/* Of the last layer every head is kept, of the others their mean. */
+static void last_layer(const struct spec *spec, const struct trace *trace, float *relevance)
 {
     size_t n = trace->tokens;
     memset(relevance, 0, n * sizeof *relevance);
     for (size_t h = 0; h < spec->heads; h++)
         for (size_t j = 0; j < n; j++)
             relevance[j] += trace->last[h * n + j] / (float)spec->heads;
+}
+
+void attention_map_layer(const struct spec *spec, const struct trace *trace, unsigned layer,
+                         float *relevance)
+{
+    size_t n = trace->tokens;
+    if (layer == spec->layers)
+        last_layer(spec, trace, relevance);
+    else
+        memcpy(relevance, trace->mean + (layer - 1) * n * n, n * sizeof *relevance);
 }
 
 /* r <- (r + r A)/2 */
@@ -24,20 +35,26 @@ static void step_down(float *r, const float *a, size_t n, float *scratch)
         r[j] /= 2;
 }
 
+/* Through the layers below `layer`, counted from 1. */
+static void carry_down(const struct trace *trace, unsigned layer, float *relevance, float *scratch)
+{
+    size_t n = trace->tokens;
+    for (size_t below = layer - 1; below-- > 0;)
+        step_down(relevance, trace->mean + below * n * n, n, scratch);
+}
+
 void attention_map_down(const struct spec *spec, const struct trace *trace, float *relevance,
                         float *scratch)
 {
-    size_t n = trace->tokens;
-    for (size_t layer = spec->layers - 1; layer-- > 0;)
-        step_down(relevance, trace->mean + layer * n * n, n, scratch);
+    carry_down(trace, spec->layers, relevance, scratch);
 }
 
-void attention_map_rollout(const struct spec *spec, const struct trace *trace, float *relevance,
-                           float *scratch)
+void attention_map_rollout(const struct spec *spec, const struct trace *trace, unsigned layers,
+                           float *relevance, float *scratch)
 {
-    attention_map_last(spec, trace, relevance);
+    attention_map_layer(spec, trace, layers, relevance);
     relevance[0] += 1; /* the residual of [CLS] itself */
     for (size_t j = 0; j < trace->tokens; j++)
         relevance[j] /= 2;
-    attention_map_down(spec, trace, relevance, scratch);
+    carry_down(trace, layers, relevance, scratch);
 }

@@ -17,13 +17,15 @@
  *
  *     R = (A_L + I)/2 ... (A_2 + I)/2 (A_1 + I)/2
  *
- * and only the first row of R is carried, from the last layer down: r <- (r + r A_l)/2. Rows of A_l
- * sum to one, so that those of (A_l + I)/2 do. 2 N^2 flops a layer. relevance, scratch: [N]. */
-void attention_map_rollout(const struct spec *spec, const struct trace *trace, float *relevance,
-                           float *scratch);
+ * and only the first row of R is carried, from the top down: r <- (r + r A_l)/2. Rows of A_l sum to
+ * one, so that those of (A_l + I)/2 do. `layers`, from 1 to all, are rolled out. 2 N^2 flops a
+ * layer. relevance, scratch: [N]. */
+void attention_map_rollout(const struct spec *spec, const struct trace *trace, unsigned layers,
+                           float *relevance, float *scratch);
 
-/* What [CLS] attends to in the last layer, averaged over heads. relevance: [N]. */
-void attention_map_last(const struct spec *spec, const struct trace *trace, float *relevance);
+/* What [CLS] attends to in one layer (1 is the lowest), averaged over heads. relevance: [N]. */
+void attention_map_layer(const struct spec *spec, const struct trace *trace, unsigned layer,
+                         float *relevance);
 
 /* r <- r (A_(L-1) + I)/2 ... (A_1 + I)/2: a distribution over what the last layer reads becomes one
  * over the inputs. relevance, scratch: [N]. */

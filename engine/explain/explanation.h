@@ -6,11 +6,16 @@
 #include "engine/explain/method.h"
 #include "engine/explain/patches.h"
 #include "engine/explain/words.h"
+#include "engine/model/attention_stats.h"
 
 enum { EXPLANATION_SPANS = 5, EXPLANATION_BOXES = 5 };
 
 struct explanation {
-    enum explain_method method;
+    enum explain_method method; /* never EXPLAIN_DEFAULT */
+    unsigned layer;             /* 0: all, or the last */
+
+    const struct attention_stats *stats; /* [layers][heads]; NULL: not asked for */
+    unsigned layers, heads;
 
     /* of a text */
     const struct excerpt *words; /* [word_count] in the order of the text; summing to one */

@@ -220,7 +220,7 @@ enum err_code gradient_map(const struct spec *spec, const struct weights *weight
         add_positive(spec, trace, token, gradient, relevance);
     }
     if (!normalise(relevance, n))
-        attention_map_last(spec, trace, relevance);
+        attention_map_layer(spec, trace, spec->layers, relevance);
     attention_map_down(spec, trace, relevance, gradient + numbers);
     return ERR_OK;
 }

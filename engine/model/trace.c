@@ -12,25 +12,65 @@ static size_t longest(const struct spec *spec)
     return spec->patch > 0 ? spec_image_tokens(spec) : spec->positions;
 }
 
+/* A member's own: the probabilities of a block of queries, and what makes them. */
+static size_t block_numbers(const struct spec *spec)
+{
+    return simd_round_up(ATTENTION_QUERIES * longest(spec));
+}
+
 size_t trace_scratch(const struct spec *spec)
 {
-    return simd_round_up(attention_mean_scratch(longest(spec), spec->hidden / spec->heads));
+    return block_numbers(spec) +
+           simd_round_up(attention_mean_scratch(longest(spec), spec->hidden / spec->heads));
+}
+
+enum { ARRAYS = 5 };
+
+static void array_sizes(const struct spec *spec, unsigned tokens, size_t sizes[ARRAYS])
+{
+    size_t n = tokens, kept = spec_head_tokens(spec), hidden = spec->hidden;
+    sizes[0] = n * n * (spec->layers - 1);
+    sizes[1] = n * spec->heads * kept;
+    sizes[2] = n * 3 * hidden;
+    sizes[3] = sizes[4] = kept * hidden;
+}
+
+size_t trace_bytes(const struct spec *spec, unsigned tokens)
+{
+    size_t sizes[ARRAYS], total = 0;
+    array_sizes(spec, tokens, sizes);
+    for (size_t i = 0; i < ARRAYS; i++)
+        total += sizes[i] * sizeof(float);
+    return total;
+}
+
+/* [CLS] and [SEP] enclose a text; an image's patches follow the tokens of the classifier. */
+static struct attention_layout layout_of(const struct spec *spec, unsigned tokens)
+{
+    if (spec->patch == 0)
+        return (struct attention_layout){.tokens = tokens, .first = 1, .end = tokens - 1};
+    return (struct attention_layout){.tokens = tokens,
+                                     .first = tokens - spec->patches,
+                                     .end = tokens,
+                                     .columns = spec->image_size / spec->patch};
 }
 
 enum err_code trace_open(struct trace *out, const struct spec *spec, unsigned tokens,
-                         struct arena *arena, struct err *err)
+                         bool with_stats, struct arena *arena, struct err *err)
 {
-    size_t n = tokens, kept = spec_head_tokens(spec), hidden = spec->hidden;
-    size_t sizes[] = {n * n * (spec->layers - 1), n * spec->heads * kept, n * 3 * hidden,
-                      kept * hidden, kept * hidden};
-    *out = (struct trace){.tokens = tokens};
+    size_t sizes[ARRAYS], stats = with_stats ? (size_t)spec->layers * spec->heads : 0;
+    *out = (struct trace){.tokens = tokens, .layout = layout_of(spec, tokens)};
     float **arrays[] = {&out->mean, &out->last, &out->projected, &out->sums[0], &out->sums[1]};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    array_sizes(spec, tokens, sizes);
+    for (size_t i = 0; i < ARRAYS; i++) {
         *arrays[i] = arena_alloc(arena, sizes[i] * sizeof(float));
         if (*arrays[i] == NULL)
             return err_no_memory(err, sizes[i] * sizeof(float));
     }
-    return ERR_OK;
+    if (stats > 0)
+        out->stats = arena_alloc_array(arena, stats, sizeof *out->stats);
+    return stats > 0 && out->stats == NULL ? err_no_memory(err, stats * sizeof *out->stats)
+                                           : ERR_OK;
 }
 
 /* ---- a layer ---- */
@@ -41,6 +81,11 @@ struct taking {
     unsigned layer;
     atomic_uint next; /* the next block of queries; partners: the members of the team */
 };
+
+static bool has_stats(const struct trace *trace)
+{
+    return trace != NULL && trace->stats != NULL;
+}
 
 static size_t block_count(const struct trace *trace)
 {
@@ -53,18 +98,30 @@ static bool is_copied(const struct taking *taking)
     return taking->workspace->qkv == NULL || taking->layer + 1 == taking->spec->layers;
 }
 
-static void take_block(const struct taking *taking, unsigned row, size_t block, float *scratch)
+/* A block of a row's queries: out [count][N], the mean of `heads` heads from `head` on. Returns the
+ * count. */
+static size_t average(const struct taking *taking, unsigned row, size_t block, size_t head,
+                      size_t heads, float *out, float *scratch)
 {
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
     const struct trace *trace = w->traces[row];
-    size_t n = trace->tokens, first = block * ATTENTION_QUERIES;
+    size_t n = trace->tokens, first = block * ATTENTION_QUERIES, width = spec->hidden / spec->heads;
     size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
     size_t stride = is_copied(taking) ? 3 * (size_t)spec->hidden : w->qkv_stride;
     const float *q = is_copied(taking) ? trace->projected : w->qkv + w->offset[row] * w->qkv_stride;
-    w->kernels->attention_mean(trace->mean + (taking->layer * n + first) * n, n, q + first * stride,
-                               q + spec->hidden, stride, count, n, spec->heads,
-                               spec->hidden / spec->heads, scratch);
+    q += head * width;
+    w->kernels->attention_mean(out, n, q + first * stride, q + spec->hidden, stride, count, n,
+                               heads, width, scratch);
+    return count;
+}
+
+static void take_block(const struct taking *taking, unsigned row, size_t block, float *scratch)
+{
+    const struct trace *trace = taking->workspace->traces[row];
+    size_t n = trace->tokens, first = block * ATTENTION_QUERIES;
+    average(taking, row, block, 0, taking->spec->heads,
+            trace->mean + (taking->layer * n + first) * n, scratch);
 }
 
 /* The last layer: one head of the tokens that the classifier reads. */
@@ -105,6 +162,31 @@ static void take_share(void *context, unsigned index, unsigned count)
     }
 }
 
+/* One head of a row that wants statistics, all queries. */
+static void judge_head(const struct taking *taking, unsigned row, size_t head, float *scratch)
+{
+    const struct spec *spec = taking->spec;
+    const struct trace *trace = taking->workspace->traces[row];
+    struct attention_stats *stats = &trace->stats[taking->layer * spec->heads + head];
+    float *block_scratch = scratch + block_numbers(spec);
+    *stats = (struct attention_stats){0};
+    for (size_t block = 0; block < block_count(trace); block++) {
+        size_t count = average(taking, row, block, head, 1, scratch, block_scratch);
+        attention_stats_add(stats, &trace->layout, scratch, block * ATTENTION_QUERIES, count);
+    }
+    attention_stats_finish(stats, &trace->layout);
+}
+
+static void judge_share(void *context, unsigned index, unsigned count)
+{
+    const struct taking *taking = context;
+    const struct workspace *w = taking->workspace;
+    float *scratch = w->trace_scratch + index * w->trace_scratch_floats;
+    for (unsigned row = 0; row < w->rows; row++)
+        for (size_t h = index; has_stats(w->traces[row]) && h < taking->spec->heads; h += count)
+            judge_head(taking, row, h, scratch);
+}
+
 static void widen(float *to, const uint16_t *from, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -138,6 +220,11 @@ void trace_layer(const struct spec *spec, struct workspace *workspace, unsigned 
     if (is_copied(&taking))
         team_run(workspace->team, copy_share, &taking);
     team_run(workspace->team, take_share, &taking);
+    for (unsigned row = 0; row < workspace->rows; row++)
+        if (has_stats(workspace->traces[row])) {
+            team_run(workspace->team, judge_share, &taking);
+            return;
+        }
 }
 
 /* ---- the last block's sums ---- */

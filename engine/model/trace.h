@@ -15,6 +15,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/model/attention_stats.h"
 #include "engine/model/spec.h"
 #include "engine/model/workspace.h"
 
@@ -29,11 +30,19 @@ struct trace {
     float *last;             /* [K][heads][N] probabilities */
     float *projected;        /* [N][3 D] query, key and value (of all tokens) */
     float *sums[TRACE_SUMS]; /* [K][D] each */
+
+    /* [layers][heads]; NULL: not asked for. Asked for, each head's attention is computed once more.
+     */
+    struct attention_stats *stats;
+    struct attention_layout layout;
 };
 
-/* 4 (N (N (layers - 1) + K heads + 3 D) + 2 K D) bytes, from the arena. ERR_NO_MEMORY. */
+/* From the arena, trace_bytes of it; with_stats: also the statistics. ERR_NO_MEMORY. */
 enum err_code trace_open(struct trace *out, const struct spec *spec, unsigned tokens,
-                         struct arena *arena, struct err *err);
+                         bool with_stats, struct arena *arena, struct err *err);
+
+/* What the arrays of a trace take: 4 (N (N (layers - 1) + K heads + 3 D) + 2 K D) bytes. */
+size_t trace_bytes(const struct spec *spec, unsigned tokens);
 
 /* Takes layer `layer` from workspace->qkv, for every row that has a trace. */
 void trace_layer(const struct spec *spec, struct workspace *workspace, unsigned layer);

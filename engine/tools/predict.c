@@ -30,7 +30,7 @@ struct predict {
     unsigned top_k; /* 0: all */
     bool json, raw_logits;
     bool explain;
-    enum explain_method method;
+    struct explain_options how;
 
     struct engine_model *model;
     struct engine_session *session;
@@ -120,8 +120,21 @@ static enum err_code set_explain(void *target, const char *value, struct err *er
 {
     struct predict *predict = target;
     predict->explain = true;
-    if (!method_find(value, &predict->method))
-        return err_set(err, ERR_UNUSABLE, "no method '%s' (known: %s)", value, method_names());
+    if (strcmp(value, "default") == 0 || method_find(value, &predict->how.method))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "no method '%s' (known: default, %s)", value, method_names());
+}
+
+static enum err_code set_explain_layer(void *target, const char *value, struct err *err)
+{
+    return cli_parse_unsigned(value, 1, 1000, &((struct predict *)target)->how.layer, err);
+}
+
+static enum err_code set_attention_stats(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct predict *)target)->how.statistics = true;
     return ERR_OK;
 }
 
@@ -134,8 +147,13 @@ static const struct cli_option options[] = {
     {"top-k", "N|all", "How many labels to print, best first (default: all; with --json: 1).",
      set_top_k},
     {"explain", "METHOD",
-     "Also tells where the model looked: rollout, attention, or gradient (for the best label).",
+     "Also tells where the model looked: default, rollout, attention, or gradient (for the best "
+     "label).",
      set_explain},
+    {"explain-layer", "N",
+     "The layer of rollout or attention; 1 is the lowest (default: the last).", set_explain_layer},
+    {"attention-stats", NULL, "With --explain and --json, numbers on the attention of each head.",
+     set_attention_stats},
     {"json", NULL, "Prints one JSON object a line, as POST /predict answers.", set_json},
     {"raw-logits", NULL, "With JSON, adds the logits and, for a text, the token ids.",
      set_raw_logits},
@@ -322,7 +340,7 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
                                    struct arena *arena, struct explanation *explanation,
                                    struct err *err)
 {
-    if (predict->explain && engine_trace(predict->model, input, arena, err))
+    if (predict->explain && engine_trace(predict->model, input, &predict->how, arena, err))
         return err->code;
     engine_run(predict->session, &(const struct engine_input *){input}, 1, &predict->logits);
     engine_scores(predict->model, predict->logits, predict->scores);
@@ -331,7 +349,7 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
     if (!predict->explain)
         return ERR_OK;
     unsigned best = winner_of(predict->scores, engine_describe(predict->model)->label_count);
-    return engine_explain(predict->model, input, predict->method, best, arena, explanation, err);
+    return engine_explain(predict->model, input, &predict->how, best, arena, explanation, err);
 }
 
 static bool predict_one(struct predict *predict, unsigned index)
@@ -396,6 +414,9 @@ static enum err_code parse(struct predict *predict, int argc, char **argv, enum 
         return err_set(err, ERR_UNUSABLE, "--model DIR is missing; --help shows the usage");
     if (predict->source_count == 0)
         return err_set(err, ERR_UNUSABLE, "no input: give --text, --text-file or --image");
+    if (!predict->explain && (predict->how.layer > 0 || predict->how.statistics))
+        return err_set(err, ERR_UNUSABLE,
+                       "--explain-layer and --attention-stats belong to --explain METHOD");
     return ERR_OK;
 }
 

@@ -67,7 +67,8 @@ static void setup(struct fixture *fixture, const char *name)
     make_input(fixture, &input);
     struct workspace *w = &fixture->workspace;
     ck_assert(!workspace_open(w, &fixture->spec, native, input.tokens, 2, kernels_best(), &err));
-    ck_assert(!trace_open(&fixture->trace, &fixture->spec, input.tokens, &fixture->arena, &err));
+    ck_assert(
+        !trace_open(&fixture->trace, &fixture->spec, input.tokens, true, &fixture->arena, &err));
     w->traces[0] = &fixture->trace;
     w->traced = true;
     w->rows = 1;
@@ -240,9 +241,10 @@ static void check_maps(const char *name)
     setup(&fixture, name);
     size_t n = fixture.tokens;
     float *relevance = arena_alloc(&fixture.arena, 2 * n * sizeof *relevance);
-    attention_map_rollout(&fixture.spec, &fixture.trace, relevance, relevance + n);
+    attention_map_rollout(&fixture.spec, &fixture.trace, fixture.spec.layers, relevance,
+                          relevance + n);
     expect_distribution(relevance, n, "rollout");
-    attention_map_last(&fixture.spec, &fixture.trace, relevance);
+    attention_map_layer(&fixture.spec, &fixture.trace, fixture.spec.layers, relevance);
     expect_distribution(relevance, n, "attention");
     for (unsigned label = 0; label < fixture.spec.label_count; label++) {
         ck_assert(!gradient_map(&fixture.spec, &fixture.weights, &fixture.trace, label,

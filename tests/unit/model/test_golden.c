@@ -146,20 +146,20 @@ static bool prepare_case(const struct engine_model *model, const struct json_t *
 
 /* The [CLS] row of attention rollout, to 1e-5; and that looking does not change the answer. */
 static void check_rollout(const struct engine_model *model, struct engine_session *session,
-                          const struct json_t *one, struct engine_input *input,
-                          const float *logits, struct arena *arena)
+                          const struct json_t *one, struct engine_input *input, const float *logits,
+                          struct arena *arena)
 {
     double expected[TOKENS];
     float traced[LABELS], *row = traced;
     const float *relevance;
+    const struct explain_options rollout = {.method = EXPLAIN_ROLLOUT};
     struct err err = {0};
     size_t count = numbers(one, "rollout", expected, TOKENS);
     ck_assert_uint_eq(count, input->tokens);
-    ck_assert_int_eq(engine_trace(model, input, arena, &err), ERR_OK);
+    ck_assert_int_eq(engine_trace(model, input, &rollout, arena, &err), ERR_OK);
     engine_run(session, &(const struct engine_input *){input}, 1, &row);
     ck_assert_mem_eq(traced, logits, engine_describe(model)->label_count * sizeof *logits);
-    ck_assert_int_eq(engine_relevance(model, input, EXPLAIN_ROLLOUT, 0, arena, &relevance, &err),
-                     ERR_OK);
+    ck_assert_int_eq(engine_relevance(model, input, &rollout, 0, arena, &relevance, &err), ERR_OK);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(fabs(relevance[i] - expected[i]) < 1e-5, "token %zu: %g instead of %g", i,
                       (double)relevance[i], expected[i]);
