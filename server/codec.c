@@ -28,9 +28,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static const char *const call_members[] = {"text",        "image",   "inputs",  "model",
-                                           "top_k",       "explain", "overlay", "attention_stats",
-                                           "deadline_ms", "id",      "context"};
+static const char *const call_members[] = {
+    "text",          "image",   "inputs",          "model",       "top_k", "explain",
+    "explain_layer", "overlay", "attention_stats", "deadline_ms", "id",    "context"};
 static const char *const item_members[] = {"text", "image"};
 static const char *const context_members[] = {"lot",  "wafer",   "die_x",  "die_y",
                                               "tool", "chamber", "recipe", "step"};
@@ -148,21 +148,26 @@ static enum err_code read_explain(const struct reader *reader, struct err *err)
     const json_t *value = json_member(reader->call->tree, "explain");
     if (value == NULL || json_is_false(value))
         return ERR_OK;
+    reader->call->explain = true;
     if (json_is_true(value))
-        return codec_check_no_explanations("$", "explain", err);
+        return ERR_OK;
     if (!json_is_string(value))
         return wrong_type("$", "explain", "true, false or a method's name", value, err);
     struct string word = string_of(reader, value);
-    return codec_check_explain(word.bytes, word.len, "$", err);
+    return codec_check_method(word.bytes, word.len, "$", &reader->call->how.method, err);
 }
 
-/* An option that only explanations have: false asks for nothing. */
-static enum err_code read_extra(const struct reader *reader, const char *key, struct err *err)
+static enum err_code read_explanation(const struct reader *reader, struct err *err)
 {
-    bool wanted = false;
-    if (json_get_bool(reader->call->tree, "$", key, &wanted, err))
+    struct predict_call *call = reader->call;
+    long long layer = 0;
+    if (read_explain(reader, err) ||
+        json_get_bool(call->tree, "$", "overlay", &call->overlay, err) ||
+        json_get_bool(call->tree, "$", "attention_stats", &call->how.statistics, err) ||
+        json_get_integer(call->tree, "$", "explain_layer", 1, CODEC_LAYER_MAX, &layer, err))
         return err->code;
-    return wanted ? codec_check_no_explanations("$", key, err) : ERR_OK;
+    call->how.layer = (unsigned)layer;
+    return codec_check_explain(call, "$", err);
 }
 
 static enum err_code check_context_value(const struct reader *reader, const char *key,
@@ -199,8 +204,7 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
     struct predict_call *call = reader->call;
     if (read_label(reader, "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
         read_label(reader, "id", LIMIT_ID_BYTES, &call->id, err) || read_top_k(reader, err) ||
-        read_deadline(reader, err) || read_explain(reader, err) ||
-        read_extra(reader, "overlay", err) || read_extra(reader, "attention_stats", err))
+        read_deadline(reader, err) || read_explanation(reader, err))
         return err->code;
     if (call->id != NULL && call->id[0] == '\0')
         call->id = NULL;

@@ -28,10 +28,13 @@ struct predict_item {
 };
 
 struct predict_call {
-    const char *model;            /* NULL: the default of each item's kind */
-    unsigned top_k;               /* TOP_K_ALL, or at least 1; default 1 */
-    unsigned deadline_ms;         /* 0: none named */
-    const char *id;               /* NULL: none named (an empty one counts as none) */
+    const char *model;    /* NULL: the default of each item's kind */
+    unsigned top_k;       /* TOP_K_ALL, or at least 1; default 1 */
+    unsigned deadline_ms; /* 0: none named */
+    const char *id;       /* NULL: none named (an empty one counts as none) */
+    bool explain;
+    struct explain_options how;
+    bool overlay;                 /* of images; a text has none */
     const struct json_t *context; /* checked; borrowed from tree; NULL: none */
     bool envelope;                /* the call had "inputs": answer with "results" */
     unsigned item_count;
@@ -52,10 +55,13 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
                                struct err *err);
 
 /* One option of a raw body's query string: `model`, `top_k` (number or all), `id`, `deadline_ms`,
- * `explain`, `overlay`, `attention_stats`; any other name is an error that names the nearest. value
- * may be NULL (an error). A later option of the same name replaces the earlier one. */
+ * `explain`, `explain_layer`, `overlay`, `attention_stats`; any other name is an error that names
+ * the nearest. value may be NULL (an error). A later option of the same name replaces the earlier
+ * one. After the last, codec_check_options looks at what they ask for together. */
 enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
                                  struct arena *arena, struct err *err);
+
+enum err_code codec_check_options(const struct predict_call *call, struct err *err);
 
 /* A raw body: one item of the given kind, its bytes borrowed. Options follow (codec_parse_option).
  */
@@ -72,10 +78,12 @@ struct predict_result {
     const float *scores; /* [info->label_count] */
     struct judgement judgement;
     bool truncated;
+    const struct explanation *explanation; /* NULL: not asked for */
 };
 
 struct predict_timing {
     double queue_ms, prepare_ms, inference_ms, total_ms;
+    double explain_ms; /* told if the call asked for explanations */
 };
 
 /* The body of a 200: the single result (which must be ERR_OK: a failed one is a problem, no 200),

@@ -65,20 +65,30 @@ enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max,
     return ERR_OK;
 }
 
-enum err_code codec_check_no_explanations(const char *path, const char *key, struct err *err)
+enum err_code codec_check_method(const char *word, size_t len, const char *path,
+                                 enum explain_method *out, struct err *err)
 {
-    return err_set(err, ERR_UNUSABLE, "%s%s%s: explanations are not available yet", path,
-                   joint(path), key);
-}
-
-enum err_code codec_check_explain(const char *word, size_t len, const char *path, struct err *err)
-{
-    static const char *const methods[] = {"rollout", "attention", "gradient"};
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
-        if (len == strlen(methods[i]) && memcmp(word, methods[i], len) == 0)
-            return codec_check_no_explanations(path, "explain", err);
+    char name[16] = "";
+    if (len < sizeof name && memchr(word, '\0', len) == NULL)
+        memcpy(name, word, len);
+    if (method_find(name, out))
+        return ERR_OK;
     return err_set(err, ERR_UNUSABLE,
                    "%s%sexplain: unknown method; known are true, false, \"rollout\", \"attention\" "
                    "and \"gradient\"",
                    path, joint(path));
+}
+
+enum err_code codec_check_explain(const struct predict_call *call, const char *path,
+                                  struct err *err)
+{
+    const char *key = call->overlay          ? "overlay"
+                      : call->how.statistics ? "attention_stats"
+                      : call->how.layer > 0  ? "explain_layer"
+                                             : NULL;
+    if (call->explain || key == NULL)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "%s%s%s: belongs to an explanation; ask for one with \"explain\"", path,
+                   joint(path), key);
 }

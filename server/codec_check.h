@@ -5,12 +5,15 @@
 #ifndef ATTND_SERVER_CODEC_CHECK_H
 #define ATTND_SERVER_CODEC_CHECK_H
 
-#include "engine/base/err.h"
+#include "server/codec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CODEC_DEADLINE_MS_MAX = 86400000 }; /* a day */
+enum {
+    CODEC_DEADLINE_MS_MAX = 86400000, /* a day */
+    CODEC_LAYER_MAX = 1000,           /* of explain_layer; a model tells its own */
+};
 
 #define CODEC_CHECK_QUERY "?" /* the path of options */
 
@@ -24,8 +27,12 @@ enum err_code codec_check_unknown(const char *path, const char *key, const char 
 enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max, const char *path,
                                 const char *key, struct err *err);
 
-/* The word of an `explain`: always an error until there are explanations, but not the same one. */
-enum err_code codec_check_explain(const char *word, size_t len, const char *path, struct err *err);
-enum err_code codec_check_no_explanations(const char *path, const char *key, struct err *err);
+/* The word of an `explain`. */
+enum err_code codec_check_method(const char *word, size_t len, const char *path,
+                                 enum explain_method *out, struct err *err);
+
+/* What belongs to explanations is not asked for without one. */
+enum err_code codec_check_explain(const struct predict_call *call, const char *path,
+                                  struct err *err);
 
 #endif

@@ -8,8 +8,8 @@
 #include <limits.h>
 #include <string.h>
 
-static const char *const options[] = {"model",   "top_k",          "id", "deadline_ms", "explain",
-                                      "overlay", "attention_stats"};
+static const char *const options[] = {"model",   "top_k",         "id",      "deadline_ms",
+                                      "explain", "explain_layer", "overlay", "attention_stats"};
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
 
 /* Percent-decoding can yield any bytes. jansson makes strings of valid UTF-8 only. */
@@ -70,22 +70,31 @@ static enum err_code read_deadline(struct predict_call *call, const char *value,
     return ERR_OK;
 }
 
-static enum err_code read_explain(const char *value, struct err *err)
+static enum err_code read_explain(struct predict_call *call, const char *value, struct err *err)
 {
-    if (strcmp(value, "false") == 0)
+    call->explain = strcmp(value, "false") != 0;
+    call->how.method = EXPLAIN_DEFAULT;
+    if (!call->explain || strcmp(value, "true") == 0)
         return ERR_OK;
-    if (strcmp(value, "true") == 0)
-        return codec_check_no_explanations(CODEC_CHECK_QUERY, "explain", err);
-    return codec_check_explain(value, strlen(value), CODEC_CHECK_QUERY, err);
+    return codec_check_method(value, strlen(value), CODEC_CHECK_QUERY, &call->how.method, err);
 }
 
-/* overlay and attention_stats: only explanations have them. */
-static enum err_code read_extra(const char *name, const char *value, struct err *err)
+static enum err_code read_layer(struct predict_call *call, const char *value, struct err *err)
 {
-    if (strcmp(value, "false") == 0)
+    unsigned layer = 0;
+    if (read_count("explain_layer", value, UINT_MAX, &layer, err))
+        return err->code;
+    if (layer > CODEC_LAYER_MAX)
+        return err_set(err, ERR_UNUSABLE, "?explain_layer: must be from 1 to %d", CODEC_LAYER_MAX);
+    call->how.layer = layer;
+    return ERR_OK;
+}
+
+static enum err_code read_flag(const char *name, const char *value, bool *out, struct err *err)
+{
+    *out = strcmp(value, "true") == 0;
+    if (*out || strcmp(value, "false") == 0)
         return ERR_OK;
-    if (strcmp(value, "true") == 0)
-        return codec_check_no_explanations(CODEC_CHECK_QUERY, name, err);
     return err_set(err, ERR_UNUSABLE, "?%s: expected true or false", name);
 }
 
@@ -114,7 +123,17 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         return read_top_k(call, value, err);
     if (strcmp(name, "deadline_ms") == 0)
         return read_deadline(call, value, err);
-    return strcmp(name, "explain") == 0 ? read_explain(value, err) : read_extra(name, value, err);
+    if (strcmp(name, "explain") == 0)
+        return read_explain(call, value, err);
+    if (strcmp(name, "explain_layer") == 0)
+        return read_layer(call, value, err);
+    return read_flag(name, value,
+                     strcmp(name, "overlay") == 0 ? &call->overlay : &call->how.statistics, err);
+}
+
+enum err_code codec_check_options(const struct predict_call *call, struct err *err)
+{
+    return codec_check_explain(call, CODEC_CHECK_QUERY, err);
 }
 
 enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,

@@ -60,13 +60,16 @@ static json_t *milliseconds(double ms)
     return json_real(isfinite(ms) ? round(ms * 1000.0) / 1000.0 : 0.0);
 }
 
-static json_t *timing_json(const struct predict_timing *timing)
+static json_t *timing_json(const struct predict_call *call, const struct predict_timing *timing)
 {
     json_t *object = json_object();
-    if (add(object, "queue", milliseconds(timing->queue_ms)) == 0 &&
-        add(object, "prepare", milliseconds(timing->prepare_ms)) == 0 &&
-        add(object, "inference", milliseconds(timing->inference_ms)) == 0 &&
-        add(object, "total", milliseconds(timing->total_ms)) == 0)
+    int failed = add(object, "queue", milliseconds(timing->queue_ms));
+    failed |= add(object, "prepare", milliseconds(timing->prepare_ms));
+    failed |= add(object, "inference", milliseconds(timing->inference_ms));
+    if (call->explain)
+        failed |= add(object, "explain", milliseconds(timing->explain_ms));
+    failed |= add(object, "total", milliseconds(timing->total_ms));
+    if (!failed)
         return object;
     json_decref(object);
     return NULL;
@@ -132,7 +135,8 @@ static json_t *prediction_json(const struct predict_call *call, const struct pre
                                               .scores = result->scores,
                                               .judgement = result->judgement,
                                               .top_k = call->top_k,
-                                              .truncated = result->truncated});
+                                              .truncated = result->truncated,
+                                              .explanation = result->explanation});
 }
 
 /* One of several: what cannot be told is a problem of its own and spoils no other. */
@@ -180,7 +184,7 @@ const char *codec_encode_reply(const struct predict_call *call, const char *id,
     if (id_text != NULL)
         failed |= add(reply, "id", id_text);
     failed |= add_results(reply, call, results);
-    failed |= add(reply, "timing_ms", timing_json(timing));
+    failed |= add(reply, "timing_ms", timing_json(call, timing));
     if (!failed)
         return finish(reply, tail, arena, len);
     json_decref(reply);

@@ -201,11 +201,9 @@ static void write_request_duration(struct text *text, struct metrics *metrics, e
 
 static void write_stages(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    static const char *const stages[STAGE_COUNT] = {[STAGE_PARSE] = "parse",
-                                                    [STAGE_PREPARE] = "prepare",
-                                                    [STAGE_QUEUE] = "queue",
-                                                    [STAGE_INFERENCE] = "inference",
-                                                    [STAGE_ENCODE] = "encode"};
+    static const char *const stages[STAGE_COUNT] = {
+        [STAGE_PARSE] = "parse",         [STAGE_PREPARE] = "prepare", [STAGE_QUEUE] = "queue",
+        [STAGE_INFERENCE] = "inference", [STAGE_EXPLAIN] = "explain", [STAGE_ENCODE] = "encode"};
     for (unsigned i = 0; i < metrics->model_count * STAGE_COUNT; i++) {
         const char *const values[] = {model_name(metrics, i / STAGE_COUNT),
                                       stages[i % STAGE_COUNT]};

@@ -1,9 +1,11 @@
-/* prepare.h - a small pool of threads for requests that are too heavy to decode on an I/O thread.
+/* prepare.h - a small pool of threads for what is too heavy for an I/O thread: requests that are
+ * long to decode, and explanations.
  *
  * An I/O thread serves thousands of sockets; a 30-megapixel JPEG would hold all of them up. Such a
  * request is suspended and handed over; the pool parses and prepares it and hands its rows to the
- * batcher. Its waiting list needs no bound of its own: whoever hands a request over has reserved a
- * place in the batcher's queue for it, so the list is never longer than that queue may be.
+ * batcher. What it explains comes back from the workers. Its waiting list needs no bound of its
+ * own: whoever hands a request over has reserved a place in the batcher's queue for it, so the list
+ * is never longer than that queue may be.
  *
  * Threads: prepare_submit from any thread; start and stop belong to the main thread.
  */

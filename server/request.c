@@ -2,6 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "server/limits.h"
+#include "server/prepare.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,8 +75,15 @@ void request_expect_rows(struct request *request, unsigned count)
 void request_row_done(struct row *row)
 {
     struct request *request = row->request;
-    if (atomic_fetch_sub_explicit(&request->rows_outstanding, 1, memory_order_acq_rel) == 1)
-        http_resume(request->exchange);
+    if (atomic_fetch_sub_explicit(&request->rows_outstanding, 1, memory_order_acq_rel) != 1)
+        return;
+    request->computed = true;
+    if (request->explainer != NULL) {
+        if (prepare_submit(request->explainer, request))
+            return;
+        err_set(&request->err, ERR_NOT_READY, "the server is stopping");
+    }
+    http_resume(request->exchange);
 }
 
 void request_reply(struct request *request, unsigned status, const char *content_type,

@@ -3,8 +3,9 @@
  * The I/O thread holds a request from its head on. To compute, it suspends the exchange and hands
  * the rows to the batcher; each worker then touches only the rows it took. The one word that they
  * share is rows_outstanding: whoever brings it to zero resumes the exchange, and the I/O thread
- * holds the baton again. No lock, and nothing of a request may be touched after one's own
- * request_row_done unless one still holds another row of it.
+ * holds the baton again; with explanations a thread of the prepare pool holds it in between. No
+ * lock, and nothing of a request may be touched after one's own request_row_done unless one still
+ * holds another row of it.
  *
  * Threads: the holder of the baton; a row belongs to the worker that took it.
  */
@@ -16,6 +17,7 @@
 
 #include <stdatomic.h>
 
+struct prepare;
 struct registry_model;
 struct request;
 struct route;
@@ -27,7 +29,8 @@ struct row {
     struct engine_input input;
     float *logits, *scores; /* [model's label_count], in the request's arena */
     struct judgement judgement;
-    uint64_t deadline_ns; /* 0: none */
+    struct explanation *explanation; /* NULL: none */
+    uint64_t deadline_ns;            /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;
     bool abandoned; /* the client had gone before the row's turn */
     struct err err; /* code != ERR_OK: this item has no scores */
@@ -58,6 +61,12 @@ struct request {
     uint64_t prepared_ns;   /* ... and when its rows were ready for the queue */
     struct request *next;   /* in the prepare pool's list; under the pool's lock */
 
+    /* With explanations. */
+    struct prepare *explainer; /* who gets the baton when the last row is done; NULL: nobody */
+    bool computed;             /* the explainer's turn */
+    size_t trace_bytes;        /* reserved by explain_keep, given back by explain_release */
+    uint64_t explained_ns;
+
     atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */
 };
 
@@ -77,7 +86,8 @@ void request_close(struct request *request);
 
 /* Before submitting: how many rows must be done until the exchange is resumed. */
 void request_expect_rows(struct request *request, unsigned count);
-/* The row is computed or failed. The last row of a request resumes its exchange. */
+/* The row is computed or failed. The last row of a request resumes its exchange, or hands it to the
+ * explainer, who does. */
 void request_row_done(struct row *row);
 
 /* Whether an id may stand in a header field and in a URN: printable ASCII of bounded length. */

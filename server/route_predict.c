@@ -6,6 +6,7 @@
  *     begin     I/O thread     parse, reserve places, prepare, suspend, submit
  *     prepare   pool thread    the same, when the body or an image in it is heavy
  *     (queue, inference)       workers, each its own rows
+ *     explain   pool thread    if the call asks for explanations
  *     finish    I/O thread     encode, count
  *
  * Every client mistake is found before the queue. The places in the queue are reserved before any
@@ -15,6 +16,7 @@
 #include "server/routes.h"
 
 #include "engine/base/clock.h"
+#include "server/explain.h"
 #include "server/limits.h"
 #include "server/media_type.h"
 
@@ -66,6 +68,8 @@ static enum err_code parse_raw(struct request *request)
                         &request->err))
         return request->err.code;
     http_query_each(exchange, visit_option, &(struct options){request, &request->err});
+    if (request->err.code == ERR_OK)
+        codec_check_options(&request->call, &request->err);
     return request->err.code;
 }
 
@@ -184,13 +188,13 @@ static enum err_code prepare_input(const struct service *service, const struct p
                                 arena, &row->input, &row->err);
 }
 
-static enum err_code prepare_item(const struct service *service, struct request *request,
-                                  unsigned index)
+static enum err_code prepare_item(struct service *service, struct request *request, unsigned index)
 {
     struct row *row = &request->rows[index];
     struct arena *arena = &request->exchange->arena;
     unsigned labels = row->model->info->label_count;
-    if (prepare_input(service, &request->call.items[index], row, arena))
+    if (prepare_input(service, &request->call.items[index], row, arena) ||
+        (request->call.explain && explain_keep(service, request, row)))
         return prefix_item(request, index, &row->err);
     row->logits = arena_alloc_array(arena, labels, sizeof *row->logits);
     row->scores = arena_alloc_array(arena, labels, sizeof *row->scores);
@@ -209,10 +213,10 @@ static enum err_code prepare_call(struct service *service, struct request *reque
     if (reserve(service, request, request->call.item_count))
         return request->err.code;
     for (unsigned i = 0; i < request->call.item_count; i++)
-        if (request->rows[i].err.code == ERR_OK)
+        if (request->rows[i].err.code == ERR_OK && request->err.code == ERR_OK)
             prepare_item(service, request, i);
     request->prepared_ns = clock_now_ns();
-    return ERR_OK;
+    return request->err.code;
 }
 
 /* The exchange is suspended and the request ours: queue its rows, or resume at once if it has none.
@@ -230,17 +234,30 @@ static void enter_queue(struct service *service, struct request *request)
     http_resume(request->exchange);
 }
 
-void route_predict_prepare(void *context, struct request *request)
+/* Whether it is still worth working for the request. */
+static bool is_wanted(struct service *service, struct request *request)
 {
-    struct service *service = context;
     if (atomic_load(&service->phase) == SERVICE_STOPPING) {
         err_set(&request->err, ERR_NOT_READY, "the server is stopping");
     } else if (http_client_gone(request->exchange)) {
         request->abandoned = true;
         err_set(&request->err, ERR_SLOW, "the client closed the connection before its turn");
-    } else if (request->parsed || !parse_call(service, request)) {
-        prepare_call(service, request);
     }
+    return request->err.code == ERR_OK;
+}
+
+void route_predict_pool(void *context, struct request *request)
+{
+    struct service *service = context;
+    bool wanted = is_wanted(service, request);
+    if (request->computed) {
+        if (wanted)
+            explain_rows(request);
+        http_resume(request->exchange);
+        return;
+    }
+    if (wanted && (request->parsed || !parse_call(service, request)))
+        prepare_call(service, request);
     enter_queue(service, request);
 }
 
@@ -317,6 +334,8 @@ static struct predict_timing timing_of(const struct request *request)
     if (last != NULL) {
         timing.queue_ms = clock_ms_between(last->submitted_ns, last->started_ns);
         timing.inference_ms = clock_ms_between(last->started_ns, last->done_ns);
+        if (request->explained_ns != 0)
+            timing.explain_ms = clock_ms_between(last->done_ns, request->explained_ns);
     }
     return timing;
 }
@@ -334,6 +353,7 @@ static struct predict_result result_of(const struct row *row)
     result.scores = row->scores;
     result.judgement = row->judgement;
     result.truncated = row->input.truncated;
+    result.explanation = row->explanation;
     return result;
 }
 
@@ -359,10 +379,7 @@ static enum err_code reply_results(struct request *request)
 static void count_prediction(struct metrics *metrics, const struct row *row)
 {
     const struct registry_model *model = row->model;
-    unsigned best = 0;
-    for (unsigned i = 1; i < model->info->label_count; i++)
-        if (row->scores[i] > row->scores[best])
-            best = i;
+    unsigned best = engine_winner(model->engine, row->scores);
     metrics_stage(metrics, model->index, STAGE_QUEUE,
                   clock_ms_between(row->submitted_ns, row->started_ns) / 1000);
     metrics_stage(metrics, model->index, STAGE_INFERENCE,
@@ -380,6 +397,9 @@ static void count_call(struct metrics *metrics, const struct request *request, u
                   clock_ms_between(request->begun_ns, request->parsed_ns) / 1000);
     metrics_stage(metrics, model, STAGE_PREPARE,
                   clock_ms_between(request->parsed_ns, request->prepared_ns) / 1000);
+    if (request->explained_ns != 0)
+        metrics_stage(metrics, model, STAGE_EXPLAIN,
+                      clock_ms_between(last_row(request)->done_ns, request->explained_ns) / 1000);
     metrics_stage(metrics, model, STAGE_ENCODE, clock_ms_between(encode_ns, clock_now_ns()) / 1000);
     for (unsigned i = 0; i < request->good_count; i++)
         if (request->good[i]->err.code == ERR_OK)

@@ -4,6 +4,7 @@
 #include "server/routes.h"
 
 #include "engine/base/clock.h"
+#include "server/explain.h"
 #include "server/log.h"
 
 #include <string.h>
@@ -168,6 +169,7 @@ static void app_done(void *context, struct http_exchange *exchange)
     metrics_request_end(service->metrics, metrics_route(request), metrics_model(request),
                         exchange->reply.status, ms / 1000);
     log_request(request, ms);
+    explain_release(service, request);
     request_close(request);
 }
 

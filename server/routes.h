@@ -33,7 +33,8 @@ struct service {
     struct metrics *metrics;
     _Atomic(struct prepare *) prepare; /* NULL while starting; partner: server_run */
     struct request_ids ids;
-    atomic_int phase; /* enum service_phase; partner: server_run */
+    atomic_size_t trace_bytes; /* kept for explanations (explain.h) */
+    atomic_int phase;          /* enum service_phase; partner: server_run */
 };
 
 struct route {
@@ -63,8 +64,9 @@ struct http_app routes_app(struct service *service);
 enum err_code route_predict_head(struct service *service, struct request *request);
 enum http_next route_predict_begin(struct service *service, struct request *request);
 void route_predict_finish(struct service *service, struct request *request);
-/* A heavy request on a thread of the prepare pool; `context` is the service. */
-void route_predict_prepare(void *context, struct request *request);
+/* On a thread of the prepare pool: a heavy request's preparation, or any request's explanations;
+ * `context` is the service. */
+void route_predict_pool(void *context, struct request *request);
 
 enum http_next route_models_list(struct service *service, struct request *request);
 enum http_next route_models_one(struct service *service, struct request *request);

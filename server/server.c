@@ -162,7 +162,7 @@ static enum err_code start_prepare(struct server *server, struct err *err)
     struct prepare *prepare;
     unsigned threads = cpu_quota_threads("");
     threads = threads < PREPARE_THREADS_MAX ? threads : PREPARE_THREADS_MAX;
-    if (prepare_start(&prepare, threads, route_predict_prepare, &server->service, err))
+    if (prepare_start(&prepare, threads, route_predict_pool, &server->service, err))
         return err->code;
     atomic_store(&server->service.prepare, prepare);
     return ERR_OK;

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct engine_model {
@@ -54,7 +55,7 @@ static pthread_cond_t fake_changed = PTHREAD_COND_INITIALIZER;
 static bool fake_gate_shut;
 static unsigned fake_inside; /* threads that wait at the gate */
 static atomic_uint fake_runs, fake_rows, fake_sessions_open;
-static _Atomic(pthread_t) fake_prepared_by;
+static _Atomic(pthread_t) fake_prepared_by, fake_explained_by;
 static bool fake_session_fails;
 
 static inline void fake_gate(bool shut)
@@ -203,6 +204,57 @@ void engine_judge(const struct engine_model *model, const float *logits, const f
         out->decision = DECISION_REVIEW;
     if (logits[0] == (float)'U')
         out->decision = DECISION_UNKNOWN;
+}
+
+unsigned engine_winner(const struct engine_model *model, const float *scores)
+{
+    (void)model;
+    return scores[1] > scores[0];
+}
+
+/* Attention of 100 bytes a token; layer 9 is one too many. */
+enum { FAKE_TRACE_BYTES = 100 };
+
+size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input)
+{
+    (void)model;
+    return (size_t)input->tokens * FAKE_TRACE_BYTES;
+}
+
+enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
+                           const struct explain_options *options, struct arena *arena,
+                           struct err *err)
+{
+    (void)model;
+    (void)input;
+    (void)arena;
+    return options->layer == 9 ? err_set(err, ERR_UNUSABLE, "explain_layer is 9") : ERR_OK;
+}
+
+/* One word, the first character; 'E' has no memory for it. */
+enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
+                             const struct explain_options *options, unsigned label,
+                             struct arena *arena, struct explanation *out, struct err *err)
+{
+    (void)model;
+    (void)label;
+    struct excerpt *word = arena_alloc(arena, sizeof *word);
+    *word = (struct excerpt){.start = 0, .end = 1, .relevance = 1};
+    fake_explained_by = pthread_self();
+    *out = (struct explanation){.method = options->method, .words = word, .word_count = 1};
+    return input->ids[0] == 'E' ? err_no_memory(err, 1) : ERR_OK;
+}
+
+enum err_code engine_overlay(const struct explanation *explanation, char **png, size_t *len,
+                             struct err *err)
+{
+    (void)explanation;
+    *len = 3;
+    *png = malloc(*len);
+    if (*png == NULL)
+        return err_no_memory(err, *len);
+    memcpy(*png, "PNG", *len);
+    return ERR_OK;
 }
 
 /* The HTTP edge: headers are the test's, the same for every exchange; a resumed exchange is marked

@@ -199,24 +199,49 @@ START_TEST(codec_reads_a_deadline)
 }
 END_TEST
 
-START_TEST(codec_says_that_explanations_are_not_available_yet)
+START_TEST(codec_reads_what_is_to_be_explained)
 {
-    static const char *const later = "$.explain: explanations are not available yet";
+    struct call_fixture fixture;
+    call_fixture_setup(&fixture, "{\"text\": \"a\", \"explain\": \"rollout\", \"explain_layer\": 3,"
+                                 " \"overlay\": true, \"attention_stats\": true}");
+    ck_assert_int_eq(fixture.err.code, ERR_OK);
+    ck_assert(fixture.call.explain && fixture.call.overlay && fixture.call.how.statistics);
+    ck_assert_int_eq(fixture.call.how.method, EXPLAIN_ROLLOUT);
+    ck_assert_uint_eq(fixture.call.how.layer, 3);
+    call_fixture_drop(&fixture);
+    call_fixture_setup(&fixture, "{\"text\": \"a\", \"explain\": true}");
+    ck_assert(fixture.call.explain && !fixture.call.overlay && !fixture.call.how.statistics);
+    ck_assert_int_eq(fixture.call.how.method, EXPLAIN_DEFAULT);
+    ck_assert_uint_eq(fixture.call.how.layer, 0);
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+START_TEST(codec_refuses_explanations_that_there_are_not)
+{
     expect_member("\"explain\": false", NULL);
     expect_member("\"explain\": null", NULL);
     expect_member("\"overlay\": false, \"attention_stats\": false", NULL);
-    expect_member("\"explain\": true", later);
-    expect_member("\"explain\": \"rollout\"", later);
-    expect_member("\"explain\": \"attention\"", later);
-    expect_member("\"explain\": \"gradient\"", later);
+    expect_member("\"explain\": \"attention\"", NULL);
+    expect_member("\"explain\": \"gradient\"", NULL);
     expect_member("\"explain\": \"magic\"",
                   "$.explain: unknown method; known are true, false, \"rollout\", \"attention\" "
                   "and \"gradient\"");
     expect_member("\"explain\": 1",
                   "$.explain: expected true, false or a method's name, found a number");
-    expect_member("\"overlay\": true", "$.overlay: explanations are not available yet");
-    expect_member("\"attention_stats\": true",
-                  "$.attention_stats: explanations are not available yet");
+    static const char *const magic = "$.explain: unknown method; known are true, false, "
+                                     "\"rollout\", \"attention\" and \"gradient\"";
+    expect_member("\"explain\": \"default\"", magic);
+    expect_member("\"explain\": \"\"", magic);
+    expect_member("\"explain\": \"rollout\\u0000\"", magic);
+    expect_member("\"explain\": true, \"explain_layer\": 0",
+                  "$.explain_layer: must be from 1 to 1000");
+    expect_member("\"overlay\": true",
+                  "$.overlay: belongs to an explanation; ask for one with \"explain\"");
+    expect_member("\"explain\": false, \"attention_stats\": true",
+                  "$.attention_stats: belongs to an explanation; ask for one with \"explain\"");
+    expect_member("\"explain_layer\": 2",
+                  "$.explain_layer: belongs to an explanation; ask for one with \"explain\"");
 }
 END_TEST
 
@@ -375,8 +400,8 @@ SUITE("codec", codec_reads_a_text, codec_keeps_nul_in_a_text, codec_reads_an_ima
       codec_refuses_what_is_not_base64_with_its_offset, codec_wants_exactly_one_input,
       codec_names_expected_and_found_types, codec_names_the_nearest_known_member,
       codec_repeats_only_names_that_look_like_identifiers, codec_reads_top_k,
-      codec_reads_a_deadline, codec_says_that_explanations_are_not_available_yet,
-      codec_bounds_id_and_model, codec_checks_the_context,
-      codec_refuses_broken_json_with_its_offset, codec_reads_inputs_in_order,
-      codec_keeps_an_items_error_in_the_item, codec_sends_an_items_options_to_the_top_level,
-      codec_bounds_the_number_of_inputs)
+      codec_reads_a_deadline, codec_reads_what_is_to_be_explained,
+      codec_refuses_explanations_that_there_are_not, codec_bounds_id_and_model,
+      codec_checks_the_context, codec_refuses_broken_json_with_its_offset,
+      codec_reads_inputs_in_order, codec_keeps_an_items_error_in_the_item,
+      codec_sends_an_items_options_to_the_top_level, codec_bounds_the_number_of_inputs)

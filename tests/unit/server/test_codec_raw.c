@@ -49,8 +49,13 @@ START_TEST(codec_reads_the_options_of_a_raw_body)
     ck_assert_uint_eq(option("top_k", "4294967295", &arena, "").top_k, UINT32_MAX);
     ck_assert_uint_eq(option("top_k", "all", &arena, "").top_k, TOP_K_ALL);
     ck_assert_uint_eq(option("deadline_ms", "86400000", &arena, "").deadline_ms, 86400000);
-    option("explain", "false", &arena, "");
-    option("overlay", "false", &arena, "");
+    ck_assert(!option("explain", "false", &arena, "").explain);
+    ck_assert(option("explain", "true", &arena, "").explain);
+    ck_assert_int_eq(option("explain", "gradient", &arena, "").how.method, EXPLAIN_GRADIENT);
+    ck_assert_uint_eq(option("explain_layer", "2", &arena, "").how.layer, 2);
+    ck_assert(option("attention_stats", "true", &arena, "").how.statistics);
+    ck_assert(option("overlay", "true", &arena, "").overlay);
+    ck_assert(!option("overlay", "false", &arena, "").overlay);
     arena_deinit(&arena);
 }
 END_TEST
@@ -73,9 +78,12 @@ START_TEST(codec_refuses_bad_options_of_a_raw_body)
         {"id", "a\nb", "?id: must not contain control characters"},
         {"id", "\xFF", "?id: not valid UTF-8"},
         {"id", "\xC3", "?id: not valid UTF-8"},
-        {"explain", "true", "?explain: explanations are not available yet"},
-        {"explain", "rollout", "?explain: explanations are not available yet"},
-        {"attention_stats", "true", "?attention_stats: explanations are not available yet"},
+        {"explain", "magic",
+         "?explain: unknown method; known are true, false, \"rollout\", \"attention\" and "
+         "\"gradient\""},
+        {"explain_layer", "0", "?explain_layer: must be at least 1"},
+        {"explain_layer", "1001", "?explain_layer: must be from 1 to 1000"},
+        {"attention_stats", "yes", "?attention_stats: expected true or false"},
         {"overlay", "1", "?overlay: expected true or false"}};
     struct arena arena;
     arena_init(&arena);

@@ -166,7 +166,10 @@ START_TEST(a_query_option_of_the_wrong_type_or_size_is_422)
         {"/predict?top_k=0", "?top_k: must be at least 1"},
         {"/predict?top_k=x", "?top_k: expected an integer"},
         {"/predict?deadline_ms=x", "?deadline_ms: expected an integer"},
-        {"/predict?explain=true", "?explain: explanations are not available yet"},
+        {"/predict?explain=magic", "?explain: unknown method"},
+        {"/predict?overlay=true", "?overlay: belongs to an explanation"},
+        {"/predict?explain=rollout&explain_layer=99",
+         "body: explain_layer is 99, but the model has 6 layers"},
         {"/predict?id=%01", "?id: must not contain control characters"},
         {"/predict?id=%FF", "?id: not valid UTF-8"},
         {"/predict?model=wafer-vit", "body: the model wafer-vit does not read texts"},
@@ -191,14 +194,15 @@ START_TEST(a_model_of_the_other_kind_is_422)
 }
 END_TEST
 
-START_TEST(an_explanation_is_422_while_there_are_none)
+START_TEST(an_explanation_that_cannot_be_is_422)
 {
     static const struct unusable cases[] = {
-        {"{\"text\":\"a\",\"explain\":true}", "$.explain: explanations are not available yet"},
-        {"{\"text\":\"a\",\"explain\":\"rollout\"}",
-         "$.explain: explanations are not available yet"},
         {"{\"text\":\"a\",\"explain\":\"magic\"}", "$.explain: unknown method"},
-        {"{\"text\":\"a\",\"overlay\":true}", "$.overlay: explanations are not available yet"},
+        {"{\"text\":\"a\",\"overlay\":true}", "$.overlay: belongs to an explanation"},
+        {"{\"text\":\"a\",\"explain\":\"gradient\",\"explain_layer\":1}",
+         "$.text: explain_layer is for rollout and attention"},
+        {"{\"text\":\"a\",\"explain\":\"rollout\",\"explain_layer\":7}",
+         "$.text: explain_layer is 7, but the model has 6 layers"},
     };
     expect_unusable(cases, COUNT(cases));
     struct reply reply = contract_post("{\"text\":\"a\",\"explain\":false,\"overlay\":false}");
@@ -261,5 +265,5 @@ CONTRACT_SUITE("contract_unusable", options, an_image_that_is_none_is_422,
                an_unknown_member_is_422_and_names_the_nearest,
                neither_or_both_of_text_and_image_is_422, an_option_of_the_wrong_type_or_size_is_422,
                a_query_option_of_the_wrong_type_or_size_is_422, a_model_of_the_other_kind_is_422,
-               an_explanation_is_422_while_there_are_none,
+               an_explanation_that_cannot_be_is_422,
                each_bad_input_of_several_has_a_problem_of_its_own, an_error_never_repeats_the_input)

@@ -36,7 +36,8 @@ static void stage_open(struct stage *stage, unsigned workers)
                                        .queue_limit = QUEUE_LIMIT,
                                        .inputs_max = QUEUE_LIMIT,
                                        .body_bytes_max = 1 << 20,
-                                       .image_pixels_max = 1 << 30}};
+                                       .image_pixels_max = 1 << 30,
+                                       .explain_bytes_max = 5 * FAKE_TRACE_BYTES}};
     struct service *service = &stage->service;
     service->config = &stage->config;
     request_ids_init(&service->ids);
@@ -59,7 +60,7 @@ static void stage_open(struct stage *stage, unsigned workers)
                                      service->metrics};
     ck_assert_int_eq(worker_start(&stage->workers, &options, &err), ERR_OK);
     struct prepare *prepare;
-    ck_assert_int_eq(prepare_start(&prepare, 1, route_predict_prepare, service, &err), ERR_OK);
+    ck_assert_int_eq(prepare_start(&prepare, 1, route_predict_pool, service, &err), ERR_OK);
     atomic_store(&service->prepare, prepare);
     atomic_store(&service->phase, SERVICE_READY);
     stage->app = routes_app(service);
@@ -78,6 +79,7 @@ static void stage_close(struct stage *stage)
 {
     struct service *service = &stage->service;
     check_places(service->batcher);
+    ck_assert_uint_eq(service->trace_bytes, 0);
     prepare_stop(service->prepare);
     batcher_close(service->batcher);
     worker_stop(stage->workers);
@@ -234,6 +236,77 @@ START_TEST(predict_hands_heavy_requests_to_the_pool)
     check_call(&stage, long_body, 400, "detail"); /* not JSON: found out in the pool */
     free(long_body);
     ck_assert_int_eq(batcher_admit(stage.service.batcher, 1, &(struct err){0}), ERR_OK);
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_explains_on_a_thread_of_the_pool)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    check_call(&stage, "{\"text\": \"abc\"}", 200,
+               "\"predictions\":[{\"label\":\"pass\",\"score\":"
+               "0.62109375}],\"timing_ms\"");
+    fake_explained_by = pthread_self();
+    check_call(&stage, "{\"text\": \"abc\", \"explain\": \"rollout\"}", 200,
+               "\"explanation\":{\"method\":\"rollout\",\"words\":[{\"start\":0,\"end\":1,"
+               "\"relevance\":1.0}],\"spans\":[]}");
+    ck_assert(!pthread_equal(fake_explained_by, pthread_self()));
+    check_call(&stage, "{\"text\": \"abc\", \"explain\": true}", 200, "\"explain\":");
+    check_call(&stage, "{\"text\": \"a\", \"explain\": \"rollout\", \"explain_layer\": 9}", 422,
+               "$.text: explain_layer is 9");
+    check_call(&stage, "{\"text\": \"Eb\", \"explain\": true}", 500, "out of memory");
+    check_call(&stage, "{\"inputs\": [{\"text\": \"N\"}, {\"text\": \"\"}], \"explain\": true}",
+               200, "\"internal\"");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_bounds_the_attention_that_is_kept)
+{
+    struct stage stage;
+    struct http_exchange busy, refused;
+    stage_open(&stage, 1);
+    check_call(&stage, "{\"text\": \"sixsix\", \"explain\": true}", 413,
+               "$.text: explain: the request's inputs up to this one need 600 bytes of attention, "
+               "the limit (explain_bytes_max) is 500");
+    check_call(&stage,
+               "{\"inputs\": [{\"text\": \"four\"}, {\"text\": \"two\"}, {\"text\": \"a\"}], "
+               "\"explain\": true}",
+               200, "$.inputs[1].text: explain: ");
+    fake_gate(true);
+    ck_assert(send(&stage, &busy, "{\"text\": \"four\", \"explain\": true}"));
+    fake_await_inside(1);
+    ck_assert(!send(&stage, &refused, "{\"text\": \"two\", \"explain\": true}"));
+    ck_assert_uint_eq(refused.reply.status, 429);
+    ck_assert_uint_eq(refused.reply.retry_after_s, LIMIT_RETRY_AFTER_S);
+    ck_assert_ptr_nonnull(strstr(refused.reply.body, "explain_bytes_max"));
+    exchange_done(&stage, &refused);
+    ck_assert_uint_eq(stage.service.trace_bytes, 4 * FAKE_TRACE_BYTES);
+    fake_gate(false);
+    fake_await_resumed(&busy);
+    stage.app.finish(&stage.service, &busy);
+    ck_assert_uint_eq(busy.reply.status, 200);
+    exchange_done(&stage, &busy);
+    check_call(&stage, "{\"text\": \"fives\", \"explain\": true}", 200, "explanation");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(predict_gives_an_unexplained_request_back_when_the_pool_has_stopped)
+{
+    struct stage stage;
+    struct http_exchange busy;
+    stage_open(&stage, 1);
+    fake_gate(true);
+    ck_assert(send(&stage, &busy, "{\"text\": \"abc\", \"explain\": true}"));
+    fake_await_inside(1);
+    prepare_stop(stage.service.prepare);
+    fake_gate(false);
+    fake_await_resumed(&busy);
+    stage.app.finish(&stage.service, &busy);
+    ck_assert_uint_eq(busy.reply.status, 503);
+    exchange_done(&stage, &busy);
     stage_close(&stage);
 }
 END_TEST
@@ -430,6 +503,8 @@ END_TEST
 SUITE("route_predict", predict_answers_one_text, predict_spoils_no_neighbour_of_a_bad_item,
       predict_refuses_what_it_cannot_use, predict_tells_and_counts_what_is_decided,
       predict_reads_raw_bodies_by_their_type, predict_hands_heavy_requests_to_the_pool,
+      predict_explains_on_a_thread_of_the_pool, predict_bounds_the_attention_that_is_kept,
+      predict_gives_an_unexplained_request_back_when_the_pool_has_stopped,
       predict_sheds_load_beyond_the_queue,
       predict_sheds_load_beyond_the_queues_time_and_says_when_to_come,
       predict_never_computes_the_expired_and_the_abandoned,

@@ -1,0 +1,109 @@
+#include "server/explain.h"
+
+#include "engine/base/clock.h"
+#include "server/base64.h"
+
+#include <stdlib.h>
+
+/* A heat map in the making: RGBA, the PNG of it, and base64 in the tree and in the text of the
+ * reply; a PNG that cannot be packed is as large as its pixels. */
+enum { OVERLAY_BYTES_PER_PIXEL = 16 };
+
+static bool has_overlay(const struct row *row)
+{
+    return row->request->call.overlay && row->input.kind == ENGINE_IMAGE;
+}
+
+static size_t bytes_of(const struct row *row)
+{
+    size_t pixels = has_overlay(row) ? (size_t)row->input.width * row->input.height : 0;
+    return engine_trace_bytes(row->model->engine, &row->input) + pixels * OVERLAY_BYTES_PER_PIXEL;
+}
+
+/* ---- before ---- */
+
+static enum err_code check_overlay(struct row *row)
+{
+    size_t pixels = (size_t)row->input.width * row->input.height;
+    if (has_overlay(row) && pixels > PATCHES_PIXELS_MAX)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "overlay: a heat map has at most %d pixels, the image has %zu; without "
+                       "overlay it is explained by its grid",
+                       PATCHES_PIXELS_MAX, pixels);
+    return ERR_OK;
+}
+
+/* The request's own bytes first: what it alone cannot have, no waiting will bring. */
+static enum err_code reserve(struct service *service, struct request *request, struct row *row)
+{
+    size_t bytes = bytes_of(row), most = service->config->explain_bytes_max;
+    if (bytes > most - request->trace_bytes)
+        return err_set(&row->err, ERR_TOO_LARGE,
+                       "explain: the request's inputs up to this one need %zu bytes of attention, "
+                       "the limit (explain_bytes_max) is %zu; send fewer or shorter ones",
+                       request->trace_bytes + bytes, most);
+    size_t before = atomic_fetch_add(&service->trace_bytes, bytes);
+    request->trace_bytes += bytes;
+    if (before > most - bytes)
+        err_set(&request->err, ERR_QUEUE_FULL,
+                "too many explanations at once: their attention takes all of %zu bytes "
+                "(explain_bytes_max)",
+                most);
+    return ERR_OK;
+}
+
+enum err_code explain_keep(struct service *service, struct request *request, struct row *row)
+{
+    if (check_overlay(row) || reserve(service, request, row) || request->err.code != ERR_OK)
+        return row->err.code;
+    request->explainer = atomic_load(&service->prepare);
+    return engine_trace(row->model->engine, &row->input, &request->call.how,
+                        &request->exchange->arena, &row->err);
+}
+
+void explain_release(struct service *service, struct request *request)
+{
+    atomic_fetch_sub(&service->trace_bytes, request->trace_bytes);
+    request->trace_bytes = 0;
+}
+
+/* ---- after ---- */
+
+static enum err_code add_overlay(struct row *row, struct arena *arena)
+{
+    char *png;
+    size_t len;
+    if (engine_overlay(row->explanation, &png, &len, &row->err))
+        return row->err.code;
+    char *text = arena_alloc(arena, base64_encoded_size(len));
+    if (text == NULL)
+        err_no_memory(&row->err, base64_encoded_size(len));
+    else
+        base64_encode(text, png, len);
+    row->explanation->overlay = text;
+    free(png);
+    return row->err.code;
+}
+
+static void explain_row(struct row *row, struct arena *arena)
+{
+    struct explanation *explanation = arena_alloc_array(arena, 1, sizeof *explanation);
+    if (explanation == NULL) {
+        err_no_memory(&row->err, sizeof *explanation);
+        return;
+    }
+    row->explanation = explanation;
+    unsigned label = engine_winner(row->model->engine, row->scores);
+    if (!engine_explain(row->model->engine, &row->input, &row->request->call.how, label, arena,
+                        explanation, &row->err) &&
+        has_overlay(row))
+        add_overlay(row, arena);
+}
+
+void explain_rows(struct request *request)
+{
+    for (unsigned i = 0; i < request->good_count; i++)
+        if (request->good[i]->err.code == ERR_OK)
+            explain_row(request->good[i], &request->exchange->arena);
+    request->explained_ns = clock_now_ns();
+}
