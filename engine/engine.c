@@ -380,6 +380,19 @@ static enum err_code check_layer(const struct engine_model *model,
     return ERR_OK;
 }
 
+/* The layers below the last that a method reads. */
+static struct trace_wish wish_of(const struct engine_model *model,
+                                 const struct explain_options *options)
+{
+    const enum explain_method method = method_of(model, options);
+    const unsigned lower = model->spec.layers - 1, layer = options->layer;
+    struct trace_wish wish = {.to = layer > 0 && layer < lower ? layer : lower,
+                              .stats = options->statistics};
+    if (method == EXPLAIN_ATTENTION)
+        wish.from = layer > 0 && layer <= lower ? layer - 1 : wish.to;
+    return wish;
+}
+
 enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
                            const struct explain_options *options, struct arena *arena,
                            struct err *err)
@@ -389,15 +402,18 @@ enum err_code engine_trace(const struct engine_model *model, struct engine_input
     struct trace *trace = arena_alloc(arena, sizeof *trace);
     if (trace == NULL)
         return err_no_memory(err, sizeof *trace);
-    if (trace_open(trace, &model->spec, input->tokens, options->statistics, arena, err))
+    const struct trace_wish wish = wish_of(model, options);
+    if (trace_open(trace, &model->spec, input->tokens, &wish, arena, err))
         return err->code;
     input->trace = trace;
     return ERR_OK;
 }
 
-size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input)
+size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input,
+                          const struct explain_options *options)
 {
-    return trace_bytes(&model->spec, input->tokens);
+    const struct trace_wish wish = wish_of(model, options);
+    return trace_bytes(&model->spec, input->tokens, &wish);
 }
 
 enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,

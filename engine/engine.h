@@ -122,7 +122,8 @@ enum err_code engine_trace(const struct engine_model *model, struct engine_input
                            const struct explain_options *options, struct arena *arena,
                            struct err *err);
 /* The bytes of it; they grow with the square of the tokens. */
-size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input);
+size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input,
+                          const struct explain_options *options);
 
 /* After engine_run, for an input with a trace: how relevant each token was, [input->tokens],
  * special ones included; `label` is what a class-specific method explains. From the arena; any

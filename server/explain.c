@@ -17,7 +17,8 @@ static bool has_overlay(const struct row *row)
 static size_t bytes_of(const struct row *row)
 {
     size_t pixels = has_overlay(row) ? (size_t)row->input.width * row->input.height : 0;
-    return engine_trace_bytes(row->model->engine, &row->input) + pixels * OVERLAY_BYTES_PER_PIXEL;
+    return engine_trace_bytes(row->model->engine, &row->input, &row->request->call.how) +
+           pixels * OVERLAY_BYTES_PER_PIXEL;
 }
 
 /* ---- before ---- */

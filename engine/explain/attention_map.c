@@ -19,7 +19,7 @@ void attention_map_layer(const struct spec *spec, const struct trace *trace, uns
     if (layer == spec->layers)
         last_layer(spec, trace, relevance);
     else
-        memcpy(relevance, trace->mean + (layer - 1) * n * n, n * sizeof *relevance);
+        memcpy(relevance, trace_mean(trace, layer - 1), n * sizeof *relevance);
 }
 
 /* r <- (r + r A)/2 */
@@ -40,7 +40,7 @@ static void carry_down(const struct trace *trace, unsigned layer, float *relevan
 {
     size_t n = trace->tokens;
     for (size_t below = layer - 1; below-- > 0;)
-        step_down(relevance, trace->mean + below * n * n, n, scratch);
+        step_down(relevance, trace_mean(trace, below), n, scratch);
 }
 
 void attention_map_down(const struct spec *spec, const struct trace *trace, float *relevance,

@@ -1,5 +1,6 @@
 #include "engine/model/trace.h"
 
+#include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/simd.h"
 
 #include <stdatomic.h>
@@ -20,25 +21,27 @@ static size_t block_numbers(const struct spec *spec)
 
 size_t trace_scratch(const struct spec *spec)
 {
-    return block_numbers(spec) +
-           simd_round_up(attention_mean_scratch(longest(spec), spec->hidden / spec->heads));
+    size_t n = longest(spec), d = spec->hidden / spec->heads;
+    size_t fp32 = attention_mean_scratch(n, d), bf16 = attention_bf16_mean_scratch(n, d);
+    return block_numbers(spec) + simd_round_up(fp32 > bf16 ? fp32 : bf16);
 }
 
 enum { ARRAYS = 5 };
 
-static void array_sizes(const struct spec *spec, unsigned tokens, size_t sizes[ARRAYS])
+static void array_sizes(const struct spec *spec, unsigned tokens, const struct trace_wish *wish,
+                        size_t sizes[ARRAYS])
 {
     size_t n = tokens, kept = spec_head_tokens(spec), hidden = spec->hidden;
-    sizes[0] = n * n * (spec->layers - 1);
+    sizes[0] = n * n * (wish->to - wish->from);
     sizes[1] = n * spec->heads * kept;
     sizes[2] = n * 3 * hidden;
     sizes[3] = sizes[4] = kept * hidden;
 }
 
-size_t trace_bytes(const struct spec *spec, unsigned tokens)
+size_t trace_bytes(const struct spec *spec, unsigned tokens, const struct trace_wish *wish)
 {
     size_t sizes[ARRAYS], total = 0;
-    array_sizes(spec, tokens, sizes);
+    array_sizes(spec, tokens, wish, sizes);
     for (size_t i = 0; i < ARRAYS; i++)
         total += sizes[i] * sizeof(float);
     return total;
@@ -56,12 +59,13 @@ static struct attention_layout layout_of(const struct spec *spec, unsigned token
 }
 
 enum err_code trace_open(struct trace *out, const struct spec *spec, unsigned tokens,
-                         bool with_stats, struct arena *arena, struct err *err)
+                         const struct trace_wish *wish, struct arena *arena, struct err *err)
 {
-    size_t sizes[ARRAYS], stats = with_stats ? (size_t)spec->layers * spec->heads : 0;
-    *out = (struct trace){.tokens = tokens, .layout = layout_of(spec, tokens)};
+    size_t sizes[ARRAYS], stats = wish->stats ? (size_t)spec->layers * spec->heads : 0;
+    *out = (struct trace){
+        .tokens = tokens, .from = wish->from, .to = wish->to, .layout = layout_of(spec, tokens)};
     float **arrays[] = {&out->mean, &out->last, &out->projected, &out->sums[0], &out->sums[1]};
-    array_sizes(spec, tokens, sizes);
+    array_sizes(spec, tokens, wish, sizes);
     for (size_t i = 0; i < ARRAYS; i++) {
         *arrays[i] = arena_alloc(arena, sizes[i] * sizeof(float));
         if (*arrays[i] == NULL)
@@ -92,10 +96,10 @@ static size_t block_count(const struct trace *trace)
     return (trace->tokens + ATTENTION_QUERIES - 1) / ATTENTION_QUERIES;
 }
 
-/* The first layers of an fp32 encoder are read where they lie. */
+/* The lower layers are read where they lie, in the encoder's precision. */
 static bool is_copied(const struct taking *taking)
 {
-    return taking->workspace->qkv == NULL || taking->layer + 1 == taking->spec->layers;
+    return taking->layer + 1 == taking->spec->layers;
 }
 
 /* A block of a row's queries: out [count][N], the mean of `heads` heads from `head` on. Returns the
@@ -108,11 +112,16 @@ static size_t average(const struct taking *taking, unsigned row, size_t block, s
     const struct trace *trace = w->traces[row];
     size_t n = trace->tokens, first = block * ATTENTION_QUERIES, width = spec->hidden / spec->heads;
     size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
-    size_t stride = is_copied(taking) ? 3 * (size_t)spec->hidden : w->qkv_stride;
-    const float *q = is_copied(taking) ? trace->projected : w->qkv + w->offset[row] * w->qkv_stride;
-    q += head * width;
-    w->kernels->attention_mean(out, n, q + first * stride, q + spec->hidden, stride, count, n,
-                               heads, width, scratch);
+    size_t hidden = spec->hidden, stride = is_copied(taking) ? 3 * hidden : w->qkv_stride;
+    size_t row_at = is_copied(taking) ? 0 : w->offset[row] * stride;
+    size_t query = row_at + first * stride + head * width, key = row_at + hidden + head * width;
+    const float *fp32 = is_copied(taking) ? trace->projected : w->qkv;
+    if (fp32 != NULL)
+        w->kernels->attention_mean(out, n, fp32 + query, fp32 + key, stride, count, n, heads, width,
+                                   scratch);
+    else
+        attention_bf16_mean(out, n, w->qkv_bf16 + query, w->qkv_bf16 + key, stride, count, n, heads,
+                            width, scratch);
     return count;
 }
 
@@ -121,7 +130,7 @@ static void take_block(const struct taking *taking, unsigned row, size_t block, 
     const struct trace *trace = taking->workspace->traces[row];
     size_t n = trace->tokens, first = block * ATTENTION_QUERIES;
     average(taking, row, block, 0, taking->spec->heads,
-            trace->mean + (taking->layer * n + first) * n, scratch);
+            trace_mean(trace, taking->layer) + first * n, scratch);
 }
 
 /* The last layer: one head of the tokens that the classifier reads. */
@@ -137,6 +146,14 @@ static void take_head(const struct taking *taking, unsigned row, size_t head, fl
                                scratch);
 }
 
+/* Whether a row keeps anything of this layer. */
+static bool is_taken(const struct trace *trace, const struct spec *spec, unsigned layer)
+{
+    if (trace == NULL)
+        return false;
+    return layer + 1 == spec->layers || (layer >= trace->from && layer < trace->to);
+}
+
 static void take_share(void *context, unsigned index, unsigned count)
 {
     struct taking *taking = context;
@@ -147,7 +164,7 @@ static void take_share(void *context, unsigned index, unsigned count)
     unsigned mine = atomic_fetch_add_explicit(&taking->next, 1, memory_order_relaxed), task = 0;
     (void)count;
     for (unsigned row = 0; row < w->rows; row++) {
-        if (w->traces[row] == NULL)
+        if (!is_taken(w->traces[row], spec, taking->layer))
             continue;
         size_t parts = is_last ? spec->heads : block_count(w->traces[row]);
         for (size_t part = 0; part < parts; part++, task++) {
@@ -215,16 +232,17 @@ static void copy_share(void *context, unsigned index, unsigned count)
 void trace_layer(const struct spec *spec, struct workspace *workspace, unsigned layer)
 {
     struct taking taking = {.spec = spec, .workspace = workspace, .layer = layer};
-    if (!workspace->traced)
-        return;
-    if (is_copied(&taking))
+    bool taken = false, judged = false;
+    for (unsigned row = 0; workspace->traced && row < workspace->rows; row++) {
+        taken = taken || is_taken(workspace->traces[row], spec, layer);
+        judged = judged || has_stats(workspace->traces[row]);
+    }
+    if (taken && is_copied(&taking))
         team_run(workspace->team, copy_share, &taking);
-    team_run(workspace->team, take_share, &taking);
-    for (unsigned row = 0; row < workspace->rows; row++)
-        if (has_stats(workspace->traces[row])) {
-            team_run(workspace->team, judge_share, &taking);
-            return;
-        }
+    if (taken)
+        team_run(workspace->team, take_share, &taking);
+    if (judged)
+        team_run(workspace->team, judge_share, &taking);
 }
 
 /* ---- the last block's sums ---- */

@@ -5,8 +5,8 @@
  *     trace_open(&trace, spec, tokens, &arena, &err);
  *     input.trace = &trace;            // then engine_run
  *
- * Of all layers but the last the attention is averaged over heads, as rollout takes it; of the last
- * every head is kept, for the tokens that the classifier reads.
+ * Of the lower layers that are asked for the attention is averaged over heads, as rollout takes it;
+ * of the last every head is kept, for the tokens that the classifier reads.
  *
  * Threads: a trace belongs to its input; the worker that runs it writes it, once.
  */
@@ -23,8 +23,9 @@
 enum trace_sum { TRACE_ATTENTION, TRACE_MLP, TRACE_SUMS };
 
 struct trace {
-    unsigned tokens; /* of the input: N */
-    float *mean;     /* [layers - 1][N][N] probabilities: row i is what token i attends to */
+    unsigned tokens;   /* of the input: N */
+    unsigned from, to; /* the layers, counted from 0, of which the mean is kept: from <= l < to */
+    float *mean;       /* [to - from][N][N] probabilities: row i is what token i attends to */
 
     /* Of the last layer, for the K tokens that the classifier reads: */
     float *last;             /* [K][heads][N] probabilities */
@@ -37,12 +38,24 @@ struct trace {
     struct attention_layout layout;
 };
 
-/* From the arena, trace_bytes of it; with_stats: also the statistics. ERR_NO_MEMORY. */
-enum err_code trace_open(struct trace *out, const struct spec *spec, unsigned tokens,
-                         bool with_stats, struct arena *arena, struct err *err);
+/* What to keep. Each layer asked for costs another softmax of all its scores. */
+struct trace_wish {
+    unsigned from, to; /* as above; to < layers */
+    bool stats;
+};
 
-/* What the arrays of a trace take: 4 (N (N (layers - 1) + K heads + 3 D) + 2 K D) bytes. */
-size_t trace_bytes(const struct spec *spec, unsigned tokens);
+/* From the arena, trace_bytes of it. ERR_NO_MEMORY. */
+enum err_code trace_open(struct trace *out, const struct spec *spec, unsigned tokens,
+                         const struct trace_wish *wish, struct arena *arena, struct err *err);
+
+/* What the arrays of a trace take: 4 (N (N (to - from) + K heads + 3 D) + 2 K D) bytes. */
+size_t trace_bytes(const struct spec *spec, unsigned tokens, const struct trace_wish *wish);
+
+/* The mean of layer `layer`, [N][N]. */
+static inline float *trace_mean(const struct trace *trace, size_t layer)
+{
+    return trace->mean + (layer - trace->from) * trace->tokens * trace->tokens;
+}
 
 /* Takes layer `layer` from workspace->qkv, for every row that has a trace. */
 void trace_layer(const struct spec *spec, struct workspace *workspace, unsigned layer);

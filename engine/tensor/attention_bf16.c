@@ -251,3 +251,58 @@ void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint
     else
         attend(&block, q, k, v, n, VECTORS);
 }
+
+/* ---- the mean over heads ---- */
+
+size_t attention_bf16_mean_scratch(size_t n, size_t d)
+{
+    return d / 2 * WIDTH + 2 * n * WIDTH;
+}
+
+/* mean[j, i] (+)= softmax_j(scores[j, i]) over n keys, whose largest scores are `best`. */
+INLINE void add_softmax(const struct block *block, size_t n, const vec *best, float *mean,
+                        bool first, const int vectors)
+{
+    const float scale = 1.44269504f / sqrtf((float)block->d);
+    for (size_t v = 0; v < (size_t)vectors; v++) {
+        vec top = best[v] * scale, total = {0};
+        float *scores = block->scores + v * LANES;
+        for (size_t j = 0; j < n; j++) {
+            vec p = vec_exp2_down(load(scores + j * WIDTH) * scale - top);
+            store(scores + j * WIDTH, p);
+            total += p;
+        }
+        vec share = 1.0f / total;
+        for (size_t j = 0; j < n; j++) {
+            float *to = mean + j * WIDTH + v * LANES;
+            vec p = load(scores + j * WIDTH) * share;
+            store(to, first ? p : load(to) + p);
+        }
+    }
+}
+
+INLINE void sum_heads(struct block *block, const uint16_t *q, const uint16_t *k, size_t n,
+                      size_t heads, float *mean, const int vectors)
+{
+    for (size_t h = 0; h < heads; h++) {
+        vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
+        load_queries(block, q + h * block->d, vectors);
+        score(block, k + h * block->d, n, best, vectors);
+        add_softmax(block, n, best, mean, h == 0, vectors);
+    }
+}
+
+/* All scores of a block and one head are held at once: [n, WIDTH]. */
+void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
+                         size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                         float *scratch)
+{
+    float *mean = scratch + n * WIDTH;
+    struct block block = {.scores = scratch, .stride = stride, .d = d, .count = count};
+    block.queries = (uint32_t *)(void *)(mean + n * WIDTH);
+    if (count <= LANES)
+        sum_heads(&block, q, k, n, heads, mean, 1);
+    else
+        sum_heads(&block, q, k, n, heads, mean, VECTORS);
+    store_transposed(out, out_stride, mean, WIDTH, count, n, 1.0f / (float)heads);
+}

@@ -20,4 +20,10 @@ void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint
 /* Floats of 64-byte aligned scratch. */
 size_t attention_bf16_scratch(size_t d);
 
+/* As kernels.attention_mean. */
+void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
+                         size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                         float *scratch);
+size_t attention_bf16_mean_scratch(size_t n, size_t d);
+
 #endif

@@ -299,8 +299,7 @@ static void attention_mean(float *out, size_t out_stride, const float *q, const 
             sum_heads(&slice, q + first * stride, k, n, heads, mean, TILE_VECTORS);
         else
             sum_heads(&slice, q + first * stride, k, n, heads, mean, 1);
-        for (size_t i = 0; i < slice.count; i++)
-            for (size_t j = 0; j < n; j++)
-                out[(first + i) * out_stride + j] = mean[j * slice.width + i] * share;
+        store_transposed(out + first * out_stride, out_stride, mean, slice.width, slice.count, n,
+                         share);
     }
 }

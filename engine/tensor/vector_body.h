@@ -434,3 +434,26 @@ INLINE void load_quads_of(vec v[4], const float *const *rows, size_t c)
         v[k] = join_quads(quads);
     }
 }
+
+/* out[i, j] = scale from[j, i] for i < rows, j < n; `from` has rows of `width` numbers, whole
+ * vectors: four of its rows at a time become a quad of each of ours. */
+INLINE void store_transposed(float *out, size_t out_stride, const float *from, size_t width,
+                             size_t rows, size_t n, float scale)
+{
+    for (size_t first = 0; first < rows; first += LANES) {
+        size_t count = rows - first < LANES ? rows - first : LANES, j = 0;
+        float *to = out + first * out_stride;
+        for (; j + 4 <= n; j += 4) {
+            vec v[4];
+            for (size_t k = 0; k < 4; k++)
+                v[k] = load(from + (j + k) * width + first) * scale;
+            transpose_lanes(v);
+            for (size_t i = 0; i < count; i++)
+                memcpy(to + i * out_stride + j, (const float *)&v[i % 4] + i / 4 * 4,
+                       4 * sizeof *to);
+        }
+        for (; j < n; j++)
+            for (size_t i = 0; i < count; i++)
+                to[i * out_stride + j] = from[j * width + first + i] * scale;
+    }
+}

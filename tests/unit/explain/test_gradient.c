@@ -67,8 +67,9 @@ static void setup(struct fixture *fixture, const char *name)
     make_input(fixture, &input);
     struct workspace *w = &fixture->workspace;
     ck_assert(!workspace_open(w, &fixture->spec, native, input.tokens, 2, kernels_best(), &err));
-    ck_assert(
-        !trace_open(&fixture->trace, &fixture->spec, input.tokens, true, &fixture->arena, &err));
+    ck_assert(!trace_open(&fixture->trace, &fixture->spec, input.tokens,
+                          &(struct trace_wish){.to = fixture->spec.layers - 1}, &fixture->arena,
+                          &err));
     w->traces[0] = &fixture->trace;
     w->traced = true;
     w->rows = 1;

@@ -215,8 +215,10 @@ unsigned engine_winner(const struct engine_model *model, const float *scores)
 /* Attention of 100 bytes a token; layer 9 is one too many. */
 enum { FAKE_TRACE_BYTES = 100 };
 
-size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input)
+size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input,
+                          const struct explain_options *options)
 {
+    (void)options;
     (void)model;
     return (size_t)input->tokens * FAKE_TRACE_BYTES;
 }

@@ -91,6 +91,31 @@ START_TEST(bf16_attention_of_a_query_is_the_same_alone_and_in_any_block)
 }
 END_TEST
 
+/* Two heads, whose second lies behind the first. The products are exact, the sums fp32's. */
+START_TEST(bf16_attention_averaged_over_heads_agrees_with_the_oracle)
+{
+    enum { D = 32, HEADS = 2 };
+    static const size_t lengths[] = {1, 3, 16, 17, 33, 197, 301};
+    for (size_t i = 0; i < 7 && attention_bf16_runnable(D); i++) {
+        size_t n = lengths[i], stride = 2 * HEADS * D;
+        struct problem p = new_problem(n, stride / 3 + 1, 4);
+        float *scratch = numbers_new(attention_bf16_mean_scratch(n, D) + n, 1e30f, 3);
+        float *out = numbers_new(n * n, 1, 4), *expected = numbers_new(n * n, 1, 5);
+        for (size_t first = 0; first < n; first += ATTENTION_QUERIES) {
+            size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
+            attention_bf16_mean(out + first * n, n, p.qkv + first * stride, p.qkv + HEADS * D,
+                                stride, count, n, HEADS, D, scratch);
+            kernels_reference.attention_mean(expected + first * n, n, p.wide + first * stride,
+                                             p.wide + HEADS * D, stride, count, n, HEADS, D,
+                                             scratch);
+        }
+        ck_assert_double_le(numbers_difference(out, expected, n * n), 1e-5);
+        free(scratch), free(out), free(expected);
+        free_problem(&p);
+    }
+}
+END_TEST
+
 START_TEST(bf16_attention_is_not_for_widths_that_do_not_fill_its_vectors)
 {
     ck_assert(!attention_bf16_runnable(1));
@@ -101,4 +126,5 @@ END_TEST
 
 SUITE("attention_bf16", bf16_attention_agrees_with_the_oracle,
       bf16_attention_of_a_query_is_the_same_alone_and_in_any_block,
+      bf16_attention_averaged_over_heads_agrees_with_the_oracle,
       bf16_attention_is_not_for_widths_that_do_not_fill_its_vectors)
