@@ -1,7 +1,7 @@
 /* attnd-bench - what this machine can do, and how near to it the kernels and the models come.
  *
  *     attnd-bench                  everything, in some minutes
- *     attnd-bench machine          one part: machine, kernels, training, models, http
+ *     attnd-bench machine          one part: machine, kernels, training, models, explain, http
  *     attnd-bench serve --bert DIR --vit DIR
  *                                  a co-process for tests/bench/peer.py
  *     attnd-bench steps --bert DIR --vit DIR
@@ -12,6 +12,7 @@
 #include "engine/base/cpu.h"
 #include "tests/bench/backward_lines.h"
 #include "tests/bench/checkpoints.h"
+#include "tests/bench/explain_lines.h"
 #include "tests/bench/http_lines.h"
 #include "tests/bench/kernel_lines.h"
 #include "tests/bench/machine.h"
@@ -34,7 +35,8 @@ enum {
     PART_SERVE = 16,
     PART_TRAINING = 32,
     PART_STEPS = 64,
-    PARTS_ALL = PART_MACHINE | PART_KERNELS | PART_TRAINING | PART_MODELS | PART_HTTP
+    PART_EXPLAIN = 128,
+    PARTS_ALL = PART_MACHINE | PART_KERNELS | PART_TRAINING | PART_MODELS | PART_EXPLAIN | PART_HTTP
 };
 
 struct bench {
@@ -105,14 +107,14 @@ static enum err_code add_part(void *target, const char *value, struct err *err)
         unsigned part;
     } parts[] = {{"machine", PART_MACHINE}, {"kernels", PART_KERNELS}, {"training", PART_TRAINING},
                  {"models", PART_MODELS},   {"http", PART_HTTP},       {"serve", PART_SERVE},
-                 {"steps", PART_STEPS}};
+                 {"steps", PART_STEPS},     {"explain", PART_EXPLAIN}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(value, parts[i].name) == 0) {
             ((struct bench *)target)->parts |= parts[i].part;
             return ERR_OK;
         }
     return err_set(err, ERR_UNUSABLE,
-                   "parts are machine, kernels, training, models, http, serve and steps");
+                   "parts are machine, kernels, training, models, explain, http, serve and steps");
 }
 
 static const struct cli_option options[] = {
@@ -130,7 +132,8 @@ static const struct cli_option options[] = {
 
 static const struct cli cli = {
     .program = "attnd-bench",
-    .usage = "attnd-bench [machine|kernels|training|models|http|serve|steps]... [OPTION]...",
+    .usage =
+        "attnd-bench [machine|kernels|training|models|explain|http|serve|steps]... [OPTION]...",
     .summary = "Measures the machine, the kernels and the models, each beside its limit.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
@@ -170,6 +173,9 @@ static enum err_code measure(struct bench *bench, struct err *err)
         return err->code;
     struct offline_options offline = {bench->bert, bench->vit, bench->threads};
     if ((bench->parts & PART_MODELS) && offline_print(&offline, &machine, stdout, err))
+        return err->code;
+    struct explain_lines_options explain = {bench->bert, bench->vit, bench->threads};
+    if ((bench->parts & PART_EXPLAIN) && explain_lines_print(&explain, stdout, err))
         return err->code;
     struct http_options http = {.bert = bench->bert,
                                 .vit = bench->vit,
