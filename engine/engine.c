@@ -373,7 +373,8 @@ static enum err_code check_layer(const struct engine_model *model,
     if (options->layer > model->spec.layers)
         return err_set(err, ERR_UNUSABLE, "explain_layer is %u, but the model has %u layers",
                        options->layer, model->spec.layers);
-    if (options->layer > 0 && method_of(model, options) == EXPLAIN_GRADIENT)
+    const enum explain_method method = method_of(model, options);
+    if (options->layer > 0 && method != EXPLAIN_ROLLOUT && method != EXPLAIN_ATTENTION)
         return err_set(err, ERR_UNUSABLE,
                        "explain_layer is for rollout and attention; the gradient is of the last "
                        "layer");
@@ -388,7 +389,7 @@ static struct trace_wish wish_of(const struct engine_model *model,
     const unsigned lower = model->spec.layers - 1, layer = options->layer;
     struct trace_wish wish = {.to = layer > 0 && layer < lower ? layer : lower,
                               .stats = options->statistics};
-    if (method == EXPLAIN_ATTENTION)
+    if (method == EXPLAIN_ATTENTION || method == EXPLAIN_GRADIENT_LAST)
         wish.from = layer > 0 && layer <= lower ? layer - 1 : wish.to;
     return wish;
 }
@@ -429,6 +430,8 @@ enum err_code engine_relevance(const struct engine_model *model, const struct en
     *relevance = found;
     if (method == EXPLAIN_GRADIENT)
         return gradient_map(spec, &model->weights, input->trace, label, arena, found, err);
+    if (method == EXPLAIN_GRADIENT_LAST)
+        return gradient_map_last(spec, &model->weights, input->trace, label, arena, found, err);
     if (method == EXPLAIN_ROLLOUT)
         attention_map_rollout(spec, input->trace, layer, found, found + input->tokens);
     else

@@ -149,6 +149,7 @@ static enum err_code read_explain(const struct reader *reader, struct err *err)
     if (value == NULL || json_is_false(value))
         return ERR_OK;
     reader->call->explain = true;
+    reader->call->how.method = EXPLAIN_DEFAULT;
     if (json_is_true(value))
         return ERR_OK;
     if (!json_is_string(value))

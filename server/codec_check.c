@@ -73,10 +73,8 @@ enum err_code codec_check_method(const char *word, size_t len, const char *path,
         memcpy(name, word, len);
     if (method_find(name, out))
         return ERR_OK;
-    return err_set(err, ERR_UNUSABLE,
-                   "%s%sexplain: unknown method; known are true, false, \"rollout\", \"attention\" "
-                   "and \"gradient\"",
-                   path, joint(path));
+    return err_set(err, ERR_UNUSABLE, "%s%sexplain: unknown method; known are true, false, %s",
+                   path, joint(path), method_names());
 }
 
 enum err_code codec_check_explain(const struct predict_call *call, const char *path,

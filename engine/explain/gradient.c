@@ -205,14 +205,14 @@ static bool normalise(float *relevance, size_t n)
     return total > 0;
 }
 
-enum err_code gradient_map(const struct spec *spec, const struct weights *weights,
-                           const struct trace *trace, unsigned label, struct arena *arena,
-                           float *relevance, struct err *err)
+enum err_code gradient_map_last(const struct spec *spec, const struct weights *weights,
+                                const struct trace *trace, unsigned label, struct arena *arena,
+                                float *relevance, struct err *err)
 {
     size_t n = trace->tokens, numbers = spec->heads * n;
-    float *gradient = arena_alloc_array(arena, numbers + n, sizeof *gradient);
+    float *gradient = arena_alloc_array(arena, numbers, sizeof *gradient);
     if (gradient == NULL)
-        return err_no_memory(err, (numbers + n) * sizeof *gradient);
+        return err_no_memory(err, numbers * sizeof *gradient);
     memset(relevance, 0, n * sizeof *relevance);
     for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
         if (gradient_of_attention(spec, weights, trace, label, token, arena, gradient, err))
@@ -221,6 +221,19 @@ enum err_code gradient_map(const struct spec *spec, const struct weights *weight
     }
     if (!normalise(relevance, n))
         attention_map_layer(spec, trace, spec->layers, relevance);
-    attention_map_down(spec, trace, relevance, gradient + numbers);
+    return ERR_OK;
+}
+
+enum err_code gradient_map(const struct spec *spec, const struct weights *weights,
+                           const struct trace *trace, unsigned label, struct arena *arena,
+                           float *relevance, struct err *err)
+{
+    size_t n = trace->tokens;
+    float *scratch = arena_alloc_array(arena, n, sizeof *scratch);
+    if (scratch == NULL)
+        return err_no_memory(err, n * sizeof *scratch);
+    if (gradient_map_last(spec, weights, trace, label, arena, relevance, err))
+        return err->code;
+    attention_map_down(spec, trace, relevance, scratch);
     return ERR_OK;
 }

@@ -4,14 +4,14 @@
 
 enum explain_method method_default(enum engine_kind kind)
 {
-    return kind == ENGINE_IMAGE ? EXPLAIN_ATTENTION : EXPLAIN_GRADIENT;
+    return kind == ENGINE_IMAGE ? EXPLAIN_ROLLOUT : EXPLAIN_GRADIENT_LAST;
 }
 
 static const char *const names[EXPLAIN_METHODS] = {
-    [EXPLAIN_DEFAULT] = "default",
     [EXPLAIN_ROLLOUT] = "rollout",
     [EXPLAIN_ATTENTION] = "attention",
     [EXPLAIN_GRADIENT] = "gradient",
+    [EXPLAIN_GRADIENT_LAST] = "gradient-last",
 };
 
 const char *method_name(enum explain_method method)
@@ -21,7 +21,7 @@ const char *method_name(enum explain_method method)
 
 bool method_find(const char *name, enum explain_method *method)
 {
-    for (int i = EXPLAIN_DEFAULT + 1; i < EXPLAIN_METHODS; i++)
+    for (int i = 0; i < EXPLAIN_METHODS; i++)
         if (strcmp(name, names[i]) == 0) {
             *method = (enum explain_method)i;
             return true;
@@ -31,5 +31,5 @@ bool method_find(const char *name, enum explain_method *method)
 
 const char *method_names(void)
 {
-    return "rollout, attention, gradient";
+    return "rollout, attention, gradient, gradient-last";
 }

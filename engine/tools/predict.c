@@ -120,6 +120,7 @@ static enum err_code set_explain(void *target, const char *value, struct err *er
 {
     struct predict *predict = target;
     predict->explain = true;
+    predict->how.method = EXPLAIN_DEFAULT;
     if (strcmp(value, "default") == 0 || method_find(value, &predict->how.method))
         return ERR_OK;
     return err_set(err, ERR_UNUSABLE, "no method '%s' (known: default, %s)", value, method_names());
@@ -147,8 +148,8 @@ static const struct cli_option options[] = {
     {"top-k", "N|all", "How many labels to print, best first (default: all; with --json: 1).",
      set_top_k},
     {"explain", "METHOD",
-     "Also tells where the model looked: default, rollout, attention, or gradient (for the best "
-     "label).",
+     "Also tells where the model looked: default, rollout, attention, or, for the best label, "
+     "gradient or gradient-last.",
      set_explain},
     {"explain-layer", "N",
      "The layer of rollout or attention; 1 is the lowest (default: the last).", set_explain_layer},

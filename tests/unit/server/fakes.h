@@ -243,7 +243,9 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     struct excerpt *word = arena_alloc(arena, sizeof *word);
     *word = (struct excerpt){.start = 0, .end = 1, .relevance = 1};
     fake_explained_by = pthread_self();
-    *out = (struct explanation){.method = options->method, .words = word, .word_count = 1};
+    enum explain_method method =
+        options->method == EXPLAIN_DEFAULT ? EXPLAIN_ATTENTION : options->method;
+    *out = (struct explanation){.method = method, .words = word, .word_count = 1};
     return input->ids[0] == 'E' ? err_no_memory(err, 1) : ERR_OK;
 }
 
