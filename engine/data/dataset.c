@@ -97,18 +97,30 @@ static enum err_code check_record(const struct dataset *dataset,
     if (record->input_len == 0 || memchr(record->input, '\0', record->input_len) != NULL)
         return err_set(err, ERR_UNUSABLE, "line %zu: the image's path is %s", line,
                        record->input_len == 0 ? "empty" : "cut by a NUL character");
+    if (record->mask != NULL &&
+        (record->mask_len == 0 || memchr(record->mask, '\0', record->mask_len) != NULL))
+        return err_set(err, ERR_UNUSABLE, "line %zu: the mask's path is %s", line,
+                       record->mask_len == 0 ? "empty" : "cut by a NUL character");
     return ERR_OK;
+}
+
+/* A path of a list, which is relative to it; NULL if there is no memory. */
+static char *beside(struct dataset *dataset, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = name[0] == '/' || slash == NULL ? 0 : (int)(slash + 1 - path);
+    return arena_format(&dataset->arena, "%.*s%s", folder, path, name);
 }
 
 static enum err_code add_image(struct dataset *dataset, const char *path,
                                const struct dataset_record *record, struct err *err)
 {
-    const char *slash = strrchr(path, '/');
-    int folder = record->input[0] == '/' || slash == NULL ? 0 : (int)(slash + 1 - path);
     struct dataset_item item = {.name = record->input, .label = record->label};
-    item.input = arena_format(&dataset->arena, "%.*s%s", folder, path, record->input);
-    if (item.input == NULL)
-        return err_no_memory(err, record->input_len);
+    item.input = beside(dataset, path, record->input);
+    if (record->mask != NULL)
+        item.mask = beside(dataset, path, record->mask);
+    if (item.input == NULL || (record->mask != NULL && item.mask == NULL))
+        return err_no_memory(err, record->input_len + record->mask_len);
     item.input_len = strlen(item.input);
     return dataset_add(dataset, &item, err);
 }

@@ -15,6 +15,9 @@
  * plain text .txt or .log is a fourth form: one document, or one a line. Mistakes are named with
  * their line. Texts are held, images only named: reading them is the caller's.
  *
+ * An image of a list of objects may also have a "mask": the path of an image of its size that marks
+ * where what the label names is.
+ *
  * Threads: immutable after open.
  */
 #ifndef ATTND_ENGINE_DATA_DATASET_H
@@ -41,6 +44,7 @@ struct dataset_item {
     const char *input; /* a text, which may hold NUL characters, or the path of an image */
     size_t input_len;
     const char *label; /* UTF-8, not empty; NULL only if labels are optional */
+    const char *mask;  /* path of an image that marks what the label names; NULL: none is told */
 };
 
 struct dataset {

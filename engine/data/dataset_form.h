@@ -20,8 +20,8 @@ enum err_code dataset_text_read(struct dataset *dataset, const char *path,
  * none and none is needed. */
 struct dataset_record {
     size_t line;
-    const char *input, *label;
-    size_t input_len, label_len;
+    const char *input, *label, *mask; /* mask: NULL if the form or the line has none */
+    size_t input_len, label_len, mask_len;
 };
 
 /* Checks a record and adds it; `path` is the list's own, for images relative to it. */

@@ -42,8 +42,10 @@ static enum err_code parse_line(struct dataset *dataset, const char *bytes, size
     if (strcmp(json_type_name(object), "an object") != 0)
         err_set(err, ERR_UNUSABLE, "expected an object, found %s", json_type_name(object));
     else if (!take(dataset, object, dataset_input_field(options), &record->input,
-                   &record->input_len, err))
-        take_label(dataset, object, options, record, err);
+                   &record->input_len, err) &&
+             !take_label(dataset, object, options, record, err) && dataset->kind == ENGINE_IMAGE &&
+             json_member(object, "mask") != NULL)
+        take(dataset, object, "mask", &record->mask, &record->mask_len, err);
     json_free(object);
     return err->code;
 }

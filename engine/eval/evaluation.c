@@ -50,20 +50,23 @@ static enum err_code prepare_image(const struct engine_model *model, const char 
     return err->code;
 }
 
+enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
+                                 size_t item, struct arena *arena, struct engine_input *out,
+                                 struct err *err)
+{
+    const struct dataset_item *from = &dataset->items[item];
+    if (dataset->kind == ENGINE_IMAGE)
+        return prepare_image(model, from->input, arena, out, err);
+    return engine_prepare_text(model, from->input, from->input_len, arena, out, err);
+}
+
 /* A team's task. */
 static void prepare_items(void *context, unsigned index, unsigned count)
 {
     struct chunk *chunk = context;
-    for (unsigned i = index; i < chunk->count; i += count) {
-        const struct dataset_item *item = &chunk->dataset->items[chunk->first + i];
-        struct arena *arena = &chunk->arenas[i];
-        struct err *err = &chunk->errs[i];
-        if (chunk->dataset->kind == ENGINE_IMAGE)
-            prepare_image(chunk->model, item->input, arena, &chunk->inputs[i], err);
-        else
-            engine_prepare_text(chunk->model, item->input, item->input_len, arena,
-                                &chunk->inputs[i], err);
-    }
+    for (unsigned i = index; i < chunk->count; i += count)
+        evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, &chunk->arenas[i],
+                           &chunk->inputs[i], &chunk->errs[i]);
 }
 
 /* ---- run ---- */

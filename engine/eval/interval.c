@@ -40,6 +40,30 @@ double interval_wilson_low(size_t hits, size_t count, double z)
     return wilson(hits, count, z).low;
 }
 
+/* ---- a mean ---- */
+
+/* Abramowitz and Stegun 1964, 26.7.5, of the 97.5 % quantile. */
+static double student_t(double freedom)
+{
+    double z = z_two_sided, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+    return z + (z3 + z) / (4 * freedom) + (5 * z5 + 16 * z3 + 3 * z) / (96 * pow(freedom, 2)) +
+           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * pow(freedom, 3));
+}
+
+struct interval interval_mean(const double *values, size_t count, double *mean)
+{
+    double sum = 0, squares = 0, n = (double)count;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    *mean = count > 0 ? sum / n : 0;
+    if (count < 3)
+        return (struct interval){.low = -INFINITY, .high = INFINITY};
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - *mean) * (values[i] - *mean);
+    double half = student_t(n - 1) * sqrt(squares / (n - 1) / n);
+    return (struct interval){.low = *mean - half, .high = *mean + half};
+}
+
 /* ---- F1 ---- */
 
 struct pair {

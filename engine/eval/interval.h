@@ -26,6 +26,11 @@ struct interval interval_wilson(size_t hits, size_t count);
  * 0 if there are none. */
 double interval_wilson_low(size_t hits, size_t count, double z);
 
+/* The mean of so many values and its interval, by Student's t, whose quantile is taken from the
+ * normal one's (Cornish and Fisher 1938; within 3 % from three values on). Fewer than three values
+ * bound nothing: the ends are infinite; the mean of none is 0. */
+struct interval interval_mean(const double *values, size_t count, double *mean);
+
 /* f1: [class_count]. Inputs are drawn with replacement, as many as there are: 1000 times, but at
  * least 100 times when they are so many that it would take seconds. A class that a draw leaves
  * without label and winner is not counted in it. The same seed gives the same intervals. */

@@ -6,27 +6,30 @@
  * with 2. With --against the second precision runs first. */
 #include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
-#include "engine/base/clock.h"
 #include "engine/base/cpu.h"
 #include "engine/eval/assessment.h"
 #include "engine/eval/calibrate.h"
+#include "engine/eval/explanations_report.h"
+#include "engine/eval/progress.h"
 #include "engine/eval/separation.h"
+#include "engine/eval/strangeness.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
-enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000, PROGRESS_MS = 200 };
+enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000, EXPLAIN_INPUTS = 500, EXPLAIN_SEED = 1 };
 
 struct eval {
     struct assessment_options how;
     struct dataset_options fields;
     const char *data, *against, *strange, *out;
     double agree_min; /* percent; negative: not checked */
-    bool json, calibrates;
+    bool json, calibrates, explains;
+    struct explanations_options explain; /* inputs_max 0: not given */
+    const char *fill;                    /* of explain; NULL: not given */
 
     struct dataset dataset;
     struct assessment assessment;
@@ -153,6 +156,27 @@ static enum err_code set_calibrate(void *target, const char *value, struct err *
     return ERR_OK;
 }
 
+static enum err_code set_explain(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct eval *)target)->explains = true;
+    return ERR_OK;
+}
+
+static enum err_code set_explain_inputs(void *target, const char *value, struct err *err)
+{
+    return cli_parse_unsigned(value, 1, LIMIT_MAX, &((struct eval *)target)->explain.inputs_max,
+                              err);
+}
+
+static enum err_code set_explain_fill(void *target, const char *value, struct err *err)
+{
+    struct eval *eval = target;
+    eval->fill = value;
+    return perturbation_find_fill(value, &eval->explain.fill, err);
+}
+
 static enum err_code set_json(void *target, const char *value, struct err *err)
 {
     (void)value;
@@ -185,6 +209,14 @@ static const struct cli_option options[] = {
      "Writes the model's attnd.json: temperature, thresholds for --purity, strangeness.",
      set_calibrate},
     {"strange", "PATH", "Inputs unlike those: how well ood_score tells them apart.", set_strange},
+    {"explain", NULL,
+     "Also measures how faithful each method's explanations are; with --out, as a page, too.",
+     set_explain},
+    {"explain-inputs", "N", "Explains so many inputs, drawn from the data (default: 500).",
+     set_explain_inputs},
+    {"explain-fill", "NAME",
+     "What removed patches become: median (default), clip (to the median) or mean.",
+     set_explain_fill},
     {"json", NULL, "Prints the report as one JSON object.", set_json},
 };
 
@@ -214,31 +246,12 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
                        eval->how.dir == NULL ? "model DIR" : "data PATH");
     if (eval->agree_min >= 0 && eval->against == NULL)
         return err_set(err, ERR_UNUSABLE, "--agree-min needs --against, which it judges by");
+    if (!eval->explains && (eval->explain.inputs_max > 0 || eval->fill != NULL))
+        return err_set(err, ERR_UNUSABLE, "--explain-%s needs --explain",
+                       eval->fill != NULL ? "fill" : "inputs");
     if (eval->how.evaluation.threads == 0)
         eval->how.evaluation.threads = cpu_quota_threads("");
     return ERR_OK;
-}
-
-/* ---- progress ---- */
-
-struct progress {
-    const char *dtype;
-    size_t total;
-    uint64_t start_ns, shown_ns;
-};
-
-/* One line that overwrites itself. */
-static void show_progress(void *context, size_t done)
-{
-    struct progress *progress = context;
-    uint64_t now = clock_now_ns();
-    if (clock_ms_between(progress->shown_ns, now) < PROGRESS_MS)
-        return;
-    progress->shown_ns = now;
-    double rate = (double)done / (clock_ms_between(progress->start_ns, now) / 1e3);
-    unsigned left = rate > 0 ? (unsigned)((double)(progress->total - done) / rate) : 0;
-    fprintf(stderr, "\r\033[K%s: %zu of %zu inputs, %.1f a second, %u:%02u left", progress->dtype,
-            done, progress->total, rate, left / 60, left % 60);
 }
 
 /* ---- open ---- */
@@ -259,6 +272,9 @@ static enum err_code open_models(struct eval *eval, struct err *err)
     if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
         return err_prefix(err, "%s: ", eval->how.dir);
     eval->fields.kind = engine_describe(eval->assessment.model)->kind;
+    if (eval->fill != NULL && eval->fields.kind == ENGINE_TEXT)
+        return err_set(err, ERR_UNUSABLE,
+                       "--explain-fill is of images; removed words leave a text");
     return ERR_OK;
 }
 
@@ -283,19 +299,13 @@ static void close_all(struct eval *eval)
 
 /* Evaluation options with a progress line, if a person watches. */
 static struct evaluation_options watched(const struct eval *eval, struct progress *progress,
-                                         const char *dtype, size_t total)
+                                         const char *name, size_t total)
 {
     struct evaluation_options how = eval->how.evaluation;
-    *progress = (struct progress){.dtype = dtype, .total = total, .start_ns = clock_now_ns()};
-    how.progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL;
+    progress_start(progress, name, total);
+    how.progress = progress->watched ? progress_show : NULL;
     how.context = progress;
     return how;
-}
-
-static void end_line(const struct evaluation_options *how)
-{
-    if (how->progress != NULL)
-        fputs("\r\033[K", stderr);
 }
 
 static enum err_code run_other(struct eval *eval, struct err *err)
@@ -303,7 +313,7 @@ static enum err_code run_other(struct eval *eval, struct err *err)
     struct progress progress;
     struct evaluation_options how = watched(eval, &progress, eval->against, eval->dataset.count);
     evaluation_run(&eval->other, eval->other_model, &eval->dataset, &how, err);
-    end_line(&how);
+    progress_end(&progress);
     if (err->code != ERR_OK)
         return err->code;
     return evaluation_measure(&eval->other, eval->assessment.classes, &eval->other_confusion, err);
@@ -316,7 +326,7 @@ static enum err_code run_assessment(struct eval *eval, struct err *err)
     const char *dtype = engine_describe(assessment->model)->dtype;
     assessment->options.evaluation = watched(eval, &progress, dtype, eval->dataset.count);
     assessment_run(assessment, err);
-    end_line(&assessment->options.evaluation);
+    progress_end(&progress);
     return err->code;
 }
 
@@ -341,34 +351,13 @@ static enum err_code run_all(struct eval *eval, struct err *err)
 
 /* ---- strange inputs ---- */
 
-/* ood_score of every usable input; *count of them. Yours to free. */
-static float *strangeness(const struct eval *eval, const struct evaluation *evaluation,
-                          size_t *count, struct err *err)
-{
-    const struct engine_model *model = eval->assessment.model;
-    float *out = calloc(evaluation->count + 1, sizeof *out);
-    *count = 0;
-    if (out == NULL)
-        err_no_memory(err, evaluation->count * sizeof *out);
-    for (size_t i = 0; out != NULL && i < evaluation->count; i++) {
-        struct judgement judgement;
-        const float *logits = evaluation_logits(evaluation, i);
-        if (evaluation->problems[i] != NULL)
-            continue;
-        engine_scores(model, logits, eval->assessment.scratch);
-        engine_judge(model, logits, eval->assessment.scratch, evaluation_features(evaluation, i),
-                     &judgement);
-        out[(*count)++] = judgement.ood_score;
-    }
-    return out;
-}
-
 static enum err_code print_separation(const struct eval *eval, const struct evaluation *strange,
                                       struct err *err)
 {
     size_t known_count, strange_count;
-    float *known = strangeness(eval, &eval->assessment.evaluation, &known_count, err);
-    float *others = strangeness(eval, strange, &strange_count, err);
+    float *known =
+        strangeness_scores(eval->assessment.model, &eval->assessment.evaluation, &known_count, err);
+    float *others = strangeness_scores(eval->assessment.model, strange, &strange_count, err);
     FILE *file = eval->json ? stderr : stdout;
     if (err->code == ERR_OK) {
         double auroc = separation_auroc(known, known_count, others, strange_count);
@@ -393,12 +382,51 @@ static enum err_code run_strange(struct eval *eval, struct err *err)
         struct evaluation_options how = watched(eval, &progress, "strange inputs", dataset.count);
         how.features = true;
         evaluation_run(&evaluation, eval->assessment.model, &dataset, &how, err);
-        end_line(&how);
+        progress_end(&progress);
         if (err->code == ERR_OK)
             print_separation(eval, &evaluation, err);
     }
     evaluation_close(&evaluation);
     dataset_close(&dataset);
+    return err->code;
+}
+
+/* ---- explanations ---- */
+
+static enum err_code put_explanations(const struct eval *eval,
+                                      const struct explanations *explanations, struct err *err)
+{
+    const struct report *report = &eval->assessment.report;
+    struct explanations_report out = {.model_name = report_model_name(report),
+                                      .data_path = eval->data,
+                                      .explanations = explanations};
+    if (explanations_print(&out, eval->json ? stderr : stdout, err) || eval->out == NULL)
+        return err->code;
+    return explanations_write(&out, eval->out, err);
+}
+
+static enum err_code run_explanations(struct eval *eval, struct err *err)
+{
+    const struct assessment *assessment = &eval->assessment;
+    const struct explanations_source source = {.model = assessment->model,
+                                               .dataset = &eval->dataset,
+                                               .evaluation = &assessment->evaluation,
+                                               .classes = assessment->classes};
+    struct explanations explanations;
+    struct progress progress;
+    struct explanations_options how = eval->explain;
+    how.inputs_max = how.inputs_max > 0 ? how.inputs_max : EXPLAIN_INPUTS;
+    how.threads = eval->how.evaluation.threads;
+    how.seed = EXPLAIN_SEED;
+    progress_start(&progress, "explaining",
+                   how.inputs_max < eval->dataset.count ? how.inputs_max : eval->dataset.count);
+    how.progress = progress.watched ? progress_show : NULL;
+    how.context = &progress;
+    explanations_run(&explanations, &source, &how, err);
+    progress_end(&progress);
+    if (err->code == ERR_OK)
+        put_explanations(eval, &explanations, err);
+    explanations_close(&explanations);
     return err->code;
 }
 
@@ -415,6 +443,8 @@ static enum err_code put_out(struct eval *eval, struct err *err)
     if (!eval->json)
         report_print(report, stdout);
     if (eval->strange != NULL && run_strange(eval, err))
+        return err->code;
+    if (eval->explains && run_explanations(eval, err))
         return err->code;
     return eval->calibrates ? calibrate_write(&calibrate, err) : ERR_OK;
 }

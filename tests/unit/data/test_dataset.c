@@ -101,6 +101,40 @@ START_TEST(dataset_finds_images_beside_their_list)
 }
 END_TEST
 
+START_TEST(dataset_finds_masks_beside_their_list)
+{
+    static const char list[] = "{\"image\": \"a.png\", \"label\": \"Loc\", \"mask\": \"m/a.png\"}\n"
+                               "{\"image\": \"b.png\", \"label\": \"Loc\"}\n";
+    struct dataset_options options = {.kind = ENGINE_IMAGE};
+    struct fixture fixture;
+    char path[128];
+    setup(&fixture, "list.jsonl", list, strlen(list), &options);
+    ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+    snprintf(path, sizeof path, "%s/m/a.png", fixture.dir.path);
+    ck_assert_str_eq(fixture.dataset.items[0].mask, path);
+    ck_assert_ptr_null(fixture.dataset.items[1].mask);
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(dataset_refuses_masks_that_are_no_paths)
+{
+    static const char *const cases[][2] = {
+        {"{\"image\": \"a.png\", \"label\": \"Loc\", \"mask\": 1}", "expected a string"},
+        {"{\"image\": \"a.png\", \"label\": \"Loc\", \"mask\": \"\"}", "the mask's path is empty"},
+        {"{\"image\": \"a.png\", \"label\": \"Loc\", \"mask\": \"a\\u0000\"}",
+         "the mask's path is cut by a NUL character"}};
+    struct dataset_options options = {.kind = ENGINE_IMAGE};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        setup(&fixture, "list.jsonl", cases[i][0], strlen(cases[i][0]), &options);
+        ck_assert_int_eq(fixture.err.code, ERR_UNUSABLE);
+        ck_assert_msg(strstr(fixture.err.text, cases[i][1]) != NULL, "%s", fixture.err.text);
+        drop(&fixture);
+    }
+}
+END_TEST
+
 START_TEST(dataset_names_the_line_of_a_bad_jsonl_record)
 {
     static const struct {
@@ -501,7 +535,8 @@ START_TEST(dataset_match_names_an_item_without_a_label)
 }
 END_TEST
 
-SUITE("dataset", dataset_reads_texts_from_jsonl, dataset_keeps_nul_characters_of_a_text,
+SUITE("dataset", dataset_finds_masks_beside_their_list, dataset_refuses_masks_that_are_no_paths,
+      dataset_reads_texts_from_jsonl, dataset_keeps_nul_characters_of_a_text,
       dataset_finds_images_beside_their_list, dataset_names_the_line_of_a_bad_jsonl_record,
       dataset_refuses_jsonl_nested_too_deep, dataset_reads_texts_from_csv,
       dataset_takes_the_fields_it_is_told, dataset_names_the_line_of_a_bad_csv_record,

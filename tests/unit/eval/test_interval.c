@@ -96,7 +96,30 @@ START_TEST(interval_bootstrap_knows_nothing_of_a_class_that_never_occurs)
 }
 END_TEST
 
-SUITE("interval", interval_wilson_matches_known_intervals, interval_wilson_of_nothing_is_everything,
+/* Of 1 .. 5: standard deviation sqrt(5/2), and 2.776 of Student's t with four degrees of freedom.
+ */
+START_TEST(interval_mean_is_that_of_a_textbook)
+{
+    static const double values[] = {3, 1, 5, 2, 4};
+    double mean, half = 2.776445 * sqrt(2.5 / 5);
+    struct interval found = interval_mean(values, 5, &mean);
+    ck_assert(mean == 3);
+    ck_assert_msg(fabs(found.low - (3 - half)) < 0.006, "%g", found.low);
+    ck_assert_msg(fabs(found.high - (3 + half)) < 0.006, "%g", found.high);
+}
+END_TEST
+
+START_TEST(interval_mean_of_two_bounds_nothing)
+{
+    static const double values[] = {3, 1};
+    double mean;
+    ck_assert(isinf(interval_mean(values, 2, &mean).low) && mean == 2);
+    ck_assert(isinf(interval_mean(values, 0, &mean).high) && mean == 0);
+}
+END_TEST
+
+SUITE("interval", interval_mean_is_that_of_a_textbook, interval_mean_of_two_bounds_nothing,
+      interval_wilson_matches_known_intervals, interval_wilson_of_nothing_is_everything,
       interval_wilson_low_is_the_share_when_nothing_need_be_sure,
       interval_bootstrap_finds_the_spread_that_theory_gives,
       interval_bootstrap_narrows_with_more_inputs, interval_bootstrap_is_the_same_for_the_same_seed,

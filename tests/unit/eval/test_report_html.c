@@ -1,6 +1,7 @@
 /* The page, of a checkpoint whose labels and of data whose texts are hostile. Nothing that they
  * hold may become markup, and what is markup must be well-formed: the test has a small parser that
  * knows elements, attributes and nothing else, so that a stray '<' or quote stops it. */
+#include "engine/eval/explanations_report.h"
 #include "engine/eval/report.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
@@ -256,7 +257,45 @@ START_TEST(report_page_that_cannot_be_written_is_an_error)
 }
 END_TEST
 
-SUITE("report_html", report_page_lets_no_label_and_no_text_be_markup, report_page_fetches_nothing,
+/* The same checkpoint and data, explained; whatever wins is right, so that all of it is shown. */
+static void print_explanations(struct made *from)
+{
+    struct err err = {0};
+    struct explanations explanations;
+    struct explanations_options options = {.inputs_max = 10, .threads = 1};
+    struct explanations_report report = {"a/<b>&\"c", "d<e", &explanations};
+    size_t len;
+    FILE *memory = open_memstream(&from->page, &len);
+    for (unsigned i = 0; i < from->dataset.count; i++)
+        from->classes[i] = evaluation_winner(&from->evaluation, i);
+    struct explanations_source source = {from->model, &from->dataset, &from->evaluation,
+                                         from->classes};
+    ck_assert_msg(explanations_run(&explanations, &source, &options, &err) == ERR_OK, "%s",
+                  err.text);
+    ck_assert_uint_eq(explanations.count, 3);
+    ck_assert_uint_eq(explanations.gallery_count, 3);
+    ck_assert_msg(explanations_print_html(&report, memory, &err) == ERR_OK, "%s", err.text);
+    fclose(memory);
+    explanations_close(&explanations);
+}
+
+START_TEST(explanations_page_lets_no_label_and_no_text_be_markup)
+{
+    make(&made);
+    print_explanations(&made);
+    ck_assert(!has(&made, "<script") && !has(&made, "<img"));
+    ck_assert(has(&made, "&lt;script&gt;alert(2)"));
+    ck_assert(has(&made, "&lt;b&gt;&amp;&quot;c") && has(&made, "d&lt;e"));
+    ck_assert(has(&made, "<pre class=\"shaded\">") && has(&made, "<title>occlusion</title>"));
+    ck_assert(!has(&made, "http:") && !has(&made, "https:") && !has(&made, "url("));
+    ck_assert(has(&made, "scope=\"col\"") && has(&made, "scope=\"row\""));
+    expect_well_formed(made.page);
+    unmake(&made);
+}
+END_TEST
+
+SUITE("report_html", explanations_page_lets_no_label_and_no_text_be_markup,
+      report_page_lets_no_label_and_no_text_be_markup, report_page_fetches_nothing,
       report_page_has_titles_and_headers_for_those_who_cannot_see_it,
       report_page_draws_a_training_also_where_numbers_lack,
       report_page_shows_what_the_checkpoint_decides, report_page_names_inputs_that_failed,

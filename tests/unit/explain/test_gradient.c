@@ -235,6 +235,20 @@ static void expect_distribution(const float *relevance, size_t n, const char *wh
     ck_assert_msg(fabs(sum - 1) < 1e-5, "%s sums to %g", what, sum);
 }
 
+/* gradient_map is what gradient_map_last gives, carried down. */
+static void check_last(struct fixture *fixture, unsigned label, const float *carried)
+{
+    struct err err = {0};
+    size_t n = fixture->tokens;
+    float *last = arena_alloc(&fixture->arena, 2 * n * sizeof *last);
+    ck_assert(!gradient_map_last(&fixture->spec, &fixture->weights, &fixture->trace, label,
+                                 &fixture->arena, last, &err));
+    expect_distribution(last, n, "gradient-last");
+    attention_map_down(&fixture->spec, &fixture->trace, last, last + n);
+    for (size_t j = 0; j < n; j++)
+        ck_assert_float_eq_tol(last[j], carried[j], 1e-6f);
+}
+
 static void check_maps(const char *name)
 {
     struct fixture fixture;
@@ -251,6 +265,7 @@ static void check_maps(const char *name)
         ck_assert(!gradient_map(&fixture.spec, &fixture.weights, &fixture.trace, label,
                                 &fixture.arena, relevance, &err));
         expect_distribution(relevance, n, "gradient");
+        check_last(&fixture, label, relevance);
     }
     drop(&fixture);
 }

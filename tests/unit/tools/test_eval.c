@@ -260,6 +260,107 @@ START_TEST(eval_tells_strange_inputs_apart)
 }
 END_TEST
 
+/* The figures of a method in explanations.json. */
+static double explained(const struct json_t *report, unsigned method, const char *figure)
+{
+    char path[96];
+    snprintf(path, sizeof path, "methods.%u.%s", method, figure);
+    return number(report, path);
+}
+
+/* The index of a method by name. */
+static unsigned method_at(const struct json_t *report, const char *name)
+{
+    char path[32];
+    for (unsigned i = 0; i < 10; i++) {
+        snprintf(path, sizeof path, "methods.%u.method", i);
+        const struct json_t *found = contract_at(report, path);
+        if (found != NULL && strcmp(json_as_string(found), name) == 0)
+            return i;
+    }
+    ck_abort_msg("no method '%s'", name);
+    return 0;
+}
+
+/* Occlusion asks the model itself, so that a ranking that it gives must beat chance by far. One
+ * input: the time limit is a minute, also of a busy machine. */
+START_TEST(eval_measures_how_faithful_explanations_are)
+{
+    struct tempdir dir;
+    struct json_t *report;
+    struct err err = {0};
+    tempdir_open(&dir);
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--explain", "--explain-inputs", "1", "--threads",
+               "1", "--out", dir.path),
+           0, "explanations    1 inputs", "");
+    char *json = read_page(&dir, "explanations.json"), *page = read_page(&dir, "explanations.html");
+    ck_assert_ptr_nonnull(json);
+    ck_assert_int_eq(json_parse(&report, json, strlen(json), &json_limits_file, &err), ERR_OK);
+    unsigned random = method_at(report, "random"), occlusion = method_at(report, "occlusion");
+    expect_number(report, "inputs", 1);
+    ck_assert(explained(report, occlusion, "probability.difference.mean") >
+              0.2 + explained(report, random, "probability.difference.mean"));
+    expect_number(report, "methods.0.deletion_curve.20",
+                  number(report, "methods.1.insertion_curve.0"));
+    expect_number(report, "methods.0.deletion_curve.0",
+                  number(report, "methods.1.insertion_curve.20"));
+    ck_assert(explained(report, method_at(report, "gradient"), "probability.inputs") == 1);
+    ck_assert_ptr_nonnull(strstr(page, "<h1>wafer-vit: how faithful are its explanations?</h1>"));
+    ck_assert_ptr_nonnull(strstr(page, "</html>"));
+    json_free(report);
+    free(json);
+    free(page);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(eval_explains_texts_by_their_words)
+{
+    expect(
+        RUN(KERNEL, "tests/data/eval/kernel.jsonl", "--limit", "1", "--explain", "--threads", "1"),
+        0, "explanations    1 inputs, 1 of them right; removed words leave the sequence", "");
+}
+END_TEST
+
+/* A wafer of the fixtures, marked by itself: what fails, is the mask. */
+START_TEST(eval_compares_explanations_with_masks)
+{
+    char *map = realpath("tests/data/eval/wafer/Donut/defects_11536.png", NULL),
+         list[2 * PATH_MAX + 99];
+    struct tempdir dir;
+    char path[128];
+    ck_assert_ptr_nonnull(map);
+    snprintf(list, sizeof list, "{\"image\": \"%s\", \"label\": \"Donut\", \"mask\": \"%s\"}\n",
+             map, map);
+    free(map);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "list.jsonl", list, strlen(list));
+    snprintf(path, sizeof path, "%s/list.jsonl", dir.path);
+    expect(RUN(WAFER, path, "--explain", "--threads", "1"), 0,
+           "places: 1 inputs have a mask, of which 1 got", "");
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(eval_names_a_mask_that_is_missing)
+{
+    char *map = realpath("tests/data/eval/wafer/none/none_0.png", NULL), list[PATH_MAX + 99];
+    struct tempdir dir;
+    char path[128];
+    ck_assert_ptr_nonnull(map);
+    snprintf(list, sizeof list, "{\"image\": \"%s\", \"label\": \"none\", \"mask\": \"m.png\"}\n",
+             map);
+    free(map);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "list.jsonl", list, strlen(list));
+    snprintf(path, sizeof path, "%s/list.jsonl", dir.path);
+    expect(RUN(WAFER, path, "--explain"), 1, "",
+           "m.png: cannot be opened: No such file or directory");
+    expect(RUN(WAFER, path), 0, "inputs         1", "");
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(eval_stops_at_its_limit)
 {
     struct json_t *report =
@@ -352,6 +453,12 @@ START_TEST(eval_refuses_wrong_use_with_2)
     expect(RUN(WAFER, "tests/data/eval/wafer", "--purity", "95"), 2, "",
            "--purity: must be a share above 0 and at most 1");
     expect(RUN(WAFER, "tests/data/eval/wafer", "--purity", "nan"), 2, "", "--purity: must be");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--explain-inputs", "9"), 2, "",
+           "--explain-inputs needs --explain");
+    expect(RUN(WAFER, "tests/data/eval/wafer", "--explain", "--explain-fill", "red"), 2, "",
+           "--explain-fill: must be median, clip or mean");
+    expect(RUN(KERNEL, "tests/data/eval/kernel.jsonl", "--explain", "--explain-fill", "mean"), 2,
+           "", "--explain-fill is of images");
     expect(RUN(WAFER, "tests/data/eval/kernel.jsonl"), 2, "", "line 1: member 'image' is missing");
     expect(RUN(KERNEL, "tests/data/eval/wafer"), 2, "", "a folder holds images");
     expect(RUN(WAFER, "tests/data/eval/wafer", "--treads", "2"), 2, "", "did you mean '--threads'");
@@ -362,6 +469,7 @@ START_TEST(eval_helps)
 {
     expect(RUN("--help"), 0, "--agree-min PERCENT", "");
     expect(RUN("--help"), 0, "--out DIR", "");
+    expect(RUN("--help"), 0, "--explain-inputs N", "");
     expect(RUN("--help"), 0, "--purity SHARE", "");
 }
 END_TEST
@@ -371,7 +479,9 @@ SUITE("eval", eval_prints_a_report_of_a_folder, eval_prints_the_same_report_as_j
       eval_measures_how_far_two_backends_differ, eval_gives_the_summary_that_every_report_has,
       eval_finds_the_coverage_of_the_purity_that_is_asked_for,
       eval_writes_a_page_that_shows_the_mistakes, eval_leaves_no_page_behind_when_it_fails,
-      eval_calibrates_a_checkpoint, eval_tells_strange_inputs_apart, eval_stops_at_its_limit,
-      eval_counts_every_input_of_a_long_list, eval_names_inputs_that_fail_and_goes_on,
-      eval_fails_if_every_input_does, eval_refuses_a_label_that_the_model_lacks,
-      eval_refuses_wrong_use_with_2, eval_helps)
+      eval_calibrates_a_checkpoint, eval_tells_strange_inputs_apart,
+      eval_measures_how_faithful_explanations_are, eval_explains_texts_by_their_words,
+      eval_compares_explanations_with_masks, eval_names_a_mask_that_is_missing,
+      eval_stops_at_its_limit, eval_counts_every_input_of_a_long_list,
+      eval_names_inputs_that_fail_and_goes_on, eval_fails_if_every_input_does,
+      eval_refuses_a_label_that_the_model_lacks, eval_refuses_wrong_use_with_2, eval_helps)
