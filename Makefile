@@ -52,6 +52,9 @@ $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c $< -o $@
 
+# The assembler puts these files into the object; the compiler does not see that it depends on them.
+$(BUILD)/obj/server/page.o: $(wildcard server/ui/* server/ui/samples/*)
+
 $(ENGINE_LIB): $(call objects,$(ENGINE_SRC))
 $(SERVER_LIB): $(call objects,$(SERVER_SRC) $(CONFIG_SRC))
 $(SUPPORT_LIB): $(call objects,$(SUPPORT_SRC))

@@ -93,6 +93,8 @@ static void add_headers(struct MHD_Response *response, struct http_request *requ
     if (reply->retry_after_s > 0)
         add_header(response, MHD_HTTP_HEADER_RETRY_AFTER,
                    arena_format(arena, "%u", reply->retry_after_s));
+    for (const struct http_field *more = reply->more; more != NULL && more->name != NULL; more++)
+        add_header(response, more->name, more->value);
     if (reply->close || atomic_load(&server_of(request)->draining))
         add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }

@@ -32,15 +32,20 @@
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
 
+struct http_field {
+    const char *name, *value;
+};
+
 struct http_reply {
     unsigned status;
     const char *content_type;
     const char *body; /* in the exchange's arena, or static */
     size_t body_len;
-    const char *allow;      /* 405: the Allow header; NULL: none */
-    unsigned retry_after_s; /* 0: no Retry-After header */
-    const char *request_id; /* X-Request-Id; NULL: none */
-    bool close;             /* Connection: close after this reply */
+    const char *allow;             /* 405: the Allow header; NULL: none */
+    unsigned retry_after_s;        /* 0: no Retry-After header */
+    const char *request_id;        /* X-Request-Id; NULL: none */
+    const struct http_field *more; /* further headers, a NULL name at the end; NULL: none */
+    bool close;                    /* Connection: close after this reply */
 };
 
 struct http_exchange {

@@ -17,6 +17,8 @@ static const struct route table[] = {
     {"/metrics", HTTP_GET, "/metrics", NULL, route_status_metrics, NULL, false},
     {"/models", HTTP_GET, "/models", NULL, route_models_list, NULL, false},
     {"/models/", HTTP_GET, "/models/{name}", NULL, route_models_one, NULL, false},
+    {"/", HTTP_GET, "/", NULL, route_page_file, NULL, false},
+    {"/ui/", HTTP_GET, "/ui/{file}", NULL, route_page_file, NULL, false},
     {"/admin/reload", HTTP_POST, "/admin/reload", route_status_reload, NULL, NULL, true},
 };
 
@@ -25,7 +27,7 @@ enum { ROUTES = sizeof table / sizeof table[0] };
 static bool path_matches(const struct route *route, const char *path)
 {
     size_t len = strlen(route->path);
-    if (route->path[len - 1] != '/')
+    if (len == 1 || route->path[len - 1] != '/')
         return strcmp(path, route->path) == 0;
     return strncmp(path, route->path, len) == 0 && path[len] != '\0' &&
            strchr(path + len, '/') == NULL;

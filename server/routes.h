@@ -38,7 +38,7 @@ struct service {
 };
 
 struct route {
-    const char *path;        /* ends in "/": stands for one more path element */
+    const char *path;        /* ends in "/", but is not "/": stands for one more path element */
     enum http_method method; /* HTTP_GET also answers HEAD */
     const char *label;       /* of the metrics */
     /* NULL: no refusal from headers. Else request->err tells. */
@@ -70,6 +70,8 @@ void route_predict_pool(void *context, struct request *request);
 
 enum http_next route_models_list(struct service *service, struct request *request);
 enum http_next route_models_one(struct service *service, struct request *request);
+
+enum http_next route_page_file(struct service *service, struct request *request);
 
 enum http_next route_status_alive(struct service *service, struct request *request);
 enum http_next route_status_ready(struct service *service, struct request *request);

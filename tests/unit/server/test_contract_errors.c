@@ -73,7 +73,8 @@ END_TEST
 
 START_TEST(a_path_that_is_not_there_is_404)
 {
-    static const char *const paths[] = {"/", "/nothing", "/predict/", "/models/", "/models/a/b"};
+    static const char *const paths[] = {"/nothing",    "/predict/", "/models/",
+                                        "/models/a/b", "/ui/",      "/ui/nothing"};
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct reply reply = contract_get(paths[i]);
         reply_expect_problem(&reply, 404, "not_found", "there is nothing at this path");
@@ -111,6 +112,8 @@ START_TEST(another_method_is_405_with_allow)
         {"PATCH", "/models", "GET, HEAD"},
         {"DELETE", "/models/kernel-bert", "GET, HEAD"},
         {"GET", "/admin/reload", "POST"},
+        {"PUT", "/", "GET, HEAD"},
+        {"DELETE", "/ui/app.js", "GET, HEAD"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct reply reply =

@@ -25,6 +25,8 @@ START_TEST(routes_find_every_path_of_the_contract)
     ck_assert_str_eq(find("/metrics", HTTP_GET, ERR_OK, NULL)->label, "/metrics");
     ck_assert_str_eq(find("/models", HTTP_GET, ERR_OK, NULL)->label, "/models");
     ck_assert_str_eq(find("/models/a", HTTP_GET, ERR_OK, NULL)->label, "/models/{name}");
+    ck_assert_str_eq(find("/", HTTP_GET, ERR_OK, NULL)->label, "/");
+    ck_assert_str_eq(find("/ui/a", HTTP_GET, ERR_OK, NULL)->label, "/ui/{file}");
     ck_assert_str_eq(find("/admin/reload", HTTP_POST, ERR_OK, NULL)->label, "/admin/reload");
 }
 END_TEST
@@ -48,9 +50,10 @@ END_TEST
 
 START_TEST(routes_know_no_other_path)
 {
-    static const char *const paths[] = {"",          "/",         "/predict/", "/Predict",
-                                        "/healthzz", "/models/",  "/models//", "/models/a/b",
-                                        "/model",    "//predict", "*"};
+    static const char *const paths[] = {"",          "//",       "/predict/", "/Predict",
+                                        "/healthzz", "/models/", "/models//", "/models/a/b",
+                                        "/model",    "/ui",      "/ui/",      "/ui/a/b",
+                                        "//predict", "*"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         ck_assert_ptr_null(find(paths[i], HTTP_GET, ERR_NOT_FOUND, NULL));
 }

@@ -1,0 +1,113 @@
+/* Talking to the server that this page came from. All addresses are relative to the page, so that it
+ * also works behind a proxy that serves it under a prefix. */
+
+/**
+ * @typedef {{kind: 'image', blob: Blob, name: string, type: string}
+ *     | {kind: 'text', text: string, name: string}} Input
+ * @typedef {{model: string, method: string, layer: number}} Options
+ *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own
+ * @typedef {{status: number, title: string, detail: string, retryAfterS: number}} Problem
+ *     status 0: there was no answer
+ */
+
+/** What the server refused, or why it could not be asked. */
+export class Refusal extends Error {
+    /** @param {Problem} problem */
+    constructor(problem) {
+        super(problem.detail);
+        this.problem = problem;
+    }
+}
+
+export function refuse(status, title, detail, retryAfterS = 0) {
+    return new Refusal({ status, title, detail, retryAfterS });
+}
+
+async function refusalOf(response) {
+    const retryAfterS = Number(response.headers.get('Retry-After')) || 0;
+    let problem = null;
+    try {
+        problem = await response.json();
+    } catch {
+        // Not ours: something between the page and attnd has answered.
+    }
+    return refuse(response.status, String(problem?.title ?? `HTTP ${response.status}`),
+        String(problem?.detail ?? 'The answer is no problem object: a proxy may have made it.'),
+        retryAfterS);
+}
+
+/** fetch, with every failure but a cancelled request as a Refusal. */
+async function ask(address, options) {
+    let response;
+    try {
+        response = await fetch(address, options);
+    } catch (error) {
+        if (error.name === 'AbortError')
+            throw error;
+        throw refuse(0, 'No answer', 'The connection to the server failed or was closed.');
+    }
+    if (!response.ok)
+        throw await refusalOf(response);
+    return response;
+}
+
+/** The models' descriptions, in the order in which they are served. */
+export async function getModels() {
+    const response = await ask('models', { cache: 'no-store' });
+    return (await response.json()).models;
+}
+
+export async function getMetrics(signal) {
+    const response = await ask('metrics', { cache: 'no-store', signal });
+    return response.text();
+}
+
+/** A lone surrogate is no character and has no UTF-8: it becomes U+FFFD, which is also one. */
+function wellFormed(text) {
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(new TextEncoder().encode(text));
+}
+
+/** @param {Options} options */
+function optionsOf(options) {
+    const out = { top_k: 'all' };
+    if (options.model !== '')
+        out.model = options.model;
+    if (options.method !== 'false')
+        out.explain = options.method === 'true' ? true : options.method;
+    if (options.layer > 0)
+        out.explain_layer = options.layer;
+    return out;
+}
+
+/**
+ * An image goes as it is, with the options in the query; a text goes as JSON, where any of it can be
+ * written, NUL too.
+ *
+ * @param {Input} input
+ * @param {Options} options
+ */
+export function requestOf(input, options) {
+    const address = new URL('predict', document.baseURI);
+    address.hash = '';
+    const chosen = optionsOf(options);
+    if (input.kind === 'image') {
+        address.search = new URLSearchParams(chosen).toString();
+        return { url: address.href, type: input.type, body: input.blob, file: input.name, json: null };
+    }
+    const json = { text: wellFormed(input.text), ...chosen };
+    return { url: address.href, type: 'application/json', body: JSON.stringify(json), file: null,
+        json };
+}
+
+/**
+ * @param {ReturnType<typeof requestOf>} request
+ * @param {AbortSignal} signal
+ * @returns {Promise<{answer: object, roundTripMs: number}>} throws a Refusal or an AbortError
+ */
+export async function predict(request, signal) {
+    const begun = performance.now();
+    const response = await ask(request.url, { method: 'POST', body: request.body, signal,
+        headers: { 'Content-Type': request.type } });
+    const answer = await response.json();
+    return { answer, roundTripMs: performance.now() - begun };
+}

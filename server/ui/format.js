@@ -1,0 +1,43 @@
+/* Numbers for people. */
+
+const DIGITS = { maximumFractionDigits: 1, minimumFractionDigits: 1 };
+
+/** 0.97341 -> "97.3 %"; what would round to an extreme that it is not keeps another digit. */
+export function percent(share) {
+    const value = share * 100;
+    const digits = (value >= 99.95 && value < 100) || (value > 0 && value < 0.05) ? 3 : 1;
+    return `${value.toFixed(digits)} %`;
+}
+
+export function milliseconds(ms) {
+    if (!Number.isFinite(ms))
+        return '–';
+    if (ms >= 10000)
+        return `${(ms / 1000).toFixed(1)} s`;
+    return `${ms.toFixed(ms < 10 ? 2 : ms < 100 ? 1 : 0)} ms`;
+}
+
+export function bytes(count) {
+    const units = ['bytes', 'KiB', 'MiB', 'GiB'];
+    let unit = 0;
+    while (count >= 1024 && unit < units.length - 1) {
+        count /= 1024;
+        unit++;
+    }
+    return `${count.toLocaleString('en', unit === 0 ? {} : DIGITS)} ${units[unit]}`;
+}
+
+export function integer(count) {
+    return Math.round(count).toLocaleString('en');
+}
+
+/** "1 input", "2 inputs" */
+export function plural(count, noun) {
+    return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** 14:03:07 */
+export function clock(date) {
+    return [date.getHours(), date.getMinutes(), date.getSeconds()]
+        .map((part) => String(part).padStart(2, '0')).join(':');
+}

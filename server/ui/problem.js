@@ -1,0 +1,50 @@
+/* An error, as the server tells it, and what to do about it. */
+import { announce, el, icon } from './dom.js';
+
+const ADVICE = {
+    0: 'See whether attnd is running and this machine reaches it, then try again.',
+    400: 'The request did not arrive as it was sent; look for a proxy in between.',
+    401: 'The server wants to know who you are: ask its operator for access.',
+    403: 'The server does not allow this here: ask its operator for access.',
+    404: 'The server may have been restarted with other models: reload this page.',
+    408: 'The upload was too slow; try again on a better connection.',
+    413: 'Send less: cut the log to the part that failed, or make the image smaller. ' +
+        'The limit is set by body_bytes_max.',
+    415: 'attnd reads PNG, JPEG and plain text: convert the file.',
+    422: 'Change what is named above and send it again.',
+    429: 'The server has more work than it takes on: wait a moment.',
+    500: 'Something broke on the server; its log tells more.',
+    503: 'The server is starting or stopping: wait a moment.',
+    504: 'The server was too busy to answer in time; try again.',
+};
+
+function adviceFor(problem) {
+    return ADVICE[problem.status] ?? 'Try again; the server’s log tells more.';
+}
+
+/* Counts down in the button itself: it can be pressed all the same. */
+function retryButton(problem, again) {
+    const button = el('button', { type: 'button', click: again }, 'Try again');
+    let left = problem.retryAfterS;
+    const tick = () => {
+        button.textContent = left > 0 ? `Try again (advised in ${left} s)` : 'Try again';
+        if (left-- > 0 && (button.isConnected || left + 1 === problem.retryAfterS))
+            setTimeout(tick, 1000);
+    };
+    tick();
+    return button;
+}
+
+/**
+ * @param {import('./api.js').Problem} problem
+ * @param {() => void} again
+ */
+export function problemPanel(problem, again) {
+    const status = problem.status === 0 ? 'network' : String(problem.status);
+    announce(`Error: ${problem.title}. ${problem.detail}`);
+    return el('div', { class: 'panel problem', role: 'group', 'aria-label': 'Error' },
+        el('h2', {}, icon('error'), problem.title, el('span', { class: 'code' }, status)),
+        el('p', { class: 'detail' }, problem.detail),
+        el('p', { class: 'advice' }, adviceFor(problem)),
+        retryButton(problem, again));
+}

@@ -1,0 +1,155 @@
+/* An answer, drawn: what it is, how sure, what may become of it, why, and how to ask the same. */
+import { curlOf } from './curl.js';
+import { announce, el, icon } from './dom.js';
+import { milliseconds, percent } from './format.js';
+import { heatMap } from './heat_map.js';
+import { shadedWords } from './words.js';
+
+/* Labels that are shown at once; a model of ImageNet has a thousand. */
+const ROWS_SHOWN = 12;
+
+/* Sides of the picture in CSS pixels, at most; small wafer maps are enlarged to it. */
+const PICTURE_SIDE = 400;
+
+const DECISIONS = {
+    auto: { word: 'Automatic', why: 'Sure enough to go out by itself.' },
+    review: { word: 'Review', why: 'A person should look at it.' },
+    unknown: { word: 'Unknown', why: 'Unlike anything the model knows.' },
+};
+
+function decisionOf(answer) {
+    const known = DECISIONS[answer.decision];
+    const name = known === undefined ? 'review' : answer.decision;
+    return el('span', { class: `chip ${name}`, id: 'decision' }, icon(name),
+        known?.word ?? String(answer.decision));
+}
+
+function reasonOf(answer) {
+    const why = answer.reason ?? DECISIONS[answer.decision]?.why ?? '';
+    const strange = answer.ood_rank !== undefined
+        ? ` Stranger than ${percent(answer.ood_rank)} of the validation inputs.` : '';
+    return el('p', { class: 'reason', id: 'reason' }, `${why}${why.endsWith('.') ? '' : '.'}${strange}`);
+}
+
+function headOf(answer, name) {
+    const digest = answer.model.digest ?? 'digest not known yet';
+    return el('div', { class: 'panel verdict' },
+        el('div', { class: 'verdict-line' },
+            el('h2', { id: 'label' }, answer.label),
+            answer.class_code === undefined ? null
+                : el('span', { class: 'code' }, `code ${answer.class_code}`),
+            el('span', { class: 'score', id: 'score' }, percent(answer.score)),
+            decisionOf(answer)),
+        reasonOf(answer),
+        answer.truncated
+            ? el('p', { class: 'note' }, 'The text is longer than the model reads: its end was cut off.')
+            : null,
+        el('p', { class: 'hint source' }, name, ' · ',
+            el('span', { title: digest }, `${answer.model.name}, version ${answer.model.version}`)));
+}
+
+function classRow(prediction, first) {
+    const bar = el('span', { class: 'fill' });
+    bar.style.width = `${100 * prediction.score}%`;
+    return el('tr', { class: first ? 'first' : null },
+        el('th', { scope: 'row' }, prediction.label),
+        el('td', { class: 'bar-cell' }, el('span', { class: 'track' }, bar)),
+        el('td', { class: 'number', title: String(prediction.score) }, percent(prediction.score)));
+}
+
+function classesOf(answer) {
+    const rows = answer.predictions.map((prediction, i) => classRow(prediction, i === 0));
+    const body = el('tbody', {}, ...rows.slice(0, ROWS_SHOWN));
+    const more = rows.length <= ROWS_SHOWN ? null
+        : el('button', { type: 'button', class: 'link', click: () => {
+            body.append(...rows.slice(ROWS_SHOWN));
+            more.remove();
+        } }, `Show all ${rows.length} classes`);
+    return el('section', { class: 'panel classes', 'aria-label': 'Scores of all classes' },
+        el('h3', {}, 'Classes'),
+        el('table', { id: 'classes' },
+            el('thead', { class: 'hidden' }, el('tr', {}, el('th', { scope: 'col' }, 'Class'),
+                el('th', { scope: 'col' }, 'Bar'), el('th', { scope: 'col' }, 'Score'))),
+            body), more);
+}
+
+/* A picture of few pixels shows them as they are. */
+function fit(stage, picture) {
+    const width = picture.naturalWidth;
+    const height = picture.naturalHeight;
+    stage.style.aspectRatio = `${width} / ${height}`;
+    stage.style.maxWidth = `${Math.round(PICTURE_SIDE * Math.min(1, width / height))}px`;
+    picture.classList.toggle('pixels', Math.max(width, height) < PICTURE_SIDE / 2);
+}
+
+/**
+ * @param {HTMLImageElement} picture  decoded
+ */
+function pictureOf(picture, explanation) {
+    const stage = el('div', { class: 'stage' }, picture);
+    fit(stage, picture);
+    const title = explanation === undefined ? 'Image' : `Image, by ${explainedBy(explanation)}`;
+    return el('section', { class: 'panel picture', 'aria-label': 'Image and relevance' },
+        el('h3', {}, title), stage,
+        explanation === undefined ? null : heatMap(stage, picture, explanation));
+}
+
+function explainedBy(explanation) {
+    const layer = explanation.layer === undefined ? '' : `, layer ${explanation.layer}`;
+    return `${explanation.method}${layer}`;
+}
+
+function textOf(text, explanation) {
+    return el('section', { class: 'panel text', 'aria-label': 'Text and relevance' },
+        el('h3', {}, `Words, by ${explainedBy(explanation)}`), shadedWords(text, explanation));
+}
+
+/** Copying needs a secure context in some browsers; a selection that is copied works in all. */
+async function copy(text, element, button) {
+    try {
+        await navigator.clipboard.writeText(text);
+    } catch {
+        getSelection().selectAllChildren(element);
+        document.execCommand('copy');
+    }
+    button.textContent = 'Copied';
+    announce('Copied');
+    setTimeout(() => {
+        button.textContent = 'Copy';
+    }, 2000);
+}
+
+function copyable(title, text, id, open) {
+    const code = el('pre', { id, tabindex: 0, role: 'region', 'aria-label': title, dir: 'ltr' }, text);
+    const button = el('button', { type: 'button', class: 'small',
+        click: () => copy(text, code, button) }, 'Copy');
+    return el('details', { class: 'copyable', open }, el('summary', {}, title), button, code);
+}
+
+function timingOf(answer, roundTripMs) {
+    const parts = Object.entries({ ...answer.timing_ms, 'round trip': roundTripMs });
+    return el('dl', { class: 'timing', id: 'timing' }, ...parts.map(([name, ms]) =>
+        el('div', {}, el('dt', {}, name), el('dd', { class: 'number' }, milliseconds(ms)))));
+}
+
+function requestPanel(request, answer, roundTripMs) {
+    return el('section', { class: 'panel request', 'aria-label': 'Request' },
+        el('h3', {}, 'Latency'), timingOf(answer, roundTripMs),
+        copyable('The same with curl', curlOf(request), 'curl', true),
+        copyable('Answer as JSON', JSON.stringify(answer, null, 2), 'json', false));
+}
+
+/**
+ * @param {{input: import('./api.js').Input, picture: HTMLImageElement|null, request: object,
+ *     answer: object, roundTripMs: number}} shown
+ * @returns {Element[]}
+ */
+export function resultPanels({ input, picture, request, answer, roundTripMs }) {
+    const explanation = answer.explanation;
+    const seen = picture !== null ? pictureOf(picture, explanation)
+        : input.kind === 'text' && explanation !== undefined ? textOf(input.text, explanation) : null;
+    announce(`${answer.label}, ${percent(answer.score)}, ${DECISIONS[answer.decision]?.word ?? ''}`);
+    return [headOf(answer, input.name),
+        el('div', { class: `evidence ${input.kind}` }, seen, classesOf(answer)),
+        requestPanel(request, answer, roundTripMs)];
+}

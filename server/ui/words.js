@@ -1,0 +1,126 @@
+/* A text whose words are shaded by relevance.
+ *
+ * Offsets come in Unicode code points; JavaScript counts UTF-16 units, two for each code point
+ * beyond the first plane. */
+import { el } from './dom.js';
+import { percent } from './format.js';
+
+/* How much of a text is shown behind the last word that the model has read. */
+const UNREAD_SHOWN = 400;
+
+/** Where each code point up to `last` begins, in UTF-16 units; [last] is where it ends. */
+export function unitsOf(text, last) {
+    const units = new Uint32Array(last + 1);
+    let unit = 0;
+    for (let point = 0; point < last; point++) {
+        units[point] = unit;
+        unit += unit < text.length && text.codePointAt(unit) > 0xFFFF ? 2 : 1;
+    }
+    units[last] = unit;
+    return units;
+}
+
+function lastOf(excerpts) {
+    return excerpts.reduce((last, excerpt) => Math.max(last, excerpt.end), 0);
+}
+
+/** Shade of a word: five steps, so that neighbours can be told apart; 0 is none. */
+export function shadeOf(relevance, max) {
+    return max > 0 ? Math.min(5, Math.floor(6 * relevance / max)) : 0;
+}
+
+/* A line break must stay one; any other control character, and what reorders text, is shown as a
+ * sign: nobody shall read a log otherwise than the model did. */
+function visible(text) {
+    return text.replace(/[^\P{Cc}\n\t]|[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu, (c) => {
+        const code = c.codePointAt(0);
+        return code < 0x20 ? String.fromCodePoint(0x2400 + code) : code === 0x7F ? '␡' : '·';
+    });
+}
+
+function wordElement(text, word, max) {
+    return el('span', { class: `word shade-${shadeOf(word.relevance, max)}`, tabindex: -1,
+        title: percent(word.relevance) }, visible(text));
+}
+
+/** Text between words and the words themselves, in order. */
+function pieces(text, words, units) {
+    const max = words.reduce((most, word) => Math.max(most, word.relevance), 0);
+    const out = [];
+    let from = 0;
+    for (const word of words) {
+        out.push(visible(text.slice(from, units[word.start])));
+        out.push(wordElement(text.slice(units[word.start], units[word.end]), word, max));
+        from = units[word.end];
+    }
+    const rest = text.slice(from, from + UNREAD_SHOWN);
+    const more = text.length - from - rest.length;
+    out.push(el('span', { class: 'unread' }, visible(rest), more > 0 ? ` … ${more} more` : null));
+    return out;
+}
+
+/** Arrow keys go from word to word; the whole text is one stop of the Tab key. */
+function walk(container, elements, tell) {
+    let current = 0;
+    const go = (index) => {
+        elements[current].tabIndex = -1;
+        current = Math.min(Math.max(index, 0), elements.length - 1);
+        elements[current].tabIndex = 0;
+        elements[current].focus();
+    };
+    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 10, ArrowUp: -10 };
+    container.addEventListener('keydown', (event) => {
+        if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey)
+            return;
+        event.preventDefault();
+        go(current + steps[event.key]);
+    });
+    container.addEventListener('focusin', (event) => tell(elements.indexOf(event.target)));
+    container.addEventListener('pointerover', (event) => tell(elements.indexOf(event.target)));
+    if (elements.length > 0)
+        elements[0].tabIndex = 0;
+    return go;
+}
+
+/** A span of the text, to read and to go to. */
+function spanItem(text, span, words, units, go) {
+    const first = words.findIndex((word) => word.start >= span.start);
+    const excerpt = visible(text.slice(units[span.start], units[span.end]));
+    return el('li', {},
+        el('span', { class: 'number' }, percent(span.relevance)), ' ',
+        el('button', { type: 'button', class: 'link', click: () => go(first) }, excerpt));
+}
+
+/** Ranks by falling relevance, from 1. */
+function ranksOf(words) {
+    const order = words.map((_, i) => i).sort((a, b) => words[b].relevance - words[a].relevance);
+    const ranks = new Array(words.length);
+    order.forEach((word, i) => {
+        ranks[word] = i + 1;
+    });
+    return ranks;
+}
+
+/**
+ * @param {string} text  as it was sent
+ * @param {{words: {start: number, end: number, relevance: number}[], spans: object[]}} explanation
+ */
+export function shadedWords(text, explanation) {
+    const { words, spans } = explanation;
+    const units = unitsOf(text, Math.max(lastOf(words), lastOf(spans)));
+    const ranks = ranksOf(words);
+    const rest = 'Point at a word, or walk with the arrow keys, to read its share.';
+    const readout = el('p', { class: 'hint readout', 'aria-live': 'polite' }, rest);
+    const body = el('div', { class: 'words', id: 'words', role: 'group', dir: 'ltr',
+        'aria-label': 'Words by relevance' }, ...pieces(text, words, units));
+    const elements = [...body.querySelectorAll('.word')];
+    const go = walk(body, elements, (index) => {
+        if (index >= 0)
+            readout.textContent = `“${elements[index].textContent}”: ` +
+                `${percent(words[index].relevance)}, rank ${ranks[index]} of ${words.length}`;
+    });
+    return el('div', { class: 'words-box' }, body, readout,
+        el('h3', {}, 'Densest spans'),
+        el('ol', { class: 'spans', id: 'spans' },
+            ...spans.map((span) => spanItem(text, span, words, units, go))));
+}

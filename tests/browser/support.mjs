@@ -1,0 +1,170 @@
+/* What the browser's tests share: one attnd on a free port and one Chromium for a file of tests, and
+ * a page for each test that must end without an error, a violation of the content security policy
+ * or a request to anywhere else.
+ *
+ *     const browser = await openBrowser();
+ *     const server = await startServer();
+ *     await withPage(browser, server, async (page) => { ... });
+ */
+import { spawn } from 'node:child_process';
+import { strict as assert } from 'node:assert';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const require = createRequire(import.meta.url);
+const AXE = require.resolve('axe-core/axe.min.js');
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const BUILD = process.env.BUILD ?? 'build';
+const PROGRAM = process.env.ATTND ?? `${ROOT}${BUILD}/attnd`;
+const SHOTS = `${ROOT}${BUILD}/browser/`;
+
+export const MODELS = ['--model', 'wafer-vit=models/wafer-vit',
+    '--model', 'kernel-bert=models/kernel-bert'];
+
+/* Until a server answers, or is gone. */
+const PATIENCE_MS = 20000;
+
+function inTime(promise, what) {
+    let timer;
+    const late = new Promise((_, fail) => {
+        timer = setTimeout(() => fail(new Error(`${what}: not in ${PATIENCE_MS} ms`)), PATIENCE_MS);
+    });
+    return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** The line that attnd prints when it is ready. */
+function readyLine(child) {
+    return new Promise((resolve, reject) => {
+        let text = '';
+        child.stdout.setEncoding('utf8').on('data', (piece) => {
+            text += piece;
+            if (text.includes('\n'))
+                resolve(text);
+        });
+        child.once('error', reject);
+        child.once('exit', (code) => reject(new Error(`attnd ended with ${code}`)));
+    });
+}
+
+/**
+ * @param {string[]} options
+ * @param {number} port  0: any free one
+ * @returns {Promise<{url: string, port: number, stop: () => Promise<number>}>}
+ *     stop ends this very process and tells its exit code
+ */
+export async function startServer(options = MODELS, port = 0) {
+    const child = spawn(PROGRAM, ['--listen', `127.0.0.1:${port}`, ...options],
+        { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    const url = /http:\/\/127\.0\.0\.1:(\d+)/.exec(await inTime(readyLine(child), 'attnd'));
+    return { url: url[0], port: Number(url[1]),
+        stop: () => {
+            child.kill('SIGTERM');
+            return inTime(ended, 'the end of attnd');
+        } };
+}
+
+/** Debian's Chromium. Its sandbox needs user namespaces or a setuid helper and refuses to start as
+ * root, which is who runs tests in a container; the only pages it opens here are our own. */
+export function openBrowser() {
+    const asRoot = process.getuid?.() === 0;
+    return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+        args: [...(asRoot ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu'] });
+}
+
+/** Everything on a page that must not happen. A test that expects an error says which. */
+function watch(page, server, expected) {
+    const faults = [];
+    page.on('console', (message) => {
+        const text = message.text();
+        if (['error', 'warning'].includes(message.type()) && !expected.some((one) => one.test(text)))
+            faults.push(`console: ${text}`);
+    });
+    page.on('pageerror', (error) => faults.push(`uncaught: ${error}`));
+    page.on('dialog', (dialog) => {
+        faults.push(`dialog: ${dialog.message()}`);
+        dialog.dismiss();
+    });
+    page.on('request', (request) => {
+        const url = new URL(request.url());
+        if (url.protocol !== 'blob:' && url.protocol !== 'data:' && url.origin !== server.url)
+            faults.push(`request to ${url.origin}`);
+    });
+    return faults;
+}
+
+/* Collected in the page itself, for a violation need not reach the console. */
+function collectViolations() {
+    window.violations = [];
+    document.addEventListener('securitypolicyviolation', (event) =>
+        window.violations.push(`${event.violatedDirective}: ${event.blockedURI}`));
+}
+
+/**
+ * @param {{expected?: RegExp[], colorScheme?: 'light'|'dark', width?: number, height?: number,
+ *     path?: string}} options
+ * @param {(page: import('playwright-core').Page) => Promise<void>} body
+ */
+export async function withPage(browser, server, options, body) {
+    const context = await browser.newContext({ colorScheme: options.colorScheme ?? 'light',
+        viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
+        permissions: ['clipboard-read', 'clipboard-write'] });
+    try {
+        const page = await context.newPage();
+        page.setDefaultTimeout(PATIENCE_MS);
+        const faults = watch(page, server, options.expected ?? []);
+        await page.addInitScript(collectViolations);
+        await page.goto(`${server.url}/${options.path ?? ''}`);
+        await page.waitForSelector('#server[data-state=ok]');
+        await body(page);
+        const violations = await page.evaluate(() => window.violations);
+        assert.deepEqual([...faults, ...violations], []);
+    } finally {
+        await context.close();
+    }
+}
+
+/** A PNG of the page in build/browser/. */
+export async function shoot(page, name) {
+    mkdirSync(SHOTS, { recursive: true });
+    await page.screenshot({ path: `${SHOTS}${name}.png`, fullPage: true, animations: 'disabled' });
+}
+
+/** The serious and critical findings of axe. It is put in past the page's policy, by the browser. */
+export async function seriousFindings(page) {
+    await page.evaluate(readFileSync(AXE, 'utf8'));
+    const { violations } = await page.evaluate(() => window.axe.run());
+    return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(' ')).join(', ')}`);
+}
+
+/** Drops files on an element, as a file manager does. Contents are Buffers. */
+export async function drop(page, selector, files) {
+    const plain = files.map(({ name, type, bytes }) => ({ name, type, base64: bytes.toString('base64') }));
+    const transfer = await page.evaluateHandle((list) => {
+        const made = new DataTransfer();
+        for (const { name, type, base64 } of list) {
+            const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+            made.items.add(new File([bytes], name, { type }));
+        }
+        return made;
+    }, plain);
+    for (const event of ['dragenter', 'dragover', 'drop'])
+        await page.dispatchEvent(selector, event, { dataTransfer: transfer });
+}
+
+/** The answer that the page shows, once it shows one. */
+export async function shownAnswer(page) {
+    await page.waitForSelector('#json', { state: 'attached' });
+    await page.waitForSelector('#result:not([aria-busy])');
+    return JSON.parse(await page.textContent('#json'));
+}
+
+/** The body of an answer to a request of the tests' own. */
+export async function ask(server, path, options = {}) {
+    const response = await fetch(server.url + path, options);
+    return response.text();
+}
