@@ -1,5 +1,5 @@
-/* Talking to the server that this page came from. All addresses are relative to the page, so that it
- * also works behind a proxy that serves it under a prefix. */
+/* Talking to the server that this page came from. All addresses are relative to the page, so that
+ * it also works behind a proxy that serves it under a prefix. */
 
 /**
  * @typedef {{kind: 'image', blob: Blob, name: string, type: string}
@@ -7,7 +7,7 @@
  * @typedef {{model: string, method: string, layer: number}} Options
  *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own
  * @typedef {{status: number, title: string, detail: string, retryAfterS: number}} Problem
- *     status 0: there was no answer
+ *     status 0: there was no answer; -1: the page could not even ask
  */
 
 /** What the server refused, or why it could not be asked. */
@@ -80,8 +80,8 @@ function optionsOf(options) {
 }
 
 /**
- * An image goes as it is, with the options in the query; a text goes as JSON, where any of it can be
- * written, NUL too.
+ * An image goes as it is, with the options in the query; a text goes as JSON, where any of it can
+ * be written, NUL too.
  *
  * @param {Input} input
  * @param {Options} options
@@ -92,11 +92,12 @@ export function requestOf(input, options) {
     const chosen = optionsOf(options);
     if (input.kind === 'image') {
         address.search = new URLSearchParams(chosen).toString();
-        return { url: address.href, type: input.type, body: input.blob, file: input.name, json: null };
+        return { url: address.href, type: input.type, body: input.blob, file: input.name,
+            json: null };
     }
     const json = { text: wellFormed(input.text), ...chosen };
-    return { url: address.href, type: 'application/json', body: JSON.stringify(json), file: null,
-        json };
+    return { url: address.href, type: 'application/json', body: JSON.stringify(json),
+        file: null, json };
 }
 
 /**

@@ -8,23 +8,35 @@ import { tabs } from './tabs.js';
 /* How long until a server that does not answer is asked again. */
 const RETRY_MS = 2000;
 
-function tellServer(ok, text) {
+let retry = 0;
+
+function showServer(ok) {
     const place = byId('server');
-    place.textContent = text;
+    const text = ok ? plural(predict.models.length, 'model') : 'No answer from the server';
+    if (place.textContent !== text)
+        place.textContent = text; // only then: a screen reader says it each time
     place.dataset.state = ok ? 'ok' : 'gone';
 }
 
+/** A server that comes back may serve other models: it is asked for them until it tells. */
+function tellServer(ok) {
+    if (!ok && retry === 0) {
+        showServer(false);
+        retry = setTimeout(start, RETRY_MS);
+    }
+}
+
 const live = new LiveView(byId('live'), tellServer);
-const predict = new PredictView((record) => live.addRecord(record));
+const predict = new PredictView((record) => live.addRecord(record), tellServer);
 
 async function start() {
+    retry = 0;
     try {
         await predict.loadModels();
-        tellServer(true, plural(predict.models.length, 'model'));
         live.setModels(predict.models);
+        showServer(true);
     } catch {
-        tellServer(false, 'No answer from the server');
-        setTimeout(start, RETRY_MS);
+        tellServer(false);
     }
 }
 

@@ -25,12 +25,19 @@ function pathOf(points, value, x, y) {
     return path;
 }
 
+/** What the lines are, where there is more than one. */
+function key(series) {
+    return series.length < 2 ? null : el('p', { class: 'key' },
+        ...series.map((one) => el('span', { class: one.style }, one.name)));
+}
+
 /**
- * @param {{title: string, spanMs: number, format: (value: number) => string,
+ * @param {{title: string, spanMs: number, least: number, format: (value: number) => string,
  *     series: {name: string, style: string, value: (point: object) => number}[]}} options
+ *     least: what the scale reaches at least
  * @returns {{element: Element, draw: (points: {time: number}[], now: number) => void}}
  */
-export function chart({ title, spanMs, format, series }) {
+export function chart({ title, spanMs, least, format, series }) {
     const lines = series.map((one) => svg('path', { class: `line ${one.style}` }));
     const top = el('span', { class: 'top' });
     const grid = [0.02, 0.5, 0.98].map((part) => svg('path', { class: 'grid',
@@ -38,12 +45,13 @@ export function chart({ title, spanMs, format, series }) {
     const drawing = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none',
         role: 'img', 'aria-label': `${title}, last ${Math.round(spanMs / 60000)} minutes` },
     ...grid, ...lines);
-    const element = el('div', { class: 'chart' }, drawing, top,
-        el('span', { class: 'from' }, `−${Math.round(spanMs / 60000)} min`),
-        el('span', { class: 'to' }, 'now'));
+    const element = el('div', { class: 'chart-box' }, key(series),
+        el('div', { class: 'chart' }, drawing, top,
+            el('span', { class: 'from' }, `−${Math.round(spanMs / 60000)} min`),
+            el('span', { class: 'to' }, 'now')));
     const draw = (points, now) => {
         const values = points.flatMap((point) => series.map((one) => one.value(point)));
-        const most = niceAbove(Math.max(0, ...values.filter(Number.isFinite)));
+        const most = niceAbove(Math.max(least, ...values.filter(Number.isFinite)));
         const x = (time) => WIDTH * (1 - (now - time) / spanMs);
         const y = (value) => HEIGHT * (0.98 - 0.96 * value / most);
         series.forEach((one, i) => lines[i].setAttribute('d', pathOf(points, one.value, x, y)));

@@ -118,8 +118,8 @@ function checkbox(label, checked, change) {
 }
 
 function slider(canvas, settings) {
-    const range = el('input', { type: 'range', min: 0, max: 100, value: settings.opacity, id: 'opacity',
-        input: () => show() });
+    const range = el('input', { type: 'range', min: 0, max: 100, value: settings.opacity,
+        id: 'opacity', input: () => show() });
     const show = () => {
         settings.opacity = Number(range.value);
         canvas.style.opacity = String(settings.opacity / 100);

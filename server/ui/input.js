@@ -1,5 +1,5 @@
-/* Where inputs come from: a file that is dropped or chosen, the clipboard. What a file is, its bytes
- * tell; its name and type only where they cannot. */
+/* Where inputs come from: a file that is dropped or chosen, the clipboard. What a file is, its
+ * bytes tell; its name and type only where they cannot. */
 
 /** @typedef {import('./api.js').Input} Input */
 

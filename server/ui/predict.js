@@ -36,9 +36,13 @@ function checkSize(input, models) {
 }
 
 export class PredictView {
-    /** @param {(record: object) => void} record  told of every answer; never of a text */
-    constructor(record) {
+    /**
+     * @param {(record: object) => void} record  told of every answer; never of a text
+     * @param {(ok: boolean) => void} tellServer  whether there was an answer
+     */
+    constructor(record, tellServer) {
         this.record = record;
+        this.tellServer = tellServer;
         this.models = [];
         this.input = null;
         this.running = null;
@@ -119,7 +123,7 @@ export class PredictView {
             this.take(await inputOf(file));
         } catch (error) {
             this.fail(error instanceof Refusal ? error
-                : refuse(0, 'Unreadable file', 'The browser could not read this file.'));
+                : refuse(-1, 'Unreadable file', 'The browser could not read this file.'));
         }
     }
 
@@ -173,6 +177,7 @@ export class PredictView {
         this.running = null;
         this.result.removeAttribute('aria-busy');
         this.result.replaceChildren(...resultPanels(shown));
+        this.tellServer(true);
         const { input, answer, roundTripMs } = shown;
         this.record({ when: new Date(), roundTripMs, answer,
             name: input.kind === 'image' ? input.name : `text, ${input.text.length} characters` });
@@ -182,8 +187,9 @@ export class PredictView {
         this.running = null;
         this.result.removeAttribute('aria-busy');
         const refusal = error instanceof Refusal ? error
-            : refuse(0, 'Error in this page', String(error));
+            : refuse(-1, 'Error in this page', String(error));
         this.result.replaceChildren(problemPanel(refusal.problem, () => this.again()));
+        this.tellServer(refusal.problem.status !== 0);
         if (!(error instanceof Refusal))
             console.error(error);
     }

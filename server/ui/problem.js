@@ -19,7 +19,7 @@ const ADVICE = {
 };
 
 function adviceFor(problem) {
-    return ADVICE[problem.status] ?? 'Try again; the server’s log tells more.';
+    return ADVICE[problem.status] ?? 'Try again, or reload this page.';
 }
 
 /* Counts down in the button itself: it can be pressed all the same. */
@@ -40,7 +40,7 @@ function retryButton(problem, again) {
  * @param {() => void} again
  */
 export function problemPanel(problem, again) {
-    const status = problem.status === 0 ? 'network' : String(problem.status);
+    const status = { '-1': 'page', 0: 'network' }[problem.status] ?? String(problem.status);
     announce(`Error: ${problem.title}. ${problem.detail}`);
     return el('div', { class: 'panel problem', role: 'group', 'aria-label': 'Error' },
         el('h2', {}, icon('error'), problem.title, el('span', { class: 'code' }, status)),

@@ -12,9 +12,9 @@ const ROWS_SHOWN = 12;
 const PICTURE_SIDE = 400;
 
 const DECISIONS = {
-    auto: { word: 'Automatic', why: 'Sure enough to go out by itself.' },
-    review: { word: 'Review', why: 'A person should look at it.' },
-    unknown: { word: 'Unknown', why: 'Unlike anything the model knows.' },
+    auto: { word: 'Automatic', why: 'Sure enough to go out by itself' },
+    review: { word: 'Review', why: 'A person should look at it' },
+    unknown: { word: 'Unknown', why: 'Unlike anything the model knows' },
 };
 
 function decisionOf(answer) {
@@ -26,9 +26,10 @@ function decisionOf(answer) {
 
 function reasonOf(answer) {
     const why = answer.reason ?? DECISIONS[answer.decision]?.why ?? '';
-    const strange = answer.ood_rank !== undefined
-        ? ` Stranger than ${percent(answer.ood_rank)} of the validation inputs.` : '';
-    return el('p', { class: 'reason', id: 'reason' }, `${why}${why.endsWith('.') ? '' : '.'}${strange}`);
+    const strange = answer.ood_rank === undefined ? ''
+        : ` Stranger than ${percent(answer.ood_rank)} of the validation inputs.`;
+    return el('p', { class: 'reason', id: 'reason' },
+        `${why.charAt(0).toUpperCase()}${why.slice(1)}.${strange}`);
 }
 
 function headOf(answer, name) {
@@ -41,11 +42,10 @@ function headOf(answer, name) {
             el('span', { class: 'score', id: 'score' }, percent(answer.score)),
             decisionOf(answer)),
         reasonOf(answer),
-        answer.truncated
-            ? el('p', { class: 'note' }, 'The text is longer than the model reads: its end was cut off.')
-            : null,
-        el('p', { class: 'hint source' }, name, ' · ',
-            el('span', { title: digest }, `${answer.model.name}, version ${answer.model.version}`)));
+        answer.truncated ? el('p', { class: 'note' },
+            'The text is longer than the model reads: its end was left out.') : null,
+        el('p', { class: 'hint source' }, `${name} · `, el('span', { title: digest },
+            `${answer.model.name}, version ${answer.model.version}`)));
 }
 
 function classRow(prediction, first) {
@@ -120,7 +120,8 @@ async function copy(text, element, button) {
 }
 
 function copyable(title, text, id, open) {
-    const code = el('pre', { id, tabindex: 0, role: 'region', 'aria-label': title, dir: 'ltr' }, text);
+    const code = el('pre', { id, tabindex: 0, role: 'region', 'aria-label': title, dir: 'ltr' },
+        text);
     const button = el('button', { type: 'button', class: 'small',
         click: () => copy(text, code, button) }, 'Copy');
     return el('details', { class: 'copyable', open }, el('summary', {}, title), button, code);
@@ -132,9 +133,13 @@ function timingOf(answer, roundTripMs) {
         el('div', {}, el('dt', {}, name), el('dd', { class: 'number' }, milliseconds(ms)))));
 }
 
-function requestPanel(request, answer, roundTripMs) {
+function timingPanel(answer, roundTripMs) {
+    return el('section', { class: 'panel', 'aria-label': 'Latency' }, el('h3', {}, 'Latency'),
+        timingOf(answer, roundTripMs));
+}
+
+function requestPanel(request, answer) {
     return el('section', { class: 'panel request', 'aria-label': 'Request' },
-        el('h3', {}, 'Latency'), timingOf(answer, roundTripMs),
         copyable('The same with curl', curlOf(request), 'curl', true),
         copyable('Answer as JSON', JSON.stringify(answer, null, 2), 'json', false));
 }
@@ -146,10 +151,13 @@ function requestPanel(request, answer, roundTripMs) {
  */
 export function resultPanels({ input, picture, request, answer, roundTripMs }) {
     const explanation = answer.explanation;
+    const shaded = input.kind === 'text' && explanation !== undefined;
     const seen = picture !== null ? pictureOf(picture, explanation)
-        : input.kind === 'text' && explanation !== undefined ? textOf(input.text, explanation) : null;
-    announce(`${answer.label}, ${percent(answer.score)}, ${DECISIONS[answer.decision]?.word ?? ''}`);
+        : shaded ? textOf(input.text, explanation) : null;
+    announce(`${answer.label}, ${percent(answer.score)}, ` +
+        `${DECISIONS[answer.decision]?.word ?? answer.decision}`);
     return [headOf(answer, input.name),
-        el('div', { class: `evidence ${input.kind}` }, seen, classesOf(answer)),
-        requestPanel(request, answer, roundTripMs)];
+        el('div', { class: 'evidence' }, seen,
+            el('div', { class: 'beside' }, classesOf(answer), timingPanel(answer, roundTripMs))),
+        requestPanel(request, answer)];
 }

@@ -13,7 +13,8 @@ const SAMPLES = [
 
 /** The first model of the sample's kind that knows its label. */
 function modelFor(sample, models) {
-    return models.find((model) => model.kind === sample.kind && model.labels.includes(sample.label));
+    return models.find(({ kind, labels }) => kind === sample.kind &&
+        labels.includes(sample.label));
 }
 
 /** Samples whose label a model knows; if none has one, those of a kind that is served. */

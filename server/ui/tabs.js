@@ -19,7 +19,8 @@ export function tabs(tabs, shown) {
         history.replaceState(null, '', `#${tab.getAttribute('aria-controls')}`);
         select(tab);
     };
-    const byHash = () => tabs.find((tab) => `#${tab.getAttribute('aria-controls')}` === location.hash);
+    const byHash = () =>
+        tabs.find((tab) => `#${tab.getAttribute('aria-controls')}` === location.hash);
     const steps = { ArrowRight: 1, ArrowLeft: -1 };
     tabs.forEach((tab, i) => {
         tab.addEventListener('click', () => open(tab));

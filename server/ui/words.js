@@ -31,8 +31,10 @@ export function shadeOf(relevance, max) {
 
 /* A line break must stay one; any other control character, and what reorders text, is shown as a
  * sign: nobody shall read a log otherwise than the model did. */
+const UNSEEN = /[^\P{Cc}\n\t]|[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu;
+
 function visible(text) {
-    return text.replace(/[^\P{Cc}\n\t]|[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu, (c) => {
+    return text.replace(UNSEEN, (c) => {
         const code = c.codePointAt(0);
         return code < 0x20 ? String.fromCodePoint(0x2400 + code) : code === 0x7F ? '␡' : '·';
     });

@@ -32,6 +32,6 @@ export function greyPng(grey, width, height) {
     const rows = Buffer.alloc(height * (width + 1)); // each row begins with filter 0
     for (let y = 0; y < height; y++)
         rows.set(grey.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
-    return Buffer.concat([SIGNATURE, chunk('IHDR', header), chunk('IDAT', deflateSync(rows, { level: 9 })),
-        chunk('IEND', Buffer.alloc(0))]);
+    return Buffer.concat([SIGNATURE, chunk('IHDR', header),
+        chunk('IDAT', deflateSync(rows, { level: 9 })), chunk('IEND', Buffer.alloc(0))]);
 }

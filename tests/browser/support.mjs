@@ -1,6 +1,6 @@
-/* What the browser's tests share: one attnd on a free port and one Chromium for a file of tests, and
- * a page for each test that must end without an error, a violation of the content security policy
- * or a request to anywhere else.
+/* What the browser's tests share: one attnd on a free port and one Chromium for a file of tests,
+ * and a page for each test that must end without an error, a violation of the content security
+ * policy or a request to anywhere else.
  *
  *     const browser = await openBrowser();
  *     const server = await startServer();
@@ -80,7 +80,8 @@ function watch(page, server, expected) {
     const faults = [];
     page.on('console', (message) => {
         const text = message.text();
-        if (['error', 'warning'].includes(message.type()) && !expected.some((one) => one.test(text)))
+        const loud = message.type() === 'error' || message.type() === 'warning';
+        if (loud && !expected.some((one) => one.test(text)))
             faults.push(`console: ${text}`);
     });
     page.on('pageerror', (error) => faults.push(`uncaught: ${error}`));
@@ -133,7 +134,7 @@ export async function shoot(page, name) {
     await page.screenshot({ path: `${SHOTS}${name}.png`, fullPage: true, animations: 'disabled' });
 }
 
-/** The serious and critical findings of axe. It is put in past the page's policy, by the browser. */
+/** The serious and critical findings of axe, which the browser puts in past the page's policy. */
 export async function seriousFindings(page) {
     await page.evaluate(readFileSync(AXE, 'utf8'));
     const { violations } = await page.evaluate(() => window.axe.run());
@@ -143,7 +144,8 @@ export async function seriousFindings(page) {
 
 /** Drops files on an element, as a file manager does. Contents are Buffers. */
 export async function drop(page, selector, files) {
-    const plain = files.map(({ name, type, bytes }) => ({ name, type, base64: bytes.toString('base64') }));
+    const plain = files.map(({ name, type, bytes }) =>
+        ({ name, type, base64: bytes.toString('base64') }));
     const transfer = await page.evaluateHandle((list) => {
         const made = new DataTransfer();
         for (const { name, type, base64 } of list) {
