@@ -42,7 +42,7 @@ SUPPORT_LIB := $(BUILD)/libsupport.a
 LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 
-.PHONY: all run test tests bench bench-peer clean train-wafer train-testlog train-kernel
+.PHONY: all run test tests test-browser bench bench-peer clean train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TOOL_SRC))
 
@@ -94,6 +94,15 @@ run: $(BUILD)/attnd
 tests: $(UNITS) $(BUILD)/attnd-bench
 test: $(PROGRAMS) tests
 	@sh tests/run-units.sh $(UNITS)
+
+# The built-in page in a real Chromium; screenshots in $(BUILD)/browser. Two files of tests at a time:
+# much of their time is waiting. deploy/install-deps.sh browser installs what it needs.
+test-browser: $(BUILD)/attnd tests/browser/node_modules/.package-lock.json
+	@BUILD=$(BUILD) node --test --test-concurrency=2 tests/browser/*.test.mjs
+
+tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
+	@cd tests/browser && npm ci --silent --ignore-scripts
+	@touch $@
 
 # Machine, kernels, models and HTTP, each beside its limit; BENCH holds more of attnd-bench's options.
 # Then int8 against fp32 on labelled data: EVAL="MODEL=LIST ...".

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and only those.
-# usage: deploy/install-deps.sh build|test|run
-#   build  to compile; test  to compile and test; run  to run programs built elsewhere
+# usage: deploy/install-deps.sh build|test|browser|run
+#   build  to compile; test  to compile and test; browser  to test the built-in page (its two npm
+#   packages come with make test-browser); run  to run programs built elsewhere
 set -eu
 
 complain() {
@@ -13,11 +14,16 @@ run='libmicrohttpd12 libjansson4 libb64-0d libopenblas0-pthread libpng16-16 libj
      libdnnl2'
 build='gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libb64-dev
        libopenblas-pthread-dev libdnnl-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
+# Node and npm also come from elsewhere than Debian, and Debian's would then be in the way.
+browser='chromium'
+command -v node >/dev/null 2>&1 || browser="$browser nodejs"
+command -v npm >/dev/null 2>&1 || browser="$browser npm"
 case "${1:-}" in
 build) wanted=$build ;;
 test) wanted="$build check" ;;
+browser) wanted="$build $browser" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|browser|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||

@@ -12,14 +12,15 @@ export function niceAbove(value) {
     return power * [1, 2, 5, 10].find((step) => step * power >= value);
 }
 
-/* A missing value (NaN) breaks the line. */
+/* A missing value (NaN) breaks the line; a value between two such is a dot, which is what a line of
+ * no length with round ends looks like. */
 function pathOf(points, value, x, y) {
     let pen = false;
     let path = '';
     for (const point of points) {
         const at = value(point);
         if (Number.isFinite(at))
-            path += `${pen ? 'L' : 'M'}${x(point.time).toFixed(1)} ${y(at).toFixed(1)}`;
+            path += `${pen ? 'L' : 'M'}${x(point.time).toFixed(1)} ${y(at).toFixed(1)}h0`;
         pen = Number.isFinite(at);
     }
     return path;

@@ -1,7 +1,7 @@
 /* The relevance of an image's patches, painted over the image at the image's own aspect ratio.
  *
- * The grid covers `view`, a part of the image in its own pixels: a model that crops sees less than
- * the image, one that pads sees more. Without `view` the grid covers the whole image. */
+ * The grid covers `region` [left, top, width, height], in pixels of the image: a model that crops
+ * sees less than the image, one that pads sees more. */
 import { RAMP, putColour } from './colours.js';
 import { el, svg } from './dom.js';
 import { percent } from './format.js';
@@ -16,14 +16,6 @@ export function gridOf(explanation) {
     const [rows, columns] = explanation.grid;
     const values = explanation.relevance;
     return { rows, columns, values, max: Math.max(...values, Number.MIN_VALUE) };
-}
-
-/** The part of a width x height image that the grid covers. */
-function viewOf(explanation, width, height) {
-    const view = explanation.view;
-    if (Array.isArray(view))
-        return { left: view[0], top: view[1], width: view[2], height: view[3] };
-    return view ?? { left: 0, top: 0, width, height };
 }
 
 /** Two neighbours along one side, and how far it is from the first to the second; the outer halves
@@ -59,11 +51,12 @@ export function paint(canvas, grid, smooth) {
     context.putImageData(image, 0, 0);
 }
 
-function place(element, view, width, height) {
-    element.style.left = `${100 * view.left / width}%`;
-    element.style.top = `${100 * view.top / height}%`;
-    element.style.width = `${100 * view.width / width}%`;
-    element.style.height = `${100 * view.height / height}%`;
+/** Over a region of a width x height picture, whatever size the picture is shown at. */
+function place(element, [left, top, across, down], width, height) {
+    element.style.left = `${100 * left / width}%`;
+    element.style.top = `${100 * top / height}%`;
+    element.style.width = `${100 * across / width}%`;
+    element.style.height = `${100 * down / height}%`;
 }
 
 /** A box that is seen on light and on dark, with its rank in the corner. */
@@ -165,7 +158,7 @@ export function heatMap(stage, picture, explanation) {
         'aria-label': `Heat map of ${grid.rows} by ${grid.columns} patches` });
     const boxes = boxesOver(explanation.top_patches ?? [], width, height);
     const readout = el('p', { class: 'hint readout' });
-    place(canvas, viewOf(explanation, width, height), width, height);
+    place(canvas, explanation.region, width, height);
     paint(canvas, grid, settings.smooth);
     followPointer(canvas, grid, readout);
     stage.append(canvas, boxes);

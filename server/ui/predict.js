@@ -35,6 +35,12 @@ function checkSize(input, models) {
             `This input has ${bytes(size)}; the server takes at most ${bytes(limit)}.`);
 }
 
+/** On a narrow screen the result lies below the input, where nobody would see it come. */
+function bringIntoView(element) {
+    if (element.getBoundingClientRect().top > innerHeight * 0.6)
+        element.scrollIntoView();
+}
+
 export class PredictView {
     /**
      * @param {(record: object) => void} record  told of every answer; never of a text
@@ -86,11 +92,19 @@ export class PredictView {
         return this.models.find((model) => name === '' ? model.kind === kind : model.name === name);
     }
 
+    /** The method by name, also where it is the model's own choice; undefined before it is known. */
+    method() {
+        const name = byId('method').value;
+        return name === 'true' ? this.model()?.explain_default : name;
+    }
+
     /* Rollout goes through the first n layers, attention is that of layer n. */
     fillLayers() {
         const select = byId('layer');
-        const method = byId('method').value;
+        const method = this.method();
         const layers = this.model()?.layers ?? 0;
+        byId('method').options[0].textContent = this.model() === undefined ? 'Default'
+            : `Default (${this.model().explain_default})`;
         const takes = method === 'rollout' || method === 'attention';
         const before = select.value;
         const word = method === 'rollout' ? 'First' : 'Layer';
@@ -107,7 +121,9 @@ export class PredictView {
         this.again();
     }
 
+    /* A layer means another thing to another method. */
     methodChanged() {
+        byId('layer').value = '0';
         this.fillLayers();
         this.again();
     }
@@ -133,7 +149,7 @@ export class PredictView {
         const chosen = this.models.find((model) => model.name === byId('model').value);
         if (chosen !== undefined && chosen.kind !== input.kind)
             byId('model').value = '';
-        if (input.kind === 'text')
+        if (input.kind === 'text' && byId('text').value !== input.text)
             byId('text').value = input.text;
         this.fillLayers();
         this.again();
@@ -177,6 +193,7 @@ export class PredictView {
         this.running = null;
         this.result.removeAttribute('aria-busy');
         this.result.replaceChildren(...resultPanels(shown));
+        bringIntoView(this.result);
         this.tellServer(true);
         const { input, answer, roundTripMs } = shown;
         this.record({ when: new Date(), roundTripMs, answer,
@@ -189,6 +206,7 @@ export class PredictView {
         const refusal = error instanceof Refusal ? error
             : refuse(-1, 'Error in this page', String(error));
         this.result.replaceChildren(problemPanel(refusal.problem, () => this.again()));
+        bringIntoView(this.result);
         this.tellServer(refusal.problem.status !== 0);
         if (!(error instanceof Refusal))
             console.error(error);

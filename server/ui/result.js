@@ -134,7 +134,7 @@ function timingOf(answer, roundTripMs) {
 }
 
 function timingPanel(answer, roundTripMs) {
-    return el('section', { class: 'panel', 'aria-label': 'Latency' }, el('h3', {}, 'Latency'),
+    return el('section', { class: 'panel latency', 'aria-label': 'Latency' }, el('h3', {}, 'Latency'),
         timingOf(answer, roundTripMs));
 }
 

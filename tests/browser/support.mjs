@@ -2,14 +2,14 @@
  * and a page for each test that must end without an error, a violation of the content security
  * policy or a request to anywhere else.
  *
- *     const browser = await openBrowser();
- *     const server = await startServer();
- *     await withPage(browser, server, async (page) => { ... });
+ *     const shared = fixture();
+ *     test('a claim', () => shared.open({}, async (page) => { ... }));
  */
 import { spawn } from 'node:child_process';
 import { strict as assert } from 'node:assert';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
@@ -169,4 +169,22 @@ export async function shownAnswer(page) {
 export async function ask(server, path, options = {}) {
     const response = await fetch(server.url + path, options);
     return response.text();
+}
+
+/**
+ * One browser and one server for the tests of a file; registers their start and end.
+ *
+ * @returns {{server: object, browser: object, open: Function}} open: as withPage, for this pair
+ */
+export function fixture(options = MODELS) {
+    const shared = { server: null, browser: null,
+        open: (how, body) => withPage(shared.browser, shared.server, how, body) };
+    before(async () => {
+        [shared.browser, shared.server] = await Promise.all([openBrowser(), startServer(options)]);
+    });
+    after(async () => {
+        await shared.browser?.close();
+        assert.equal(await shared.server?.stop(), 0);
+    });
+    return shared;
 }
