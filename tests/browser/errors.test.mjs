@@ -115,7 +115,7 @@ test('a server that is gone, and comes back', async () => {
     let server = await startServer();
     const { port } = server;
     try {
-        await withPage(shared.browser, server, { expected: FAILED }, async (page) => {
+        await withPage(shared.tab, server, { expected: FAILED }, async (page) => {
             await server.stop();
             await drop(page, '#drop', [WAFER]);
             const problem = await problemOf(page);

@@ -118,7 +118,7 @@ test('a server that is gone is told, and read again when it is back', async () =
     const { port } = server;
     try {
         const how = { expected: [/Failed to load resource/], path: '#live' };
-        await withPage(shared.browser, server, how, async (page) => {
+        await withPage(shared.tab, server, how, async (page) => {
             await page.waitForFunction(() =>
                 document.getElementById('rate').textContent === '0.0/s');
             await server.stop();

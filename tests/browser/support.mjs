@@ -1,5 +1,5 @@
 /* What the browser's tests share: one attnd on a free port and one Chromium for a file of tests,
- * and a page for each test that must end without an error, a violation of the content security
+ * and a page anew for each test that must end without an error, a violation of the content security
  * policy or a request to anywhere else.
  *
  *     const shared = fixture();
@@ -75,26 +75,25 @@ export function openBrowser() {
         args: [...(asRoot ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu'] });
 }
 
-/** Everything on a page that must not happen. A test that expects an error says which. */
-function watch(page, server, expected) {
-    const faults = [];
+/** Everything on a page that must not happen; `now` says what the test at hand expects. */
+function watch(page, now) {
     page.on('console', (message) => {
         const text = message.text();
         const loud = message.type() === 'error' || message.type() === 'warning';
-        if (loud && !expected.some((one) => one.test(text)))
-            faults.push(`console: ${text}`);
+        if (loud && !now.expected.some((one) => one.test(text)))
+            now.faults.push(`console: ${text}`);
     });
-    page.on('pageerror', (error) => faults.push(`uncaught: ${error}`));
+    page.on('pageerror', (error) => now.faults.push(`uncaught: ${error}`));
     page.on('dialog', (dialog) => {
-        faults.push(`dialog: ${dialog.message()}`);
+        now.faults.push(`dialog: ${dialog.message()}`);
         dialog.dismiss();
     });
     page.on('request', (request) => {
         const url = new URL(request.url());
-        if (url.protocol !== 'blob:' && url.protocol !== 'data:' && url.origin !== server.url)
-            faults.push(`request to ${url.origin}`);
+        const inside = ['blob:', 'data:', 'about:'].includes(url.protocol);
+        if (!inside && url.origin !== now.origin)
+            now.faults.push(`request to ${url.origin}`);
     });
-    return faults;
 }
 
 /* Collected in the page itself, for a violation need not reach the console. */
@@ -104,27 +103,45 @@ function collectViolations() {
         window.violations.push(`${event.violatedDirective}: ${event.blockedURI}`));
 }
 
+/** A tab that one test after the other loads the page in: a tab of its own for each would take
+ * longer than most tests. */
+async function openTab(browser) {
+    const context = await browser.newContext({
+        permissions: ['clipboard-read', 'clipboard-write'] });
+    const page = await context.newPage();
+    const now = { expected: [], faults: [], origin: '' };
+    page.setDefaultTimeout(PATIENCE_MS);
+    watch(page, now);
+    await page.addInitScript(collectViolations);
+    return { page, now };
+}
+
+/** Nothing of a test is left for the next but an empty tab. */
+async function clear(page) {
+    await page.unrouteAll();
+    await page.goto('about:blank');
+    await page.mouse.move(0, 0);
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: null });
+}
+
 /**
+ * @param {{page: import('playwright-core').Page, now: object}} tab
  * @param {{expected?: RegExp[], colorScheme?: 'light'|'dark', width?: number, height?: number,
  *     path?: string}} options
  * @param {(page: import('playwright-core').Page) => Promise<void>} body
  */
-export async function withPage(browser, server, options, body) {
-    const context = await browser.newContext({ colorScheme: options.colorScheme ?? 'light',
-        viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
-        permissions: ['clipboard-read', 'clipboard-write'] });
+export async function withPage({ page, now }, server, options, body) {
+    Object.assign(now, { expected: options.expected ?? [], faults: [], origin: server.url });
     try {
-        const page = await context.newPage();
-        page.setDefaultTimeout(PATIENCE_MS);
-        const faults = watch(page, server, options.expected ?? []);
-        await page.addInitScript(collectViolations);
+        await page.setViewportSize({ width: options.width ?? 1280, height: options.height ?? 900 });
+        await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });
         await page.goto(`${server.url}/${options.path ?? ''}`);
         await page.waitForSelector('#server[data-state=ok]');
         await body(page);
         const violations = await page.evaluate(() => window.violations);
-        assert.deepEqual([...faults, ...violations], []);
+        assert.deepEqual([...now.faults, ...violations], []);
     } finally {
-        await context.close();
+        await clear(page);
     }
 }
 
@@ -174,16 +191,18 @@ export async function ask(server, path, options = {}) {
 /**
  * One browser and one server for the tests of a file; registers their start and end.
  *
- * @returns {{server: object, browser: object, open: Function}} open: as withPage, for this pair
+ * @returns {{server: object, tab: object, open: Function}} open: as withPage, for this pair
  */
 export function fixture(options = MODELS) {
-    const shared = { server: null, browser: null,
-        open: (how, body) => withPage(shared.browser, shared.server, how, body) };
+    const shared = { server: null, tab: null,
+        open: (how, body) => withPage(shared.tab, shared.server, how, body) };
+    let browser = null;
     before(async () => {
-        [shared.browser, shared.server] = await Promise.all([openBrowser(), startServer(options)]);
+        [browser, shared.server] = await Promise.all([openBrowser(), startServer(options)]);
+        shared.tab = await openTab(browser);
     });
     after(async () => {
-        await shared.browser?.close();
+        await browser?.close();
         assert.equal(await shared.server?.stop(), 0);
     });
     return shared;
