@@ -2,8 +2,11 @@
 
 const DIGITS = { maximumFractionDigits: 1, minimumFractionDigits: 1 };
 
-/** 0.97341 -> "97.3 %"; what would round to an extreme that it is not keeps another digit. */
+/** 0.97341 -> "97.3 %"; what would round to an extreme that it is not keeps more digits, and what is
+ * no share, the value of a regression, stays as it is. */
 export function percent(share) {
+    if (!(share >= 0 && share <= 1))
+        return Number.isFinite(share) ? share.toPrecision(4) : '–';
     const value = share * 100;
     const digits = (value >= 99.95 && value < 100) || (value > 0 && value < 0.05) ? 3 : 1;
     return `${value.toFixed(digits)} %`;

@@ -8,8 +8,8 @@ const ADVICE = {
     403: 'The server does not allow this here: ask its operator for access.',
     404: 'The server may have been restarted with other models: reload this page.',
     408: 'The upload was too slow; try again on a better connection.',
-    413: 'Send less: cut the log to the part that failed, or make the image smaller. ' +
-        'The limit is set by body_bytes_max.',
+    413: 'Send less: cut the log to the part that failed, make the image smaller, or ask for no ' +
+        'explanation. The operator can raise the limit.',
     415: 'attnd reads PNG, JPEG and plain text: convert the file.',
     422: 'Change what is named above and send it again.',
     429: 'The server has more work than it takes on: wait a moment.',

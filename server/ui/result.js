@@ -50,7 +50,7 @@ function headOf(answer, name) {
 
 function classRow(prediction, first) {
     const bar = el('span', { class: 'fill' });
-    bar.style.width = `${100 * prediction.score}%`;
+    bar.style.width = `${100 * Math.min(Math.max(prediction.score, 0), 1)}%`;
     return el('tr', { class: first ? 'first' : null },
         el('th', { scope: 'row' }, prediction.label),
         el('td', { class: 'bar-cell' }, el('span', { class: 'track' }, bar)),
