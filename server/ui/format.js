@@ -2,8 +2,8 @@
 
 const DIGITS = { maximumFractionDigits: 1, minimumFractionDigits: 1 };
 
-/** 0.97341 -> "97.3 %"; what would round to an extreme that it is not keeps more digits, and what is
- * no share, the value of a regression, stays as it is. */
+/** 0.97341 -> "97.3 %"; what would round to an extreme that it is not keeps more digits, and what
+ * is no share, the value of a regression, stays as it is. */
 export function percent(share) {
     if (!(share >= 0 && share <= 1))
         return Number.isFinite(share) ? share.toPrecision(4) : '–';

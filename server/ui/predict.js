@@ -92,7 +92,7 @@ export class PredictView {
         return this.models.find((model) => name === '' ? model.kind === kind : model.name === name);
     }
 
-    /** The method by name, also where it is the model's own choice; undefined before it is known. */
+    /** The method by name, also the model's own choice; undefined before that is known. */
     method() {
         const name = byId('method').value;
         return name === 'true' ? this.model()?.explain_default : name;

@@ -134,8 +134,8 @@ function timingOf(answer, roundTripMs) {
 }
 
 function timingPanel(answer, roundTripMs) {
-    return el('section', { class: 'panel latency', 'aria-label': 'Latency' }, el('h3', {}, 'Latency'),
-        timingOf(answer, roundTripMs));
+    return el('section', { class: 'panel latency', 'aria-label': 'Latency' },
+        el('h3', {}, 'Latency'), timingOf(answer, roundTripMs));
 }
 
 function requestPanel(request, answer) {

@@ -34,24 +34,27 @@ const STATES = {
 };
 const FAILED = [/Failed to load resource/];
 
-for (const colorScheme of ['light', 'dark'])
-    for (const [state, reach] of Object.entries(STATES))
-        test(`axe finds nothing serious: ${state}, ${colorScheme}`, () =>
-            shared.open({ colorScheme, expected: FAILED }, async (page) => {
-                await reach(page);
-                await shoot(page, `${state}-${colorScheme}`);
-                assert.deepEqual(await seriousFindings(page), []);
-            }));
+async function assertFits(page) {
+    const [content, screen] = await page.evaluate(() =>
+        [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(content <= screen, `${content} > ${screen}`);
+}
 
 for (const [state, reach] of Object.entries(STATES))
-    test(`360 pixels are wide enough: ${state}`, () =>
-        shared.open({ width: 360, height: 740, expected: FAILED }, async (page) => {
-            await reach(page);
+    test(`for everybody: ${state}`, (t) => shared.open({ expected: FAILED }, async (page) => {
+        await reach(page);
+        for (const colorScheme of ['light', 'dark'])
+            await t.test(`axe finds nothing serious: ${state}, ${colorScheme}`, async () => {
+                await page.emulateMedia({ colorScheme });
+                await shoot(page, `${state}-${colorScheme}`);
+                assert.deepEqual(await seriousFindings(page), []);
+            });
+        await t.test(`360 pixels are wide enough: ${state}`, async () => {
+            await page.setViewportSize({ width: 360, height: 740 });
             await shoot(page, `${state}-360`);
-            const [content, window] = await page.evaluate(() =>
-                [document.documentElement.scrollWidth, innerWidth]);
-            assert.ok(content <= window, `${content} > ${window}`);
-        }));
+            await assertFits(page);
+        });
+    }));
 
 /** Presses Tab until the element has the focus; every stop on the way shows where it is. */
 async function tabTo(page, selector) {

@@ -2,7 +2,7 @@
  * page or in the shell that runs the command it offers. */
 import { strict as assert } from 'node:assert';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const HOSTILE = {
     element: '<img src=x onerror="document.title=1"> kernel panic',
     script: '</script><script>alert(1)</script></textarea> kernel panic',
-    quotes: `kernel "panic" 'at' \`id\` $(id) $HOME \\ ! ;& | > /dev/null`,
+    quotes: `kernel "panic" 'at' \`touch run\` $(touch run) $HOME \\ ! ; touch run & | > run`,
     reordered: 'kernel \u202Ecinap\u202C panic \u200F\u2067x\u2069',
     emoji: '🔥 kernel 👩‍🔬 panic ☠️',
     nul: 'kernel\0 panic',
@@ -25,9 +25,14 @@ const HOSTILE = {
     lines: 'kernel panic\nEND_OF_JSON\n\'\'\'\n',
 };
 
-/** Runs a command as a person would who pastes it; elsewhere nothing may appear. */
+/* Nothing in a command may be invisible; its lines may end. */
+const UNSEEN = /[\p{Cf}\u0000-\u0009\u000b-\u001f\u007f-\u009f]/u;
+
+/** Runs a command as a person would who pastes it. It may do nothing but ask the server. */
 async function shell(command, folder) {
+    const before = readdirSync(folder);
     const { stdout } = await run('sh', ['-c', command], { cwd: folder, maxBuffer: 1 << 26 });
+    assert.deepEqual(readdirSync(folder), before);
     return JSON.parse(stdout);
 }
 
@@ -46,27 +51,30 @@ async function assertInert(page) {
     assert.equal(await page.locator('img[src="x"], #result script, #live script').count(), 0);
 }
 
-for (const [name, text] of Object.entries(HOSTILE))
-    test(`a hostile text is only shown, and its curl gives the same label: ${name}`, () =>
-        shared.open({}, async (page) => {
-            // Not typed: a browser's keyboard has no NUL.
-            await page.$eval('#text', (field, value) => {
-                field.value = value;
-                document.getElementById('send').click();
-            }, text);
-            await page.waitForFunction((sent) => document.getElementById('text').value === sent &&
-                document.querySelector('#result:not([aria-busy]) #words') !== null, text);
-            const answer = await shownAnswer(page);
-            await assertInert(page);
-            const command = await page.textContent('#curl');
-            assert.doesNotMatch(command, /[\p{Cf}\u0000-\u0009\u000b-\u001f\u007f-\u009f]/u);
-            await inFolder(async (folder) => {
-                const same = await shell(command, folder);
+/** Not typed: a browser's keyboard has no NUL. */
+async function send(page, text) {
+    await page.$eval('#text', (field, value) => {
+        field.value = value;
+        document.getElementById('send').click();
+    }, text);
+    await page.waitForSelector('#result:not([aria-busy]) #words');
+    return shownAnswer(page);
+}
+
+test('a hostile text is only shown, and its curl gives the same', (t) =>
+    shared.open({}, async (page) => {
+        for (const [name, text] of Object.entries(HOSTILE))
+            await t.test(name, async () => {
+                const answer = await send(page, text);
+                await assertInert(page);
+                const command = await page.textContent('#curl');
+                assert.doesNotMatch(command, UNSEEN);
+                const same = await inFolder((folder) => shell(command, folder));
                 assert.equal(same.label, answer.label);
                 assert.equal(same.score, answer.score);
                 assert.deepEqual(same.explanation, answer.explanation);
             });
-        }));
+    }));
 
 test('a hostile text is shown letter by letter', () => shared.open({}, async (page) => {
     for (const text of [HOSTILE.element, HOSTILE.script, HOSTILE.quotes]) {
@@ -82,8 +90,8 @@ test('a hostile text is shown letter by letter', () => shared.open({}, async (pa
         document.getElementById('words')?.textContent.startsWith('kernel ·cinap· panic ··x·'));
 }));
 
-const NAMES = ['<img src=x onerror="document.title=1">.png', 'a\'b"c $(id) `id`.png', '-o.png',
-    '\u202Egnp.exe.png', 'line\nbreak.png', '👩‍🔬 wafer.png', ' .png', '@.png'];
+const NAMES = ['<img src=x onerror="document.title=1">.png',
+    'a\'b"c $(touch run) `touch run`.png', '-o.png', '\u202Egnp.exe.png', 'line\nbreak.png', '👩‍🔬 wafer.png', ' .png', '@.png'];
 
 test('a hostile file name is only shown, and its curl gives the same label', () =>
     shared.open({}, async (page) => {
