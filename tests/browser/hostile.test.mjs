@@ -91,7 +91,8 @@ test('a hostile text is shown letter by letter', () => shared.open({}, async (pa
 }));
 
 const NAMES = ['<img src=x onerror="document.title=1">.png',
-    'a\'b"c $(touch run) `touch run`.png', '-o.png', '\u202Egnp.exe.png', 'line\nbreak.png', '👩‍🔬 wafer.png', ' .png', '@.png'];
+    'a\'b"c $(touch run) `touch run`.png', '-o.png', '\u202Egnp.exe.png',
+    'line\nbreak.png', '👩‍🔬 wafer.png', ' .png', '@.png'];
 
 test('a hostile file name is only shown, and its curl gives the same label', () =>
     shared.open({}, async (page) => {
