@@ -291,7 +291,7 @@ static bool is_grey(const struct image *image)
 static unsigned char *grey_of(const struct image *image)
 {
     size_t pixels = (size_t)image->width * image->height;
-    unsigned char *grey = malloc(pixels);
+    unsigned char *grey = calloc(pixels, 1); /* cleared: gcc 12 takes it for unread otherwise */
     for (size_t i = 0; grey != NULL && i < pixels; i++)
         grey[i] = image->rgb[3 * i];
     return grey;
