@@ -160,7 +160,7 @@ START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
     struct engine_session *session;
     struct engine_input input, out;
     struct explanation explanation;
-    struct arena arena;
+    struct arena arena, parts_arena;
     struct err err = {0};
     float logits[16], *row = logits;
     ck_assert_int_eq(engine_open(&model, "models/kernel-bert", &(struct engine_options){0}, &err),
@@ -173,15 +173,14 @@ START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
     engine_run(session, (const struct engine_input *[]){&input}, 1, &row);
     engine_explain(model, &input, &how, 0, &arena, &explanation, &err);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
-    arena_deinit(&arena);
-    engine_prepare_text(model, report, strlen(report), &arena, &input, &err);
-    struct perturbation parts = open_parts(&input, PERTURBATION_MEDIAN, &arena);
+    struct perturbation parts = open_parts(&input, PERTURBATION_MEDIAN, &parts_arena);
     ck_assert_uint_eq(parts.count, explanation.word_count);
     perturbation_keep(&parts, (const bool[64]){false}, arena_alloc(&arena, 4096), &out);
     ck_assert_uint_eq(out.tokens, 2);
     engine_run(session, (const struct engine_input *[]){&out}, 1, &row);
     for (unsigned i = 0; i < engine_describe(model)->label_count; i++)
         ck_assert(isfinite(logits[i]));
+    arena_deinit(&parts_arena);
     arena_deinit(&arena);
     engine_session_close(session);
     engine_close(model);
