@@ -82,26 +82,20 @@ static enum err_code take_memory(struct subject *subject, struct err *err)
     return ERR_OK;
 }
 
-/* Runs the whole input twice, without and with a trace: what a trace costs is part of the price of
- * every method. */
-static enum err_code run_whole(struct subject *subject, double *trace_ms, struct err *err)
+/* With a trace that holds what every method reads. */
+static enum err_code run_whole(struct subject *subject, struct err *err)
 {
     const struct engine_model *model = subject->out->source.model;
+    const struct explain_options all = {.method = EXPLAIN_GRADIENT};
     unsigned labels = engine_describe(model)->label_count;
     float *logits = arena_alloc_array(subject->arena, labels, sizeof *logits);
     if (logits == NULL)
         return err_no_memory(err, labels * sizeof *logits);
-    uint64_t start = clock_now_ns();
-    probe_run(subject->probe, &subject->input, logits);
-    uint64_t plain = clock_now_ns();
-    /* What gradient reads holds what the others read. */
-    const struct explain_options all = {.method = EXPLAIN_GRADIENT};
     if (engine_trace(model, &subject->input, &all, subject->arena, err))
         return err->code;
+    uint64_t start = clock_now_ns();
     probe_run(subject->probe, &subject->input, logits);
-    uint64_t traced = clock_now_ns();
-    subject->out->inference_ms += clock_ms_between(start, plain);
-    *trace_ms = clock_ms_between(plain, traced) - clock_ms_between(start, plain);
+    subject->out->inference_ms += clock_ms_between(start, clock_now_ns());
     subject->explained->winner = winner_of(logits, labels);
     return ERR_OK;
 }
@@ -216,15 +210,12 @@ static enum err_code read_mask(struct subject *subject, struct err *err)
 static enum err_code explain_all(struct subject *subject, const struct scorer *scorer,
                                  struct err *err)
 {
-    double trace_ms = 0;
-    if (take_memory(subject, err) || run_whole(subject, &trace_ms, err) ||
+    if (take_memory(subject, err) || run_whole(subject, err) ||
         probe_take(subject->probe, &subject->parts, subject->explained->winner, err))
         return err->code;
-    for (unsigned way = 0; way < EXPLAIN_METHODS; way++) {
+    for (unsigned way = 0; way < EXPLAIN_METHODS; way++)
         if (explain(subject, way, err))
             return err->code;
-        subject->out->ms[way] += trace_ms;
-    }
     return occlude(subject, scorer, err);
 }
 

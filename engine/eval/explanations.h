@@ -76,7 +76,9 @@ struct explanations {
     size_t count;
     /* Sums over inputs, and the time of each way beside that of the inference. */
     struct faithfulness_curves curves[EXPLANATIONS_WAYS];
-    double ms[EXPLANATIONS_WAYS], inference_ms;
+    double ms[EXPLANATIONS_WAYS]; /* after the inference; what keeping attention adds to that,
+                                     attnd-bench tells */
+    double inference_ms;          /* with all attention kept */
     struct explanations_exhibit gallery[EXPLANATIONS_GALLERY_MAX];
     unsigned gallery_count;
     struct arena arena;

@@ -67,7 +67,7 @@ static enum err_code put_table(const struct explanations *explanations, unsigned
     fputs("<div class=\"scroll\"><table class=\"wide\"><thead><tr><th scope=\"col\">method</th>"
           "<th scope=\"col\">deletion (lower is better)</th>"
           "<th scope=\"col\">insertion (higher)</th><th scope=\"col\">insertion - deletion</th>"
-          "<th scope=\"col\">more than random's</th><th scope=\"col\">ms an input</th></tr>"
+          "<th scope=\"col\">more than random's</th><th scope=\"col\">ms after it</th></tr>"
           "</thead><tbody>\n",
           file);
     for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {

@@ -45,7 +45,7 @@ static enum err_code print_table(const struct explanations *explanations, unsign
 {
     struct explanations_figures figures;
     fprintf(file, "%-14s  %-28s  %-28s  %-28s  %-28s  %s\n", "method", "deletion (95 % interval)",
-            "insertion", "insertion - deletion", "more than random's", "ms an input");
+            "insertion", "insertion - deletion", "more than random's", "ms after it");
     for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
         if (explanations_figures(explanations, way, over, scale, &figures, err))
             return err->code;
