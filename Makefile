@@ -88,7 +88,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD
 LISTEN ?= 127.0.0.1:8080
 run: $(BUILD)/attnd
 	@exec $(BUILD)/attnd --listen $(LISTEN) --model wafer-vit=models/wafer-vit \
-	    --model kernel-bert=models/kernel-bert
+	    --model kernel-bert=models/kernel-bert --model testlog-bert=models/testlog-bert
 
 # Unit tests, one program a file, run from the repository's root.
 tests: $(UNITS) $(BUILD)/attnd-bench

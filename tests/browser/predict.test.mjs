@@ -67,7 +67,7 @@ test('a log that is dropped goes into the field and is predicted', () =>
 
 test('every sample on offer is predicted as what it shows', () => shared.open({}, async (page) => {
     const expected = { 'Edge ring': 'Edge-Ring', Center: 'Center', Scratch: 'Scratch',
-        'Kernel crash': 'fault_null_deref' };
+        'Kernel crash': 'fault_null_deref', 'Test-floor log': 'leakage' };
     assert.deepEqual(await page.locator('.sample').allTextContents(), Object.keys(expected));
     for (const [title, label] of Object.entries(expected)) {
         await page.click(`.sample:has-text("${title}")`);

@@ -22,7 +22,7 @@ const PROGRAM = process.env.ATTND ?? `${ROOT}${BUILD}/attnd`;
 const SHOTS = `${ROOT}${BUILD}/browser/`;
 
 export const MODELS = ['--model', 'wafer-vit=models/wafer-vit',
-    '--model', 'kernel-bert=models/kernel-bert'];
+    '--model', 'kernel-bert=models/kernel-bert', '--model', 'testlog-bert=models/testlog-bert'];
 
 /* Until a server answers, or is gone. */
 const PATIENCE_MS = 20000;
