@@ -63,14 +63,19 @@ static bool spare_locked(struct conns *conns, struct conn *conn)
 }
 
 /* What was arriving loses its receiving side, which wakes the I/O thread with an end of file and
- * leaves the way open for a 408. For the rest there is nothing to say. */
+ * leaves the way open for a 408. For the rest there is nothing to say.
+ *
+ * An end of file that comes together with bytes is missed by the library, and bytes that still come
+ * after it are read as ever. So the overdue are shut again and again: every time wakes the I/O
+ * thread anew, until it finds nothing but the end. */
 static void expire_locked(struct conns *conns, struct conn *conn)
 {
-    enum conn_state state = conn->state;
-    bool arriving = state == CONN_NEW || state == CONN_HEAD || state == CONN_BODY;
+    if (conn->state != CONN_OVERDUE)
+        conn->overdue_in = conn->state;
+    enum conn_state in = conn->overdue_in;
+    bool arriving = in == CONN_NEW || in == CONN_HEAD || in == CONN_BODY;
     unlink_locked(conns, conn);
     enter_locked(conns, conn, CONN_OVERDUE);
-    conn->overdue_in = state;
     shutdown(conn->fd, arriving ? SHUT_RD : SHUT_RDWR);
 }
 

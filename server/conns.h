@@ -28,7 +28,7 @@ enum conn_state {
     CONN_REPLY,   /* reply leaving */
     CONN_PARTING, /* the client has closed its side: what it sent before may still be taken */
     CONN_HELD,    /* ours to answer: no deadline */
-    CONN_OVERDUE, /* its time was up and its socket is shut */
+    CONN_OVERDUE, /* its time was up and its socket is shut, again each time its limit is over */
     CONN_STATES,
 };
 

@@ -23,8 +23,9 @@
  *
  * The library misses an end of file that comes together with bytes: its epoll is edge-triggered,
  * and a short read makes it forget that there was more. So a state that waits for bytes asks the
- * socket first, and gets PARTING_MS if the client has closed its side (conns_move). Only a part of
- * a request line with an end of file goes unnoticed, for header_timeout_ms.
+ * socket first, and gets PARTING_MS if the client has closed its side (conns_move), and what is
+ * overdue is shut every REMINDER_MS until it is gone. Only a part of a request line with an end of
+ * file goes unnoticed, for header_timeout_ms.
  *
  * The library's own refusals (a header without a colon, a Content-Length that is no number, a bad
  * chunk) are plain 400s that do not pass through `refuse`, the Content-Length ones with a second
@@ -54,6 +55,7 @@
 enum {
     POOL_BYTES = 128 * 1024, /* a connection's buffers; bodies then arrive in pieces of 64 KiB */
     PARTING_MS = 250,        /* for what a client sent before it closed its side */
+    REMINDER_MS = 50,        /* until what is overdue is shut once more */
     IDLE_MS = 60000,         /* between requests: longer than most client pools keep theirs */
     BUDGET_BODIES = 16,      /* bodies of the largest size that may be held at once */
 };
@@ -440,6 +442,7 @@ static bool init_conns(struct http_server *server)
                                                  [CONN_BODY] = options->body_timeout_ms,
                                                  [CONN_REPLY] = options->body_timeout_ms,
                                                  [CONN_PARTING] = PARTING_MS,
+                                                 [CONN_OVERDUE] = REMINDER_MS,
                                              });
 }
 
