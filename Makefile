@@ -101,7 +101,7 @@ test-browser: $(BUILD)/attnd tests/browser/node_modules/.package-lock.json
 	@BUILD=$(BUILD) node --test --test-concurrency=2 tests/browser/*.test.mjs
 
 tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
-	@cd tests/browser && npm ci --silent --ignore-scripts
+	@cd tests/browser && npm ci --loglevel=error --ignore-scripts
 	@touch $@
 
 # Machine, kernels, models and HTTP, each beside its limit; BENCH holds more of attnd-bench's options.

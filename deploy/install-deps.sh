@@ -15,7 +15,7 @@ run='libmicrohttpd12 libjansson4 libb64-0d libopenblas0-pthread libpng16-16 libj
 build='gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libb64-dev
        libopenblas-pthread-dev libdnnl-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
 # Node and npm also come from elsewhere than Debian, and Debian's would then be in the way.
-browser='chromium'
+browser='chromium curl'
 command -v node >/dev/null 2>&1 || browser="$browser nodejs"
 command -v npm >/dev/null 2>&1 || browser="$browser npm"
 case "${1:-}" in
