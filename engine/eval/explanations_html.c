@@ -5,7 +5,7 @@
 #include "engine/eval/explanations_gallery.h"
 #include "engine/eval/explanations_report.h"
 #include "engine/eval/html.h"
-#include "engine/eval/report_style.h"
+#include "engine/eval/report_page.h"
 
 #include <math.h>
 
@@ -17,28 +17,12 @@ static const char style[] =
     "h3+.about{margin-bottom:.5rem;overflow-wrap:anywhere}\n"
     ".shaded{white-space:pre-wrap;overflow-wrap:anywhere;max-height:16rem;overflow-y:auto}\n";
 
-static void section(FILE *file, const char *title, const char *about)
-{
-    fprintf(file, "<section><h2>%s</h2>\n<p class=\"about\">%s</p>\n", title, about);
-}
-
-static void end_section(FILE *file)
-{
-    fputs("</section>\n\n", file);
-}
-
 /* ---- top ---- */
 
 static void head(const struct explanations_report *report, FILE *file)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src 'unsafe-inline'; img-src data:\">\n<title>",
-          file);
-    html_text(file, report->model_name);
-    fprintf(file, " - explanations</title>\n<style>\n%s%s</style></head>\n<body>\n<header><h1>",
-            report_style, style);
+    report_page_open(file, report->model_name, "explanations", style);
+    fputs("<header><h1>", file);
     html_text(file, report->model_name);
     fputs(": how faithful are its explanations?</h1>\n<ul class=\"meta\"><li>data ", file);
     html_text(file, report->data_path);
@@ -98,19 +82,20 @@ static enum err_code put_more(const struct explanations *explanations, const cha
 static enum err_code put_methods(const struct explanations *explanations, FILE *file,
                                  struct err *err)
 {
-    section(file, "Methods",
-            "Parts of an input are ranked by relevance. Deletion removes the most relevant first: "
-            "the score of the class that won should fall early, and the area under the curve be "
-            "small. Insertion adds them to the empty input: the area should be large. Random ranks "
-            "by chance; occlusion removes each part alone, one run of the model for each. "
-            "Intervals are at 95&nbsp;%, over inputs; the last pair is measured input by input.");
+    report_page_section(
+        file, "Methods",
+        "Parts of an input are ranked by relevance. Deletion removes the most relevant first: "
+        "the score of the class that won should fall early, and the area under the curve be "
+        "small. Insertion adds them to the empty input: the area should be large. Random ranks "
+        "by chance; occlusion removes each part alone, one run of the model for each. "
+        "Intervals are at 95&nbsp;%, over inputs; the last pair is measured input by input.");
     if (put_table(explanations, EXPLANATIONS_ALL, SCORE_PROBABILITY, file, err) ||
         put_more(explanations, "Of inputs that the model got right", EXPLANATIONS_RIGHT,
                  SCORE_PROBABILITY, file, err) ||
         put_more(explanations, "In log-odds, which do not saturate", EXPLANATIONS_ALL,
                  SCORE_LOG_ODDS, file, err))
         return err->code;
-    end_section(file);
+    report_page_end_section(file);
     return ERR_OK;
 }
 
@@ -139,9 +124,10 @@ static enum err_code put_classes(const struct explanations *explanations, FILE *
                                  struct err *err)
 {
     unsigned labels = engine_describe(explanations->source.model)->label_count;
-    section(file, "Classes",
-            "Insertion minus deletion. A class that stands for the absence of something shows "
-            "little: no part of the input speaks for it alone.");
+    report_page_section(
+        file, "Classes",
+        "Insertion minus deletion. A class that stands for the absence of something shows "
+        "little: no part of the input speaks for it alone.");
     fputs("<div class=\"scroll\"><table class=\"wide\"><thead><tr><th scope=\"col\">class</th>"
           "<th scope=\"col\">inputs</th>",
           file);
@@ -152,7 +138,7 @@ static enum err_code put_classes(const struct explanations *explanations, FILE *
         if (put_class(explanations, label, file, err))
             return err->code;
     fputs("</tbody></table></div>\n", file);
-    end_section(file);
+    report_page_end_section(file);
     return ERR_OK;
 }
 
@@ -164,10 +150,11 @@ static enum err_code put_places(const struct explanations *explanations, FILE *f
     size_t masked = explanations_masked(explanations, &marked);
     if (masked == 0)
         return ERR_OK;
-    section(file, "Places",
-            "Of inputs whose defect is marked and that the model got right: does the most relevant "
-            "patch touch it, and how well do as many of the most relevant patches as it has "
-            "coincide with its own (intersection over union)?");
+    report_page_section(
+        file, "Places",
+        "Of inputs whose defect is marked and that the model got right: does the most relevant "
+        "patch touch it, and how well do as many of the most relevant patches as it has "
+        "coincide with its own (intersection over union)?");
     fputs("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">method</th>"
           "<th scope=\"col\">points to it</th><th scope=\"col\">IoU</th></tr></thead><tbody>\n",
           file);
@@ -184,7 +171,7 @@ static enum err_code put_places(const struct explanations *explanations, FILE *f
             "</tbody></table></div>\n<p class=\"about\">%zu inputs have a mask, %zu of them right; "
             "masks have %.1f&nbsp;%% of their patches.</p>\n",
             masked, figures.count, 100 * marked);
-    end_section(file);
+    report_page_end_section(file);
     return ERR_OK;
 }
 
@@ -205,9 +192,10 @@ static void draw(const struct chart *chart, const char *class, const struct scor
 static void put_curves(const struct explanations *explanations, FILE *file)
 {
     const struct faithfulness_curves *random = &explanations->curves[WAY_RANDOM];
-    section(file, "Curves",
-            "The mean score of the class that won on the whole input, over the share of parts "
-            "removed (deletion) or added (insertion). Dashed: the same in random order.");
+    report_page_section(
+        file, "Curves",
+        "The mean score of the class that won on the whole input, over the share of parts "
+        "removed (deletion) or added (insertion). Dashed: the same in random order.");
     fputs("<div class=\"charts\">\n", file);
     for (unsigned way = 0; way < EXPLANATIONS_WAYS && explanations->count > 0; way++) {
         const struct faithfulness_curves *curves = &explanations->curves[way];
@@ -225,7 +213,7 @@ static void put_curves(const struct explanations *explanations, FILE *file)
         fputs("</figure>\n", file);
     }
     fputs("</div>\n", file);
-    end_section(file);
+    report_page_end_section(file);
 }
 
 /* ---- the page ---- */
@@ -240,12 +228,13 @@ enum err_code explanations_print_html(const struct explanations_report *report, 
     put_curves(explanations, file);
     if (put_classes(explanations, file, err) || put_places(explanations, file, err))
         return err->code;
-    section(file, "Examples",
-            "Right answers, each explained for its class by each method; beside the name, what "
-            "insertion minus deletion is for this input.");
+    report_page_section(
+        file, "Examples",
+        "Right answers, each explained for its class by each method; beside the name, what "
+        "insertion minus deletion is for this input.");
     if (explanations_gallery(explanations, file, err))
         return err->code;
-    end_section(file);
+    report_page_end_section(file);
     fprintf(file, "<p class=\"foot\">attnd %s</p>\n</body></html>\n", ATTND_VERSION);
     if (fflush(file) != 0 || ferror(file))
         return err_set(err, ERR_IO, "the page cannot be written");

@@ -6,33 +6,12 @@
 #include "engine/eval/html.h"
 #include "engine/eval/report.h"
 #include "engine/eval/report_mistakes.h"
-#include "engine/eval/report_style.h"
+#include "engine/eval/report_page.h"
 #include "engine/eval/report_tables.h"
 
 #include <string.h>
 
-static void section(FILE *file, const char *title, const char *about)
-{
-    fprintf(file, "<section><h2>%s</h2>\n<p class=\"about\">%s</p>\n", title, about);
-}
-
-static void end_section(FILE *file)
-{
-    fputs("</section>\n\n", file);
-}
-
 /* ---- top ---- */
-
-static void head(const struct report *report, FILE *file)
-{
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src 'unsafe-inline'; img-src data:\">\n<title>",
-          file);
-    html_text(file, report_model_name(report));
-    fprintf(file, " - evaluation</title>\n<style>\n%s</style></head>\n<body>\n", report_style);
-}
 
 static void item(FILE *file, const char *name, const char *text)
 {
@@ -113,23 +92,24 @@ static void classes(const struct report *report, FILE *file)
              "%.4g&nbsp;%% pure, with 90&nbsp;%% certainty, at a temperature of %.3f; "
              "<em>review</em>: these inputs cannot vouch for it at any score.",
              100 * report->findings->purity, report->findings->fitted.temperature);
-    section(file, "Classes", about);
+    report_page_section(file, "Classes", about);
     report_tables_classes(report, file);
-    end_section(file);
+    report_page_end_section(file);
 }
 
 static enum err_code confusion(const struct report *report, FILE *file, struct err *err)
 {
     if (engine_describe(report->model)->label_count <= REPORT_TABLES_LABELS_MAX) {
-        section(file, "Confusion",
-                "Rows are the true class, columns the answer; shades are shares of the row.");
+        report_page_section(
+            file, "Confusion",
+            "Rows are the true class, columns the answer; shades are shares of the row.");
         report_tables_matrix(report, file);
     } else {
-        section(file, "Most frequent confusions",
-                "The whole matrix is in the JSON form of this report.");
+        report_page_section(file, "Most frequent confusions",
+                            "The whole matrix is in the JSON form of this report.");
         report_tables_confusions(report, file, err);
     }
-    end_section(file);
+    report_page_end_section(file);
     return err->code;
 }
 
@@ -144,10 +124,11 @@ static void reliability_figure(FILE *file, const struct findings_figures *figure
 static void calibration(const struct report *report, FILE *file)
 {
     const struct findings *findings = report->findings;
-    section(file, "Do scores mean what they say?",
-            "Of answers with a score of 0.9, nine in ten should be right: lines on the diagonal. "
-            "Grey bars tell where the answers are. Figures on the inputs that a temperature was "
-            "fitted on flatter; those from five folds are what new inputs may expect.");
+    report_page_section(
+        file, "Do scores mean what they say?",
+        "Of answers with a score of 0.9, nine in ten should be right: lines on the diagonal. "
+        "Grey bars tell where the answers are. Figures on the inputs that a temperature was "
+        "fitted on flatter; those from five folds are what new inputs may expect.");
     fputs("<div class=\"charts\">\n", file);
     reliability_figure(file, &findings->served, "As served");
     if (findings->has_crossed)
@@ -156,7 +137,7 @@ static void calibration(const struct report *report, FILE *file)
         reliability_figure(file, &findings->fitted, "With a temperature from these inputs");
     fputs("</div>\n", file);
     report_tables_calibration(report, file);
-    end_section(file);
+    report_page_end_section(file);
 }
 
 static void automation(const struct report *report, FILE *file)
@@ -168,36 +149,37 @@ static void automation(const struct report *report, FILE *file)
              "that do not. Rows chosen on other inputs (five folds) tell what to expect of new "
              "ones.",
              100 * findings->purity);
-    section(file, "How much can go out without a person?", about);
+    report_page_section(file, "How much can go out without a person?", about);
     fputs("<div class=\"charts\"><figure>", file);
     chart_risk(file, &findings->curve, findings->purity);
     fprintf(file, "<figcaption>Area under the curve %.4f</figcaption></figure></div>\n",
             findings->curve.aurc);
     report_tables_decisions(report, file);
-    end_section(file);
+    report_page_end_section(file);
 }
 
 static void training(const struct report *report, FILE *file)
 {
     if (report->epoch_count == 0)
         return;
-    section(file, "Training", "Solid: validation. Dashed: training.");
+    report_page_section(file, "Training", "Solid: validation. Dashed: training.");
     fputs("<div class=\"charts\">\n", file);
     chart_learning(file, report->epochs, report->epoch_count);
     fputs("</div>\n<details><summary>All epochs</summary>\n", file);
     report_tables_epochs(report, file);
     fputs("</details>\n", file);
-    end_section(file);
+    report_page_end_section(file);
 }
 
 static enum err_code mistakes(const struct report *report, FILE *file, struct err *err)
 {
     if (report->findings->mistake_count == 0)
         return ERR_OK;
-    section(file, "The surest mistakes",
-            "Wrong answers with the highest scores. Look for labels that are wrong themselves.");
+    report_page_section(
+        file, "The surest mistakes",
+        "Wrong answers with the highest scores. Look for labels that are wrong themselves.");
     report_mistakes_print(report, file, err);
-    end_section(file);
+    report_page_end_section(file);
     return err->code;
 }
 
@@ -207,7 +189,7 @@ static void failures(const struct report *report, FILE *file)
     size_t shown = 0;
     if (evaluation->failed == 0)
         return;
-    section(file, "Inputs that failed", "They count nowhere else.");
+    report_page_section(file, "Inputs that failed", "They count nowhere else.");
     fputs("<ul class=\"inputs\">\n", file);
     for (size_t i = 0; i < evaluation->count && shown < REPORT_INPUTS_MAX; i++) {
         if (evaluation->problems[i] == NULL)
@@ -222,7 +204,7 @@ static void failures(const struct report *report, FILE *file)
     if (evaluation->failed > shown)
         fprintf(file, "<li>and %zu more</li>\n", evaluation->failed - shown);
     fputs("</ul>\n", file);
-    end_section(file);
+    report_page_end_section(file);
 }
 
 static void agreement(const struct report *report, FILE *file)
@@ -235,14 +217,14 @@ static void agreement(const struct report *report, FILE *file)
              "%.4g.",
              100 * report->agreement->share, report->agreement->equal, report->agreement->compared,
              report->agreement->logit_difference_max);
-    section(file, "A second precision", about);
+    report_page_section(file, "A second precision", about);
     report_tables_agreement(report, file);
-    end_section(file);
+    report_page_end_section(file);
 }
 
 enum err_code report_print_html(const struct report *report, FILE *file, struct err *err)
 {
-    head(report, file);
+    report_page_open(file, report_model_name(report), "evaluation", "");
     title(report, file);
     tiles(report, file);
     classes(report, file);

@@ -1,8 +1,10 @@
-#include "engine/eval/report_style.h"
+#include "engine/eval/report_page.h"
+
+#include "engine/eval/html.h"
 
 /* One accent colour on greys; fonts are the reader's own. Numbers have equal widths, wide tables
  * scroll by themselves on a phone, and paper gets what a screen shows, on white. */
-const char report_style[] =
+static const char style[] =
     ":root{color-scheme:light dark;--bg:#fff;--fg:#1c2024;--muted:#5b6570;--line:#dde2e6;"
     "--soft:#f4f6f8;--accent:#0b62c1;--on-accent:#fff;--tint:11,98,193}\n"
     "@media (prefers-color-scheme:dark){:root{--bg:#121518;--fg:#e3e7ea;--muted:#97a1ab;"
@@ -89,3 +91,24 @@ const char report_style[] =
     "h2,h3,p.about{break-after:avoid}tr,figure,.tiles,.chart{break-inside:avoid}.scroll{overflow:"
     "visible}"
     "pre{white-space:pre-wrap}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}\n";
+
+void report_page_open(FILE *file, const char *model_name, const char *kind, const char *more_style)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "style-src 'unsafe-inline'; img-src data:\">\n<title>",
+          file);
+    html_text(file, model_name);
+    fprintf(file, " - %s</title>\n<style>\n%s%s</style></head>\n<body>\n", kind, style, more_style);
+}
+
+void report_page_section(FILE *file, const char *title, const char *about)
+{
+    fprintf(file, "<section><h2>%s</h2>\n<p class=\"about\">%s</p>\n", title, about);
+}
+
+void report_page_end_section(FILE *file)
+{
+    fputs("</section>\n\n", file);
+}
