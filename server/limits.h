@@ -1,17 +1,30 @@
-/* limits.h - every bound that is not a configuration option, on one page. */
+/* limits.h - every bound on a request that is not a configuration option, on one page.
+ *
+ * The table is also SECURITY.md's, which a test holds to it. Status: what a request beyond the
+ * bound is answered with; 0 where nothing is refused.
+ */
 #ifndef ATTND_SERVER_LIMITS_H
 #define ATTND_SERVER_LIMITS_H
 
+/* name, value, unit, status, what it bounds */
+#define LIMITS(X)                                                                                  \
+    X(LIMIT_HEAD_BYTES, 32 * 1024, "bytes", 413, "request line and headers")                       \
+    X(LIMIT_ID_BYTES, 128, "bytes", 422,                                                           \
+      "`id`; a longer `X-Request-Id` is replaced by one of ours")                                  \
+    X(LIMIT_MODEL_NAME_BYTES, 64, "bytes", 422, "`model`")                                         \
+    X(LIMIT_CONTEXT_BYTES, 64, "bytes", 422, "one string of `context`")                            \
+    X(LIMIT_JSON_DEPTH, 16, "levels", 413, "nesting of a JSON body")                               \
+    X(LIMIT_PREPARE_INLINE_BYTES, 64 * 1024, "bytes", 0,                                           \
+      "a body up to this is prepared on the thread that read it")                                  \
+    X(LIMIT_PREPARE_INLINE_PIXELS, 512 * 1024, "pixels", 0,                                        \
+      "unless its images together are larger than this")                                           \
+    X(LIMIT_RETRY_AFTER_S, 1, "seconds", 0, "what 429 and 503 advise at least")                    \
+    X(LIMIT_RETRY_AFTER_S_MAX, 3600, "seconds", 0, "and at most")
+
 enum {
-    LIMIT_HEAD_BYTES = 32 * 1024,             /* request line and headers */
-    LIMIT_ID_BYTES = 128,                     /* `id`, X-Request-Id */
-    LIMIT_MODEL_NAME_BYTES = 64,              /* a model's name */
-    LIMIT_CONTEXT_BYTES = 64,                 /* one context string */
-    LIMIT_JSON_DEPTH = 16,                    /* nesting of a request body */
-    LIMIT_PREPARE_INLINE_BYTES = 64 * 1024,   /* bodies up to this are prepared on the I/O thread */
-    LIMIT_PREPARE_INLINE_PIXELS = 512 * 1024, /* ... unless an image in them is larger than this */
-    LIMIT_RETRY_AFTER_S = 1,                  /* what 429 and 503 advise at least */
-    LIMIT_RETRY_AFTER_S_MAX = 3600,           /* and at most */
+#define X(name, value, unit, status, what) name = value,
+    LIMITS(X)
+#undef X
 };
 
 #endif
