@@ -230,10 +230,12 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
 /* ---- prepare ---- */
 
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
-                                  struct arena *arena, struct engine_input *out, struct err *err)
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct engine_input *out, struct err *err)
 {
     struct encoding encoding;
-    if (wordpiece_encode(model->tokenizer, text, len, arena, &encoding, err))
+    if (wordpiece_encode_to(model->tokenizer, wordpiece_limit(model->tokenizer), text, len,
+                            interrupt, arena, &encoding, err))
         return err->code;
     if (encoding.count <= 2)
         return err_set(err, ERR_UNUSABLE,
@@ -251,14 +253,14 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
 
 /* Decoded and resized pixels live in `scratch`; only the patches in `arena`. */
 static enum err_code prepare_patches(const struct engine_model *model, const void *bytes,
-                                     size_t len, size_t pixels_max, struct arena *scratch,
-                                     struct arena *arena, struct engine_input *out, struct err *err)
+                                     size_t len, const struct image_options *options,
+                                     struct arena *scratch, struct arena *arena,
+                                     struct engine_input *out, struct err *err)
 {
     const struct spec *spec = &model->spec;
-    struct image_options options = {.pixels_max = pixels_max, .grey16_minmax = spec->grey16_minmax};
     struct image image, resized;
-    if (image_decode(&image, bytes, len, &options, scratch, err) ||
-        preprocess_geometry(&model->preprocess, &image, scratch, &resized, err))
+    if (image_decode(&image, bytes, len, options, scratch, err) ||
+        preprocess_geometry(&model->preprocess, &image, options->interrupt, scratch, &resized, err))
         return err->code;
     size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
     float *patches = arena_alloc(arena, numbers * sizeof *patches);
@@ -272,13 +274,16 @@ static enum err_code prepare_patches(const struct engine_model *model, const voi
 }
 
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
-                                   size_t pixels_max, struct arena *arena, struct engine_input *out,
-                                   struct err *err)
+                                   size_t pixels_max, struct interrupt *interrupt,
+                                   struct arena *arena, struct engine_input *out, struct err *err)
 {
+    struct image_options options = {.pixels_max = pixels_max,
+                                    .grey16_minmax = model->spec.grey16_minmax,
+                                    .interrupt = interrupt};
     struct arena scratch;
     arena_init(&scratch);
     *out = (struct engine_input){.kind = ENGINE_IMAGE, .tokens = spec_image_tokens(&model->spec)};
-    prepare_patches(model, bytes, len, pixels_max, &scratch, arena, out, err);
+    prepare_patches(model, bytes, len, &options, &scratch, arena, out, err);
     arena_deinit(&scratch);
     return err->code;
 }
@@ -483,8 +488,8 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     return explain_image(model, input, relevance, arena, out, err);
 }
 
-enum err_code engine_overlay(const struct explanation *explanation, char **png, size_t *len,
-                             struct err *err)
+enum err_code engine_overlay(const struct explanation *explanation, struct interrupt *interrupt,
+                             char **png, size_t *len, struct err *err)
 {
-    return patches_overlay(&explanation->view, explanation->patches, png, len, err);
+    return patches_overlay(&explanation->view, explanation->patches, interrupt, png, len, err);
 }

@@ -4,7 +4,7 @@
  *     struct engine_session *session;
  *     engine_open(&model, "models/kernel-bert", &(struct engine_options){0}, &err);
  *     engine_session_open(&session, model, tokens_max, threads, &err);
- *     engine_prepare_text(model, text, len, &arena, &input, &err);
+ *     engine_prepare_text(model, text, len, NULL, &arena, &input, &err);
  *     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
  *     engine_scores(model, logits, scores);
  *     engine_judge(model, logits, scores, engine_features(session, 0), &judgement);
@@ -16,6 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/base/interrupt.h"
 #include "engine/explain/explanation.h"
 #include "engine/model/class_codes.h"
 #include "engine/model/decision.h"
@@ -79,12 +80,14 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
                             struct err *err);
 
 /* Client mistakes end here: ERR_UNUSABLE (no token, invalid UTF-8 with its byte offset, not an
- * image, too many pixels). Any thread; the arena is the caller's. */
+ * image, too many pixels). What is long to prepare looks at the interrupt (NULL: none) every few
+ * milliseconds at least. Any thread; the arena is the caller's. */
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
-                                  struct arena *arena, struct engine_input *out, struct err *err);
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct engine_input *out, struct err *err);
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
-                                   size_t pixels_max, struct arena *arena, struct engine_input *out,
-                                   struct err *err);
+                                   size_t pixels_max, struct interrupt *interrupt,
+                                   struct arena *arena, struct engine_input *out, struct err *err);
 
 /* Width x height that a PNG or JPEG header declares, without decoding; 0 if it is neither. */
 size_t engine_image_pixels(const void *bytes, size_t len);
@@ -138,8 +141,8 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
                              struct arena *arena, struct explanation *out, struct err *err);
 
 /* A heat map over the image, a PNG of its size: patches_overlay. *png is yours to free.
- * ERR_TOO_LARGE, ERR_NO_MEMORY. */
-enum err_code engine_overlay(const struct explanation *explanation, char **png, size_t *len,
-                             struct err *err);
+ * ERR_TOO_LARGE, ERR_NO_MEMORY; what the interrupt (NULL: none) says. */
+enum err_code engine_overlay(const struct explanation *explanation, struct interrupt *interrupt,
+                             char **png, size_t *len, struct err *err);
 
 #endif

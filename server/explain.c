@@ -74,7 +74,7 @@ static enum err_code add_overlay(struct row *row, struct arena *arena)
 {
     char *png;
     size_t len;
-    if (engine_overlay(row->explanation, &png, &len, &row->err))
+    if (engine_overlay(row->explanation, NULL, &png, &len, &row->err))
         return row->err.code;
     char *text = arena_alloc(arena, base64_encoded_size(len));
     if (text == NULL)

@@ -183,9 +183,10 @@ static enum err_code prepare_input(const struct service *service, const struct p
 {
     const struct engine_model *engine = row->model->engine;
     if (item->kind == ENGINE_TEXT)
-        return engine_prepare_text(engine, item->bytes, item->len, arena, &row->input, &row->err);
+        return engine_prepare_text(engine, item->bytes, item->len, NULL, arena, &row->input,
+                                   &row->err);
     return engine_prepare_image(engine, item->bytes, item->len, service->config->image_pixels_max,
-                                arena, &row->input, &row->err);
+                                NULL, arena, &row->input, &row->err);
 }
 
 static enum err_code prepare_item(struct service *service, struct request *request, unsigned index)

@@ -49,8 +49,8 @@ static enum err_code warm_input(const struct engine_model *model, const struct e
 {
     static const char text[] = "pass"; /* every weight is read once, whatever the length */
     if (info->kind == ENGINE_TEXT)
-        return engine_prepare_text(model, text, sizeof text - 1, arena, input, err);
-    return engine_prepare_image(model, warm_png, sizeof warm_png, 1, arena, input, err);
+        return engine_prepare_text(model, text, sizeof text - 1, NULL, arena, input, err);
+    return engine_prepare_image(model, warm_png, sizeof warm_png, 1, NULL, arena, input, err);
 }
 
 /* Runs the model once: pages are touched, kernels chosen, and a model that cannot run is found. */

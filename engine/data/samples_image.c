@@ -145,7 +145,7 @@ static enum err_code prepare(const struct samples *samples, struct augment_pixel
     struct image image, fitted;
     if ((rng != NULL && change(&pixels, &view->augment, rng, scratch, err)) ||
         to_rgb(&pixels, scratch, &image, err) ||
-        preprocess_geometry(&preprocess, &image, scratch, &fitted, err))
+        preprocess_geometry(&preprocess, &image, NULL, scratch, &fitted, err))
         return err->code;
     preprocess_patches(&preprocess, &fitted, patch_of(samples, view), patches);
     return ERR_OK;

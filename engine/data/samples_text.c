@@ -56,7 +56,7 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
 {
     struct encoding encoding;
     if (wordpiece_encode_to(loader->samples->tokenizer, loader->pieces_max + CLS_AND_SEP,
-                            item->input, item->input_len, &loader->scratch, &encoding, err))
+                            item->input, item->input_len, NULL, &loader->scratch, &encoding, err))
         return err->code;
     if (encoding.count <= CLS_AND_SEP)
         return err_set(err, ERR_UNUSABLE,

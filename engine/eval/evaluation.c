@@ -43,7 +43,7 @@ static enum err_code prepare_image(const struct engine_model *model, const char 
     char *bytes;
     size_t len;
     if (!picture_read(&pictures, path, &bytes, &len, err)) {
-        engine_prepare_image(model, bytes, len, PIXELS_MAX, arena, input, err);
+        engine_prepare_image(model, bytes, len, PIXELS_MAX, NULL, arena, input, err);
         free(bytes);
     }
     pictures_close(&pictures);
@@ -57,7 +57,7 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
     const struct dataset_item *from = &dataset->items[item];
     if (dataset->kind == ENGINE_IMAGE)
         return prepare_image(model, from->input, arena, out, err);
-    return engine_prepare_text(model, from->input, from->input_len, arena, out, err);
+    return engine_prepare_text(model, from->input, from->input_len, NULL, arena, out, err);
 }
 
 /* A team's task. */

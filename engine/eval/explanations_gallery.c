@@ -69,7 +69,7 @@ static enum err_code put_map(const struct explanations *explanations,
     html_image(file, item->input, &shown, err);
     if (err->code == ERR_OK && scale(exhibit, way, relevance)) {
         struct patches_view view = shrunk(&exhibit->shape.view, shown);
-        if (!patches_overlay(&view, relevance, &png, &len, err)) {
+        if (!patches_overlay(&view, relevance, NULL, &png, &len, err)) {
             html_image_png(file, png, len);
             free(png);
         }

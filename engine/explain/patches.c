@@ -125,7 +125,8 @@ static float interpolate(const float *relevance, unsigned columns, struct betwee
     return above + row.share * (below - above);
 }
 
-static void paint(const struct patches_view *view, const float *relevance, unsigned char *rgba)
+static enum err_code paint(const struct patches_view *view, const float *relevance,
+                           struct interrupt *interrupt, unsigned char *rgba, struct err *err)
 {
     unsigned char ramp[RAMP][4];
     float largest = 0;
@@ -135,6 +136,8 @@ static void paint(const struct patches_view *view, const float *relevance, unsig
         largest = fmaxf(largest, relevance[p]);
     for (unsigned y = 0; y < view->height; y++) {
         struct between row = between(y, view->all.top, view->all.height, view->rows);
+        if (interrupt_look(interrupt, err))
+            return err->code;
         for (unsigned x = 0; x < view->width; x++, rgba += 4) {
             struct between column = between(x, view->all.left, view->all.width, view->columns);
             float t = interpolate(relevance, view->columns, row, column) / largest;
@@ -143,10 +146,11 @@ static void paint(const struct patches_view *view, const float *relevance, unsig
                 rgba[c] = row.outside || column.outside ? 0 : from[c];
         }
     }
+    return ERR_OK;
 }
 
-enum err_code patches_overlay(const struct patches_view *view, const float *relevance, char **png,
-                              size_t *len, struct err *err)
+enum err_code patches_overlay(const struct patches_view *view, const float *relevance,
+                              struct interrupt *interrupt, char **png, size_t *len, struct err *err)
 {
     size_t pixels = (size_t)view->width * view->height;
     if (pixels > PATCHES_PIXELS_MAX)
@@ -156,8 +160,8 @@ enum err_code patches_overlay(const struct patches_view *view, const float *rele
     unsigned char *rgba = malloc(pixels * 4);
     if (rgba == NULL)
         return err_no_memory(err, pixels * 4);
-    paint(view, relevance, rgba);
-    png_encode_rgba(png, len, view->width, view->height, rgba, err);
+    if (!paint(view, relevance, interrupt, rgba, err))
+        png_encode_rgba(png, len, view->width, view->height, rgba, interrupt, err);
     free(rgba);
     return err->code;
 }

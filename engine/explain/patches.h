@@ -7,6 +7,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/base/interrupt.h"
 #include "engine/model/spec.h"
 #include "engine/vision/preprocess.h"
 
@@ -43,8 +44,9 @@ enum { PATCHES_PIXELS_MAX = 1 << 22 };
  * relevance is interpolated, over its largest it is the place on a ramp of even steps of lightness
  * in OKLab (Ottosson 2020), from transparent dark violet over red to light yellow; where the model
  * saw nothing it is transparent. *png is yours to free. ERR_TOO_LARGE names the limit;
- * ERR_NO_MEMORY. */
-enum err_code patches_overlay(const struct patches_view *view, const float *relevance, char **png,
-                              size_t *len, struct err *err);
+ * ERR_NO_MEMORY; what the interrupt (NULL: none) says, which is looked at for each row. */
+enum err_code patches_overlay(const struct patches_view *view, const float *relevance,
+                              struct interrupt *interrupt, char **png, size_t *len,
+                              struct err *err);
 
 #endif

@@ -75,11 +75,13 @@ static void read_character(const struct normalizer *normalizer, struct normalize
     cursor->pending_count = (unsigned)(out - cursor->pending);
 }
 
+/* False at the end, and when interrupted. */
 static bool cursor_next(const struct normalizer *normalizer, struct normalizer_cursor *cursor,
-                        struct item *item)
+                        struct item *item, struct err *err)
 {
     while (cursor->pending_next == cursor->pending_count) {
-        if (cursor->at == normalizer->len)
+        if (cursor->at == normalizer->len || (cursor->index % NORMALIZER_LOOK_CHARACTERS == 0 &&
+                                              interrupt_look(normalizer->interrupt, err)))
             return false;
         read_character(normalizer, cursor);
     }
@@ -98,9 +100,9 @@ static void cursor_back(struct normalizer_cursor *cursor)
 
 /* The next character of a run, or false, with the cursor at the starter that ends the run. */
 static bool run_next(const struct normalizer *normalizer, struct normalizer_cursor *cursor,
-                     struct item *item)
+                     struct item *item, struct err *err)
 {
-    if (!cursor_next(normalizer, cursor, item))
+    if (!cursor_next(normalizer, cursor, item, err))
         return false;
     if (item->properties->combining_class != 0)
         return true;
@@ -121,10 +123,10 @@ struct run_counts {
 };
 
 static void run_count(const struct normalizer *normalizer, struct normalizer_cursor cursor,
-                      struct run_counts *counts)
+                      struct run_counts *counts, struct err *err)
 {
     *counts = (struct run_counts){0};
-    for (struct item item; run_next(normalizer, &cursor, &item);) {
+    for (struct item item; run_next(normalizer, &cursor, &item, err);) {
         counts->survivors[item.properties->combining_class] += survives(&item);
         counts->firsts[item.properties->combining_class] += item.first;
     }
@@ -142,9 +144,9 @@ static void run_count(const struct normalizer *normalizer, struct normalizer_cur
 /* Puts the survivors into their order; `source` is, for now, the number of firsts up to and
  * including the character. */
 static void run_sort(struct normalizer *normalizer, struct normalizer_cursor cursor,
-                     struct run_counts *counts)
+                     struct run_counts *counts, struct err *err)
 {
-    for (struct item item; run_next(normalizer, &cursor, &item);) {
+    for (struct item item; run_next(normalizer, &cursor, &item, err);) {
         uint8_t class = item.properties->combining_class;
         counts->firsts[class] += item.first;
         if (survives(&item))
@@ -154,12 +156,13 @@ static void run_sort(struct normalizer *normalizer, struct normalizer_cursor cur
 }
 
 /* Replaces the k of "k-th first" by the k-th source; k grows along the run. */
-static void run_resolve(struct normalizer *normalizer, struct normalizer_cursor cursor)
+static void run_resolve(struct normalizer *normalizer, struct normalizer_cursor cursor,
+                        struct err *err)
 {
     uint32_t firsts = 0, source = cursor.source;
-    for (size_t i = 0; i < normalizer->run_count; i++) {
+    for (size_t i = 0; i < normalizer->run_count && err->code == ERR_OK; i++) {
         struct item item;
-        while (firsts < normalizer->run[i].source && run_next(normalizer, &cursor, &item)) {
+        while (firsts < normalizer->run[i].source && run_next(normalizer, &cursor, &item, err)) {
             if (!item.first)
                 continue;
             firsts++;
@@ -169,15 +172,16 @@ static void run_resolve(struct normalizer *normalizer, struct normalizer_cursor 
     }
 }
 
-/* The cursor stands at a combining character: moves it behind the run and keeps the survivors. */
+/* The cursor stands at a combining character: moves it behind the run and keeps the survivors.
+ * An interrupted pass leaves a run unfinished, which nobody may read. */
 static bool run_take(struct normalizer *normalizer, struct err *err)
 {
     struct normalizer_cursor start = normalizer->cursor;
     normalizer->run_count = normalizer->run_next = 0;
-    for (struct item item; run_next(normalizer, &normalizer->cursor, &item);)
+    for (struct item item; run_next(normalizer, &normalizer->cursor, &item, err);)
         normalizer->run_count += survives(&item);
-    if (normalizer->run_count == 0)
-        return true;
+    if (err->code != ERR_OK || normalizer->run_count == 0)
+        return err->code == ERR_OK;
     size_t bytes = normalizer->run_count * sizeof *normalizer->run;
     normalizer->run = arena_alloc(normalizer->arena, bytes);
     if (normalizer->run == NULL) {
@@ -185,10 +189,12 @@ static bool run_take(struct normalizer *normalizer, struct err *err)
         return false;
     }
     struct run_counts counts;
-    run_count(normalizer, start, &counts);
-    run_sort(normalizer, start, &counts);
-    run_resolve(normalizer, start);
-    return true;
+    run_count(normalizer, start, &counts, err);
+    if (err->code == ERR_OK)
+        run_sort(normalizer, start, &counts, err);
+    if (err->code == ERR_OK)
+        run_resolve(normalizer, start, err);
+    return err->code == ERR_OK;
 }
 
 /* The next character before lower-casing. */
@@ -200,7 +206,7 @@ static bool next_cased(struct normalizer *normalizer, struct normalized *out, st
             *out = normalizer->run[normalizer->run_next++];
             return true;
         }
-        if (!cursor_next(normalizer, &normalizer->cursor, &item))
+        if (!cursor_next(normalizer, &normalizer->cursor, &item, err))
             return false;
         if (strip && item.properties->combining_class != 0) {
             cursor_back(&normalizer->cursor);

@@ -2,7 +2,7 @@
  *
  *     normalizer_init(&normalizer, flags, text, len, first_index, &arena);
  *     while (normalizer_next(&normalizer, &character, &err)) ...
- *     if (err.code) ...                      (only ERR_NO_MEMORY)
+ *     if (err.code) ...                      (ERR_NO_MEMORY, or what the interrupt says)
  *
  * Equal to the reference's BertNormalizer: clean_text (control characters and U+FFFD removed, white
  * space unified), spaces around CJK characters, strip_accents (canonical decomposition, marks
@@ -15,6 +15,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/base/interrupt.h"
 #include "engine/text/unicode.h"
 
 #include <stdbool.h>
@@ -27,6 +28,9 @@ struct normalizer_flags {
     bool strip_accents;
     bool lower_case;
 };
+
+/* Of how many characters one looks at the interrupt. */
+enum { NORMALIZER_LOOK_CHARACTERS = 4096 };
 
 struct normalized {
     uint32_t character;
@@ -47,6 +51,7 @@ struct normalizer {
     const char *text; /* valid UTF-8 */
     size_t len;
     struct arena *arena;
+    struct interrupt *interrupt; /* NULL after init; may be set then */
     struct normalizer_cursor cursor;
     struct normalized *run; /* reordered combining characters that are not yet handed out */
     size_t run_count, run_next;
@@ -58,7 +63,8 @@ struct normalizer {
 void normalizer_init(struct normalizer *normalizer, struct normalizer_flags flags, const char *text,
                      size_t len, uint32_t first_index, struct arena *arena);
 
-/* False at the end, and for want of memory. */
+/* False at the end, for want of memory, and when interrupted. What is plain ASCII does not look at
+ * the interrupt: that is the caller's, who gets each character. */
 bool normalizer_next(struct normalizer *normalizer, struct normalized *out, struct err *err);
 
 #endif

@@ -184,7 +184,7 @@ enum err_code vocab_use_add(struct vocab_use *use, const char *text, size_t len,
     struct encoding encoding;
     struct arena arena;
     arena_init(&arena);
-    if (!wordpiece_encode_to(use->tokenizer, UINT_MAX, text, len, &arena, &encoding, err))
+    if (!wordpiece_encode_to(use->tokenizer, UINT_MAX, text, len, NULL, &arena, &encoding, err))
         count_all(use, text, &encoding, &arena, err);
     arena_deinit(&arena);
     return err->code;

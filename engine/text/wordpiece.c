@@ -41,6 +41,7 @@ struct word {
 struct encoder {
     const struct tokenizer_config *config;
     struct arena *arena;
+    struct interrupt *interrupt; /* NULL: none */
     struct word *word;
     int32_t *ids;
     uint32_t *starts, *ends;
@@ -133,26 +134,33 @@ static bool take_character(struct encoder *encoder, struct normalized next)
     return word_finish(encoder);
 }
 
+static bool is_interrupted(const struct encoder *encoder, size_t at, struct err *err)
+{
+    return at % NORMALIZER_LOOK_CHARACTERS == 0 && interrupt_look(encoder->interrupt, err);
+}
+
 /* Encodes text without special tokens; *index is its first character and moves behind it. */
 static bool encode_segment(struct encoder *encoder, const char *text, size_t len, uint32_t *index,
                            struct err *err)
 {
     struct normalizer normalizer;
     normalizer_init(&normalizer, encoder->config->flags, text, len, *index, encoder->arena);
+    normalizer.interrupt = encoder->interrupt;
     for (struct normalized next; normalizer_next(&normalizer, &next, err);)
-        if (!take_character(encoder, next))
+        if (is_interrupted(encoder, next.source, err) || !take_character(encoder, next))
             return false;
     *index = normalizer.cursor.index;
     return err->code == ERR_OK && word_finish(encoder);
 }
 
 /* Where the next special token begins (len if there is none), its id and its bytes. */
-static size_t find_special(const struct vocab *specials, const char *text, size_t len, size_t at,
-                           int32_t *id, size_t *taken)
+static size_t find_special(const struct encoder *encoder, const char *text, size_t len, size_t at,
+                           int32_t *id, size_t *taken, struct err *err)
 {
+    const struct vocab *specials = &encoder->config->specials;
     *id = VOCAB_NONE;
     *taken = 0;
-    for (; at < len; at++) {
+    for (; at < len && !is_interrupted(encoder, at, err); at++) {
         if (specials->longest[(unsigned char)text[at]] == 0)
             continue;
         *id = vocab_longest(specials, text + at, len - at, taken);
@@ -167,8 +175,8 @@ static void encode_text(struct encoder *encoder, const char *text, size_t len, s
     uint32_t index = 0;
     for (size_t at = 0; at < len;) {
         int32_t id;
-        size_t taken, end = find_special(&encoder->config->specials, text, len, at, &id, &taken);
-        if (!encode_segment(encoder, text + at, end - at, &index, err))
+        size_t taken, end = find_special(encoder, text, len, at, &id, &taken, err);
+        if (err->code != ERR_OK || !encode_segment(encoder, text + at, end - at, &index, err))
             return;
         if (end == len)
             return;
@@ -201,8 +209,8 @@ static enum err_code encoder_init(struct encoder *encoder, const struct tokenize
 }
 
 enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned limit,
-                                  const char *text, size_t len, struct arena *arena,
-                                  struct encoding *out, struct err *err)
+                                  const char *text, size_t len, struct interrupt *interrupt,
+                                  struct arena *arena, struct encoding *out, struct err *err)
 {
     const struct tokenizer_config *config = &tokenizer->config;
     struct encoder encoder;
@@ -214,6 +222,7 @@ enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned li
         return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
     if (encoder_init(&encoder, config, limit, len, arena, err))
         return err->code;
+    encoder.interrupt = interrupt;
     append(&encoder, (struct token){.id = config->cls});
     encode_text(&encoder, text, len, err);
     if (err->code)
@@ -233,7 +242,8 @@ enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned li
 enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *text, size_t len,
                                struct arena *arena, struct encoding *out, struct err *err)
 {
-    return wordpiece_encode_to(tokenizer, tokenizer->config.limit, text, len, arena, out, err);
+    return wordpiece_encode_to(tokenizer, tokenizer->config.limit, text, len, NULL, arena, out,
+                               err);
 }
 
 enum err_code wordpiece_open(struct wordpiece **out, const char *dir, unsigned tokens_max,

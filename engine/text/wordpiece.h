@@ -20,6 +20,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/base/interrupt.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,10 +58,10 @@ struct wordpiece_specials wordpiece_specials(const struct wordpiece *tokenizer);
 enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *text, size_t len,
                                struct arena *arena, struct encoding *out, struct err *err);
 
-/* The same with a limit of the caller's (at least 3) in place of the tokenizer's, below or above.
- */
+/* The same with a limit of the caller's (at least 3) in place of the tokenizer's, below or above,
+ * and an interrupt (NULL: none), which is looked at every few thousand characters. */
 enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned limit,
-                                  const char *text, size_t len, struct arena *arena,
-                                  struct encoding *out, struct err *err);
+                                  const char *text, size_t len, struct interrupt *interrupt,
+                                  struct arena *arena, struct encoding *out, struct err *err);
 
 #endif

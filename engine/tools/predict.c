@@ -180,8 +180,9 @@ static enum err_code prepare_bytes(const struct predict *predict, const struct s
     if (is_image != (source->type == SOURCE_IMAGE))
         return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
     if (is_image)
-        return engine_prepare_image(predict->model, bytes, len, PIXELS_MAX, arena, input, err);
-    return engine_prepare_text(predict->model, bytes, len, arena, input, err);
+        return engine_prepare_image(predict->model, bytes, len, PIXELS_MAX, NULL, arena, input,
+                                    err);
+    return engine_prepare_text(predict->model, bytes, len, NULL, arena, input, err);
 }
 
 static enum err_code read_source(struct predict *predict, const struct source *source, char **bytes,

@@ -16,6 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/base/interrupt.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,10 +32,11 @@ struct image {
 struct image_options {
     size_t pixels_max;  /* width x height above this is refused */
     bool grey16_minmax; /* stretch each 16-bit grey image to its own minimum and maximum */
+    struct interrupt *interrupt; /* looked at for each row; NULL: none */
 };
 
 /* ERR_UNUSABLE: neither PNG nor JPEG, damaged, cut off, or more pixels than allowed (the text gives
- * the size and the limit). The pixels live in the arena. */
+ * the size and the limit); what the interrupt says. The pixels live in the arena. */
 enum err_code image_decode(struct image *out, const void *bytes, size_t len,
                            const struct image_options *options, struct arena *arena,
                            struct err *err);

@@ -28,6 +28,8 @@ struct decoder {
     struct jpeg_progress_mgr progress;
     struct jpeg_source_mgr source;
     jmp_buf leave;
+    struct interrupt *interrupt; /* NULL: none */
+    struct err *err;             /* what ended the decoding, if that was the interrupt */
     size_t len;
     bool cut_off, too_many_scans, exif_seen;
     unsigned orientation;
@@ -46,16 +48,26 @@ static _Noreturn void leave_cut_off(j_common_ptr jpeg)
     longjmp(decoder->leave, 1);
 }
 
+static void look(struct decoder *decoder)
+{
+    if (interrupt_look(decoder->interrupt, decoder->err))
+        longjmp(decoder->leave, 1);
+}
+
 /* Level -1 is a warning. These two mean that libjpeg has begun to make pixels up because the data
  * ends. A marker met too early that only begins the next restart interval is not the end: libjpeg
- * resynchronises there, and PIL shows the picture with its flaw (hopper_bad_exif of its tests). */
+ * resynchronises there, and PIL shows the picture with its flaw (hopper_bad_exif of its tests).
+ *
+ * Higher levels trace: there is one message at least for each marker, of which a file may have
+ * millions before its pixels. */
 static void on_message(j_common_ptr jpeg, int level)
 {
-    const struct decoder *decoder = jpeg->client_data;
+    struct decoder *decoder = jpeg->client_data;
     int code = jpeg->err->msg_code, marker = decoder->jpeg.unread_marker;
     bool restarts = marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7;
     if (level < 0 && (code == JWRN_JPEG_EOF || (code == JWRN_HIT_MARKER && !restarts)))
         leave_cut_off(jpeg);
+    look(decoder);
 }
 
 static void on_output_message(j_common_ptr jpeg)
@@ -84,6 +96,8 @@ static void on_skip(j_decompress_ptr jpeg, long count)
     jpeg->src->bytes_in_buffer -= (size_t)count;
 }
 
+/* Called for each scanline, and for each row of blocks while all scans of a progressive file are
+ * gathered. */
 static void on_progress(j_common_ptr jpeg)
 {
     struct decoder *decoder = jpeg->client_data;
@@ -91,6 +105,7 @@ static void on_progress(j_common_ptr jpeg)
         decoder->too_many_scans = true;
         longjmp(decoder->leave, 1);
     }
+    look(decoder);
 }
 
 /* An APP1 segment: two bytes of length, which count themselves, then the payload. The first that
@@ -240,6 +255,7 @@ static enum err_code decode(struct decoder *decoder, struct image *out,
     return ERR_OK;
 }
 
+/* After an interrupt err is set already, and stays as it is. */
 static enum err_code explain(const struct decoder *decoder, struct err *err)
 {
     if (decoder->errors.msg_code == JERR_OUT_OF_MEMORY)
@@ -279,6 +295,8 @@ enum err_code jpeg_decode(struct image *out, const void *bytes, size_t len,
 {
     struct decoder decoder;
     decoder_init(&decoder, len);
+    decoder.interrupt = options->interrupt;
+    decoder.err = err;
     enum err_code code = decode_or_explain(&decoder, bytes, out, options, arena, err);
     jpeg_destroy_decompress(&decoder.jpeg);
     return code;

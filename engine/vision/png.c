@@ -1,8 +1,7 @@
-/* png.c - see png.h. Writing takes libpng's simplified interface, which returns errors; reading
- * cannot, because that one inflates chunks that we skip. There libpng reports by longjmp, so there
- * is one struct that holds everything a decoding owns, one function that sets the jump and nothing
- * else, and one place that frees. Rows are read straight into the arena's pixels; nothing else of
- * the image's size is allocated.
+/* png.c - reading; see png.h. libpng reports by longjmp, so there is one struct that holds
+ * everything a decoding owns, one function that sets the jump and nothing else, and one place that
+ * frees. (Its simplified interface returns errors, but inflates chunks that we skip.) Rows are read
+ * straight into the arena's pixels; nothing else of the image's size is allocated.
  *
  * Of the chunks only IHDR, PLTE, sBIT, IDAT and IEND are read. All others are skipped by length
  * without being stored or inflated: they cannot change the pixels that PIL's convert("RGB") gives
@@ -57,6 +56,8 @@ static void on_read(png_structp png, png_bytep out, size_t len)
     }
     if (decoder->rows_complete && len > SURPLUS_BYTES_MAX - decoder->surplus)
         png_longjmp(png, 1);
+    if (interrupt_look(decoder->options->interrupt, decoder->err))
+        png_longjmp(png, 1);
     decoder->surplus += decoder->rows_complete ? len : 0;
     memcpy(out, decoder->bytes + decoder->at, len);
     decoder->at += len;
@@ -92,11 +93,14 @@ struct grey16 {
     unsigned bits; /* all samples or-ed */
 };
 
-static struct grey16 grey16_scan(const struct image *image)
+static enum err_code grey16_scan(const struct image *image, struct interrupt *interrupt,
+                                 struct grey16 *out, struct err *err)
 {
     struct grey16 seen = {.min = UINT16_MAX};
     for (size_t y = 0; y < image->height; y++) {
         const unsigned char *row = image->rgb + y * image->width * 3;
+        if (interrupt_look(interrupt, err))
+            return err->code;
         for (size_t x = 0; x < image->width; x++) {
             unsigned value = (unsigned)row[x * 2] << 8 | row[x * 2 + 1];
             seen.min = value < seen.min ? value : seen.min;
@@ -104,7 +108,8 @@ static struct grey16 grey16_scan(const struct image *image)
             seen.bits |= value;
         }
     }
-    return seen;
+    *out = seen;
+    return ERR_OK;
 }
 
 /* A byte is ((sample >> shift) - zero) x 255 / range, rounded. */
@@ -128,16 +133,20 @@ static struct grey16_scale grey16_choose(struct grey16 seen, unsigned bits, bool
 
 /* The samples lie at the head of each RGB row, two bytes each, so the row is rewritten from its
  * end: pixel x is written at 3x and read at 2x. */
-static void grey16_expand(struct image *image, struct grey16_scale scale)
+static enum err_code grey16_expand(struct image *image, struct grey16_scale scale,
+                                   struct interrupt *interrupt, struct err *err)
 {
     for (size_t y = 0; y < image->height; y++) {
         unsigned char *row = image->rgb + y * image->width * 3;
+        if (interrupt_look(interrupt, err))
+            return err->code;
         for (size_t x = image->width; x-- > 0;) {
             unsigned value = (unsigned)row[x * 2] << 8 | row[x * 2 + 1];
             value = ((value >> scale.shift) - scale.zero) * 255;
             memset(row + x * 3, (int)((value + scale.range / 2) / scale.range), 3);
         }
     }
+    return ERR_OK;
 }
 
 static unsigned significant_bits(const struct decoder *decoder)
@@ -146,6 +155,18 @@ static unsigned significant_bits(const struct decoder *decoder)
     if (png_get_sBIT(decoder->png, decoder->info, &depth) == 0)
         return 16;
     return depth->gray >= 1 && depth->gray <= 16 ? depth->gray : 16;
+}
+
+/* The samples of 16-bit grey become RGB. */
+static enum err_code grey16_finish(const struct decoder *decoder, struct image *image)
+{
+    struct interrupt *interrupt = decoder->options->interrupt;
+    struct grey16 seen;
+    if (grey16_scan(image, interrupt, &seen, decoder->err))
+        return decoder->err->code;
+    return grey16_expand(
+        image, grey16_choose(seen, significant_bits(decoder), decoder->options->grey16_minmax),
+        interrupt, decoder->err);
 }
 
 /* After this the rows are RGB bytes; those of 16-bit grey are big-endian samples. */
@@ -174,7 +195,7 @@ static void begin_last_row(struct decoder *decoder, const struct image *image, b
     decoder->rows_complete = interlaced && image->height % 2 == 1;
 }
 
-static void read_rows(struct decoder *decoder, const struct image *image)
+static enum err_code read_rows(struct decoder *decoder, const struct image *image)
 {
     png_set_read_user_transform_fn(decoder->png, on_row);
     png_set_user_transform_info(decoder->png, decoder, 0, 0);
@@ -183,12 +204,15 @@ static void read_rows(struct decoder *decoder, const struct image *image)
     assert(png_get_rowbytes(decoder->png, decoder->info) <= (size_t)image->width * 3);
     for (int pass = 0; pass < passes; pass++)
         for (size_t y = 0; y < image->height; y++) {
+            if (interrupt_look(decoder->options->interrupt, decoder->err))
+                return decoder->err->code;
             if (pass == passes - 1 && y == image->height - 1)
                 begin_last_row(decoder, image, passes > 1);
             png_read_row(decoder->png, image->rgb + y * image->width * 3, NULL);
         }
     decoder->rows_complete = decoder->in_last_row = false;
     png_read_end(decoder->png, NULL);
+    return ERR_OK;
 }
 
 static void set_limits(const struct decoder *decoder)
@@ -216,13 +240,12 @@ static void decode(struct decoder *decoder)
     bool grey16 = png_get_bit_depth(decoder->png, decoder->info) == 16 &&
                   !(png_get_color_type(decoder->png, decoder->info) & PNG_COLOR_MASK_COLOR);
     set_transforms(decoder, grey16);
-    read_rows(decoder, &image);
-    if (grey16)
-        grey16_expand(&image, grey16_choose(grey16_scan(&image), significant_bits(decoder),
-                                            decoder->options->grey16_minmax));
+    if (read_rows(decoder, &image) || (grey16 && grey16_finish(decoder, &image)))
+        return;
     *decoder->out = image;
 }
 
+/* After an interrupt err is set already, and stays as it is. */
 static void explain(const struct decoder *decoder)
 {
     if (decoder->no_memory)
@@ -273,67 +296,4 @@ bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
     *width = read_u32(at + 16);
     *height = read_u32(at + 20);
     return true;
-}
-
-/* ---- writing ---- */
-
-static bool is_grey(const struct image *image)
-{
-    for (size_t i = 0; i < (size_t)image->width * image->height; i++) {
-        const unsigned char *pixel = image->rgb + 3 * i;
-        if (pixel[0] != pixel[1] || pixel[1] != pixel[2])
-            return false;
-    }
-    return true;
-}
-
-/* The first channel alone; to be freed. */
-static unsigned char *grey_of(const struct image *image)
-{
-    size_t pixels = (size_t)image->width * image->height;
-    unsigned char *grey = calloc(pixels, 1); /* cleared: gcc 12 takes it for unread otherwise */
-    for (size_t i = 0; grey != NULL && i < pixels; i++)
-        grey[i] = image->rgb[3 * i];
-    return grey;
-}
-
-static enum err_code write_png(char **out, size_t *len, png_image *png, const void *pixels,
-                               struct err *err)
-{
-    png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(*png);
-    char *bytes = malloc(size);
-    if (bytes == NULL)
-        return err_no_memory(err, size);
-    if (png_image_write_to_memory(png, bytes, &size, 0, pixels, 0, NULL) == 0) {
-        free(bytes);
-        return err_set(err, ERR_TOO_LARGE, "%u x %u pixels cannot be written as a PNG", png->width,
-                       png->height);
-    }
-    *out = bytes;
-    *len = size;
-    return ERR_OK;
-}
-
-enum err_code png_encode(char **out, size_t *len, const struct image *image, struct err *err)
-{
-    bool grey = is_grey(image);
-    png_image png = {.version = PNG_IMAGE_VERSION,
-                     .width = image->width,
-                     .height = image->height,
-                     .format = grey ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB};
-    unsigned char *pixels = grey ? grey_of(image) : image->rgb;
-    if (pixels == NULL)
-        return err_no_memory(err, (size_t)image->width * image->height);
-    write_png(out, len, &png, pixels, err);
-    if (grey)
-        free(pixels);
-    return err->code;
-}
-
-enum err_code png_encode_rgba(char **out, size_t *len, unsigned width, unsigned height,
-                              const unsigned char *rgba, struct err *err)
-{
-    png_image png = {
-        .version = PNG_IMAGE_VERSION, .width = width, .height = height, .format = PNG_FORMAT_RGBA};
-    return write_png(out, len, &png, rgba, err);
 }

@@ -12,9 +12,11 @@ enum err_code png_decode(struct image *out, const void *bytes, size_t len,
  * ERR_TOO_LARGE where libpng has no room for the size. */
 enum err_code png_encode(char **out, size_t *len, const struct image *image, struct err *err);
 
-/* The same of 8-bit RGBA pixels, [height, width, 4], alpha not multiplied in. */
+/* The same of 8-bit RGBA pixels, [height, width, 4], alpha not multiplied in; the interrupt (NULL:
+ * none) is looked at for each row. */
 enum err_code png_encode_rgba(char **out, size_t *len, unsigned width, unsigned height,
-                              const unsigned char *rgba, struct err *err);
+                              const unsigned char *rgba, struct interrupt *interrupt,
+                              struct err *err);
 
 bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
 

@@ -327,7 +327,8 @@ static enum err_code pad(const struct image *part, struct crop_span rows, struct
 }
 
 enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
-                                  struct arena *arena, struct image *out, struct err *err)
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct image *out, struct err *err)
 {
     unsigned height, width;
     if (resized_size(preprocess, image, &height, &width, err))
@@ -339,7 +340,8 @@ enum err_code preprocess_geometry(const struct preprocess *preprocess, const str
     struct crop_span columns = crop_span(width, crop_size.width);
     struct resize_window window = {
         .left = columns.from, .top = rows.from, .width = columns.count, .height = rows.count};
-    if (resize_rgb_window(image, width, height, window, preprocess->resample, arena, out, err))
+    if (resize_rgb_window(image, width, height, window, preprocess->resample, interrupt, arena, out,
+                          err))
         return err->code;
     if (out->width == crop_size.width && out->height == crop_size.height)
         return ERR_OK;

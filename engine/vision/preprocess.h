@@ -34,9 +34,11 @@ enum err_code preprocess_open(struct preprocess *out, const char *dir, unsigned 
                               struct err *err);
 
 /* Resize and crop only: 8-bit RGB [image_size, image_size, 3] in the arena. ERR_UNUSABLE for an
- * image so thin that its resized length would exceed IMAGE_SIDE_MAX. */
+ * image so thin that its resized length would exceed IMAGE_SIDE_MAX; what the interrupt (or NULL)
+ * says. */
 enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
-                                  struct arena *arena, struct image *out, struct err *err);
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct image *out, struct err *err);
 
 /* The part of an image that the model sees, in the image's own pixels: a crop cuts it smaller, one
  * that pads makes it larger. */

@@ -220,12 +220,15 @@ static void add_weighted(int32_t *sums, const unsigned char *row, size_t count, 
 
 /* Runs the rows of the source through the horizontal pass into the sums of the output rows. Borders
  * never fall from one output to the next, so the outputs that a row touches are a sliding range. */
-static void sum_rows(const struct image *image, struct row_pass *pass, const struct axis *vertical,
-                     int32_t *sums)
+static enum err_code sum_rows(const struct image *image, struct row_pass *pass,
+                              const struct axis *vertical, struct interrupt *interrupt,
+                              int32_t *sums, struct err *err)
 {
     size_t count = (size_t)pass->axis->outputs * 3;
     unsigned active = 0, last = vertical->outputs - 1;
     for (unsigned y = vertical->first[0]; y < vertical->end[last]; y++) {
+        if (interrupt_look(interrupt, err))
+            return err->code;
         while (active < last && vertical->end[active] <= y)
             active++;
         row_pass_run(pass, image->rgb + (size_t)y * image->width * 3);
@@ -234,11 +237,13 @@ static void sum_rows(const struct image *image, struct row_pass *pass, const str
                 add_weighted(sums + i * count, pass->out, count,
                              vertical->weight[i * vertical->taps + (y - vertical->first[i])]);
     }
+    return ERR_OK;
 }
 
 static enum err_code resize_filtered(const struct image *image, unsigned width, unsigned height,
                                      struct resize_window window, const struct filter *filter,
-                                     struct arena *scratch, struct image *out, struct err *err)
+                                     struct interrupt *interrupt, struct arena *scratch,
+                                     struct image *out, struct err *err)
 {
     struct axis horizontal, vertical;
     struct row_pass pass;
@@ -250,9 +255,9 @@ static enum err_code resize_filtered(const struct image *image, unsigned width, 
                   err) ||
         axis_init(&vertical, image->height, height, window.top, window.height, filter, scratch,
                   err) ||
-        row_pass_init(&pass, &horizontal, scratch, err))
+        row_pass_init(&pass, &horizontal, scratch, err) ||
+        sum_rows(image, &pass, &vertical, interrupt, sums, err))
         return err->code;
-    sum_rows(image, &pass, &vertical, sums);
     for (size_t i = 0; i < count; i++)
         out->rgb[i] = clip(sums[i] + HALF);
     return ERR_OK;
@@ -302,7 +307,8 @@ static void copy_window(const struct image *image, struct resize_window window, 
 
 enum err_code resize_rgb_window(const struct image *image, unsigned width, unsigned height,
                                 struct resize_window window, enum resample resample,
-                                struct arena *arena, struct image *out, struct err *err)
+                                struct interrupt *interrupt, struct arena *arena, struct image *out,
+                                struct err *err)
 {
     assert(window.width > 0 && window.width <= width && window.left <= width - window.width);
     assert(window.height > 0 && window.height <= height && window.top <= height - window.height);
@@ -317,10 +323,10 @@ enum err_code resize_rgb_window(const struct image *image, unsigned width, unsig
     }
     struct arena scratch;
     arena_init(&scratch);
-    enum err_code code =
-        resample == RESAMPLE_NEAREST
-            ? resize_nearest(image, width, height, window, &scratch, out, err)
-            : resize_filtered(image, width, height, window, &filters[resample], &scratch, out, err);
+    enum err_code code = resample == RESAMPLE_NEAREST
+                             ? resize_nearest(image, width, height, window, &scratch, out, err)
+                             : resize_filtered(image, width, height, window, &filters[resample],
+                                               interrupt, &scratch, out, err);
     arena_deinit(&scratch);
     return code;
 }
@@ -330,5 +336,5 @@ enum err_code resize_rgb(const struct image *image, unsigned width, unsigned hei
                          struct err *err)
 {
     struct resize_window whole = {.width = width, .height = height};
-    return resize_rgb_window(image, width, height, whole, resample, arena, out, err);
+    return resize_rgb_window(image, width, height, whole, resample, NULL, arena, out, err);
 }

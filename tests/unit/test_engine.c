@@ -120,7 +120,7 @@ START_TEST(engine_refuses_a_text_without_a_token)
         struct engine_input input;
         arena_init(&arena);
         err = (struct err){0};
-        engine_prepare_text(model, blanks[i], strlen(blanks[i]), &arena, &input, &err);
+        engine_prepare_text(model, blanks[i], strlen(blanks[i]), NULL, &arena, &input, &err);
         ck_assert_int_eq(err.code, ERR_UNUSABLE);
         arena_deinit(&arena);
     }

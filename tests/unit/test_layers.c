@@ -65,7 +65,7 @@ static const struct {
     {"openblas*", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
     {"*lapack*", {NULL}},
     {"*dnnl*", {"engine/tensor/linear_onednn.c", "engine/tensor/onednn.[ch]"}},
-    {"png*.h", {"engine/vision/png.c"}},
+    {"png*.h", {"engine/vision/png.c", "engine/vision/png_write.c"}},
     {"jpeglib.h", {"engine/vision/jpeg.c"}},
     {"zlib.h", {"engine/data/gunzip.c"}},
     {"jerror.h", {"engine/vision/jpeg.c"}},

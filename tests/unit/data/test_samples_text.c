@@ -17,7 +17,7 @@ static void expect_served_texts(struct samples_fixture *fixture)
         struct engine_input ours =
                                 samples_fixture_input(fixture, i, &(struct samples_view){0}, NULL),
                             served;
-        ck_assert(!engine_prepare_text(fixture->model, item->input, item->input_len,
+        ck_assert(!engine_prepare_text(fixture->model, item->input, item->input_len, NULL,
                                        &fixture->arena, &served, &fixture->err));
         ck_assert_uint_eq(ours.tokens, served.tokens);
         ck_assert_int_eq(ours.truncated, served.truncated);

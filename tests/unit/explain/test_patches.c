@@ -93,7 +93,7 @@ static void read_overlay(const struct patches_view *view, const float *relevance
     size_t len;
     struct err err = {0};
     struct image_options options = {.pixels_max = 1 << 20};
-    ck_assert(!patches_overlay(view, relevance, &png, &len, &err));
+    ck_assert(!patches_overlay(view, relevance, NULL, &png, &len, &err));
     ck_assert_msg(!image_decode(out, png, len, &options, arena, &err), "%s", err.text);
     free(png);
 }
@@ -151,7 +151,7 @@ START_TEST(an_image_too_large_for_a_heat_map_is_refused_with_the_limit)
     struct err err = {0};
     make_hot(relevance, 0);
     struct patches_view view = patches_view(&spec, &stretched, 4096, 1025);
-    ck_assert_int_eq(patches_overlay(&view, relevance, &png, &len, &err), ERR_TOO_LARGE);
+    ck_assert_int_eq(patches_overlay(&view, relevance, NULL, &png, &len, &err), ERR_TOO_LARGE);
     ck_assert_str_eq(err.text,
                      "overlay: the image has 4198400 pixels; the limit of a heat map is 4194304");
 }

@@ -67,7 +67,7 @@ static void prepare_image(const struct engine_model *model, const char *file, st
     struct err err = {0};
     snprintf(path, sizeof path, "%s/images/%s", golden_dir(), file);
     ck_assert_int_eq(file_read(&bytes, &len, path, 1 << 26, &err), ERR_OK);
-    engine_prepare_image(model, bytes, len, 1 << 25, arena, input, &err);
+    engine_prepare_image(model, bytes, len, 1 << 25, NULL, arena, input, &err);
     ck_assert_msg(err.code == ERR_OK, "%s: %s", file, err.text);
     free(bytes);
 }
@@ -80,7 +80,7 @@ static bool prepare_text(const struct engine_model *model, const struct json_t *
     struct err err = {0};
     size_t count = numbers(one, "ids", ids, TOKENS), len;
     const char *text = json_text(json_member(one, "text"), &len);
-    engine_prepare_text(model, text, len, arena, input, &err);
+    engine_prepare_text(model, text, len, NULL, arena, input, &err);
     if (count == 2) {
         ck_assert_int_eq(err.code, ERR_UNUSABLE);
         return false;

@@ -106,9 +106,11 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
 }
 
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
-                                  struct arena *arena, struct engine_input *out, struct err *err)
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct engine_input *out, struct err *err)
 {
     (void)model;
+    (void)interrupt;
     int32_t *ids = arena_alloc(arena, sizeof *ids);
     if (len == 0)
         return err_set(err, ERR_UNUSABLE, "the text yields no token");
@@ -120,11 +122,11 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
 }
 
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
-                                   size_t pixels_max, struct arena *arena, struct engine_input *out,
-                                   struct err *err)
+                                   size_t pixels_max, struct interrupt *interrupt,
+                                   struct arena *arena, struct engine_input *out, struct err *err)
 {
     (void)pixels_max;
-    enum err_code code = engine_prepare_text(model, bytes, len, arena, out, err);
+    enum err_code code = engine_prepare_text(model, bytes, len, interrupt, arena, out, err);
     out->kind = ENGINE_IMAGE;
     return code;
 }
@@ -249,10 +251,11 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     return input->ids[0] == 'E' ? err_no_memory(err, 1) : ERR_OK;
 }
 
-enum err_code engine_overlay(const struct explanation *explanation, char **png, size_t *len,
-                             struct err *err)
+enum err_code engine_overlay(const struct explanation *explanation, struct interrupt *interrupt,
+                             char **png, size_t *len, struct err *err)
 {
     (void)explanation;
+    (void)interrupt;
     *len = 3;
     *png = malloc(*len);
     if (*png == NULL)

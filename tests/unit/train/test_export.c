@@ -121,9 +121,10 @@ static void prepare(const struct engine_model *model, struct arena *arena,
                                        : "tests/data/examples/wafer_map.png",
                                1 << 20, &err),
                      ERR_OK);
-    ck_assert_int_eq(is_text ? engine_prepare_text(model, bytes, len, arena, input, &err)
-                             : engine_prepare_image(model, bytes, len, 1 << 24, arena, input, &err),
-                     ERR_OK);
+    ck_assert_int_eq(
+        is_text ? engine_prepare_text(model, bytes, len, NULL, arena, input, &err)
+                : engine_prepare_image(model, bytes, len, 1 << 24, NULL, arena, input, &err),
+        ERR_OK);
     free(bytes);
 }
 

@@ -39,7 +39,7 @@ static void prepare_texts(struct golden *golden)
         "memory bist: repairable", "contact resistance 12.7 ohm (limit 5.0), touchdown 3 of 3"};
     struct err err = {0};
     for (golden->rows = 0; golden->rows < 5; golden->rows++)
-        engine_prepare_text(golden->model, texts[golden->rows], strlen(texts[golden->rows]),
+        engine_prepare_text(golden->model, texts[golden->rows], strlen(texts[golden->rows]), NULL,
                             &golden->arena, &golden->inputs[golden->rows], &err);
     must(&err);
 }

@@ -33,7 +33,8 @@ static void logits_of(const char *dir, const struct dataset *dataset, float *log
         struct engine_input input;
         arena_init(&arena);
         ck_assert_int_eq(engine_prepare_text(model, dataset->items[i].input,
-                                             dataset->items[i].input_len, &arena, &input, &err),
+                                             dataset->items[i].input_len, NULL, &arena, &input,
+                                             &err),
                          ERR_OK);
         engine_run(session, (const struct engine_input *[]){&input}, 1,
                    (float *[]){logits + i * LABELS});

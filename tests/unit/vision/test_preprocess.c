@@ -24,8 +24,8 @@ static float *run(const struct preprocess *preprocess, const char *path, struct 
     unsigned char *bytes = fixture_read(path, &len, arena);
     const struct image_options options = {.pixels_max = 1 << 25};
     ck_assert_int_eq(image_decode(&image, bytes, len, &options, arena, &err), ERR_OK);
-    ck_assert_msg(preprocess_geometry(preprocess, &image, arena, fitted, &err) == ERR_OK, "%s",
-                  err.text);
+    ck_assert_msg(preprocess_geometry(preprocess, &image, NULL, arena, fitted, &err) == ERR_OK,
+                  "%s", err.text);
     size_t count = (size_t)fitted->width * fitted->height * 3;
     float *out = arena_alloc_array(arena, count, sizeof *out);
     preprocess_patches(preprocess, fitted, fitted->width, out);
@@ -271,9 +271,10 @@ START_TEST(preprocess_refuses_an_image_that_is_too_thin_for_its_shortest_edge)
         ERR_OK);
     struct image thin = {1, 400, arena_alloc_array(&arena, 400, 3)};
     struct image thinner = {500, 1, arena_alloc_array(&arena, 500, 3)};
-    ck_assert_int_eq(preprocess_geometry(&preprocess, &thin, &arena, &out, &err), ERR_OK);
+    ck_assert_int_eq(preprocess_geometry(&preprocess, &thin, NULL, &arena, &out, &err), ERR_OK);
     ck_assert(out.width == 224 && out.height == 224);
-    ck_assert_int_eq(preprocess_geometry(&preprocess, &thinner, &arena, &out, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(preprocess_geometry(&preprocess, &thinner, NULL, &arena, &out, &err),
+                     ERR_UNUSABLE);
     arena_deinit(&arena);
 }
 END_TEST

@@ -63,9 +63,9 @@ START_TEST(resize_of_a_window_is_the_window_of_the_resize)
         resize_rgb(&image, 40, 30, (enum resample)filter, &arena, &whole, &err);
         for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
             struct resize_window w = windows[i];
-            ck_assert_int_eq(
-                resize_rgb_window(&image, 40, 30, w, (enum resample)filter, &arena, &part, &err),
-                ERR_OK);
+            ck_assert_int_eq(resize_rgb_window(&image, 40, 30, w, (enum resample)filter, NULL,
+                                               &arena, &part, &err),
+                             ERR_OK);
             for (unsigned y = 0; y < w.height; y++)
                 ck_assert_mem_eq(part.rgb + (size_t)y * w.width * 3,
                                  whole.rgb + ((size_t)(w.top + y) * 40 + w.left) * 3,

@@ -1,0 +1,47 @@
+/* interrupt.h - how long work learns that nobody waits for it any more.
+ *
+ * Whoever starts the work says what to ask and how often; the work asks between its rows, pieces
+ * and passes, and ends with the code that it is given:
+ *
+ *     struct interrupt interrupt = {.look = look, .context = request, .interval_ns = 2000000};
+ *     for (size_t y = 0; y < height; y++) {
+ *         if (interrupt_look(&interrupt, err))
+ *             return err->code;
+ *         ... one row ...
+ *     }
+ *
+ * A look costs a reading of the clock (some 25 ns), so a loop whose turns are shorter than about a
+ * microsecond looks every so many turns. What works with an interrupt takes a NULL for work that
+ * nobody ends.
+ *
+ * Threads: one at a time, as the work itself.
+ */
+#ifndef ATTND_ENGINE_BASE_INTERRUPT_H
+#define ATTND_ENGINE_BASE_INTERRUPT_H
+
+#include "engine/base/clock.h"
+#include "engine/base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct interrupt {
+    /* ERR_OK: go on. Else the work ends with this code, which is also set in err. */
+    enum err_code (*look)(void *context, struct err *err);
+    void *context;
+    uint64_t interval_ns; /* `look` is not called again before; 0: at every look */
+    uint64_t next_ns;     /* when it may be called again; zero to begin with */
+};
+
+static inline enum err_code interrupt_look(struct interrupt *interrupt, struct err *err)
+{
+    uint64_t now_ns = interrupt != NULL ? clock_now_ns() : 0;
+    if (interrupt == NULL || now_ns < interrupt->next_ns)
+        return ERR_OK;
+    enum err_code code = interrupt->look(interrupt->context, err);
+    if (code == ERR_OK)
+        interrupt->next_ns = now_ns + interrupt->interval_ns;
+    return code;
+}
+
+#endif
