@@ -2,6 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "server/base64.h"
+#include "server/watch.h"
 
 #include <stdlib.h>
 
@@ -70,11 +71,11 @@ void explain_release(struct service *service, struct request *request)
 
 /* ---- after ---- */
 
-static enum err_code add_overlay(struct row *row, struct arena *arena)
+static enum err_code add_overlay(struct row *row, struct interrupt *interrupt, struct arena *arena)
 {
     char *png;
     size_t len;
-    if (engine_overlay(row->explanation, NULL, &png, &len, &row->err))
+    if (engine_overlay(row->explanation, interrupt, &png, &len, &row->err))
         return row->err.code;
     char *text = arena_alloc(arena, base64_encoded_size(len));
     if (text == NULL)
@@ -86,7 +87,7 @@ static enum err_code add_overlay(struct row *row, struct arena *arena)
     return row->err.code;
 }
 
-static void explain_row(struct row *row, struct arena *arena)
+static void explain_row(struct row *row, struct interrupt *interrupt, struct arena *arena)
 {
     struct explanation *explanation = arena_alloc_array(arena, 1, sizeof *explanation);
     if (explanation == NULL) {
@@ -98,13 +99,17 @@ static void explain_row(struct row *row, struct arena *arena)
     if (!engine_explain(row->model->engine, &row->input, &row->request->call.how, label, arena,
                         explanation, &row->err) &&
         has_overlay(row))
-        add_overlay(row, arena);
+        add_overlay(row, interrupt, arena);
 }
 
-void explain_rows(struct request *request)
+void explain_rows(const struct service *service, struct request *request)
 {
-    for (unsigned i = 0; i < request->good_count; i++)
-        if (request->good[i]->err.code == ERR_OK)
-            explain_row(request->good[i], &request->exchange->arena);
+    struct watch watch;
+    struct interrupt *interrupt = watch_begin(&watch, service, request);
+    for (unsigned i = 0; i < request->good_count; i++) {
+        struct row *row = request->good[i];
+        if (row->err.code == ERR_OK && !interrupt_look(interrupt, &row->err))
+            explain_row(row, interrupt, &request->exchange->arena);
+    }
     request->explained_ns = clock_now_ns();
 }

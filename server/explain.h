@@ -18,8 +18,9 @@
  * have used up goes into request->err: ERR_QUEUE_FULL. Returns row->err.code. */
 enum err_code explain_keep(struct service *service, struct request *request, struct row *row);
 
-/* row->explanation of each row that was computed; ERR_NO_MEMORY goes into row->err. */
-void explain_rows(struct request *request);
+/* row->explanation of each row that was computed, while the request is wanted (watch.h);
+ * ERR_NO_MEMORY goes into row->err. */
+void explain_rows(const struct service *service, struct request *request);
 
 /* Gives the request's part of the budget back, once. */
 void explain_release(struct service *service, struct request *request);

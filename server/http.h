@@ -118,7 +118,7 @@ void http_suspend(struct http_exchange *exchange);
 /* From any thread, once, by the holder of the baton. */
 void http_resume(struct http_exchange *exchange);
 
-/* While suspended: has the client closed its side for good? One poll(2); any thread. */
+/* In begin or while suspended: has the client closed its side for good? One poll(2); any thread. */
 bool http_client_gone(const struct http_exchange *exchange);
 
 #endif

@@ -48,12 +48,14 @@ struct request {
     bool counted; /* metrics_request_begin was called */
 
     /* POST /predict. */
-    bool abandoned; /* the client had gone before the pool's turn */
+    bool abandoned; /* the client had gone while the request was prepared or explained */
     bool parsed;
     struct predict_call call;
     struct row *rows;  /* [call.item_count], also of items that never reach the queue */
     struct row **good; /* [good_count]: those that do */
     unsigned good_count;
+    uint64_t deadline_ns;   /* 0: none; of every row */
+    size_t pixels;          /* that its images have, by their headers */
     unsigned retry_after_s; /* what a 429 advises; 0: the least */
     unsigned reserved;      /* places in the queue that are ours and not yet used */
     uint64_t begun_ns;      /* when reading the call began, ... */

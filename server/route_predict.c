@@ -3,7 +3,7 @@
  * The stations, and who holds the baton there:
  *
  *     head      I/O thread     refusals that headers suffice for: 415, 503, 429
- *     begin     I/O thread     parse, reserve places, prepare, suspend, submit
+ *     begin     I/O thread     read, reserve places, prepare, suspend, submit
  *     prepare   pool thread    the same, when the body or an image in it is heavy
  *     (queue, inference)       workers, each its own rows
  *     explain   pool thread    if the call asks for explanations
@@ -11,14 +11,17 @@
  *
  * Every client mistake is found before the queue. The places in the queue are reserved before any
  * input is prepared, so an overload costs a parse at most; a heavy request reserves one place even
- * before it is parsed, which bounds the pool's waiting list.
+ * before it is parsed, which bounds the pool's waiting list. What is long to do for a request (to
+ * prepare, to explain) ends soon after nobody needs it any more: watch.h.
  */
 #include "server/routes.h"
 
 #include "engine/base/clock.h"
 #include "server/explain.h"
+#include "server/intake.h"
 #include "server/limits.h"
 #include "server/media_type.h"
+#include "server/watch.h"
 
 #include <string.h>
 #include <strings.h>
@@ -46,121 +49,6 @@ enum err_code route_predict_head(struct service *service, struct request *reques
     return ERR_OK;
 }
 
-struct options {
-    struct request *request;
-    struct err *err;
-};
-
-static void visit_option(void *context, const char *name, const char *value)
-{
-    struct options *options = context;
-    struct request *request = options->request;
-    if (options->err->code == ERR_OK)
-        codec_parse_option(&request->call, name, value != NULL ? value : "",
-                           &request->exchange->arena, options->err);
-}
-
-static enum err_code parse_raw(struct request *request)
-{
-    struct http_exchange *exchange = request->exchange;
-    enum engine_kind kind = request->body == REQUEST_TEXT ? ENGINE_TEXT : ENGINE_IMAGE;
-    if (codec_parse_raw(&request->call, kind, exchange->body, exchange->body_len, &exchange->arena,
-                        &request->err))
-        return request->err.code;
-    http_query_each(exchange, visit_option, &(struct options){request, &request->err});
-    if (request->err.code == ERR_OK)
-        codec_check_options(&request->call, &request->err);
-    return request->err.code;
-}
-
-static enum err_code parse_body(struct service *service, struct request *request)
-{
-    struct http_exchange *exchange = request->exchange;
-    struct codec_limits limits = {.inputs_max = service->config->inputs_max};
-    if (request->body != REQUEST_JSON)
-        return parse_raw(request);
-    return codec_parse_json(&request->call, exchange->body, exchange->body_len, &limits,
-                            &exchange->arena, &request->err);
-}
-
-static uint64_t deadline_of(const struct service *service, const struct request *request)
-{
-    unsigned ms =
-        request->call.deadline_ms != 0 ? request->call.deadline_ms : service->config->deadline_ms;
-    return ms == 0 ? 0 : request->exchange->head_ns + (uint64_t)ms * CLOCK_NS_PER_MS;
-}
-
-/* Where an item stands in the body, for error texts. */
-static enum err_code prefix_item(const struct request *request, unsigned index, struct err *err)
-{
-    const char *member = request->call.items[index].kind == ENGINE_TEXT ? "text" : "image";
-    if (request->body != REQUEST_JSON)
-        return err_prefix(err, "body: ");
-    if (!request->call.envelope)
-        return err_prefix(err, "$.%s: ", member);
-    return err_prefix(err, "$.inputs[%u].%s: ", index, member);
-}
-
-/* The model of an item; what is wrong with the choice goes into the row. */
-static void resolve_model(struct service *service, struct request *request, unsigned index,
-                          struct registry_model *named)
-{
-    struct row *row = &request->rows[index];
-    enum engine_kind kind = request->call.items[index].kind;
-    struct registry_model *model =
-        named != NULL ? named : registry_default(service->registry, kind);
-    if (model != NULL && model->info->kind == kind) {
-        row->model = model;
-        return;
-    }
-    const char *noun = kind == ENGINE_TEXT ? "texts" : "images";
-    if (named != NULL)
-        err_set(&row->err, ERR_UNUSABLE, "the model %s does not read %s", named->name, noun);
-    else
-        err_set(&row->err, ERR_UNUSABLE, "no model that reads %s is served", noun);
-    prefix_item(request, index, &row->err);
-}
-
-static enum err_code resolve_models(struct service *service, struct request *request)
-{
-    const struct predict_call *call = &request->call;
-    struct registry_model *named = NULL;
-    if (call->model != NULL) {
-        named = registry_find(service->registry, call->model);
-        if (named == NULL)
-            return err_set(&request->err, ERR_NOT_FOUND,
-                           "%s: no model of this name is served; GET /models lists them",
-                           request->body == REQUEST_JSON ? "$.model" : "?model");
-    }
-    for (unsigned i = 0; i < call->item_count; i++) {
-        request->rows[i].request = request;
-        request->rows[i].deadline_ns = deadline_of(service, request);
-        request->rows[i].err = call->items[i].err;
-        if (request->rows[i].err.code == ERR_OK)
-            resolve_model(service, request, i, named);
-    }
-    return ERR_OK;
-}
-
-/* Body -> call, rows and their models. */
-static enum err_code parse_call(struct service *service, struct request *request)
-{
-    request->begun_ns = clock_now_ns();
-    if (parse_body(service, request))
-        return request->err.code;
-    unsigned count = request->call.item_count;
-    struct arena *arena = &request->exchange->arena;
-    request->rows = arena_alloc_array(arena, count, sizeof *request->rows);
-    request->good = arena_alloc_array(arena, count, sizeof(struct row *));
-    if (request->rows == NULL || request->good == NULL)
-        return err_no_memory(&request->err, count * sizeof *request->rows);
-    request->parsed = true;
-    if (resolve_models(service, request))
-        return request->err.code;
-    request->parsed_ns = clock_now_ns();
-    return ERR_OK;
-}
-
 /* A place in the queue for each item, beside those that the request already has. */
 static enum err_code reserve(struct service *service, struct request *request, unsigned count)
 {
@@ -178,46 +66,14 @@ static void keep_places(struct service *service, struct request *request, unsign
     request->reserved = 0;
 }
 
-static enum err_code prepare_input(const struct service *service, const struct predict_item *item,
-                                   struct row *row, struct arena *arena)
-{
-    const struct engine_model *engine = row->model->engine;
-    if (item->kind == ENGINE_TEXT)
-        return engine_prepare_text(engine, item->bytes, item->len, NULL, arena, &row->input,
-                                   &row->err);
-    return engine_prepare_image(engine, item->bytes, item->len, service->config->image_pixels_max,
-                                NULL, arena, &row->input, &row->err);
-}
-
-static enum err_code prepare_item(struct service *service, struct request *request, unsigned index)
-{
-    struct row *row = &request->rows[index];
-    struct arena *arena = &request->exchange->arena;
-    unsigned labels = row->model->info->label_count;
-    if (prepare_input(service, &request->call.items[index], row, arena) ||
-        (request->call.explain && explain_keep(service, request, row)))
-        return prefix_item(request, index, &row->err);
-    row->logits = arena_alloc_array(arena, labels, sizeof *row->logits);
-    row->scores = arena_alloc_array(arena, labels, sizeof *row->scores);
-    if (row->logits == NULL || row->scores == NULL)
-        return err_no_memory(&row->err, 2 * labels * sizeof *row->scores);
-    request->good[request->good_count++] = row;
-    return ERR_OK;
-}
-
 /* All from the call to rows that may enter the queue. */
-static enum err_code prepare_call(struct service *service, struct request *request)
+static enum err_code prepare(struct service *service, struct request *request)
 {
-    uint64_t deadline_ns = deadline_of(service, request);
-    if (deadline_ns != 0 && deadline_ns <= clock_now_ns())
-        return err_set(&request->err, ERR_DEADLINE, "the deadline passed before the queue");
     if (reserve(service, request, request->call.item_count))
         return request->err.code;
-    for (unsigned i = 0; i < request->call.item_count; i++)
-        if (request->rows[i].err.code == ERR_OK && request->err.code == ERR_OK)
-            prepare_item(service, request, i);
-    request->prepared_ns = clock_now_ns();
-    return request->err.code;
+    if (intake_prepare(service, request))
+        return overloaded(service, request);
+    return ERR_OK;
 }
 
 /* The exchange is suspended and the request ours: queue its rows, or resume at once if it has none.
@@ -235,47 +91,25 @@ static void enter_queue(struct service *service, struct request *request)
     http_resume(request->exchange);
 }
 
-/* Whether it is still worth working for the request. */
-static bool is_wanted(struct service *service, struct request *request)
-{
-    if (atomic_load(&service->phase) == SERVICE_STOPPING) {
-        err_set(&request->err, ERR_NOT_READY, "the server is stopping");
-    } else if (http_client_gone(request->exchange)) {
-        request->abandoned = true;
-        err_set(&request->err, ERR_SLOW, "the client closed the connection before its turn");
-    }
-    return request->err.code == ERR_OK;
-}
-
 void route_predict_pool(void *context, struct request *request)
 {
     struct service *service = context;
-    bool wanted = is_wanted(service, request);
+    bool wanted = watch_wanted(service, request);
     if (request->computed) {
         if (wanted)
-            explain_rows(request);
+            explain_rows(service, request);
         http_resume(request->exchange);
         return;
     }
-    if (wanted && (request->parsed || !parse_call(service, request)))
-        prepare_call(service, request);
+    if (wanted && (request->parsed || !intake_read(service, request)))
+        prepare(service, request);
     enter_queue(service, request);
 }
 
 /* A compressed image may be small and yet long to decode, so pixels count as well as bytes. */
 static bool is_heavy(const struct request *request)
 {
-    size_t pixels = 0;
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        const struct predict_item *item = &request->call.items[i];
-        if (item->kind != ENGINE_IMAGE || request->rows[i].err.code != ERR_OK)
-            continue;
-        size_t more = engine_image_pixels(item->bytes, item->len);
-        if (more > LIMIT_PREPARE_INLINE_PIXELS - pixels)
-            return true;
-        pixels += more;
-    }
-    return false;
+    return request->pixels > LIMIT_PREPARE_INLINE_PIXELS;
 }
 
 static enum http_next answer_now(struct service *service, struct request *request)
@@ -302,11 +136,11 @@ enum http_next route_predict_begin(struct service *service, struct request *requ
 {
     if (request->exchange->body_len > LIMIT_PREPARE_INLINE_BYTES)
         return hand_over(service, request);
-    if (parse_call(service, request))
+    if (intake_read(service, request))
         return answer_now(service, request);
     if (is_heavy(request))
         return hand_over(service, request);
-    prepare_call(service, request);
+    prepare(service, request);
     if (request->err.code != ERR_OK || request->good_count == 0)
         return answer_now(service, request);
     http_suspend(request->exchange);

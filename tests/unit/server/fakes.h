@@ -2,7 +2,9 @@
  * Defines the functions of engine.h and http.h, so include it in one file of a test program.
  *
  * The engine's input is a text whose length is its number of tokens; logits[0] is its first byte.
- * While `fake_gate` is shut, engine_run waits, so a test decides how long inference takes.
+ * While `fake_gate` is shut, engine_run waits, so a test decides how long inference takes. A text
+ * that begins with 'S' is prepared, and a heat map of an image that begins with '7' is made, until
+ * the interrupt ends it.
  */
 #ifndef ATTND_TESTS_UNIT_SERVER_FAKES_H
 #define ATTND_TESTS_UNIT_SERVER_FAKES_H
@@ -66,6 +68,21 @@ static inline void fake_gate(bool shut)
     pthread_mutex_unlock(&fake_lock);
 }
 
+/* Work that only an interrupt ends; it counts as inside. */
+static inline enum err_code fake_endless(struct interrupt *interrupt, struct err *err)
+{
+    pthread_mutex_lock(&fake_lock);
+    fake_inside++;
+    pthread_cond_broadcast(&fake_changed);
+    pthread_mutex_unlock(&fake_lock);
+    while (interrupt_look(interrupt, err) == ERR_OK)
+        sched_yield();
+    pthread_mutex_lock(&fake_lock);
+    fake_inside--;
+    pthread_mutex_unlock(&fake_lock);
+    return err->code;
+}
+
 static inline void fake_await_inside(unsigned count)
 {
     pthread_mutex_lock(&fake_lock);
@@ -110,11 +127,12 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
                                   struct engine_input *out, struct err *err)
 {
     (void)model;
-    (void)interrupt;
     int32_t *ids = arena_alloc(arena, sizeof *ids);
     if (len == 0)
         return err_set(err, ERR_UNUSABLE, "the text yields no token");
     fake_prepared_by = pthread_self();
+    if (text[0] == 'S')
+        return fake_endless(interrupt, err);
     ids[0] = (unsigned char)text[0];
     *out = (struct engine_input){
         .kind = ENGINE_TEXT, .tokens = len < 64 ? (unsigned)len : 64, .ids = ids};
@@ -235,7 +253,7 @@ enum err_code engine_trace(const struct engine_model *model, struct engine_input
     return options->layer == 9 ? err_set(err, ERR_UNUSABLE, "explain_layer is 9") : ERR_OK;
 }
 
-/* One word, the first character; 'E' has no memory for it. */
+/* One word, the first character; 'E' has no memory for it. Of an image also a view so wide. */
 enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err)
@@ -248,14 +266,15 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     enum explain_method method =
         options->method == EXPLAIN_DEFAULT ? EXPLAIN_ATTENTION : options->method;
     *out = (struct explanation){.method = method, .words = word, .word_count = 1};
+    out->view.width = (unsigned)input->ids[0];
     return input->ids[0] == 'E' ? err_no_memory(err, 1) : ERR_OK;
 }
 
 enum err_code engine_overlay(const struct explanation *explanation, struct interrupt *interrupt,
                              char **png, size_t *len, struct err *err)
 {
-    (void)explanation;
-    (void)interrupt;
+    if (explanation->view.width == '7')
+        return fake_endless(interrupt, err);
     *len = 3;
     *png = malloc(*len);
     if (*png == NULL)

@@ -1,0 +1,148 @@
+/* stage.h - POST /predict between a fake HTTP edge and a fake engine: the real codec, queue,
+ * workers and pool. Like fakes.h, which it includes, for one file of a test program.
+ *
+ *     struct stage stage;
+ *     stage_open(&stage, 1);
+ *     check_call(&stage, "{\"text\": \"abc\"}", 200, "\"label\"");
+ *     stage_close(&stage);
+ */
+#ifndef ATTND_TESTS_UNIT_SERVER_STAGE_H
+#define ATTND_TESTS_UNIT_SERVER_STAGE_H
+
+#include "server/routes.h"
+#include "server/worker.h"
+#include "tests/support/suite.h"
+#include "tests/unit/server/fakes.h"
+
+#include <stdlib.h>
+
+enum { QUEUE_LIMIT = 4 };
+
+struct stage {
+    struct config config;
+    struct service service;
+    struct http_app app;
+    struct workers *workers;
+};
+
+static struct config_model configured[] = {{"logs", "text", NULL}, {"wafers", "image", NULL}};
+
+static inline uint64_t no_depth(void *context, unsigned model)
+{
+    (void)context;
+    (void)model;
+    return 0;
+}
+
+static inline void stage_open(struct stage *stage, unsigned workers)
+{
+    struct err err = {0};
+    static const char *routes[16];
+    static struct metrics_model rows[2];
+    *stage = (struct stage){.config = {.models = configured,
+                                       .model_count = 2,
+                                       .queue_limit = QUEUE_LIMIT,
+                                       .inputs_max = QUEUE_LIMIT,
+                                       .body_bytes_max = 1 << 20,
+                                       .image_pixels_max = 1 << 30,
+                                       .explain_bytes_max = 5 * FAKE_TRACE_BYTES}};
+    struct service *service = &stage->service;
+    service->config = &stage->config;
+    request_ids_init(&service->ids);
+    ck_assert_int_eq(registry_open(&service->registry, &stage->config, 64, &err), ERR_OK);
+    ck_assert_int_eq(batcher_open(&service->batcher, QUEUE_LIMIT, 2, &err), ERR_OK);
+    for (unsigned i = 0; i < routes_count(); i++)
+        routes[i] = routes_label(i);
+    for (unsigned i = 0; i < 2; i++)
+        rows[i] = (struct metrics_model){configured[i].name, &fake_models[i].info, 0};
+    struct metrics_setup setup = {.routes = routes,
+                                  .route_count = routes_count(),
+                                  .models = rows,
+                                  .model_count = 2,
+                                  .queue_limit = QUEUE_LIMIT,
+                                  .queue_depth = no_depth,
+                                  .linear_backend = "reference",
+                                  .blas_core = "none"};
+    ck_assert_int_eq(metrics_open(&service->metrics, &setup, &err), ERR_OK);
+    struct worker_options options = {workers, 1, service->registry, service->batcher,
+                                     service->metrics};
+    ck_assert_int_eq(worker_start(&stage->workers, &options, &err), ERR_OK);
+    struct prepare *prepare;
+    ck_assert_int_eq(prepare_start(&prepare, 1, route_predict_pool, service, &err), ERR_OK);
+    atomic_store(&service->prepare, prepare);
+    atomic_store(&service->phase, SERVICE_READY);
+    stage->app = routes_app(service);
+}
+
+/* A place that a request forgot to give back would be lost for good. */
+static inline void check_places(struct batcher *batcher)
+{
+    struct err err = {0};
+    if (batcher_reserve(batcher, QUEUE_LIMIT, &err) == ERR_OK)
+        batcher_release(batcher, QUEUE_LIMIT);
+    ck_assert_int_ne(err.code, ERR_QUEUE_FULL);
+}
+
+static inline void stage_close(struct stage *stage)
+{
+    struct service *service = &stage->service;
+    check_places(service->batcher);
+    ck_assert_uint_eq(service->trace_bytes, 0);
+    prepare_stop(service->prepare);
+    batcher_close(service->batcher);
+    worker_stop(stage->workers);
+    prepare_free(service->prepare);
+    metrics_close(service->metrics);
+    batcher_free(service->batcher);
+    registry_close(service->registry);
+    ck_assert_uint_eq(fake_sessions_open, 0);
+}
+
+static inline void exchange_init(struct http_exchange *exchange, const char *body)
+{
+    *exchange = (struct http_exchange){.method = HTTP_POST,
+                                       .path = "/predict",
+                                       .head_ns = clock_now_ns(),
+                                       .body_ns = clock_now_ns(),
+                                       .body = body,
+                                       .body_len = strlen(body)};
+    arena_init(&exchange->arena);
+}
+
+static inline void exchange_done(struct stage *stage, struct http_exchange *exchange)
+{
+    stage->app.done(&stage->service, exchange);
+    arena_deinit(&exchange->arena);
+}
+
+/* Head and body; true if the exchange is suspended now. */
+static inline bool send(struct stage *stage, struct http_exchange *exchange, const char *body)
+{
+    exchange_init(exchange, body);
+    if (stage->app.head(&stage->service, exchange) == HTTP_REPLY)
+        return false;
+    return stage->app.begin(&stage->service, exchange) == HTTP_SUSPENDED;
+}
+
+/* The whole way of one call; the reply's status. */
+static inline unsigned call(struct stage *stage, struct http_exchange *exchange, const char *body)
+{
+    if (send(stage, exchange, body)) {
+        fake_await_resumed(exchange);
+        stage->app.finish(&stage->service, exchange);
+    }
+    return exchange->reply.status;
+}
+
+static inline void check_call(struct stage *stage, const char *body, unsigned status,
+                              const char *part)
+{
+    struct http_exchange exchange;
+    ck_assert_uint_eq(call(stage, &exchange, body), status);
+    ck_assert_msg(strstr(exchange.reply.body, part) != NULL, "%s lacks %s", exchange.reply.body,
+                  part);
+    ck_assert_ptr_nonnull(exchange.reply.request_id);
+    exchange_done(stage, &exchange);
+}
+
+#endif

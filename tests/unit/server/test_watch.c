@@ -1,0 +1,105 @@
+/* What is long to do for a request ends when nobody needs it any more. */
+#include "server/limits.h"
+#include "tests/unit/server/stage.h"
+
+/* A body that goes to the pool for its length and begins with `first`; yours to free. */
+static char *long_text(char first)
+{
+    char *text = malloc(LIMIT_PREPARE_INLINE_BYTES + 2);
+    ck_assert_ptr_nonnull(text);
+    memset(text, 'a', LIMIT_PREPARE_INLINE_BYTES + 1);
+    text[0] = first;
+    text[LIMIT_PREPARE_INLINE_BYTES + 1] = '\0';
+    return text;
+}
+
+static const struct fake_header plain_text[] = {{"Content-Type", "text/plain"}, {NULL, NULL}};
+
+/* The whole request is late, not each of its inputs one after the other. */
+START_TEST(preparing_ends_at_the_deadline)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    unsigned rows = fake_rows;
+    check_call(&stage,
+               "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"S\"}, {\"text\": \"S\"}], "
+               "\"deadline_ms\": 20}",
+               504, "\"the deadline passed while the request was prepared\"");
+    char *body = long_text('S');
+    fake_headers = plain_text;
+    fake_query = (const struct fake_header[]){{"deadline_ms", "20"}, {NULL, NULL}};
+    check_call(&stage, body, 504, "\"the deadline passed while the request was prepared\"");
+    fake_headers = fake_query = NULL;
+    check_call(&stage, "{\"text\": \"a\"}", 200, "pass");
+    ck_assert_uint_eq(fake_rows, rows + 1);
+    free(body);
+    stage_close(&stage);
+}
+END_TEST
+
+static void check_metric(const struct stage *stage, const char *line)
+{
+    struct arena arena;
+    size_t len;
+    arena_init(&arena);
+    const char *page = metrics_expose(stage->service.metrics, &arena, &len);
+    ck_assert_msg(strstr(page, line) != NULL, "no %s", line);
+    arena_deinit(&arena);
+}
+
+START_TEST(preparing_ends_when_the_client_goes)
+{
+    struct stage stage;
+    struct http_exchange left;
+    stage_open(&stage, 1);
+    char *body = long_text('S');
+    fake_headers = plain_text;
+    ck_assert(send(&stage, &left, body));
+    fake_await_inside(1);
+    atomic_store(&fake_client_gone, true);
+    fake_await_resumed(&left);
+    stage.app.finish(&stage.service, &left);
+    ck_assert_uint_ne(left.reply.status, 200);
+    exchange_done(&stage, &left);
+    check_metric(&stage, "attnd_clients_gone_total 1\n");
+    free(body);
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(preparing_ends_when_the_time_to_stop_is_up)
+{
+    struct stage stage;
+    struct http_exchange last;
+    stage_open(&stage, 1);
+    char *body = long_text('S');
+    fake_headers = plain_text;
+    ck_assert(send(&stage, &last, body));
+    fake_await_inside(1);
+    atomic_store(&stage.service.phase, SERVICE_STOPPING);
+    prepare_stop(stage.service.prepare);
+    fake_await_resumed(&last);
+    stage.app.finish(&stage.service, &last);
+    ck_assert_uint_eq(last.reply.status, 503);
+    exchange_done(&stage, &last);
+    free(body);
+    stage_close(&stage);
+}
+END_TEST
+
+/* NyBwaXhlbHM= is "7 pixels", which an endless heat map is made of. */
+START_TEST(explaining_ends_at_the_deadline)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    stage.config.explain_bytes_max = 1 << 20;
+    check_call(&stage,
+               "{\"inputs\": [{\"image\": \"NyBwaXhlbHM=\"}, {\"image\": \"NyBwaXhlbHM=\"}], "
+               "\"explain\": true, \"overlay\": true, \"deadline_ms\": 20}",
+               504, "the deadline passed");
+    stage_close(&stage);
+}
+END_TEST
+
+SUITE("watch", preparing_ends_at_the_deadline, preparing_ends_when_the_client_goes,
+      preparing_ends_when_the_time_to_stop_is_up, explaining_ends_at_the_deadline)
