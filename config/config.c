@@ -264,6 +264,20 @@ static enum err_code settle_inputs_max(struct loader *loader, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code settle_request_pixels_max(struct loader *loader, struct err *err)
+{
+    struct config *config = loader->config;
+    if (config->request_pixels_max >= config->image_pixels_max)
+        return ERR_OK;
+    if (loader->given[option_index(option_find("request_pixels_max"))])
+        return err_set(err, ERR_UNUSABLE,
+                       "request_pixels_max (%zu) must not be below image_pixels_max (%zu), or such "
+                       "an image could never be sent",
+                       config->request_pixels_max, config->image_pixels_max);
+    config->request_pixels_max = config->image_pixels_max;
+    return ERR_OK;
+}
+
 static enum err_code load(struct loader *loader, int argc, char *const *argv,
                           char *const *environment, struct err *err)
 {
@@ -280,7 +294,9 @@ static enum err_code load(struct loader *loader, int argc, char *const *argv,
         return err->code;
     if (read_environment(loader, environment, false, err) || apply_flags(loader, argc, argv, err))
         return err->code;
-    return settle_inputs_max(loader, err);
+    if (settle_inputs_max(loader, err))
+        return err->code;
+    return settle_request_pixels_max(loader, err);
 }
 
 enum err_code config_load(struct config *out, enum config_action *action, int argc,

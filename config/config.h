@@ -39,7 +39,7 @@ struct config {
     unsigned inputs_max;
     size_t body_bytes_max;
     size_t explain_bytes_max;
-    size_t image_pixels_max;
+    size_t image_pixels_max, request_pixels_max;
     unsigned header_timeout_ms, body_timeout_ms;
     unsigned deadline_ms; /* 0: none */
     unsigned drain_delay_ms, drain_timeout_ms;

@@ -108,7 +108,7 @@ struct model_row {
     const struct engine_info *info;
     bool is_default;
     /* What a request may be, of any model that is served. */
-    size_t inputs_max, body_bytes_max, image_pixels_max;
+    size_t inputs_max, body_bytes_max, image_pixels_max, request_pixels_max;
 };
 /* {"models": [...]} and one model alone. */
 const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,

@@ -210,8 +210,11 @@ static json_t *row_json(const struct model_row *row)
     failed |= model == NULL || json_object_update_missing(object, model) != 0;
     failed |= add(object, "inputs_max", json_integer((json_int_t)row->inputs_max));
     failed |= add(object, "body_bytes_max", json_integer((json_int_t)row->body_bytes_max));
-    if (row->info->kind == ENGINE_IMAGE)
+    if (row->info->kind == ENGINE_IMAGE) {
         failed |= add(object, "image_pixels_max", json_integer((json_int_t)row->image_pixels_max));
+        failed |=
+            add(object, "request_pixels_max", json_integer((json_int_t)row->request_pixels_max));
+    }
     json_decref(model);
     if (!failed)
         return object;

@@ -1,3 +1,8 @@
+/* intake.c - see intake.h. What one request may ask for is bounded before any of it is decoded: its
+ * inputs by the codec, its pixels here, by what the headers of its images declare. A header may
+ * claim what it likes, but the decoders take it at its word: nothing is decoded that was not
+ * counted. An image above image_pixels_max is refused by itself, and so does not count.
+ */
 #include "server/intake.h"
 
 #include "engine/base/clock.h"
@@ -102,16 +107,26 @@ static enum err_code resolve_models(struct service *service, struct request *req
     return ERR_OK;
 }
 
-/* Adds up what there is to decode: an image above the limit is refused by its header alone. */
-static void count_pixels(const struct service *service, struct request *request)
+/* Adds up what there is to decode. */
+static enum err_code count_pixels(const struct service *service, struct request *request)
 {
+    const size_t image_most = service->config->image_pixels_max;
+    const size_t most = service->config->request_pixels_max;
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct predict_item *item = &request->call.items[i];
         if (item->kind != ENGINE_IMAGE || request->rows[i].err.code != ERR_OK)
             continue;
         size_t pixels = engine_image_pixels(item->bytes, item->len);
-        request->pixels += pixels <= service->config->image_pixels_max ? pixels : 0;
+        if (pixels > image_most)
+            continue;
+        if (pixels > most - request->pixels)
+            return err_set(&request->err, ERR_TOO_LARGE,
+                           "the images up to $.inputs[%u] have %zu pixels, the limit for one "
+                           "request (request_pixels_max) is %zu; send fewer or smaller ones",
+                           i, request->pixels + pixels, most);
+        request->pixels += pixels;
     }
+    return ERR_OK;
 }
 
 enum err_code intake_read(struct service *service, struct request *request)
@@ -127,9 +142,8 @@ enum err_code intake_read(struct service *service, struct request *request)
         return err_no_memory(&request->err, count * sizeof *request->rows);
     request->parsed = true;
     request->deadline_ns = deadline_of(service, request);
-    if (resolve_models(service, request))
+    if (resolve_models(service, request) || count_pixels(service, request))
         return request->err.code;
-    count_pixels(service, request);
     request->parsed_ns = clock_now_ns();
     return ERR_OK;
 }

@@ -19,6 +19,7 @@ static struct model_row row_of(const struct service *service, const struct regis
     row.inputs_max = service->config->inputs_max;
     row.body_bytes_max = service->config->body_bytes_max;
     row.image_pixels_max = service->config->image_pixels_max;
+    row.request_pixels_max = service->config->request_pixels_max;
     return row;
 }
 

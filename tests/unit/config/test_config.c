@@ -292,6 +292,20 @@ START_TEST(config_serves_sixty_four_models_and_not_one_more)
 }
 END_TEST
 
+START_TEST(config_lets_a_request_have_the_pixels_of_any_image)
+{
+    ck_assert_int_eq(load("", ""), ERR_OK);
+    ck_assert_uint_eq(config.request_pixels_max, 134217728);
+    config_deinit(&config);
+    ck_assert_int_eq(load("--image-pixels-max 200000000", ""), ERR_OK);
+    ck_assert_uint_eq(config.request_pixels_max, 200000000);
+    config_deinit(&config);
+    expect_error("--image-pixels-max 5", "ATTND_REQUEST_PIXELS_MAX=4",
+                 "request_pixels_max (4) must not be below image_pixels_max (5), or such an image "
+                 "could never be sent");
+}
+END_TEST
+
 START_TEST(config_keeps_inputs_max_within_the_queue)
 {
     ck_assert_int_eq(load("--queue-limit 4", ""), ERR_OK);
@@ -467,8 +481,8 @@ SUITE("config", config_without_any_source_is_the_table_of_defaults,
       config_reads_addresses_of_both_families, config_refuses_addresses_that_are_not_numeric,
       config_names_the_nearest_of_an_unknown_name, config_says_the_limits_of_a_value,
       config_refuses_models_that_cannot_be_served, config_serves_sixty_four_models_and_not_one_more,
-      config_keeps_inputs_max_within_the_queue, config_reads_the_actions,
-      config_refuses_files_that_are_missing_broken_or_large,
+      config_lets_a_request_have_the_pixels_of_any_image, config_keeps_inputs_max_within_the_queue,
+      config_reads_the_actions, config_refuses_files_that_are_missing_broken_or_large,
       config_ignores_variables_that_clusters_and_tests_set,
       config_print_is_a_file_that_config_accepts_again, config_help_and_markdown_name_every_option,
       config_loads_the_example_files,

@@ -45,6 +45,7 @@ static inline void stage_open(struct stage *stage, unsigned workers)
                                        .inputs_max = QUEUE_LIMIT,
                                        .body_bytes_max = 1 << 20,
                                        .image_pixels_max = 1 << 30,
+                                       .request_pixels_max = 1 << 30,
                                        .explain_bytes_max = 5 * FAKE_TRACE_BYTES}};
     struct service *service = &stage->service;
     service->config = &stage->config;

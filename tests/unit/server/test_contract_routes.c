@@ -72,6 +72,7 @@ START_TEST(a_model_tells_its_labels_sizes_dtype_and_limits)
     ck_assert_double_eq(reply_number(&reply, "inputs_max"), 64);
     ck_assert_double_eq(reply_number(&reply, "body_bytes_max"), 33554432);
     ck_assert_double_eq(reply_number(&reply, "image_pixels_max"), 33554432);
+    ck_assert_double_eq(reply_number(&reply, "request_pixels_max"), 134217728);
     ck_assert_uint_eq(reply_count(&reply, "labels"), 9);
     ck_assert_double_eq(reply_number(&reply, "image_height"), 48);
     ck_assert_double_eq(reply_number(&reply, "patch_size"), 4);
@@ -83,6 +84,7 @@ START_TEST(a_model_tells_its_labels_sizes_dtype_and_limits)
     ck_assert_double_gt(reply_number(&reply, "parameters"), 0);
     ck_assert_double_eq(reply_number(&reply, "inputs_max"), 64);
     ck_assert_ptr_null(contract_at(reply.json, "image_pixels_max"));
+    ck_assert_ptr_null(contract_at(reply.json, "request_pixels_max"));
     reply_free(&reply);
 }
 END_TEST

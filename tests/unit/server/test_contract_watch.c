@@ -1,5 +1,5 @@
 /* Requests that are long to prepare, over real sockets: they end at their deadline and when the
- * server stops. The images are a few kilobytes each and declare
+ * server stops, and there is a bound on them. The images are a few kilobytes each and declare
  * millions of pixels, so that preparing all of a request takes a second at least. */
 #include "engine/vision/png.h"
 #include "server/base64.h"
@@ -110,5 +110,21 @@ START_TEST(a_stop_does_not_wait_for_images_to_be_decoded)
 }
 END_TEST
 
+START_TEST(too_many_pixels_in_one_request_are_413_with_the_option)
+{
+    char *request = large_request(3, "");
+    struct reply reply =
+        ask((const char *[]){"--model", "wafer-vit=models/wafer-vit", "--image-pixels-max",
+                             "4000000", "--request-pixels-max", "11999999", NULL},
+            request);
+    reply_expect_problem(&reply, 413, "too_large",
+                         "the images up to $.inputs[2] have 12000000 pixels, the limit for one "
+                         "request (request_pixels_max) is 11999999");
+    reply_free(&reply);
+    free(request);
+}
+END_TEST
+
 SUITE("contract_watch", a_deadline_that_passes_while_images_are_decoded_is_504,
-      a_stop_does_not_wait_for_images_to_be_decoded)
+      a_stop_does_not_wait_for_images_to_be_decoded,
+      too_many_pixels_in_one_request_are_413_with_the_option)

@@ -1,4 +1,4 @@
-/* What is long to do for a request ends when nobody needs it any more. */
+/* What is long to do for a request ends when nobody needs it any more, and is bounded before. */
 #include "server/limits.h"
 #include "tests/unit/server/stage.h"
 
@@ -101,5 +101,28 @@ START_TEST(explaining_ends_at_the_deadline)
 }
 END_TEST
 
+/* "600000000 pixels" and "2000000000 pixels" in base64, where 2^30 are allowed. */
+#define IMAGE_600M "{\"image\": \"NjAwMDAwMDAwIHBpeGVscw==\"}"
+#define IMAGE_2000M "{\"image\": \"MjAwMDAwMDAwMCBwaXhlbHM=\"}"
+
+START_TEST(the_pixels_of_a_request_are_bounded)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    fake_prepared_by = pthread_self();
+    check_call(&stage, "{\"inputs\": [" IMAGE_600M ", {\"text\": \"a\"}, " IMAGE_600M "]}", 413,
+               "the images up to $.inputs[2] have 1200000000 pixels, the limit for one request "
+               "(request_pixels_max) is 1073741824");
+    ck_assert(pthread_equal(fake_prepared_by, pthread_self())); /* nothing was prepared */
+    stage.config.request_pixels_max = 1200000000;
+    check_call(&stage, "{\"inputs\": [" IMAGE_600M ", {\"text\": \"a\"}, " IMAGE_600M "]}", 200,
+               "wafers");
+    check_call(&stage, "{\"inputs\": [" IMAGE_600M ", " IMAGE_2000M ", " IMAGE_600M "]}", 200,
+               "wafers"); /* the one in the middle is refused by itself */
+    stage_close(&stage);
+}
+END_TEST
+
 SUITE("watch", preparing_ends_at_the_deadline, preparing_ends_when_the_client_goes,
-      preparing_ends_when_the_time_to_stop_is_up, explaining_ends_at_the_deadline)
+      preparing_ends_when_the_time_to_stop_is_up, explaining_ends_at_the_deadline,
+      the_pixels_of_a_request_are_bounded)
