@@ -33,14 +33,15 @@
  * a word; that one is answered here, which needs MHD_USE_TURBO: without it the sending side is
  * already shut in on_closed.
  *
- * What does not concern the library is in http_request.c: limits, refusals, the body.
+ * What the library has parsed is looked at in http_head.c. What does not concern the library is in
+ * http_request.c: limits, refusals, the body.
  *
  * What the I/O threads, the edge and the baton's holder share: conns (locked), draining and the
  * body budget (atomic). A request is touched by its I/O thread alone, except while suspended. */
 #include "server/http.h"
 
 #include "server/edge.h"
-#include "server/framing.h"
+#include "server/http_head.h"
 #include "server/http_request.h"
 #include "server/rawreply.h"
 
@@ -133,54 +134,6 @@ static enum MHD_Result answer_early(struct http_request *request)
 /* -------------------------------------------------------------------------------------------- */
 /* The head */
 
-struct field_list {
-    struct framing_field *fields;
-    size_t count, room;
-};
-
-static enum MHD_Result collect_field(void *context, enum MHD_ValueKind kind, const char *name,
-                                     size_t name_len, const char *value, size_t value_len)
-{
-    (void)kind;
-    struct field_list *list = context;
-    if (list->count == list->room)
-        return MHD_NO;
-    list->fields[list->count++] = (struct framing_field){.name = name,
-                                                         .name_len = name_len,
-                                                         .value = value != NULL ? value : "",
-                                                         .value_len = value_len};
-    return MHD_YES;
-}
-
-static enum err_code collect_fields(struct field_list *list, struct http_request *request,
-                                    enum MHD_ValueKind kind, struct err *err)
-{
-    int count = MHD_get_connection_values(request->library, kind, NULL, NULL);
-    *list = (struct field_list){.room = count > 0 ? (size_t)count : 0};
-    list->fields = arena_alloc_array(&request->exchange.arena, list->room, sizeof *list->fields);
-    if (list->fields == NULL)
-        return err_no_memory(err, list->room * sizeof *list->fields);
-    MHD_get_connection_values_n(request->library, kind, collect_field, list);
-    return ERR_OK;
-}
-
-static size_t head_bytes(const struct http_request *request)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(request->library, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    return info != NULL ? info->header_size : 0;
-}
-
-static enum err_code check_head(struct http_request *request, const char *method,
-                                const char *version, struct err *err)
-{
-    struct field_list list;
-    if (collect_fields(&list, request, MHD_HEADER_KIND, err))
-        return err->code;
-    return http_request_check_head(request, method, version, list.fields, list.count,
-                                   head_bytes(request), err);
-}
-
 /* The application has answered from the head alone. */
 static enum MHD_Result answer_from_head(struct http_request *request)
 {
@@ -206,7 +159,7 @@ static enum MHD_Result on_head(struct http_request *request, const char *method,
     struct err err = {0};
     if (!conns_move(conns, conn, CONN_HELD))
         return MHD_NO;
-    if (check_head(request, method, version, &err))
+    if (http_head_check(request, method, version, &err))
         return refuse_early(request, &err);
     if (http_request_ask_head(request) == HTTP_REPLY) {
         if (answer_from_head(request) == MHD_NO)
@@ -221,16 +174,6 @@ static enum MHD_Result on_head(struct http_request *request, const char *method,
 
 /* -------------------------------------------------------------------------------------------- */
 /* The body and after */
-
-static enum err_code check_trailers(struct http_request *request, struct err *err)
-{
-    struct field_list list;
-    if (request->framing.body != FRAMING_CHUNKED)
-        return ERR_OK;
-    if (collect_fields(&list, request, MHD_FOOTER_KIND, err))
-        return err->code;
-    return framing_check_trailers(list.fields, list.count, err);
-}
 
 static bool enter(struct http_server *server)
 {
@@ -263,7 +206,7 @@ static enum MHD_Result on_whole(struct http_request *request)
     struct err err = {0};
     if (!conns_move(&request->shared->conns, &request->connection->conn, CONN_HELD))
         return MHD_NO;
-    if (check_trailers(request, &err))
+    if (http_head_check_trailers(request, &err))
         http_request_refuse(request, &err);
     else if (request->phase != HTTP_PHASE_DROP)
         return begin(request);
@@ -514,49 +457,6 @@ void http_stop(struct http_server *server)
 static const struct http_request *request_of(const struct http_exchange *exchange)
 {
     return (const struct http_request *)(const void *)exchange;
-}
-
-const char *http_header(const struct http_exchange *exchange, const char *name)
-{
-    const struct http_request *request = request_of(exchange);
-    return request->library != NULL
-               ? MHD_lookup_connection_value(request->library, MHD_HEADER_KIND, name)
-               : NULL;
-}
-
-const char *http_query(const struct http_exchange *exchange, const char *name)
-{
-    const struct http_request *request = request_of(exchange);
-    const char *value = NULL;
-    if (request->library == NULL ||
-        MHD_lookup_connection_value_n(request->library, MHD_GET_ARGUMENT_KIND, name, strlen(name),
-                                      &value, NULL) == MHD_NO)
-        return NULL;
-    return value != NULL ? value : "";
-}
-
-struct visitor {
-    void (*visit)(void *context, const char *name, const char *value);
-    void *context;
-};
-
-static enum MHD_Result visit_argument(void *context, enum MHD_ValueKind kind, const char *name,
-                                      const char *value)
-{
-    (void)kind;
-    const struct visitor *visitor = context;
-    visitor->visit(visitor->context, name, value);
-    return MHD_YES;
-}
-
-void http_query_each(const struct http_exchange *exchange,
-                     void (*visit)(void *context, const char *name, const char *value),
-                     void *context)
-{
-    struct visitor visitor = {.visit = visit, .context = context};
-    if (request_of(exchange)->library != NULL)
-        MHD_get_connection_values(request_of(exchange)->library, MHD_GET_ARGUMENT_KIND,
-                                  visit_argument, &visitor);
 }
 
 void http_suspend(struct http_exchange *exchange)
