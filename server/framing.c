@@ -5,13 +5,12 @@
  *   one Content-Length, digits   two lengths, or "5, 5": the first wins here, the last elsewhere
  *   never with Transfer-Encoding RFC 9112 lets the latter win; an older proxy takes the former
  *   Transfer-Encoding: chunked   "identity, chunked", "xchunked": read as a body without an end
- *   no name that begins so       a folded line ends up glued to the name: "Content-Length12"
+ *   no name that begins so       a typing error, or a folded line glued to it: "Content-Length12"
  *   one Host, and one in 1.1     RFC 9112, section 3.2; two hosts are two routes
  *   no control byte in a value   RFC 9110, section 5.5; a bare CR is a line's end to some
  *   only POST has a body         a body on GET has no meaning and hides the next request
  *
- * A NUL inside a value ends it for the library and stays invisible here: put a proxy in front of
- * untrusted networks. */
+ * What the library drops or glues together without a trace in the fields is found in layout.c. */
 #include "server/framing.h"
 
 #include <string.h>

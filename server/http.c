@@ -260,8 +260,10 @@ static void *on_line(void *context, const char *target, struct MHD_Connection *l
         !conns_move(&server->shared.conns, &connection->conn, CONN_HEAD))
         return NULL;
     struct http_request *request = http_request_create(connection, target);
-    if (request != NULL)
-        request->library = library;
+    if (request == NULL)
+        return NULL;
+    request->library = library;
+    request->target_at = target;
     return request;
 }
 

@@ -50,8 +50,12 @@ enum err_code http_head_check(struct http_request *request, const char *method, 
     struct field_list list;
     if (collect_fields(&list, request, MHD_HEADER_KIND, err))
         return err->code;
-    return http_request_check_head(request, method, version, list.fields, list.count,
-                                   head_bytes(request), err);
+    const struct layout_head head = {.method = method,
+                                     .target = request->target_at,
+                                     .target_len = strlen(request->target),
+                                     .version = version,
+                                     .bytes = head_bytes(request)};
+    return http_request_check_head(request, &head, list.fields, list.count, err);
 }
 
 enum err_code http_head_check_trailers(struct http_request *request, struct err *err)

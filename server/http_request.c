@@ -59,23 +59,25 @@ static enum http_method parse_method(const char *method)
                                          : HTTP_OTHER;
 }
 
-enum err_code http_request_check_head(struct http_request *request, const char *method,
-                                      const char *version, const struct framing_field *fields,
-                                      size_t count, size_t head_bytes, struct err *err)
+enum err_code http_request_check_head(struct http_request *request, const struct layout_head *head,
+                                      const struct framing_field *fields, size_t count,
+                                      struct err *err)
 {
     struct http_exchange *exchange = &request->exchange;
     size_t path_bytes = strlen(request->target) + 1;
     exchange->head_ns = clock_now_ns();
-    exchange->method = parse_method(method);
-    if (head_bytes > LIMIT_HEAD_BYTES)
+    exchange->method = parse_method(head->method);
+    if (head->bytes > LIMIT_HEAD_BYTES)
         return err_set(err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
+    if (layout_check_head(head, fields, count, err))
+        return err->code;
     char *path = arena_alloc(&exchange->arena, path_bytes);
     if (path == NULL)
         return err_no_memory(err, path_bytes);
-    if (framing_path(path, method, request->target, err))
+    if (framing_path(path, head->method, request->target, err))
         return err->code;
     exchange->path = path;
-    return framing_check(&request->framing, method, version, fields, count, err);
+    return framing_check(&request->framing, head->method, head->version, fields, count, err);
 }
 
 enum http_next http_request_ask_head(struct http_request *request)

@@ -11,6 +11,7 @@
 #include "server/conns.h"
 #include "server/framing.h"
 #include "server/http.h"
+#include "server/layout.h"
 #include "server/sockets.h"
 
 struct MHD_Connection;
@@ -44,6 +45,7 @@ struct http_request {
     struct http_connection *connection;
     struct MHD_Connection *library; /* NULL: a refusal without a request */
     const char *target;             /* as sent */
+    const char *target_at;          /* where the library found it; it decodes it there */
     enum http_phase phase;
     bool told; /* head or refuse has been called: done is owed */
     struct framing framing;
@@ -59,10 +61,10 @@ void http_request_destroy(struct http_request *request);
 /* Has the application fill in the reply that err asks for; the connection will be closed. */
 void http_request_refuse(struct http_request *request, const struct err *err);
 
-/* Method, target and headers of a whole head, of head_bytes bytes. */
-enum err_code http_request_check_head(struct http_request *request, const char *method,
-                                      const char *version, const struct framing_field *fields,
-                                      size_t count, size_t head_bytes, struct err *err);
+/* Method, target and headers of a whole head, which must be all that it holds. */
+enum err_code http_request_check_head(struct http_request *request, const struct layout_head *head,
+                                      const struct framing_field *fields, size_t count,
+                                      struct err *err);
 
 /* Calls the application's head and settles the limit of the body. */
 enum http_next http_request_ask_head(struct http_request *request);

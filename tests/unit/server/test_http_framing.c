@@ -28,6 +28,15 @@ static void drain_socket(int fd, struct exchange_text *got)
     got->text[got->len] = '\0';
 }
 
+/* The statuses of all responses: "200 400". */
+static void list_statuses(const char *text, char *out, size_t size)
+{
+    out[0] = '\0';
+    for (const char *at = strstr(text, "HTTP/1.1 "); at; at = strstr(at + 9, "HTTP/1.1 "))
+        if (at[9] >= '1' && at[9] <= '5')
+            snprintf(out + strlen(out), size - strlen(out), "%s%.3s", out[0] ? " " : "", at + 9);
+}
+
 /* A second request on the same connection, which must not run after a refusal. */
 static const char hidden[] = "GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n";
 
@@ -54,9 +63,9 @@ static const struct {
     {"POST /p HTTP/1.0\r\n\r\n", 411, "Content-Length"},
     {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length : 3\r\n\r\nabc", 400, NULL},
     {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length\t: 3\r\n\r\nabc", 400, NULL},
-    {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n 5\r\n\r\nabc", 400, "begins like"},
+    {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n 5\r\n\r\nabc", 400, "CR LF"},
     {"POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n", 400,
-     "begins like"},
+     "CR LF"},
     {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400,
      "more than one Content-Length"},
     {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -99,6 +108,80 @@ START_TEST(http_refuses_each_ambiguous_head_and_runs_nothing_behind_it)
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         check_refused(app, refusals[i].request, refusals[i].status, refusals[i].why);
     ck_assert_uint_eq(app->begins, 0);
+    app_stop(app);
+}
+END_TEST
+
+/* Heads that a strict reader and the library read differently; some hold NULs. Behind each stands a
+ * request that must not run. */
+#define BYTES(text) text, sizeof text - 1
+static const struct {
+    const char *name, *bytes;
+    size_t len;
+} hiding[] = {
+    {"an empty name ends the head", BYTES("GET /p HTTP/1.1\r\nHost: h\r\n: x\r\n")},
+    {"so does one that was folded", BYTES("GET /p HTTP/1.1\r\nHost: h\r\n: x\r\n y\r\n")},
+    {"an empty name in the first line", BYTES("GET /p HTTP/1.0\r\n: x\r\nHost: h\r\n\r\n")},
+    {"a NUL ends the head", BYTES("GET /p HTTP/1.1\r\nHost: h\r\n\0x: y\r\n")},
+    {"a NUL before its CRLF does", BYTES("GET /p HTTP/1.1\r\nHost: h\r\n\0\r\n")},
+    {"a NUL ends a value", BYTES("GET /p HTTP/1.1\r\nHost: h\r\nX: y\0z\r\n\r\n")},
+    {"a NUL ends the method", BYTES("GET\0T /p HTTP/1.1\r\nHost: h\r\n\r\n")},
+    {"a NUL ends the target", BYTES("GET /p\0/q HTTP/1.1\r\nHost: h\r\n\r\n")},
+    {"a fold makes a coding", BYTES("POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 36\r\n"
+                                    "Transfer-Encodin: chunked\r\n g\r\n\r\n0\r\n\r\n")},
+    {"the same without a length", BYTES("POST /p HTTP/1.1\r\nHost: h\r\n"
+                                        "Transfer-Encodin: chunked\r\n\tg\r\n\r\n0\r\n\r\n")},
+    {"a fold makes a length", BYTES("POST /p HTTP/1.1\r\nHost: h\r\n"
+                                    "Content-Lengt: 3\r\n h\r\n\r\nabc")},
+    {"a fold of nothing", BYTES("GET /p HTTP/1.1\r\nHost: h\r\nX: y\r\n \r\n\r\n")},
+    {"a fold of the request line", BYTES("GET /p HTTP/1.1\r\n Host: h\r\nHost: h\r\n\r\n")},
+    {"a bare LF after the request line", BYTES("GET /p HTTP/1.1\nHost: h\r\n\r\n")},
+    {"a bare LF after a field", BYTES("GET /p HTTP/1.1\r\nHost: h\nX: y\r\n\r\n")},
+    {"a bare LF at the end", BYTES("GET /p HTTP/1.1\r\nHost: h\r\n\n")},
+    {"nothing but bare LFs", BYTES("GET /p HTTP/1.1\nHost: h\n\n")},
+    {"a bare CR in a value", BYTES("GET /p HTTP/1.1\r\nHost: h\r\nX: y\r\r\n\r\n")},
+    {"two spaces before the target", BYTES("GET  /p HTTP/1.1\r\nHost: h\r\n\r\n")},
+    {"two spaces behind the target", BYTES("GET /p  HTTP/1.1\r\nHost: h\r\n\r\n")},
+};
+
+START_TEST(http_answers_once_where_a_strict_reader_and_the_library_see_different_heads)
+{
+    struct app *app = app_start();
+    for (size_t i = 0; i < sizeof hiding / sizeof hiding[0]; i++) {
+        struct exchange_text got = {.len = 0};
+        char statuses[64];
+        int fd = client_open(app);
+        client_send(fd, hiding[i].bytes, hiding[i].len);
+        client_say(fd, hidden);
+        drain_socket(fd, &got);
+        close(fd);
+        list_statuses(got.text, statuses, sizeof statuses);
+        ck_assert_msg(strcmp(statuses, "400") == 0, "%s: %s", hiding[i].name, statuses);
+    }
+    ck_assert_uint_eq(app->begins, 0);
+    app_stop(app);
+}
+END_TEST
+
+/* The blanks that RFC 9112, section 5.1, allows around a value. */
+START_TEST(http_takes_a_head_with_optional_blanks)
+{
+    static const char *const heads[] = {
+        "GET /p HTTP/1.1\r\nHost:h\r\n\r\n",
+        "GET /p HTTP/1.1\r\nHost: \t  h\r\nX:\r\nY: \t\r\nZ:  a \t b\t \r\n\r\n",
+        "POST /p?a=%20b&c&=d+e HTTP/1.1\r\nHost:h\r\nContent-Length:0\r\n\r\n",
+        "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: \t 0\r\nCookie: a=b; c=d\r\n\r\n",
+        "\r\nGET /p HTTP/1.1\r\nHost: h\r\n\r\n",
+    };
+    struct app *app = app_start();
+    int fd = client_open(app);
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+            client_say(fd, heads[i]);
+            struct answer answer = client_read(fd, true);
+            ck_assert_msg(answer.status == 200, "head %zu: %u %s", i, answer.status, answer.body);
+        }
+    close(fd);
     app_stop(app);
 }
 END_TEST
@@ -164,6 +247,7 @@ static const struct {
     {"040.bin", "400", "GET with a body"},
     {"040_compat.bin", "400", "GET with a body"},
     {"099.bin", "", "announces more bytes than the file holds"},
+    {"compat_obs_fold.bin", "400", "obsolete folding"},
     {"compat_obs_fold_huge.bin", "400", "obsolete folding"},
     {"pp_01.bin", "400", "PROXY line"},
     {"pp_02.bin", "400", "PROXY line"},
@@ -225,15 +309,6 @@ static void run_case(struct app *app, const char *bytes, size_t len, struct exch
     shutdown(fd, SHUT_WR);
     drain_socket(fd, got);
     close(fd);
-}
-
-/* The statuses of all responses: "200 400". */
-static void list_statuses(const char *text, char *out, size_t size)
-{
-    out[0] = '\0';
-    for (const char *at = strstr(text, "HTTP/1.1 "); at; at = strstr(at + 9, "HTTP/1.1 "))
-        if (at[9] >= '1' && at[9] <= '5')
-            snprintf(out + strlen(out), size - strlen(out), "%s%.3s", out[0] ? " " : "", at + 9);
 }
 
 static int is_case(const struct dirent *entry)
@@ -377,7 +452,9 @@ START_TEST(http_survives_random_mutations)
 END_TEST
 
 SUITE("http framing", http_refuses_each_ambiguous_head_and_runs_nothing_behind_it,
-      http_refuses_lengths_that_the_library_cannot_read, http_refuses_a_head_over_its_limit,
+      http_answers_once_where_a_strict_reader_and_the_library_see_different_heads,
+      http_takes_a_head_with_optional_blanks, http_refuses_lengths_that_the_library_cannot_read,
+      http_refuses_a_head_over_its_limit,
       http_serves_the_valid_corpus_or_differs_for_a_listed_reason,
       http_runs_nothing_hidden_in_the_invalid_corpus, http_survives_a_request_cut_at_every_byte,
       http_survives_random_mutations)
