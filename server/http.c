@@ -86,6 +86,14 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
         MHD_add_response_header(response, name, value);
 }
 
+/* What follows the last chunk cannot be looked at: the library ends the trailers where it would end
+ * a head that layout.c refuses. So nothing may come after a chunked body. */
+static bool is_last(struct http_request *request)
+{
+    return request->exchange.reply.close || request->framing.body == FRAMING_CHUNKED ||
+           atomic_load(&server_of(request)->draining);
+}
+
 static void add_headers(struct MHD_Response *response, struct http_request *request)
 {
     const struct http_reply *reply = &request->exchange.reply;
@@ -98,7 +106,7 @@ static void add_headers(struct MHD_Response *response, struct http_request *requ
                    arena_format(arena, "%u", reply->retry_after_s));
     for (const struct http_field *more = reply->more; more != NULL && more->name != NULL; more++)
         add_header(response, more->name, more->value);
-    if (reply->close || atomic_load(&server_of(request)->draining))
+    if (request->connection->closing)
         add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
@@ -117,6 +125,7 @@ static enum MHD_Result answer(struct http_request *request)
         MHD_create_response_from_buffer(reply->body_len, body.to, MHD_RESPMEM_PERSISTENT);
     if (response == NULL)
         return MHD_NO;
+    request->connection->closing = is_last(request);
     add_headers(response, request);
     enum MHD_Result queued = MHD_queue_response(request->library, reply->status, response);
     MHD_destroy_response(response);

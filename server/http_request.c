@@ -67,6 +67,7 @@ enum err_code http_request_check_head(struct http_request *request, const struct
     size_t path_bytes = strlen(request->target) + 1;
     exchange->head_ns = clock_now_ns();
     exchange->method = parse_method(head->method);
+    request->chunks.buffer = request->chunks.end = head->method + head->bytes;
     if (head->bytes > LIMIT_HEAD_BYTES)
         return err_set(err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
     if (layout_check_head(head, fields, count, err))
@@ -135,13 +136,27 @@ static bool keep(struct http_request *request, const void *bytes, size_t len)
     return break_off(request);
 }
 
-bool http_request_take_body(struct http_request *request, const void *bytes, size_t len)
+/* An end of file that the library has missed came with the bytes that it read last, so one look for
+ * all the chunks in them is enough. */
+static bool is_still_there(struct http_request *request)
 {
-    if (!(request->phase == HTTP_PHASE_DROP ? drop(request, len) : keep(request, bytes, len)))
-        return false;
     struct http_connection *connection = request->connection;
     return !sockets_peer_gone(connection->conn.fd) ||
            conns_move(&request->shared->conns, &connection->conn, CONN_PARTING);
+}
+
+bool http_request_take_body(struct http_request *request, const void *bytes, size_t len)
+{
+    struct err err = {0};
+    bool is_first = true;
+    if (request->framing.body == FRAMING_CHUNKED &&
+        layout_check_chunk(&request->chunks, bytes, len, &is_first, &err)) {
+        http_request_refuse(request, &err);
+        return break_off(request);
+    }
+    if (!(request->phase == HTTP_PHASE_DROP ? drop(request, len) : keep(request, bytes, len)))
+        return false;
+    return !is_first || is_still_there(request);
 }
 
 enum http_next http_request_begin(struct http_request *request)
@@ -198,10 +213,12 @@ static void answer_unreadable(struct http_connection *connection, enum conn_stat
     struct err err = {0};
     int fd = connection->conn.fd;
     struct sockets_traffic now = sockets_traffic(fd);
-    if (sockets_peer_gone(fd) || (now.known && now.received <= connection->before.received))
+    bool silent = now.known && now.received <= connection->before.received && !sockets_unread(fd);
+    if (sockets_peer_gone(fd) || silent)
         return;
     connection->linger = true;
-    if (state == CONN_HEAD || !now.known || now.sent != connection->before.sent)
+    if (connection->closing || state == CONN_HEAD || !now.known ||
+        now.sent != connection->before.sent)
         return;
     err_set(&err, ERR_MALFORMED, "request line: not METHOD TARGET HTTP/1.1");
     answer_headless(connection, &err);

@@ -29,6 +29,7 @@ struct http_connection {
     struct http_shared *shared;
     struct sockets_traffic before; /* what had been carried when the last request was done */
     bool linger;                   /* the last answer went to a client that was still sending */
+    bool closing;                  /* it said that it is the last */
 };
 
 enum http_phase {
@@ -49,6 +50,7 @@ struct http_request {
     enum http_phase phase;
     bool told; /* head or refuse has been called: done is owed */
     struct framing framing;
+    struct layout_chunks chunks;
     struct body body;
     size_t body_bytes_max; /* the route's limit or the server's, whichever is less */
     size_t dropped;        /* bytes of a body that nobody wants */

@@ -61,3 +61,46 @@ enum err_code layout_check_head(const struct layout_head *head, const struct fra
         "request head: not METHOD TARGET VERSION and lines of NAME: VALUE, each ended by "
         "CR LF");
 }
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+/* RFC 9112, section 7.1: the size, in hex, and extensions, which nobody reads. */
+static bool is_size_line(const char *from, const char *to)
+{
+    const char *at = from;
+    while (at < to && is_hex(*at))
+        at++;
+    if (at == from || to - at < 2 || (to - at > 2 && *at != ';'))
+        return false;
+    for (; at < to - 2; at++)
+        if (((unsigned char)*at < 0x20 && *at != '\t') || *at == 0x7F)
+            return false;
+    return at[0] == '\r' && at[1] == '\n';
+}
+
+static bool begins_with_crlf(const char *from, const char *to)
+{
+    return to - from >= 2 && from[0] == '\r' && from[1] == '\n';
+}
+
+/* Both readings cannot hold at once: the lines of the first would stand in the middle of the
+ * second, which is one line. The first costs no more than the line is long, which matters for a
+ * body of one-byte chunks. */
+enum err_code layout_check_chunk(struct layout_chunks *chunks, const char *piece, size_t len,
+                                 bool *is_first, struct err *err)
+{
+    const char *buffer = chunks->buffer, *end = chunks->end;
+    chunks->end = piece + len;
+    *is_first = false;
+    if (piece > end && begins_with_crlf(end, piece) && is_size_line(end + 2, piece))
+        return ERR_OK;
+    *is_first = true;
+    if (piece == buffer || (piece > buffer && is_size_line(buffer, piece)) ||
+        (piece > buffer && begins_with_crlf(buffer, piece) && is_size_line(buffer + 2, piece)))
+        return ERR_OK;
+    return err_set(err, ERR_MALFORMED,
+                   "request body: a chunk's size is not followed by CR LF, or by a control byte");
+}

@@ -40,4 +40,17 @@ struct layout_head {
 enum err_code layout_check_head(const struct layout_head *head, const struct framing_field *fields,
                                 size_t count, struct err *err);
 
+/* Where the pieces of a chunked body lie. Whatever is read at once begins at `buffer`; the library
+ * hands out the pieces in it one by one. */
+struct layout_chunks {
+    const char *buffer; /* the byte behind the head */
+    const char *end;    /* the byte behind the last piece; the same at first */
+};
+
+/* ERR_MALFORMED unless the lines between the last piece and this one are [CRLF] SIZE [;...] CRLF
+ * without a control byte. *is_first: nothing of the same read came before it. The first CRLF may
+ * have been read, and dropped, before. */
+enum err_code layout_check_chunk(struct layout_chunks *chunks, const char *piece, size_t len,
+                                 bool *is_first, struct err *err);
+
 #endif
