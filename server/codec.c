@@ -11,7 +11,10 @@
  *
  * Long base64 strings are cut out before the parser runs (elide.h). Every string is therefore read
  * through string_of, which puts the original back: a long text that happens to be base64, or an id
- * of megabytes, is what the client sent, never its placeholder. */
+ * of megabytes, is what the client sent, never its placeholder.
+ *
+ * The tree belongs to codec_parse_json and is freed there. What the call keeps of it is copied
+ * (kept_string) or written out anew (context_text), so no pointer into the tree can survive it. */
 #include "server/codec.h"
 
 #include "engine/base/json.h"
@@ -24,6 +27,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -38,12 +42,15 @@ static const char *const context_members[] = {"lot",  "wafer",   "die_x",  "die_
 enum {
     TOKENS_PER_INPUT = 16, /* {"image": "..."}, counts five; the rest is for mistakes to name */
     SPANS_SPARE = 8,       /* long strings that are no input */
+    CONTEXT_DIGITS_MIN = 15,
+    CONTEXT_DIGITS_MAX = 17, /* every double survives this many */
 };
 /* The largest integer that a JSON number of any spelling holds exactly. */
 static const long long integer_max = 9007199254740992;
 
 /* One JSON body being read. */
 struct reader {
+    json_t *tree;
     struct predict_call *call;
     struct arena *arena;
     const struct elided *elided;
@@ -73,11 +80,20 @@ static struct string string_of(const struct reader *reader, const json_t *value)
     return (struct string){.bytes = bytes, .len = len};
 }
 
+/* For the call: what lies in the tree is copied, NUL-terminated. bytes is NULL without memory. */
+static struct string kept_string(const struct reader *reader, const json_t *value)
+{
+    struct string string = string_of(reader, value);
+    if (string.bytes == json_string_value(value))
+        string.bytes = arena_copy(reader->arena, string.bytes, string.len);
+    return string;
+}
+
 /* A printable string; *out stays as it is if there is none. */
 static enum err_code read_label(const struct reader *reader, const char *key, size_t bytes_max,
                                 const char **out, struct err *err)
 {
-    const json_t *value = json_member(reader->call->tree, key);
+    const json_t *value = json_member(reader->tree, key);
     if (value == NULL)
         return ERR_OK;
     if (!json_is_string(value))
@@ -85,7 +101,10 @@ static enum err_code read_label(const struct reader *reader, const char *key, si
     struct string label = string_of(reader, value);
     if (codec_check_label(label.bytes, label.len, bytes_max, "$", key, err))
         return err->code;
-    *out = label.bytes;
+    const char *kept = kept_string(reader, value).bytes;
+    if (kept == NULL)
+        return err_no_memory(err, label.len + 1);
+    *out = kept;
     return ERR_OK;
 }
 
@@ -114,7 +133,7 @@ static enum err_code check_members(json_t *object, const char *path, const char 
 
 static enum err_code read_top_k(const struct reader *reader, struct err *err)
 {
-    const json_t *value = json_member(reader->call->tree, "top_k");
+    const json_t *value = json_member(reader->tree, "top_k");
     long long top_k = 1;
     if (value == NULL)
         return ERR_OK;
@@ -128,7 +147,7 @@ static enum err_code read_top_k(const struct reader *reader, struct err *err)
                        "string");
     if (!json_is_number(value))
         return wrong_type("$", "top_k", "an integer or \"all\"", value, err);
-    if (json_get_integer(reader->call->tree, "$", "top_k", 1, integer_max, &top_k, err))
+    if (json_get_integer(reader->tree, "$", "top_k", 1, integer_max, &top_k, err))
         return err->code;
     reader->call->top_k = clamp_to_unsigned(top_k);
     return ERR_OK;
@@ -137,15 +156,14 @@ static enum err_code read_top_k(const struct reader *reader, struct err *err)
 static enum err_code read_deadline(const struct reader *reader, struct err *err)
 {
     long long deadline_ms = 0;
-    json_get_integer(reader->call->tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms,
-                     err);
+    json_get_integer(reader->tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err);
     reader->call->deadline_ms = (unsigned)deadline_ms;
     return err->code;
 }
 
 static enum err_code read_explain(const struct reader *reader, struct err *err)
 {
-    const json_t *value = json_member(reader->call->tree, "explain");
+    const json_t *value = json_member(reader->tree, "explain");
     if (value == NULL || json_is_false(value))
         return ERR_OK;
     reader->call->explain = true;
@@ -163,9 +181,9 @@ static enum err_code read_explanation(const struct reader *reader, struct err *e
     struct predict_call *call = reader->call;
     long long layer = 0;
     if (read_explain(reader, err) ||
-        json_get_bool(call->tree, "$", "overlay", &call->overlay, err) ||
-        json_get_bool(call->tree, "$", "attention_stats", &call->how.statistics, err) ||
-        json_get_integer(call->tree, "$", "explain_layer", 1, CODEC_LAYER_MAX, &layer, err))
+        json_get_bool(reader->tree, "$", "overlay", &call->overlay, err) ||
+        json_get_bool(reader->tree, "$", "attention_stats", &call->how.statistics, err) ||
+        json_get_integer(reader->tree, "$", "explain_layer", 1, CODEC_LAYER_MAX, &layer, err))
         return err->code;
     call->how.layer = (unsigned)layer;
     return codec_check_explain(call, "$", err);
@@ -182,9 +200,42 @@ static enum err_code check_context_value(const struct reader *reader, const char
     return codec_check_label(label.bytes, label.len, LIMIT_CONTEXT_BYTES, "$.context", key, err);
 }
 
+static int survives(double value, int digits)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    return strtod(text, NULL) == value;
+}
+
+/* The digits that all real numbers of the object need to survive. */
+static size_t digits_of(json_t *object)
+{
+    int digits = CONTEXT_DIGITS_MIN;
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+        const json_t *value = json_object_iter_value(at);
+        while (json_is_real(value) && digits < CONTEXT_DIGITS_MAX &&
+               !survives(json_real_value(value), digits))
+            digits++;
+    }
+    return (size_t)digits;
+}
+
+/* A checked context as JSON text; its strings are too short to be placeholders of longer ones. NULL
+ * without memory. */
+static const char *context_text(json_t *context, struct arena *arena)
+{
+    const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(digits_of(context));
+    size_t need = json_dumpb(context, NULL, 0, flags);
+    char *text = need > 0 ? arena_alloc(arena, need + 1) : NULL;
+    if (text == NULL || json_dumpb(context, text, need, flags) != need)
+        return NULL;
+    text[need] = '\0';
+    return text;
+}
+
 static enum err_code read_context(const struct reader *reader, struct err *err)
 {
-    json_t *context = json_object_get(reader->call->tree, "context");
+    json_t *context = json_object_get(reader->tree, "context");
     if (context == NULL || json_is_null(context))
         return ERR_OK;
     if (!json_is_object(context))
@@ -196,19 +247,25 @@ static enum err_code read_context(const struct reader *reader, struct err *err)
         if (check_context_value(reader, key, json_object_get(context, key), err))
             return err->code;
     }
-    reader->call->context = context;
-    return ERR_OK;
+    reader->call->context = context_text(context, reader->arena);
+    return reader->call->context != NULL ? ERR_OK : err_no_memory(err, LIMIT_CONTEXT_BYTES);
+}
+
+static enum err_code read_id(const struct reader *reader, struct err *err)
+{
+    struct predict_call *call = reader->call;
+    read_label(reader, "id", LIMIT_ID_BYTES, &call->id, err);
+    if (call->id != NULL && call->id[0] == '\0')
+        call->id = NULL;
+    return err->code;
 }
 
 static enum err_code read_options(const struct reader *reader, struct err *err)
 {
     struct predict_call *call = reader->call;
     if (read_label(reader, "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
-        read_label(reader, "id", LIMIT_ID_BYTES, &call->id, err) || read_top_k(reader, err) ||
-        read_deadline(reader, err) || read_explanation(reader, err))
+        read_top_k(reader, err) || read_deadline(reader, err) || read_explanation(reader, err))
         return err->code;
-    if (call->id != NULL && call->id[0] == '\0')
-        call->id = NULL;
     return read_context(reader, err);
 }
 
@@ -219,7 +276,9 @@ static enum err_code read_text(const struct reader *reader, const json_t *value,
 {
     if (!json_is_string(value))
         return wrong_type(path, "text", "a string", value, err);
-    struct string text = string_of(reader, value);
+    struct string text = kept_string(reader, value);
+    if (text.bytes == NULL)
+        return err_no_memory(err, text.len + 1);
     if (text.len == 0)
         return err_set(err, ERR_UNUSABLE, "%s.text: empty", path);
     *item = (struct predict_item){.kind = ENGINE_TEXT, .bytes = text.bytes, .len = text.len};
@@ -316,7 +375,7 @@ static enum err_code read_inputs(const struct reader *reader, const json_t *inpu
                                  unsigned inputs_max, struct err *err)
 {
     const struct predict_call *call = reader->call;
-    if (json_member(call->tree, "text") != NULL || json_member(call->tree, "image") != NULL)
+    if (json_member(reader->tree, "text") != NULL || json_member(reader->tree, "image") != NULL)
         return err_set(err, ERR_UNUSABLE,
                        "$: \"inputs\" stands alone; put \"text\" and \"image\" into its elements");
     if (check_inputs(inputs, inputs_max, err) || items_create(reader, json_array_size(inputs), err))
@@ -330,13 +389,14 @@ static enum err_code read_inputs(const struct reader *reader, const json_t *inpu
     return ERR_OK;
 }
 
+/* The id comes first, so that it is known however bad the rest is. */
 static enum err_code read_call(const struct reader *reader, const struct codec_limits *limits,
                                struct err *err)
 {
-    json_t *root = reader->call->tree;
+    json_t *root = reader->tree;
     if (!json_is_object(root))
         return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", json_type_name(root));
-    if (check_members(root, "$", call_members, COUNT(call_members), err) ||
+    if (read_id(reader, err) || check_members(root, "$", call_members, COUNT(call_members), err) ||
         read_options(reader, err))
         return err->code;
     const json_t *inputs = json_member(root, "inputs");
@@ -368,15 +428,9 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
     if (elide_base64(&elided, body, len, &elide, arena, err))
         return err->code;
     struct reader reader = {.call = out, .arena = arena, .elided = &elided};
-    if (!json_parse_mapped(&out->tree, elided.text, elided.len, &json, elide_origin, &elided, err))
+    if (!json_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided,
+                           err))
         read_call(&reader, limits, err);
-    if (err->code != ERR_OK)
-        codec_call_deinit(out);
+    json_free(reader.tree);
     return err->code;
-}
-
-void codec_call_deinit(struct predict_call *call)
-{
-    json_free(call->tree);
-    call->tree = NULL;
 }

@@ -5,6 +5,9 @@
  * A long base64 string is the bulk of an image request. The codec cuts such strings out of the body
  * before the JSON parser sees it and decodes them once, straight into the arena.
  *
+ * The parser's tree does not outlive codec_parse_json: all that a call points to lies in the arena,
+ * in the body or is static, whether the call could be read or not.
+ *
  * Threads: no state; the arena and the structs are the caller's.
  */
 #ifndef ATTND_SERVER_CODEC_H
@@ -34,12 +37,11 @@ struct predict_call {
     const char *id;       /* NULL: none named (an empty one counts as none) */
     bool explain;
     struct explain_options how;
-    bool overlay;                 /* of images; a text has none */
-    const struct json_t *context; /* checked; borrowed from tree; NULL: none */
-    bool envelope;                /* the call had "inputs": answer with "results" */
+    bool overlay;        /* of images; a text has none */
+    const char *context; /* a checked object as JSON text; NULL: none */
+    bool envelope;       /* the call had "inputs": answer with "results" */
     unsigned item_count;
     struct predict_item *items;
-    struct json_t *tree; /* what codec_call_deinit frees; NULL for a raw body */
 };
 
 struct codec_limits {
@@ -47,9 +49,10 @@ struct codec_limits {
 };
 
 /* An `application/json` body, which must stay in place as long as the call: a long text is not
- * copied. Errors of the envelope are returned (ERR_MALFORMED, ERR_UNUSABLE, ERR_TOO_LARGE) with the
- * JSON path; errors of one of several inputs go into that item, and those of a call's only `text`
- * or `image` are returned. */
+ * copied. An `id` that can be used is in *out whatever else is wrong with the call. Errors of the
+ * envelope are returned (ERR_MALFORMED, ERR_UNUSABLE, ERR_TOO_LARGE) with the JSON path; errors of
+ * one of several inputs go into that item, and those of a call's only `text` or `image` are
+ * returned. */
 enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
                                const struct codec_limits *limits, struct arena *arena,
                                struct err *err);
@@ -67,8 +70,6 @@ enum err_code codec_check_options(const struct predict_call *call, struct err *e
  */
 enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
                               size_t len, struct arena *arena, struct err *err);
-
-void codec_call_deinit(struct predict_call *call);
 
 /* What became of one item, for the reply. */
 struct predict_result {
@@ -94,9 +95,6 @@ const char *codec_encode_reply(const struct predict_call *call, const char *id,
                                const struct predict_result *results,
                                const struct predict_timing *timing, struct arena *arena,
                                size_t *len);
-
-/* The call's context as JSON text, for the log; NULL if it has none, or without memory. */
-const char *codec_context_text(const struct predict_call *call, struct arena *arena);
 
 /* application/problem+json (RFC 9457) for err; instance may be NULL. */
 const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,

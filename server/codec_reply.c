@@ -3,8 +3,8 @@
  *
  * Digits. One jansson dump prints all reals with the same precision. Nine digits are right for
  * scores (fp32 survives them) and for milliseconds, but not for a context, which is the client's
- * and goes back as it came: it is dumped apart, with as many digits as its numbers need (15 to 17),
- * and put in front of the closing brace.
+ * and goes back as it came: codec.c has made a text of it, which is put in front of the closing
+ * brace.
  *
  * Memory. Trees live for the length of a call; the text is dumped into the arena at the size of the
  * usual reply, and again at its exact size when that was too small. */
@@ -16,15 +16,11 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     USUAL_BYTES = 2048,
     DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS),
-    CONTEXT_DIGITS_MIN = 15,
-    CONTEXT_DIGITS_MAX = 17, /* every double survives this many */
 };
 
 /* Dumps the object with `tail` ("" or ",\"key\":value") as its last member. Drops the object. */
@@ -75,47 +71,10 @@ static json_t *timing_json(const struct predict_call *call, const struct predict
     return NULL;
 }
 
-static int survives(double value, int digits)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.*g", digits, value);
-    return strtod(text, NULL) == value;
-}
-
-/* The digits that all real numbers of the object need to survive. */
-static size_t digits_of(json_t *object)
-{
-    int digits = CONTEXT_DIGITS_MIN;
-    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
-        const json_t *value = json_object_iter_value(at);
-        while (json_is_real(value) && digits < CONTEXT_DIGITS_MAX &&
-               !survives(json_real_value(value), digits))
-            digits++;
-    }
-    return (size_t)digits;
-}
-
-const char *codec_context_text(const struct predict_call *call, struct arena *arena)
-{
-    json_t *context = json_object_get(call->tree, "context");
-    if (call->context == NULL)
-        return NULL;
-    const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(digits_of(context));
-    size_t need = json_dumpb(context, NULL, 0, flags);
-    char *text = need > 0 ? arena_alloc(arena, need + 1) : NULL;
-    if (text == NULL || json_dumpb(context, text, need, flags) != need)
-        return NULL;
-    text[need] = '\0';
-    return text;
-}
-
 /* ",\"context\":{...}"; "" if there is none; NULL if there is no memory. */
 static const char *context_tail(const struct predict_call *call, struct arena *arena)
 {
-    if (call->context == NULL)
-        return "";
-    const char *text = codec_context_text(call, arena);
-    return text != NULL ? arena_format(arena, ",\"context\":%s", text) : NULL;
+    return call->context != NULL ? arena_format(arena, ",\"context\":%s", call->context) : "";
 }
 
 static bool all_finite(const struct predict_result *result)

@@ -50,7 +50,7 @@ struct request *request_open(struct http_exchange *exchange, struct request_ids 
         return NULL;
     const char *given = http_header(exchange, "X-Request-Id");
     request->id = given != NULL && request_id_is_plain(given)
-                      ? given
+                      ? arena_copy(&exchange->arena, given, strlen(given))
                       : request_ids_next(ids, &exchange->arena);
     if (request->id == NULL)
         return NULL;
@@ -58,11 +58,6 @@ struct request *request_open(struct http_exchange *exchange, struct request_ids 
     atomic_init(&request->rows_outstanding, 0);
     exchange->state = request;
     return request;
-}
-
-void request_close(struct request *request)
-{
-    codec_call_deinit(&request->call);
 }
 
 void request_expect_rows(struct request *request, unsigned count)

@@ -83,8 +83,6 @@ const char *request_ids_next(struct request_ids *ids, struct arena *arena);
 /* A request for the exchange, kept in exchange->state; its id from X-Request-Id if that is short
  * printable ASCII, else a new one. NULL if there is no memory. */
 struct request *request_open(struct http_exchange *exchange, struct request_ids *ids);
-/* Frees what does not lie in the exchange's arena. */
-void request_close(struct request *request);
 
 /* Before submitting: how many rows must be done until the exchange is resumed. */
 void request_expect_rows(struct request *request, unsigned count);

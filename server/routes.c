@@ -157,7 +157,7 @@ static void log_request(const struct request *request, double ms)
               LOG_TEXT("route", request->route != NULL ? request->route->label : "other"),
               LOG_NUMBER("status", exchange->reply.status),
               LOG_NUMBER("inputs", request->call.item_count), LOG_NUMBER("ms", ms),
-              LOG_TEXT("context", codec_context_text(&request->call, &exchange->arena)));
+              LOG_TEXT("context", request->call.context));
 }
 
 static void app_done(void *context, struct http_exchange *exchange)
@@ -172,7 +172,6 @@ static void app_done(void *context, struct http_exchange *exchange)
                         exchange->reply.status, ms / 1000);
     log_request(request, ms);
     explain_release(service, request);
-    request_close(request);
 }
 
 struct http_app routes_app(struct service *service)

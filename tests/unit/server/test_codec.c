@@ -51,6 +51,61 @@ START_TEST(codec_reads_a_text)
 }
 END_TEST
 
+START_TEST(codec_reads_a_context_as_json_text)
+{
+    struct call_fixture fixture;
+    call_fixture_setup(&fixture, "{\"text\": \"a\", \"context\": {\"lot\": \"A1\", \"die_x\": 3}}");
+    ck_assert_str_eq(fixture.call.context, "{\"lot\":\"A1\",\"die_x\":3}");
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+/* What a later parse of the same shape leaves where the earlier tree was. */
+static void reuse_freed_memory(void)
+{
+    for (int i = 0; i < 8; i++)
+        expect_unusable("{\"id\": \"another 1\", \"model\": \"another 2\", \"text\": 5}",
+                        "$.text: expected a string, found a number");
+}
+
+START_TEST(codec_leaves_id_and_model_in_a_call_that_fails)
+{
+    static const char *const bodies[] = {
+        "{\"id\": \"station-7\", \"model\": \"wafer-vit\", \"text\": 5}",
+        "{\"text\": \"\", \"model\": \"wafer-vit\", \"id\": \"station-7\"}",
+        "{\"inputs\": 1, \"model\": \"wafer-vit\", \"id\": \"station-7\"}",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        struct call_fixture fixture;
+        call_fixture_setup(&fixture, bodies[i]);
+        ck_assert_int_eq(fixture.err.code, ERR_UNUSABLE);
+        reuse_freed_memory();
+        ck_assert_str_eq(fixture.call.id, "station-7");
+        ck_assert_str_eq(fixture.call.model, "wafer-vit");
+        call_fixture_drop(&fixture);
+    }
+}
+END_TEST
+
+START_TEST(codec_reads_the_id_whatever_else_is_wrong)
+{
+    static const char *const bodies[] = {
+        "{\"id\": \"station-7\"}",
+        "{\"modle\": 1, \"id\": \"station-7\"}",
+        "{\"model\": 1, \"id\": \"station-7\"}",
+        "{\"top_k\": 0, \"id\": \"station-7\"}",
+        "{\"context\": 1, \"id\": \"station-7\"}",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        struct call_fixture fixture;
+        call_fixture_setup(&fixture, bodies[i]);
+        ck_assert_int_eq(fixture.err.code, ERR_UNUSABLE);
+        ck_assert_str_eq(fixture.call.id, "station-7");
+        call_fixture_drop(&fixture);
+    }
+}
+END_TEST
+
 START_TEST(codec_keeps_nul_in_a_text)
 {
     struct call_fixture fixture;
@@ -396,11 +451,12 @@ START_TEST(codec_bounds_the_number_of_inputs)
 }
 END_TEST
 
-SUITE("codec", codec_reads_a_text, codec_keeps_nul_in_a_text, codec_reads_an_image,
-      codec_refuses_what_is_not_base64_with_its_offset, codec_wants_exactly_one_input,
-      codec_names_expected_and_found_types, codec_names_the_nearest_known_member,
-      codec_repeats_only_names_that_look_like_identifiers, codec_reads_top_k,
-      codec_reads_a_deadline, codec_reads_what_is_to_be_explained,
+SUITE("codec", codec_reads_a_context_as_json_text, codec_leaves_id_and_model_in_a_call_that_fails,
+      codec_reads_the_id_whatever_else_is_wrong, codec_reads_a_text, codec_keeps_nul_in_a_text,
+      codec_reads_an_image, codec_refuses_what_is_not_base64_with_its_offset,
+      codec_wants_exactly_one_input, codec_names_expected_and_found_types,
+      codec_names_the_nearest_known_member, codec_repeats_only_names_that_look_like_identifiers,
+      codec_reads_top_k, codec_reads_a_deadline, codec_reads_what_is_to_be_explained,
       codec_refuses_explanations_that_there_are_not, codec_bounds_id_and_model,
       codec_checks_the_context, codec_refuses_broken_json_with_its_offset,
       codec_reads_inputs_in_order, codec_keeps_an_items_error_in_the_item,

@@ -16,10 +16,8 @@ START_TEST(codec_takes_a_raw_body_as_it_is)
     ck_assert_uint_eq(call.items[0].len, 4);
     ck_assert_uint_eq(call.top_k, 1);
     ck_assert(!call.envelope);
-    codec_call_deinit(&call);
     ck_assert_int_eq(codec_parse_raw(&call, ENGINE_TEXT, "", 0, &arena, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "the body is empty");
-    codec_call_deinit(&call);
     arena_deinit(&arena);
 }
 END_TEST

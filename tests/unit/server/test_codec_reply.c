@@ -77,19 +77,6 @@ START_TEST(reply_has_a_null_digest_until_it_is_known)
 }
 END_TEST
 
-START_TEST(context_is_text_for_the_log_and_null_if_there_is_none)
-{
-    struct call_fixture fixture;
-    call_fixture_setup(&fixture, "{\"text\": \"a\", \"context\": {\"lot\": \"A1\", \"die_x\": 3}}");
-    ck_assert_str_eq(codec_context_text(&fixture.call, &fixture.arena),
-                     "{\"lot\":\"A1\",\"die_x\":3}");
-    call_fixture_drop(&fixture);
-    call_fixture_setup(&fixture, "{\"text\": \"a\"}");
-    ck_assert_ptr_null(codec_context_text(&fixture.call, &fixture.arena));
-    call_fixture_drop(&fixture);
-}
-END_TEST
-
 START_TEST(reply_echoes_the_context_verbatim)
 {
     static const char *const contexts[] = {
@@ -322,8 +309,7 @@ START_TEST(reply_survives_the_failure_of_any_allocation)
 END_TEST
 
 SUITE("codec_reply", reply_has_the_members_of_the_contract_in_its_order,
-      reply_has_a_null_digest_until_it_is_known,
-      context_is_text_for_the_log_and_null_if_there_is_none, reply_echoes_the_context_verbatim,
+      reply_has_a_null_digest_until_it_is_known, reply_echoes_the_context_verbatim,
       reply_to_inputs_has_results_in_order_and_problems_in_place,
       reply_never_prints_a_score_that_is_no_number, reply_replaces_times_that_are_no_numbers,
       reply_stays_json_whatever_the_id, reply_of_a_thousand_labels_is_whole_and_sorted,

@@ -5,6 +5,7 @@
 
 #include "engine/base/json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -230,6 +231,22 @@ START_TEST(reload_is_501)
 }
 END_TEST
 
+/* A body of 70 KB is read on a thread of its own, whose memory others then use. */
+START_TEST(a_refusal_carries_the_id_of_its_own_body)
+{
+    for (int i = 0; i < 64; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "station-%04d", i);
+        char *body = contract_format("{\"id\":\"%s\",%70000s\"text\":5}", id, "");
+        struct reply reply = contract_post(body);
+        reply_expect_problem(&reply, 422, "unusable", "$.text: expected a string, found a number");
+        ck_assert_str_eq(reply_header(&reply, "X-Request-Id"), id);
+        reply_free(&reply);
+        free(body);
+    }
+}
+END_TEST
+
 START_TEST(a_refusal_carries_the_clients_request_id)
 {
     struct reply reply = reply_of(
@@ -262,4 +279,4 @@ CONTRACT_SUITE("contract_errors", options, malformed_json_is_400_with_its_byte_o
                a_chunked_body_over_the_limit_is_413, a_head_over_the_limit_is_413_with_the_limit,
                more_inputs_than_inputs_max_are_413, json_nested_too_deep_is_413_with_the_limit,
                another_media_type_is_415, reload_is_501, a_refusal_carries_the_clients_request_id,
-               a_head_request_of_an_error_has_no_body)
+               a_refusal_carries_the_id_of_its_own_body, a_head_request_of_an_error_has_no_body)
