@@ -4,8 +4,7 @@
 #include "engine/base/json.h"
 
 #include "engine/base/file.h"
-
-#include <jansson.h>
+#include "engine/base/json_load.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -67,8 +66,6 @@ static enum err_code parse_error(const json_error_t *jerr, const struct origin *
 {
     size_t at = jerr->position > 0 ? origin->of(origin->context, (size_t)jerr->position) : 0;
     switch (json_error_code(jerr)) {
-    case json_error_out_of_memory:
-        return err_set(err, ERR_NO_MEMORY, "out of memory while parsing JSON");
     case json_error_invalid_utf8:
         return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu", at);
     case json_error_numeric_overflow:
@@ -97,7 +94,8 @@ enum err_code json_parse_mapped(struct json_t **out, const char *bytes, size_t l
     if (limits->integers_as_reals)
         flags |= JSON_DECODE_INT_AS_REAL;
     json_error_t jerr;
-    *out = json_loadb(bytes, len, flags, &jerr);
+    if (!json_load(out, bytes, len, flags, &jerr))
+        return err_set(err, ERR_NO_MEMORY, "out of memory while parsing JSON");
     return *out != NULL ? ERR_OK : parse_error(&jerr, &place, err);
 }
 

@@ -58,9 +58,9 @@ static const struct {
 } libraries[] = {
     {"microhttpd.h", {"server/http.c", "server/http_*.c"}},
     {"jansson*.h",
-     {"engine/base/json.c", "engine/base/json_edit.c", "engine/answer.c", "config/config.c",
-      "config/config_*.c", "engine/eval/report_json.c", "engine/eval/explanations_json.c",
-      "server/codec.c", "server/codec_*.c"}},
+     {"engine/base/json.c", "engine/base/json_load.[ch]", "engine/base/json_edit.c",
+      "engine/answer.c", "config/config.c", "config/config_*.c", "engine/eval/report_json.c",
+      "engine/eval/explanations_json.c", "server/codec.c", "server/codec_*.c"}},
     {"cblas*.h", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
     {"openblas*", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
     {"*lapack*", {NULL}},

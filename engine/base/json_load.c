@@ -1,0 +1,95 @@
+/* json_load.c - see json_load.h. jansson 2.14 does not look whether the buffer of the string that
+ * it reads could grow (lex_save in its load.c drops the result of strbuffer_append_byte); it goes
+ * on with fewer bytes than it counts, and unescapes the string past the end of its memory. Other
+ * versions may have other such places, so none is relied on: while json_loadb runs, an allocation
+ * that fails does not return. It jumps back here, and everything that the parse had taken is freed.
+ *
+ * What the parse holds is a list through its blocks. The links lie at the end of each block
+ * (malloc_usable_size tells where that is), so that a block is an ordinary one of malloc's to
+ * everybody else: a tree may be freed by anyone, and outside of a parse jansson's allocations are
+ * malloc and free. Within one it frees only what it has taken itself.
+ *
+ * The jump passes over jansson's frames only. They hold no lock and no state but memory; the seed
+ * of its hash tables, its one global, is set before main, as are the allocators. The two
+ * thread-local words are set for the length of a call. */
+#include "engine/base/json_load.h"
+
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* At the end of a block that a parse took. */
+struct links {
+    struct links *next, **from; /* from: what points here */
+    void *block;
+};
+
+/* Room for the links wherever the block's last byte is. */
+enum { EXTRA_BYTES = sizeof(struct links) + _Alignof(struct links) - 1 };
+
+static _Thread_local jmp_buf *no_memory; /* NULL: no parse runs on this thread */
+static _Thread_local struct links *held; /* by that parse */
+
+static struct links *links_of(void *block)
+{
+    size_t end = malloc_usable_size(block) / _Alignof(struct links) * _Alignof(struct links);
+    return (struct links *)(void *)((char *)block + end - sizeof(struct links));
+}
+
+static void *take(size_t bytes)
+{
+    if (no_memory == NULL)
+        return malloc(bytes);
+    void *block = bytes <= SIZE_MAX - EXTRA_BYTES ? malloc(bytes + EXTRA_BYTES) : NULL;
+    if (block == NULL)
+        longjmp(*no_memory, 1);
+    struct links *links = links_of(block);
+    *links = (struct links){.next = held, .from = &held, .block = block};
+    if (held != NULL)
+        held->from = &links->next;
+    held = links;
+    return block;
+}
+
+static void give_back(void *block)
+{
+    if (block == NULL)
+        return;
+    if (no_memory != NULL) {
+        struct links *links = links_of(block);
+        *links->from = links->next;
+        if (links->next != NULL)
+            links->next->from = links->from;
+    }
+    free(block);
+}
+
+static void free_held(void)
+{
+    for (struct links *links = held, *next; links != NULL; links = next) {
+        next = links->next;
+        free(links->block);
+    }
+}
+
+__attribute__((constructor)) static void set_up(void)
+{
+    json_set_alloc_funcs(take, give_back);
+    json_object_seed(0);
+}
+
+bool json_load(json_t **out, const char *bytes, size_t len, size_t flags, json_error_t *error)
+{
+    jmp_buf back;
+    *out = NULL;
+    held = NULL;
+    no_memory = &back;
+    bool enough = setjmp(back) == 0;
+    if (enough)
+        *out = json_loadb(bytes, len, flags, error);
+    else
+        free_held();
+    no_memory = NULL;
+    return enough;
+}
