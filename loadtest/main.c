@@ -24,7 +24,7 @@ static int run(const struct options *options, struct workload *workload,
     if (client_run(options, workload, book, tally, &err))
         return complain(&err, EXIT_UNEXPECTED);
     if (!options->json)
-        report_print(tally, stdout);
+        report_text(tally, stdout);
     else if (report_json(tally, stdout, &err))
         return complain(&err, EXIT_UNEXPECTED);
     return tally->requests > 0 && tally->unaccepted == 0 ? EXIT_EXPECTED : EXIT_UNEXPECTED;

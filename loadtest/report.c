@@ -65,7 +65,7 @@ static void print_counts(const struct tally *tally, FILE *file)
                     (unsigned long long)tally->status[status]);
 }
 
-void report_print(const struct tally *tally, FILE *file)
+void report_text(const struct tally *tally, FILE *file)
 {
     double spent_s = seconds(tally);
     fprintf(file, "%-20s %10llu  in %.2f s\n", "requests", (unsigned long long)tally->requests,

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-void report_print(const struct tally *tally, FILE *file);
+void report_text(const struct tally *tally, FILE *file);
 
 /* One line. ERR_NO_MEMORY. */
 enum err_code report_json(const struct tally *tally, FILE *file, struct err *err);
