@@ -5,8 +5,8 @@
  * against figures worked out by hand below, so that they are not merely what the code once said.
  * ATTND_GOLDEN_WRITE=1 writes the goldens anew. */
 #include "engine/eval/report.h"
-#include "tests/support/checkpoint_writer.h"
 #include "tests/support/golden_file.h"
+#include "tests/support/labels_model.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -46,28 +46,13 @@ static struct specimen {
 /* With the labels above, then "class 4", "class 5" and so on. */
 static struct engine_model *open_model(unsigned count)
 {
-    static struct checkpoint_writer writer;
-    struct engine_model *model;
-    struct err err = {0};
-    char config[4096], label[64];
-    int len = snprintf(config, sizeof config,
-                       "{\"model_type\": \"bert\", \"hidden_size\": 16, \"num_hidden_layers\": 1, "
-                       "\"num_attention_heads\": 2, \"intermediate_size\": 24, \"vocab_size\": 40, "
-                       "\"max_position_embeddings\": 32, \"id2label\": {");
+    static char names[MANY][16];
+    const char *all[MANY];
     for (unsigned i = 0; i < count; i++) {
-        snprintf(label, sizeof label, "class %u", i);
-        len += snprintf(config + len, sizeof config - (size_t)len, "%s\"%u\": \"%s\"",
-                        i > 0 ? ", " : "", i, i < LABELS ? labels[i] : label);
+        snprintf(names[i], sizeof names[i], "class %u", i);
+        all[i] = i < LABELS ? labels[i] : names[i];
     }
-    snprintf(config + len, sizeof config - (size_t)len, "}}");
-    checkpoint_writer_open(&writer);
-    checkpoint_writer_file(&writer, "config.json", config);
-    checkpoint_writer_bert(&writer, 16, 1, 24, 40, 32, count);
-    checkpoint_writer_finish(&writer);
-    ck_assert_msg(!engine_open(&model, writer.dir, &(struct engine_options){0}, &err), "%s",
-                  err.text);
-    checkpoint_writer_close(&writer);
-    return model;
+    return labels_model_open(all, count);
 }
 
 /* The first FAILED items have no logits; the others go through the matrix, row by row. */
