@@ -1,5 +1,9 @@
 /* trainer.h: whole runs of a tiny BERT over a language of two words, from config.json to a served
- * checkpoint, stopped and taken up again. */
+ * checkpoint, stopped and taken up again.
+ *
+ * A run is the same on every machine but for the order in which its instruction set sums. Losses
+ * are compared within 0.002: the same run with bf16 products, which round 2^15 times as coarsely,
+ * ends within 0.0006 of them. */
 #include "engine/base/file.h"
 #include "engine/engine.h"
 #include "tests/support/suite.h"
@@ -8,6 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void expect_curve(const struct history *history)
+{
+    static const double losses[][2] = {{0.69705, 0.69229}, {0.66082, 0.60447}, {0.30670, 0.19385},
+                                       {0.06450, 0.05636}, {0.03249, 0.03374}, {0.02871, 0.02895}};
+    ck_assert_uint_eq(history->count, 6);
+    for (unsigned i = 0; i < 6; i++) {
+        ck_assert_double_eq_tol(history->epochs[i].train_loss, losses[i][0], 0.002);
+        ck_assert_double_eq_tol(history->epochs[i].validation_loss, losses[i][1], 0.002);
+    }
+}
 
 START_TEST(a_run_learns_and_its_checkpoint_is_served)
 {
@@ -20,9 +35,8 @@ START_TEST(a_run_learns_and_its_checkpoint_is_served)
     float logits[2], *rows[] = {logits};
     train_fixture_texts(&f);
     struct trainer_result result = train_fixture_run(&f);
-    ck_assert_uint_eq(result.history.count, 6);
-    ck_assert_double_ge(result.history.epochs[5].macro_f1, 0.99);
-    ck_assert_double_lt(result.history.epochs[5].train_loss, 0.3);
+    expect_curve(&result.history);
+    ck_assert_double_eq(result.history.epochs[5].macro_f1, 1);
     ck_assert(!train_fixture_has(&f.first, "training-state.safetensors"));
     trainer_result_free(&result);
     ck_assert_msg(!engine_open(&model, f.first.path, &(struct engine_options){0}, &err), "%s",
