@@ -98,6 +98,15 @@ static void tell_concluding(void *context, size_t done, size_t total)
         walk->hooks->progress(walk->hooks->context, &progress);
 }
 
+/* Without what lies between the tensors to align them. */
+static size_t count_weights(const struct parameters *parameters)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < parameters->count; i++)
+        count += parameters->list[i].count;
+    return count;
+}
+
 static void tell_plan(const struct walk *walk)
 {
     const struct run *run = &walk->run;
@@ -110,7 +119,7 @@ static void tell_plan(const struct walk *walk)
                                 .labels = run->corpus.labels.count,
                                 .epochs = run->plan.epochs,
                                 .threads = run->threads,
-                                .parameters = run->learner.parameters.numbers,
+                                .parameters = count_weights(&run->learner.parameters),
                                 .tensors_missing = run->learner.loaded.missing,
                                 .resumed = run->resumed,
                                 .step = run->at.step,

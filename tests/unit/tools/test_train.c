@@ -83,6 +83,7 @@ START_TEST(train_writes_a_checkpoint_of_texts_that_other_programs_open)
     train_fixture_texts(&f);
     RUN(&outcome, "attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
         "--epochs", "8", "--batch", "8", "--rate", "5e-3", "--keep", "last", FP32);
+    expect(&outcome, 0, "", "bert, 5218 weights, f32, 1 thread\n");
     expect(&outcome, 0, "", "108 inputs to learn, 12 to judge by, 2 labels, 8 epochs\n");
     expect(&outcome, 0, "", "epoch   8  loss 0.0");
     expect(&outcome, 0, "", "  accuracy 1.0000  macro-F1 1.0000  0:00  *\n");
