@@ -1,5 +1,7 @@
 #include "engine/base/err.h"
 
+#include "engine/base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +31,21 @@ static void trim_partial_character(char *text)
         text[start - 1] = '\0';
 }
 
+/* Makes a text UTF-8: '?' for every byte that is not. A path may hold any bytes, and a precision
+ * ("%.80s") cuts a name wherever it falls. */
+static void mend(char *text)
+{
+    trim_partial_character(text);
+    size_t len = strlen(text);
+    for (size_t at = 0, bytes; at < len; at += bytes) {
+        bytes = utf8_character_bytes(text + at, len - at);
+        if (bytes == 0) {
+            text[at] = '?';
+            bytes = 1;
+        }
+    }
+}
+
 enum err_code err_set(struct err *err, enum err_code code, const char *format, ...)
 {
     if (err->code != ERR_OK)
@@ -37,7 +54,7 @@ enum err_code err_set(struct err *err, enum err_code code, const char *format, .
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    trim_partial_character(err->text);
+    mend(err->text);
     err->code = code;
     return code;
 }
@@ -51,7 +68,7 @@ enum err_code err_prefix(struct err *err, const char *format, ...)
     va_end(args);
     if (used >= 0 && (size_t)used < sizeof whole.text)
         snprintf(whole.text + used, sizeof whole.text - (size_t)used, "%s", err->text);
-    trim_partial_character(whole.text);
+    mend(whole.text);
     *err = whole;
     return err->code;
 }
