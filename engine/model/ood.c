@@ -184,6 +184,13 @@ static enum err_code read_method(struct ood *out, const struct json_t *object, s
                    "$.ood.method must be \"energy\", \"mahalanobis\" or \"relative\"");
 }
 
+/* From min to OOD_NUMBER_MAX, judged as the float that the number becomes: a float at a bound may
+ * be spelled a little beyond it, and what was read must be written and read again. */
+static bool is_in_range(double number, double min)
+{
+    return (float)number >= (float)min && (float)number <= (float)OOD_NUMBER_MAX;
+}
+
 /* An array of exactly `count` numbers from min to OOD_NUMBER_MAX. `path` names it. */
 static enum err_code read_numbers(const struct json_t *array, const char *path, size_t count,
                                   double min, float *out, struct err *err)
@@ -199,7 +206,7 @@ static enum err_code read_numbers(const struct json_t *array, const char *path, 
         if (!json_as_number(json_array_item(array, i), &number))
             return err_set(err, ERR_UNSUPPORTED, "%s[%zu]: expected a number, found %s", path, i,
                            json_type_name(json_array_item(array, i)));
-        if (!(number >= min && number <= OOD_NUMBER_MAX))
+        if (!is_in_range(number, min))
             return err_set(err, ERR_UNSUPPORTED, "%s[%zu] must be from %g to %g", path, i, min,
                            OOD_NUMBER_MAX);
         out[i] = (float)number;
@@ -227,7 +234,7 @@ static enum err_code read_scalar(const struct json_t *object, const char *key, d
     *given = json_member(object, key) != NULL;
     if (json_get_number(object, "$.ood", key, &number, err) || !*given)
         return err->code;
-    if (!(number >= min && number <= OOD_NUMBER_MAX))
+    if (!is_in_range(number, min))
         return err_set(err, ERR_UNSUPPORTED, "$.ood.%s must be from %g to %g", key, min,
                        OOD_NUMBER_MAX);
     *out = (float)number;

@@ -100,6 +100,17 @@ START_TEST(ood_rank_is_the_share_of_less_strange_inputs)
 }
 END_TEST
 
+/* 9 digits of the float nearest to 1e30, as a writer spells it. */
+START_TEST(ood_takes_a_float_at_its_bound_however_it_is_spelled)
+{
+    ck_assert_int_eq(read_ood("{\"method\": \"energy\", \"threshold\": -1.00000002e+30, "
+                              "\"quantiles\": [0, 1.00000002e+30]}"),
+                     ERR_OK);
+    ck_assert(ood.threshold == -1e30f);
+    ck_assert_int_ne(read_ood("{\"method\": \"energy\", \"threshold\": -1.0000002e+30}"), ERR_OK);
+}
+END_TEST
+
 START_TEST(ood_without_a_threshold_has_none)
 {
     ck_assert_int_eq(read_ood("{\"method\": \"energy\", \"threshold\": null}"), ERR_OK);
@@ -215,5 +226,6 @@ END_TEST
 SUITE("ood", ood_energy_is_the_negative_log_sum_of_exponentials,
       ood_mahalanobis_adds_the_nearest_class_and_the_residual,
       ood_relative_subtracts_the_background, ood_is_finite_for_the_largest_numbers,
-      ood_rank_is_the_share_of_less_strange_inputs, ood_without_a_threshold_has_none,
+      ood_rank_is_the_share_of_less_strange_inputs,
+      ood_takes_a_float_at_its_bound_however_it_is_spelled, ood_without_a_threshold_has_none,
       ood_refuses_a_wrong_object_by_name, ood_survives_damaged_objects)
