@@ -237,7 +237,7 @@ static char *printed(const struct tally *tally, bool json)
     if (json)
         ck_assert_int_eq(report_json(tally, file, &err), ERR_OK);
     else
-        report_print(tally, file);
+        report_text(tally, file);
     fclose(file);
     return text;
 }
@@ -296,26 +296,34 @@ START_TEST(report_tells_every_figure_as_json)
               "\"status\":0,\"no_retry_after\":0,\"mismatch\":0,\"malformed\":0,\"refused\":0,"
               "\"unsent\":0,\"reset\":0,\"lost\":1,\"cut\":0,\"timeout\":0,\"dropped\":0},"
               "\"statuses\":{\"200\":3,\"429\":1},"
-              "\"latency_ms\":" ALL("3", "20.000000",
-                                    "20.054015", "30.000000") ","
-                                                              "\"rejection_ms\":" ONE("5.000000") ",\"server_queue_ms\":" ONE(
-                                                                  "1.000000") ","
-                                                                              "\"server_prepare_"
-                                                                              "ms\":" ONE("0."
-                                                                                          "500000") ",\"server_inference_ms\":" ONE(
-                                                                                  "4.000000") ","
-                                                                                              "\"se"
-                                                                                              "rver"
-                                                                                              "_tot"
-                                                                                              "al_"
-                                                                                              "ms\""
-                                                                                              ":" ONE("6.000000") ",\"overhead_ms\":" ONE(
-                                                                                                  "6.000000") ","
-                                                                                                              "\"latency_p50_less_inference_p50_ms\":16.054015,"
-                                                                                                              "\"timeline\":{\"bucket_ms\":100,\"ok\":[1,1,0,0],\"rejected\":[0,0,1,0],"
-                                                                                                              "\"failed\":[0,0,0,1]},\"examples\":["
-                                                                                                              "\"input 1: rejected: status 429: 429 with Retry-After\","
-                                                                                                              "\"input 1: lost: status 0: request taken, connection closed without an answer\"]}\n");
+              "\"latency_ms\":" ALL(
+                  "3", "20.000000", "20.054015",
+                  "30.000000") ","
+                               "\"rejection_ms\":" ONE("5.000000") ",\"server_queue_ms\":" ONE(
+                                   "1.000000") ","
+                                               "\"server_prepare_"
+                                               "ms\":" ONE("0."
+                                                           "500000") ",\"server_inference_"
+                                                                     "ms\":" ONE("4.000000") ","
+                                                                                             "\"se"
+                                                                                             "rver"
+                                                                                             "_tot"
+                                                                                             "al_"
+                                                                                             "ms\""
+                                                                                             ":" ONE("6.000000") ",\"overhead_ms\":" ONE(
+                                                                                                 "6"
+                                                                                                 "."
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0") ","
+                                                                                                      "\"latency_p50_less_inference_p50_ms\":16.054015,"
+                                                                                                      "\"timeline\":{\"bucket_ms\":100,\"ok\":[1,1,0,0],\"rejected\":[0,0,1,0],"
+                                                                                                      "\"failed\":[0,0,0,1]},\"examples\":["
+                                                                                                      "\"input 1: rejected: status 429: 429 with Retry-After\","
+                                                                                                      "\"input 1: lost: status 0: request taken, connection closed without an answer\"]}\n");
     free(text);
     tally_close(tally);
 }
