@@ -194,10 +194,19 @@ static enum connection_result read_reply(struct connection *connection)
     }
 }
 
+/* Nothing is due, so whatever has come ends it: the peer's close, or bytes that nobody asked for.
+ * Nothing has if the event was about writing, from before the reply. */
+static bool has_ended(const struct connection *connection)
+{
+    char byte;
+    ssize_t n = recv(connection->fd, &byte, 1, MSG_PEEK);
+    return n >= 0 || (errno != EAGAIN && errno != EINTR);
+}
+
 enum connection_result connection_event(struct connection *connection)
 {
-    if (connection->state == CONNECTION_IDLE) /* nothing is due: it can only be the peer's close */
-        return CONNECTION_CLOSED;
+    if (connection->state == CONNECTION_IDLE)
+        return has_ended(connection) ? CONNECTION_CLOSED : CONNECTION_WAITING;
     if (connection->state == CONNECTION_CONNECTING) {
         enum connection_result result = finish_connect(connection);
         if (result == CONNECTION_FAILED)

@@ -99,6 +99,24 @@ START_TEST(connection_is_kept_alive)
 }
 END_TEST
 
+/* epoll may still tell of room to write, from before the reply. */
+START_TEST(connection_that_idles_ends_by_what_comes_and_not_by_an_event)
+{
+    struct pair pair;
+    struct pollfd fd = {.events = POLLIN};
+    pair_init(&pair);
+    exchange(&pair);
+    ck_assert_int_eq(connection_event(&pair.connection), CONNECTION_WAITING);
+    ck_assert_int_eq(pair.connection.state, CONNECTION_IDLE);
+    close(pair.peer);
+    pair.peer = -1;
+    fd.fd = pair.connection.fd;
+    ck_assert_int_eq(poll(&fd, 1, 10000), 1);
+    ck_assert_int_eq(connection_event(&pair.connection), CONNECTION_CLOSED);
+    pair_deinit(&pair);
+}
+END_TEST
+
 START_TEST(connection_tells_refusal)
 {
     struct pair pair;
@@ -196,7 +214,8 @@ START_TEST(connection_refuses_bytes_after_the_answer)
 }
 END_TEST
 
-SUITE("connection", connection_is_kept_alive, connection_tells_refusal,
+SUITE("connection", connection_is_kept_alive,
+      connection_that_idles_ends_by_what_comes_and_not_by_an_event, connection_tells_refusal,
       connection_tells_a_taken_request_that_is_lost,
       connection_tells_a_request_that_met_an_idle_close, connection_does_not_judge_a_reset,
       connection_tells_an_answer_that_was_cut, connection_refuses_bytes_after_the_answer)
