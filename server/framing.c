@@ -178,8 +178,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The byte that "%XY" stands for; 0 (never a byte of a path) if it is not one. */
-static char decode_escape(const char *escape)
+char framing_decode_escape(const char *escape)
 {
     int high = hex_digit(escape[1]);
     int low = high < 0 ? -1 : hex_digit(escape[2]);
@@ -209,7 +208,7 @@ static enum err_code check_target_bytes(const char *target, struct err *err)
         if (c <= 0x20 || c >= 0x7F)
             return err_set(err, ERR_MALFORMED, "request target: byte %zu must be percent-encoded",
                            at);
-        if (target[at] == '%' && decode_escape(target + at) == '\0')
+        if (target[at] == '%' && framing_decode_escape(target + at) == '\0')
             return err_set(err, ERR_MALFORMED,
                            "request target: %% without two hex digits, or %%00, at byte %zu", at);
     }
@@ -228,7 +227,7 @@ enum err_code framing_path(char *path, const char *method, const char *target, s
     if (from[0] != '/' && from != target)
         path[len++] = '/'; /* an absolute form without a path */
     for (; *from != '\0' && *from != '?' && *from != '#'; from++) {
-        path[len++] = *from == '%' ? decode_escape(from) : *from;
+        path[len++] = *from == '%' ? framing_decode_escape(from) : *from;
         from += *from == '%' ? 2 : 0;
     }
     path[len] = '\0';

@@ -47,4 +47,7 @@ enum err_code framing_check_trailers(const struct framing_field *fields, size_t 
  * target of no known form, a byte that does not belong there, bad percent-encoding or %00. */
 enum err_code framing_path(char *path, const char *method, const char *target, struct err *err);
 
+/* The byte that "%XY" stands for; 0, which is refused everywhere, if it is not one. */
+char framing_decode_escape(const char *escape);
+
 #endif

@@ -260,6 +260,21 @@ static struct http_connection *connection_of(struct MHD_Connection *library)
     return info != NULL ? info->socket_context : NULL;
 }
 
+/* The library owes an on_completed for every on_line, but forgets it when an error of its own
+ * follows upon another (a Cookie that its pool cannot hold, then a Content-Length that is no
+ * number). Then on_closed makes up for it. */
+static void end_request(struct http_connection *connection)
+{
+    struct http_request *request = connection->request;
+    connection->request = NULL;
+    if (request == NULL)
+        return;
+    if (request->phase == HTTP_PHASE_SUSPENDED)
+        leave(
+            server_of(request)); /* resumed, but the client had gone and finish was never called */
+    http_request_destroy(request);
+}
+
 /* What it returns becomes the request's slot; NULL makes on_access close the connection. */
 static void *on_line(void *context, const char *target, struct MHD_Connection *library)
 {
@@ -268,11 +283,13 @@ static void *on_line(void *context, const char *target, struct MHD_Connection *l
     if (connection == NULL || target == NULL ||
         !conns_move(&server->shared.conns, &connection->conn, CONN_HEAD))
         return NULL;
-    struct http_request *request = http_request_create(connection, target);
+    end_request(connection);
+    struct http_request *request = connection->request = http_request_create(connection, target);
     if (request == NULL)
         return NULL;
     request->library = library;
     request->target_at = target;
+    http_head_hide_query(target);
     return request;
 }
 
@@ -287,10 +304,8 @@ static void on_completed(void *context, struct MHD_Connection *library, void **r
         return;
     struct http_connection *connection = request->connection;
     http_request_answer_slow_body(request);
-    if (request->phase == HTTP_PHASE_SUSPENDED)
-        leave(server); /* resumed, but the client had gone and finish was never called */
     bool told = request->told;
-    http_request_destroy(request);
+    end_request(connection);
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK || !told || connection->linger)
         return;
     connection->before = sockets_traffic(connection->conn.fd);
@@ -314,9 +329,10 @@ static void on_connected(struct http_server *server, struct MHD_Connection *libr
 static void on_closed(struct http_server *server, struct http_connection *connection)
 {
     int fd = connection->conn.fd;
+    end_request(connection);
     http_request_part(connection);
     conns_remove(&server->shared.conns, &connection->conn);
-    if (connection->linger && !sockets_peer_gone(fd))
+    if ((connection->linger || sockets_unread(fd)) && !sockets_peer_gone(fd))
         edge_linger(server->edge, fd);
     free(connection);
     edge_room(server->edge);

@@ -7,6 +7,18 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The library is about to parse behind the `?`, in the very place that it shows here. */
+void http_head_hide_query(const char *target)
+{
+    const char *mark = strchr(target, '?');
+    union {
+        const char *from;
+        char *to;
+    } query = {.from = mark};
+    if (mark != NULL)
+        query.to[1] = '\0';
+}
+
 struct field_list {
     struct framing_field *fields;
     size_t count, room;
@@ -96,35 +108,17 @@ const char *http_header(const struct http_exchange *exchange, const char *name)
 
 const char *http_query(const struct http_exchange *exchange, const char *name)
 {
-    const struct http_request *request = request_of(exchange);
-    const char *value = NULL;
-    if (request->library == NULL ||
-        MHD_lookup_connection_value_n(request->library, MHD_GET_ARGUMENT_KIND, name, strlen(name),
-                                      &value, NULL) == MHD_NO)
+    const struct query_argument *argument = query_find(&request_of(exchange)->query, name);
+    if (argument == NULL)
         return NULL;
-    return value != NULL ? value : "";
-}
-
-struct visitor {
-    void (*visit)(void *context, const char *name, const char *value);
-    void *context;
-};
-
-static enum MHD_Result visit_argument(void *context, enum MHD_ValueKind kind, const char *name,
-                                      const char *value)
-{
-    (void)kind;
-    const struct visitor *visitor = context;
-    visitor->visit(visitor->context, name, value);
-    return MHD_YES;
+    return argument->value != NULL ? argument->value : "";
 }
 
 void http_query_each(const struct http_exchange *exchange,
                      void (*visit)(void *context, const char *name, const char *value),
                      void *context)
 {
-    struct visitor visitor = {.visit = visit, .context = context};
-    if (request_of(exchange)->library != NULL)
-        MHD_get_connection_values(request_of(exchange)->library, MHD_GET_ARGUMENT_KIND,
-                                  visit_argument, &visitor);
+    const struct query *query = &request_of(exchange)->query;
+    for (size_t i = 0; i < query->count; i++)
+        visit(context, query->arguments[i].name, query->arguments[i].value);
 }

@@ -9,6 +9,9 @@
 
 #include "server/http_request.h"
 
+/* Once the request line is whole: makes the library see an empty query (query.h says why). */
+void http_head_hide_query(const char *target);
+
 /* Once the head is whole: ERR_MALFORMED, ERR_LENGTH or ERR_TOO_LARGE for one that is not taken. */
 enum err_code http_head_check(struct http_request *request, const char *method, const char *version,
                               struct err *err);

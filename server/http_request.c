@@ -78,6 +78,8 @@ enum err_code http_request_check_head(struct http_request *request, const struct
     if (framing_path(path, head->method, request->target, err))
         return err->code;
     exchange->path = path;
+    if (query_parse(&request->query, request->target, &exchange->arena, err))
+        return err->code;
     return framing_check(&request->framing, head->method, head->version, fields, count, err);
 }
 

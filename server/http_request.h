@@ -12,6 +12,7 @@
 #include "server/framing.h"
 #include "server/http.h"
 #include "server/layout.h"
+#include "server/query.h"
 #include "server/sockets.h"
 
 struct MHD_Connection;
@@ -27,6 +28,7 @@ struct http_shared {
 struct http_connection {
     struct conn conn; /* first: what conns.h links */
     struct http_shared *shared;
+    struct http_request *request; /* the one it is busy with; NULL between two */
     struct sockets_traffic before; /* what had been carried when the last request was done */
     bool linger;                   /* the last answer went to a client that was still sending */
     bool closing;                  /* it said that it is the last */
@@ -49,6 +51,7 @@ struct http_request {
     const char *target_at;          /* where the library found it; it decodes it there */
     enum http_phase phase;
     bool told; /* head or refuse has been called: done is owed */
+    struct query query;
     struct framing framing;
     struct layout_chunks chunks;
     struct body body;

@@ -9,6 +9,7 @@
 /* name, value, unit, status, what it bounds */
 #define LIMITS(X)                                                                                  \
     X(LIMIT_HEAD_BYTES, 32 * 1024, "bytes", 413, "request line and headers")                       \
+    X(LIMIT_QUERY_ARGUMENTS, 64, "arguments", 413, "query of a request target")                    \
     X(LIMIT_ID_BYTES, 128, "bytes", 422,                                                           \
       "`id`; a longer `X-Request-Id` is replaced by one of ours")                                  \
     X(LIMIT_MODEL_NAME_BYTES, 64, "bytes", 422, "`model`")                                         \

@@ -3,6 +3,7 @@
 #include "tests/unit/server/http_probe.h"
 
 #include <dirent.h>
+#include <malloc.h>
 
 /* Sends what is given and then the end of file, and returns all that comes back. */
 struct exchange_text {
@@ -243,6 +244,77 @@ START_TEST(http_takes_a_chunked_body_in_two_parts_wherever_it_is_cut)
         ck_assert_msg(strcmp(answer.body, "POST /c 18\n") == 0, "cut at %zu: %s", cut, answer.body);
         close(fd);
     }
+    app_stop(app);
+}
+END_TEST
+
+static unsigned count_descriptors(void)
+{
+    struct dirent **entries;
+    int count = scandir("/proc/self/fd", &entries, NULL, NULL);
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+    return (unsigned)count;
+}
+
+/* Asks once, lets the answer be whatever the library makes of it, and closes. */
+static unsigned ask_and_leave(const struct app *app, const char *bytes, size_t len)
+{
+    struct exchange_text got = {.len = 0};
+    unsigned status = 0;
+    int fd = client_open(app);
+    client_send(fd, bytes, len);
+    drain_socket(fd, &got);
+    close(fd);
+    sscanf(got.text, "HTTP/1.1 %u", &status);
+    return status;
+}
+
+static void check_nothing_stays(unsigned descriptors, size_t bytes)
+{
+    for (int i = 0; i < 500 && count_descriptors() > descriptors; i++)
+        usleep(10000);
+    ck_assert_uint_le(count_descriptors(), descriptors);
+    size_t more = mallinfo2().uordblks;
+    ck_assert_msg(more < bytes + 256 * 1024, "%zu bytes stay", more - bytes);
+}
+
+START_TEST(http_answers_413_to_too_many_arguments_and_keeps_nothing)
+{
+    static char request[8192];
+    struct app *app = start_quick();
+    char *end = stpcpy(request, "GET /p?");
+    for (int i = 0; i < 2000; i++)
+        end = stpcpy(end, "a&");
+    stpcpy(end, " HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert_uint_eq(ask_and_leave(app, request, strlen(request)), 413);
+    unsigned descriptors = count_descriptors();
+    size_t bytes = mallinfo2().uordblks;
+    for (int i = 0; i < 200; i++)
+        ck_assert_uint_eq(ask_and_leave(app, request, strlen(request)), 413);
+    check_nothing_stays(descriptors, bytes);
+    ck_assert_uint_eq(app->refuses, 201);
+    app_stop(app);
+}
+END_TEST
+
+/* The library fails twice with one of these sizes, and then tells nobody that the request is over.
+ */
+START_TEST(http_keeps_nothing_of_a_request_that_the_library_forgets)
+{
+    static char request[140 * 1024];
+    struct app *app = start_quick();
+    unsigned descriptors = count_descriptors();
+    size_t bytes = mallinfo2().uordblks;
+    for (size_t size = 1024; size < 128 * 1024; size += 512) {
+        char *end = stpcpy(request, "POST /p?a=b HTTP/1.1\r\nHost: h\r\nCookie: ");
+        memset(end, 'c', size);
+        stpcpy(end + size, "\r\nContent-Length: x\r\n\r\n");
+        unsigned status = ask_and_leave(app, request, strlen(request));
+        ck_assert_msg(status == 0 || (status >= 400 && status < 500), "%zu: %u", size, status);
+    }
+    check_nothing_stays(descriptors, bytes);
     app_stop(app);
 }
 END_TEST
@@ -540,6 +612,8 @@ SUITE("http framing", http_refuses_each_ambiguous_head_and_runs_nothing_behind_i
       http_answers_nothing_after_a_chunked_body,
       http_refuses_lines_of_chunks_with_control_bytes_or_without_crlf,
       http_takes_a_chunked_body_in_two_parts_wherever_it_is_cut,
+      http_answers_413_to_too_many_arguments_and_keeps_nothing,
+      http_keeps_nothing_of_a_request_that_the_library_forgets,
       http_takes_a_head_with_optional_blanks, http_refuses_lengths_that_the_library_cannot_read,
       http_refuses_a_head_over_its_limit,
       http_serves_the_valid_corpus_or_differs_for_a_listed_reason,
