@@ -84,6 +84,11 @@ struct http_options {
     size_t body_bytes_max; /* the largest body any route takes */
 };
 
+/* What an idle connection costs, in resident bytes: the library's pool, its record and ours.
+ * Measured with 4000 connections that had made one request each: 33456. The kernel's socket comes
+ * on top. */
+enum { HTTP_CONNECTION_BYTES = 34 * 1024 };
+
 struct http_server;
 
 /* ERR_IO if the address cannot be bound. The application's table must outlive the server. */

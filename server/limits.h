@@ -8,7 +8,7 @@
 
 /* name, value, unit, status, what it bounds */
 #define LIMITS(X)                                                                                  \
-    X(LIMIT_HEAD_BYTES, 32 * 1024, "bytes", 413, "request line and headers")                       \
+    X(LIMIT_HEAD_BYTES, 16 * 1024, "bytes", 413, "request line and headers")                       \
     X(LIMIT_QUERY_ARGUMENTS, 64, "arguments", 413, "query of a request target")                    \
     X(LIMIT_ID_BYTES, 128, "bytes", 422,                                                           \
       "`id`; a longer `X-Request-Id` is replaced by one of ours")                                  \
