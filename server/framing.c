@@ -25,11 +25,18 @@ static bool is_token(const char *text, size_t len)
 }
 
 /* RFC 3986, section 3.2: what a host and a port are spelled with. */
-static bool is_authority(const char *text)
+static bool is_authority(const char *text, size_t len)
 {
     static const char host_bytes[] = "-._~%!$&'()*+,;=:[]0123456789"
                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    return text[strspn(text, host_bytes)] == '\0';
+    return strspn(text, host_bytes) >= len;
+}
+
+/* Blanks behind a value are not part of it (RFC 9112, section 5.1). */
+static bool is_host(const char *value)
+{
+    size_t len = strcspn(value, " \t");
+    return is_authority(value, len) && value[len + strspn(value + len, " \t")] == '\0';
 }
 
 static bool has_control(const char *value, size_t len)
@@ -115,7 +122,7 @@ static enum err_code see_field(struct seen *seen, const struct framing_field *fi
         return see_framing_field(seen, field, err);
     if (++seen->hosts > 1)
         return refuse(err, "more than one Host");
-    return is_authority(field->value) ? ERR_OK : refuse(err, "Host is not a host name");
+    return is_host(field->value) ? ERR_OK : refuse(err, "Host is not a host name");
 }
 
 /* Decides about the whole once every field has been seen. */
@@ -192,13 +199,13 @@ static const char *find_path(const char *method, const char *target)
     if (target[0] == '/')
         return target;
     if (strcmp(method, "CONNECT") == 0)
-        return is_authority(target) ? target : NULL;
+        return is_authority(target, strlen(target)) ? target : NULL;
     if (strcmp(target, "*") == 0)
         return strcmp(method, "OPTIONS") == 0 ? target : NULL;
     size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7
                     : strncasecmp(target, "https://", 8) == 0 ? 8
                                                               : 0;
-    return scheme == 0 ? NULL : target + scheme + strcspn(target + scheme, "/?#");
+    return scheme == 0 ? NULL : target + scheme + strcspn(target + scheme, "/?");
 }
 
 static enum err_code check_target_bytes(const char *target, struct err *err)
@@ -208,6 +215,8 @@ static enum err_code check_target_bytes(const char *target, struct err *err)
         if (c <= 0x20 || c >= 0x7F)
             return err_set(err, ERR_MALFORMED, "request target: byte %zu must be percent-encoded",
                            at);
+        if (target[at] == '#')
+            return err_set(err, ERR_MALFORMED, "request target: a fragment, at byte %zu", at);
         if (target[at] == '%' && framing_decode_escape(target + at) == '\0')
             return err_set(err, ERR_MALFORMED,
                            "request target: %% without two hex digits, or %%00, at byte %zu", at);
@@ -226,7 +235,7 @@ enum err_code framing_path(char *path, const char *method, const char *target, s
     size_t len = 0;
     if (from[0] != '/' && from != target)
         path[len++] = '/'; /* an absolute form without a path */
-    for (; *from != '\0' && *from != '?' && *from != '#'; from++) {
+    for (; *from != '\0' && *from != '?'; from++) {
         path[len++] = *from == '%' ? framing_decode_escape(from) : *from;
         from += *from == '%' ? 2 : 0;
     }
