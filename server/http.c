@@ -511,5 +511,5 @@ void http_resume(struct http_exchange *exchange)
 
 bool http_client_gone(const struct http_exchange *exchange)
 {
-    return sockets_peer_gone(request_of(exchange)->connection->conn.fd);
+    return sockets_peer_left(request_of(exchange)->connection->conn.fd);
 }

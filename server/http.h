@@ -123,7 +123,8 @@ void http_suspend(struct http_exchange *exchange);
 /* From any thread, once, by the holder of the baton. */
 void http_resume(struct http_exchange *exchange);
 
-/* In begin or while suspended: has the client closed its side for good? One poll(2); any thread. */
+/* In begin or while suspended: has the client left? One that closed its side together with its
+ * request waits for the answer. One or two system calls; any thread. */
 bool http_client_gone(const struct http_exchange *exchange);
 
 #endif

@@ -16,6 +16,9 @@
 /* The kernel cuts this to net.core.somaxconn. A backlog costs nothing; a refused client does. */
 enum { BACKLOG = 4096 };
 
+/* As long as CONNS_PARTING_MS: an end of file may be some packets behind. */
+enum { CLOSED_TOGETHER_MS = 250 };
+
 static int open_listener(const struct addrinfo *info)
 {
     const int on = 1;
@@ -68,7 +71,25 @@ bool sockets_peer_gone(int fd)
            (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-/* An older kernel fills in less of the struct. */
+/* The end of file acknowledges something, too, and is the last to do so until it is answered; so
+ * the two times are as far apart as it came after the last byte. */
+static bool closed_with_last_byte(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+           info.tcpi_last_data_recv < info.tcpi_last_ack_recv + CLOSED_TOGETHER_MS;
+}
+
+bool sockets_peer_left(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLRDHUP};
+    if (poll(&poll_fd, 1, 0) <= 0)
+        return false;
+    return (poll_fd.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0 ||
+           ((poll_fd.revents & POLLRDHUP) != 0 && !closed_with_last_byte(fd));
+}
+
 /* A socket filter that returns 0 drops every packet (socket(7)). Clients that knock meanwhile
  * repeat their SYN and are refused once the socket is closed. */
 void sockets_stop_arrivals(int listen_fd)
@@ -84,6 +105,7 @@ bool sockets_unread(int fd)
     return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
+/* An older kernel fills in less of the struct. */
 struct sockets_traffic sockets_traffic(int fd)
 {
     struct tcp_info info = {0};

@@ -26,6 +26,11 @@ bool sockets_unread(int fd);
 /* The peer has closed its side, or the connection has failed. */
 bool sockets_peer_gone(int fd);
 
+/* The peer has left: the connection has failed, or the peer closed its side some time after its
+ * last byte. One that closed its side together with that byte (nc -N) has said all, and reads on.
+ */
+bool sockets_peer_left(int fd);
+
 /* What TCP has carried so far, both ways. */
 struct sockets_traffic {
     bool known; /* false: the kernel does not tell (it does since Linux 4.19) */

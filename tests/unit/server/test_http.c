@@ -260,6 +260,32 @@ START_TEST(http_starves_nobody_beside_a_suspended_request)
 }
 END_TEST
 
+START_TEST(http_waits_with_a_client_that_has_said_all)
+{
+    static const char *const requests[] = {
+        "GET /held HTTP/1.1\r\nHost: h\r\n\r\n",
+        "POST /held HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello"};
+    for (int i = 0; i < 2; i++) {
+        struct app *app = app_start();
+        int fd = client_open(app);
+        client_say(fd, requests[i]);
+        shutdown(fd, SHUT_WR);
+        while (atomic_load(&app->begins) == 0)
+            usleep(1000);
+        usleep(400000);
+        pthread_mutex_lock(&app->lock);
+        const struct http_exchange *exchange = app->queue[0];
+        pthread_mutex_unlock(&app->lock);
+        ck_assert(!http_client_gone(exchange));
+        app_release(app);
+        ck_assert_uint_eq(client_read(fd, true).status, 200);
+        ck_assert(client_is_closed(fd));
+        close(fd);
+        app_stop(app);
+    }
+}
+END_TEST
+
 START_TEST(http_sees_a_suspended_client_go)
 {
     struct app *app = app_start();
@@ -273,6 +299,7 @@ START_TEST(http_sees_a_suspended_client_go)
     pthread_mutex_unlock(&app->lock);
     ck_assert(!http_client_gone(exchange));
     ck_assert_uint_eq(http_busy(app->server), 1);
+    usleep(400000); /* or it would be one that has said all, and waits */
     close(fd);
     for (int i = 0; i < 1000 && !http_client_gone(exchange); i++)
         usleep(1000);
@@ -474,8 +501,8 @@ SUITE("http", http_answers_get_head_and_post,
       http_413_is_read_by_a_client_that_is_still_sending_a_megabyte,
       http_takes_a_body_of_exactly_the_limit,
       http_resumes_a_thousand_suspended_requests_from_another_thread,
-      http_starves_nobody_beside_a_suspended_request, http_sees_a_suspended_client_go,
-      http_answers_and_closes_a_client_that_has_closed_its_side,
+      http_starves_nobody_beside_a_suspended_request, http_waits_with_a_client_that_has_said_all,
+      http_sees_a_suspended_client_go, http_answers_and_closes_a_client_that_has_closed_its_side,
       http_gives_up_a_body_whose_client_has_gone, http_serves_two_hundred_connections_at_once,
       http_beyond_its_connections_closes_an_idle_one_for_the_next,
       http_out_of_descriptors_closes_an_idle_connection_for_the_next, http_drains,
