@@ -7,6 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum {
+    SILENT_MS = 100,  /* a new connection may be shed if it has sent nothing for that long */
+    SEARCH_MAX = 256, /* connections asked for one to shed */
+};
+
 bool conns_init(struct conns *conns, const unsigned limit_ms[CONN_STATES])
 {
     *conns = (struct conns){.sweep_ns = UINT64_MAX};
@@ -39,7 +44,8 @@ static void enter_locked(struct conns *conns, struct conn *conn, enum conn_state
     struct conn_list *list = &conns->lists[state];
     uint64_t limit_ns = conns->limit_ns[state];
     conn->state = state;
-    conn->deadline_ns = limit_ns > 0 ? clock_now_ns() + limit_ns : UINT64_MAX;
+    conn->since_ns = clock_now_ns();
+    conn->deadline_ns = limit_ns > 0 ? conn->since_ns + limit_ns : UINT64_MAX;
     conn->prev = list->last;
     conn->next = NULL;
     *(list->last != NULL ? &list->last->next : &list->first) = conn;
@@ -154,11 +160,29 @@ void conns_drain(struct conns *conns)
     pthread_mutex_unlock(&conns->lock);
 }
 
+/* Called with the lock held: the oldest new connection on which nothing has come, though it had the
+ * time. Those that have sent something are few or soon over, so the search is bounded. */
+static struct conn *find_silent_locked(struct conns *conns)
+{
+    uint64_t now_ns = clock_now_ns();
+    struct conn *conn = conns->lists[CONN_NEW].first;
+    for (int left = SEARCH_MAX; conn != NULL && left > 0; left--, conn = conn->next) {
+        if (now_ns < conn->since_ns + (uint64_t)SILENT_MS * CLOCK_NS_PER_MS)
+            return NULL;
+        if (sockets_traffic(conn->fd).received == 0)
+            return conn;
+    }
+    return NULL;
+}
+
 void conns_shed(struct conns *conns)
 {
     pthread_mutex_lock(&conns->lock);
-    if (conns->lists[CONN_IDLE].first != NULL)
-        expire_locked(conns, conns->lists[CONN_IDLE].first);
+    struct conn *conn = conns->lists[CONN_IDLE].first;
+    if (conn == NULL)
+        conn = find_silent_locked(conns);
+    if (conn != NULL)
+        expire_locked(conns, conn);
     pthread_mutex_unlock(&conns->lock);
 }
 
@@ -175,7 +199,7 @@ static bool is_expected_locked(const struct conns *conns, const struct conn *con
 {
     if (sockets_traffic(conn->fd).received > 0)
         return true;
-    uint64_t since_ns = conn->deadline_ns - conns->limit_ns[CONN_NEW];
+    uint64_t since_ns = conn->since_ns;
     if (since_ns < conns->drain_ns)
         since_ns = conns->drain_ns;
     return conns->drain_ns > 0 && now_ns < since_ns + (uint64_t)CONNS_PARTING_MS * CLOCK_NS_PER_MS;

@@ -36,7 +36,7 @@ struct conn {
     int fd;
     enum conn_state state;
     enum conn_state overdue_in; /* CONN_OVERDUE: the state whose time was up */
-    uint64_t deadline_ns;
+    uint64_t since_ns, deadline_ns;
     struct conn *prev, *next; /* of the same state, oldest first */
 };
 
@@ -79,7 +79,8 @@ uint64_t conns_sweep(struct conns *conns, uint64_t now_ns);
  * that sends just as the server begins to stop still gets its answer. */
 void conns_drain(struct conns *conns);
 
-/* Shuts the connection that has been idle the longest, if there is one. */
+/* Shuts the connection that has been idle the longest, else the oldest that has connected and said
+ * nothing for a while, if there is one. */
 void conns_shed(struct conns *conns);
 
 unsigned conns_count(struct conns *conns);

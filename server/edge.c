@@ -2,12 +2,16 @@
  * (0.9.75) divides its connection limit among its threads, wakes all of them for each client, and
  * aborts the process if a thread reaches that limit while the listener is being quiesced.
  *
- * At the connection limit, or out of descriptors, the longest idle connection is shut and the
- * listener rests until one has gone; clients wait in the backlog meanwhile.
+ * At the connection limit, or short of descriptors, the longest idle connection is shut, or the
+ * oldest that has never said anything, and the listener rests until one has gone; clients wait in
+ * the backlog meanwhile. The last few descriptors are not given to connections: farewells, models
+ * and the process's own files need them.
  *
  * A farewell (RFC 9112, section 9.6): the answer is out, our sending side is closed, and what the
  * client still sends is dropped until it closes or LINGER_MS are over. A fixed number of places
- * bounds what that costs. */
+ * bounds what that costs. Whoever wants to fill them can, so nobody has a right to one: when half
+ * are taken a farewell is over after CROWDED_MS, which a client that reads does not need, and when
+ * all are, or descriptors are short, the oldest is over at once. */
 #include "server/edge.h"
 
 #include "engine/base/clock.h"
@@ -19,15 +23,18 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
     LINGER_MS = 10000,
+    CROWDED_MS = 1000,
     LINGERERS_MAX = 256,
     ACCEPT_BATCH = 32, /* then deadlines get their turn */
     ACCEPT_REST_MS = 100,
     EVENTS = 64,
     DISCARD_BYTES = 1024 * 1024,
+    RESERVED_FILES = 8,
 };
 
 /* What an epoll event is about; from MARK_LINGERER on, a place in lingerers[]. */
@@ -35,7 +42,7 @@ enum { MARK_WAKE, MARK_LISTENER, MARK_LINGERER };
 
 struct lingerer {
     int fd; /* -1: a free place */
-    uint64_t deadline_ns;
+    uint64_t since_ns;
 };
 
 struct edge {
@@ -48,7 +55,8 @@ struct edge {
 
     pthread_mutex_t lock; /* guards what follows; a leaf: conns' lock is never taken under it */
     bool running, stopping, resting;
-    int listen_fd; /* -1: quiesced */
+    int listen_fd;  /* -1: quiesced */
+    int highest_fd; /* of all accepted: numbers are given from below, so so many have been open */
     uint64_t rest_until_ns;
     struct lingerer lingerers[LINGERERS_MAX];
     unsigned linger_count;
@@ -110,21 +118,67 @@ static void rest_locked(struct edge *edge, uint64_t rest_ms)
     edge->rest_until_ns = clock_now_ns() + rest_ms * CLOCK_NS_PER_MS;
 }
 
+static void part_locked(struct edge *edge, struct lingerer *lingerer)
+{
+    close(lingerer->fd);
+    lingerer->fd = -1;
+    edge->linger_count--;
+}
+
+static void part_oldest_locked(struct edge *edge)
+{
+    struct lingerer *oldest = NULL;
+    for (int i = 0; i < LINGERERS_MAX; i++) {
+        struct lingerer *lingerer = &edge->lingerers[i];
+        if (lingerer->fd >= 0 && (oldest == NULL || lingerer->since_ns < oldest->since_ns))
+            oldest = lingerer;
+    }
+    if (oldest != NULL)
+        part_locked(edge, oldest);
+}
+
+/* Whether the next descriptor would be one of the reserved. Asked only near the limit. */
+static bool is_short_locked(const struct edge *edge)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+        (rlim_t)edge->highest_fd + 2 * RESERVED_FILES < limit.rlim_cur)
+        return false;
+    int probe = fcntl(edge->epoll_fd, F_DUPFD_CLOEXEC, 0);
+    if (probe >= 0)
+        close(probe);
+    return probe < 0 || (rlim_t)probe + RESERVED_FILES >= limit.rlim_cur;
+}
+
+static int accept_locked(struct edge *edge, struct sockaddr_storage *address, socklen_t *len,
+                         bool *short_of_files)
+{
+    int fd =
+        accept4(edge->listen_fd, (struct sockaddr *)address, len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    *short_of_files =
+        fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+    if (fd > edge->highest_fd)
+        edge->highest_fd = fd;
+    return fd;
+}
+
 /* One client, or -1 when there is none to take now. */
 static int accept_one(struct edge *edge, struct sockaddr_storage *address, socklen_t *len)
 {
-    bool full = conns_count(edge->conns) >= edge->connections_max;
+    unsigned count = conns_count(edge->conns);
+    bool full = count >= edge->connections_max;
     bool short_of_files = false;
     int fd = -1;
     pthread_mutex_lock(&edge->lock);
     if (!full && edge->listen_fd >= 0) {
-        fd =
-            accept4(edge->listen_fd, (struct sockaddr *)address, len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        short_of_files =
-            fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+        short_of_files = count > 0 && is_short_locked(edge);
+        if (!short_of_files)
+            fd = accept_locked(edge, address, len, &short_of_files);
     }
     if ((full || short_of_files) && edge->listen_fd >= 0)
         rest_locked(edge, ACCEPT_REST_MS);
+    if (short_of_files)
+        part_oldest_locked(edge);
     pthread_mutex_unlock(&edge->lock);
     if (full || short_of_files)
         conns_shed(edge->conns);
@@ -182,13 +236,6 @@ void edge_room(struct edge *edge)
         eventfd_write(edge->conns->wake_fd, 1);
 }
 
-static void part_locked(struct edge *edge, struct lingerer *lingerer)
-{
-    close(lingerer->fd);
-    lingerer->fd = -1;
-    edge->linger_count--;
-}
-
 /* MSG_TRUNC makes TCP drop the bytes without copying them (tcp(7)). */
 static void discard(struct edge *edge, struct lingerer *lingerer)
 {
@@ -205,12 +252,15 @@ static uint64_t end_farewells(struct edge *edge, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
     pthread_mutex_lock(&edge->lock);
+    bool crowded = edge->linger_count > LINGERERS_MAX / 2;
+    uint64_t limit_ns = (uint64_t)(crowded ? CROWDED_MS : LINGER_MS) * CLOCK_NS_PER_MS;
     for (int i = 0; edge->linger_count > 0 && i < LINGERERS_MAX; i++) {
         struct lingerer *lingerer = &edge->lingerers[i];
-        if (lingerer->fd >= 0 && lingerer->deadline_ns <= now_ns)
+        uint64_t deadline_ns = lingerer->since_ns + limit_ns;
+        if (lingerer->fd >= 0 && deadline_ns <= now_ns)
             part_locked(edge, lingerer);
-        else if (lingerer->fd >= 0 && lingerer->deadline_ns < next_ns)
-            next_ns = lingerer->deadline_ns;
+        else if (lingerer->fd >= 0 && deadline_ns < next_ns)
+            next_ns = deadline_ns;
     }
     pthread_mutex_unlock(&edge->lock);
     return next_ns;
@@ -218,15 +268,16 @@ static uint64_t end_farewells(struct edge *edge, uint64_t now_ns)
 
 static bool place_locked(struct edge *edge, int fd)
 {
-    if (!edge->running || edge->stopping || edge->linger_count == LINGERERS_MAX)
+    if (!edge->running || edge->stopping)
         return false;
+    if (edge->linger_count == LINGERERS_MAX)
+        part_oldest_locked(edge);
     unsigned i = 0;
     while (edge->lingerers[i].fd >= 0)
         i++;
     if (!watch(edge, fd, EPOLLIN, MARK_LINGERER + (uint64_t)i))
         return false;
-    edge->lingerers[i] = (struct lingerer){
-        .fd = fd, .deadline_ns = clock_now_ns() + (uint64_t)LINGER_MS * CLOCK_NS_PER_MS};
+    edge->lingerers[i] = (struct lingerer){.fd = fd, .since_ns = clock_now_ns()};
     edge->linger_count++;
     return true;
 }
