@@ -230,6 +230,26 @@ START_TEST(http_refuses_lines_of_chunks_with_control_bytes_or_without_crlf)
 }
 END_TEST
 
+START_TEST(http_refuses_a_line_of_a_chunk_that_fills_its_memory)
+{
+    static char extension[300 * 1024];
+    struct app *app = app_start();
+    memset(extension, 'x', sizeof extension);
+    for (int i = 0; i < 10; i++) {
+        int fd = client_open(app);
+        client_say(fd, CHUNKED "5\r\nhello\r\n5;");
+        ck_assert(client_send(fd, extension, sizeof extension));
+        struct answer answer = client_read(fd, true);
+        ck_assert_uint_eq(answer.status, 413);
+        ck_assert_ptr_nonnull(strstr(answer.body, "the line before a chunk is too long"));
+        ck_assert(client_is_closed(fd));
+        close(fd);
+    }
+    ck_assert_uint_eq(app->begins, 0);
+    app_stop(app);
+}
+END_TEST
+
 /* However the bytes come, the lines between the pieces are found where they are. */
 START_TEST(http_takes_a_chunked_body_in_two_parts_wherever_it_is_cut)
 {
@@ -638,6 +658,7 @@ SUITE("http framing", http_refuses_each_ambiguous_head_and_runs_nothing_behind_i
       http_answers_once_where_a_strict_reader_and_the_library_see_different_heads,
       http_answers_nothing_after_a_chunked_body,
       http_refuses_lines_of_chunks_with_control_bytes_or_without_crlf,
+      http_refuses_a_line_of_a_chunk_that_fills_its_memory,
       http_takes_a_chunked_body_in_two_parts_wherever_it_is_cut,
       http_answers_413_to_too_many_arguments_and_keeps_nothing,
       http_keeps_nothing_of_a_request_that_the_library_forgets,
