@@ -17,12 +17,10 @@
 #include "server/batcher.h"
 
 #include "engine/base/clock.h"
-#include "server/limits.h"
 #include "server/pace.h"
 #include "server/registry.h"
 
 #include <assert.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,11 +178,9 @@ enum err_code batcher_reserve(struct batcher *batcher, unsigned count, struct er
 unsigned batcher_retry_after_s(struct batcher *batcher)
 {
     pthread_mutex_lock(&batcher->lock);
-    double over_s = (wait_ms_locked(batcher) - batcher->wait_ms_max) / 1000;
+    double over_ms = wait_ms_locked(batcher) - batcher->wait_ms_max;
     pthread_mutex_unlock(&batcher->lock);
-    if (over_s <= LIMIT_RETRY_AFTER_S)
-        return LIMIT_RETRY_AFTER_S;
-    return over_s < LIMIT_RETRY_AFTER_S_MAX ? (unsigned)ceil(over_s) : LIMIT_RETRY_AFTER_S_MAX;
+    return pace_retry_after_s(over_ms);
 }
 
 void batcher_computed(struct batcher *batcher, unsigned model_index, unsigned tokens, uint64_t ns)

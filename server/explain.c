@@ -15,19 +15,23 @@ static bool has_overlay(const struct row *row)
     return row->request->call.overlay && row->input.kind == ENGINE_IMAGE;
 }
 
+static size_t overlay_pixels(const struct row *row)
+{
+    return has_overlay(row) ? (size_t)row->input.width * row->input.height : 0;
+}
+
 static size_t bytes_of(const struct row *row)
 {
-    size_t pixels = has_overlay(row) ? (size_t)row->input.width * row->input.height : 0;
     return engine_trace_bytes(row->model->engine, &row->input, &row->request->call.how) +
-           pixels * OVERLAY_BYTES_PER_PIXEL;
+           overlay_pixels(row) * OVERLAY_BYTES_PER_PIXEL;
 }
 
 /* ---- before ---- */
 
 static enum err_code check_overlay(struct row *row)
 {
-    size_t pixels = (size_t)row->input.width * row->input.height;
-    if (has_overlay(row) && pixels > PATCHES_PIXELS_MAX)
+    size_t pixels = overlay_pixels(row);
+    if (pixels > PATCHES_PIXELS_MAX)
         return err_set(&row->err, ERR_UNUSABLE,
                        "overlay: a heat map has at most %d pixels, the image has %zu; without "
                        "overlay it is explained by its grid",
@@ -59,6 +63,7 @@ enum err_code explain_keep(struct service *service, struct request *request, str
     if (check_overlay(row) || reserve(service, request, row) || request->err.code != ERR_OK)
         return row->err.code;
     request->explainer = atomic_load(&service->prepare);
+    request->explain_units += EXPLAIN_ROW_UNITS + overlay_pixels(row);
     return engine_trace(row->model->engine, &row->input, &request->call.how,
                         &request->exchange->arena, &row->err);
 }
@@ -102,7 +107,7 @@ static void explain_row(struct row *row, struct interrupt *interrupt, struct are
         add_overlay(row, interrupt, arena);
 }
 
-void explain_rows(const struct service *service, struct request *request)
+enum err_code explain_rows(const struct service *service, struct request *request)
 {
     struct watch watch;
     struct interrupt *interrupt = watch_begin(&watch, service, request);
@@ -112,4 +117,5 @@ void explain_rows(const struct service *service, struct request *request)
             explain_row(row, interrupt, &request->exchange->arena);
     }
     request->explained_ns = clock_now_ns();
+    return request->err.code;
 }

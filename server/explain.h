@@ -19,8 +19,12 @@
 enum err_code explain_keep(struct service *service, struct request *request, struct row *row);
 
 /* row->explanation of each row that was computed, while the request is wanted (watch.h);
- * ERR_NO_MEMORY goes into row->err. */
-void explain_rows(const struct service *service, struct request *request);
+ * ERR_NO_MEMORY goes into row->err. Returns request->err.code. */
+enum err_code explain_rows(const struct service *service, struct request *request);
+
+/* A row to explain costs about what a heat map of so many pixels does; request->explain_units sums
+ * up both. */
+enum { EXPLAIN_ROW_UNITS = 1 << 14 };
 
 /* Gives the request's part of the budget back, once. */
 void explain_release(struct service *service, struct request *request);

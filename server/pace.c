@@ -1,5 +1,9 @@
 #include "server/pace.h"
 
+#include "server/limits.h"
+
+#include <math.h>
+
 static double ns_per_token(const struct pace *pace)
 {
     return pace->tokens > 0 ? pace->ns / pace->tokens : 0;
@@ -30,4 +34,12 @@ void pace_add(struct pace *pace, unsigned tokens, uint64_t ns)
 double pace_ns(const struct pace *pace, uint64_t tokens)
 {
     return ns_per_token(pace) * (double)tokens;
+}
+
+unsigned pace_retry_after_s(double over_ms)
+{
+    double over_s = ceil(over_ms / 1000);
+    if (over_s <= LIMIT_RETRY_AFTER_S)
+        return LIMIT_RETRY_AFTER_S;
+    return over_s < LIMIT_RETRY_AFTER_S_MAX ? (unsigned)over_s : LIMIT_RETRY_AFTER_S_MAX;
 }

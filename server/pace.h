@@ -26,4 +26,7 @@ void pace_add(struct pace *pace, unsigned tokens, uint64_t ns);
 /* What `tokens` in full batches will take; 0 before anything was measured. */
 double pace_ns(const struct pace *pace, uint64_t tokens);
 
+/* Seconds that a 429 advises when so much more waits than may: whole ones, within the limits. */
+unsigned pace_retry_after_s(double over_ms);
+
 #endif

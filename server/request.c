@@ -74,9 +74,9 @@ void request_row_done(struct row *row)
         return;
     request->computed = true;
     if (request->explainer != NULL) {
-        if (prepare_submit(request->explainer, request))
+        if (!prepare_submit(request->explainer, request, PREPARE_EXPLAIN, request->explain_units,
+                            &request->err))
             return;
-        err_set(&request->err, ERR_NOT_READY, "the server is stopping");
     }
     http_resume(request->exchange);
 }

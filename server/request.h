@@ -39,6 +39,13 @@ struct row {
 /* How the body is to be read; from Content-Type. */
 enum request_body { REQUEST_JSON, REQUEST_TEXT, REQUEST_IMAGE };
 
+/* What the prepare pool is to do for a request, and its place there: the pool's, under its lock. */
+struct request_task {
+    struct request *next;
+    unsigned kind; /* enum prepare_kind */
+    uint64_t units;
+};
+
 struct request {
     struct http_exchange *exchange;
     const struct route *route; /* NULL: no such path */
@@ -61,12 +68,13 @@ struct request {
     uint64_t begun_ns;      /* when reading the call began, ... */
     uint64_t parsed_ns;     /* ... when it was read, ... */
     uint64_t prepared_ns;   /* ... and when its rows were ready for the queue */
-    struct request *next;   /* in the prepare pool's list; under the pool's lock */
+    struct request_task task;
 
     /* With explanations. */
     struct prepare *explainer; /* who gets the baton when the last row is done; NULL: nobody */
     bool computed;             /* the explainer's turn */
     size_t trace_bytes;        /* reserved by explain_keep, given back by explain_release */
+    uint64_t explain_units;    /* what explaining will cost (explain.h) */
     uint64_t explained_ns;
 
     atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */

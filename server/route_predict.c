@@ -26,11 +26,14 @@
 #include <string.h>
 #include <strings.h>
 
-/* Refused by the queue: tells when to come again. */
+/* If the queue or the pool refused it, tells when to come again. */
 static enum err_code overloaded(struct service *service, struct request *request)
 {
-    if (request->err.code == ERR_QUEUE_FULL)
-        request->retry_after_s = batcher_retry_after_s(service->batcher);
+    if (request->err.code != ERR_QUEUE_FULL)
+        return request->err.code;
+    unsigned queue_s = batcher_retry_after_s(service->batcher);
+    unsigned pool_s = prepare_retry_after_s(atomic_load(&service->prepare));
+    request->retry_after_s = queue_s > pool_s ? queue_s : pool_s;
     return request->err.code;
 }
 
@@ -91,19 +94,52 @@ static void enter_queue(struct service *service, struct request *request)
     http_resume(request->exchange);
 }
 
-void route_predict_pool(void *context, struct request *request)
+/* To the pool, to be read or, when it has been, prepared. The exchange is suspended and the request
+ * ours; afterwards no longer. */
+static void enter_pool(struct service *service, struct request *request)
+{
+    enum prepare_kind kind = request->parsed ? PREPARE_INPUTS : PREPARE_READ;
+    uint64_t units = request->exchange->body_len + request->pixels;
+    if (!prepare_submit(atomic_load(&service->prepare), request, kind, units, &request->err))
+        return;
+    overloaded(service, request);
+    enter_queue(service, request);
+}
+
+static bool read_in_pool(struct service *service, struct request *request)
+{
+    if (!intake_read(service, request) && !reserve(service, request, request->call.item_count)) {
+        enter_pool(service, request);
+        return true;
+    }
+    enter_queue(service, request);
+    return false;
+}
+
+static bool prepare_in_pool(struct service *service, struct request *request)
+{
+    bool finished = !prepare(service, request) && request->good_count == request->call.item_count;
+    enter_queue(service, request);
+    return finished;
+}
+
+static bool explain_in_pool(const struct service *service, struct request *request)
+{
+    bool finished = !explain_rows(service, request);
+    http_resume(request->exchange);
+    return finished;
+}
+
+bool route_predict_pool(void *context, struct request *request)
 {
     struct service *service = context;
-    bool wanted = watch_wanted(service, request);
-    if (request->computed) {
-        if (wanted)
-            explain_rows(service, request);
-        http_resume(request->exchange);
-        return;
+    if (!watch_wanted(service, request)) {
+        enter_queue(service, request); /* with an error: it is resumed */
+        return false;
     }
-    if (wanted && (request->parsed || !intake_read(service, request)))
-        prepare(service, request);
-    enter_queue(service, request);
+    if (request->computed)
+        return explain_in_pool(service, request);
+    return request->parsed ? prepare_in_pool(service, request) : read_in_pool(service, request);
 }
 
 /* A compressed image may be small and yet long to decode, so pixels count as well as bytes. */
@@ -125,10 +161,7 @@ static enum http_next hand_over(struct service *service, struct request *request
     if (reserve(service, request, places))
         return answer_now(service, request);
     http_suspend(request->exchange);
-    if (!prepare_submit(atomic_load(&service->prepare), request)) {
-        err_set(&request->err, ERR_NOT_READY, "the server is stopping");
-        enter_queue(service, request);
-    }
+    enter_pool(service, request);
     return HTTP_SUSPENDED;
 }
 

@@ -64,9 +64,9 @@ struct http_app routes_app(struct service *service);
 enum err_code route_predict_head(struct service *service, struct request *request);
 enum http_next route_predict_begin(struct service *service, struct request *request);
 void route_predict_finish(struct service *service, struct request *request);
-/* On a thread of the prepare pool: a heavy request's preparation, or any request's explanations;
- * `context` is the service. */
-void route_predict_pool(void *context, struct request *request);
+/* On a thread of the prepare pool: a heavy request's reading or preparation, or any request's
+ * explanations; `context` is the service. True: all of it was done. */
+bool route_predict_pool(void *context, struct request *request);
 
 enum http_next route_models_list(struct service *service, struct request *request);
 enum http_next route_models_one(struct service *service, struct request *request);

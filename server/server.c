@@ -164,6 +164,7 @@ static enum err_code start_prepare(struct server *server, struct err *err)
     threads = threads < PREPARE_THREADS_MAX ? threads : PREPARE_THREADS_MAX;
     if (prepare_start(&prepare, threads, route_predict_pool, &server->service, err))
         return err->code;
+    prepare_limit_wait(prepare, server->config->queue_ms_max);
     atomic_store(&server->service.prepare, prepare);
     return ERR_OK;
 }

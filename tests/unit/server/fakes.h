@@ -3,8 +3,8 @@
  *
  * The engine's input is a text whose length is its number of tokens; logits[0] is its first byte.
  * While `fake_gate` is shut, engine_run waits, so a test decides how long inference takes. A text
- * that begins with 'S' is prepared, and a heat map of an image that begins with '7' is made, until
- * the interrupt ends it.
+ * that begins with 'S' or an image that begins with '8' is prepared, and a heat map of an image
+ * that begins with '7' is made, until the interrupt ends it.
  */
 #ifndef ATTND_TESTS_UNIT_SERVER_FAKES_H
 #define ATTND_TESTS_UNIT_SERVER_FAKES_H
@@ -131,7 +131,7 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
     if (len == 0)
         return err_set(err, ERR_UNUSABLE, "the text yields no token");
     fake_prepared_by = pthread_self();
-    if (text[0] == 'S')
+    if (text[0] == 'S' || text[0] == '8')
         return fake_endless(interrupt, err);
     ids[0] = (unsigned char)text[0];
     *out = (struct engine_input){

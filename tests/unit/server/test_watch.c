@@ -101,6 +101,35 @@ START_TEST(explaining_ends_at_the_deadline)
 }
 END_TEST
 
+/* 80 million pixels hold the only thread; by the pool's first guess they take four seconds. */
+START_TEST(what_waits_to_be_prepared_counts_as_time)
+{
+    struct stage stage;
+    struct http_exchange held;
+    stage_open(&stage, 1);
+    prepare_limit_wait(stage.service.prepare, 2500);
+    fake_headers = (const struct fake_header[]){{"Content-Type", "image/png"}, {NULL, NULL}};
+    ck_assert(send(&stage, &held, "80000000 pixels"));
+    fake_await_inside(1);
+    check_call(&stage, "9000000 pixels", 429,
+               "are about 4.0 s of work, more than the queue's 2.5 s");
+    struct http_exchange refused;
+    call(&stage, &refused, "9000000 pixels");
+    ck_assert_uint_eq(refused.reply.retry_after_s, 2);
+    exchange_done(&stage, &refused);
+    check_call(&stage, "1000 pixels", 200, "wafers"); /* on the thread that read it */
+    atomic_store(&fake_client_gone, true);
+    fake_await_resumed(&held);
+    atomic_store(&fake_client_gone, false);
+    stage.app.finish(&stage.service, &held);
+    exchange_done(&stage, &held);
+    while (prepare_retry_after_s(stage.service.prepare) > LIMIT_RETRY_AFTER_S)
+        sched_yield(); /* the thread counts what it did a moment after the request was resumed */
+    check_call(&stage, "9000000 pixels", 200, "wafers");
+    stage_close(&stage);
+}
+END_TEST
+
 /* "600000000 pixels" and "2000000000 pixels" in base64, where 2^30 are allowed. */
 #define IMAGE_600M "{\"image\": \"NjAwMDAwMDAwIHBpeGVscw==\"}"
 #define IMAGE_2000M "{\"image\": \"MjAwMDAwMDAwMCBwaXhlbHM=\"}"
@@ -125,4 +154,4 @@ END_TEST
 
 SUITE("watch", preparing_ends_at_the_deadline, preparing_ends_when_the_client_goes,
       preparing_ends_when_the_time_to_stop_is_up, explaining_ends_at_the_deadline,
-      the_pixels_of_a_request_are_bounded)
+      what_waits_to_be_prepared_counts_as_time, the_pixels_of_a_request_are_bounded)
