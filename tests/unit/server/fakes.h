@@ -204,12 +204,12 @@ const float *engine_features(const struct engine_session *session, unsigned row)
     return none;
 }
 
-/* 'N' yields a NaN; else the scores sum to 1. */
+/* 'N' yields a NaN for the first label, 'M' for the last; else the scores sum to 1. */
 void engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
     (void)model;
     scores[0] = logits[0] == (float)'N' ? NAN : logits[0] / 256;
-    scores[1] = 1 - scores[0];
+    scores[1] = isnan(scores[0]) ? 0.5f : logits[0] == (float)'M' ? NAN : 1 - scores[0];
 }
 
 /* 'R' is reviewed, 'U' is unknown; ood_score is the first byte. */

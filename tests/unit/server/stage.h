@@ -146,4 +146,15 @@ static inline void check_call(struct stage *stage, const char *body, unsigned st
     exchange_done(stage, &exchange);
 }
 
+/* The metrics hold this line. */
+static inline void check_metric(const struct stage *stage, const char *line)
+{
+    struct arena arena;
+    size_t len;
+    arena_init(&arena);
+    const char *page = metrics_expose(stage->service.metrics, &arena, &len);
+    ck_assert_msg(strstr(page, line) != NULL, "no %s", line);
+    arena_deinit(&arena);
+}
+
 #endif

@@ -187,6 +187,25 @@ START_TEST(batcher_admits_by_the_time_that_what_waits_will_take)
 }
 END_TEST
 
+START_TEST(batcher_flush_leaves_nothing_of_what_it_takes)
+{
+    struct batcher *batcher = open_batcher(4);
+    struct row rows[] = {make_row(0, 10, 0), make_row(1, 10, 0), make_row(0, 10, 0)}, *taken[4];
+    batcher_limit_wait(batcher, 1, 1);
+    batcher_computed(batcher, 0, 100, 10 * (uint64_t)CLOCK_NS_PER_S);
+    submit_all(batcher, rows, 3);
+    ck_assert(is_full(batcher));
+    ck_assert_uint_eq(batcher_flush(batcher, taken, 1), 1);
+    ck_assert_ptr_eq(taken[0], &rows[0]);
+    ck_assert_uint_eq(batcher_depth(batcher, 0), 1);
+    ck_assert_uint_eq(batcher_depth(batcher, 1), 1);
+    ck_assert_uint_eq(batcher_flush(batcher, taken, 4), 2);
+    ck_assert_uint_eq(batcher_depth(batcher, 0) + batcher_depth(batcher, 1), 0);
+    ck_assert(!is_full(batcher)); /* nor its time */
+    batcher_free(batcher);
+}
+END_TEST
+
 START_TEST(batcher_does_not_bound_the_time_unless_told)
 {
     struct batcher *batcher = open_batcher(4);
@@ -305,95 +324,6 @@ START_TEST(batcher_drains_after_close_and_takes_no_more)
 }
 END_TEST
 
-/* Many submitters and takers; every row must come out exactly once. */
-enum { SUBMITTERS = 4, TAKERS = 3, ROWS_EACH = 3000, LIMIT = 64 };
-
-struct crowd {
-    struct batcher *batcher;
-    struct row rows[SUBMITTERS][ROWS_EACH];
-    atomic_uint seen[SUBMITTERS][ROWS_EACH];
-};
-
-struct submitter {
-    struct crowd *crowd;
-    unsigned index;
-};
-
-static void *submit_main(void *context)
-{
-    struct submitter *self = context;
-    struct row *rows = self->crowd->rows[self->index];
-    for (unsigned i = 0; i < ROWS_EACH;) {
-        struct err err = {0};
-        unsigned count = 1 + i % 5 < ROWS_EACH - i ? 1 + i % 5 : ROWS_EACH - i;
-        if (batcher_reserve(self->crowd->batcher, count, &err)) {
-            sched_yield();
-            continue;
-        }
-        struct row *group[5];
-        for (unsigned k = 0; k < count; k++) {
-            unsigned at = i + k;
-            rows[at] = make_row(at % 2, 1 + at % 60, at % 7 == 0 ? in_ms(at % 3) : 0);
-            group[k] = &rows[at];
-        }
-        if (!batcher_submit(self->crowd->batcher, group, count))
-            abort();
-        i += count;
-    }
-    return NULL;
-}
-
-static void count_row(struct crowd *crowd, struct row *row)
-{
-    size_t at = (size_t)(row - &crowd->rows[0][0]);
-    atomic_fetch_add(&crowd->seen[at / ROWS_EACH][at % ROWS_EACH], 1);
-}
-
-static void *take_main(void *context)
-{
-    struct crowd *crowd = context;
-    struct batch batch = open_batch();
-    while (batcher_take(crowd->batcher, &batch)) {
-        if (batch.tokens > 100)
-            abort();
-        for (unsigned i = 0; i < batch.row_count; i++) {
-            if (batch.rows[i]->model != batch.rows[0]->model)
-                abort();
-            count_row(crowd, batch.rows[i]);
-        }
-        for (unsigned i = 0; i < batch.expired_count; i++)
-            count_row(crowd, batch.expired[i]);
-    }
-    batch_deinit(&batch);
-    return NULL;
-}
-
-START_TEST(batcher_loses_nothing_between_many_submitters_and_takers)
-{
-    struct crowd *crowd = calloc(1, sizeof *crowd);
-    pthread_t submitters[SUBMITTERS], takers[TAKERS];
-    struct submitter self[SUBMITTERS];
-    crowd->batcher = open_batcher(LIMIT);
-    for (unsigned i = 0; i < TAKERS; i++)
-        ck_assert_int_eq(pthread_create(&takers[i], NULL, take_main, crowd), 0);
-    for (unsigned i = 0; i < SUBMITTERS; i++) {
-        self[i] = (struct submitter){crowd, i};
-        ck_assert_int_eq(pthread_create(&submitters[i], NULL, submit_main, &self[i]), 0);
-    }
-    for (unsigned i = 0; i < SUBMITTERS; i++)
-        pthread_join(submitters[i], NULL);
-    batcher_close(crowd->batcher);
-    for (unsigned i = 0; i < TAKERS; i++)
-        pthread_join(takers[i], NULL);
-    for (unsigned s = 0; s < SUBMITTERS; s++)
-        for (unsigned i = 0; i < ROWS_EACH; i++)
-            ck_assert_uint_eq(crowd->seen[s][i], 1);
-    ck_assert_uint_eq(batcher_depth(crowd->batcher, 0) + batcher_depth(crowd->batcher, 1), 0);
-    batcher_free(crowd->batcher);
-    free(crowd);
-}
-END_TEST
-
 struct pair {
     struct batcher *batcher;
     atomic_uint most_rows; /* of any batch */
@@ -477,11 +407,10 @@ SUITE("batcher", batcher_returns_the_nearest_deadline_first,
       batcher_passes_a_hurried_text_through_eight_images,
       batcher_gives_either_kind_every_other_batch_when_both_wait,
       batcher_admits_by_the_time_that_what_waits_will_take,
-      batcher_does_not_bound_the_time_unless_told,
+      batcher_flush_leaves_nothing_of_what_it_takes, batcher_does_not_bound_the_time_unless_told,
       batcher_fills_the_budget_with_the_first_rows_model_only,
       batcher_takes_a_row_that_alone_exceeds_the_budget,
       batcher_reserves_all_or_nothing_up_to_the_limit,
       batcher_hands_out_expired_rows_apart_and_free_of_charge,
-      batcher_drains_after_close_and_takes_no_more,
-      batcher_loses_nothing_between_many_submitters_and_takers,
-      batcher_leaves_an_idle_taker_its_share, batcher_takes_from_a_thousand_rows_in_microseconds)
+      batcher_drains_after_close_and_takes_no_more, batcher_leaves_an_idle_taker_its_share,
+      batcher_takes_from_a_thousand_rows_in_microseconds)

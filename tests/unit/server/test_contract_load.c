@@ -3,6 +3,7 @@
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -288,9 +289,103 @@ START_TEST(a_drain_ends_at_its_timeout_with_0)
 }
 END_TEST
 
+/* Stops a server while images wait in its queue, with no time to compute them; how many of them
+ * were failed. Whatever came of the others, there is an answer. */
+static unsigned failed_by_a_stop(const char *work)
+{
+    struct server_process server;
+    unsigned failed = 0;
+    server_process_start(&server,
+                         (const char *[]){MODELS, "--workers", "1", "--batch-tokens-max", "1",
+                                          "--queue-ms-max", "0", "--drain-timeout-ms", "0", NULL});
+    int fd = http_connect(server.port);
+    ck_assert(http_send_text(fd, work));
+    await_queue(server.port);
+    kill(server.pid, SIGTERM);
+    struct reply reply = reply_of(http_read(fd, false));
+    if (reply.answer.status == 200) {
+        ck_assert_uint_eq(reply_count(&reply, "results"), batch_size());
+        for (unsigned i = 0; i < batch_size(); i++) {
+            char *path = contract_format("results.%u.error_type", i);
+            failed += contract_at(reply.json, path) != NULL;
+            free(path);
+        }
+    } else {
+        reply_expect_problem(&reply, 503, "not_ready", "the server is stopping");
+    }
+    reply_free(&reply);
+    ck_assert_int_eq(server_process_wait(&server), 0);
+    close(fd);
+    return failed;
+}
+
+START_TEST(a_stop_answers_what_waits_in_the_queue_with_503)
+{
+    char *work = image_request(batch_size(), "");
+    unsigned failed = 0;
+    for (int i = 0; i < ROUNDS_MAX && failed == 0; i++)
+        failed = failed_by_a_stop(work);
+    ck_assert_uint_gt(failed, 0);
+    free(work);
+}
+END_TEST
+
+enum { MANY = 20000 };
+
+/* POST /predict of MANY inputs that are none: little to do, and an answer of megabytes. */
+static char *many_mistakes(void)
+{
+    char *items = malloc(MANY * 3 + 1);
+    ck_assert_ptr_nonnull(items);
+    for (size_t i = 0; i < MANY; i++)
+        memcpy(items + 3 * i, ",{}", 3);
+    items[MANY * 3] = '\0';
+    char *body = contract_format("{\"inputs\":[%s]}", items + 1);
+    char *request = contract_format("POST /predict HTTP/1.1\r\nHost: h\r\nContent-Type: "
+                                    "application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                                    strlen(body), body);
+    free(body);
+    free(items);
+    return request;
+}
+
+/* Whether an answer comes whole that the client begins to read only when there is nothing else left
+ * to do for the server, whose time to drain is over at once. */
+static bool comes_whole_after_a_stop(const char *request)
+{
+    struct server_process server;
+    server_process_start(&server, (const char *[]){MODELS, "--inputs-max", "20000", "--queue-limit",
+                                                   "20000", "--drain-timeout-ms", "0", NULL});
+    int fd = http_connect(server.port);
+    ck_assert(http_send_text(fd, request));
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    ck_assert_int_eq(poll(&readable, 1, 40000), 1);
+    kill(server.pid, SIGTERM);
+    usleep(200000);
+    struct http_answer answer = http_read(fd, false);
+    int status = answer.status; /* 0 unless it was whole */
+    http_answer_free(&answer);
+    ck_assert_int_eq(server_process_wait(&server), 0);
+    close(fd);
+    return status == 200;
+}
+
+/* It has a second for that, which a crowded machine may use up: hence the rounds. */
+START_TEST(a_stop_lets_the_last_answers_out)
+{
+    char *request = many_mistakes();
+    bool whole = false;
+    for (int i = 0; i < ROUNDS_MAX && !whole; i++)
+        whole = comes_whole_after_a_stop(request);
+    ck_assert(whole);
+    free(request);
+}
+END_TEST
+
 SUITE("contract_load", a_full_queue_is_429_with_retry_after_and_empties_again,
       a_text_in_haste_overtakes_eight_images, a_deadline_that_passes_behind_work_is_504,
       inputs_of_one_request_pass_their_deadline_one_by_one,
       a_draining_server_is_not_ready_and_yet_answers,
       a_drain_closes_idle_connections_and_answers_what_has_begun,
-      a_drain_ends_at_its_timeout_with_0)
+      a_drain_ends_at_its_timeout_with_0, a_stop_answers_what_waits_in_the_queue_with_503,
+      a_stop_lets_the_last_answers_out)

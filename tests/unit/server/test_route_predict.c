@@ -1,6 +1,7 @@
 /* POST /predict between a fake HTTP edge and a fake engine: the real codec, queue, workers, pool.
  */
 #include "server/limits.h"
+#include "tests/support/exposition.h"
 #include "tests/unit/server/stage.h"
 
 #include <stdlib.h>
@@ -36,6 +37,7 @@ START_TEST(predict_refuses_what_it_cannot_use)
     stage_open(&stage, 1);
     check_call(&stage, "{\"text\": \"\"}", 422, "$.text: ");
     check_call(&stage, "{\"text\": \"N\"}", 500, "not a finite number");
+    check_call(&stage, "{\"text\": \"M\"}", 500, "not a finite number");
     check_call(&stage, "{\"text\": \"a\", \"model\": \"none\"}", 404, "GET /models");
     check_call(&stage, "{\"text\": \"a\", \"model\": \"wafers\"}", 422, "wafers does not read");
     check_call(&stage, "{\"text\":", 400, "detail");
@@ -274,6 +276,65 @@ START_TEST(predict_never_computes_the_expired_and_the_abandoned)
 }
 END_TEST
 
+START_TEST(predict_counts_a_client_that_left_the_queue)
+{
+    struct stage stage;
+    struct http_exchange busy, gone;
+    stage_open(&stage, 1);
+    fake_gate(true);
+    ck_assert(send(&stage, &busy, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    ck_assert(send(&stage, &gone, "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"b\"}]}"));
+    atomic_store(&fake_client_gone, true);
+    fake_gate(false);
+    fake_await_resumed(&gone);
+    fake_await_resumed(&busy);
+    stage.app.finish(&stage.service, &gone);
+    stage.app.finish(&stage.service, &busy);
+    exchange_done(&stage, &gone);
+    exchange_done(&stage, &busy);
+    check_metric(&stage, "attnd_clients_gone_total 1\n"); /* once, whatever it left behind */
+    stage_close(&stage);
+}
+END_TEST
+
+/* The sum of a stage of the text model, in seconds. */
+static double stage_seconds(const struct stage *stage, const char *name)
+{
+    struct arena arena;
+    char problem[EXPOSITION_PROBLEM_BYTES] = "";
+    size_t len;
+    arena_init(&arena);
+    const char *page = metrics_expose(stage->service.metrics, &arena, &len);
+    struct exposition *exposition = exposition_parse(page, len, problem);
+    ck_assert_msg(exposition != NULL, "%s", problem);
+    double sum = exposition_value(
+        exposition,
+        arena_format(&arena, "attnd_stage_duration_seconds_sum{model=\"logs\",stage=\"%s\"}",
+                     name));
+    exposition_free(exposition);
+    arena_deinit(&arena);
+    return sum;
+}
+
+/* None is longer than the call, and none is as long as no time at all. */
+START_TEST(predict_counts_the_time_of_each_stage)
+{
+    static const char *const stages[] = {"parse",     "prepare", "queue",
+                                         "inference", "explain", "encode"};
+    struct stage stage;
+    stage_open(&stage, 1);
+    uint64_t start = clock_now_ns();
+    check_call(&stage, "{\"text\": \"abc\", \"explain\": true}", 200, "explanation");
+    double seconds = clock_ms_between(start, clock_now_ns()) / 1000;
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        double sum = stage_seconds(&stage, stages[i]);
+        ck_assert_msg(sum > 0 && sum < seconds, "%s: %g s of %g", stages[i], sum, seconds);
+    }
+    stage_close(&stage);
+}
+END_TEST
+
 START_TEST(predict_is_refused_before_ready_and_after_time_is_up)
 {
     struct stage stage;
@@ -377,6 +438,7 @@ SUITE("route_predict", predict_answers_one_text, predict_spoils_no_neighbour_of_
       predict_sheds_load_beyond_the_queue,
       predict_sheds_load_beyond_the_queues_time_and_says_when_to_come,
       predict_never_computes_the_expired_and_the_abandoned,
+      predict_counts_a_client_that_left_the_queue, predict_counts_the_time_of_each_stage,
       predict_is_refused_before_ready_and_after_time_is_up,
       predict_returns_the_clients_id_or_gives_one, predict_serves_many_threads_at_once,
       worker_start_reports_a_session_that_cannot_be_opened,

@@ -37,16 +37,6 @@ START_TEST(preparing_ends_at_the_deadline)
 }
 END_TEST
 
-static void check_metric(const struct stage *stage, const char *line)
-{
-    struct arena arena;
-    size_t len;
-    arena_init(&arena);
-    const char *page = metrics_expose(stage->service.metrics, &arena, &len);
-    ck_assert_msg(strstr(page, line) != NULL, "no %s", line);
-    arena_deinit(&arena);
-}
-
 START_TEST(preparing_ends_when_the_client_goes)
 {
     struct stage stage;

@@ -107,6 +107,32 @@ START_TEST(image_refuses_files_cut_off_at_any_byte)
 }
 END_TEST
 
+/* An end marker in place of the last few bytes of data: what libjpeg would make up is little, but
+ * made up; whatever follows the marker. */
+START_TEST(image_refuses_a_jpeg_whose_end_marker_comes_too_early)
+{
+    static const char *const files[] = {"made/rgb.jpg", "made/l.jpg", "made/rgb_progressive.jpg"};
+    enum { LOST = 6, AFTER = 4096 };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct arena arena;
+        struct err err = {0};
+        struct image image;
+        size_t len;
+        arena_init(&arena);
+        const unsigned char *bytes =
+            fixture_read(arena_format(&arena, IMAGES "%s", files[i]), &len, &arena);
+        unsigned char *early = arena_alloc_array(&arena, len + AFTER, 1);
+        memcpy(early, bytes, len - LOST);
+        memcpy(early + len - LOST, "\xff\xd9", 2);
+        ck_assert_int_eq(decode_copy(&image, early, len - LOST + 2, &arena, &err), ERR_UNUSABLE);
+        ck_assert_msg(strncmp(err.text, "the JPEG is cut off", 19) == 0, "%s", err.text);
+        err = (struct err){0};
+        ck_assert_int_eq(decode_copy(&image, early, len + AFTER, &arena, &err), ERR_UNUSABLE);
+        arena_deinit(&arena);
+    }
+}
+END_TEST
+
 static unsigned crc32_of(const unsigned char *bytes, size_t len)
 {
     unsigned crc = ~0u;
@@ -260,13 +286,14 @@ static size_t put_chunk(unsigned char *at, const char *name, const void *data, s
     return size + 12;
 }
 
-/* A grey PNG of at most 255 x 255 black pixels whose image data goes on for `blocks` stored blocks
- * of 65535 zeros that belong to no pixel. */
-static size_t make_surplus(unsigned char *out, unsigned char side, bool interlaced, size_t blocks,
-                           struct arena *arena)
+/* A PNG of at most 255 x 255 black pixels, grey, or `deep` of eight bytes each, whose image data is
+ * 1 + `blocks` stored blocks of 65535 zeros, however few belong to a pixel. */
+static size_t make_surplus(unsigned char *out, unsigned char side, bool interlaced, bool deep,
+                           size_t blocks, struct arena *arena)
 {
     enum { BLOCK = 5 + 65535 };
-    unsigned char header[13] = {0, 0, 0, side, 0, 0, 0, side, 8, 0, 0, 0, interlaced};
+    unsigned char depth = deep ? 16 : 8, colour = deep ? 6 : 0;
+    unsigned char header[13] = {0, 0, 0, side, 0, 0, 0, side, depth, colour, 0, 0, interlaced};
     size_t len = 8;
     size_t data_len = 2 + (1 + blocks) * BLOCK + 4;
     unsigned char *data = arena_alloc_array(arena, data_len, 1);
@@ -291,10 +318,24 @@ START_TEST(image_refuses_a_png_with_much_more_data_than_pixels)
         struct image image;
         arena_init(&arena);
         unsigned char *png = arena_alloc(&arena, 1 << 19);
-        size_t len = make_surplus(png, sides[i / 2], i % 2, 4, &arena);
+        size_t len = make_surplus(png, sides[i / 2], i % 2, false, 4, &arena);
         ck_assert_int_eq(image_decode(&image, png, len, &usual, &arena, &err), ERR_UNUSABLE);
         arena_deinit(&arena);
     }
+}
+END_TEST
+
+/* 524 280 bytes, of which 520 679 are pixels and 259 207 those of the last pass. */
+START_TEST(image_reads_a_png_whose_last_pass_is_large)
+{
+    struct arena arena;
+    struct err err = {0};
+    struct image image;
+    arena_init(&arena);
+    unsigned char *png = arena_alloc(&arena, 1 << 20);
+    size_t len = make_surplus(png, 255, true, true, 7, &arena);
+    ck_assert_msg(!image_decode(&image, png, len, &usual, &arena, &err), "%s", err.text);
+    arena_deinit(&arena);
 }
 END_TEST
 
@@ -429,9 +470,11 @@ START_TEST(image_agrees_with_pillow_on_the_whole_corpora)
 END_TEST
 
 SUITE("image", image_gives_the_verdicts_and_pixels_of_pillow,
-      image_refuses_files_cut_off_at_any_byte, image_survives_mutated_files,
+      image_refuses_files_cut_off_at_any_byte,
+      image_refuses_a_jpeg_whose_end_marker_comes_too_early, image_survives_mutated_files,
       image_refuses_what_is_neither_png_nor_jpeg, image_judges_a_size_before_it_takes_memory,
-      image_refuses_a_png_with_much_more_data_than_pixels, image_accepts_exactly_the_limit,
+      image_refuses_a_png_with_much_more_data_than_pixels,
+      image_reads_a_png_whose_last_pass_is_large, image_accepts_exactly_the_limit,
       image_probe_tells_the_size_that_decoding_gives,
       image_stretches_16_bit_grey_to_its_range_if_asked,
       image_agrees_with_pillow_on_the_whole_corpora)
