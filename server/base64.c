@@ -7,7 +7,7 @@
 
 enum {
     SCAN_BLOCK = 64,
-    DECODE_PIECE = 1 << 28, /* libb64's lengths are int; a multiple of 4 */
+    DECODE_PIECE = 1 << 20, /* libb64's lengths are int; a multiple of 4; some 10 ms */
     ENCODE_PIECE = 51,      /* libb64 breaks the line after 54 bytes; a multiple of 3 */
 };
 
@@ -68,8 +68,8 @@ static enum err_code check(const char *text, size_t len, size_t origin, size_t *
 
 /* Padding is never fed: libb64 leaves a group open when its input ends, and writes what is whole.
  */
-enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t len, size_t origin,
-                            struct err *err)
+enum err_code base64_decode_while(char *out, size_t *out_len, const char *text, size_t len,
+                                  size_t origin, struct interrupt *interrupt, struct err *err)
 {
     size_t data;
     if (check(text, len, origin, &data, err))
@@ -77,11 +77,19 @@ enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t
     for (size_t at = 0; at < data; at += DECODE_PIECE) {
         size_t piece = data - at < DECODE_PIECE ? data - at : DECODE_PIECE;
         base64_decodestate state;
+        if (interrupt_look(interrupt, err))
+            return err->code;
         base64_init_decodestate(&state);
         base64_decode_block(text + at, (int)piece, out + at / 4 * 3, &state);
     }
     *out_len = data / 4 * 3 + data % 4 * 3 / 4;
     return ERR_OK;
+}
+
+enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t len, size_t origin,
+                            struct err *err)
+{
+    return base64_decode_while(out, out_len, text, len, origin, NULL, err);
 }
 
 size_t base64_encoded_size(size_t len)

@@ -9,6 +9,7 @@
 #define ATTND_SERVER_BASE64_H
 
 #include "engine/base/err.h"
+#include "engine/base/interrupt.h"
 
 #include <stddef.h>
 
@@ -24,6 +25,10 @@ size_t base64_decoded_size(size_t len);
  * are not zero. `origin` is added to offsets: where text starts in what the client sent. */
 enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t len, size_t origin,
                             struct err *err);
+
+/* The same, looking at an interrupt (NULL: none) for each megabyte. */
+enum err_code base64_decode_while(char *out, size_t *out_len, const char *text, size_t len,
+                                  size_t origin, struct interrupt *interrupt, struct err *err);
 
 /* Characters that len bytes become, and the NUL. */
 size_t base64_encoded_size(size_t len);

@@ -54,6 +54,7 @@ struct reader {
     struct predict_call *call;
     struct arena *arena;
     const struct elided *elided;
+    struct interrupt *interrupt; /* NULL: none */
 };
 
 struct string {
@@ -297,8 +298,10 @@ static enum err_code read_image(const struct reader *reader, const json_t *value
     char *bytes = arena_alloc(reader->arena, size);
     if (bytes == NULL)
         return err_no_memory(err, size);
-    if (base64_decode(bytes, &len, text.bytes + prefix, text.len - prefix, prefix, err))
-        return err_prefix(err, "%s.image: not base64: ", path);
+    if (base64_decode_while(bytes, &len, text.bytes + prefix, text.len - prefix, prefix,
+                            reader->interrupt, err))
+        return err->code == ERR_UNUSABLE ? err_prefix(err, "%s.image: not base64: ", path)
+                                         : err->code;
     if (len == 0)
         return err_set(err, ERR_UNUSABLE, "%s.image: empty", path);
     *item = (struct predict_item){.kind = ENGINE_IMAGE, .bytes = bytes, .len = len};
@@ -427,7 +430,8 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
     struct elided elided;
     if (elide_base64(&elided, body, len, &elide, arena, err))
         return err->code;
-    struct reader reader = {.call = out, .arena = arena, .elided = &elided};
+    struct reader reader = {
+        .call = out, .arena = arena, .elided = &elided, .interrupt = limits->interrupt};
     if (!json_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided,
                            err))
         read_call(&reader, limits, err);

@@ -46,6 +46,9 @@ struct predict_call {
 
 struct codec_limits {
     unsigned inputs_max;
+    /* NULL: none. Looked at while images are decoded from base64, when all of the call but its
+     * inputs has been read. */
+    struct interrupt *interrupt;
 };
 
 /* An `application/json` body, which must stay in place as long as the call: a long text is not

@@ -76,6 +76,19 @@ void explain_release(struct service *service, struct request *request)
 
 /* ---- after ---- */
 
+/* Encodes in pieces that leave no padding between them, each some milliseconds. */
+static enum err_code encode_png(char *out, const char *png, size_t len, struct interrupt *interrupt,
+                                struct err *err)
+{
+    enum { PIECE = 3 << 16 };
+    for (size_t at = 0; at < len; at += PIECE) {
+        if (interrupt_look(interrupt, err))
+            return err->code;
+        base64_encode(out + at / 3 * 4, png + at, len - at < PIECE ? len - at : PIECE);
+    }
+    return ERR_OK;
+}
+
 static enum err_code add_overlay(struct row *row, struct interrupt *interrupt, struct arena *arena)
 {
     char *png;
@@ -85,9 +98,8 @@ static enum err_code add_overlay(struct row *row, struct interrupt *interrupt, s
     char *text = arena_alloc(arena, base64_encoded_size(len));
     if (text == NULL)
         err_no_memory(&row->err, base64_encoded_size(len));
-    else
-        base64_encode(text, png, len);
-    row->explanation->overlay = text;
+    else if (!encode_png(text, png, len, interrupt, &row->err))
+        row->explanation->overlay = text;
     free(png);
     return row->err.code;
 }

@@ -38,21 +38,36 @@ static enum err_code parse_raw(struct request *request)
     return request->err.code;
 }
 
-static enum err_code parse_body(struct service *service, struct request *request)
-{
-    struct http_exchange *exchange = request->exchange;
-    struct codec_limits limits = {.inputs_max = service->config->inputs_max};
-    if (request->body != REQUEST_JSON)
-        return parse_raw(request);
-    return codec_parse_json(&request->call, exchange->body, exchange->body_len, &limits,
-                            &exchange->arena, &request->err);
-}
-
 static uint64_t deadline_of(const struct service *service, const struct request *request)
 {
     unsigned ms =
         request->call.deadline_ms != 0 ? request->call.deadline_ms : service->config->deadline_ms;
     return ms == 0 ? 0 : request->exchange->head_ns + (uint64_t)ms * CLOCK_NS_PER_MS;
+}
+
+/* Its deadline is not known until its options are read, which are before the first look. */
+static enum err_code look_while_reading(void *context, struct err *err)
+{
+    struct watch *watch = context;
+    watch->request->deadline_ns = deadline_of(watch->service, watch->request);
+    return watch_look(watch, err);
+}
+
+/* What an interrupt says is the whole request's error, also if it was found in one item. */
+static enum err_code parse_json(const struct service *service, struct request *request)
+{
+    struct http_exchange *exchange = request->exchange;
+    struct watch watch;
+    struct codec_limits limits = {.inputs_max = service->config->inputs_max,
+                                  .interrupt = watch_begin(&watch, service, request)};
+    limits.interrupt->look = look_while_reading;
+    return codec_parse_json(&request->call, exchange->body, exchange->body_len, &limits,
+                            &exchange->arena, &request->err);
+}
+
+static enum err_code parse_body(struct service *service, struct request *request)
+{
+    return request->body == REQUEST_JSON ? parse_json(service, request) : parse_raw(request);
 }
 
 /* Where an item stands in the body, for error texts. */

@@ -13,7 +13,7 @@ bool watch_wanted(const struct service *service, struct request *request)
     return request->err.code == ERR_OK;
 }
 
-static enum err_code look(void *context, struct err *err)
+enum err_code watch_look(void *context, struct err *err)
 {
     const struct watch *watch = context;
     if (watch_wanted(watch->service, watch->request))
@@ -26,7 +26,7 @@ struct interrupt *watch_begin(struct watch *watch, const struct service *service
 {
     const uint64_t interval_ns = (uint64_t)WATCH_INTERVAL_MS * CLOCK_NS_PER_MS;
     *watch = (struct watch){.service = service, .request = request};
-    watch->interrupt = (struct interrupt){.look = look,
+    watch->interrupt = (struct interrupt){.look = watch_look,
                                           .context = watch,
                                           .interval_ns = interval_ns,
                                           .next_ns = clock_now_ns() + interval_ns};

@@ -27,7 +27,8 @@ struct watch {
  * is set). True if there is no such reason, nor any other error. */
 bool watch_wanted(const struct service *service, struct request *request);
 
-/* An interrupt that asks watch_wanted. It lives in the watch. */
+/* An interrupt that asks watch_wanted by watch_look, whose context is the watch. It lives there. */
+enum err_code watch_look(void *context, struct err *err);
 struct interrupt *watch_begin(struct watch *watch, const struct service *service,
                               struct request *request);
 

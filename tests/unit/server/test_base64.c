@@ -4,6 +4,8 @@
  * space and, beyond what the forgiving one checks, zero in the unused bits. */
 #include "engine/base/json.h"
 #include "server/base64.h"
+#include "server/codec.h"
+#include "tests/support/look_counter.h"
 #include "tests/support/suite.h"
 
 #include <jansson.h>
@@ -193,7 +195,49 @@ START_TEST(base64_refuses_every_single_foreign_byte)
 }
 END_TEST
 
-SUITE("base64", base64_decodes_the_vectors_of_rfc_4648, base64_reads_the_forgiving_vectors_strictly,
+START_TEST(base64_is_left_at_any_of_its_megabytes)
+{
+    enum { MEGABYTES = 3, LEN = MEGABYTES << 20 };
+    static char text[LEN], out[LEN];
+    memset(text, 'A', LEN);
+    for (unsigned last = 1; last <= MEGABYTES + 1; last++) {
+        struct look_counter counter;
+        struct err err = {0};
+        size_t len;
+        struct interrupt *interrupt = look_counter_init(&counter, last);
+        ck_assert_int_eq(base64_decode_while(out, &len, text, LEN, 0, interrupt, &err),
+                         last <= MEGABYTES ? ERR_DEADLINE : ERR_OK);
+        ck_assert_uint_eq(counter.looks, last <= MEGABYTES ? last : MEGABYTES);
+    }
+}
+END_TEST
+
+/* All of it but the image is known by then. */
+START_TEST(a_call_is_left_while_its_image_is_decoded)
+{
+    enum { LEN = 1 << 20 };
+    static const char head[] = "{\"image\":\"", tail[] = "\",\"deadline_ms\":7}";
+    static char body[LEN + sizeof head + sizeof tail];
+    struct look_counter counter;
+    struct codec_limits limits = {.inputs_max = 1, .interrupt = look_counter_init(&counter, 1)};
+    struct predict_call call;
+    struct arena arena;
+    struct err err = {0};
+    size_t len = strlen(head) + LEN + strlen(tail);
+    memcpy(body, head, strlen(head));
+    memset(body + strlen(head), 'A', LEN);
+    memcpy(body + strlen(head) + LEN, tail, strlen(tail));
+    arena_init(&arena);
+    ck_assert_int_eq(codec_parse_json(&call, body, len, &limits, &arena, &err), ERR_DEADLINE);
+    ck_assert_str_eq(err.text, "enough");
+    ck_assert_uint_eq(call.deadline_ms, 7);
+    ck_assert_uint_eq(counter.looks, 1);
+    arena_deinit(&arena);
+}
+END_TEST
+
+SUITE("base64", base64_is_left_at_any_of_its_megabytes, a_call_is_left_while_its_image_is_decoded,
+      base64_decodes_the_vectors_of_rfc_4648, base64_reads_the_forgiving_vectors_strictly,
       base64_errors_tell_the_offset, base64_adds_the_origin_to_offsets,
       base64_prefix_finds_the_first_foreign_byte_wherever_it_stands,
       base64_encodes_without_line_breaks_and_decodes_back, base64_refuses_every_single_foreign_byte)
