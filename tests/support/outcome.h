@@ -1,0 +1,33 @@
+/* outcome.h - a program of the build directory run to its end, and what it left.
+ *
+ *     #define RUN(...) outcome_of("attnd-eval", (const char *[]){__VA_ARGS__, NULL})
+ *     outcome_expect(RUN("--help"), 0, "--agree-min PERCENT", "");
+ *     struct json_t *report = outcome_json(RUN("--model", dir, "--data", list, "--json"));
+ *     outcome_expect_number(report, "run.accuracy", 1);
+ *
+ * Whatever is not as expected fails the test. Threads: one.
+ */
+#ifndef ATTND_TESTS_SUPPORT_OUTCOME_H
+#define ATTND_TESTS_SUPPORT_OUTCOME_H
+
+struct json_t;
+
+enum { OUTCOME_BYTES = 32768 };
+
+struct outcome {
+    int code;
+    char out[OUTCOME_BYTES], errors[OUTCOME_BYTES];
+};
+
+/* Yours to free. */
+struct outcome *outcome_of(const char *program, const char *const *arguments);
+/* It ended with this code, and what it printed holds these texts. Frees it. */
+void outcome_expect(struct outcome *outcome, int code, const char *out, const char *errors);
+/* It ended well and printed one JSON value, which is yours to json_free. Frees the outcome. */
+struct json_t *outcome_json(struct outcome *outcome);
+
+/* Of a value at a path, as contract_at names it; within 1e-8. */
+double outcome_number(const struct json_t *root, const char *path);
+void outcome_expect_number(const struct json_t *root, const char *path, double expected);
+
+#endif
