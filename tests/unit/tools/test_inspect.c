@@ -1,0 +1,122 @@
+/* attnd-inspect as a program: what it says of a checkpoint, line by line, and of one that attnd
+ * cannot serve. */
+#include "engine/base/json.h"
+#include "tests/support/checkpoint_writer.h"
+#include "tests/support/contract.h"
+#include "tests/support/outcome.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN(...) outcome_of("attnd-inspect", (const char *[]){__VA_ARGS__, NULL})
+
+static const char config[] =
+    "{\"model_type\": \"bert\", \"hidden_size\": 16, \"num_hidden_layers\": 2, "
+    "\"num_attention_heads\": 4, \"intermediate_size\": 24, \"vocab_size\": 40, "
+    "\"max_position_embeddings\": 32, \"id2label\": {\"0\": \"good\", \"1\": \"b d\", \"2\": "
+    "\"c\"}}";
+
+static struct checkpoint_writer writer;
+
+static void write_model(const char *settings, const char *attnd_json)
+{
+    checkpoint_writer_open(&writer);
+    checkpoint_writer_file(&writer, "config.json", settings);
+    if (attnd_json != NULL)
+        checkpoint_writer_file(&writer, "attnd.json", attnd_json);
+    checkpoint_writer_bert(&writer, 16, 2, 24, 40, 32, 3);
+    checkpoint_writer_add(&writer, "stray.one", 3, 0);
+    checkpoint_writer_add(&writer, "stray.two", 2, 2);
+    checkpoint_writer_finish(&writer);
+}
+
+/* Of D = 16: 40 words, 32 places, 2 types and a norm: 1216; two blocks of 4 x 272, two norms, 408
+ * and 400: 1960 each; the pooler 272 and the classifier 51: 5459, of four bytes. */
+START_TEST(inspect_says_what_a_checkpoint_is)
+{
+    write_model(config, "{\"version\": \"2.1\"}");
+    struct outcome *found = RUN(writer.dir);
+    ck_assert_int_eq(found->code, 0);
+    ck_assert_str_eq(found->errors, "");
+    static const char before[] = "family         bert\n"
+                                 "input          text, up to 32 tokens of a vocabulary of 40\n"
+                                 "encoder        2 layers, hidden size 16, 4 heads, intermediate "
+                                 "size 24\n"
+                                 "parameters     5459 (0.0 MB as f32)\n"
+                                 "version        2.1\n"
+                                 "digest         sha256:";
+    static const char behind[] = "\nood_score      energy\n"
+                                 "scores         softmax\n"
+                                 "labels         3\n"
+                                 "  0            good\n"
+                                 "  1            b d\n"
+                                 "  2            c\n"
+                                 "unused tensors 2\n"
+                                 "               stray.one\n"
+                                 "               stray.two\n";
+    ck_assert_int_eq(strncmp(found->out, before, strlen(before)), 0);
+    ck_assert_uint_eq(strspn(found->out + strlen(before), "0123456789abcdef"), 64);
+    ck_assert_str_eq(found->out + strlen(before) + 64, behind);
+    free(found);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(inspect_says_how_a_checkpoint_decides)
+{
+    write_model(config,
+                "{\"purity\": 0.9, \"thresholds\": {\"good\": 0.5, \"b d\": 0.5, \"c\": 0.5}, "
+                "\"ood\": {\"method\": \"energy\", \"threshold\": 1.5}}");
+    outcome_expect(RUN(writer.dir), 0,
+                   "\npurity         0.9\nood_score      energy, unknown above 1.5\n", "");
+    checkpoint_writer_close(&writer);
+    outcome_expect(RUN("models/wafer-vit"), 0, "input          image, 48 x 48 pixels in patches of",
+                   "");
+}
+END_TEST
+
+START_TEST(inspect_prints_the_same_as_json)
+{
+    write_model(config, NULL);
+    struct json_t *found = outcome_json(RUN(writer.dir, "--json"));
+    outcome_expect_number(found, "parameters", 5459);
+    outcome_expect_number(found, "layers", 2);
+    ck_assert_str_eq(json_as_string(contract_at(found, "labels.1")), "b d");
+    ck_assert_uint_eq(strlen(json_as_string(contract_at(found, "digest"))), strlen("sha256:") + 64);
+    json_free(found);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(inspect_says_why_a_checkpoint_cannot_be_served)
+{
+    char want[256];
+    write_model("{\"model_type\": \"gpt2\"}", NULL);
+    snprintf(want, sizeof want, "attnd-inspect: %s: ", writer.dir);
+    outcome_expect(RUN(writer.dir), 2, "", want);
+    outcome_expect(RUN(writer.dir), 2, "", "gpt2");
+    checkpoint_writer_close(&writer);
+    write_model("{\"model_type\": \"bert\", \"hidden_size\": 16, \"num_hidden_layers\": 3, "
+                "\"num_attention_heads\": 4, \"intermediate_size\": 24, \"vocab_size\": 40, "
+                "\"max_position_embeddings\": 32}",
+                NULL);
+    outcome_expect(RUN(writer.dir), 2, "", "layer.2.");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(inspect_refuses_wrong_use_with_2)
+{
+    outcome_expect(RUN("--json"), 2, "", "attnd-inspect: DIR is missing; --help shows the usage\n");
+    outcome_expect(RUN("a", "b"), 2, "", "one directory at a time; 'b' is the second");
+    outcome_expect(RUN("/no/where"), 2, "", "attnd-inspect: /no/where: ");
+    outcome_expect(RUN("--help"), 0, "usage: attnd-inspect DIR [--json]\n", "");
+    outcome_expect(RUN("--version"), 0, "attnd-inspect " ATTND_VERSION "\n", "");
+}
+END_TEST
+
+SUITE("inspect", inspect_says_what_a_checkpoint_is, inspect_says_how_a_checkpoint_decides,
+      inspect_prints_the_same_as_json, inspect_says_why_a_checkpoint_cannot_be_served,
+      inspect_refuses_wrong_use_with_2)

@@ -1,0 +1,266 @@
+/* attnd-predict as a program, in the form that people read. The scores of the tiny model are exact:
+ * its classifier reads nothing, so that logits are its biases. */
+#include "engine/base/json.h"
+#include "tests/support/checkpoint_writer.h"
+#include "tests/support/contract.h"
+#include "tests/support/outcome.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN(...) outcome_of("attnd-predict", (const char *[]){__VA_ARGS__, NULL})
+
+enum { HIDDEN = 16, LABELS = 4 };
+
+static const char config[] =
+    "{\"model_type\": \"bert\", \"hidden_size\": 16, \"num_hidden_layers\": 1, "
+    "\"num_attention_heads\": 2, \"intermediate_size\": 24, \"vocab_size\": 40, "
+    "\"max_position_embeddings\": 8, \"id2label\": {\"0\": \"none\", \"1\": \"a longer label\", "
+    "\"2\": \"never\", \"3\": \"d\"}}";
+
+static struct checkpoint_writer writer;
+
+static void write_model(const char *attnd_json, const float biases[LABELS])
+{
+    checkpoint_writer_open(&writer);
+    checkpoint_writer_file(&writer, "config.json", config);
+    if (attnd_json != NULL)
+        checkpoint_writer_file(&writer, "attnd.json", attnd_json);
+    checkpoint_writer_bert(&writer, HIDDEN, 1, 24, 40, 8, LABELS);
+    float *bias = writer.data + writer.count - LABELS;
+    memset(bias - LABELS * HIDDEN, 0, LABELS * HIDDEN * sizeof *bias);
+    memcpy(bias, biases, LABELS * sizeof *bias);
+    checkpoint_writer_finish(&writer);
+}
+
+/* The energy of four logits that are 0 is -log 4 = -1.386294361. */
+START_TEST(predict_prints_scores_with_bars)
+{
+    static const char want[] = "text\n"
+                               "  none                             0.25  ########\n"
+                               "  a longer label                   0.25  ########\n"
+                               "  never                            0.25  ########\n"
+                               "  d                                0.25  ########\n"
+                               "  decision auto, ood_score -1.38629";
+    write_model(NULL, (float[LABELS]){0, 0, 0, 0});
+    struct outcome *found = RUN("--model", writer.dir, "--text", "w7 w8");
+    ck_assert_int_eq(found->code, 0);
+    ck_assert_str_eq(found->errors, "");
+    ck_assert_int_eq(strncmp(found->out, want, strlen(want)), 0);
+    free(found);
+    outcome_expect(RUN("--model", writer.dir, "--text", "w7", "--top-k", "2", "--text", "w8"), 0,
+                   "\ntext\n"
+                   "  none                             0.25  ########\n"
+                   "  a longer label                   0.25  ########\n"
+                   "  decision auto, ",
+                   "");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+/* softmax of log 8, 0, 0, log 2 is 8, 1, 1 and 2 twelfths: 21, 3, 3 and 5 of 32 cells. */
+START_TEST(predict_prints_the_best_label_first)
+{
+    write_model(NULL, (float[LABELS]){0, logf(8), 0, logf(2)});
+    struct outcome *found = RUN("--model", writer.dir, "--text", "w7");
+    static const char *const parts[] = {"\n  a longer label ",
+                                        " 0.66666",
+                                        "  #####################\n",
+                                        "  d ",
+                                        " 0.16666",
+                                        "  #####\n",
+                                        "  none ",
+                                        " 0.08333",
+                                        "  ###\n",
+                                        "  never ",
+                                        " 0.08333",
+                                        "  ###\n",
+                                        "  decision"};
+    const char *at = found->out;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        at = strstr(at, parts[i]);
+        ck_assert_msg(at != NULL, "no '%s' in %s", parts[i], found->out);
+        at += strlen(parts[i]);
+    }
+    free(found);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(predict_prints_what_is_decided_and_why)
+{
+    static const char decides[] = "{\"thresholds\": {\"none\": 0.75, \"a longer label\": 0.5, "
+                                  "\"never\": null, \"d\": 0.5}, \"ood\": {\"method\": \"energy\", "
+                                  "\"threshold\": 1, \"quantiles\": [-2, -1.5, 0]}}";
+    static const char unknown[] = "{\"ood\": {\"method\": \"energy\", \"threshold\": -9}}";
+    write_model(decides, (float[LABELS]){0, 0, 0, 0});
+    outcome_expect(RUN("--model", writer.dir, "--text", "w7"), 0,
+                   "  decision review, ood_score -1.38629", "");
+    outcome_expect(RUN("--model", writer.dir, "--text", "w7"), 0, " (rank 0.5379", "");
+    outcome_expect(RUN("--model", writer.dir, "--text", "w7"), 0, "), threshold 0.75\n", "");
+    checkpoint_writer_close(&writer);
+    write_model(decides, (float[LABELS]){0, 0, 9, 0});
+    struct outcome *never = RUN("--model", writer.dir, "--text", "w7");
+    ck_assert_ptr_null(strstr(never->out, "threshold"));
+    outcome_expect(never, 0, "  decision review, ood_score -9.0", "");
+    checkpoint_writer_close(&writer);
+    write_model(unknown, (float[LABELS]){0, 0, 0, 0});
+    outcome_expect(RUN("--model", writer.dir, "--text", "w7"), 0,
+                   "  decision unknown, ood_score -1.38629", "");
+    outcome_expect(RUN("--model", writer.dir, "--text", "w7"), 0, ", threshold -9\n", "");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+/* The spans that JSON gives as numbers. */
+START_TEST(predict_explains_texts_by_their_spans)
+{
+    static const char report[] = "tests/data/examples/kernel_report.txt";
+    char want[512] = "  gradient-last:\n";
+    struct json_t *found = outcome_json(RUN("--model", "models/kernel-bert", "--text-file", report,
+                                            "--explain", "default", "--json"));
+    size_t spans = json_array_count(contract_at(found, "explanation.spans"));
+    ck_assert_uint_gt(spans, 0);
+    for (size_t i = 0; i < spans; i++) {
+        char path[3][64];
+        static const char *const names[] = {"start", "end", "relevance"};
+        for (unsigned n = 0; n < 3; n++)
+            snprintf(path[n], sizeof path[n], "explanation.spans.%zu.%s", i, names[n]);
+        size_t len = strlen(want);
+        snprintf(want + len, sizeof want - len, "  characters %.0f to %.0f: %.0f %%\n",
+                 outcome_number(found, path[0]), outcome_number(found, path[1]),
+                 100 * outcome_number(found, path[2]));
+    }
+    json_free(found);
+    outcome_expect(
+        RUN("--model", "models/kernel-bert", "--text-file", report, "--explain", "default"), 0,
+        want, "");
+}
+END_TEST
+
+/* Eight tokens are [CLS], six words and [SEP]. */
+START_TEST(predict_says_that_a_text_was_cut)
+{
+    char path[96], want[160];
+    struct tempdir dir;
+    write_model(NULL, (float[LABELS]){0, 0, 0, 0});
+    tempdir_open(&dir);
+    tempdir_write(&dir, "long.txt", "w7 w7 w7 w7 w7 w7 w7", 20);
+    tempdir_write(&dir, "fits.txt", "w7 w7 w7 w7 w7 w7", 17);
+    snprintf(path, sizeof path, "%s/long.txt", dir.path);
+    snprintf(want, sizeof want, "%s (longer than the model reads: cut)\n", path);
+    outcome_expect(RUN("--model", writer.dir, "--text-file", path), 0, want, "");
+    snprintf(path, sizeof path, "%s/fits.txt", dir.path);
+    snprintf(want, sizeof want, "%s\n  none ", path);
+    outcome_expect(RUN("--model", writer.dir, "--text-file", path), 0, want, "");
+    tempdir_close(&dir);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+/* The grid that JSON gives as numbers: a patch is two characters, of ten shades up to its largest.
+ */
+START_TEST(predict_draws_where_it_looked)
+{
+    static const char picture[] = "tests/data/eval/wafer/Donut/defects_11536.png";
+    static const char shades[] = " .:-=+*#%@";
+    struct json_t *found = outcome_json(
+        RUN("--model", "models/wafer-vit", "--image", picture, "--explain", "rollout", "--json"));
+    unsigned rows = (unsigned)outcome_number(found, "explanation.grid.0");
+    unsigned columns = (unsigned)outcome_number(found, "explanation.grid.1"), borderline = 0;
+    double numbers[32][32], largest = 0;
+    ck_assert(rows <= 32 && columns <= 32);
+    for (unsigned p = 0; p < rows * columns; p++) {
+        char path[64];
+        snprintf(path, sizeof path, "explanation.relevance.%u", p);
+        numbers[p / columns][p % columns] = outcome_number(found, path);
+        largest = fmax(largest, outcome_number(found, path));
+    }
+    json_free(found);
+    struct outcome *drawn =
+        RUN("--model", "models/wafer-vit", "--image", picture, "--explain", "rollout");
+    const char *at = strstr(drawn->out, "  rollout:\n");
+    ck_assert_ptr_nonnull(at);
+    at += strlen("  rollout:\n");
+    for (unsigned row = 0; row < rows; row++, at += 3 + 2 * columns)
+        for (unsigned column = 0; column < columns; column++) {
+            double shade = numbers[row][column] / largest * 9;
+            bool between = fabs(shade - floor(shade) - 0.5) < 1e-4;
+            ck_assert(at[2 + 2 * column] == at[3 + 2 * column]);
+            ck_assert(between || at[2 + 2 * column] == shades[(int)(shade + 0.5)]);
+            borderline += between;
+        }
+    ck_assert_uint_lt(borderline, 4);
+    ck_assert_int_eq(*at, '\0');
+    ck_assert_int_eq(strncmp(drawn->out, picture, strlen(picture)), 0);
+    free(drawn);
+}
+END_TEST
+
+START_TEST(predict_adds_logits_and_ids_if_asked)
+{
+    write_model(NULL, (float[LABELS]){0, 1.5f, -2, 0});
+    struct json_t *found =
+        outcome_json(RUN("--model", writer.dir, "--text", "w7 w39", "--raw-logits"));
+    static const double logits[] = {0, 1.5, -2, 0}, ids[] = {2, 7, 39, 3};
+    for (unsigned i = 0; i < 4; i++) {
+        char path[16];
+        snprintf(path, sizeof path, "logits.%u", i);
+        outcome_expect_number(found, path, logits[i]);
+        snprintf(path, sizeof path, "ids.%u", i);
+        outcome_expect_number(found, path, ids[i]);
+    }
+    ck_assert_uint_eq(json_array_count(contract_at(found, "predictions")), 1);
+    ck_assert_str_eq(json_as_string(contract_at(found, "label")), "a longer label");
+    json_free(found);
+    struct outcome *stats = RUN("--model", writer.dir, "--text", "w7", "--json", "--explain",
+                                "attention", "--explain-layer", "1", "--attention-stats");
+    outcome_expect(stats, 0, "\"attention_stats\":", "");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(predict_goes_on_after_an_input_that_fails_and_exits_with_1)
+{
+    write_model(NULL, (float[LABELS]){0, 0, 0, 0});
+    outcome_expect(RUN("--model", writer.dir, "--text-file", "/no/where", "--text", "w7"), 1,
+                   "text\n  none                             0.25  ########\n",
+                   "attnd-predict: input 1: /no/where: ");
+    outcome_expect(RUN("--model", writer.dir, "--image", "tests/data/eval/wafer/none/none_0.png"),
+                   1, "", "input 1: the model takes texts");
+    checkpoint_writer_close(&writer);
+    outcome_expect(RUN("--model", "models/wafer-vit", "--text", "w7"), 1, "",
+                   "input 1: the model takes images");
+}
+END_TEST
+
+START_TEST(predict_refuses_wrong_use_with_2)
+{
+    outcome_expect(RUN("--text", "a"), 2, "", "--model DIR is missing; --help shows the usage");
+    outcome_expect(RUN("--model", "models/wafer-vit"), 2, "",
+                   "no input: give --text, --text-file or --image");
+    outcome_expect(RUN("--model", "/no/where", "--text", "a"), 2, "", "attnd-predict: /no/where: ");
+    outcome_expect(RUN("--model", "models/wafer-vit", "--text", "a", "--explain-layer", "1"), 2, "",
+                   "--explain-layer and --attention-stats belong to --explain METHOD");
+    outcome_expect(RUN("--model", "models/wafer-vit", "--text", "a", "--attention-stats"), 2, "",
+                   "belong to --explain METHOD");
+    outcome_expect(
+        RUN("--explain", "guess"), 2, "",
+        "no method 'guess' (known: default, rollout, attention, gradient, gradient-last)");
+    outcome_expect(RUN("--top-k", "0"), 2, "", "--top-k");
+    outcome_expect(RUN("--model", "models/wafer-vit", "--text", "a", "--dtype", "f8"), 2, "",
+                   "dtype 'f8'");
+    outcome_expect(RUN("--model", "models/wafer-vit", "--text", "a", "--linear-backend", "x"), 2,
+                   "", "'x'");
+}
+END_TEST
+
+SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_first,
+      predict_says_that_a_text_was_cut, predict_prints_what_is_decided_and_why,
+      predict_explains_texts_by_their_spans, predict_draws_where_it_looked,
+      predict_adds_logits_and_ids_if_asked,
+      predict_goes_on_after_an_input_that_fails_and_exits_with_1, predict_refuses_wrong_use_with_2)
