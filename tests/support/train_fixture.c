@@ -133,11 +133,14 @@ static void watch(void *context, const struct trainer_progress *progress)
         atomic_store(&f->stop, true);
 }
 
-/* Strings of a plan do not outlive it. */
+/* Strings of a plan's inputs do not outlive the run. */
 static void note_plan(void *context, const struct trainer_plan *plan)
 {
     struct train_fixture *f = context;
     f->plan = *plan;
+    if (plan->unusable > 0)
+        snprintf(f->unusable, sizeof f->unusable, "%s: %s", plan->unusable_name,
+                 plan->unusable_reason);
     f->plan.unusable_name = f->plan.unusable_reason = NULL;
     f->plan_calls++;
 }

@@ -6,6 +6,7 @@
 #include "engine/train/network.h"
 
 #include "engine/base/rng.h"
+#include "engine/train/network_rows.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -35,15 +36,16 @@ struct tiny {
 struct choice {
     const char *model_type, *architecture;
     enum parameters_head head;
+    unsigned hidden; /* 0: HIDDEN */
 };
 
 static const struct choice choices[] = {
-    {"bert", NULL, PARAMETERS_CLASSIFIER},
-    {"bert", NULL, PARAMETERS_MLM},
-    {"distilbert", NULL, PARAMETERS_CLASSIFIER},
-    {"vit", NULL, PARAMETERS_CLASSIFIER},
-    {"deit", NULL, PARAMETERS_CLASSIFIER},
-    {"deit", "DeiTForImageClassificationWithTeacher", PARAMETERS_CLASSIFIER},
+    {"bert", NULL, PARAMETERS_CLASSIFIER, 0},
+    {"bert", NULL, PARAMETERS_MLM, 0},
+    {"distilbert", NULL, PARAMETERS_CLASSIFIER, 0},
+    {"vit", NULL, PARAMETERS_CLASSIFIER, 0},
+    {"deit", NULL, PARAMETERS_CLASSIFIER, 0},
+    {"deit", "DeiTForImageClassificationWithTeacher", PARAMETERS_CLASSIFIER, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -52,7 +54,7 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
     *spec = (struct spec){.family = family_find(choice->model_type, choice->architecture),
                           .layers = LAYERS,
                           .heads = 2,
-                          .hidden = HIDDEN,
+                          .hidden = choice->hidden > 0 ? choice->hidden : HIDDEN,
                           .intermediate = 24,
                           .activation = ACTIVATION_GELU,
                           .norm_eps = 1e-6f,
@@ -314,13 +316,16 @@ END_TEST
 
 /* ---- what gradients do not depend on ---- */
 
+/* So wide that every thread has columns of its own. */
 START_TEST(network_gradients_are_the_same_bits_for_any_team)
 {
     for (int i = 0; i < 2 * CHOICES; i++) {
         struct tiny tiny;
+        struct choice wide = choices[i % CHOICES];
         struct network_options options = dropping();
+        wide.hidden = 5 * HIDDEN;
         options.precision = i < CHOICES ? PRECISION_F32 : PRECISION_BF16;
-        tiny_open(&tiny, &choices[i % CHOICES], &options);
+        tiny_open(&tiny, &wide, &options);
         float *alone = copy_gradient(&tiny);
         double penalty = network_attention_penalty(tiny.network);
         for (options.threads = 2; options.threads <= 3; options.threads++) {
@@ -457,6 +462,34 @@ START_TEST(network_drops_by_the_batch_number_and_only_in_training)
 }
 END_TEST
 
+/* Hugging Face's places: DistilBERT has none behind attention, image models none before the
+ * classifier. */
+START_TEST(network_drops_where_hugging_face_does)
+{
+    for (int i = 0; i < CHOICES; i++) {
+        struct tiny tiny;
+        struct network_options options = plain;
+        options.hidden_dropout = 0.1f;
+        tiny_open(&tiny, &choices[i], &options);
+        bool is_text = tiny.spec.family->kind == ENGINE_TEXT;
+        bool is_distilbert = strcmp(choices[i].model_type, "distilbert") == 0;
+        network_forward(tiny.network, &tiny.batch);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT));
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == !is_distilbert);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);
+        ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
+        options.hidden_dropout = 0;
+        options.attention_dropout = 0.1f;
+        tiny_open_network(&tiny, &options);
+        network_forward(tiny.network, &tiny.batch);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
+        ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
+        tiny_close(&tiny);
+    }
+}
+END_TEST
+
 START_TEST(network_drops_attention_of_like_sequences_differently)
 {
     struct tiny tiny;
@@ -518,7 +551,7 @@ SUITE("network", network_gradients_are_the_slopes_of_the_loss,
       network_gradients_are_the_same_bits_for_any_team, network_gradients_add_up_over_micro_batches,
       network_gradients_in_bf16_point_where_those_in_fp32_do,
       network_frozen_depths_have_no_gradient_and_the_others_the_same,
-      network_drops_by_the_batch_number_and_only_in_training,
+      network_drops_by_the_batch_number_and_only_in_training, network_drops_where_hugging_face_does,
       network_drops_attention_of_like_sequences_differently,
       network_gradients_of_a_large_vocabulary_are_the_slopes,
       network_penalty_of_even_attention_is_the_entropy_of_even_weights, network_refuses_int8)

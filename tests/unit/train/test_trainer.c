@@ -5,10 +5,15 @@
  * are compared within 0.002: the same run with bf16 products, which round 2^15 times as coarsely,
  * ends within 0.0006 of them. */
 #include "engine/base/file.h"
+#include "engine/base/json.h"
 #include "engine/engine.h"
+#include "engine/eval/evaluation.h"
+#include "engine/model/spec.h"
+#include "tests/support/outcome.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +207,128 @@ START_TEST(a_run_ends_with_a_report_and_thresholds)
 }
 END_TEST
 
+/* Forty inputs to judge by, of which four have the wrong label: a conclusion says what the report
+ * does. */
+START_TEST(a_conclusion_is_that_of_the_report)
+{
+    struct train_fixture f;
+    struct json_t *report;
+    struct err err = {0};
+    char list[40 * 48] = "", path[128];
+    train_fixture_texts(&f);
+    for (unsigned i = 0; i < 40; i++)
+        snprintf(list + strlen(list), 48, "{\"text\":\"%s\",\"label\":\"%s\"}\n",
+                 i % 2 ? "red red" : "blue blue", (i % 2) ^ (i % 10 == 3) ? "hot" : "cold");
+    tempdir_write(&f.data, "judge.jsonl", list, strlen(list));
+    snprintf(path, sizeof path, "%s/judge.jsonl", f.data.path);
+    f.options.validation = path;
+    f.options.purity = 0.7f;
+    struct trainer_result result = train_fixture_run(&f);
+    const struct conclusion *found = &result.conclusion;
+    char written[128];
+    snprintf(written, sizeof written, "%s/report.json", f.first.path);
+    ck_assert(!json_parse_file(&report, written, 1 << 20, &err));
+    double automatic = outcome_number(report, "decisions.auto");
+    outcome_expect_number(report, "decisions.inputs", 40);
+    outcome_expect_number(report, "accuracy", 0.9);
+    outcome_expect_number(report, "accuracy", found->accuracy);
+    outcome_expect_number(report, "macro_f1", found->macro_f1);
+    outcome_expect_number(report, "ece", found->ece);
+    outcome_expect_number(report, "scores.served.temperature", found->temperature);
+    outcome_expect_number(report, "risk_coverage.purity", (double)0.7f);
+    ck_assert(automatic > 0 && fabs(found->automatic - automatic / 40) < 1e-9);
+    outcome_expect_number(report, "decisions.auto_right", found->right * automatic);
+    ck_assert(found->judged && found->temperature != 1);
+    json_free(report);
+    trainer_result_free(&result);
+    train_fixture_close(&f);
+}
+END_TEST
+
+/* Rare classes given a handicap get it back: the biases are in the weights that are written, and in
+ * the figures of the report. */
+START_TEST(class_biases_are_written_and_measured)
+{
+    struct train_fixture f;
+    struct json_t *report;
+    struct err err = {0};
+    char list[40 * 48] = "", path[128];
+    train_fixture_texts(&f);
+    for (unsigned i = 0; i < 40; i++)
+        snprintf(list + strlen(list), 48, "{\"text\":\"%s\",\"label\":\"hot\"}\n",
+                 i % 4 ? "red red" : "blue blue");
+    snprintf(list + strlen(list), 48, "{\"text\":\"grey\",\"label\":\"cold\"}\n");
+    tempdir_write(&f.data, "judge.jsonl", list, strlen(list));
+    snprintf(path, sizeof path, "%s/judge.jsonl", f.data.path);
+    f.options.validation = path;
+    f.options.epochs = 2;
+    train_fixture_learn(&f);
+    f.options.out = f.second.path;
+    f.options.class_biases = "fit";
+    struct trainer_result result = train_fixture_run(&f);
+    char written[128];
+    snprintf(written, sizeof written, "%s/report.json", f.second.path);
+    ck_assert(!json_parse_file(&report, written, 1 << 20, &err));
+    ck_assert_double_gt(result.conclusion.macro_f1, result.conclusion.macro_f1_before + 0.01);
+    outcome_expect_number(report, "macro_f1", result.conclusion.macro_f1);
+    train_fixture_expect_other(&f.first, &f.second);
+    json_free(report);
+    trainer_result_free(&result);
+    train_fixture_close(&f);
+}
+END_TEST
+
+/* Three times the texts, so that there are enough for a distance. Its mean is that of the features
+ * of every input learnt, both classes alike: each has 180. */
+START_TEST(strangeness_is_fitted_to_every_input_learnt)
+{
+    struct train_fixture f;
+    struct spec spec;
+    struct engine_model *model;
+    struct dataset dataset;
+    struct evaluation evaluation;
+    struct dataset_options fields = {.kind = ENGINE_TEXT};
+    struct evaluation_options how = {.threads = 1, .features = true};
+    struct arena arena;
+    struct err err = {0};
+    char *once, path[128];
+    size_t len;
+    train_fixture_texts(&f);
+    ck_assert(!file_read(&once, &len, f.list, 1 << 20, &err));
+    char *thrice = malloc(3 * len);
+    for (unsigned i = 0; i < 3; i++)
+        memcpy(thrice + i * len, once, len);
+    tempdir_write(&f.data, "thrice.jsonl", thrice, 3 * len);
+    snprintf(path, sizeof path, "%s/thrice.jsonl", f.data.path);
+    f.options.validation = f.list;
+    f.options.data = path;
+    f.options.epochs = 1;
+    f.options.rate = 1e-5f; /* so that features still differ within a class */
+    train_fixture_learn(&f);
+    arena_init(&arena);
+    ck_assert_msg(!spec_read(&spec, f.first.path, &arena, &err) &&
+                      !engine_open(&model, f.first.path, &(struct engine_options){0}, &err) &&
+                      !dataset_open(&dataset, path, &fields, &err) &&
+                      !evaluation_run(&evaluation, model, &dataset, &how, &err),
+                  "%s", err.text);
+    ck_assert_int_eq(spec.policy.ood.method, OOD_MAHALANOBIS);
+    for (unsigned d = 0; d < evaluation.hidden_size; d++) {
+        double sum = 0;
+        for (size_t i = 0; i < evaluation.count; i++)
+            sum += (double)evaluation_features(&evaluation, i)[d];
+        ck_assert_double_eq_tol((double)spec.policy.ood.mean[d], sum / (double)evaluation.count,
+                                1e-6);
+    }
+    evaluation_close(&evaluation);
+    dataset_close(&dataset);
+    engine_close(model);
+    arena_deinit(&arena);
+    free(once);
+    free(thrice);
+    train_fixture_close(&f);
+}
+END_TEST
+
 START_TEST(a_teacher_that_knows_other_labels_is_refused)
 {
     struct train_fixture f;
@@ -236,4 +363,6 @@ SUITE("trainer", a_run_learns_and_its_checkpoint_is_served, threads_do_not_chang
       another_seed_gives_other_weights, a_run_that_was_stopped_ends_with_the_same_weights,
       words_that_are_masked_are_learnt, several_labels_are_learnt_side_by_side,
       patience_ends_a_run_that_stands_still, a_run_ends_with_a_report_and_thresholds,
-      a_teacher_that_knows_other_labels_is_refused, a_student_learns_from_its_teacher)
+      a_conclusion_is_that_of_the_report, class_biases_are_written_and_measured,
+      strangeness_is_fitted_to_every_input_learnt, a_teacher_that_knows_other_labels_is_refused,
+      a_student_learns_from_its_teacher)

@@ -226,6 +226,7 @@ START_TEST(a_plan_tells_what_will_be_learnt)
     ck_assert_str_eq(f.plan.family, "vit");
     ck_assert_str_eq(f.plan.precision, "f32");
     ck_assert(f.plan.train == 43 && f.plan.validation == 4 && f.plan.unusable == 1);
+    ck_assert_int_eq(strncmp(f.unusable, "47.png: ", 8), 0);
     ck_assert(f.plan.labels == 2 && f.plan.epochs == 2 && f.plan.threads == 1);
     ck_assert(f.plan.steps == 12 && f.plan.step == 0 && !f.plan.resumed);
     train_fixture_close(&f);
