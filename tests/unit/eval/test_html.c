@@ -1,5 +1,8 @@
 #include "engine/eval/html.h"
+#include "engine/eval/html_image.h"
+#include "engine/vision/png.h"
 #include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +111,54 @@ START_TEST(html_data_uri_is_base64)
 }
 END_TEST
 
-SUITE("html", html_text_has_no_markup, html_text_is_well_formed_utf8,
+/* Sides of at most 128 pixels, and of at least one; small images stay as they are. */
+START_TEST(html_images_are_small)
+{
+    static const unsigned sizes[][4] = {{128, 128, 128, 128}, {129, 128, 128, 127},
+                                        {300, 1, 128, 1},     {2, 256, 1, 128},
+                                        {256, 64, 128, 32},   {3, 5, 3, 5}};
+    static unsigned char pixels[300 * 256 * 3];
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct image image = {sizes[i][0], sizes[i][1], pixels};
+        struct html_image shown = {0};
+        struct memory memory;
+        struct tempdir dir;
+        struct err err = {0};
+        char *png, path[96];
+        size_t len;
+        ck_assert(!png_encode(&png, &len, &image, &err));
+        tempdir_open(&dir);
+        tempdir_write(&dir, "a.png", png, len);
+        snprintf(path, sizeof path, "%s/a.png", dir.path);
+        free(png);
+        memory_open(&memory);
+        ck_assert_msg(!html_image(memory.file, path, &shown, &err), "%s", err.text);
+        fclose(memory.file);
+        ck_assert(shown.width == sizes[i][2] && shown.height == sizes[i][3]);
+        ck_assert_ptr_nonnull(
+            strstr(memory.text, "<img alt=\"\" src=\"data:image/png;base64,iVBORw0KGgo"));
+        free(memory.text);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
+START_TEST(html_images_that_cannot_be_read_write_nothing)
+{
+    struct html_image shown = {7, 7};
+    struct memory memory;
+    struct err err = {0};
+    memory_open(&memory);
+    ck_assert_int_eq(html_image(memory.file, "/no/where.png", &shown, &err), ERR_IO);
+    err = (struct err){0};
+    ck_assert_int_eq(html_image(memory.file, "tests/data/eval/NOTICE.md", &shown, &err),
+                     ERR_UNUSABLE);
+    ck_assert(shown.width == 7 && shown.height == 7);
+    expect(&memory, "");
+}
+END_TEST
+
+SUITE("html", html_images_are_small, html_images_that_cannot_be_read_write_nothing,
+      html_text_has_no_markup, html_text_is_well_formed_utf8,
       html_text_shows_what_would_not_be_seen, html_excerpt_ends_lines_and_text,
       html_data_uri_is_base64)
