@@ -233,9 +233,45 @@ START_TEST(vocab_trim_refuses_too_few_rows_and_no_embedding)
         trim(writer.dir, dir.path, NULL, &trimmed, &err);
         ck_assert_int_eq(err.code, ERR_UNSUPPORTED);
         ck_assert_msg(strstr(err.text, cases[i].text) != NULL, "%s", err.text);
+        ck_assert_int_eq(strncmp(err.text, writer.dir, strlen(writer.dir)), 0);
         checkpoint_writer_close(&writer);
         tempdir_close(&dir);
     }
+}
+END_TEST
+
+/* What says how a model decides goes with it; another form of the vocabulary would contradict the
+ * new one. */
+START_TEST(vocab_trim_takes_what_stays_true_and_drops_what_does_not)
+{
+    static const char decides[] = "{\"version\": \"4\"}";
+    struct checkpoint_writer writer;
+    struct tempdir dir;
+    struct vocab_trimmed trimmed;
+    struct err err = {0};
+    char path[96], *bytes;
+    size_t len;
+    tempdir_open(&dir);
+    tempdir_write(&dir, "tokenizer.json", "{}", 2);
+    tempdir_write(&dir, "added_tokens.json", "{}", 2);
+    checkpoint_writer_open(&writer);
+    checkpoint_writer_add(&writer, "bert.embeddings.word_embeddings.weight", 6, 3);
+    checkpoint_writer_finish(&writer);
+    checkpoint_writer_file(&writer, "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nw\n");
+    checkpoint_writer_file(&writer, "config.json", "{}");
+    checkpoint_writer_file(&writer, "attnd.json", decides);
+    trim(writer.dir, dir.path, NULL, &trimmed, &err);
+    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    snprintf(path, sizeof path, "%s/attnd.json", dir.path);
+    ck_assert(!file_read(&bytes, &len, path, 1 << 10, &err));
+    ck_assert(len == strlen(decides) && memcmp(bytes, decides, len) == 0);
+    free(bytes);
+    snprintf(path, sizeof path, "%s/tokenizer.json", dir.path);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    snprintf(path, sizeof path, "%s/added_tokens.json", dir.path);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    checkpoint_writer_close(&writer);
+    tempdir_close(&dir);
 }
 END_TEST
 
@@ -268,4 +304,5 @@ END_TEST
 SUITE("vocab_trim", vocab_trim_leaves_the_logits_of_its_texts_as_they_were,
       vocab_trim_moves_rows_and_ids_together, vocab_trim_does_not_write_over_the_model,
       vocab_trim_refuses_too_few_rows_and_no_embedding,
+      vocab_trim_takes_what_stays_true_and_drops_what_does_not,
       vocab_files_of_a_new_tokenizer_are_read_as_meant)
