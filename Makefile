@@ -27,6 +27,7 @@ SUPPORT_SRC := $(wildcard tests/support/*.c)
 UNIT_SRC   := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c))
 LOAD_SRC   := $(filter-out loadtest/main.c,$(wildcard loadtest/*.c))
 BENCH_SRC  := $(filter-out tests/bench/main.c,$(wildcard tests/bench/*.c))
+FUZZ_SRC   := $(sort $(wildcard tests/fuzz/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -35,16 +36,20 @@ PROGRAMS := $(if $(wildcard server/main.c),$(BUILD)/attnd) \
             $(if $(wildcard loadtest/main.c),$(BUILD)/attnd-load) \
             $(if $(wildcard deploy/healthcheck.c),$(BUILD)/attnd-healthcheck)
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
+REPLAYS  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
+FUZZERS  := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 
 ENGINE_LIB  := $(BUILD)/libengine.a
 SERVER_LIB  := $(BUILD)/libserver.a
 SUPPORT_LIB := $(BUILD)/libsupport.a
 LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
+FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests test-browser bench bench-peer clean train-wafer train-testlog train-kernel
+.PHONY: all run test tests test-browser bench bench-peer fuzz fuzzers kernels clean \
+        train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
-.SECONDARY: $(call objects,$(UNIT_SRC) $(TOOL_SRC))
+.SECONDARY: $(call objects,$(UNIT_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
 all: $(PROGRAMS)
 
@@ -60,7 +65,8 @@ $(SERVER_LIB): $(call objects,$(SERVER_SRC) $(CONFIG_SRC))
 $(SUPPORT_LIB): $(call objects,$(SUPPORT_SRC))
 $(LOAD_LIB): $(call objects,$(LOAD_SRC))
 $(BENCH_LIB): $(call objects,$(BENCH_SRC))
-$(ENGINE_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(BENCH_LIB):
+$(FUZZ_LIB): $(call objects,$(filter-out %/replay.c,$(wildcard tests/fuzz/driver/*.c)))
+$(ENGINE_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(BENCH_LIB) $(FUZZ_LIB):
 	@mkdir -p $(@D) && rm -f $@
 	ar rcs $@ $^
 
@@ -84,6 +90,16 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
 
+# A fuzz target with the committed inputs as a test, and with libFuzzer.
+FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(SERVER_LIB) $(ENGINE_LIB)
+$(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,tests/fuzz/driver/replay.c) $(FUZZED)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+
 # The models that come with the source, on LISTEN.
 LISTEN ?= 127.0.0.1:8080
 run: $(BUILD)/attnd
@@ -91,9 +107,25 @@ run: $(BUILD)/attnd
 	    --model kernel-bert=models/kernel-bert --model testlog-bert=models/testlog-bert
 
 # Unit tests, one program a file, run from the repository's root.
-tests: $(UNITS) $(BUILD)/attnd-bench
+tests: $(UNITS) $(REPLAYS) $(BUILD)/attnd-bench
 test: $(PROGRAMS) tests
-	@sh tests/run-units.sh $(UNITS)
+	@sh tests/run-units.sh $(UNITS) $(REPLAYS)
+
+# Each parser against libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, FUZZ_SECONDS shared
+# among FUZZ_TARGETS (none given: all); deploy/install-deps.sh fuzz installs what it needs. The
+# kernels are written for gcc's vectors and read no bytes from outside, so gcc compiles them, plain.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?=
+FUZZ_BUILD   ?= build-fuzz
+FUZZ_CLANG   ?= clang
+FUZZ_CHECKS  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+                -fno-omit-frame-pointer
+fuzz:
+	@$(MAKE) -s BUILD=$(FUZZ_BUILD) SANITIZE= kernels
+	@$(MAKE) -s BUILD=$(FUZZ_BUILD) CC='$(FUZZ_CLANG)' OPT='-O2 -g' SANITIZE='$(FUZZ_CHECKS)' fuzzers
+	@sh tests/fuzz/driver/run.sh $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+kernels: $(call objects,$(wildcard engine/tensor/*.c))
+fuzzers: $(FUZZERS)
 
 # The built-in page in a real Chromium; screenshots in $(BUILD)/browser. Two files of tests at a time:
 # much of their time is waiting. deploy/install-deps.sh browser installs what it needs.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and only those.
-# usage: deploy/install-deps.sh build|test|browser|run
+# usage: deploy/install-deps.sh build|test|browser|fuzz|run
 #   build  to compile; test  to compile and test; browser  to test the built-in page (its two npm
-#   packages come with make test-browser); run  to run programs built elsewhere
+#   packages come with make test-browser); fuzz  for make fuzz; run  to run programs built elsewhere
 set -eu
 
 complain() {
@@ -18,12 +18,15 @@ build='gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libb64-dev
 browser='chromium curl'
 command -v node >/dev/null 2>&1 || browser="$browser nodejs"
 command -v npm >/dev/null 2>&1 || browser="$browser npm"
+# clang is 14 on Debian 12; its runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
+fuzz='clang libclang-rt-14-dev llvm'
 case "${1:-}" in
 build) wanted=$build ;;
 test) wanted="$build check" ;;
 browser) wanted="$build $browser" ;;
+fuzz) wanted="$build $fuzz" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|browser|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|browser|fuzz|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||

@@ -1,0 +1,34 @@
+/* What the kernel says about this process's groups. An input is, with a byte 0 between them,
+ * /proc/self/cgroup, /proc/self/mountinfo, and the files of one group in both versions. */
+#include "engine/base/cpu.h"
+
+#include "tests/fuzz/driver/fuzz.h"
+
+#include <stdlib.h>
+
+static const char *const names[] = {
+    "proc/self/cgroup",
+    "proc/self/mountinfo",
+    "sys/fs/cgroup/box/cpu.max",
+    "sys/fs/cgroup/cpu.max",
+    "sys/fs/cgroup/cpu/cpu.cfs_quota_us",
+    "sys/fs/cgroup/cpu/cpu.cfs_period_us",
+};
+enum { NAME_COUNT = sizeof names / sizeof names[0], PROCESSORS_MAX = 1000 * 1000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input input = {data, size};
+    for (unsigned i = 0; i < NAME_COUNT; i++) {
+        size_t len;
+        char *part = fuzz_part(&input, '\0', &len);
+        if (len > 0 || i == 0)
+            fuzz_file(names[i], part, len);
+        else
+            fuzz_file_remove(names[i]);
+        free(part);
+    }
+    FUZZ_CLAIM(cpu_quota_limit(fuzz_dir()) <= PROCESSORS_MAX);
+    FUZZ_CLAIM(cpu_quota_threads(fuzz_dir()) >= 1);
+    return 0;
+}

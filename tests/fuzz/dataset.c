@@ -1,0 +1,84 @@
+/* Lists of labelled inputs. The first byte chooses the form and what is asked of it. What can be
+ * read also teaches labels. */
+#include "engine/data/dataset.h"
+
+#include "engine/base/utf8.h"
+#include "engine/train/labels.h"
+#include "tests/fuzz/driver/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {"list.jsonl", "list.csv", "list.txt"};
+
+static void check_label(const char *label)
+{
+    size_t len = strlen(label), bytes;
+    FUZZ_CLAIM(len > 0);
+    for (size_t at = 0; at < len; at += bytes) {
+        bytes = utf8_character_bytes(label + at, len - at);
+        FUZZ_CLAIM(bytes > 0);
+    }
+}
+
+static void check_items(const struct dataset *dataset, const struct dataset_options *options)
+{
+    volatile unsigned char sum = 0;
+    FUZZ_CLAIM(dataset->count >= 1);
+    FUZZ_CLAIM(options->items_max == 0 || dataset->count <= options->items_max);
+    for (size_t i = 0; i < dataset->count; i++) {
+        const struct dataset_item *item = &dataset->items[i];
+        FUZZ_CLAIM(item->name != NULL && item->input != NULL);
+        FUZZ_CLAIM(options->labels_optional || item->label != NULL);
+        if (item->label != NULL)
+            check_label(item->label);
+        if (dataset->kind == ENGINE_IMAGE)
+            FUZZ_CLAIM(item->input_len > 0 && strlen(item->input) == item->input_len);
+        for (size_t j = 0; j < item->input_len; j++)
+            sum = (unsigned char)(sum + (unsigned char)item->input[j]);
+    }
+}
+
+static void learn(const struct dataset *dataset, bool several)
+{
+    static const struct spec spec = {.label_count = 0};
+    static float targets[SPEC_LABELS_MAX];
+    struct labels labels;
+    struct arena arena;
+    struct err err = {0};
+    unsigned first = 0;
+    arena_init(&arena);
+    bool learnt = labels_learn(&labels, dataset, several, &spec, &arena, &err) == ERR_OK;
+    for (size_t i = 0; learnt && i < dataset->count; i++) {
+        const char *label = dataset->items[i].label;
+        FUZZ_CLAIM(labels_match(&labels, label, targets, &first, &err) == ERR_OK);
+        FUZZ_CLAIM(first < labels.count && targets[first] == 1);
+    }
+    if (learnt)
+        FUZZ_CLAIM(labels_match(&labels, "no such label", targets, &first, &err) != ERR_OK);
+    for (unsigned i = 1; learnt && i < labels.count; i++)
+        FUZZ_CLAIM(strcmp(labels.name[i - 1], labels.name[i]) < 0);
+    fuzz_check_err(&err);
+    arena_deinit(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input input = {data, size};
+    unsigned choice = fuzz_byte(&input);
+    struct dataset_options options = {.kind = (choice & 4) != 0 ? ENGINE_IMAGE : ENGINE_TEXT,
+                                      .labels_optional = (choice & 8) != 0,
+                                      .line_documents = (choice & 16) != 0,
+                                      .items_max = (choice & 32) != 0 ? 2 : 0};
+    struct dataset dataset;
+    struct err err = {0};
+    const char *path = fuzz_file(names[choice % 4 % 3], input.at, input.left);
+    if (dataset_open(&dataset, path, &options, &err) == ERR_OK) {
+        check_items(&dataset, &options);
+        if (!options.labels_optional)
+            learn(&dataset, (choice & 64) != 0);
+    }
+    fuzz_check_err(&err);
+    dataset_close(&dataset);
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* A JSON file that is changed and kept: what is opened can be saved and opens again, with the same
+ * members and the change. */
+#include "engine/base/json_edit.h"
+
+#include "tests/fuzz/driver/fuzz.h"
+
+#include <string.h>
+
+static void change(struct json_t *root, const char *path)
+{
+    struct json_t *again;
+    struct err err = {0};
+    const char *text = NULL;
+    size_t members = json_object_count(root) +
+                     (json_edit_member(root, "kept") == NULL && json_member(root, "kept") == NULL);
+    FUZZ_CLAIM(json_edit_text(root, "kept", "a\"b", &err) == ERR_OK);
+    FUZZ_CLAIM(json_edit_rename(root, "absent", "gone", &err) == ERR_OK);
+    FUZZ_CLAIM(json_edit_save(root, path, &err) == ERR_OK);
+    FUZZ_CLAIM(json_edit_open(&again, path, &err) == ERR_OK);
+    FUZZ_CLAIM(json_get_string(again, "$", "kept", &text, &err) == ERR_OK);
+    FUZZ_CLAIM(text != NULL && strcmp(text, "a\"b") == 0);
+    FUZZ_CLAIM(json_object_count(again) <= members);
+    json_free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct json_t *root = NULL;
+    struct err err = {0};
+    char path[256];
+    fuzz_file_remove("edited.json"); /* the writer puts another file in its place */
+    strcpy(path, fuzz_file("edited.json", data, size));
+    if (json_edit_open(&root, path, &err) == ERR_OK)
+        change(root, path);
+    fuzz_check_err(&err);
+    json_free(root);
+    return 0;
+}

@@ -1,0 +1,43 @@
+/* tokenizer.json without a vocab.txt; after a byte 0, tokenizer_config.json. */
+#include "engine/text/wordpiece.h"
+
+#include "tests/fuzz/driver/fuzz.h"
+
+#include <stdlib.h>
+
+enum { TOKENS_MAX = 32 };
+
+static void encode(const struct wordpiece *tokenizer)
+{
+    static const char text[] = "Unwanted [MASK] caf\xC3\xA9 \xE4\xB8\xAD running[SEP]!";
+    struct arena arena;
+    struct encoding encoding;
+    struct err err = {0};
+    arena_init(&arena);
+    FUZZ_CLAIM(wordpiece_encode(tokenizer, text, sizeof text - 1, &arena, &encoding, &err) ==
+               ERR_OK);
+    FUZZ_CLAIM(encoding.count <= wordpiece_limit(tokenizer));
+    for (unsigned i = 0; i < encoding.count; i++)
+        FUZZ_CLAIM((unsigned)encoding.ids[i] < wordpiece_vocab_size(tokenizer));
+    arena_deinit(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input input = {data, size};
+    struct wordpiece *tokenizer;
+    struct err err = {0};
+    size_t len;
+    char *json = fuzz_part(&input, '\0', &len);
+    fuzz_file("tokenizer.json", json, len);
+    free(json);
+    if (input.left > 0)
+        fuzz_file("tokenizer_config.json", input.at, input.left);
+    else
+        fuzz_file_remove("tokenizer_config.json");
+    if (wordpiece_open(&tokenizer, fuzz_dir(), TOKENS_MAX, &err) == ERR_OK)
+        encode(tokenizer);
+    fuzz_check_err(&err);
+    wordpiece_close(tokenizer);
+    return 0;
+}
