@@ -76,14 +76,25 @@ static void encode(struct encoder *encoder)
     png_write_end(png, encoder->info);
 }
 
+/* libpng says no more than that it failed; within its bounds only memory can have run out. */
+static void explain_failure(struct encoder *encoder)
+{
+    bool writable =
+        encoder->width - 1 < PNG_USER_WIDTH_MAX && encoder->height - 1 < PNG_USER_HEIGHT_MAX;
+    if (writable)
+        err_set(encoder->err, ERR_NO_MEMORY, "out of memory while writing a PNG");
+    else
+        err_set(encoder->err, ERR_TOO_LARGE, "%u x %u pixels cannot be written as a PNG",
+                encoder->width, encoder->height);
+}
+
 /* The only local that is live across the jump is the parameter, which nothing changes. */
 static void encode_or_explain(struct encoder *encoder)
 {
     if (setjmp(png_jmpbuf(encoder->png)) == 0)
         encode(encoder);
     else
-        err_set(encoder->err, ERR_TOO_LARGE, "%u x %u pixels cannot be written as a PNG",
-                encoder->width, encoder->height);
+        explain_failure(encoder);
 }
 
 static enum err_code write_png(struct encoder *encoder, char **out, size_t *len)
