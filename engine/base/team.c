@@ -167,8 +167,7 @@ static enum err_code start_members(struct team *team, struct err *err)
         team->members[i] = (struct member){.team = team, .index = i + 1};
         int failed = pthread_create(&team->members[i].thread, NULL, member_main, &team->members[i]);
         if (failed)
-            return err_set(err, ERR_INTERNAL, "cannot start a compute thread: %s",
-                           strerror(failed));
+            return err_set(err, ERR_IO, "cannot start a compute thread: %s", strerror(failed));
         team->started++;
     }
     return ERR_OK;
