@@ -3,6 +3,7 @@
  * UTF-8; failures are gathered in a flag and looked at once, at the end of an object. */
 #include "engine/answer.h"
 
+#include "engine/base/utf8.h"
 #include "engine/model/winner.h"
 
 #include <jansson.h>
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* An object under construction. */
 struct builder {
@@ -293,22 +295,24 @@ struct json_t *answer_prediction(const struct answer *answer)
 
 /* ---- an error ---- */
 
+static bool is_utf8(const char *text)
+{
+    return utf8_is_valid(text, strlen(text));
+}
+
 struct json_t *answer_problem(const struct err *err, const char *instance)
 {
     char type[64];
     snprintf(type, sizeof type, "urn:attnd:error:%s", err_name(err->code));
     /* What is not UTF-8 must not cost the reply: a path is the client's. */
-    json_t *detail = json_string(err->text);
-    json_t *place = instance != NULL ? json_string(instance) : NULL;
-    if (detail == NULL)
-        detail = json_string_nocheck(err_title(err->code));
+    json_t *detail = json_string(is_utf8(err->text) ? err->text : err_title(err->code));
     struct builder problem = build();
     add(&problem, "type", json_string_nocheck(type));
     add(&problem, "title", json_string_nocheck(err_title(err->code)));
     add(&problem, "status", json_integer(err_http_status(err->code)));
     add(&problem, "detail", json_incref(detail));
-    if (place != NULL)
-        add(&problem, "instance", place);
+    if (instance != NULL && is_utf8(instance))
+        add(&problem, "instance", json_string(instance));
     add(&problem, "error", detail);
     add(&problem, "error_type", json_string_nocheck(err_name(err->code)));
     return built(&problem);

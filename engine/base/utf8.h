@@ -5,6 +5,7 @@
 #ifndef ATTND_ENGINE_BASE_UTF8_H
 #define ATTND_ENGINE_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Bytes (1 to 4) of the well-formed character that opens text[0..len), or 0: RFC 3629, section 4,
@@ -25,6 +26,15 @@ static inline size_t utf8_character_bytes(const char *text, size_t len)
         if ((byte[i] & 0xC0) != 0x80)
             return 0;
     return need;
+}
+
+/* Whether all of text[0..len) is well formed. */
+static inline bool utf8_is_valid(const char *text, size_t len)
+{
+    for (size_t at = 0, bytes; at < len; at += bytes)
+        if ((bytes = utf8_character_bytes(text + at, len - at)) == 0)
+            return false;
+    return true;
 }
 
 #endif

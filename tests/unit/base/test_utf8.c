@@ -21,6 +21,15 @@ START_TEST(utf8_measures_characters_of_every_length)
 }
 END_TEST
 
+START_TEST(utf8_judges_whole_texts)
+{
+    ck_assert(utf8_is_valid("", 0));
+    ck_assert(utf8_is_valid("a\0\xC2\x80z", 5));
+    ck_assert(!utf8_is_valid("a\xC2", 2));
+    ck_assert(!utf8_is_valid("\x80z", 2));
+}
+END_TEST
+
 START_TEST(utf8_refuses_what_rfc_3629_refuses)
 {
     const char *const bad[] = {
@@ -47,4 +56,5 @@ START_TEST(utf8_refuses_what_rfc_3629_refuses)
 }
 END_TEST
 
-SUITE("utf8", utf8_measures_characters_of_every_length, utf8_refuses_what_rfc_3629_refuses)
+SUITE("utf8", utf8_judges_whole_texts, utf8_measures_characters_of_every_length,
+      utf8_refuses_what_rfc_3629_refuses)
