@@ -11,6 +11,7 @@
 #include "server/codec.h"
 
 #include "engine/answer.h"
+#include "engine/base/utf8.h"
 
 #include <jansson.h>
 
@@ -138,10 +139,9 @@ const char *codec_encode_reply(const struct predict_call *call, const char *id,
 {
     const char *tail = context_tail(call, arena);
     json_t *reply = json_object();
-    json_t *id_text = id != NULL ? json_string(id) : NULL; /* NULL also for what is not UTF-8 */
     int failed = tail == NULL || reply == NULL;
-    if (id_text != NULL)
-        failed |= add(reply, "id", id_text);
+    if (id != NULL && utf8_is_valid(id, strlen(id)))
+        failed |= add(reply, "id", json_string(id));
     failed |= add_results(reply, call, results);
     failed |= add(reply, "timing_ms", timing_json(call, timing));
     if (!failed)
@@ -158,6 +158,21 @@ const char *codec_encode_problem(const struct err *err, const char *instance, st
     return finish(answer_problem(err, instance), "", arena, len);
 }
 
+/* Members of `more` that the object has not. jansson's own function for it does not say if one of
+ * them could not be added. */
+static int add_missing(json_t *object, json_t *more)
+{
+    const char *key;
+    json_t *value;
+    int failed = more == NULL;
+    json_object_foreach(more, key, value)
+    {
+        if (json_object_get(object, key) == NULL)
+            failed |= json_object_set_nocheck(object, key, value);
+    }
+    return failed;
+}
+
 static json_t *row_json(const struct model_row *row)
 {
     json_t *object = json_object(), *model = answer_model(row->info);
@@ -166,7 +181,7 @@ static json_t *row_json(const struct model_row *row)
     failed |= add(object, "version", json_string(row->version));
     failed |= add(object, "digest", digest);
     failed |= add(object, "default", json_boolean(row->is_default));
-    failed |= model == NULL || json_object_update_missing(object, model) != 0;
+    failed |= add_missing(object, model);
     failed |= add(object, "inputs_max", json_integer((json_int_t)row->inputs_max));
     failed |= add(object, "body_bytes_max", json_integer((json_int_t)row->body_bytes_max));
     if (row->info->kind == ENGINE_IMAGE) {
