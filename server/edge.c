@@ -76,6 +76,8 @@ static enum err_code prepare(struct edge *edge, const char *address, unsigned po
     if (sockets_listen(&edge->listen_fd, address, port, err))
         return err->code;
     edge->port = sockets_port(edge->listen_fd);
+    if (edge->port == 0)
+        return err_set(err, ERR_IO, "listen: the system does not tell the port");
     if (!watch(edge, edge->conns->wake_fd, EPOLLIN, MARK_WAKE) ||
         !watch(edge, edge->listen_fd, EPOLLIN, MARK_LISTENER))
         return err_set(err, ERR_IO, "listen: the sockets cannot be watched");
@@ -216,9 +218,9 @@ static uint64_t end_rest(struct edge *edge, uint64_t now_ns)
     if (edge->resting && edge->listen_fd >= 0) {
         next_ns = edge->rest_until_ns;
         if (next_ns <= now_ns) {
-            edge->resting = false;
-            next_ns = UINT64_MAX;
-            watch(edge, edge->listen_fd, EPOLLIN, MARK_LISTENER);
+            edge->resting = !watch(edge, edge->listen_fd, EPOLLIN, MARK_LISTENER);
+            edge->rest_until_ns = now_ns + ACCEPT_REST_MS * CLOCK_NS_PER_MS;
+            next_ns = edge->resting ? edge->rest_until_ns : UINT64_MAX;
         }
     }
     pthread_mutex_unlock(&edge->lock);
