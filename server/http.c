@@ -53,6 +53,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -91,10 +92,9 @@ static struct http_server *server_of(const struct http_request *request)
 /* -------------------------------------------------------------------------------------------- */
 /* Replies through the library */
 
-static void add_header(struct MHD_Response *response, const char *name, const char *value)
+static bool add_header(struct MHD_Response *response, const char *name, const char *value)
 {
-    if (value != NULL)
-        MHD_add_response_header(response, name, value);
+    return value == NULL || MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
 /* What follows the last chunk cannot be looked at: the library ends the trailers where it would end
@@ -105,20 +105,23 @@ static bool is_last(struct http_request *request)
            atomic_load(&server_of(request)->draining);
 }
 
-static void add_headers(struct MHD_Response *response, struct http_request *request)
+/* False if there is no memory: an answer without its type, or without its "close", is another. */
+static bool add_headers(struct MHD_Response *response, struct http_request *request)
 {
     const struct http_reply *reply = &request->exchange.reply;
     struct arena *arena = &request->exchange.arena;
-    add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
-    add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
-    add_header(response, "X-Request-Id", rawreply_header_safe(reply->request_id, arena));
-    if (reply->retry_after_s > 0)
-        add_header(response, MHD_HTTP_HEADER_RETRY_AFTER,
-                   arena_format(arena, "%u", reply->retry_after_s));
+    const char *retry =
+        reply->retry_after_s > 0 ? arena_format(arena, "%u", reply->retry_after_s) : NULL;
+    const char *connection = request->connection->closing ? "close" : NULL;
+    bool added =
+        add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type) &&
+        add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
+        add_header(response, "X-Request-Id", rawreply_header_safe(reply->request_id, arena)) &&
+        add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, retry) &&
+        add_header(response, MHD_HTTP_HEADER_CONNECTION, connection);
     for (const struct http_field *more = reply->more; more != NULL && more->name != NULL; more++)
-        add_header(response, more->name, more->value);
-    if (request->connection->closing)
-        add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+        added = added && add_header(response, more->name, more->value);
+    return added;
 }
 
 /* The body stays in the arena until on_completed, so the library need not copy it. */
@@ -137,8 +140,9 @@ static enum MHD_Result answer(struct http_request *request)
     if (response == NULL)
         return MHD_NO;
     request->connection->closing = is_last(request);
-    add_headers(response, request);
-    enum MHD_Result queued = MHD_queue_response(request->library, reply->status, response);
+    enum MHD_Result queued = MHD_NO;
+    if (add_headers(response, request))
+        queued = MHD_queue_response(request->library, reply->status, response);
     MHD_destroy_response(response);
     return queued;
 }
@@ -323,14 +327,22 @@ static void on_completed(void *context, struct MHD_Connection *library, void **r
     conns_move(&server->shared.conns, &connection->conn, CONN_IDLE);
 }
 
+/* Nobody would look at the deadline of a connection that is not in conns: it is shut at once, and
+ * the library's own limit, in seconds of silence, closes it should that be missed. */
+static void turn_away(struct MHD_Connection *library, int fd)
+{
+    shutdown(fd, SHUT_RDWR);
+    MHD_set_connection_option(library, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
+}
+
 static void on_connected(struct http_server *server, struct MHD_Connection *library, void **slot)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct http_connection *connection = calloc(1, sizeof *connection);
-    if (connection == NULL || info == NULL) {
-        free(connection);
-        return; /* on_line then finds no connection and has it closed */
+    if (connection == NULL) {
+        turn_away(library, info->connect_fd);
+        return;
     }
     connection->shared = &server->shared;
     *slot = connection;
