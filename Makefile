@@ -25,6 +25,8 @@ CONFIG_SRC := $(wildcard config/*.c)
 SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c))
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 UNIT_SRC   := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c))
+TORTURE_SRC := $(sort $(wildcard tests/torture/test_*.c))
+TORTURE_OWN := $(filter-out $(TORTURE_SRC),$(wildcard tests/torture/*.c))
 LOAD_SRC   := $(filter-out loadtest/main.c,$(wildcard loadtest/*.c))
 BENCH_SRC  := $(filter-out tests/bench/main.c,$(wildcard tests/bench/*.c))
 FUZZ_SRC   := $(sort $(wildcard tests/fuzz/*.c))
@@ -38,6 +40,7 @@ PROGRAMS := $(if $(wildcard server/main.c),$(BUILD)/attnd) \
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
 REPLAYS  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
 FUZZERS  := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
+TORTURES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TORTURE_SRC))
 
 ENGINE_LIB  := $(BUILD)/libengine.a
 SERVER_LIB  := $(BUILD)/libserver.a
@@ -46,10 +49,10 @@ LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests test-browser bench bench-peer fuzz fuzzers kernels clean \
+.PHONY: all run test tests torture test-browser bench bench-peer fuzz fuzzers kernels clean \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
-.SECONDARY: $(call objects,$(UNIT_SRC) $(TOOL_SRC) $(FUZZ_SRC))
+.SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
 all: $(PROGRAMS)
 
@@ -100,6 +103,12 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 
+# What makes calls fail stands before the C library, so it is an object and not in a library.
+$(BUILD)/tests/torture/%: $(BUILD)/obj/tests/torture/%.o $(call objects,$(TORTURE_OWN)) \
+                           $(SUPPORT_LIB) $(SERVER_LIB) $(ENGINE_LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
+
 # The models that come with the source, on LISTEN.
 LISTEN ?= 127.0.0.1:8080
 run: $(BUILD)/attnd
@@ -107,9 +116,9 @@ run: $(BUILD)/attnd
 	    --model kernel-bert=models/kernel-bert --model testlog-bert=models/testlog-bert
 
 # Unit tests, one program a file, run from the repository's root.
-tests: $(UNITS) $(REPLAYS) $(BUILD)/attnd-bench
+tests: $(UNITS) $(REPLAYS) $(TORTURES) $(BUILD)/attnd-bench
 test: $(PROGRAMS) tests
-	@sh tests/run-units.sh $(UNITS) $(REPLAYS)
+	@sh tests/run-units.sh $(UNITS) $(REPLAYS) $(TORTURES)
 
 # Each parser against libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, FUZZ_SECONDS shared
 # among FUZZ_TARGETS (none given: all); deploy/install-deps.sh fuzz installs what it needs. The
@@ -126,6 +135,10 @@ fuzz:
 	@sh tests/fuzz/driver/run.sh $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 kernels: $(call objects,$(wildcard engine/tensor/*.c))
 fuzzers: $(FUZZERS)
+
+# Every call to the C library fails in turn, not a sample of them as in `make test`.
+torture: $(PROGRAMS) $(TORTURES)
+	@ATTND_TORTURE=all CK_TIMEOUT_MULTIPLIER=60 sh tests/run-units.sh $(TORTURES)
 
 # The built-in page in a real Chromium; screenshots in $(BUILD)/browser. Two files of tests at a time:
 # much of their time is waiting. deploy/install-deps.sh browser installs what it needs.

@@ -1,0 +1,182 @@
+#include "tests/torture/drill.h"
+
+#include "engine/base/clock.h"
+#include "tests/torture/faults.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { WARM_UPS = 3, WHY_BYTES = 512, PRINTED_MAX = 100, ALL = 1000000000 };
+
+/* Shared with the tests' processes, so that it outlives one that crashes. */
+struct record {
+    unsigned injected, bad;
+    char now[256]; /* what was being tried */
+};
+static struct record *record;
+
+struct level {
+    long blocks;
+    int descriptors;
+};
+
+static unsigned samples_wanted(const struct drill *drill)
+{
+    const char *wanted = getenv("ATTND_TORTURE");
+    unsigned few = drill->samples > 0 ? drill->samples : DRILL_SAMPLES;
+    unsigned long number = wanted != NULL ? strtoul(wanted, NULL, 10) : 0;
+    if (wanted != NULL && strcmp(wanted, "all") == 0)
+        return ALL;
+    return number > 0 ? (unsigned)number : few;
+}
+
+static void tell_bad(const char *why, bool with_stack)
+{
+    record->bad++;
+    if (record->bad > PRINTED_MAX)
+        return;
+    printf("bad: %s: %s\n", record->now, why);
+    if (with_stack && getenv("ATTND_TORTURE_STACK") != NULL)
+        faults_print_first();
+    fflush(stdout);
+}
+
+static struct level level_now(void)
+{
+    return (struct level){faults_live_blocks(), faults_open_descriptors()};
+}
+
+/* Waits until no more is held than before. */
+static bool settles(const struct drill *drill, struct level before, struct level *now)
+{
+    uint64_t end_ns = clock_now_ns() + (uint64_t)drill->settle_ms * CLOCK_NS_PER_MS;
+    for (;;) {
+        *now = level_now();
+        if (now->blocks <= before.blocks && now->descriptors <= before.descriptors)
+            return true;
+        if (clock_now_ns() >= end_ns)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    }
+}
+
+/* Nothing fails, so all must be well. False if it was not. */
+static bool is_well(const struct drill *drill, const char *when)
+{
+    char why[WHY_BYTES] = "", text[2 * WHY_BYTES];
+    if (drill->run(drill->context, why, sizeof why) == DRILL_RIGHT)
+        return true;
+    snprintf(text, sizeof text, "%s: %s", when, why);
+    tell_bad(text, true);
+    return false;
+}
+
+/* The lowest level of several unfailed runs. */
+static struct level level_before(const struct drill *drill)
+{
+    struct level lowest = {0};
+    for (int i = 0; i < WARM_UPS; i++) {
+        is_well(drill, "at first");
+        nanosleep(&(struct timespec){.tv_nsec = (long)(drill->settle_ms > 0) * 20000000}, NULL);
+        struct level now = level_now();
+        lowest.blocks = i == 0 || now.blocks < lowest.blocks ? now.blocks : lowest.blocks;
+        lowest.descriptors = now.descriptors;
+    }
+    return lowest;
+}
+
+static void check_level(const struct drill *drill, struct level *before)
+{
+    struct level now;
+    char why[WHY_BYTES];
+    if (settles(drill, *before, &now))
+        return;
+    snprintf(why, sizeof why, "left behind: %ld blocks, %d descriptors",
+             now.blocks - before->blocks, now.descriptors - before->descriptors);
+    tell_bad(why, true);
+    *before = now; /* told once */
+}
+
+/* One failure; false if the try came to its end before it. */
+static bool fail_nth(const struct drill *drill, const struct fault *fault, unsigned n, int in_a_row,
+                     struct level *before)
+{
+    char why[WHY_BYTES] = "";
+    snprintf(record->now, sizeof record->now, "%s: %s %s, call %u%s", drill->name, fault->call,
+             fault->name, n, in_a_row == FAULT_ONCE ? "" : " and those after it");
+    faults_arm(fault, n, in_a_row);
+    enum drill_outcome outcome = drill->run(drill->context, why, sizeof why);
+    unsigned failed = faults_disarm();
+    record->injected += failed > 0;
+    if (outcome == DRILL_BAD || (outcome == DRILL_REFUSED && failed == 0))
+        tell_bad(why, failed > 0);
+    if (failed == 0)
+        return false;
+    if (drill->leaky != NULL && strstr(fault->call, drill->leaky) != NULL)
+        before->descriptors = level_now().descriptors;
+    check_level(drill, before);
+    if (is_well(drill, "the next"))
+        check_level(drill, before);
+    return true;
+}
+
+/* How many calls a try makes. */
+static void tally(const struct drill *drill)
+{
+    char why[WHY_BYTES];
+    faults_tally();
+    drill->run(drill->context, why, sizeof why);
+    faults_disarm();
+}
+
+static bool is_wanted(const struct drill *drill, const struct fault *fault)
+{
+    const char *wanted = getenv("ATTND_TORTURE_CALL");
+    return faults_tallied(fault) > 0 &&
+           (drill->but == NULL || strstr(fault->call, drill->but) == NULL) &&
+           (drill->only == NULL || strcmp(drill->only, fault->call) == 0) &&
+           (wanted == NULL || strcmp(wanted, fault->call) == 0);
+}
+
+static void fail_each(const struct drill *drill, const struct fault *fault, int in_a_row,
+                      struct level *before)
+{
+    unsigned calls = faults_tallied(fault), samples = samples_wanted(drill);
+    unsigned step = calls / samples + 1, last = samples == ALL ? ALL : calls;
+    for (unsigned n = 1; n <= last && fail_nth(drill, fault, n, in_a_row, before); n += step)
+        continue;
+}
+
+unsigned drill_run(const struct drill *drill)
+{
+    unsigned bad = record->bad, injected = record->injected;
+    uint64_t start_ns = clock_now_ns();
+    snprintf(record->now, sizeof record->now, "%s", drill->name);
+    struct level before = level_before(drill);
+    tally(drill);
+    for (unsigned i = 0; i < faults_count; i++) {
+        if (!is_wanted(drill, &faults_table[i]))
+            continue;
+        fail_each(drill, &faults_table[i], FAULT_ONCE, &before);
+        fail_each(drill, &faults_table[i], faults_table[i].in_a_row, &before);
+    }
+    printf("%s: %u failures, %u bad, %.1f s\n", drill->name, record->injected - injected,
+           record->bad - bad, clock_ms_between(start_ns, clock_now_ns()) / 1000);
+    return record->bad - bad;
+}
+
+int drill_main(const char *name, const TTest *const *tests, int count)
+{
+    record = mmap(NULL, sizeof *record, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (record == MAP_FAILED)
+        return 1;
+    int failed = suite_run(name, tests, count);
+    if (failed != 0)
+        printf("last: %s\n", record->now);
+    printf("torture %s: %u failures injected, %u bad outcomes\n", name, record->injected,
+           record->bad);
+    return failed != 0 || record->bad != 0;
+}

@@ -1,0 +1,58 @@
+/* drill.h - tries one thing again and again while each of its calls to the C library fails in turn.
+ *
+ *     static enum drill_outcome opens(const void *dir, char *why, size_t size) { ... }
+ *     static const struct drill drill = {.name = "open bert", .run = opens, .context = "..."};
+ *     ck_assert_uint_eq(drill_run(&drill), 0);
+ *     DRILLS("engine", a_checkpoint_opens_or_says_why)
+ *
+ * For every fault of faults.h and every n the n-th call fails, once alone and once with those after
+ * it, until the thing is done without an n-th call. After each failure it must be done rightly when
+ * nothing fails, and hold no more memory and no more descriptors than before.
+ *
+ * ATTND_TORTURE=all in the environment takes every n; a number takes about so many of them for each
+ * fault; without it, DRILL_SAMPLES. ATTND_TORTURE_CALL names a call of faults.h that alone is to
+ * fail. With ATTND_TORTURE_STACK a bad outcome comes with the stack of the call that failed.
+ * Threads: one drill at a time.
+ */
+#ifndef ATTND_TESTS_TORTURE_DRILL_H
+#define ATTND_TESTS_TORTURE_DRILL_H
+
+#include "tests/support/suite.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DRILL_SAMPLES = 4 };
+
+enum drill_outcome {
+    DRILL_RIGHT,   /* done, and what came out is right */
+    DRILL_REFUSED, /* not done, and it said so in the way that it should */
+    DRILL_BAD,     /* done wrongly, or said nothing */
+};
+
+struct drill {
+    const char *name;
+    /* One try; writes into why what was refused or bad. */
+    enum drill_outcome (*run)(const void *context, char *why, size_t size);
+    const void *context;
+    unsigned samples;   /* of a costly drill; 0: DRILL_SAMPLES */
+    const char *only;   /* faults of this call alone; NULL: all */
+    const char *but;    /* faults of this call are another drill's; NULL: none */
+    const char *leaky;  /* a call whose failure makes a library keep a descriptor; NULL: none */
+    unsigned settle_ms; /* how long others may take to give back what the try made them take */
+};
+
+/* All faults of a drill; the number of bad outcomes, each printed. */
+unsigned drill_run(const struct drill *drill);
+
+/* The main() of a program of drills: runs its tests and prints, as the last line, how many failures
+ * were injected and how many outcomes were bad. */
+int drill_main(const char *name, const TTest *const *tests, int count);
+#define DRILLS(name, ...)                                                                          \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        const TTest *const tests[] = {__VA_ARGS__};                                                \
+        return drill_main(name, tests, (int)(sizeof tests / sizeof tests[0]));                     \
+    }
+
+#endif

@@ -1,0 +1,170 @@
+/* faults.c - see faults.h: which faults there are, and whose turn it is. */
+#include "tests/torture/faults.h"
+
+#include "tests/torture/verdict.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FAULT(call, error, in_a_row)                                                               \
+    {                                                                                              \
+#call, #error, error, in_a_row                                                             \
+    }
+#define SHORT(call)                                                                                \
+    {                                                                                              \
+#call, "short", FAULT_SHORT, FAULT_FROM_THEN_ON                                            \
+    }
+
+const struct fault faults_table[] = {
+    FAULT(malloc, ENOMEM, FAULT_FROM_THEN_ON),
+    FAULT(read, EIO, FAULT_FROM_THEN_ON),
+    FAULT(read, EINTR, FAULT_SOME),
+    SHORT(read),
+    FAULT(fread, EIO, FAULT_FROM_THEN_ON),
+    FAULT(write, EIO, FAULT_FROM_THEN_ON),
+    FAULT(write, ENOSPC, FAULT_FROM_THEN_ON),
+    FAULT(write, EINTR, FAULT_SOME),
+    SHORT(write),
+    FAULT(recv, ECONNRESET, FAULT_FROM_THEN_ON),
+    FAULT(recv, EINTR, FAULT_SOME),
+    FAULT(send, ECONNRESET, FAULT_FROM_THEN_ON),
+    FAULT(send, EPIPE, FAULT_FROM_THEN_ON),
+    FAULT(send, ENOMEM, FAULT_FROM_THEN_ON),
+    FAULT(send, EINTR, FAULT_SOME),
+    FAULT(accept, EMFILE, FAULT_SOME),
+    FAULT(accept, ENOMEM, FAULT_SOME),
+    FAULT(accept, ECONNABORTED, FAULT_SOME),
+    FAULT(accept, EINTR, FAULT_SOME),
+    {"accept epoll_ctl", "ENOMEM", ENOMEM, FAULT_SOME},
+    FAULT(epoll_create, EMFILE, FAULT_FROM_THEN_ON),
+    FAULT(epoll_ctl, ENOMEM, FAULT_FROM_THEN_ON),
+    FAULT(epoll_wait, EINTR, FAULT_SOME),
+    FAULT(eventfd, EMFILE, FAULT_FROM_THEN_ON),
+    FAULT(socket, EMFILE, FAULT_FROM_THEN_ON),
+    FAULT(bind, EADDRINUSE, FAULT_FROM_THEN_ON),
+    FAULT(listen, EADDRINUSE, FAULT_FROM_THEN_ON),
+    FAULT(getsockname, ENOBUFS, FAULT_FROM_THEN_ON),
+    FAULT(getsockopt, ENOBUFS, FAULT_FROM_THEN_ON),
+    FAULT(setsockopt, ENOMEM, FAULT_FROM_THEN_ON),
+    FAULT(fcntl, EMFILE, FAULT_FROM_THEN_ON),
+    FAULT(poll, ENOMEM, FAULT_FROM_THEN_ON),
+    FAULT(poll, EINTR, FAULT_SOME),
+    FAULT(mmap, ENOMEM, FAULT_FROM_THEN_ON),
+    FAULT(open, EMFILE, FAULT_FROM_THEN_ON),
+    FAULT(open, EIO, FAULT_FROM_THEN_ON),
+    FAULT(stat, EIO, FAULT_FROM_THEN_ON),
+    FAULT(pthread_create, EAGAIN, FAULT_FROM_THEN_ON),
+    FAULT(getrandom, EAGAIN, FAULT_FROM_THEN_ON),
+};
+const unsigned faults_count = sizeof faults_table / sizeof faults_table[0];
+
+/* -------------------------------------------------------------------------------------------- */
+/* Whose turn it is */
+
+enum { STACK = 24 };
+
+/* Partners: faults_arm sets the three before it sets armed; whoever sees it armed sees them. */
+static _Atomic(const struct fault *) armed;
+static atomic_uint first, last;
+static atomic_uint seen, failures;
+static atomic_bool tallying;
+static atomic_uint tally[sizeof faults_table / sizeof faults_table[0]];
+static void *stack[STACK]; /* of the call that failed first */
+static atomic_int stack_len;
+static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared;
+
+void faults_arm(const struct fault *fault, unsigned n, int in_a_row)
+{
+    unsigned row = (unsigned)(in_a_row < fault->in_a_row ? in_a_row : fault->in_a_row);
+    atomic_store(&seen, 0);
+    atomic_store(&failures, 0);
+    atomic_store(&first, n);
+    atomic_store(&last, n + row - 1);
+    atomic_store(&armed, fault);
+}
+
+unsigned faults_disarm(void)
+{
+    atomic_store(&armed, NULL);
+    atomic_store(&tallying, false);
+    return atomic_load(&failures);
+}
+
+const struct fault *faults_armed(void)
+{
+    return atomic_load(&armed);
+}
+
+void faults_tally(void)
+{
+    for (unsigned i = 0; i < faults_count; i++)
+        atomic_store(&tally[i], 0);
+    atomic_store(&tallying, true);
+}
+
+unsigned faults_tallied(const struct fault *fault)
+{
+    return atomic_load(&tally[fault - faults_table]);
+}
+
+static bool concerns(const struct fault *fault, const char *call)
+{
+    size_t len = strlen(call);
+    for (const char *at = fault->call; at != NULL; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, call, len) == 0 && (at[len] == '\0' || at[len] == ' '))
+            return true;
+    }
+    return false;
+}
+
+static void count_call(const char *call)
+{
+    for (unsigned i = 0; i < faults_count; i++)
+        if (concerns(&faults_table[i], call))
+            atomic_fetch_add(&tally[i], 1);
+}
+
+void faults_spare_this_thread(bool spare)
+{
+    spared = spare;
+}
+
+/* The first use of backtrace loads a library, which may not happen within an armed call. */
+__attribute__((constructor)) static void prepare_stack(void)
+{
+    backtrace(stack, STACK);
+}
+
+static void keep_stack(void)
+{
+    spared = true;
+    atomic_store(&stack_len, backtrace(stack, STACK));
+    spared = false;
+}
+
+void faults_print_first(void)
+{
+    fflush(stdout);
+    backtrace_symbols_fd(stack, atomic_load(&stack_len), STDOUT_FILENO);
+}
+
+int verdict(const char *call)
+{
+    const struct fault *fault = atomic_load(&armed);
+    if (!spared && atomic_load_explicit(&tallying, memory_order_relaxed))
+        count_call(call);
+    if (fault == NULL || spared || !concerns(fault, call))
+        return 0;
+    unsigned count = atomic_fetch_add(&seen, 1) + 1;
+    if (count < atomic_load(&first) || count > atomic_load(&last))
+        return 0;
+    if (atomic_fetch_add(&failures, 1) == 0)
+        keep_stack();
+    return fault->error;
+}

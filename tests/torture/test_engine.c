@@ -1,0 +1,304 @@
+/* The engine with every call to the C library failing in turn: a checkpoint opens or says that
+ * there is no memory or that input failed, and what it answers is what the reference answers. */
+#include "engine/base/json.h"
+#include "engine/engine.h"
+#include "tests/torture/drill.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABELS_MAX = 64, TOKENS_MAX = 400, FILE_BYTES_MAX = 1 << 19 };
+
+#define TOLERANCE 1e-3
+
+struct subject {
+    const char *dir;
+    enum engine_kind kind;
+    const char *input; /* a text, or the path of an image */
+    bool explain;
+    float logits[LABELS_MAX]; /* what is right */
+    unsigned label_count;
+};
+
+/* -------------------------------------------------------------------------------------------- */
+/* One try */
+
+/* No try may blame its input or its checkpoint for what the system did not give. */
+static enum drill_outcome refused(const struct err *err, char *why, size_t size)
+{
+    snprintf(why, size, "%s: %s", err_name(err->code), err->text);
+    bool honest = err->code == ERR_NO_MEMORY || err->code == ERR_IO;
+    return honest && err->text[0] != '\0' ? DRILL_REFUSED : DRILL_BAD;
+}
+
+static enum drill_outcome compare(const struct subject *subject, const float *logits, char *why,
+                                  size_t size)
+{
+    for (unsigned i = 0; i < subject->label_count; i++)
+        if (!(fabsf(logits[i] - subject->logits[i]) <= TOLERANCE)) {
+            snprintf(why, size, "logit %u is %g instead of %g", i, (double)logits[i],
+                     (double)subject->logits[i]);
+            return DRILL_BAD;
+        }
+    return DRILL_RIGHT;
+}
+
+struct bytes {
+    size_t len;
+    char bytes[FILE_BYTES_MAX];
+};
+static struct bytes input;
+
+static enum err_code prepare(const struct subject *subject, const struct engine_model *model,
+                             struct arena *arena, struct engine_input *out, struct err *err)
+{
+    return subject->kind == ENGINE_TEXT
+               ? engine_prepare_text(model, input.bytes, input.len, NULL, arena, out, err)
+               : engine_prepare_image(model, input.bytes, input.len, 1 << 22, NULL, arena, out,
+                                      err);
+}
+
+static enum err_code explain(const struct engine_model *model, const struct engine_input *prepared,
+                             const struct explain_options *how, struct arena *arena,
+                             struct err *err)
+{
+    struct explanation explanation;
+    char *png;
+    size_t len;
+    if (engine_explain(model, prepared, how, 0, arena, &explanation, err))
+        return err->code;
+    if (prepared->kind == ENGINE_IMAGE && !engine_overlay(&explanation, NULL, &png, &len, err))
+        free(png);
+    return err->code;
+}
+
+static enum err_code predict(const struct subject *subject, const struct engine_model *model,
+                             struct engine_session *session, float *logits, struct err *err)
+{
+    struct engine_input prepared;
+    struct explain_options how = {.method = EXPLAIN_ROLLOUT};
+    struct arena arena;
+    arena_init(&arena);
+    if (!prepare(subject, model, &arena, &prepared, err) &&
+        (!subject->explain || !engine_trace(model, &prepared, &how, &arena, err))) {
+        engine_run(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
+        if (subject->explain)
+            explain(model, &prepared, &how, &arena, err);
+    }
+    arena_deinit(&arena);
+    return err->code;
+}
+
+static enum drill_outcome open_and_predict(const void *context, char *why, size_t size)
+{
+    const struct subject *subject = context;
+    struct engine_options options = {.linear_backend = "native", .load_threads = 2};
+    struct engine_model *model;
+    struct engine_session *session;
+    float logits[LABELS_MAX] = {0};
+    struct err err = {0};
+    if (engine_open(&model, subject->dir, &options, &err))
+        return refused(&err, why, size);
+    if (!engine_session_open(&session, model, TOKENS_MAX, 2, &err)) {
+        predict(subject, model, session, logits, &err);
+        engine_session_close(session);
+    }
+    engine_close(model);
+    return err.code != ERR_OK ? refused(&err, why, size) : compare(subject, logits, why, size);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* With a model that is open */
+
+struct opened {
+    struct subject *subject;
+    struct engine_model *model;
+    struct engine_session *session;
+};
+
+static enum drill_outcome predict_only(const void *context, char *why, size_t size)
+{
+    const struct opened *opened = context;
+    float logits[LABELS_MAX] = {0};
+    struct err err = {0};
+    if (predict(opened->subject, opened->model, opened->session, logits, &err))
+        return refused(&err, why, size);
+    return compare(opened->subject, logits, why, size);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* What is right */
+
+static void read_input(const struct subject *subject)
+{
+    if (subject->kind == ENGINE_TEXT) {
+        input.len = strlen(subject->input);
+        memcpy(input.bytes, subject->input, input.len);
+        return;
+    }
+    FILE *file = fopen(subject->input, "rb");
+    ck_assert_msg(file != NULL, "%s", subject->input);
+    input.len = fread(input.bytes, 1, sizeof input.bytes, file);
+    fclose(file);
+}
+
+/* Of the case whose input this is, the reference's logits. */
+static void read_golden(struct subject *subject)
+{
+    char path[256];
+    struct json_t *cases;
+    struct err err = {0};
+    const char *key = subject->kind == ENGINE_TEXT ? "text" : "image";
+    const char *slash = strrchr(subject->input, '/');
+    const char *wanted = subject->kind == ENGINE_TEXT ? subject->input : slash + 1;
+    snprintf(path, sizeof path, "%s/cases.json", subject->dir);
+    ck_assert_msg(json_parse_file(&cases, path, 1 << 24, &err) == ERR_OK, "%s", err.text);
+    for (size_t i = 0; i < json_array_count(cases); i++) {
+        const struct json_t *one = json_array_item(cases, i), *logits = json_member(one, "logits");
+        const char *name = json_as_string(json_member(one, key));
+        double number = 0;
+        if (name == NULL || strcmp(name, wanted) != 0)
+            continue;
+        subject->label_count = (unsigned)json_array_count(logits);
+        for (unsigned j = 0; j < subject->label_count; j++) {
+            ck_assert(json_as_number(json_array_item(logits, j), &number));
+            subject->logits[j] = (float)number;
+        }
+    }
+    json_free(cases);
+    ck_assert_uint_gt(subject->label_count, 0);
+}
+
+static void drill_open(struct subject subject)
+{
+    read_input(&subject);
+    read_golden(&subject);
+    struct drill drill = {.name = subject.dir, .run = open_and_predict, .context = &subject};
+    ck_assert_uint_eq(drill_run(&drill), 0);
+}
+
+static void open_model(struct opened *opened, struct subject *subject)
+{
+    struct engine_options options = {.linear_backend = "native"};
+    struct err err = {0};
+    opened->subject = subject;
+    read_input(subject);
+    ck_assert_msg(engine_open(&opened->model, subject->dir, &options, &err) == ERR_OK, "%s",
+                  err.text);
+    ck_assert_int_eq(engine_session_open(&opened->session, opened->model, TOKENS_MAX, 2, &err),
+                     ERR_OK);
+}
+
+/* Where there is no reference, the first answer is right. */
+static void drill_predict(const char *name, struct subject subject)
+{
+    struct opened opened;
+    struct err err = {0};
+    open_model(&opened, &subject);
+    ck_assert_int_eq(predict(&subject, opened.model, opened.session, subject.logits, &err), ERR_OK);
+    subject.label_count = engine_describe(opened.model)->label_count;
+    struct drill drill = {.name = name, .run = predict_only, .context = &opened};
+    ck_assert_uint_eq(drill_run(&drill), 0);
+    engine_session_close(opened.session);
+    engine_close(opened.model);
+}
+
+#define TEXT(dir_, text) ((struct subject){.dir = dir_, .kind = ENGINE_TEXT, .input = text})
+#define IMAGE(dir_, path) ((struct subject){.dir = dir_, .kind = ENGINE_IMAGE, .input = path})
+
+START_TEST(a_sharded_checkpoint_with_a_vocabulary_opens_or_says_why)
+{
+    drill_open(TEXT("tests/data/golden/bert-3", "中文 混合 text"));
+}
+END_TEST
+
+START_TEST(a_checkpoint_with_a_tokenizer_json_opens_or_says_why)
+{
+    drill_open(TEXT("tests/data/golden/bert-4", "中文 混合 text"));
+}
+END_TEST
+
+START_TEST(a_vision_checkpoint_opens_or_says_why)
+{
+    drill_open(IMAGE("tests/data/golden/vit-0", "tests/data/golden/images/1_scratch.png"));
+}
+END_TEST
+
+static enum drill_outcome open_only(const void *context, char *why, size_t size)
+{
+    struct engine_options options = {.linear_backend = "native"};
+    struct engine_model *model;
+    struct err err = {0};
+    if (engine_open(&model, context, &options, &err))
+        return refused(&err, why, size);
+    bool whole = engine_describe(model)->ood_threshold != NULL;
+    engine_close(model);
+    snprintf(why, size, "its attnd.json is not heeded");
+    return whole ? DRILL_RIGHT : DRILL_BAD;
+}
+
+START_TEST(a_checkpoint_with_an_attnd_json_opens_with_it_or_says_why)
+{
+    struct drill drill = {.name = "wafer-vit", .run = open_only, .context = "models/wafer-vit"};
+    ck_assert_uint_eq(drill_run(&drill), 0);
+}
+END_TEST
+
+START_TEST(a_text_is_predicted_rightly_or_refused)
+{
+    drill_predict("text", TEXT("tests/data/golden/bert-3", "vdd_io 3.97 V [3.178, 3.6] FAIL"));
+}
+END_TEST
+
+START_TEST(a_png_is_predicted_rightly_or_refused)
+{
+    drill_predict("png", IMAGE("models/wafer-vit", "tests/data/examples/wafer_map.png"));
+}
+END_TEST
+
+START_TEST(a_baseline_jpeg_is_predicted_rightly_or_refused)
+{
+    drill_predict("jpeg", IMAGE("models/wafer-vit", "tests/data/images/made/rgb.jpg"));
+}
+END_TEST
+
+START_TEST(a_progressive_jpeg_is_predicted_rightly_or_refused)
+{
+    drill_predict("progressive jpeg",
+                  IMAGE("models/wafer-vit", "tests/data/images/made/rgb_progressive.jpg"));
+}
+END_TEST
+
+START_TEST(a_turned_cmyk_jpeg_is_predicted_rightly_or_refused)
+{
+    drill_predict("cmyk jpeg",
+                  IMAGE("models/wafer-vit", "tests/data/images/made/orientation_6_cmyk.jpg"));
+}
+END_TEST
+
+START_TEST(an_image_is_explained_with_an_overlay_or_refused)
+{
+    struct subject subject = IMAGE("models/wafer-vit", "tests/data/examples/wafer_map.png");
+    subject.explain = true;
+    drill_predict("explained image", subject);
+}
+END_TEST
+
+START_TEST(a_text_is_explained_or_refused)
+{
+    struct subject subject = TEXT("tests/data/golden/bert-3", "vdd_io 3.97 V [3.178, 3.6] FAIL");
+    subject.explain = true;
+    drill_predict("explained text", subject);
+}
+END_TEST
+
+DRILLS("engine", a_sharded_checkpoint_with_a_vocabulary_opens_or_says_why,
+       a_checkpoint_with_a_tokenizer_json_opens_or_says_why, a_vision_checkpoint_opens_or_says_why,
+       a_checkpoint_with_an_attnd_json_opens_with_it_or_says_why,
+       a_text_is_predicted_rightly_or_refused, a_png_is_predicted_rightly_or_refused,
+       a_baseline_jpeg_is_predicted_rightly_or_refused,
+       a_progressive_jpeg_is_predicted_rightly_or_refused,
+       a_turned_cmyk_jpeg_is_predicted_rightly_or_refused,
+       an_image_is_explained_with_an_overlay_or_refused, a_text_is_explained_or_refused)
