@@ -45,7 +45,8 @@ enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_
     bool is_stdin = strcmp(path, "-") == 0;
     FILE *file = is_stdin ? stdin : fopen(path, "rbe");
     if (file == NULL)
-        return err_set(err, ERR_IO, "cannot be opened: %s", strerror(errno));
+        return err_set(err, errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO, "cannot be opened: %s",
+                       strerror(errno));
     if (read_all(file, out, len, bytes_max, err)) {
         free(*out);
         *out = NULL;
