@@ -100,6 +100,14 @@ static void check_level(const struct drill *drill, struct level *before)
     *before = now; /* told once */
 }
 
+/* What a library has lost is not asked for again. */
+static void forgive_lost(const struct drill *drill, struct level *before)
+{
+    int more = level_now().descriptors - before->descriptors;
+    if (more > 0 && more <= drill->lost)
+        before->descriptors += more;
+}
+
 /* One failure; false if the try came to its end before it. */
 static bool fail_nth(const struct drill *drill, const struct fault *fault, unsigned n, int in_a_row,
                      struct level *before)
@@ -115,8 +123,8 @@ static bool fail_nth(const struct drill *drill, const struct fault *fault, unsig
         tell_bad(why, failed > 0);
     if (failed == 0)
         return false;
-    if (drill->leaky != NULL && strstr(fault->call, drill->leaky) != NULL)
-        before->descriptors = level_now().descriptors;
+    if (outcome == DRILL_REFUSED)
+        forgive_lost(drill, before);
     check_level(drill, before);
     if (is_well(drill, "the next"))
         check_level(drill, before);

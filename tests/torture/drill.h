@@ -38,7 +38,7 @@ struct drill {
     unsigned samples;   /* of a costly drill; 0: DRILL_SAMPLES */
     const char *only;   /* faults of this call alone; NULL: all */
     const char *but;    /* faults of this call are another drill's; NULL: none */
-    const char *leaky;  /* a call whose failure makes a library keep a descriptor; NULL: none */
+    int lost;           /* descriptors that a library may keep for good when a try is refused */
     unsigned settle_ms; /* how long others may take to give back what the try made them take */
 };
 
