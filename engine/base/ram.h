@@ -1,0 +1,27 @@
+/* ram.h - how many bytes of memory this process may use, and who says so.
+ *
+ *     struct ram_limit limit = ram_limit("");
+ *     printf("%zu bytes, by %s\n", limit.bytes, limit.source);
+ *
+ * Threads: any number; nothing is cached.
+ */
+#ifndef ATTND_ENGINE_BASE_RAM_H
+#define ATTND_ENGINE_BASE_RAM_H
+
+#include <stddef.h>
+
+struct ram_limit {
+    size_t bytes;
+    const char *source; /* "cgroup", "RLIMIT_AS", "RLIMIT_DATA" or "half of MemTotal"; static */
+};
+
+/* The smallest of the cgroup's limit (version 1 and 2, every group up to the root) and the
+ * process's own on address space and data. A limit above what the machine has is none; without any
+ * it is half of the machine, since others live there too. `root` is prepended to every path read:
+ * "" normally, a fixture in tests. */
+struct ram_limit ram_limit(const char *root);
+
+/* The cgroup's limit alone; 0: none. What cannot be read or understood is none. */
+size_t ram_cgroup_limit(const char *root);
+
+#endif

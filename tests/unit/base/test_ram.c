@@ -1,0 +1,66 @@
+#include "engine/base/ram.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#define TREES "tests/data/cgroup/"
+
+enum { MIB = 1024 * 1024 };
+
+static void check(const char *root, size_t bytes, const char *source)
+{
+    struct ram_limit limit = ram_limit(root);
+    ck_assert_msg(limit.bytes == bytes && strcmp(limit.source, source) == 0,
+                  "%s: %zu bytes by %s, not %zu by %s", root, limit.bytes, limit.source, bytes,
+                  source);
+}
+
+START_TEST(ram_finds_the_smallest_limit_on_the_way_up_in_both_versions)
+{
+    ck_assert_uint_eq(ram_cgroup_limit(TREES "v2-container"), (size_t)1024 * MIB);
+    ck_assert_uint_eq(ram_cgroup_limit(TREES "v2-nested"), (size_t)512 * MIB);
+    ck_assert_uint_eq(ram_cgroup_limit(TREES "v1-nested"), (size_t)256 * MIB);
+    check(TREES "v1-nested", (size_t)256 * MIB, "cgroup");
+}
+END_TEST
+
+START_TEST(ram_takes_half_of_the_machine_where_nobody_sets_a_limit)
+{
+    ck_assert_uint_eq(ram_cgroup_limit(TREES "v1-unlimited"), 0);
+    check(TREES "v1-unlimited", (size_t)2048 * MIB, "half of MemTotal");
+}
+END_TEST
+
+START_TEST(ram_takes_a_limit_above_what_the_machine_has_for_none)
+{
+    check(TREES "v2-nested", (size_t)64 * MIB, "half of MemTotal");
+}
+END_TEST
+
+START_TEST(ram_takes_malformed_and_missing_files_for_no_limit)
+{
+    ck_assert_uint_eq(ram_cgroup_limit(TREES "malformed"), 0);
+    ck_assert_uint_eq(ram_cgroup_limit(TREES "nothing-here"), 0);
+    ck_assert_uint_gt(ram_limit(TREES "nothing-here").bytes, 0);
+}
+END_TEST
+
+/* Each test is a process of its own, so the limit ends with it. */
+START_TEST(ram_knows_the_limits_of_the_process_itself)
+{
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_DATA, &limit), 0);
+    limit.rlim_cur = (rlim_t)200 * MIB;
+    ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
+    struct ram_limit found = ram_limit(TREES "v1-unlimited");
+    ck_assert_str_eq(found.source, "RLIMIT_DATA");
+    ck_assert_uint_le(found.bytes, (size_t)200 * MIB);
+}
+END_TEST
+
+SUITE("ram", ram_finds_the_smallest_limit_on_the_way_up_in_both_versions,
+      ram_takes_half_of_the_machine_where_nobody_sets_a_limit,
+      ram_takes_a_limit_above_what_the_machine_has_for_none,
+      ram_takes_malformed_and_missing_files_for_no_limit,
+      ram_knows_the_limits_of_the_process_itself)
