@@ -38,6 +38,7 @@ struct config {
     unsigned batch_tokens_max; /* 0: chosen */
     unsigned inputs_max;
     size_t body_bytes_max;
+    size_t memory_max; /* 0: what the system allows */
     size_t explain_bytes_max;
     size_t image_pixels_max, request_pixels_max;
     unsigned header_timeout_ms, body_timeout_ms;

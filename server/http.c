@@ -37,7 +37,7 @@
  * http_request.c: limits, refusals, the body.
  *
  * What the I/O threads, the edge and the baton's holder share: conns (locked), draining and the
- * body budget (atomic). A request is touched by its I/O thread alone, except while suspended. */
+ * memory (atomic). A request is touched by its I/O thread alone, except while suspended. */
 #include "server/http.h"
 
 #include "server/edge.h"
@@ -57,10 +57,9 @@
 #include <unistd.h>
 
 enum {
-    PARTING_MS = 250,   /* for what a client sent before it closed its side */
-    REMINDER_MS = 50,   /* until what is overdue is shut once more */
-    IDLE_MS = 60000,    /* between requests: longer than most client pools keep theirs */
-    BUDGET_BODIES = 16, /* bodies of the largest size that may be held at once */
+    PARTING_MS = 250, /* for what a client sent before it closed its side */
+    REMINDER_MS = 50, /* until what is overdue is shut once more */
+    IDLE_MS = 60000,  /* between requests: longer than most client pools keep theirs */
 };
 
 /* A connection's buffers. The library writes zeros over the whole after each request, so an idle
@@ -468,9 +467,6 @@ enum err_code http_start(struct http_server **out, const struct http_options *op
         return err_no_memory(err, sizeof *server);
     server->shared.app = *app;
     server->shared.options = *options;
-    server->shared.budget.bytes_max = options->body_bytes_max > SIZE_MAX / BUDGET_BODIES
-                                          ? SIZE_MAX
-                                          : options->body_bytes_max * BUDGET_BODIES;
     if (!init_conns(server)) {
         free(server);
         return err_set(err, ERR_IO, "no event descriptor");

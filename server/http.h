@@ -25,6 +25,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "server/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,6 +83,7 @@ struct http_options {
     unsigned connections_max;
     unsigned header_timeout_ms, body_timeout_ms;
     size_t body_bytes_max; /* the largest body any route takes */
+    struct memory *memory; /* what bodies are taken from; shared with others */
 };
 
 /* What an idle connection costs, in resident bytes: the library's pool, its record and ours.

@@ -19,7 +19,7 @@ struct http_request *http_request_create(struct http_connection *connection, con
     request->exchange.body = "";
     request->exchange.head_ns = clock_now_ns();
     arena_init(&request->exchange.arena);
-    body_init(&request->body, &connection->shared->budget);
+    body_init(&request->body, connection->shared->options.memory);
     request->target = arena_copy(&request->exchange.arena, target, strlen(target));
     if (request->target != NULL)
         return request;

@@ -22,7 +22,6 @@ struct http_shared {
     struct http_app app;
     struct http_options options;
     struct conns conns;
-    struct body_budget budget;
 };
 
 struct http_connection {

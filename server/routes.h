@@ -12,6 +12,7 @@
 
 #include "config/config.h"
 #include "server/batcher.h"
+#include "server/memory.h"
 #include "server/metrics.h"
 #include "server/prepare.h"
 #include "server/registry.h"
@@ -31,6 +32,7 @@ struct service {
     struct registry *registry;
     struct batcher *batcher;
     struct metrics *metrics;
+    struct memory memory;
     _Atomic(struct prepare *) prepare; /* NULL while starting; partner: server_run */
     struct request_ids ids;
     atomic_size_t trace_bytes; /* kept for explanations (explain.h) */

@@ -12,6 +12,7 @@
 #include "engine/base/blas_core.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
+#include "engine/base/ram.h"
 #include "server/limits.h"
 #include "server/log.h"
 #include "server/plan.h"
@@ -53,6 +54,14 @@ static void choose_plan(struct server *server)
         log_event(LOG_WARN, "oversubscribed", LOG_NUMBER("quota", quota),
                   LOG_NUMBER("workers", server->plan.workers),
                   LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
+}
+
+static void choose_memory(struct server *server)
+{
+    size_t max_bytes = server->config->memory_max;
+    if (max_bytes == 0)
+        max_bytes = ram_limit("").bytes;
+    memory_init(&server->service.memory, max_bytes, 0);
 }
 
 static enum err_code open_models(struct server *server, struct err *err)
@@ -140,6 +149,7 @@ static enum err_code start_http(struct server *server, struct err *err)
         .header_timeout_ms = config->header_timeout_ms,
         .body_timeout_ms = config->body_timeout_ms,
         .body_bytes_max = config->body_bytes_max,
+        .memory = &server->service.memory,
     };
     server->app = routes_app(&server->service);
     return http_start(&server->http, &options, &server->app, err);
@@ -174,6 +184,7 @@ static enum err_code server_start(struct server *server, struct err *err)
     struct service *service = &server->service;
     request_ids_init(&service->ids);
     choose_plan(server);
+    choose_memory(server);
     if (open_models(server, err) || open_queue(server, err) || open_metrics(server, err) ||
         start_http(server, err) || start_workers(server, err) || start_prepare(server, err))
         return err->code;

@@ -154,6 +154,9 @@ static inline void app_release(struct app *app)
     pthread_mutex_unlock(&app->lock);
 }
 
+/* Roomy: tests of the budget set another. */
+static struct memory app_memory = {.pool_bytes = (size_t)1 << 30};
+
 static struct http_options app_options(void)
 {
     return (struct http_options){.address = "127.0.0.1",
@@ -161,7 +164,8 @@ static struct http_options app_options(void)
                                  .connections_max = 512,
                                  .header_timeout_ms = 10000,
                                  .body_timeout_ms = 10000,
-                                 .body_bytes_max = 4 * 1024 * 1024};
+                                 .body_bytes_max = 4 * 1024 * 1024,
+                                 .memory = &app_memory};
 }
 
 static struct app *app_start_with(struct http_options options)

@@ -228,6 +228,41 @@ START_TEST(http_gives_up_a_body_whose_client_has_gone)
 }
 END_TEST
 
+/* Fills the budget with a body that never becomes whole; returns its connection. */
+static int hold_bytes(const struct app *app, struct memory *memory, size_t bytes)
+{
+    static char body[200000];
+    int fd = client_open(app);
+    client_say(fd, "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 200000\r\n\r\n");
+    ck_assert(client_send(fd, body, bytes));
+    for (int i = 0; i < 500 && memory_taken(memory) < bytes; i++)
+        usleep(10000);
+    ck_assert_uint_ge(memory_taken(memory), bytes);
+    return fd;
+}
+
+START_TEST(http_refuses_a_body_with_429_while_others_hold_the_memory)
+{
+    struct memory memory = {.pool_bytes = 250000};
+    struct http_options options = app_options();
+    options.memory = &memory;
+    struct app *app = app_start_with(options);
+    int holder = hold_bytes(app, &memory, 199999), fd = client_open(app);
+    static char body[100000];
+    client_say(fd, "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n");
+    client_send(fd, body, sizeof body);
+    struct answer answer = client_read(fd, true);
+    ck_assert_uint_eq(answer.status, 429);
+    ck_assert_ptr_nonnull(strstr(answer.body, "memory_max"));
+    close(fd);
+    close(holder);
+    for (int i = 0; i < 500 && memory_taken(&memory) > 0; i++)
+        usleep(10000);
+    ck_assert_uint_eq(memory_taken(&memory), 0);
+    app_stop(app);
+}
+END_TEST
+
 /* A request that stays suspended has starved others in some versions of the library. A longer run
  * is ATTND_HTTP_SOAK=100000; it reports the worst wait. */
 START_TEST(http_starves_nobody_beside_a_suspended_request)
@@ -580,7 +615,8 @@ SUITE("http", http_answers_get_head_and_post,
       http_resumes_a_thousand_suspended_requests_from_another_thread,
       http_starves_nobody_beside_a_suspended_request, http_waits_with_a_client_that_has_said_all,
       http_sees_a_suspended_client_go, http_answers_and_closes_a_client_that_has_closed_its_side,
-      http_gives_up_a_body_whose_client_has_gone, http_serves_two_hundred_connections_at_once,
+      http_gives_up_a_body_whose_client_has_gone,
+      http_refuses_a_body_with_429_while_others_hold_the_memory, http_serves_two_hundred_connections_at_once,
       http_beyond_its_connections_closes_an_idle_one_for_the_next,
       http_beyond_its_connections_closes_a_silent_one_for_the_next,
       http_beyond_its_connections_spares_those_that_send,

@@ -1,0 +1,76 @@
+#include "server/memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* For small requests: an eighth of the pool, but no more than some hundred of them can use. */
+enum { SMALL_SHARE = 8, SMALL_BYTES_MAX = 64 * 1024 * 1024 };
+
+void memory_init(struct memory *memory, size_t max_bytes, size_t fixed_bytes)
+{
+    size_t pool = max_bytes > fixed_bytes ? max_bytes - fixed_bytes : 0;
+    size_t small = pool / SMALL_SHARE;
+    *memory = (struct memory){.max_bytes = max_bytes,
+                              .pool_bytes = pool,
+                              .small_bytes = small < SMALL_BYTES_MAX ? small : SMALL_BYTES_MAX};
+    atomic_init(&memory->taken, 0);
+}
+
+static size_t limit_of(const struct memory *memory, enum memory_use use)
+{
+    return use == MEMORY_SMALL ? memory->pool_bytes : memory->pool_bytes - memory->small_bytes;
+}
+
+/* In steps that each see the others': the sum never exceeds the limit, not even for a moment. */
+static bool add_within(struct memory *memory, size_t bytes, size_t limit)
+{
+    size_t before = atomic_load_explicit(&memory->taken, memory_order_relaxed);
+    do {
+        if (before > limit || bytes > limit - before)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&memory->taken, &before, before + bytes,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+enum err_code memory_take_more(struct memory *memory, size_t held, size_t more, enum memory_use use,
+                               struct err *err)
+{
+    size_t limit = limit_of(memory, use), all = memory_sum(held, more);
+    if (all > limit)
+        return err_set(err, ERR_TOO_LARGE,
+                       "memory: the request needs %zu bytes; one alone can have %zu (memory_max is "
+                       "%zu); send fewer or smaller inputs",
+                       all, limit, memory->max_bytes);
+    if (add_within(memory, more, limit))
+        return ERR_OK;
+    return err_set(err, ERR_QUEUE_FULL,
+                   "memory: the request needs %zu more bytes, which other requests hold (%zu are "
+                   "for all, memory_max is %zu)",
+                   more, limit, memory->max_bytes);
+}
+
+enum err_code memory_take(struct memory *memory, size_t bytes, enum memory_use use, struct err *err)
+{
+    return memory_take_more(memory, 0, bytes, use, err);
+}
+
+void memory_give(struct memory *memory, size_t bytes)
+{
+    atomic_fetch_sub_explicit(&memory->taken, bytes, memory_order_relaxed);
+}
+
+size_t memory_taken(const struct memory *memory)
+{
+    return atomic_load_explicit(&memory->taken, memory_order_relaxed);
+}
+
+size_t memory_sum(size_t a, size_t b)
+{
+    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+
+size_t memory_product(size_t a, size_t b)
+{
+    return b != 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
+}
