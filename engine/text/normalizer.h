@@ -55,6 +55,7 @@ struct normalizer {
     struct normalizer_cursor cursor;
     struct normalized *run; /* reordered combining characters that are not yet handed out */
     size_t run_count, run_next;
+    size_t run_room;          /* the longest run so far */
     struct normalized second; /* of a character that lower-cased to two */
     bool has_second;
 };
