@@ -39,6 +39,13 @@ bool image_probe(const void *bytes, size_t len, unsigned *width, unsigned *heigh
     return is_jpeg(bytes, len) && jpeg_probe(bytes, len, width, height);
 }
 
+size_t image_decode_bytes(const void *bytes, size_t len)
+{
+    if (is_png(bytes, len))
+        return png_decode_bytes(bytes, len);
+    return is_jpeg(bytes, len) ? jpeg_decode_bytes(bytes, len) : 0;
+}
+
 enum err_code image_create(struct image *out, unsigned width, unsigned height,
                            const struct image_options *options, struct arena *arena,
                            struct err *err)

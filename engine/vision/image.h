@@ -45,6 +45,10 @@ enum err_code image_decode(struct image *out, const void *bytes, size_t len,
  * PNG nor JPEG or is cut off. */
 bool image_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
 
+/* Upper bound of the bytes that image_decode takes: pixels, coefficients, rows and the libraries'
+ * own. Reads the header only. */
+size_t image_decode_bytes(const void *bytes, size_t len);
+
 /* For the decoders: judges a declared size, then takes the memory for its pixels. */
 enum err_code image_create(struct image *out, unsigned width, unsigned height,
                            const struct image_options *options, struct arena *arena,

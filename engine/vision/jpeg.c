@@ -323,3 +323,35 @@ bool jpeg_probe(const void *bytes, size_t len, unsigned *width, unsigned *height
     jpeg_destroy_decompress(&decoder.jpeg);
     return readable;
 }
+
+/* Blocks are whole, and so are the groups of them that one step decodes: width_in_blocks is rounded
+ * up to the sampling factor, as jinit_d_coef_controller does. A file in several scans (progressive
+ * or not interleaved) keeps all its coefficients, two bytes each. What is in the making of a row is
+ * at most 12 lines of blocks (jdmainct's groups with their context) and the upsampled rows. */
+static size_t component_bytes(const struct jpeg_decompress_struct *jpeg,
+                              const jpeg_component_info *component, bool several_scans)
+{
+    const size_t across = component->h_samp_factor, down = component->v_samp_factor;
+    const size_t columns = ((size_t)component->width_in_blocks + across) * DCTSIZE;
+    const size_t rows = ((size_t)component->height_in_blocks + down) * DCTSIZE;
+    const size_t upsampled =
+        ((size_t)jpeg->image_width + DCTSIZE * MAX_SAMP_FACTOR) * jpeg->max_v_samp_factor;
+    return (several_scans ? columns * rows * sizeof(JCOEF) : 0) + 12 * columns * down + upsampled;
+}
+
+size_t jpeg_decode_bytes(const void *bytes, size_t len)
+{
+    enum { STATE_BYTES = 256 * 1024 };
+    struct decoder decoder;
+    decoder_init(&decoder, len);
+    size_t sum = STATE_BYTES;
+    if (read_header(&decoder, bytes)) {
+        struct jpeg_decompress_struct *jpeg = &decoder.jpeg;
+        const bool several_scans = jpeg_has_multiple_scans(jpeg);
+        for (int i = 0; i < jpeg->num_components; i++)
+            sum += component_bytes(jpeg, &jpeg->comp_info[i], several_scans);
+        sum += (size_t)jpeg->image_width * jpeg->image_height * 3 + (size_t)jpeg->image_width * 4;
+    }
+    jpeg_destroy_decompress(&decoder.jpeg);
+    return sum;
+}

@@ -297,3 +297,14 @@ bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
     *height = read_u32(at + 20);
     return true;
 }
+
+/* Besides the pixels: zlib's window and state, a chunk (set_limits), and libpng's two rows of at
+ * most eight bytes a pixel, one of which it may have to grow. */
+size_t png_decode_bytes(const void *bytes, size_t len)
+{
+    enum { STATE_BYTES = 256 * 1024, ROW_BYTES_PER_PIXEL = 32 };
+    unsigned width, height;
+    if (!png_probe(bytes, len, &width, &height))
+        return STATE_BYTES;
+    return (size_t)width * height * 3 + (size_t)width * ROW_BYTES_PER_PIXEL + STATE_BYTES;
+}

@@ -20,4 +20,7 @@ enum err_code png_encode_rgba(char **out, size_t *len, unsigned width, unsigned 
 
 bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
 
+/* Upper bound of what png_decode takes, the pixels included; told by the header. */
+size_t png_decode_bytes(const void *bytes, size_t len);
+
 #endif

@@ -350,6 +350,24 @@ enum err_code preprocess_geometry(const struct preprocess *preprocess, const str
     return pad(&part, rows, columns, arena, out, err);
 }
 
+size_t preprocess_bytes(const struct preprocess *preprocess, unsigned width, unsigned height)
+{
+    struct image image = {.width = width, .height = height};
+    struct err ignored = {0};
+    unsigned resized_height, resized_width;
+    if (width == 0 || height == 0 ||
+        resized_size(preprocess, &image, &resized_height, &resized_width, &ignored))
+        return 0; /* refused before anything is taken */
+    bool crop = preprocess->do_center_crop;
+    unsigned crop_width = crop ? preprocess->crop_width : resized_width;
+    unsigned crop_height = crop ? preprocess->crop_height : resized_height;
+    struct resize_window window = {.width = crop_width < resized_width ? crop_width : resized_width,
+                                   .height =
+                                       crop_height < resized_height ? crop_height : resized_height};
+    return resize_bytes(&image, resized_width, resized_height, window, preprocess->resample) +
+           (size_t)crop_width * crop_height * 3;
+}
+
 /* One direction of the view: where it begins and how long it is, in pixels of the image. */
 static void view_span(unsigned side, unsigned resized, unsigned crop, double *start, double *length)
 {

@@ -40,6 +40,9 @@ enum err_code preprocess_geometry(const struct preprocess *preprocess, const str
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct image *out, struct err *err);
 
+/* Upper bound of what preprocess_geometry takes for a width x height image, its result included. */
+size_t preprocess_bytes(const struct preprocess *preprocess, unsigned width, unsigned height);
+
 /* The part of an image that the model sees, in the image's own pixels: a crop cuts it smaller, one
  * that pads makes it larger. */
 struct preprocess_view {

@@ -123,15 +123,22 @@ static void axis_weigh(struct axis *axis, unsigned index, unsigned at, unsigned 
     axis->end[index] = end;
 }
 
+/* Weights an output, with room for whole vectors. */
+static size_t taps_of(unsigned source, unsigned target, const struct filter *filter)
+{
+    double scale = (double)source / target;
+    double support = filter->support * (scale < 1.0 ? 1.0 : scale);
+    size_t taps = (size_t)ceil(support) * 2 + 1;
+    return (taps + TAPS_ALIGNMENT - 1) / TAPS_ALIGNMENT * TAPS_ALIGNMENT;
+}
+
 /* Outputs [offset, offset + count) of a resampling from `source` to `target` pixels. */
 static enum err_code axis_init(struct axis *axis, unsigned source, unsigned target, unsigned offset,
                                unsigned count, const struct filter *filter, struct arena *arena,
                                struct err *err)
 {
     double scale = (double)source / target;
-    double support = filter->support * (scale < 1.0 ? 1.0 : scale);
-    size_t taps = (size_t)ceil(support) * 2 + 1;
-    taps = (taps + TAPS_ALIGNMENT - 1) / TAPS_ALIGNMENT * TAPS_ALIGNMENT;
+    size_t taps = taps_of(source, target, filter);
     *axis = (struct axis){.outputs = count, .taps = taps};
     axis->first = arena_alloc_array(arena, count, sizeof *axis->first);
     axis->end = arena_alloc_array(arena, count, sizeof *axis->end);
@@ -329,6 +336,30 @@ enum err_code resize_rgb_window(const struct image *image, unsigned width, unsig
                                                interrupt, &scratch, out, err);
     arena_deinit(&scratch);
     return code;
+}
+
+/* What axis_init takes for `count` outputs, and row_pass_init for the same axis. */
+static size_t axis_bytes(unsigned source, unsigned target, unsigned count,
+                         const struct filter *filter)
+{
+    size_t taps = taps_of(source, target, filter);
+    size_t weights = count * taps * (sizeof(int32_t) + 2 * sizeof(int16_t));
+    size_t row = (source + taps) * 3 * sizeof(int16_t) + (size_t)count * 3;
+    return weights + row + taps * sizeof(double) + (size_t)count * 2 * sizeof(unsigned);
+}
+
+size_t resize_bytes(const struct image *image, unsigned width, unsigned height,
+                    struct resize_window window, enum resample resample)
+{
+    enum { BLOCKS_BYTES = 32 * 1024 }; /* what an arena's blocks have to spare */
+    size_t pixels = (size_t)window.width * window.height;
+    size_t bytes = pixels * 3 + BLOCKS_BYTES;
+    if (resample == RESAMPLE_NEAREST)
+        return bytes + ((size_t)window.width + window.height) * sizeof(int);
+    const struct filter *filter = &filters[resample];
+    return bytes + pixels * 3 * sizeof(int32_t) +
+           axis_bytes(image->width, width, window.width, filter) +
+           axis_bytes(image->height, height, window.height, filter);
 }
 
 enum err_code resize_rgb(const struct image *image, unsigned width, unsigned height,

@@ -39,4 +39,8 @@ enum err_code resize_rgb_window(const struct image *image, unsigned width, unsig
                                 struct interrupt *interrupt, struct arena *arena, struct image *out,
                                 struct err *err);
 
+/* Upper bound of what resize_rgb_window takes, its result included. */
+size_t resize_bytes(const struct image *image, unsigned width, unsigned height,
+                    struct resize_window window, enum resample resample);
+
 #endif
