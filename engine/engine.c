@@ -294,6 +294,24 @@ size_t engine_image_pixels(const void *bytes, size_t len)
     return image_probe(bytes, len, &width, &height) ? (size_t)width * height : 0;
 }
 
+struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len)
+{
+    return (struct engine_need){.kept = wordpiece_encode_bytes(model->tokenizer, text, len)};
+}
+
+struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
+                                     size_t len, size_t pixels_max)
+{
+    const struct spec *spec = &model->spec;
+    unsigned width, height;
+    if (!image_probe(bytes, len, &width, &height) || (size_t)width * height > pixels_max)
+        return (struct engine_need){0};
+    size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
+    return (struct engine_need){.kept = numbers * sizeof(float) + ARENA_ALIGNMENT,
+                                .passing = image_decode_bytes(bytes, len) +
+                                           preprocess_bytes(&model->preprocess, width, height)};
+}
+
 /* ---- run ---- */
 
 enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,

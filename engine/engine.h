@@ -74,6 +74,18 @@ enum err_code engine_open(struct engine_model **out, const char *dir,
 void engine_close(struct engine_model *model);
 const struct engine_info *engine_describe(const struct engine_model *model);
 
+/* What a checkpoint will take in memory: upper bounds from its headers, without loading it. */
+struct engine_cost {
+    size_t model_bytes;   /* weights and tokenizer, once */
+    size_t session_bytes; /* of one session for batches of batch_tokens_max */
+    unsigned label_count;
+};
+/* As engine_open and engine_session_open with the same arguments, and fails where those would for
+ * what the headers say. */
+enum err_code engine_measure(struct engine_cost *out, const char *dir,
+                             const struct engine_options *options, unsigned batch_tokens_max,
+                             unsigned threads, struct err *err);
+
 /* "sha256:<hex>" over the weight files; reads them whole, so call it off the request path. It gives
  * up with ERR_NOT_READY when another thread sets *stop (NULL: nobody will). */
 enum err_code engine_digest(const struct engine_model *model, const atomic_bool *stop, char out[72],
@@ -91,6 +103,16 @@ enum err_code engine_prepare_image(const struct engine_model *model, const void 
 
 /* Width x height that a PNG or JPEG header declares, without decoding; 0 if it is neither. */
 size_t engine_image_pixels(const void *bytes, size_t len);
+
+/* Upper bounds of the memory that preparing takes, told from the headers alone. An image of more
+ * than pixels_max pixels is refused before it takes any. */
+struct engine_need {
+    size_t kept;    /* in the arena */
+    size_t passing; /* given back before engine_prepare_image returns */
+};
+struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len);
+struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
+                                     size_t len, size_t pixels_max);
 
 /* A workspace for batches of up to batch_tokens_max tokens (raised to tokens_max if smaller), with
  * a team of `threads` compute threads (the calling one included). All memory is taken here. */

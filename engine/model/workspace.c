@@ -92,6 +92,26 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
     return err->code;
 }
 
+/* The sum of the functions above, with what depends on the processor at its largest: qkv in fp32,
+ * the scratch of either attention. */
+size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
+                       unsigned threads)
+{
+    enum { SMALL_BYTES = 64 * 1024, TEAM_MEMBER_BYTES = 4096 }; /* lines of the arena; the team */
+    const size_t hidden = operand_stride(spec->hidden, sizeof(float));
+    const size_t mlp = operand_stride(spec->intermediate, sizeof(float));
+    const size_t qkv = operand_stride(3 * (size_t)spec->hidden, sizeof(float));
+    const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + mlp;
+    const size_t head = (2 * (size_t)spec->hidden + 2 * (size_t)spec->label_count) * sizeof(float);
+    const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
+                       sizeof(struct trace *);
+    const size_t width = spec->hidden / spec->heads;
+    const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
+    const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + trace_scratch(spec);
+    return tokens_max * (4 * hidden + mlp + qkv + operands) + (tokens_max / 2 + 2) * (head + map) +
+           threads * (scratch * sizeof(float) + TEAM_MEMBER_BYTES) + SMALL_BYTES;
+}
+
 void workspace_close(struct workspace *workspace)
 {
     team_close(workspace->team);

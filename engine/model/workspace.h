@@ -67,6 +67,9 @@ struct workspace {
 enum err_code workspace_open(struct workspace *out, const struct spec *spec,
                              const struct linear_backend *encoder, unsigned tokens_max,
                              unsigned threads, const struct kernels *kernels, struct err *err);
+/* Upper bound of what workspace_open takes, for an encoder of that precision. */
+size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
+                       unsigned threads);
 void workspace_close(struct workspace *workspace);
 
 #endif

@@ -246,6 +246,20 @@ enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *te
                                err);
 }
 
+/* The arrays of encoder_init; then what the normaliser sorts, the longest run of combining
+ * characters. Those have two bytes and more, none of them ASCII, decompose into as many at most and
+ * take eight each, twice by doubling; or a line of the arena in each piece between special tokens.
+ */
+size_t wordpiece_encode_bytes(const struct wordpiece *tokenizer, const char *text, size_t len)
+{
+    enum { BYTES_PER_TOKEN = 3 * sizeof(int32_t) + sizeof(bool), RUN_BYTES_PER_BYTE = 32 };
+    size_t marks = 0, limit = tokenizer->config.limit, tokens = len < limit ? len + 2 : limit;
+    for (size_t i = 0; i < len; i++)
+        marks += (unsigned char)text[i] >> 7;
+    return tokens * BYTES_PER_TOKEN + sizeof(struct word) + 6 * ARENA_ALIGNMENT +
+           (marks < SIZE_MAX / RUN_BYTES_PER_BYTE ? marks * RUN_BYTES_PER_BYTE : SIZE_MAX / 2);
+}
+
 enum err_code wordpiece_open(struct wordpiece **out, const char *dir, unsigned tokens_max,
                              struct err *err)
 {
@@ -268,6 +282,11 @@ void wordpiece_close(struct wordpiece *tokenizer)
         return;
     arena_deinit(&tokenizer->arena);
     free(tokenizer);
+}
+
+size_t wordpiece_bytes(const struct wordpiece *tokenizer)
+{
+    return sizeof *tokenizer + tokenizer->arena.bytes;
 }
 
 unsigned wordpiece_vocab_size(const struct wordpiece *tokenizer)

@@ -45,6 +45,7 @@ enum err_code wordpiece_open(struct wordpiece **out, const char *dir, unsigned t
                              struct err *err);
 void wordpiece_close(struct wordpiece *tokenizer);
 
+size_t wordpiece_bytes(const struct wordpiece *tokenizer);        /* that it holds */
 unsigned wordpiece_vocab_size(const struct wordpiece *tokenizer); /* largest id + 1 */
 unsigned wordpiece_limit(const struct wordpiece *tokenizer); /* tokens of the longest encoding */
 
@@ -63,5 +64,8 @@ enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *te
 enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned limit,
                                   const char *text, size_t len, struct interrupt *interrupt,
                                   struct arena *arena, struct encoding *out, struct err *err);
+
+/* Upper bound of what wordpiece_encode takes from the arena. */
+size_t wordpiece_encode_bytes(const struct wordpiece *tokenizer, const char *text, size_t len);
 
 #endif

@@ -159,6 +159,22 @@ size_t engine_image_pixels(const void *bytes, size_t len)
     return pixels;
 }
 
+/* What stands for a text takes its length; an image its pixels, until it is prepared. */
+struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len)
+{
+    (void)model;
+    (void)text;
+    return (struct engine_need){.kept = len};
+}
+
+struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
+                                     size_t len, size_t pixels_max)
+{
+    (void)model;
+    (void)pixels_max;
+    return (struct engine_need){.kept = 1, .passing = engine_image_pixels(bytes, len)};
+}
+
 enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
                                   unsigned batch_tokens_max, unsigned threads, struct err *err)
 {

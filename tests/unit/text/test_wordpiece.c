@@ -135,6 +135,7 @@ static void check_repeated(const struct wordpiece *tokenizer, const char *unit, 
     ck_assert(!wordpiece_encode(tokenizer, text, count * len, &arena, &encoding, &err));
     ck_assert_uint_ge(encoding.count, 2);
     ck_assert_uint_le(arena.bytes, 16 * total + (1 << 20));
+    ck_assert_uint_le(arena.bytes, wordpiece_encode_bytes(tokenizer, text, count * len));
     arena_deinit(&arena);
     free(text);
 }
@@ -150,6 +151,7 @@ START_TEST(wordpiece_takes_linear_time_for_ten_megabytes_of_anything)
                                         "\xE3\x80\xAE", /* marks that go, marks that stay */
                                         "\xE3\x80\xAE\xCC\x96",
                                         "a\xCC\x81",
+                                        "a\xE3\x80\xAE",
                                         "\xE4\xB8\xAD",
                                         "\x01",
                                         "\xC4\xB0",

@@ -1,0 +1,79 @@
+/* measure.c - engine_measure: what a checkpoint costs, before anything of it is loaded. A process
+ * that would not fit into its memory is to say so, not to be killed in the midst of loading. */
+#include "engine/engine.h"
+
+#include "engine/format/checkpoint.h"
+#include "engine/model/workspace.h"
+#include "engine/tensor/operand.h"
+#include "engine/text/wordpiece.h"
+
+/* Every number of the file as fp32, but the linear layers of the encoder in its precision, padded
+ * to whole panels; a part for what is kept beside them (scales, the arena's blocks). */
+static size_t weight_bytes(const struct spec *spec, const struct checkpoint *checkpoint,
+                           enum precision precision)
+{
+    enum { ROUNDING_SHARE = 32, ROUNDING_BYTES = 1 << 20 };
+    const size_t hidden = spec->hidden, inner = spec->intermediate;
+    size_t numbers = 0, linear = spec->layers * (4 * hidden * hidden + 2 * hidden * inner);
+    for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
+        numbers += checkpoint_at(checkpoint, i)->count;
+    linear = linear < numbers ? linear : numbers;
+    const size_t bytes = (numbers - linear) * sizeof(float) + linear * precision_bytes(precision);
+    return bytes + bytes / ROUNDING_SHARE + ROUNDING_BYTES;
+}
+
+/* Opened for good in the same way, and small: a vocabulary, or one page of numbers. */
+static enum err_code tokenizer_measure(const struct spec *spec, const char *dir, size_t *bytes,
+                                       unsigned *longest, struct err *err)
+{
+    struct wordpiece *tokenizer;
+    *bytes = 0;
+    *longest = 0;
+    if (spec->family->kind == ENGINE_IMAGE) {
+        *longest = spec_image_tokens(spec);
+        return ERR_OK;
+    }
+    if (wordpiece_open(&tokenizer, dir, spec->positions, err))
+        return err->code;
+    *bytes = wordpiece_bytes(tokenizer);
+    *longest = wordpiece_limit(tokenizer);
+    wordpiece_close(tokenizer);
+    return ERR_OK;
+}
+
+static enum err_code measure(struct engine_cost *out, const struct spec *spec, const char *dir,
+                             enum precision precision, unsigned batch_tokens_max, unsigned threads,
+                             struct err *err)
+{
+    struct checkpoint *checkpoint;
+    size_t bytes;
+    unsigned tokens;
+    if (tokenizer_measure(spec, dir, &bytes, &tokens, err) ||
+        checkpoint_open(&checkpoint, dir, err))
+        return err->code;
+    tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
+    out->model_bytes = weight_bytes(spec, checkpoint, precision) + bytes;
+    out->session_bytes = workspace_bytes(spec, precision, tokens, threads);
+    out->label_count = spec->label_count;
+    checkpoint_close(checkpoint);
+    return ERR_OK;
+}
+
+enum err_code engine_measure(struct engine_cost *out, const char *dir,
+                             const struct engine_options *options, unsigned batch_tokens_max,
+                             unsigned threads, struct err *err)
+{
+    struct spec spec;
+    struct arena arena;
+    enum precision precision;
+    *out = (struct engine_cost){0};
+    if (!precision_find(options->dtype != NULL ? options->dtype : "f32", &precision))
+        return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not known (known: f32, bf16, int8)",
+                       options->dtype);
+    arena_init(&arena);
+    if (!spec_read(&spec, dir, &arena, err) &&
+        !measure(out, &spec, dir, precision, batch_tokens_max, threads, err))
+        out->model_bytes += arena.bytes;
+    arena_deinit(&arena);
+    return err->code;
+}
