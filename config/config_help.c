@@ -56,7 +56,7 @@ void config_help(FILE *file)
         print_option(file, &option_table[i]);
     fputc('\n', file);
     print_row(file, "--config FILE", "read options from a JSON file (or from $ATTND_CONFIG)\n");
-    print_row(file, "--check-config", "check file, environment and flags, then exit\n");
+    print_row(file, "--check-config", "check options, models and memory, then exit\n");
     print_row(file, "--print-config", "print the effective configuration as JSON, then exit\n");
     print_row(file, "--help", "print this, then exit\n");
     print_row(file, "--version", "print the version, then exit\n");

@@ -27,8 +27,7 @@ static int act(const struct config *config, enum config_action action, struct er
         config_print(config, stdout);
         return EXIT_OK;
     case CONFIG_CHECK:
-        puts("attnd: the configuration is valid");
-        return EXIT_OK;
+        return server_check(config, stdout, err) == ERR_OK ? EXIT_OK : fail(err);
     case CONFIG_SERVE:
         break;
     }

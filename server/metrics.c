@@ -138,6 +138,9 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
 {
     metrics->start_seconds = metrics_process_start();
     metrics->queue_limit = setup->queue_limit;
+    metrics->memory_max_bytes = setup->memory_max_bytes;
+    metrics->memory_fixed_bytes = setup->memory_fixed_bytes;
+    metrics->memory_reserved = setup->memory_reserved;
     metrics->queue_depth = setup->queue_depth;
     metrics->context = setup->context;
     metrics->linear_backend = copy(metrics, setup->linear_backend);
@@ -182,6 +185,15 @@ static void lay_out(struct metrics *metrics)
     }
     metrics->cell_count =
         (metrics->cell_count + CELLS_PER_LINE - 1) / CELLS_PER_LINE * CELLS_PER_LINE;
+}
+
+/* The cells of lay_out, generously: 32 for a status or a histogram. Copied names are few. */
+size_t metrics_bytes(size_t routes, size_t models, size_t labels)
+{
+    enum { CELLS = 32, LABEL_BYTES = 256, SMALL_BYTES = 64 * 1024 };
+    size_t pairs = (routes + 1) * (models + 1), per_model = STAGE_COUNT + 3;
+    size_t cells = pairs * 2 * CELLS + models * per_model * CELLS + labels * DECISION_COUNT;
+    return cells * METRIC_SHARDS * sizeof(uint64_t) + labels * LABEL_BYTES + SMALL_BYTES;
 }
 
 /* calloc, so that shards of cores that never count take no memory. */

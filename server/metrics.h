@@ -48,6 +48,8 @@ struct metrics_setup {
     const struct metrics_model *models; /* index = the `model` argument below */
     unsigned model_count;
     unsigned queue_limit;
+    size_t memory_max_bytes, memory_fixed_bytes;
+    size_t (*memory_reserved)(void *context); /* read at scrape; NULL: 0 */
     uint64_t (*queue_depth)(void *context, unsigned model); /* read at scrape */
     void *context;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
@@ -56,6 +58,9 @@ struct metrics_setup {
 enum { METRICS_NO_MODEL = -1, METRICS_OTHER_ROUTE = -1 };
 
 struct metrics;
+
+/* Upper bound of what metrics of so many routes, models and labels (of all models) hold. */
+size_t metrics_bytes(size_t routes, size_t models, size_t labels);
 
 /* Everything in setup is copied; the models' infos may go. Yours to close. */
 enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup,
@@ -75,6 +80,9 @@ void metrics_rejected(struct metrics *metrics, enum err_code reason);
 void metrics_client_gone(struct metrics *metrics);
 /* model_info's digest, once known. */
 void metrics_set_digest(struct metrics *metrics, unsigned model, const char *digest);
+
+/* Upper bound of what metrics_expose takes from the arena. */
+size_t metrics_expose_bytes(const struct metrics *metrics);
 
 /* The whole exposition, NUL-terminated, in the arena; NULL if there is no memory. */
 const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len);

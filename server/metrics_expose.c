@@ -248,6 +248,15 @@ static void write_queue_limit(struct text *text, struct metrics *metrics, enum m
     put_value(text, id, NULL, metrics->queue_limit);
 }
 
+static void write_memory(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    size_t bytes =
+        id == METRIC_MEMORY_MAX ? metrics->memory_max_bytes : metrics->memory_fixed_bytes;
+    if (id == METRIC_MEMORY_RESERVED)
+        bytes = metrics->memory_reserved != NULL ? metrics->memory_reserved(metrics->context) : 0;
+    put_value(text, id, NULL, (double)bytes);
+}
+
 static void write_in_flight(struct text *text, struct metrics *metrics, enum metric_id id)
 {
     put_value(text, id, NULL,
@@ -304,6 +313,9 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_BATCH_TOKENS] = write_model_histogram,
     [METRIC_QUEUE_DEPTH] = write_queue_depth,
     [METRIC_QUEUE_LIMIT] = write_queue_limit,
+    [METRIC_MEMORY_MAX] = write_memory,
+    [METRIC_MEMORY_FIXED] = write_memory,
+    [METRIC_MEMORY_RESERVED] = write_memory,
     [METRIC_REQUESTS_IN_FLIGHT] = write_in_flight,
     [METRIC_REJECTED] = write_rejected,
     [METRIC_CLIENTS_GONE] = write_clients_gone,
@@ -331,6 +343,14 @@ static void write_process(struct text *text, const struct metrics *metrics)
         put_family(text, rows[i].id);
         put_value(text, rows[i].id, NULL, rows[i].number);
     }
+}
+
+/* A cell is at most a line; names of models and labels are short. The text doubles as it grows, so
+ * that all its copies together take up to four times its length. */
+size_t metrics_expose_bytes(const struct metrics *metrics)
+{
+    enum { LINE_BYTES = 192 };
+    return 2 * (size_t)TEXT_BYTES_FIRST + 4 * metrics->cell_count * LINE_BYTES;
 }
 
 const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len)

@@ -60,6 +60,8 @@ struct metrics {
     unsigned model_count; /* model slot model_count is no model, "" */
     struct metrics_series *models;
     unsigned queue_limit;
+    size_t memory_max_bytes, memory_fixed_bytes;
+    size_t (*memory_reserved)(void *context);
     uint64_t (*queue_depth)(void *context, unsigned model);
     void *context;
     const char *linear_backend, *blas_core;

@@ -12,9 +12,9 @@
 #include "engine/base/blas_core.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
-#include "engine/base/ram.h"
 #include "server/limits.h"
 #include "server/log.h"
+#include "server/memory_plan.h"
 #include "server/plan.h"
 #include "server/routes.h"
 #include "server/worker.h"
@@ -31,6 +31,7 @@
 enum {
     IO_THREADS = 2,
     PREPARE_THREADS_MAX = 4,
+    THREADS_BESIDE = 4,                   /* main, the edge, the digests and their hashing */
     POLL_MS = 5,                          /* how often a drain looks whether it is done */
     LAST_REPLIES_MS = 1000,               /* for sending what was failed when time ran out */
     DESCRIPTORS_BESIDE_CONNECTIONS = 300, /* listener, event queues, farewells, files */
@@ -44,6 +45,7 @@ struct server {
     struct http_server *http;
     struct workers *workers;
     struct plan plan;
+    struct memory_plan memory_plan;
 };
 
 static void choose_plan(struct server *server)
@@ -56,12 +58,29 @@ static void choose_plan(struct server *server)
                   LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
 }
 
-static void choose_memory(struct server *server)
+static unsigned prepare_threads(void)
 {
-    size_t max_bytes = server->config->memory_max;
-    if (max_bytes == 0)
-        max_bytes = ram_limit("").bytes;
-    memory_init(&server->service.memory, max_bytes, 0);
+    unsigned quota = cpu_quota_threads("");
+    return quota < PREPARE_THREADS_MAX ? quota : PREPARE_THREADS_MAX;
+}
+
+static enum err_code make_memory_plan(struct memory_plan *out, const struct config *config,
+                                      const struct plan *plan, struct err *err)
+{
+    unsigned threads = IO_THREADS + prepare_threads() + THREADS_BESIDE;
+    if (memory_plan_make(out, config, plan, threads, err))
+        err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
+    return err->code;
+}
+
+static enum err_code open_memory(struct server *server, struct err *err)
+{
+    struct memory_plan *plan = &server->memory_plan;
+    if (make_memory_plan(plan, server->config, &server->plan, err))
+        return err->code;
+    memory_plan_log(plan);
+    memory_init(&server->service.memory, plan->max_bytes, plan->fixed_bytes);
+    return ERR_OK;
 }
 
 static enum err_code open_models(struct server *server, struct err *err)
@@ -91,6 +110,12 @@ static uint64_t queue_depth(void *context, unsigned model)
     return batcher_depth(service->batcher, model);
 }
 
+static size_t memory_reserved(void *context)
+{
+    const struct service *service = context;
+    return memory_taken(&service->memory);
+}
+
 /* The arrays that the metrics' setup needs, from the route table and the registry. */
 static enum err_code open_metrics(struct server *server, struct err *err)
 {
@@ -116,6 +141,9 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .models = rows,
         .model_count = models,
         .queue_limit = server->config->queue_limit,
+        .memory_max_bytes = server->memory_plan.max_bytes,
+        .memory_fixed_bytes = server->memory_plan.fixed_bytes,
+        .memory_reserved = memory_reserved,
         .queue_depth = queue_depth,
         .context = service,
         .linear_backend = rows[0].info->linear_backend,
@@ -170,9 +198,7 @@ static enum err_code start_workers(struct server *server, struct err *err)
 static enum err_code start_prepare(struct server *server, struct err *err)
 {
     struct prepare *prepare;
-    unsigned threads = cpu_quota_threads("");
-    threads = threads < PREPARE_THREADS_MAX ? threads : PREPARE_THREADS_MAX;
-    if (prepare_start(&prepare, threads, route_predict_pool, &server->service, err))
+    if (prepare_start(&prepare, prepare_threads(), route_predict_pool, &server->service, err))
         return err->code;
     prepare_limit_wait(prepare, server->config->queue_ms_max);
     atomic_store(&server->service.prepare, prepare);
@@ -184,9 +210,9 @@ static enum err_code server_start(struct server *server, struct err *err)
     struct service *service = &server->service;
     request_ids_init(&service->ids);
     choose_plan(server);
-    choose_memory(server);
-    if (open_models(server, err) || open_queue(server, err) || open_metrics(server, err) ||
-        start_http(server, err) || start_workers(server, err) || start_prepare(server, err))
+    if (open_memory(server, err) || open_models(server, err) || open_queue(server, err) ||
+        open_metrics(server, err) || start_http(server, err) || start_workers(server, err) ||
+        start_prepare(server, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     return registry_start_digests(service->registry, service->metrics, err);
@@ -318,6 +344,17 @@ static void await_stop_signal(const sigset_t *set)
             log_event(LOG_WARN, "reload_unsupported", LOG_TEXT("signal", "SIGHUP"));
     log_event(LOG_INFO, "stop_requested",
               LOG_TEXT("signal", number == SIGINT ? "SIGINT" : "SIGTERM"));
+}
+
+enum err_code server_check(const struct config *config, FILE *out, struct err *err)
+{
+    struct memory_plan memory;
+    const struct plan plan = plan_choose(cpu_quota_threads(""), config);
+    if (make_memory_plan(&memory, config, &plan, err))
+        return err->code;
+    fputs("attnd: the configuration is valid\n", out);
+    memory_plan_print(&memory, out);
+    return ERR_OK;
 }
 
 enum err_code server_run(const struct config *config, FILE *ready, struct err *err)

@@ -15,4 +15,8 @@
  * ERR_UNUSABLE: the configuration or a model cannot be served; any other code: this run failed. */
 enum err_code server_run(const struct config *config, FILE *ready, struct err *err);
 
+/* Whether it could serve: the headers of the models are read, and what everything takes is put on
+ * `out`. ERR_UNUSABLE if a model cannot be read or the sum is above memory_max. */
+enum err_code server_check(const struct config *config, FILE *out, struct err *err);
+
 #endif

@@ -101,6 +101,54 @@ START_TEST(a_bad_option_ends_with_2_and_says_why)
 }
 END_TEST
 
+/* The value in the second column of the row that begins with the name. */
+static size_t row_bytes(const char *table, const char *name)
+{
+    char begin[32];
+    snprintf(begin, sizeof begin, "\n%s ", name);
+    const char *row = strstr(table, begin);
+    ck_assert_msg(row != NULL, "%s: no such row in\n%s", name, table);
+    return strtoull(row + strlen(begin), NULL, 10);
+}
+
+START_TEST(check_config_sums_up_the_memory_of_the_shipped_models)
+{
+    static const char *const items[] = {"process", "models",  "sessions", "connections",
+                                        "queue",   "metrics", "requests"};
+    char out[4096], errors[1024];
+    size_t sum = 0;
+    const char *const arguments[] = {"--check-config",
+                                     "--memory-max",
+                                     "1073741824",
+                                     "--model",
+                                     WAFER,
+                                     "--model",
+                                     KERNEL,
+                                     "--model",
+                                     "t=models/testlog-bert",
+                                     NULL};
+    ck_assert_int_eq(run_program("attnd", arguments, out, sizeof out, errors, sizeof errors), 0);
+    ck_assert_str_eq(errors, "");
+    ck_assert_int_eq(strncmp(out, "attnd: the configuration is valid\n", 34), 0);
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++)
+        sum += row_bytes(out, items[i]);
+    ck_assert_uint_eq(sum, row_bytes(out, "sum"));
+    ck_assert_uint_eq(sum, 1073741824);
+    /* The largest image of all, a progressive CMYK JPEG of image_pixels_max, fits. */
+    ck_assert_uint_ge(row_bytes(out, "requests"), (size_t)420 * 1024 * 1024);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_into_memory_max_ends_with_2_and_says_the_sum)
+{
+    FAILS(2, "memory: 50000000 bytes (memory_max) are too few for process ", "--model", KERNEL,
+          "--memory-max", "50000000");
+    FAILS(2, "connections_max", "--model", KERNEL, "--memory-max", "50000000", "--check-config");
+    FAILS(2, "model a: config.json: cannot be opened", "--model", "a=models/none",
+          "--check-config");
+}
+END_TEST
+
 START_TEST(a_port_in_use_ends_with_1)
 {
     char address[64];
@@ -240,7 +288,8 @@ END_TEST
 SUITE("contract_program", the_ready_line_names_the_models_in_their_order,
       sigint_and_sigterm_end_with_0, the_first_model_of_a_kind_is_its_default,
       an_unusable_model_ends_with_2_and_says_why, a_bad_option_ends_with_2_and_says_why,
-      a_port_in_use_ends_with_1, help_and_version_end_with_0,
-      attnd_predict_says_of_an_image_what_the_server_says,
+      check_config_sums_up_the_memory_of_the_shipped_models,
+      what_does_not_fit_into_memory_max_ends_with_2_and_says_the_sum, a_port_in_use_ends_with_1,
+      help_and_version_end_with_0, attnd_predict_says_of_an_image_what_the_server_says,
       attnd_predict_says_of_a_text_what_the_server_says,
       attnd_predict_prints_a_problem_in_the_place_of_a_failed_input)

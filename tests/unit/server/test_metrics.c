@@ -1,4 +1,4 @@
-#include "server/metrics.h"
+#include "server/metrics_state.h"
 #include "tests/support/exposition.h"
 #include "tests/support/suite.h"
 
@@ -427,8 +427,52 @@ START_TEST(metrics_can_be_given_to_promtool)
 }
 END_TEST
 
-SUITE("metrics", metrics_exist_at_zero_before_traffic, metrics_do_not_invent_combinations_at_zero,
-      metrics_count_requests_by_route_model_and_code, metrics_know_every_status_an_error_can_have,
+/* Every status of every route and model, every bucket: the page at its longest. */
+START_TEST(metrics_hold_and_expose_no_more_than_they_say)
+{
+    struct metrics *metrics = opened(&setup);
+    struct arena arena;
+    size_t len = 0;
+    for (int route = -1; route < ROUTES; route++)
+        for (int model = -1; model < MODELS; model++)
+            for (unsigned status = 200; status < 600; status++)
+                metrics_request_end(metrics, route, model, status, status * 1e-3);
+    arena_init(&arena);
+    ck_assert_ptr_nonnull(metrics_expose(metrics, &arena, &len));
+    ck_assert_uint_le(arena.bytes, metrics_expose_bytes(metrics));
+    arena_deinit(&arena);
+    ck_assert_uint_le(metrics->cell_count * METRIC_SHARDS * sizeof(uint64_t) + metrics->arena.bytes,
+                      metrics_bytes(ROUTES, MODELS, 2 + 3));
+    metrics_close(metrics);
+}
+END_TEST
+
+static size_t reserved(void *context)
+{
+    (void)context;
+    return 300;
+}
+
+START_TEST(metrics_tell_the_memory_that_is_set_aside_and_held)
+{
+    struct metrics_setup with = setup;
+    with.memory_max_bytes = 1000;
+    with.memory_fixed_bytes = 200;
+    with.memory_reserved = reserved;
+    struct metrics *metrics = opened(&with);
+    struct exposition *page = scrape(metrics);
+    ck_assert_sample(page, "attnd_memory_max_bytes", 1000);
+    ck_assert_sample(page, "attnd_memory_fixed_bytes", 200);
+    ck_assert_sample(page, "attnd_memory_reserved_bytes", 300);
+    exposition_free(page);
+    metrics_close(metrics);
+}
+END_TEST
+
+SUITE("metrics", metrics_hold_and_expose_no_more_than_they_say,
+      metrics_tell_the_memory_that_is_set_aside_and_held, metrics_exist_at_zero_before_traffic,
+      metrics_do_not_invent_combinations_at_zero, metrics_count_requests_by_route_model_and_code,
+      metrics_know_every_status_an_error_can_have,
       metrics_count_predictions_and_merge_labels_of_one_name, metrics_observe_batches_and_stages,
       metrics_ignore_indices_out_of_range, metrics_show_a_digest_once_it_is_known,
       metrics_report_the_process_as_client_libraries_do, metrics_open_without_models_or_routes,

@@ -1,0 +1,120 @@
+/* memory_plan.c - see memory_plan.h.
+ *
+ * Three costs are constants, measured on x86-64 with glibc 2.36 (2026-11):
+ *
+ *     process      12 MiB resident with the smallest shipped model but without its weights and
+ *                  workspace: 8 of program and libraries, 4 of heaps and stacks. Doubled for what
+ *                  is only touched under load: OpenBLAS's buffers, the heaps of more threads.
+ *     thread       its stack as deep as a decoder and the JSON parser touch it
+ *     connection   the library's pool (http.c), its and our structures, the arena's first block of
+ *                  a request in progress, and the kernel's socket
+ */
+#include "server/memory_plan.h"
+
+#include "engine/base/ram.h"
+#include "engine/engine.h"
+#include "server/log.h"
+#include "server/memory.h"
+#include "server/metrics.h"
+#include "server/routes.h"
+
+enum {
+    PROCESS_BYTES = 24 * 1024 * 1024,
+    THREAD_BYTES = 256 * 1024,
+    CONNECTION_BYTES = 32 * 1024 + 20 * 1024 + 4 * 1024,
+    QUEUE_PLACE_BYTES = 128, /* an entry, and its part of each worker's batch */
+};
+
+static const struct {
+    const char *name, *options;
+} rows[MEMORY_ITEMS] = {
+    [MEMORY_PROCESS] = {"process", ""},
+    [MEMORY_MODELS] = {"models", "models"},
+    [MEMORY_SESSIONS] = {"sessions", "workers, threads_per_worker, batch_tokens_max"},
+    [MEMORY_CONNECTIONS] = {"connections", "connections_max"},
+    [MEMORY_QUEUE] = {"queue", "queue_limit"},
+    [MEMORY_METRICS] = {"metrics", "models"},
+};
+
+static void add(struct memory_plan *plan, enum memory_item item, size_t bytes)
+{
+    plan->items[item] = memory_sum(plan->items[item], bytes);
+    plan->fixed_bytes = memory_sum(plan->fixed_bytes, bytes);
+}
+
+static enum err_code add_models(struct memory_plan *out, const struct config *config,
+                                const struct plan *plan, struct err *err)
+{
+    size_t labels = 0;
+    for (unsigned i = 0; i < config->model_count; i++) {
+        const struct config_model *model = &config->models[i];
+        const struct engine_options options = {.dtype = model->dtype};
+        struct engine_cost cost;
+        if (engine_measure(&cost, model->dir, &options, plan->batch_tokens,
+                           plan->threads_per_worker, err))
+            return err_prefix(err, "model %s: ", model->name);
+        add(out, MEMORY_MODELS, cost.model_bytes);
+        add(out, MEMORY_SESSIONS, memory_product(cost.session_bytes, plan->workers));
+        labels += cost.label_count;
+    }
+    add(out, MEMORY_METRICS, metrics_bytes(routes_count(), config->model_count, labels));
+    return ERR_OK;
+}
+
+/* "process 1 + models 2 (models) + ..." */
+static enum err_code refuse(const struct memory_plan *plan, struct err *err)
+{
+    char sum[400];
+    int len = 0;
+    for (int i = 0; i < MEMORY_ITEMS; i++) {
+        len += snprintf(sum + len, sizeof sum - (size_t)len, "%s%s %zu", i > 0 ? " + " : "",
+                        rows[i].name, plan->items[i]);
+        if (rows[i].options[0] != '\0')
+            len += snprintf(sum + len, sizeof sum - (size_t)len, " (%s)", rows[i].options);
+    }
+    return err_set(err, ERR_UNUSABLE,
+                   "memory: %zu bytes (%s) are too few for %s, and %d for requests; raise "
+                   "memory_max or lower what is in brackets",
+                   plan->max_bytes, plan->source, sum, MEMORY_REQUESTS_MIN);
+}
+
+enum err_code memory_plan_make(struct memory_plan *out, const struct config *config,
+                               const struct plan *plan, unsigned io_threads, struct err *err)
+{
+    struct ram_limit limit = ram_limit("");
+    if (config->memory_max != 0)
+        limit = (struct ram_limit){.bytes = config->memory_max, .source = "memory_max"};
+    *out = (struct memory_plan){.max_bytes = limit.bytes, .source = limit.source};
+    size_t threads = memory_product(plan->workers, plan->threads_per_worker);
+    threads = memory_sum(memory_product(threads, config->model_count), io_threads);
+    add(out, MEMORY_PROCESS, memory_sum(PROCESS_BYTES, memory_product(threads, THREAD_BYTES)));
+    add(out, MEMORY_CONNECTIONS, memory_product(config->connections_max, CONNECTION_BYTES));
+    add(out, MEMORY_QUEUE, memory_product(config->queue_limit, QUEUE_PLACE_BYTES));
+    if (add_models(out, config, plan, err))
+        return err->code;
+    if (memory_sum(out->fixed_bytes, MEMORY_REQUESTS_MIN) > out->max_bytes)
+        return refuse(out, err);
+    return ERR_OK;
+}
+
+void memory_plan_print(const struct memory_plan *plan, FILE *file)
+{
+    fprintf(file, "%-12s %15s  %s\n", "memory", "bytes", "set by");
+    for (int i = 0; i < MEMORY_ITEMS; i++)
+        fprintf(file, "%-12s %15zu%s%s\n", rows[i].name, plan->items[i],
+                rows[i].options[0] != '\0' ? "  " : "", rows[i].options);
+    fprintf(file, "%-12s %15zu  what is left\n", "requests", plan->max_bytes - plan->fixed_bytes);
+    fprintf(file, "%-12s %15zu  %s\n", "sum", plan->max_bytes, plan->source);
+}
+
+void memory_plan_log(const struct memory_plan *plan)
+{
+    struct log_field fields[MEMORY_ITEMS + 3] = {
+        LOG_NUMBER("max_bytes", plan->max_bytes),
+        LOG_TEXT("source", plan->source),
+        LOG_NUMBER("requests", plan->max_bytes - plan->fixed_bytes),
+    };
+    for (int i = 0; i < MEMORY_ITEMS; i++)
+        fields[3 + i] = (struct log_field)LOG_NUMBER(rows[i].name, plan->items[i]);
+    log_fields(LOG_INFO, "memory_plan", fields, MEMORY_ITEMS + 3);
+}

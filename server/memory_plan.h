@@ -1,0 +1,53 @@
+/* memory_plan.h - where memory_max goes: what the process holds whether or not anybody asks for
+ * anything, item by item, and the rest, which is for requests (memory.h).
+ *
+ *     struct memory_plan plan;
+ *     if (memory_plan_make(&plan, config, &threads, &err))     the sum does not fit, or a model
+ *         return err.code;                                     cannot be read
+ *     memory_plan_print(&plan, stdout);
+ *
+ * Everything is told before anything is taken. Models are not opened: the headers of their files
+ * suffice for a bound, whoever checks a configuration may have less memory than who will serve
+ * with it, and a server that would not fit is to say so, not to be killed while it loads.
+ *
+ * Threads: pure, but for reading files.
+ */
+#ifndef ATTND_SERVER_MEMORY_PLAN_H
+#define ATTND_SERVER_MEMORY_PLAN_H
+
+#include "config/config.h"
+#include "server/plan.h"
+
+#include <stdio.h>
+
+enum memory_item {
+    MEMORY_PROCESS,     /* program, libraries, threads */
+    MEMORY_MODELS,      /* weights and vocabularies */
+    MEMORY_SESSIONS,    /* workspaces, one for each worker and model */
+    MEMORY_CONNECTIONS, /* as many as may be open, each with a request */
+    MEMORY_QUEUE,
+    MEMORY_METRICS,
+    MEMORY_ITEMS
+};
+
+struct memory_plan {
+    size_t max_bytes;
+    const char *source; /* who says so: "memory_max", or ram.h's */
+    size_t items[MEMORY_ITEMS];
+    size_t fixed_bytes; /* their sum */
+};
+
+/* io_threads: all threads beside the workers' teams. ERR_UNUSABLE if a model cannot be read, or if
+ * the items leave less than MEMORY_REQUESTS_MIN: the text is the sum, with the options to lower. */
+enum err_code memory_plan_make(struct memory_plan *out, const struct config *config,
+                               const struct plan *plan, unsigned io_threads, struct err *err);
+
+enum { MEMORY_REQUESTS_MIN = 8 * 1024 * 1024 };
+
+/* A table: item, bytes, and the options that change it. */
+void memory_plan_print(const struct memory_plan *plan, FILE *file);
+
+/* The event "memory_plan". */
+void memory_plan_log(const struct memory_plan *plan);
+
+#endif
