@@ -415,14 +415,33 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
 
 /* ---- the interface ---- */
 
+static struct json_limits json_limits_of(const struct codec_limits *limits)
+{
+    struct json_limits json = json_limits_request;
+    json.depth_max = LIMIT_JSON_DEPTH;
+    json.tokens_max += (size_t)limits->inputs_max * TOKENS_PER_INPUT;
+    return json;
+}
+
+/* jansson: an empty object, the dearest value, takes 240 bytes for its two tokens; a string lies
+ * there once, and up to twice more in the lexer's buffer. The shortest input has eight bytes. */
+size_t codec_parse_bytes(size_t len, const struct codec_limits *limits)
+{
+    enum { TOKEN_BYTES = 128, TEXT_COPIES = 4, ITEM_BYTES_MIN = 8 };
+    const size_t tokens_max = json_limits_of(limits).tokens_max;
+    const size_t tokens = len < tokens_max ? len : tokens_max;
+    const size_t items =
+        len / ITEM_BYTES_MIN < limits->inputs_max ? len / ITEM_BYTES_MIN + 1 : limits->inputs_max;
+    return tokens * TOKEN_BYTES + len * (TEXT_COPIES + 1) +
+           items * (sizeof(struct predict_item) + sizeof(struct elided_span));
+}
+
 enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
                                const struct codec_limits *limits, struct arena *arena,
                                struct err *err)
 {
     *out = (struct predict_call){.top_k = 1};
-    struct json_limits json = json_limits_request;
-    json.depth_max = LIMIT_JSON_DEPTH;
-    json.tokens_max += (size_t)limits->inputs_max * TOKENS_PER_INPUT;
+    struct json_limits json = json_limits_of(limits);
     struct elide_limits elide = {.strings_max = json.tokens_max,
                                  .spans_max = limits->inputs_max < UINT_MAX / 2
                                                   ? limits->inputs_max + SPANS_SPARE

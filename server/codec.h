@@ -60,6 +60,10 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
                                const struct codec_limits *limits, struct arena *arena,
                                struct err *err);
 
+/* Upper bound of what codec_parse_json takes for a body of len bytes: its tree, its items, strings
+ * that are not as they came, and decoded base64. */
+size_t codec_parse_bytes(size_t len, const struct codec_limits *limits);
+
 /* One option of a raw body's query string: `model`, `top_k` (number or all), `id`, `deadline_ms`,
  * `explain`, `explain_layer`, `overlay`, `attention_stats`; any other name is an error that names
  * the nearest. value may be NULL (an error). A later option of the same name replaces the earlier

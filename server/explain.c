@@ -2,6 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "server/base64.h"
+#include "server/claim.h"
 #include "server/watch.h"
 
 #include <stdlib.h>
@@ -55,6 +56,8 @@ static enum err_code reserve(struct service *service, struct request *request, s
                 "too many explanations at once: their attention takes all of %zu bytes "
                 "(explain_bytes_max)",
                 most);
+    else
+        claim_explaining(service, request, row, bytes);
     return ERR_OK;
 }
 

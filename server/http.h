@@ -63,6 +63,7 @@ struct http_exchange {
     size_t body_bytes_max;   /* in head: the limit of this route's body */
     struct http_reply reply; /* before returning HTTP_REPLY, and in finish and refuse */
     void *state;             /* the application's own; NULL at head */
+    size_t memory_bytes;     /* taken for it from http_options.memory; given back with the arena */
 };
 
 enum http_next { HTTP_CONTINUE, HTTP_REPLY, HTTP_SUSPENDED };

@@ -33,6 +33,7 @@ void http_request_destroy(struct http_request *request)
         request->shared->app.done(request->shared->app.context, &request->exchange);
     body_deinit(&request->body);
     arena_deinit(&request->exchange.arena);
+    memory_give(request->shared->options.memory, request->exchange.memory_bytes);
     free(request);
 }
 

@@ -6,6 +6,7 @@
 #include "server/intake.h"
 
 #include "engine/base/clock.h"
+#include "server/claim.h"
 #include "server/explain.h"
 #include "server/watch.h"
 
@@ -147,7 +148,7 @@ static enum err_code count_pixels(const struct service *service, struct request 
 enum err_code intake_read(struct service *service, struct request *request)
 {
     request->begun_ns = clock_now_ns();
-    if (parse_body(service, request))
+    if (claim_reading(service, request) || parse_body(service, request))
         return request->err.code;
     unsigned count = request->call.item_count;
     struct arena *arena = &request->exchange->arena;
@@ -198,11 +199,13 @@ enum err_code intake_prepare(struct service *service, struct request *request)
 {
     struct watch watch;
     struct interrupt *interrupt = watch_begin(&watch, service, request);
-    if (!watch_wanted(service, request))
+    size_t passing;
+    if (!watch_wanted(service, request) || claim_preparing(service, request, &passing))
         return request->err.code;
     for (unsigned i = 0; i < request->call.item_count && request->err.code == ERR_OK; i++)
         if (request->rows[i].err.code == ERR_OK)
             prepare_item(service, request, i, interrupt);
+    claim_prepared(service, request, passing);
     request->prepared_ns = clock_now_ns();
     return request->err.code;
 }

@@ -1,5 +1,6 @@
 #include "server/memory.h"
 
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -63,6 +64,17 @@ void memory_give(struct memory *memory, size_t bytes)
 size_t memory_taken(const struct memory *memory)
 {
     return atomic_load_explicit(&memory->taken, memory_order_relaxed);
+}
+
+/* By default glibc takes a freed block's size as the new limit below which it keeps blocks, up to
+ * 32 MB, and has eight heaps for each processor, so a burst of large requests stays resident where
+ * no later request of another thread can use it. Blocks of a megabyte are worth a system call;
+ * smaller ones, the usual image's, are reused as before. */
+void memory_tune_heap(void)
+{
+    mallopt(M_ARENA_MAX, MEMORY_HEAPS);
+    mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
+    mallopt(M_TRIM_THRESHOLD, MEMORY_HEAP_SPARE_BYTES);
 }
 
 size_t memory_sum(size_t a, size_t b)

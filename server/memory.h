@@ -50,6 +50,12 @@ void memory_give(struct memory *memory, size_t bytes);
 /* Held at present, for the metrics. */
 size_t memory_taken(const struct memory *memory);
 
+enum { MEMORY_HEAPS = 4, MEMORY_HEAP_SPARE_BYTES = 4 * 1024 * 1024 };
+
+/* Makes malloc give large blocks back to the system when they are freed, and keep little of the
+ * rest. Before any thread is started. */
+void memory_tune_heap(void);
+
 /* a + b and a * b, or SIZE_MAX where that is too much: a sum that is too large stays too large. */
 size_t memory_sum(size_t a, size_t b);
 size_t memory_product(size_t a, size_t b);

@@ -1,3 +1,4 @@
+#include "server/claim.h"
 #include "server/routes.h"
 
 #include <string.h>
@@ -28,6 +29,10 @@ enum http_next route_status_ready(struct service *service, struct request *reque
 enum http_next route_status_metrics(struct service *service, struct request *request)
 {
     size_t len = 0;
+    if (claim_reply(service, request, metrics_expose_bytes(service->metrics))) {
+        request_reply_problem(request);
+        return HTTP_REPLY;
+    }
     const char *text = metrics_expose(service->metrics, &request->exchange->arena, &len);
     if (text == NULL) {
         err_set(&request->err, ERR_NO_MEMORY, "out of memory for the metrics");

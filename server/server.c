@@ -362,6 +362,7 @@ enum err_code server_run(const struct config *config, FILE *ready, struct err *e
     struct server server = {.config = config, .service.config = config};
     sigset_t signals;
     log_set_level(config->log_level);
+    memory_tune_heap();
     block_signals(&signals);
     arena_init(&server.arena);
     if (server_start(&server, err) == ERR_OK) {

@@ -49,6 +49,7 @@ static inline void stage_open(struct stage *stage, unsigned workers)
                                        .explain_bytes_max = 5 * FAKE_TRACE_BYTES}};
     struct service *service = &stage->service;
     service->config = &stage->config;
+    memory_init(&service->memory, (size_t)4 << 30, 0);
     request_ids_init(&service->ids);
     ck_assert_int_eq(registry_open(&service->registry, &stage->config, 64, &err), ERR_OK);
     ck_assert_int_eq(batcher_open(&service->batcher, QUEUE_LIMIT, 2, &err), ERR_OK);
@@ -89,6 +90,7 @@ static inline void stage_close(struct stage *stage)
     struct service *service = &stage->service;
     check_places(service->batcher);
     ck_assert_uint_eq(service->trace_bytes, 0);
+    ck_assert_uint_eq(memory_taken(&service->memory), 0);
     prepare_stop(service->prepare);
     batcher_close(service->batcher);
     worker_stop(stage->workers);
@@ -114,6 +116,7 @@ static inline void exchange_done(struct stage *stage, struct http_exchange *exch
 {
     stage->app.done(&stage->service, exchange);
     arena_deinit(&exchange->arena);
+    memory_give(&stage->service.memory, exchange->memory_bytes);
 }
 
 /* Head and body; true if the exchange is suspended now. */
