@@ -7,6 +7,8 @@
 /* For small requests: an eighth of the pool, but no more than some hundred of them can use. */
 enum { SMALL_SHARE = 8, SMALL_BYTES_MAX = 64 * 1024 * 1024 };
 
+enum { TRIM_BYTES = 8 * 1024 * 1024 };
+
 void memory_init(struct memory *memory, size_t max_bytes, size_t fixed_bytes)
 {
     size_t pool = max_bytes > fixed_bytes ? max_bytes - fixed_bytes : 0;
@@ -56,8 +58,12 @@ enum err_code memory_take(struct memory *memory, size_t bytes, enum memory_use u
     return memory_take_more(memory, 0, bytes, use, err);
 }
 
+/* What a large request held in small blocks (64 explained texts: a reply's tree of 70 MB) lies
+ * between those of others, where only a look at the whole heap finds it. */
 void memory_give(struct memory *memory, size_t bytes)
 {
+    if (bytes >= TRIM_BYTES)
+        malloc_trim(0);
     atomic_fetch_sub_explicit(&memory->taken, bytes, memory_order_relaxed);
 }
 

@@ -45,6 +45,7 @@ enum err_code memory_take(struct memory *memory, size_t bytes, enum memory_use u
 enum err_code memory_take_more(struct memory *memory, size_t held, size_t more, enum memory_use use,
                                struct err *err);
 
+/* The bytes have been freed. */
 void memory_give(struct memory *memory, size_t bytes);
 
 /* Held at present, for the metrics. */
