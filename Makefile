@@ -49,8 +49,8 @@ LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests torture test-browser bench bench-peer fuzz fuzzers kernels clean \
-        train-wafer train-testlog train-kernel
+.PHONY: all run test tests torture test-browser test-memory bench bench-peer fuzz fuzzers \
+        kernels clean train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -148,6 +148,12 @@ test-browser: $(BUILD)/attnd tests/browser/node_modules/.package-lock.json
 tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
 	@cd tests/browser && npm ci --loglevel=error --ignore-scripts
 	@touch $@
+
+# attnd within 1 GiB under the worst mix of requests (a minute). MEMORY holds more options, such as
+# --cgroup DIR of a memory cgroup to start it in; without one RLIMIT_DATA is the limit.
+MEMORY ?=
+test-memory: $(BUILD)/attnd
+	@python3 tests/memory/worst_mix.py --attnd $(BUILD)/attnd $(MEMORY)
 
 # Machine, kernels, models and HTTP, each beside its limit; BENCH holds more of attnd-bench's options.
 # Then int8 against fp32 on labelled data: EVAL="MODEL=LIST ...".
