@@ -13,6 +13,7 @@
 
 #include "engine/base/ram.h"
 #include "engine/engine.h"
+#include "server/http.h"
 #include "server/log.h"
 #include "server/memory.h"
 #include "server/metrics.h"
@@ -21,7 +22,7 @@
 enum {
     PROCESS_BYTES = 24 * 1024 * 1024,
     THREAD_BYTES = 256 * 1024,
-    CONNECTION_BYTES = 32 * 1024 + 20 * 1024 + 4 * 1024,
+    CONNECTION_BYTES = HTTP_CONNECTION_BYTES + 20 * 1024 + 4 * 1024,
     QUEUE_PLACE_BYTES = 128, /* an entry, and its part of each worker's batch */
 };
 
