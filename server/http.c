@@ -29,9 +29,9 @@
  *
  * The library's own refusals (a header without a colon, a Content-Length that is no number, a bad
  * chunk) are plain 400s that do not pass through `refuse`, the Content-Length ones with a second
- * status line in the place of their text. Its 500 becomes a refusal here. For a request line that
- * it cannot read it closes without a word; that one is answered here, which needs MHD_USE_TURBO:
- * without it the sending side is already shut in on_closed.
+ * status line in the place of their text. What is too large for it is refused here. For a request
+ * line that it cannot read it closes without a word; that one is answered here, which needs
+ * MHD_USE_TURBO: without it the sending side is already shut in on_closed.
  *
  * What the library has parsed is looked at in http_head.c. What does not concern the library is in
  * http_request.c: limits, refusals, the body.
@@ -376,9 +376,20 @@ static void ignore_log(void *context, const char *format, va_list args)
     (void)args;
 }
 
+static enum MHD_Result refuse_too_large(struct http_request *request)
+{
+    struct err err = {0};
+    if (request->phase == HTTP_PHASE_LINE)
+        err_set(&err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
+    else
+        err_set(&err, ERR_TOO_LARGE, "request body: the lines between or behind chunks too long");
+    return refuse_early(request, &err);
+}
+
 /* Stands before the library's function of that name, which the library calls for its own refusals,
- * too: through the dynamic linker, which finds this one first. That a line of a chunked body fills
- * the pool is a 500 in HTML to it, and is a refusal like others here. */
+ * too: through the dynamic linker, which finds this one first. What does not fit into the pool
+ * (413, 414 and 431 and, from a line of a chunked body, 500, all in HTML) is a refusal like others
+ * here. */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *library, unsigned status,
                                    struct MHD_Response *response)
 {
@@ -386,14 +397,19 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *library, unsigned stat
         void *symbol;
         enum MHD_Result (*call)(struct MHD_Connection *, unsigned, struct MHD_Response *);
     } next = {.symbol = dlsym(RTLD_NEXT, "MHD_queue_response")};
-    const struct http_connection *connection = connection_of(library);
-    struct http_request *request = connection != NULL ? connection->request : NULL;
-    if (request == NULL || request->phase == HTTP_PHASE_ANSWERED || status != 500)
+    struct http_connection *connection = connection_of(library);
+    bool is_too_large = status == 413 || status == 414 || status == 431 || status == 500;
+    if (connection == NULL || !is_too_large)
         return next.call(library, status, response);
-    struct err err = {0};
-    err_set(&err, ERR_TOO_LARGE, "request body: the line before a chunk is too long");
-    http_request_refuse(request, &err);
-    return answer_early(request);
+    if (connection->request == NULL) { /* not even a request line */
+        connection->request = http_request_create(connection, "");
+        if (connection->request != NULL)
+            connection->request->library = library;
+    }
+    struct http_request *request = connection->request;
+    if (request == NULL || request->phase == HTTP_PHASE_ANSWERED)
+        return next.call(library, status, response);
+    return refuse_too_large(request);
 }
 
 /* -------------------------------------------------------------------------------------------- */

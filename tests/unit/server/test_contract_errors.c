@@ -179,7 +179,7 @@ START_TEST(a_head_over_the_limit_is_413_with_the_limit)
     memset(filler, 'a', 40000);
     char *request = contract_format("GET /healthz HTTP/1.1\r\nHost: h\r\nX-A: %s\r\n\r\n", filler);
     struct reply reply = contract_say(request);
-    reply_expect_problem(&reply, 413, "too_large", "request head: larger than 32768 bytes");
+    reply_expect_problem(&reply, 413, "too_large", "request head: larger than 16384 bytes");
     reply_free(&reply);
     free(request);
     free(filler);
