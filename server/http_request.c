@@ -210,18 +210,20 @@ static void answer_slow_head(struct http_connection *connection)
 
 /* The library closes by itself after a reply that said so, when the client does, and when it cannot
  * read a request line; only then have bytes come since the last reply without an answer to them. A
- * head that it could not read it has answered. */
+ * head that it could not read it has answered. Bytes that it has not even read are not why it
+ * closes: it could not watch the socket. */
 static void answer_unreadable(struct http_connection *connection, enum conn_state state)
 {
     struct err err = {0};
     int fd = connection->conn.fd;
     struct sockets_traffic now = sockets_traffic(fd);
-    bool silent = now.known && now.received <= connection->before.received && !sockets_unread(fd);
+    bool unread = sockets_unread(fd);
+    bool silent = now.known && now.received <= connection->before.received && !unread;
     if (sockets_peer_gone(fd) || silent)
         return;
     connection->linger = true;
     if (connection->closing || state == CONN_HEAD || !now.known ||
-        now.sent != connection->before.sent)
+        now.sent != connection->before.sent || unread)
         return;
     err_set(&err, ERR_MALFORMED, "request line: not METHOD TARGET HTTP/1.1");
     answer_headless(connection, &err);
