@@ -8,6 +8,12 @@
  *     tests/fuzz/NAME.options   a word a line: libFuzzer's options, and folders with more inputs
  *     tests/fuzz/NAME.dict      libFuzzer's dictionary, where words help it through
  *
+ * Left out of what reads bytes from outside: the HTTP library (not ours; layout.c and framing.c
+ * judge what it has read); a folder as a data set (only names of files); command lines of the tools
+ * (whoever types them is trusted); what the kernel says in /proc/self/stat (one fixed form); the 12
+ * bytes that the health check compares; the load generator's workloads (its user's own files, read
+ * by the same JSON parser).
+ *
  * Threads: one.
  */
 #ifndef ATTND_TESTS_FUZZ_DRIVER_FUZZ_H
