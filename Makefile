@@ -49,8 +49,8 @@ LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests torture test-browser test-memory bench bench-peer fuzz fuzzers \
-        kernels clean train-wafer train-testlog train-kernel
+.PHONY: all run test tests torture test-browser test-memory mutate bench bench-peer \
+        fuzz fuzzers kernels clean train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -154,6 +154,16 @@ tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
 MEMORY ?=
 test-memory: $(BUILD)/attnd
 	@python3 tests/memory/worst_mix.py --attnd $(BUILD)/attnd $(MEMORY)
+
+# How much the tests see: random changes of single lines, each tried by the tests that execute it
+# (tests/mutate/mutate.py). Judges the last commit, in trees of its own; goes on where it stopped.
+MUTATE_SEED    ?= 1
+MUTATE_COUNT   ?= 200
+MUTATE_SECONDS ?= 3600
+MUTATE_FILES   ?=
+mutate:
+	@python3 tests/mutate/mutate.py --work $(BUILD)/mutate --seed $(MUTATE_SEED) \
+	    --count $(MUTATE_COUNT) --seconds $(MUTATE_SECONDS) --files '$(MUTATE_FILES)'
 
 # Machine, kernels, models and HTTP, each beside its limit; BENCH holds more of attnd-bench's options.
 # Then int8 against fp32 on labelled data: EVAL="MODEL=LIST ...".

@@ -1,0 +1,390 @@
+"""How much do the tests see? Random changes of single lines of product code, each tried by the test
+programs that execute its line.
+
+    make mutate MUTATE_SEED=1 MUTATE_COUNT=200 MUTATE_SECONDS=3600 [MUTATE_FILES="engine/eval/*.c"]
+    python3 tests/mutate/mutate.py --again FILE     (changes as FILE lists them: a list of survivors)
+
+Judges HEAD; what is not committed is not seen. Lines are drawn evenly among those that allow a
+change (changes.py says which), then a kind of change, then a change. A change that does not compile
+is drawn anew, as is one that leaves the object file as it was. The tests that reach a line are known
+from one run of each (reach.py): its own test first, then the quickest, until one fails. A failure
+has to repeat; a test that takes three times its usual time and ten seconds more has failed as well. What
+the tests pass is tried once more under the sanitizers, as CI does: there a leak or a step past the
+end fails. A line that no test reaches survives at once.
+
+Everything lies in --work: two trees, what is known of the tests, and the results by commit, seed and
+files; a run that was interrupted goes on where it stopped. equivalent.txt names the changes that
+change nothing, each with its reason; they leave the count.
+"""
+import argparse
+import collections
+import fnmatch
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+import changes
+import reach
+import tree as trees
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REPOSITORY = os.path.dirname(os.path.dirname(HERE))
+JOBS = 2
+COUNTED_RESULTS = ("killed", "survived")
+
+class Mutant(collections.namedtuple("Mutant", "place change")):
+    __slots__ = ()
+
+    @property
+    def file(self):
+        return self.place.file
+
+    @property
+    def line(self):
+        return self.change.line
+
+    @property
+    def name(self):
+        return "%s | %s" % (self.place, self.change.what)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def seconds_allowed(test, variant):
+    usual = test["seconds"]
+    return 3 * usual + 10 if variant == trees.PLAIN else 8 * usual + 30
+
+
+class Equivalent:
+    """FILE | FUNCTION | LINE | CHANGE | REASON, one a line; # begins a comment."""
+
+    def __init__(self, path):
+        self.named = set()
+        with open(path) as file:
+            for line in file:
+                if not line.strip() or line.startswith("#"):
+                    continue
+                name, _, reason = line.rstrip("\n").rpartition(" | ")
+                if name.count(" | ") < 3 or not reason.strip():
+                    raise SystemExit("equivalent.txt: no reason: " + line)
+                self.named.add(name)
+
+    def has(self, mutant):
+        return mutant.name in self.named
+
+
+class Source:
+    """The product code of a tree and what can be changed in it."""
+
+    def __init__(self, tree, patterns):
+        self.tree, self.texts, self.lines = tree, {}, []
+        for folder in reach.FOLDERS:
+            for at, _, names in os.walk(tree.file(folder.rstrip("/"))):
+                for name in names:
+                    file = os.path.relpath(os.path.join(at, name), tree.path)
+                    if name.endswith(".c") and file not in changes.LEFT_OUT and self.wanted(file, patterns):
+                        self.read(file)
+        self.lines.sort(key=lambda entry: (entry[0].file, entry[1][0].line))
+
+    def wanted(self, file, patterns):
+        return not patterns or any(fnmatch.fnmatch(file, pattern) for pattern in patterns)
+
+    def read(self, file):
+        with open(self.tree.file(file)) as opened:
+            self.texts[file] = opened.read()
+        self.lines += changes.changes_of(file, self.texts[file])
+
+    def draw(self, dice):
+        place, possible = dice.choice(self.lines)
+        kind = dice.choice(sorted({change.kind for change in possible}))
+        return Mutant(place, dice.choice([change for change in possible if change.kind == kind]))
+
+    def find(self, name):
+        for place, possible in self.lines:
+            for change in possible if name.startswith(str(place)) else []:
+                if Mutant(place, change).name == name:
+                    return Mutant(place, change)
+        return None
+
+
+class Trial:
+    """Tries changes in one tree, one at a time."""
+
+    def __init__(self, tree, reached, source, trusted):
+        self.tree, self.reached, self.source, self.trusted = tree, reached, source, trusted
+
+    def object_of(self, file):
+        return os.path.join(trees.PLAIN, "obj", file[:-2] + ".o")
+
+    def object_bytes(self, file):
+        with open(self.tree.file(self.object_of(file)), "rb") as opened:
+            return opened.read()
+
+    def write(self, file, text):
+        with open(self.tree.file(file), "w") as opened:
+            opened.write(text)
+
+    def judge(self, mutant):
+        """(result, by): killed and the test that did it, survived, invalid or same."""
+        text = self.source.texts[mutant.file]
+        target = [self.object_of(mutant.file)]
+        self.tree.make(trees.PLAIN, target)
+        before = self.object_bytes(mutant.file)
+        self.write(mutant.file, changes.apply(text, mutant.change))
+        try:
+            if not self.tree.make(trees.PLAIN, target):
+                return "invalid", ""
+            if self.object_bytes(mutant.file) == before:
+                return "same", ""
+            return self.judge_built(mutant)
+        finally:
+            self.write(mutant.file, text)
+
+    def judge_built(self, mutant):
+        names = self.reached.tests_of(mutant.file, mutant.line)
+        if not names:
+            return "survived", "no test reaches it"
+        for variant in (trees.PLAIN, trees.SANITIZED):
+            by = self.killer(mutant, variant, names)
+            if by:
+                return "killed", by
+        return "survived", "%d tests pass" % len(names)
+
+    def killer(self, mutant, variant, names):
+        """The name of the test that fails and how, or None. Links a few tests at a time: more each
+        time, since those that come first fail most."""
+        names, at_once = list(names), 1
+        while names:
+            batch, names = names[:at_once], names[at_once:]
+            at_once = min(2 * at_once, 16)
+            if not self.link(variant, batch):
+                return "the linker"
+            for name in batch:
+                how = self.fails(variant, name)
+                if how and self.is_trusted(mutant, variant, name):
+                    return "%s%s%s" % (name, " (late)" if how == "late" else "",
+                                       " under the sanitizers" if variant == trees.SANITIZED else "")
+        return None
+
+    def link(self, variant, names):
+        targets = {os.path.join(variant, "tests", name) for name in names}
+        for name in names:
+            targets.update(os.path.join(variant, p) for p in self.reached.tests[name]["programs"])
+        return self.tree.make(variant, sorted(targets))
+
+    def fails(self, variant, name):
+        allowed = seconds_allowed(self.reached.tests[name], variant)
+        result = self.tree.run(variant, name, allowed)[0]
+        if result == "failed":
+            result = self.tree.run(variant, name, allowed)[0]
+        return None if result == "ok" else result
+
+    def is_trusted(self, mutant, variant, name):
+        """A test kills only if it passes without the change; this is found out when it matters."""
+        if (variant, name) not in self.trusted:
+            with open(self.tree.file(mutant.file)) as opened:
+                changed = opened.read()
+            self.write(mutant.file, self.source.texts[mutant.file])
+            fine = self.link(variant, [name]) and not self.fails(variant, name)
+            self.write(mutant.file, changed)
+            self.trusted[variant, name] = fine
+            if not fine:
+                say("  %s fails without any change (%s): it judges nothing" % (name, variant))
+            self.link(variant, [name])
+        return self.trusted[variant, name]
+
+
+class Results:
+    """What became of each draw, appended to a file as it is known."""
+
+    def __init__(self, path):
+        self.path, self.rows = path, {}
+        if os.path.exists(path):
+            with open(path) as file:
+                for line in file:
+                    row = json.loads(line)
+                    self.rows[row["draw"]] = row
+
+    def add(self, draw, mutant, result, by):
+        row = {"draw": draw, "result": result, "by": by, "file": mutant.file, "line": mutant.line,
+               "name": mutant.name}
+        self.rows[draw] = row
+        with open(self.path, "a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def counted(self, count):
+        """The first ones that count, in the order of the draws."""
+        rows = [row for _, row in sorted(self.rows.items()) if row["result"] in COUNTED_RESULTS]
+        return rows[:count]
+
+
+class Run:
+    """Hands out draws until enough of them count or the time is over."""
+
+    def __init__(self, draws, results, equivalent, count, seconds):
+        self.draws, self.results, self.equivalent = draws, results, equivalent
+        self.count, self.until = count, time.monotonic() + seconds
+        self.lock, self.next, self.pending = threading.Lock(), 0, 0
+
+    def take(self):
+        with self.lock:
+            while True:
+                enough = len(self.results.counted(self.count)) + self.pending >= self.count
+                if enough or time.monotonic() > self.until or self.next >= len(self.draws):
+                    return None
+                draw, self.next = self.next, self.next + 1
+                if draw in self.results.rows:
+                    continue
+                if self.equivalent.has(self.draws[draw]):
+                    self.results.add(draw, self.draws[draw], "equivalent", "named")
+                    continue
+                self.pending += 1
+                return draw
+
+    def done(self, draw, result, by, seconds):
+        mutant = self.draws[draw]
+        with self.lock:
+            self.pending -= 1
+            self.results.add(draw, mutant, result, by)
+            if result in COUNTED_RESULTS:
+                say("%3d %-8s %s:%d  %s  `%s`  %s  (%.0f s)" % (
+                    len(self.results.counted(self.count)), result, mutant.file, mutant.line,
+                    mutant.change.what, mutant.place.text, by, seconds))
+
+    def work(self, trial):
+        while True:
+            draw = self.take()
+            if draw is None:
+                return
+            start = time.monotonic()
+            try:
+                result, by = trial.judge(self.draws[draw])
+            except Exception as error:  # the tree may be wrong: say so, and count nothing
+                result, by = "error", repr(error)
+                say("  %s: %r" % (self.draws[draw].file, error))
+            self.done(draw, result, by, time.monotonic() - start)
+
+
+def interval(killed, count):
+    """Wilson's 95 % interval of a rate, in percent."""
+    if count == 0:
+        return 0.0, 100.0
+    z, p = 1.96, killed / count
+    middle = p + z * z / (2 * count)
+    spread = z * math.sqrt(p * (1 - p) / count + z * z / (4 * count * count))
+    return tuple(100 * (middle + sign * spread) / (1 + z * z / count) for sign in (-1, 1))
+
+
+def folder_of(file):
+    parts = file.split("/")
+    return "/".join(parts[:2]) if parts[0] == "engine" and len(parts) > 2 else parts[0]
+
+
+def rate_line(name, rows):
+    killed = sum(row["result"] == "killed" for row in rows)
+    return "%-18s %4d of %4d  %5.1f %%  (%.0f to %.0f)" % (
+        (name, killed, len(rows), 100 * killed / max(1, len(rows))) + interval(killed, len(rows)))
+
+
+def report(rows, all_rows, path):
+    by_folder = collections.defaultdict(list)
+    for row in rows:
+        by_folder[folder_of(row["file"])].append(row)
+    say("\nkilled, with the 95 % interval of the rate")
+    for folder in sorted(by_folder):
+        say(rate_line(folder, by_folder[folder]))
+    say(rate_line("all", rows))
+    others = collections.Counter(row["result"] for row in all_rows if row["result"] not in COUNTED_RESULTS)
+    say("not counted: " + (", ".join("%d %s" % (n, name) for name, n in sorted(others.items())) or "none"))
+    with open(path, "w") as file:
+        for row in rows:
+            if row["result"] == "survived":
+                file.write("%s | line %d, %s\n" % (row["name"], row["line"], row["by"]))
+    say("survivors: " + path)
+
+
+def listed(source, path):
+    found = []
+    with open(path) as file:
+        for line in file:
+            mutant = source.find(line.rstrip("\n").rpartition(" | ")[0])
+            if mutant is not None:
+                found.append(mutant)
+            elif line.strip() and not line.startswith("#"):
+                say("no such line any more: " + line.rstrip("\n"))
+    return found
+
+
+def drawn(source, seed, count):
+    """Twenty times as many draws as are wanted, none twice: most that do not count are few."""
+    dice, seen, draws = random.Random(seed), set(), []
+    for _ in range(20 * count + 1000):
+        mutant = source.draw(dice)
+        if (mutant.file, mutant.change) not in seen:
+            seen.add((mutant.file, mutant.change))
+            draws.append(mutant)
+    return draws
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="see the head of this file")
+    parser.add_argument("--work", default="build/mutate")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=3600, help="for the trials; 0: only the map")
+    parser.add_argument("--files", default="", help="patterns of files, separated by spaces")
+    parser.add_argument("--again", metavar="FILE", help="the changes of a list instead of random ones")
+    return parser.parse_args()
+
+
+def test_names(tree):
+    root, names = tree.file("tests", "unit"), []
+    for at, _, files in os.walk(root):
+        names += [os.path.relpath(os.path.join(at, f), root)[:-2] for f in files if f.endswith(".c")]
+    return sorted(names)
+
+
+def main():
+    options = arguments()
+    commit = subprocess.run(["git", "-C", REPOSITORY, "rev-parse", "--short=12", "HEAD"], check=True,
+                            stdout=subprocess.PIPE, text=True).stdout.strip()
+    os.makedirs(options.work, exist_ok=True)
+    jobs = [trees.Tree(os.path.join(options.work, "tree-%d" % i)) for i in range(JOBS)]
+    for tree in jobs:
+        tree.check_out(REPOSITORY, commit)
+    reached = reach.Reach(jobs[0], os.path.join(options.work, "reach.json"), say)
+    reached.measure(test_names(jobs[0]))
+    source = Source(jobs[0], options.files.split())
+    if not source.lines:
+        raise SystemExit("no line to change in these files")
+    draws = listed(source, options.again) if options.again else drawn(source, options.seed, options.count)
+    count = len(draws) if options.again else options.count
+    name = "%s-%s" % (commit, "again" if options.again else options.seed)
+    if options.files:
+        name += "-" + "".join(c if c.isalnum() else "_" for c in options.files)[:60]
+    path = os.path.join(options.work, name)
+    if options.again and os.path.exists(path + ".results"):
+        os.remove(path + ".results")
+    results = Results(path + ".results")
+    run = Run(draws, results, Equivalent(os.path.join(HERE, "equivalent.txt")), count, options.seconds)
+    trusted = {}
+    workers = [threading.Thread(target=run.work, args=[Trial(tree, reached, source, trusted)])
+               for tree in jobs]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    rows = results.counted(count)
+    report(rows, [row for row in results.rows.values()], path + ".survivors")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Which test programs execute which line.
+
+Every test program runs once in a build that counts executed lines. GCOV_PREFIX gives each program a
+folder of its own for its counters; the programs that it starts inherit it, so that what attnd
+executes for a test of the server counts for that test. A program that a signal ends without warning
+leaves no counters. What is known of a test is kept until the test program or one of the programs
+that it started is another; a run that failed is repeated the next time.
+"""
+import hashlib
+import json
+import os
+import subprocess
+
+import tree as trees
+
+FOLDERS = ("engine/", "server/", "config/", "loadtest/", "deploy/")
+LIMIT_SECONDS = 900
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def programs():
+    """The object of a main() -> the program that it becomes."""
+    found = {"server/main": "attnd", "loadtest/main": "attnd-load",
+             "deploy/healthcheck": "attnd-healthcheck"}
+    return found
+
+
+def program_of(name):
+    if name.startswith("engine/tools/"):
+        return "attnd-" + name[len("engine/tools/"):]
+    return programs().get(name)
+
+
+class Reach:
+    """tests: name -> {seconds, programs, digests, hit: {file: [lines]}, entered: [files]};
+    shapes: file -> {lines: [executable ones], functions: [[first, last], ...]}."""
+
+    def __init__(self, tree, path, say):
+        self.tree, self.path, self.say = tree, path, say
+        self.tests, self.shapes = {}, {}
+        if os.path.exists(path):
+            with open(path) as file:
+                known = json.load(file)
+            self.tests, self.shapes = known["tests"], known["shapes"]
+
+    def save(self):
+        with open(self.path + ".new", "w") as file:
+            json.dump({"tests": self.tests, "shapes": self.shapes}, file)
+        os.replace(self.path + ".new", self.path)
+
+    def measure(self, names):
+        self.say("building with counters of lines")
+        if not self.tree.make(trees.COUNTED, ["all", "tests"], jobs=2):
+            raise SystemExit("the build with counters failed:\n" + self.tree.said)
+        self.tests = {name: known for name, known in self.tests.items() if name in names}
+        for name in names:
+            if not self.is_known(name):
+                self.measure_one(name)
+        self.save()
+
+    def binary(self, program):
+        return self.tree.file(trees.COUNTED, program)
+
+    def is_known(self, name):
+        known = self.tests.get(name)
+        return known is not None and all(
+            os.path.exists(self.binary(program)) and digest(self.binary(program)) == was
+            for program, was in known["digests"].items())
+
+    def measure_one(self, name):
+        folder = self.tree.file(trees.COUNTED, "counters", name)
+        subprocess.run(["rm", "-rf", folder], check=True)
+        os.makedirs(folder)
+        objects = self.tree.file(trees.COUNTED, "obj")
+        result, seconds, last = self.tree.run(
+            trees.COUNTED, name, LIMIT_SECONDS,
+            {"GCOV_PREFIX": folder, "GCOV_PREFIX_STRIP": str(objects.count("/"))})
+        self.say("%-40s %6.1f s%s" % (name, seconds, "" if result == "ok" else "  %s: %s" % (result, last)))
+        found = {"seconds": seconds, "hit": {}, "entered": [], "programs": []}
+        for counters in self.counters_in(folder):
+            self.read(found, folder, counters)
+        found["digests"] = {program: digest(self.binary(program)) if result == "ok" else ""
+                            for program in ["tests/" + name] + found["programs"]}
+        self.tests[name] = found
+        subprocess.run(["rm", "-rf", folder], check=True)
+
+    def counters_in(self, folder):
+        """The .gcda files of product code, each with its .gcno beside it."""
+        found = []
+        for at, _, files in os.walk(folder):
+            for file in files:
+                name = os.path.relpath(os.path.join(at, file), folder)[:-len(".gcda")]
+                if name.startswith(FOLDERS):
+                    os.symlink(self.tree.file(trees.COUNTED, "obj", name + ".gcno"),
+                               os.path.join(folder, name + ".gcno"))
+                    found.append(name)
+        return sorted(found)
+
+    def read(self, found, folder, name):
+        if program_of(name) is not None:
+            found["programs"].append(program_of(name))
+        done = subprocess.run(["gcov", "--json-format", "--stdout", name + ".gcda"], cwd=folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        for line in done.stdout.splitlines():
+            for file in json.loads(line)["files"]:
+                if file["file"] == name + ".c":
+                    self.take(found, file)
+                elif any(function["execution_count"] for function in file["functions"]):
+                    found["hit"].setdefault(name + ".c", [])  # a header's code, for this file
+
+    def take(self, found, file):
+        lines = sorted({line["line_number"] for line in file["lines"]})
+        ranges = sorted({(f["start_line"], f["end_line"]) for f in file["functions"]})
+        self.shapes[file["file"]] = {"lines": lines, "functions": ranges}
+        hit = sorted({line["line_number"] for line in file["lines"] if line["count"] != 0})
+        if hit:
+            found["hit"][file["file"]] = hit
+
+    def tests_of(self, file, line):
+        """The tests that execute the line, quickest first, but first that of the file itself. A line
+        without code of its own counts as the last one above it in its function; one outside of
+        functions is a table's and belongs to every test that executes anything in the file."""
+        shape = self.shapes.get(file, {"lines": [], "functions": []})
+        around = [f for f in shape["functions"] if f[0] <= line <= f[1]]
+        if around and line not in shape["lines"]:
+            first = max(f[0] for f in around)
+            above = [at for at in shape["lines"] if first <= at < line]
+            line = above[-1] if above else first
+        named = [name for name, test in self.tests.items() if file in test["hit"]
+                 and (not around or line in test["hit"][file])]
+        own = os.path.splitext(file)[0].replace("engine/", "", 1).rpartition("/")
+        own = "%s/test_%s" % (own[0], own[2]) if own[0] else "test_" + own[2]
+        return sorted(named, key=lambda name: (name != own, self.tests[name]["seconds"]))
