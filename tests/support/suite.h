@@ -12,6 +12,21 @@
 
 #include <check.h>
 
+/* Ends the test in whose body it stands, which cannot be made here and now, and says why:
+ *
+ *     skipped: TEST: WHY
+ *
+ * tests/run-units.sh counts these lines and shows them. A test that only returns says that it has
+ * passed. */
+#define suite_skip(why)                                                                            \
+    do {                                                                                           \
+        suite_skipped(__func__, why);                                                              \
+        return;                                                                                    \
+    } while (0)
+
+/* The same line for a part of a test; the test goes on. */
+void suite_skipped(const char *test, const char *why);
+
 /* Runs the listed tests, each with a time limit of a minute; the exit code of main. */
 int suite_run(const char *name, const TTest *const *tests, int count);
 

@@ -238,7 +238,7 @@ START_TEST(layers_headers_compile_alone)
 {
     char command[1024];
     if (system("command -v \"${CC:-cc}\" >/dev/null 2>&1") != 0)
-        return; /* a machine that only runs */
+        suite_skip("no compiler: a machine that only runs");
     snprintf(command, sizeof command, "sh tests/check-headers.sh '%s'", source_root());
     int status = system(command);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "listed above");

@@ -2,7 +2,10 @@
 #include "tests/support/suite.h"
 
 #include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TREES "tests/data/cgroup/"
 
@@ -63,12 +66,45 @@ START_TEST(cpu_uses_no_more_threads_than_the_scheduler_allows)
 }
 END_TEST
 
-START_TEST(cpu_names_a_known_instruction_set)
+/* Whether the kernel lists the flag for the first processor; with blanks on both sides. */
+static bool kernel_lists(const char *flag)
 {
-    ck_assert_ptr_nonnull(strstr("sse2 avx2 avx512 avx512-vnni", cpu_isa()));
+    char line[1 << 14] = "", word[32];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file) != NULL && strncmp(line, "flags", 5) != 0)
+        continue;
+    fclose(file);
+    line[strcspn(line, "\n")] = ' ';
+    snprintf(word, sizeof word, " %s ", flag);
+    return strstr(line, word) != NULL;
+}
+
+START_TEST(cpu_names_the_instruction_set_that_the_kernel_lists)
+{
+    const char *expected = "sse2";
+    if (kernel_lists("avx2") && kernel_lists("fma"))
+        expected = "avx2";
+    if (kernel_lists("avx512f") && kernel_lists("avx512bw") && kernel_lists("avx512dq") &&
+        kernel_lists("avx512vl"))
+        expected = kernel_lists("avx512_vnni") ? "avx512-vnni" : "avx512";
+    ck_assert_str_eq(cpu_isa(), expected);
+    ck_assert_int_eq(cpu_has_bf16(), kernel_lists("avx512_bf16"));
+    ck_assert_int_eq(cpu_has_avx_vnni(), kernel_lists("avx_vnni"));
+    ck_assert_int_eq(cpu_has_amx_bf16(), kernel_lists("amx_bf16") && kernel_lists("amx_tile"));
+}
+END_TEST
+
+START_TEST(cpu_knows_three_levels_of_cache)
+{
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                                _SC_LEVEL3_CACHE_SIZE};
     ck_assert_uint_eq(cpu_cache_bytes(0), 0);
     ck_assert_uint_eq(cpu_cache_bytes(4), 0);
-    ck_assert_uint_lt(cpu_cache_bytes(1), 1u << 24);
+    for (unsigned level = 1; level <= 3; level++) {
+        long bytes = sysconf(names[level - 1]);
+        ck_assert_uint_eq(cpu_cache_bytes(level), bytes > 0 ? (size_t)bytes : 0);
+    }
 }
 END_TEST
 
@@ -76,4 +112,5 @@ SUITE("cpu", cpu_finds_the_smallest_quota_on_the_way_up_in_cgroup_v2,
       cpu_finds_the_smallest_quota_on_the_way_up_in_cgroup_v1,
       cpu_finds_the_quota_of_a_hybrid_system, cpu_looks_at_the_usual_places_without_mountinfo,
       cpu_takes_malformed_and_missing_files_for_no_quota,
-      cpu_uses_no_more_threads_than_the_scheduler_allows, cpu_names_a_known_instruction_set)
+      cpu_uses_no_more_threads_than_the_scheduler_allows,
+      cpu_names_the_instruction_set_that_the_kernel_lists, cpu_knows_three_levels_of_cache)

@@ -81,7 +81,6 @@ START_TEST(augment_turns_by_quarters)
 }
 END_TEST
 
-/* Whatever the shift, what is left is a part of the source in its order, and the rest is 0. */
 /* A disc of passing dies with one failing die off the middle: it moves on a circle, and the outline
  * does not move at all. */
 START_TEST(augment_spins_dies_within_the_outline)
@@ -124,6 +123,7 @@ START_TEST(augment_spins_dies_within_the_outline)
 }
 END_TEST
 
+/* Whatever the shift, what is left is a part of the source in its order, and the rest is 0. */
 START_TEST(augment_shifts_whole_pixels_and_fills_with_off_wafer)
 {
     struct augment_pixels in = image_of(plain), out;
@@ -152,15 +152,26 @@ START_TEST(augment_shifts_whole_pixels_and_fills_with_off_wafer)
 }
 END_TEST
 
+/* Each pixel that is left is there once; at times none is, or all are. */
 START_TEST(augment_shift_of_the_whole_side_stays_inside)
 {
     struct augment_pixels in = image_of(plain), out;
-    for (unsigned i = 0; i < 200; i++) {
-        unsigned char *room = malloc(PIXELS);
+    bool empty = false, whole = false;
+    for (unsigned i = 0; i < 500; i++) {
+        unsigned char room[PIXELS + 8];
         struct rng rng = rng_for(1, 2, i);
+        memset(room, 0xA5, sizeof room);
         augment_apply(&(struct augment){.turn = 1, .shift = 1}, &in, &rng, room, &out);
-        free(room);
+        for (unsigned char value = 1; value <= PIXELS; value++)
+            ck_assert_uint_le(count_of(&out, value), 1);
+        for (size_t k = 0; k < 8; k++)
+            ck_assert_int_eq(room[PIXELS + k], 0xA5);
+        for (size_t k = 0; k < PIXELS; k++)
+            ck_assert_int_le(room[k], PIXELS);
+        empty = empty || count_of(&out, 0) == PIXELS;
+        whole = whole || count_of(&out, 0) == 0;
     }
+    ck_assert(empty && whole);
 }
 END_TEST
 

@@ -220,7 +220,7 @@ START_TEST(checkpoint_reads_every_golden_checkpoint)
 {
     const char *golden = getenv("ATTND_GOLDEN");
     if (golden == NULL)
-        return;
+        suite_skip("ATTND_GOLDEN is not set");
     DIR *entries = opendir(golden);
     ck_assert_ptr_nonnull(entries);
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {

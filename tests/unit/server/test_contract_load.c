@@ -140,7 +140,7 @@ START_TEST(a_text_in_haste_overtakes_eight_images)
 {
     struct server_process server;
     if (takes_seconds_an_image())
-        return;
+        suite_skip("the reference backend takes seconds for an image");
     server_process_start(&server, (const char *[]){MODELS, "--workers", "1", "--batch-tokens-max",
                                                    "1", "--queue-ms-max", "0", NULL});
     char *images = image_request(8, "");

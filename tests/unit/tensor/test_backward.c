@@ -23,7 +23,7 @@ enum { GAP = 3 };
 /* The one that this test loops over; NULL if this CPU cannot run it. */
 static const struct backward *variant(int v)
 {
-    return kernels_runnable(variants[v].twin) ? variants[v].backward : NULL;
+    return kernels_runnable(variants[v].twin) ? variants[v].backward : NULL; /* test_kernels says */
 }
 
 /* [rows, width] with GAP NaNs behind each row. */

@@ -150,8 +150,10 @@ START_TEST(linear_self_test_accepts_every_backend_and_finds_a_wrong_product)
     struct err err = {0};
     struct linear linear;
     for (int b = 0; b < BACKENDS; b++) {
-        if (!runs_here(backends[b]))
+        if (!runs_here(backends[b])) {
+            suite_skipped(__func__, "oneDNN multiplies no bf16 on this processor");
             continue;
+        }
         open_filled(&linear, backends[b], IN, OUT, weight);
         ck_assert_msg(linear_self_test(&linear, kernels_best(), &err) == ERR_OK, "%s: %s",
                       backends[b]->name, err.text);

@@ -274,7 +274,7 @@ START_TEST(wordpiece_agrees_with_the_complete_corpora)
 {
     const char *corpora = getenv("ATTND_CORPORA");
     if (corpora == NULL)
-        return;
+        suite_skip("ATTND_CORPORA is not set");
     char path[512];
     snprintf(path, sizeof path, "%s/tokenizer", corpora);
     struct wordpiece *tokenizer = open_dir(path, TOKENS_MAX);
