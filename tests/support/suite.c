@@ -1,5 +1,6 @@
 #include "tests/support/suite.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,11 +14,37 @@ void suite_skipped(const char *test, const char *why)
     fflush(stdout); /* a test of its own process may end by a signal */
 }
 
+static unsigned open_before;
+
+/* Descriptors of this process, with the one that lists them. */
+static unsigned descriptors(void)
+{
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    ck_assert_ptr_nonnull(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static void remember_descriptors(void)
+{
+    open_before = descriptors();
+}
+
+static void expect_the_same_descriptors(void)
+{
+    ck_assert_msg(descriptors() <= open_before, "the test leaves descriptors open: %u, then %u",
+                  open_before, descriptors());
+}
+
 int suite_run(const char *name, const TTest *const *tests, int count)
 {
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
     tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, remember_descriptors, expect_the_same_descriptors);
     for (int i = 0; i < count; i++)
         tcase_add_test(tcase, tests[i]);
     suite_add_tcase(suite, tcase);
