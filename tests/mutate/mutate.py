@@ -9,8 +9,8 @@ change (changes.py says which), then a kind of change, then a change. A change t
 is drawn anew, as is one that leaves the object file as it was. The tests that reach a line are known
 from one run of each (reach.py): its own test first, then the quickest, until one fails. A failure
 has to repeat; a test that takes three times its usual time and ten seconds more has failed as well. What
-the tests pass is tried once more under the sanitizers, as CI does: there a leak or a step past the
-end fails. A line that no test reaches survives at once.
+the tests pass is tried once more under the sanitizers, as CI does, by the first sixteen of them:
+there a leak or a step past the end fails. A line that no test reaches survives at once.
 
 Everything lies in --work: two trees, what is known of the tests, and the results by commit, seed and
 files; a run that was interrupted goes on where it stopped. equivalent.txt names the changes that
@@ -35,6 +35,7 @@ import tree as trees
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPOSITORY = os.path.dirname(os.path.dirname(HERE))
 JOBS = 2
+SANITIZED_TESTS_MAX = 16
 COUNTED_RESULTS = ("killed", "survived")
 
 class Mutant(collections.namedtuple("Mutant", "place change")):
@@ -151,8 +152,8 @@ class Trial:
         names = self.reached.tests_of(mutant.file, mutant.line)
         if not names:
             return "survived", "no test reaches it"
-        for variant in (trees.PLAIN, trees.SANITIZED):
-            by = self.killer(mutant, variant, names)
+        for variant, tried in ((trees.PLAIN, names), (trees.SANITIZED, names[:SANITIZED_TESTS_MAX])):
+            by = self.killer(mutant, variant, tried)
             if by:
                 return "killed", by
         return "survived", "%d tests pass" % len(names)
@@ -361,6 +362,9 @@ def main():
         tree.check_out(REPOSITORY, commit)
     reached = reach.Reach(jobs[0], os.path.join(options.work, "reach.json"), say)
     reached.measure(test_names(jobs[0]))
+    for variant in (trees.PLAIN, trees.SANITIZED):
+        for tree in jobs:
+            tree.make_libraries(variant)
     source = Source(jobs[0], options.files.split())
     if not source.lines:
         raise SystemExit("no line to change in these files")

@@ -89,6 +89,12 @@ class Tree:
         self.said = done.stdout.decode(errors="replace")
         return done.returncode == 0
 
+    def make_libraries(self, variant):
+        """What every test is linked with; the second tree finds it in the compiler's cache."""
+        names = ["engine", "server", "support", "load", "bench"]
+        if not self.make(variant, ["%s/lib%s.a" % (variant, name) for name in names], jobs=2):
+            raise SystemExit("the build failed:\n" + self.said)
+
     def run(self, variant, test, seconds, environment=None):
         """One test program: "ok", "failed" or "late", its seconds, and the last line it printed."""
         program = self.file(variant, "tests", test)
