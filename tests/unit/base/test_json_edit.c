@@ -109,6 +109,27 @@ START_TEST(json_edit_refuses_what_json_cannot_hold)
 }
 END_TEST
 
+START_TEST(json_edit_keeps_integers_of_lists_beside_a_huge_one)
+{
+    struct fixture fixture;
+    setup(&fixture, "[0]");
+    drop(&fixture);
+    setup(&fixture, "{\"a\": [7, [8, {\"b\": 9}]], \"max\": 1000000000000000000000}");
+    expect_saved(&fixture, "{\"a\":[7,[8,{\"b\":9}]],\"max\":1e21}");
+}
+END_TEST
+
+START_TEST(json_edit_says_when_it_cannot_save)
+{
+    struct fixture fixture;
+    setup(&fixture, "{}");
+    ck_assert_int_eq(json_edit_save(fixture.root, "/nowhere/a.json", &fixture.err), ERR_IO);
+    ck_assert_str_eq(fixture.err.text,
+                     "/nowhere/a.json: cannot be written: No such file or directory");
+    drop(&fixture);
+}
+END_TEST
+
 START_TEST(json_edit_names_the_file_that_is_no_object)
 {
     struct fixture fixture;
@@ -127,6 +148,8 @@ START_TEST(json_edit_names_the_file_that_is_no_object)
 }
 END_TEST
 
-SUITE("json_edit", json_edit_keeps_what_it_does_not_know, json_edit_keeps_numbers,
-      json_edit_keeps_integers_beside_a_huge_one, json_edit_sets_replaces_and_removes_members,
-      json_edit_refuses_what_json_cannot_hold, json_edit_names_the_file_that_is_no_object)
+SUITE("json_edit", json_edit_keeps_integers_of_lists_beside_a_huge_one,
+      json_edit_says_when_it_cannot_save, json_edit_keeps_what_it_does_not_know,
+      json_edit_keeps_numbers, json_edit_keeps_integers_beside_a_huge_one,
+      json_edit_sets_replaces_and_removes_members, json_edit_refuses_what_json_cannot_hold,
+      json_edit_names_the_file_that_is_no_object)

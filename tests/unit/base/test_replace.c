@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +116,38 @@ START_TEST(replace_on_a_full_disk_leaves_the_old_file_and_names_it)
 }
 END_TEST
 
+START_TEST(replace_that_cannot_take_the_name_leaves_nothing_behind)
+{
+    struct fixture fixture;
+    struct err err = {0};
+    struct stat status;
+    setup(&fixture);
+    ck_assert_int_eq(mkdir(fixture.path, 0777), 0);
+    ck_assert_int_eq(replace_file(fixture.path, "x", 1, &err), ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, "a.txt: cannot be replaced: Is a directory"));
+    ck_assert_int_eq(stat(fixture.path, &status), 0);
+    ck_assert(S_ISDIR(status.st_mode));
+    ck_assert_int_ne(access(fixture.partial, F_OK), 0);
+    ck_assert_int_eq(rmdir(fixture.path), 0);
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+START_TEST(replace_does_not_write_through_a_link)
+{
+    struct fixture fixture;
+    struct err err = {0};
+    setup(&fixture);
+    tempdir_write(&fixture.dir, "b.txt", "mine", 4);
+    ck_assert_int_eq(symlink("b.txt", fixture.partial), 0);
+    ck_assert_int_eq(replace_file(fixture.path, "x", 1, &err), ERR_IO);
+    ck_assert_int_eq(unlink(fixture.partial), 0);
+    memcpy(strrchr(fixture.path, '/'), "/b.txt", 6);
+    expect_content(&fixture, "mine");
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
 START_TEST(replace_names_a_path_that_cannot_be)
 {
     char path[PATH_MAX + 10];
@@ -167,5 +200,7 @@ END_TEST
 SUITE("replace", replace_writes_a_new_file_and_replaces_an_old_one,
       replace_works_in_the_current_folder, replace_takes_over_what_a_kill_left,
       replace_that_is_abandoned_leaves_the_old_file,
-      replace_on_a_full_disk_leaves_the_old_file_and_names_it, replace_names_a_path_that_cannot_be,
+      replace_on_a_full_disk_leaves_the_old_file_and_names_it,
+      replace_that_cannot_take_the_name_leaves_nothing_behind,
+      replace_does_not_write_through_a_link, replace_names_a_path_that_cannot_be,
       replace_survives_a_kill_at_any_moment)
