@@ -5,6 +5,7 @@
 #include "engine/data/stdf.h"
 #include "tests/support/suite.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const unsigned char little_endian[] = {
@@ -126,5 +127,89 @@ START_TEST(stdf_reads_a_big_endian_file_without_its_optional_fields)
 }
 END_TEST
 
-SUITE("stdf_bytes", stdf_reads_a_little_endian_file_as_the_specification_lays_it_out,
+/* ---- limits ---- */
+
+static unsigned char *put(unsigned char *at, const unsigned char *bytes, size_t len)
+{
+    memcpy(at, bytes, len);
+    return at + len;
+}
+
+/* FAR, WIR of head 1, `dies` passing results in rows of 200, MRR; yours to free. */
+static unsigned char *many_dies(unsigned dies, size_t *len)
+{
+    static const unsigned char far[] = {2, 0, 0, 10, 2, 4}, mrr[] = {4, 0, 1, 20, 0, 0, 0, 0};
+    static const unsigned char wir[] = {8, 0, 2, 10, 1, 255, 0, 0, 0, 0, 1, 'w'};
+    unsigned char *bytes = malloc(sizeof far + sizeof wir + (size_t)dies * 17 + sizeof mrr);
+    ck_assert_ptr_nonnull(bytes);
+    unsigned char *at = put(put(bytes, far, sizeof far), wir, sizeof wir);
+    for (unsigned i = 0; i < dies; i++) {
+        unsigned char x = (unsigned char)(i % 200), low = (unsigned char)(i / 200);
+        unsigned char prr[] = {13, 0, 5, 20, 1, 1, 0, 1, 0, 1, 0, 1, 0, x, 0, low, 0};
+        at = put(at, prr, sizeof prr);
+    }
+    at = put(at, mrr, sizeof mrr);
+    *len = (size_t)(at - bytes);
+    return bytes;
+}
+
+START_TEST(stdf_keeps_every_die_of_a_large_wafer)
+{
+    enum { DIES = 10000 };
+    size_t len;
+    struct stdf stdf;
+    struct err err = {0};
+    unsigned char *bytes = many_dies(DIES, &len);
+    ck_assert_msg(!stdf_parse(&stdf, bytes, len, &err), "%s", err.text);
+    ck_assert_uint_eq(stdf.die_count, DIES);
+    for (unsigned i = 0; i < DIES; i++)
+        expect_die(&stdf.dies[i], (int)(i % 200), (int)(i / 200), 1, false);
+    stdf_close(&stdf);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(stdf_bounds_how_often_wafers_begin)
+{
+    enum { STARTS_MAX = 65536 };
+    static const unsigned char far[] = {2, 0, 0, 10, 2, 4}, mrr[] = {4, 0, 1, 20, 0, 0, 0, 0};
+    static const unsigned char wir[] = {8, 0, 2, 10, 1, 255, 0, 0, 0, 0, 1, 'w'};
+    unsigned char *bytes = malloc((STARTS_MAX + 1) * sizeof wir + 100);
+    ck_assert_ptr_nonnull(bytes);
+    for (unsigned extra = 0; extra <= 1; extra++) {
+        struct stdf stdf;
+        struct err err = {0};
+        unsigned char *at = put(bytes, far, sizeof far);
+        for (unsigned i = 0; i < STARTS_MAX + extra; i++)
+            at = put(at, wir, sizeof wir);
+        at = put(at, mrr, sizeof mrr);
+        stdf_parse(&stdf, bytes, (size_t)(at - bytes), &err);
+        ck_assert_int_eq(err.code, extra == 0 ? ERR_OK : ERR_TOO_LARGE);
+        ck_assert_str_eq(err.text,
+                         extra == 0 ? "" : "byte 786438: wafers begin more than 65536 times");
+        stdf_close(&stdf);
+    }
+    free(bytes);
+}
+END_TEST
+
+START_TEST(stdf_find_says_why_there_is_no_wafer)
+{
+    static const unsigned char none[] = {2, 0, 0, 10, 2, 4, 4, 0, 1, 20, 0, 0, 0, 0};
+    struct stdf stdf;
+    struct err err = {0};
+    unsigned wafer = 7;
+    ck_assert_int_eq(stdf_parse(&stdf, none, sizeof none, &err), ERR_OK);
+    ck_assert_int_eq(stdf_find(&stdf, NULL, &wafer, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "no wafer: the file has no WIR record");
+    err = (struct err){0};
+    ck_assert_int_eq(stdf_find(&stdf, "w", &wafer, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "no wafer: the file has no WIR record");
+    stdf_close(&stdf);
+}
+END_TEST
+
+SUITE("stdf_bytes", stdf_keeps_every_die_of_a_large_wafer, stdf_bounds_how_often_wafers_begin,
+      stdf_find_says_why_there_is_no_wafer,
+      stdf_reads_a_little_endian_file_as_the_specification_lays_it_out,
       stdf_reads_a_big_endian_file_without_its_optional_fields)
