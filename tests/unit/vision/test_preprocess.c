@@ -202,7 +202,12 @@ START_TEST(preprocess_refuses_what_it_cannot_do_and_says_where)
         const char *config, *text;
     } cases[] = {
         {"{\"size\": 96}", "images become 96 x 96; the model takes 224 x 224"},
-        {"{\"size\": {\"height\": 224, \"width\": 225}}", "224 x 225"},
+        {"{\"size\": {\"height\": 224, \"width\": 225}}", "images become 224 x 225;"},
+        {"{\"size\": [224, 225]}", "images become 224 x 225;"},
+        {"{\"size\": [223, 224]}", "images become 223 x 224;"},
+        {"{\"size\": [0, 224]}", "$.size"},
+        {"{\"do_center_crop\": true, \"crop_size\": [224, 200]}", "images become 224 x 200;"},
+        {"{\"do_center_crop\": true, \"crop_size\": 200}", "images become 200 x 200;"},
         {"{\"size\": {\"shortest_edge\": 224}}", "own shape"},
         {"{\"do_resize\": false}", "own shape"},
         {"{\"size\": {\"longest_edge\": 224}}", "$.size"},
