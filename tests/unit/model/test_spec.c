@@ -77,6 +77,11 @@ START_TEST(spec_refuses_by_name_what_the_engine_lacks)
     ck_refused("{\"model_type\": \"vit\", \"image_size\": 8, \"patch_size\": 16}", "patch_size");
     ck_refused("{\"model_type\": \"vit\", \"image_size\": [224, 224]}", "image_size");
     ck_refused("{\"model_type\": \"bert\", \"problem_type\": \"ranking\"}", "ranking");
+    ck_refused("{\"model_type\": \"bert\", \"max_position_embeddings\": 2}",
+               "max_position_embeddings must be at least 3");
+    ck_refused("{\"model_type\": \"vit\", \"image_size\": 257, \"patch_size\": 1}",
+               "66049 patches an image; at most 65536 are supported");
+    ck_refused("{\"model_type\": \"bert\", \"num_labels\": 0}", "num_labels");
     ck_refused("[]", "an object");
     ck_refused("{\"model_type\": \"bert\"", "JSON");
 }
@@ -132,6 +137,22 @@ static enum err_code read_attnd(const char *text)
     return err.code;
 }
 
+START_TEST(spec_takes_sizes_up_to_their_limits)
+{
+    ck_assert_int_eq(read_config("{\"model_type\": \"bert\", \"max_position_embeddings\": 3}"),
+                     ERR_OK);
+    checkpoint_writer_close(&writer);
+    ck_assert_int_eq(
+        read_config("{\"model_type\": \"vit\", \"image_size\": 256, \"patch_size\": 1}"), ERR_OK);
+    ck_assert_uint_eq(spec.patches, 65536);
+    checkpoint_writer_close(&writer);
+    ck_assert_int_eq(
+        read_config("{\"model_type\": \"vit\", \"image_size\": 16, \"patch_size\": 16}"), ERR_OK);
+    ck_assert_uint_eq(spec.patches, 1);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
 START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
 {
     ck_assert_int_eq(read_attnd("{\"version\": \"7\", \"temperature\": 1.5, \"grey16\": "
@@ -162,7 +183,8 @@ START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
 }
 END_TEST
 
-SUITE("spec", spec_takes_the_defaults_of_the_hugging_face_classes,
+SUITE("spec", spec_takes_sizes_up_to_their_limits,
+      spec_takes_the_defaults_of_the_hugging_face_classes,
       spec_refuses_by_name_what_the_engine_lacks, spec_orders_labels_by_their_integer_keys,
       spec_chooses_scores_as_hugging_face_pipelines_do,
       spec_reads_attnd_json_and_refuses_what_it_does_not_know)
