@@ -261,10 +261,99 @@ START_TEST(answer_describes_a_model_without_its_paths)
 }
 END_TEST
 
-SUITE("answer", answer_has_the_members_of_the_contract_in_its_order,
-      answer_tells_the_codes_of_the_fab, answer_sorts_by_falling_score_then_by_index,
-      answer_clamps_top_k_to_the_labels, answer_gives_a_regression_its_raw_value,
-      answer_gives_the_reason_of_what_is_not_automatic, answer_tells_how_a_model_decides,
-      answer_says_truncated_only_if_it_is, answer_prints_scores_that_parse_back_to_the_same_float,
+/* The whole object, for an image's model and a text's, each with all that can be missing. */
+static void expect_model(const struct engine_info *of, const char *expected)
+{
+    struct json_t *json = answer_model(of);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS));
+    ck_assert_str_eq(text, expected);
+    free(text);
+    json_decref(json);
+}
+
+START_TEST(answer_describes_a_model_member_by_member)
+{
+    static const char *const two[] = {"a", "b"}, *const unbound[] = {"pooler.weight"};
+    static const float threshold = 1.5f;
+    expect_model(&(struct engine_info){.kind = ENGINE_IMAGE,
+                                       .family = "vit",
+                                       .version = "7",
+                                       .dtype = "int8",
+                                       .linear_backend = "native",
+                                       .kernels = "avx2",
+                                       .scores = "sigmoid",
+                                       .labels = two,
+                                       .label_count = 2,
+                                       .layers = 12,
+                                       .heads = 6,
+                                       .hidden_size = 384,
+                                       .intermediate_size = 1536,
+                                       .tokens_max = 197,
+                                       .image_height = 224,
+                                       .image_width = 192,
+                                       .patch_size = 16,
+                                       .parameters = 21000,
+                                       .weight_bytes = 84000,
+                                       .unbound = unbound,
+                                       .unbound_count = 1,
+                                       .purity = 0.95,
+                                       .ood_method = "energy",
+                                       .ood_threshold = &threshold,
+                                       .explain_default = EXPLAIN_GRADIENT},
+                 "{\"kind\":\"image\",\"family\":\"vit\",\"version\":\"7\",\"dtype\":\"int8\","
+                 "\"linear_backend\":\"native\",\"kernels\":\"avx2\",\"scores\":\"sigmoid\","
+                 "\"purity\":0.95,\"ood_method\":\"energy\",\"ood_threshold\":1.5,"
+                 "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],\"layers\":12,"
+                 "\"heads\":6,\"hidden_size\":384,\"intermediate_size\":1536,\"tokens_max\":197,"
+                 "\"image_height\":224,\"image_width\":192,\"patch_size\":16,"
+                 "\"parameters\":21000,\"weight_bytes\":84000,"
+                 "\"unbound_tensors\":[\"pooler.weight\"]}");
+    expect_model(&(struct engine_info){.kind = ENGINE_TEXT,
+                                       .family = "bert",
+                                       .dtype = "f32",
+                                       .scores = "none",
+                                       .labels = two,
+                                       .label_count = 1,
+                                       .vocab_size = 30522},
+                 "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
+                 "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"purity\":null,"
+                 "\"ood_method\":null,\"ood_threshold\":null,\"explain_default\":\"rollout\","
+                 "\"labels\":[\"a\"],\"layers\":0,\"heads\":0,\"hidden_size\":0,"
+                 "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"
+                 "\"parameters\":0,\"weight_bytes\":0,\"unbound_tensors\":[]}");
+}
+END_TEST
+
+START_TEST(answer_takes_further_members_and_prints_one_line)
+{
+    char *text;
+    size_t len;
+    FILE *file = open_memstream(&text, &len), *full = fopen("/dev/full", "w");
+    struct json_t *answer = json_object();
+    ck_assert(answer_add_text(answer, "file", "a.png"));
+    ck_assert(answer_add_text(answer, "wafer", NULL));
+    ck_assert(answer_add_reals(answer, "logits", (const float[]){0.5f, -2}, 2));
+    ck_assert(answer_add_reals(answer, "none", NULL, 0));
+    ck_assert(answer_add_integers(answer, "ids", (const int32_t[]){101, -7, 102}, 3));
+    ck_assert(answer_print(answer, file));
+    fclose(file);
+    ck_assert_str_eq(text, "{\"file\":\"a.png\",\"wafer\":null,\"logits\":[0.5,-2.0],\"none\":[],"
+                           "\"ids\":[101,-7,102]}\n");
+    ck_assert_ptr_nonnull(full);
+    setvbuf(full, NULL, _IONBF, 0);
+    ck_assert(!answer_print(answer, full));
+    fclose(full);
+    free(text);
+    json_decref(answer);
+}
+END_TEST
+
+SUITE("answer", answer_describes_a_model_member_by_member,
+      answer_takes_further_members_and_prints_one_line,
+      answer_has_the_members_of_the_contract_in_its_order, answer_tells_the_codes_of_the_fab,
+      answer_sorts_by_falling_score_then_by_index, answer_clamps_top_k_to_the_labels,
+      answer_gives_a_regression_its_raw_value, answer_gives_the_reason_of_what_is_not_automatic,
+      answer_tells_how_a_model_decides, answer_says_truncated_only_if_it_is,
+      answer_prints_scores_that_parse_back_to_the_same_float,
       answer_refuses_scores_that_are_not_finite, answer_makes_problems_of_every_error_code,
       answer_makes_a_problem_whatever_the_bytes, answer_describes_a_model_without_its_paths)
