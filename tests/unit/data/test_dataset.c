@@ -509,6 +509,28 @@ START_TEST(dataset_refuses_a_plain_text_where_labels_are_needed)
 }
 END_TEST
 
+START_TEST(dataset_refuses_a_plain_text_where_images_are_wanted)
+{
+    struct fixture fixture;
+    setup(&fixture, "a.txt", "one\n", 4,
+          &(struct dataset_options){.kind = ENGINE_IMAGE, .labels_optional = true});
+    ck_assert_int_eq(fixture.err.code, ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "a plain text, but images are wanted"));
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(dataset_says_what_a_data_set_without_labels_may_be)
+{
+    struct fixture fixture;
+    setup(&fixture, "a.dat", "one\n", 4, &unlabelled);
+    ck_assert_int_eq(fixture.err.code, ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(
+        strstr(fixture.err.text, "a data set is a file .jsonl, .ndjson, .csv, .txt or .log"));
+    drop(&fixture);
+}
+END_TEST
+
 START_TEST(dataset_refuses_a_plain_text_without_any)
 {
     struct fixture fixture;
@@ -535,13 +557,14 @@ START_TEST(dataset_match_names_an_item_without_a_label)
 }
 END_TEST
 
-SUITE("dataset", dataset_finds_masks_beside_their_list, dataset_refuses_masks_that_are_no_paths,
-      dataset_reads_texts_from_jsonl, dataset_keeps_nul_characters_of_a_text,
-      dataset_finds_images_beside_their_list, dataset_names_the_line_of_a_bad_jsonl_record,
-      dataset_refuses_jsonl_nested_too_deep, dataset_reads_texts_from_csv,
-      dataset_takes_the_fields_it_is_told, dataset_names_the_line_of_a_bad_csv_record,
-      dataset_refuses_image_paths_that_are_none, dataset_reads_a_folder_of_classes,
-      dataset_refuses_a_folder_for_texts_and_one_without_images,
+SUITE("dataset", dataset_refuses_a_plain_text_where_images_are_wanted,
+      dataset_says_what_a_data_set_without_labels_may_be, dataset_finds_masks_beside_their_list,
+      dataset_refuses_masks_that_are_no_paths, dataset_reads_texts_from_jsonl,
+      dataset_keeps_nul_characters_of_a_text, dataset_finds_images_beside_their_list,
+      dataset_names_the_line_of_a_bad_jsonl_record, dataset_refuses_jsonl_nested_too_deep,
+      dataset_reads_texts_from_csv, dataset_takes_the_fields_it_is_told,
+      dataset_names_the_line_of_a_bad_csv_record, dataset_refuses_image_paths_that_are_none,
+      dataset_reads_a_folder_of_classes, dataset_refuses_a_folder_for_texts_and_one_without_images,
       dataset_takes_each_wafer_of_an_stdf_file_as_an_item,
       dataset_refuses_paths_that_are_no_data_set, dataset_stops_at_its_limit,
       dataset_match_finds_classes_and_names_a_stranger, dataset_survives_every_truncation,

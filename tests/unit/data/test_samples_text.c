@@ -276,7 +276,54 @@ START_TEST(samples_mask_one_piece_at_least_and_never_a_special_token)
 }
 END_TEST
 
-SUITE("samples_text", samples_prepare_texts_as_serving_does, samples_draw_every_window,
+/* Opens samples of the fixture's data set with another spec; nothing opens. */
+static void expect_refused(struct samples_fixture *fixture, const struct spec *spec,
+                           enum err_code code, const char *text)
+{
+    struct samples *samples;
+    struct err err = {0};
+    ck_assert_int_eq(samples_open(&samples, &fixture->dataset, spec, BERT,
+                                  &(struct samples_options){.threads = 1}, &err),
+                     code);
+    ck_assert_str_eq(err.text, text);
+    ck_assert_ptr_null(samples);
+}
+
+START_TEST(samples_refuse_a_model_that_does_not_fit)
+{
+    struct samples_fixture fixture;
+    struct spec images, spec;
+    samples_fixture_open(&fixture, BERT, REPORTS);
+    spec = fixture.spec;
+    unsigned words = spec.vocab_size;
+    ck_assert(!spec_read(&images, GOLDEN "vit-0", &fixture.arena, &fixture.err));
+    expect_refused(&fixture, &images, ERR_UNUSABLE, "the model takes images");
+    spec.vocab_size = 7;
+    char text[120];
+    snprintf(text, sizeof text, "the vocabulary has %u entries but config.json's vocab_size is 7",
+             words);
+    expect_refused(&fixture, &spec, ERR_UNSUPPORTED, text);
+    samples_fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(samples_mask_words_of_texts_only)
+{
+    struct samples_fixture fixture;
+    struct samples_masked masked;
+    struct engine_input input;
+    struct rng rng = rng_for(1, 2, 3);
+    samples_fixture_open(&fixture, GOLDEN "vit-0", "tests/data/eval/wafer.jsonl");
+    ck_assert_int_eq(samples_masked_input(fixture.samples, 0, &(struct samples_view){0}, &rng,
+                                          &fixture.arena, &input, &masked, &fixture.err),
+                     ERR_UNUSABLE);
+    ck_assert_str_eq(fixture.err.text, "words are masked in texts only");
+    samples_fixture_close(&fixture);
+}
+END_TEST
+
+SUITE("samples_text", samples_refuse_a_model_that_does_not_fit, samples_mask_words_of_texts_only,
+      samples_prepare_texts_as_serving_does, samples_draw_every_window,
       samples_keep_more_pieces_than_the_model_reads, samples_bound_the_pieces_of_a_text,
       samples_drop_words_at_the_rate, samples_leave_out_whole_lines,
       samples_move_later_lines_up_into_the_room, samples_mask_fifteen_percent_as_bert_does,

@@ -97,6 +97,22 @@ START_TEST(safetensors_write_is_read_back_bit_by_bit)
 }
 END_TEST
 
+START_TEST(safetensors_write_refuses_more_than_a_file_can_hold)
+{
+    enum { TOO_MANY = 65537 };
+    struct tensor_out *many = calloc(TOO_MANY, sizeof *many);
+    ck_assert_ptr_nonnull(many);
+    expect_refusal(many, TOO_MANY, "65537 tensors; the limit is 65536");
+    free(many);
+    struct tensor_out halves[] = {
+        /* 2^62 bytes each: together one more than an offset can be */
+        {.name = "a", .dtype = DTYPE_F32, .rank = 2, .shape = {(size_t)1 << 30, (size_t)1 << 30}},
+        {.name = "b", .dtype = DTYPE_F32, .rank = 2, .shape = {(size_t)1 << 30, (size_t)1 << 30}},
+    };
+    expect_refusal(halves, 2, "the size of all tensors together overflows");
+}
+END_TEST
+
 START_TEST(safetensors_write_rounds_f16_to_nearest_even)
 {
     static const float values[] = {1,        1 + 0x1p-11f, 1 + 0x1.8p-10f,   65504,     0x1p-24f,
@@ -230,8 +246,8 @@ START_TEST(safetensors_write_names_a_folder_that_is_absent)
 }
 END_TEST
 
-SUITE("safetensors_write", safetensors_write_is_read_back_bit_by_bit,
-      safetensors_write_rounds_f16_to_nearest_even,
+SUITE("safetensors_write", safetensors_write_refuses_more_than_a_file_can_hold,
+      safetensors_write_is_read_back_bit_by_bit, safetensors_write_rounds_f16_to_nearest_even,
       safetensors_write_refuses_numbers_that_the_dtype_lacks,
       safetensors_write_escapes_names_as_json, safetensors_write_refuses_what_the_reader_refuses,
       safetensors_write_takes_no_tensors_at_all,
