@@ -49,8 +49,8 @@ LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests torture test-browser test-memory mutate bench bench-peer \
-        fuzz fuzzers kernels clean train-wafer train-testlog train-kernel
+.PHONY: all run test tests list-tests torture test-browser test-memory mutate bench bench-peer fuzz \
+        fuzzers kernels clean train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -119,6 +119,8 @@ run: $(BUILD)/attnd
 tests: $(UNITS) $(REPLAYS) $(TORTURES) $(BUILD)/attnd-bench
 test: $(PROGRAMS) tests
 	@sh tests/run-units.sh $(UNITS) $(REPLAYS) $(TORTURES)
+list-tests:
+	@printf '%s\n' $(patsubst $(BUILD)/tests/%,%,$(UNITS) $(REPLAYS) $(TORTURES))
 
 # Each parser against libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, FUZZ_SECONDS shared
 # among FUZZ_TARGETS (none given: all); deploy/install-deps.sh fuzz installs what it needs. The

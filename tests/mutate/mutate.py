@@ -345,13 +345,6 @@ def arguments():
     return parser.parse_args()
 
 
-def test_names(tree):
-    root, names = tree.file("tests", "unit"), []
-    for at, _, files in os.walk(root):
-        names += [os.path.relpath(os.path.join(at, f), root)[:-2] for f in files if f.endswith(".c")]
-    return sorted(names)
-
-
 def main():
     options = arguments()
     commit = subprocess.run(["git", "-C", REPOSITORY, "rev-parse", "--short=12", "HEAD"], check=True,
@@ -361,7 +354,7 @@ def main():
     for tree in jobs:
         tree.check_out(REPOSITORY, commit)
     reached = reach.Reach(jobs[0], os.path.join(options.work, "reach.json"), say)
-    reached.measure(test_names(jobs[0]))
+    reached.measure(jobs[0].tests())
     for variant in (trees.PLAIN, trees.SANITIZED):
         for tree in jobs:
             tree.make_libraries(variant)

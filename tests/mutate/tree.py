@@ -89,9 +89,14 @@ class Tree:
         self.said = done.stdout.decode(errors="replace")
         return done.returncode == 0
 
+    def tests(self):
+        if not self.make(PLAIN, ["list-tests"]):
+            raise SystemExit("make list-tests failed:\n" + self.said)
+        return self.said.split()
+
     def make_libraries(self, variant):
         """What every test is linked with; the second tree finds it in the compiler's cache."""
-        names = ["engine", "server", "support", "load", "bench"]
+        names = ["engine", "server", "support", "load", "bench", "fuzz"]
         if not self.make(variant, ["%s/lib%s.a" % (variant, name) for name in names], jobs=2):
             raise SystemExit("the build failed:\n" + self.said)
 
