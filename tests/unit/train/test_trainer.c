@@ -337,6 +337,25 @@ START_TEST(strangeness_is_fitted_to_every_input_learnt)
 }
 END_TEST
 
+START_TEST(a_label_that_is_not_learnt_is_named_with_its_list_and_line)
+{
+    struct train_fixture f;
+    struct trainer_hooks hooks = {0};
+    struct trainer_result result;
+    struct err err = {0};
+    char list[128], want[256];
+    train_fixture_texts(&f);
+    tempdir_write(&f.data, "judge.csv", "text,label\nred,hot\nred,warm\n", 28);
+    snprintf(list, sizeof list, "%s/judge.csv", f.data.path);
+    snprintf(want, sizeof want, "%s: line 3: ", list);
+    f.options.validation = list;
+    ck_assert_int_eq(trainer_run(&f.options, &hooks, &result, &err), ERR_UNUSABLE);
+    ck_assert_msg(strncmp(err.text, want, strlen(want)) == 0, "%s", err.text);
+    ck_assert_ptr_nonnull(strstr(err.text, "'warm'"));
+    train_fixture_close(&f);
+}
+END_TEST
+
 START_TEST(a_teacher_that_knows_other_labels_is_refused)
 {
     struct train_fixture f;
@@ -375,5 +394,6 @@ SUITE("trainer", a_run_learns_and_its_checkpoint_is_served, threads_do_not_chang
       words_that_are_masked_are_learnt, several_labels_are_learnt_side_by_side,
       patience_ends_a_run_that_stands_still, a_run_ends_with_a_report_and_thresholds,
       a_conclusion_is_that_of_the_report, class_biases_are_written_and_measured,
-      strangeness_is_fitted_to_every_input_learnt, a_teacher_that_knows_other_labels_is_refused,
-      a_student_learns_from_its_teacher)
+      strangeness_is_fitted_to_every_input_learnt,
+      a_label_that_is_not_learnt_is_named_with_its_list_and_line,
+      a_teacher_that_knows_other_labels_is_refused, a_student_learns_from_its_teacher)
