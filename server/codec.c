@@ -9,9 +9,9 @@
  * bad item never spoils its neighbours. The only input of a call without `inputs` is read through
  * the same functions with the call's own error.
  *
- * Long base64 strings are cut out before the parser runs (elide.h). Every string is therefore read
- * through string_of, which puts the original back: a long text that happens to be base64, or an id
- * of megabytes, is what the client sent, never its placeholder.
+ * Long strings are cut out before the parser runs (elide.h). Every string is therefore read through
+ * string_of, which puts the original back: a long text, or an id of megabytes, is what the client
+ * sent, never its placeholder. What is left of a body is bounded, and with it the parser's memory.
  *
  * The tree belongs to codec_parse_json and is freed there. What the call keeps of it is copied
  * (kept_string) or written out anew (context_text), so no pointer into the tree can survive it. */
@@ -41,7 +41,6 @@ static const char *const context_members[] = {"lot",  "wafer",   "die_x",  "die_
 
 enum {
     TOKENS_PER_INPUT = 16, /* {"image": "..."}, counts five; the rest is for mistakes to name */
-    SPANS_SPARE = 8,       /* long strings that are no input */
     CONTEXT_DIGITS_MIN = 15,
     CONTEXT_DIGITS_MAX = 17, /* every double survives this many */
 };
@@ -420,20 +419,36 @@ static struct json_limits json_limits_of(const struct codec_limits *limits)
     struct json_limits json = json_limits_request;
     json.depth_max = LIMIT_JSON_DEPTH;
     json.tokens_max += (size_t)limits->inputs_max * TOKENS_PER_INPUT;
+    json.bytes_max = LIMIT_JSON_BYTES + (size_t)limits->inputs_max * ELIDE_BYTES_MIN;
     return json;
 }
 
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* jansson: an empty object, the dearest value, takes 240 bytes for its two tokens; a string lies
- * there once, and up to twice more in the lexer's buffer. The shortest input has eight bytes. */
+ * there once, and up to twice more in the lexer's buffer. It sees the body without its long
+ * strings, shortened in a copy; those are decoded, from escapes and from base64. The shortest input
+ * has eight bytes, the shortest string that is cut nine with the comma behind it. */
 size_t codec_parse_bytes(size_t len, const struct codec_limits *limits)
 {
-    enum { TOKEN_BYTES = 128, TEXT_COPIES = 4, ITEM_BYTES_MIN = 8 };
-    const size_t tokens_max = json_limits_of(limits).tokens_max;
-    const size_t tokens = len < tokens_max ? len : tokens_max;
-    const size_t items =
-        len / ITEM_BYTES_MIN < limits->inputs_max ? len / ITEM_BYTES_MIN + 1 : limits->inputs_max;
-    return tokens * TOKEN_BYTES + len * (TEXT_COPIES + 1) +
-           items * (sizeof(struct predict_item) + sizeof(struct elided_span));
+    enum { TOKEN_BYTES = 128, TEXT_COPIES = 5, ITEM_BYTES_MIN = 8, STRING_BYTES_MIN = 9 };
+    const struct json_limits json = json_limits_of(limits);
+    const size_t tokens = lesser(len, json.tokens_max), seen = lesser(len, json.bytes_max);
+    const size_t items = lesser(len / ITEM_BYTES_MIN + 1, limits->inputs_max);
+    const size_t strings = lesser(len / STRING_BYTES_MIN, json.tokens_max / 2);
+    return tokens * TOKEN_BYTES + seen * TEXT_COPIES + 2 * len +
+           items * sizeof(struct predict_item) +
+           strings * (4 * sizeof(struct elided_span) + ARENA_ALIGNMENT);
+}
+
+/* The string that keeps a body from being short enough for the parser, which would say this. */
+static enum err_code string_fault(const struct elided *elided, struct err *err)
+{
+    const char *what = elided->fault == ERR_UNUSABLE ? "invalid UTF-8" : "not valid JSON";
+    return err_set(err, elided->fault, "%s at byte %zu", what, elided->fault_at);
 }
 
 enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
@@ -441,14 +456,12 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
                                struct err *err)
 {
     *out = (struct predict_call){.top_k = 1};
-    struct json_limits json = json_limits_of(limits);
-    struct elide_limits elide = {.strings_max = json.tokens_max,
-                                 .spans_max = limits->inputs_max < UINT_MAX / 2
-                                                  ? limits->inputs_max + SPANS_SPARE
-                                                  : UINT_MAX / 2};
+    const struct json_limits json = json_limits_of(limits);
     struct elided elided;
-    if (elide_base64(&elided, body, len, &elide, arena, err))
+    if (elide_strings(&elided, body, len, json.tokens_max, arena, err))
         return err->code;
+    if (elided.fault != ERR_OK && elided.len > json.bytes_max)
+        return string_fault(&elided, err);
     struct reader reader = {
         .call = out, .arena = arena, .elided = &elided, .interrupt = limits->interrupt};
     if (!json_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided,

@@ -1,8 +1,8 @@
-/* elide.h - cuts the long base64 strings out of a JSON text, so that the JSON parser never copies
- * (nor even reads) the megabytes of an image.
+/* elide.h - cuts the long strings out of a JSON text, so that the JSON parser never copies (nor
+ * even reads) the megabytes of an image or of a text: what it sees of a request is short.
  *
  *     struct elided elided;
- *     elide_base64(&elided, body, len, &limits, arena, &err);
+ *     elide_strings(&elided, body, len, strings_max, arena, &err);
  *     json_parse_mapped(&tree, elided.text, elided.len, ..., elide_origin, &elided, &err);
  *     const struct elided_span *span = elide_find(&elided, value, value_len);
  *
@@ -19,15 +19,11 @@
 
 enum { ELIDE_BYTES_MIN = 2048 }; /* shorter strings stay */
 
-struct elide_limits {
-    size_t strings_max; /* a text with more strings than this is left whole */
-    unsigned spans_max; /* further long strings stay */
-};
-
-/* One string of the original text, without its quotes; it holds no escapes. */
+/* One string: what it says, and where it stands in the original text, without its quotes. */
 struct elided_span {
-    const char *bytes;
+    const char *bytes; /* in the original text if it holds no escapes, else in the arena */
     size_t len;
+    size_t at, written_len;
 };
 
 struct elided {
@@ -36,11 +32,16 @@ struct elided {
     const char *original;
     struct elided_span *spans; /* in the order of the text */
     unsigned span_count;
+    /* The first long string that is none: it stays, for the parser to refuse. ERR_OK: there is none
+     * (see unescape.h). */
+    enum err_code fault;
+    size_t fault_at; /* in the original */
 };
 
-/* ERR_NO_MEMORY is the only error: what is not JSON stays not JSON. The original is borrowed. */
-enum err_code elide_base64(struct elided *out, const char *text, size_t len,
-                           const struct elide_limits *limits, struct arena *arena, struct err *err);
+/* A text with more than strings_max strings is left whole. ERR_NO_MEMORY is the only error: what is
+ * not JSON stays not JSON. The original is borrowed. */
+enum err_code elide_strings(struct elided *out, const char *text, size_t len, size_t strings_max,
+                            struct arena *arena, struct err *err);
 
 /* The span that a parsed string stands for; NULL if it stands for itself. */
 const struct elided_span *elide_find(const struct elided *elided, const char *value, size_t len);

@@ -57,6 +57,9 @@ static enum err_code check_limits(const char *bytes, size_t len, const struct js
                            limits->tokens_max, origin->of(origin->context, at));
         at = c == '"' ? skip_string(bytes, len, at) : at + 1;
     }
+    if (limits->bytes_max != 0 && len > limits->bytes_max)
+        return err_set(err, ERR_TOO_LARGE, "more than %zu bytes of JSON, long strings not counted",
+                       limits->bytes_max);
     return ERR_OK;
 }
 

@@ -27,6 +27,7 @@ struct json_t;
 struct json_limits {
     unsigned depth_max;     /* nesting of objects and arrays */
     size_t tokens_max;      /* values, keys and brackets, counted before the tree is built */
+    size_t bytes_max;       /* of what is parsed; 0: any number */
     bool integers_as_reals; /* accept integers of any size; every number becomes a real */
 };
 

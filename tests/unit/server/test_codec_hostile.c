@@ -112,6 +112,61 @@ START_TEST(codec_tells_offsets_behind_a_long_string)
 }
 END_TEST
 
+START_TEST(codec_decodes_a_long_text_with_escapes)
+{
+    char *body = call_fixture_padded("{\"text\": \"\\u00e9\\u0000", 'x', 3000000, "\\n\"}");
+    struct call_fixture fixture;
+    call_fixture_setup(&fixture, body);
+    ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+    const struct predict_item *item = &fixture.call.items[0];
+    ck_assert_uint_eq(item->len, 3000000 + 4);
+    ck_assert(memcmp(item->bytes, "\xC3\xA9\0x", 4) == 0);
+    ck_assert_int_eq(item->bytes[item->len - 1], '\n');
+    call_fixture_drop(&fixture);
+    free(body);
+}
+END_TEST
+
+static void expect_padded(char letter, size_t count, const char *prefix, const char *suffix,
+                          enum err_code code, const char *text)
+{
+    char *body = call_fixture_padded(prefix, letter, count, suffix);
+    if (code == ERR_OK) {
+        struct call_fixture fixture;
+        call_fixture_setup(&fixture, body);
+        ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+        call_fixture_drop(&fixture);
+    } else
+        call_fixture_expect_error(body, code, text);
+    free(body);
+}
+
+/* The bound is a megabyte and 2048 bytes for each of four inputs. */
+START_TEST(codec_bounds_what_is_left_of_a_body_without_its_long_strings)
+{
+    enum { BOUND = (1 << 20) + CALL_FIXTURE_INPUTS_MAX * 2048 };
+    static const char refusal[] = "more than 1056768 bytes of JSON, long strings not counted";
+    const char *head = "{\"text\": \"a\"", *tail = "}";
+    size_t around = strlen(head) + strlen(tail);
+    expect_padded(' ', BOUND - around, head, tail, ERR_OK, "");
+    expect_padded(' ', BOUND - around + 1, head, tail, ERR_TOO_LARGE, refusal);
+    expect_padded('1', BOUND, "{\"text\": \"a\", \"top_k\": ", "}", ERR_TOO_LARGE, refusal);
+    expect_padded('k', BOUND, "{\"text\": \"a\", \"", "\": 1}", ERR_TOO_LARGE, refusal);
+    expect_padded('x', 4 * BOUND, "{\"text\": \"\\n", "\"}", ERR_OK, "");
+}
+END_TEST
+
+START_TEST(codec_names_the_fault_of_a_string_that_is_longer_than_the_bound)
+{
+    expect_padded('x', 2 << 20, "{\"text\": \"", "\xC3\"}", ERR_UNUSABLE,
+                  "invalid UTF-8 at byte 2097162");
+    expect_padded('x', 2 << 20, "{\"text\": \"", "\\x\"}", ERR_MALFORMED,
+                  "not valid JSON at byte 2097162");
+    expect_padded('x', 2 << 20, "{\"text\": \"\n", "\"}", ERR_MALFORMED,
+                  "not valid JSON at byte 10");
+}
+END_TEST
+
 static char *good_body(size_t *len)
 {
     char *body = call_fixture_padded(
@@ -169,4 +224,7 @@ SUITE("codec_hostile", codec_decodes_a_long_image,
       codec_takes_a_long_text_of_base64_letters_as_a_text,
       codec_treats_long_strings_elsewhere_as_what_they_are,
       codec_reads_a_text_that_looks_like_a_placeholder, codec_tells_offsets_behind_a_long_string,
+      codec_decodes_a_long_text_with_escapes,
+      codec_bounds_what_is_left_of_a_body_without_its_long_strings,
+      codec_names_the_fault_of_a_string_that_is_longer_than_the_bound,
       codec_refuses_a_body_cut_at_any_byte, codec_survives_mutation)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { LONG = 3000 };
-static const struct elide_limits usual = {.strings_max = 1000, .spans_max = 8};
+static const size_t usual = 1000; /* strings */
 
 /* One text, shortened; freed by drop. */
 struct fixture {
@@ -18,11 +18,11 @@ struct fixture {
     struct elided elided;
 };
 
-/* Copies the pattern with each '#' replaced by LONG letters ('A' + n for the n-th). */
-static void setup(struct fixture *fixture, const char *pattern, const struct elide_limits *limits)
+/* Copies the pattern with each '#' replaced by LONG letters ('A' + n modulo 26 for the n-th). */
+static void setup(struct fixture *fixture, const char *pattern, size_t strings_max)
 {
     struct err err = {0};
-    char letter = 'A';
+    int letters = 0;
     arena_init(&fixture->arena);
     fixture->len = 0;
     for (const char *at = pattern; *at != '\0'; at++)
@@ -31,13 +31,13 @@ static void setup(struct fixture *fixture, const char *pattern, const struct eli
     char *to = fixture->text;
     for (const char *at = pattern; *at != '\0'; at++) {
         size_t count = *at == '#' ? LONG : 1;
-        memset(to, *at == '#' ? letter++ : *at, count);
+        memset(to, *at == '#' ? 'A' + letters++ % 26 : *at, count);
         to += count;
     }
     fixture->text = realloc(fixture->text, fixture->len > 0 ? fixture->len : 1);
-    ck_assert_int_eq(
-        elide_base64(&fixture->elided, fixture->text, fixture->len, limits, &fixture->arena, &err),
-        ERR_OK);
+    ck_assert_int_eq(elide_strings(&fixture->elided, fixture->text, fixture->len, strings_max,
+                                   &fixture->arena, &err),
+                     ERR_OK);
 }
 
 static void drop(struct fixture *fixture)
@@ -49,7 +49,7 @@ static void drop(struct fixture *fixture)
 static unsigned spans_in(const char *pattern)
 {
     struct fixture fixture;
-    setup(&fixture, pattern, &usual);
+    setup(&fixture, pattern, usual);
     unsigned count = fixture.elided.span_count;
     if (count == 0)
         ck_assert_ptr_eq(fixture.elided.text, fixture.text);
@@ -60,8 +60,7 @@ static unsigned spans_in(const char *pattern)
 START_TEST(elide_cuts_long_base64_strings)
 {
     struct fixture fixture;
-    setup(&fixture, "{\"image\": \"#==\", \"b\": [\"short\", \"data:image/png;base64,#\"]}",
-          &usual);
+    setup(&fixture, "{\"image\": \"#==\", \"b\": [\"short\", \"data:image/png;base64,#\"]}", usual);
     ck_assert_uint_eq(fixture.elided.span_count, 2);
     ck_assert_uint_eq(fixture.elided.spans[0].len, LONG + 2);
     ck_assert_uint_eq(fixture.elided.spans[1].len, LONG + 22);
@@ -77,15 +76,78 @@ START_TEST(elide_leaves_everything_else)
 {
     ck_assert_uint_eq(spans_in(""), 0);
     ck_assert_uint_eq(spans_in("{\"a\": \"short\"}"), 0);
-    ck_assert_uint_eq(spans_in("{\"a\": \"# \"}"), 0);
-    ck_assert_uint_eq(spans_in("{\"a\": \"#\\/\"}"), 0);
-    ck_assert_uint_eq(spans_in("{\"a\": \"\\/#\"}"), 0);
-    ck_assert_uint_eq(spans_in("{\"a\": \"#=#\"}"), 0);
-    ck_assert_uint_eq(spans_in("{\"a\": \"data:image/gif;base64,#\"}"), 0);
     ck_assert_uint_eq(spans_in("{\"a\": \"#"), 0);
     ck_assert_uint_eq(spans_in("#"), 0);
-    ck_assert_uint_eq(spans_in("{\"a\": \"\\\"#\"}"), 0);
+    ck_assert_uint_eq(spans_in("{\"a\": \"\\\"#\"}"), 1);
     ck_assert_uint_eq(spans_in("{\"a\": \"\\\\\", \"b\": \"#\"}"), 1);
+}
+END_TEST
+
+/* A '#' stands for LONG times 'A'. */
+START_TEST(elide_cuts_any_long_string_and_says_what_it_means)
+{
+    static const struct {
+        const char *pattern, *before, *behind; /* of the letters */
+    } cases[] = {
+        {"[\"# \"]", "", " "},
+        {"[\"#\\/\"]", "", "/"},
+        {"[\"\\/#\"]", "/", ""},
+        {"[\"=#=\"]", "=", "="},
+        {"[\"data:image/gif;base64,#\"]", "data:image/gif;base64,", ""},
+        {"[\"\\\"#\\\\\"]", "\"", "\\"},
+        {"[\"#\xC3\xA9\\u00e9\\uD83D\\ude00\"]", "", "\xC3\xA9\xC3\xA9\xF0\x9F\x98\x80"},
+        {"[\"\\b\\f\\n\\r\\t#\\u0041\"]", "\b\f\n\r\t", "A"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture fixture;
+        setup(&fixture, cases[i].pattern, usual);
+        ck_assert_uint_eq(fixture.elided.span_count, 1);
+        ck_assert_int_eq(fixture.elided.fault, ERR_OK);
+        const struct elided_span *span = fixture.elided.spans;
+        size_t before = strlen(cases[i].before), behind = strlen(cases[i].behind);
+        ck_assert_uint_eq(span->len, before + LONG + behind);
+        ck_assert(memcmp(span->bytes, cases[i].before, before) == 0);
+        ck_assert(span->bytes[before] == 'A' && span->bytes[before + LONG - 1] == 'A');
+        ck_assert(memcmp(span->bytes + before + LONG, cases[i].behind, behind) == 0);
+        drop(&fixture);
+    }
+}
+END_TEST
+
+START_TEST(elide_copies_no_string_without_escapes)
+{
+    struct fixture fixture;
+    setup(&fixture, "[\"# \xC3\xA9\"]", usual);
+    ck_assert_ptr_eq(fixture.elided.spans[0].bytes, fixture.text + 2);
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(elide_leaves_a_long_string_that_is_none_and_says_where)
+{
+    static const struct {
+        const char *pattern;
+        enum err_code fault;
+        size_t behind; /* the letters */
+    } cases[] = {
+        {"[\"#\xC3\"]", ERR_UNUSABLE, 0},
+        {"[\"# \xED\xA0\x80\"]", ERR_UNUSABLE, 1},
+        {"[\"#\n\"]", ERR_MALFORMED, 0},
+        {"[\"#a\\x\"]", ERR_MALFORMED, 1},
+        {"[\"#\\u12g4\"]", ERR_MALFORMED, 0},
+        {"[\"#\\ud83d\"]", ERR_MALFORMED, 0},
+        {"[\"#\\ude00\"]", ERR_MALFORMED, 0},
+        {"[\"#\\ud83dx\\ude00\"]", ERR_MALFORMED, 0},
+        {"[\"#\\ud83d\\u0041\"]", ERR_MALFORMED, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture fixture;
+        setup(&fixture, cases[i].pattern, usual);
+        ck_assert_uint_eq(fixture.elided.span_count, 0);
+        ck_assert_int_eq(fixture.elided.fault, cases[i].fault);
+        ck_assert_uint_eq(fixture.elided.fault_at, 2 + LONG + cases[i].behind);
+        drop(&fixture);
+    }
 }
 END_TEST
 
@@ -99,12 +161,22 @@ END_TEST
 
 START_TEST(elide_placeholders_cannot_be_forged)
 {
-    ck_assert_uint_eq(spans_in("[\"#\", \"\\u000100000000\"]"), 0);
-    ck_assert_uint_eq(spans_in("[\"\\u000100000000\", \"#\"]"), 0);
-    ck_assert_uint_eq(spans_in("{\"\\u000100000000\": \"#\"}"), 0);
+    ck_assert_uint_eq(spans_in("{\"\\u000100000000\": \"#\"}"), 1);
     ck_assert_uint_eq(spans_in("[\"#\", \"x\\u000100000000\"]"), 1);
     struct fixture fixture;
-    setup(&fixture, "[\"#\"]", &usual);
+    setup(&fixture, "[\"\\u000100000001\", \"#\", \"\\u0001\"]", usual);
+    static const char shortened[] =
+        "[\"\\u000100000000\", \"\\u000100000001\", \"\\u000100000002\"]";
+    ck_assert_uint_eq(fixture.elided.len, sizeof shortened - 1);
+    ck_assert(memcmp(fixture.elided.text, shortened, sizeof shortened - 1) == 0);
+    ck_assert_uint_eq(fixture.elided.spans[0].len, 9);
+    ck_assert(memcmp(fixture.elided.spans[0].bytes,
+                     "\x01"
+                     "00000001",
+                     9) == 0);
+    ck_assert_uint_eq(fixture.elided.spans[2].len, 1);
+    drop(&fixture);
+    setup(&fixture, "[\"#\"]", usual);
     ck_assert_ptr_null(elide_find(&fixture.elided,
                                   "\x01"
                                   "00000001",
@@ -123,16 +195,32 @@ START_TEST(elide_placeholders_cannot_be_forged)
 }
 END_TEST
 
-START_TEST(elide_keeps_to_its_limits)
+START_TEST(elide_leaves_a_text_of_too_many_strings_whole)
 {
+    ck_assert_uint_eq(spans_in("[\"#\",\"\",\"\"]"), 1);
     struct fixture fixture;
-    setup(&fixture, "[\"#\",\"#\",\"#\"]",
-          &(struct elide_limits){.strings_max = 9, .spans_max = 2});
-    ck_assert_uint_eq(fixture.elided.span_count, 2);
-    ck_assert_uint_lt(fixture.elided.len, fixture.len - LONG);
+    setup(&fixture, "[\"#\",\"\",\"\"]", 3);
+    ck_assert_uint_eq(fixture.elided.span_count, 1);
     drop(&fixture);
-    setup(&fixture, "[\"#\",\"\",\"\"]", &(struct elide_limits){.strings_max = 2, .spans_max = 2});
+    setup(&fixture, "[\"#\",\"\",\"\"]", 2);
     ck_assert_uint_eq(fixture.elided.span_count, 0);
+    ck_assert_ptr_eq(fixture.elided.text, fixture.text);
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(elide_cuts_as_many_strings_as_there_are)
+{
+    enum { COUNT = 100 };
+    char pattern[4 * COUNT + 2] = "[";
+    for (int i = 0; i < COUNT; i++)
+        strcat(pattern, i == 0 ? "\"#\"" : ",\"#\"");
+    strcat(pattern, "]");
+    struct fixture fixture;
+    setup(&fixture, pattern, usual);
+    ck_assert_uint_eq(fixture.elided.span_count, COUNT);
+    for (unsigned i = 0; i < COUNT; i++)
+        ck_assert_int_eq(fixture.elided.spans[i].bytes[0], (char)('A' + i % 26));
     drop(&fixture);
 }
 END_TEST
@@ -140,7 +228,7 @@ END_TEST
 START_TEST(elide_maps_offsets_back)
 {
     struct fixture fixture;
-    setup(&fixture, "[\"#\", 1, \"#\", 2]x", &usual);
+    setup(&fixture, "[\"#\", 1, \"#\", 2]x", usual);
     const struct elided *elided = &fixture.elided;
     size_t checked = 0;
     for (size_t at = 0; at < elided->len; at++) {
@@ -195,11 +283,13 @@ static int same_tree(const json_t *original, const json_t *cut, const struct eli
  * original does, to the same tree or with an error of the same kind. */
 START_TEST(elide_never_changes_what_a_text_means)
 {
-    static const char pattern[] = "{\"image\": \"#==\", \"k\\\"\": [\"\\\\\", \"\\u0041\", \"#\"], "
-                                  "\"t\": \"data:image/jpeg;base64,#\", \"n\": [1, true, \"x\"]}";
+    static const char pattern[] =
+        "{\"image\": \"#==\", \"k\\\"\": [\"\\\\\", \"\\u0041\", \"#\"], "
+        "\"t\": \"data:image/jpeg;base64,#\", \"n\": [1, true, \"x\"], "
+        "\"\\u0001\": \"\\u0001\", \"e\": \"\\ud83d\\ude00 \xC3\xA9#\\n\"}";
     static const char pieces[] = "\"\"\"\\\\:,{}[]= u0001\n\x01\xC3";
     struct fixture base;
-    setup(&base, pattern, &usual);
+    setup(&base, pattern, usual);
     unsigned state = 7, parsed = 0;
     struct json_limits limits = json_limits_request;
     for (int round = 0; round < 6000; round++) {
@@ -218,7 +308,7 @@ START_TEST(elide_never_changes_what_a_text_means)
         struct elided elided;
         struct json_t *whole, *cut;
         arena_init(&arena);
-        elide_base64(&elided, text, base.len, &usual, &arena, &err);
+        elide_strings(&elided, text, base.len, usual, &arena, &err);
         json_parse(&whole, text, base.len, &limits, &err_whole);
         json_parse_mapped(&cut, elided.text, elided.len, &limits, elide_origin, &elided, &err_cut);
         ck_assert_msg(err_whole.code == err_cut.code, "round %d: %s / %s", round, err_whole.text,
@@ -239,5 +329,8 @@ START_TEST(elide_never_changes_what_a_text_means)
 END_TEST
 
 SUITE("elide", elide_cuts_long_base64_strings, elide_leaves_everything_else,
+      elide_cuts_any_long_string_and_says_what_it_means, elide_copies_no_string_without_escapes,
+      elide_leaves_a_long_string_that_is_none_and_says_where,
       elide_leaves_keys_so_that_duplicates_are_seen, elide_placeholders_cannot_be_forged,
-      elide_keeps_to_its_limits, elide_maps_offsets_back, elide_never_changes_what_a_text_means)
+      elide_leaves_a_text_of_too_many_strings_whole, elide_cuts_as_many_strings_as_there_are,
+      elide_maps_offsets_back, elide_never_changes_what_a_text_means)
