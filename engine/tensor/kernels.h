@@ -11,6 +11,9 @@
  * accumulators); the tests hold each against the oracle, and kernels_best picks one when a model is
  * opened.
  *
+ * A NaN among the numbers that a result depends on makes the result NaN, in every kernel that gives
+ * floats: an overflow must show in the scores.
+ *
  * Threads: kernels touch only their arguments.
  */
 #ifndef ATTND_ENGINE_TENSOR_KERNELS_H
@@ -63,7 +66,7 @@ struct kernels {
 
     /* y[r] = (x[r] - mean) / sqrt(variance + eps) * gamma + beta, over each row of `width` numbers,
      * the variance being the biased one (Ba, Kiros and Hinton 2016, eq. 4); rows are `*_stride`
-     * numbers apart. y may be x.
+     * numbers apart. y may be x. A row whose variance is beyond fp32 becomes NaN.
      * Cost: one read, one write, 5 flops a number. */
     void (*layer_norm)(float *y, size_t y_stride, const float *x, size_t x_stride,
                        const float *gamma, const float *beta, size_t rows, size_t width, float eps);
@@ -71,7 +74,7 @@ struct kernels {
     /* What is left to do after a product, see struct epilogue. */
     void (*epilogue)(const struct epilogue *epilogue);
 
-    /* max |x[i]|, n >= 1. */
+    /* max |x[i]|, n >= 1; not a number if one of them is none. */
     float (*max_abs)(const float *x, size_t n);
     /* q[i] = round(x[i] inverse) + 128, ties to even; |x[i] inverse| <= 127. */
     void (*quantize)(uint8_t *q, const float *x, size_t n, float inverse);

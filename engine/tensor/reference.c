@@ -29,7 +29,7 @@ static double activate(double x, enum activation act)
     case ACTIVATION_GELU_TANH:
         return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
     case ACTIVATION_RELU:
-        return x > 0 ? x : 0;
+        return x <= 0 ? 0 : x;
     case ACTIVATION_TANH:
         return tanh(x);
     default:
@@ -86,8 +86,11 @@ static void epilogue(const struct epilogue *e)
 static float max_abs(const float *x, size_t n)
 {
     float max = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(x[i]))
+            return NAN;
         max = fmaxf(max, fabsf(x[i]));
+    }
     return max;
 }
 

@@ -32,7 +32,8 @@ INLINE void norm_means(float *mean, const float *x, size_t stride, size_t width,
     }
 }
 
-/* 1 / sqrt(variance + eps) */
+/* 1 / sqrt(variance + eps). A variance that overflows would make the scale 0 and the row a constant:
+ * it becomes NaN instead. */
 INLINE void norm_scales(float *scale, const float *mean, const float *x, size_t stride,
                         size_t width, float eps, const int rows)
 {
@@ -50,7 +51,8 @@ INLINE void norm_scales(float *scale, const float *mean, const float *x, size_t 
             v = keep(v, width - full);
             squares[r] += v * v;
         }
-        scale[r] = 1.0f / sqrtf(vec_sum(squares[r]) / (float)width + eps);
+        float variance = vec_sum(squares[r]) / (float)width;
+        scale[r] = isfinite(variance) ? 1.0f / sqrtf(variance + eps) : NAN;
     }
 }
 
@@ -209,10 +211,10 @@ static float max_abs(const float *x, size_t n)
     vec best = {0};
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        best = vec_max(vec_abs(load(x + i)), best);
+        best = larger_magnitude(best, load(x + i));
     if (i < n)
-        best = vec_max(vec_abs(load_part(x + i, n - i)), best);
-    return vec_largest(best);
+        best = larger_magnitude(best, load_part(x + i, n - i));
+    return largest_magnitude(best);
 }
 
 /* Adding 1.5 x 2^23 rounds to an integer and leaves it in the low bits; 128 more is the zero

@@ -8,6 +8,9 @@
  * exp, tanh and the two GELUs are polynomials, not libm. They were fitted with the Remez algorithm
  * in 30 digits; the errors stated are the polynomial's, to which fp32 adds about 1 ulp, and are far
  * below fp32's own rounding of a layer's sums.
+ *
+ * What is not a number goes in and comes out: an overflow must reach the scores, where it is told,
+ * and not become a confident constant on the way. So a clamp names its bound first.
  */
 #include "engine/tensor/kernels.h"
 
@@ -57,7 +60,7 @@ INLINE vec splat(float x)
     return x - (vec){0};
 }
 
-/* max(a, b) and min(a, b); b where either is not a number.
+/* max(a, b) and min(a, b); b where either is not a number. int_max: of integers.
  * vec_sqrt: of each lane, correctly rounded.
  * vec_round: to the nearest integer; times_power: p 2^n for an integer n, -126 <= n <= 127.
  * narrow_bytes, narrow_halves: the low bits of each lane, to q.
@@ -75,6 +78,11 @@ INLINE vec vec_max(vec a, vec b)
 INLINE vec vec_min(vec a, vec b)
 {
     return _mm512_min_ps(a, b);
+}
+
+INLINE vec_int int_max(vec_int a, vec_int b)
+{
+    return (vec_int)_mm512_max_epi32((__m512i)a, (__m512i)b);
 }
 
 INLINE vec vec_sqrt(vec x)
@@ -140,6 +148,11 @@ INLINE vec vec_max(vec a, vec b)
 INLINE vec vec_min(vec a, vec b)
 {
     return _mm256_min_ps(a, b);
+}
+
+INLINE vec_int int_max(vec_int a, vec_int b)
+{
+    return (vec_int)_mm256_max_epi32((__m256i)a, (__m256i)b);
 }
 
 INLINE vec vec_sqrt(vec x)
@@ -216,6 +229,12 @@ INLINE vec vec_min(vec a, vec b)
     return (vec)((mask & (vec_int)a) | (~mask & (vec_int)b));
 }
 
+INLINE vec_int int_max(vec_int a, vec_int b)
+{
+    vec_int mask = a > b;
+    return (mask & a) | (~mask & b);
+}
+
 INLINE vec vec_sqrt(vec x)
 {
     for (int i = 0; i < LANES; i++)
@@ -231,7 +250,7 @@ INLINE vec vec_round(vec x)
 
 INLINE vec times_power(vec p, vec n)
 {
-    return (vec)((vec_int)p + ((vec_int)(n + 12582912.0f) << 23));
+    return p * (vec)(((vec_int)(n + 12582912.0f) + 127) << 23);
 }
 
 INLINE vec load_part(const float *p, size_t n)
@@ -298,6 +317,21 @@ INLINE vec vec_abs(vec v)
     return (vec)((vec_int)v & 0x7FFFFFFF);
 }
 
+/* max(best, |v|), best not negative. Without its sign a number's bits grow with it, and those of what
+ * is not a number are the largest: it stays. */
+INLINE vec larger_magnitude(vec best, vec v)
+{
+    return (vec)int_max((vec_int)best, (vec_int)vec_abs(v));
+}
+
+INLINE float largest_magnitude(vec v)
+{
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2)
+        v = larger_magnitude(v, __builtin_shuffle(v, lane_numbers + half));
+    return v[0];
+}
+
 /* 2^(n + r), |r| <= 1/2, n an integer: the minimax polynomial of degree 5, relative error 7.5e-8.
  */
 INLINE vec exp2_parts(vec n, vec r)
@@ -321,14 +355,14 @@ INLINE vec exp2_within(vec x)
 /* 2^x for x <= 0, at least 2^-126. */
 INLINE vec vec_exp2_down(vec x)
 {
-    return exp2_within(vec_max(x, splat(-126.0f)));
+    return exp2_within(vec_max(splat(-126.0f), x));
 }
 
 /* e^x to 3 ulp for -87 <= x <= 88, clamped outside: x = n ln 2 + r. ln 2 in two pieces, the first
  * exact in few bits, keeps the digits of a large x also where there is no fused multiply-add. */
 INLINE vec vec_exp(vec x)
 {
-    x = vec_max(vec_min(x, splat(88.0f)), splat(-87.0f));
+    x = vec_max(splat(-87.0f), vec_min(splat(88.0f), x));
     vec n = vec_round(x * 1.44269504f);
     vec r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     return exp2_parts(n, r * 1.44269504f);
@@ -375,7 +409,7 @@ INLINE vec vec_activate(vec x, enum activation act)
     case ACTIVATION_GELU_TANH:
         return vec_gelu_tanh(x);
     case ACTIVATION_RELU:
-        return vec_max(x, splat(0.0f));
+        return vec_max(splat(0.0f), x) + 0.0f; /* which makes -0 to 0 */
     case ACTIVATION_TANH:
         return vec_tanh(x);
     default:

@@ -172,6 +172,144 @@ START_TEST(gelu_of_infinities_and_nan_is_what_it_should_be)
 }
 END_TEST
 
+/* The bits of what is not a number differ; processors make the second one. */
+static float nan_of(int i)
+{
+    static const uint32_t bits[] = {0x7FC00000, 0xFFC00000, 0x7FC00001, 0xFFC001FF};
+    float x;
+    memcpy(&x, &bits[i % 4], sizeof x);
+    return x;
+}
+
+enum { WIDTH = 37 }; /* whole vectors and a part */
+
+static unsigned count_nan(const float *x, size_t n)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += isnan(x[i]);
+    return count;
+}
+
+START_TEST(activations_let_nan_pass_and_touch_no_neighbour)
+{
+    float zero[WIDTH] = {0};
+    for (int v = -1; v < VARIANTS; v++) {
+        const struct kernels *kernels = v < 0 ? &kernels_reference : variants[v];
+        for (size_t at = 0; at < WIDTH && kernels_runnable(kernels); at++)
+            for (int act = 0; act < ACTIVATION_COUNT; act++) {
+                float y[WIDTH] = {0};
+                y[at] = nan_of((int)at);
+                activate(kernels, y, zero, WIDTH, (enum activation)act);
+                ck_assert_msg(isnan(y[at]) && count_nan(y, WIDTH) == 1, "%s, activation %d, %zu",
+                              kernels->name, act, at);
+            }
+    }
+}
+END_TEST
+
+START_TEST(activations_of_infinities_are_their_limits_or_not_finite)
+{
+    static const float limits[ACTIVATION_COUNT][2] = {
+        [ACTIVATION_NONE] = {INFINITY, -INFINITY},
+        [ACTIVATION_GELU] = {INFINITY, 0},
+        [ACTIVATION_GELU_TANH] = {INFINITY, 0},
+        [ACTIVATION_RELU] = {INFINITY, 0},
+        [ACTIVATION_TANH] = {1, -1},
+    };
+    float zero[2] = {0};
+    for (int v = 0; v < VARIANTS; v++)
+        for (int act = 0; act < ACTIVATION_COUNT && kernels_runnable(variants[v]); act++) {
+            float y[2] = {INFINITY, -INFINITY};
+            activate(variants[v], y, zero, 2, (enum activation)act);
+            for (int i = 0; i < 2; i++)
+                ck_assert_msg(y[i] == limits[act][i] || fabsf(y[i] - limits[act][i]) < 1e-9f ||
+                                  !isfinite(y[i]),
+                              "%s, activation %d: %g", variants[v]->name, act, y[i]);
+        }
+}
+END_TEST
+
+START_TEST(softmax_of_nan_or_infinity_is_nan_throughout)
+{
+    for (int v = -1; v < VARIANTS; v++) {
+        const struct kernels *kernels = v < 0 ? &kernels_reference : variants[v];
+        for (size_t at = 0; at < WIDTH && kernels_runnable(kernels); at++)
+            for (int infinite = 0; infinite < 2; infinite++) {
+                float x[WIDTH] = {0};
+                x[at] = infinite ? INFINITY : nan_of((int)at);
+                kernels->softmax(x, x, WIDTH);
+                ck_assert_msg(count_nan(x, WIDTH) == WIDTH, "%s, %zu", kernels->name, at);
+            }
+    }
+}
+END_TEST
+
+START_TEST(softmax_of_minus_infinity_is_zero)
+{
+    for (int v = -1; v < VARIANTS; v++) {
+        const struct kernels *kernels = v < 0 ? &kernels_reference : variants[v];
+        float x[WIDTH] = {0};
+        if (!kernels_runnable(kernels))
+            continue;
+        x[3] = x[36] = -INFINITY;
+        kernels->softmax(x, x, WIDTH);
+        ck_assert(x[3] < 1e-37f && x[36] < 1e-37f && fabsf(x[0] * (WIDTH - 2) - 1) < 1e-5f);
+    }
+}
+END_TEST
+
+START_TEST(layer_norm_of_nan_or_infinity_is_nan_in_that_row_alone)
+{
+    enum { ROWS = 5 };
+    float zero[WIDTH] = {0};
+    for (int v = -1; v < VARIANTS; v++) {
+        const struct kernels *kernels = v < 0 ? &kernels_reference : variants[v];
+        for (size_t at = 0; at < ROWS * WIDTH && kernels_runnable(kernels); at++) {
+            float x[ROWS * WIDTH] = {0};
+            x[at] = at % 2 == 0 ? nan_of((int)at) : at % 4 == 1 ? INFINITY : -INFINITY;
+            kernels->layer_norm(x, WIDTH, x, WIDTH, zero, zero, ROWS, WIDTH, 1e-5f);
+            ck_assert_msg(count_nan(x + at / WIDTH * WIDTH, WIDTH) == WIDTH &&
+                              count_nan(x, ROWS * WIDTH) == WIDTH,
+                          "%s, %zu", kernels->name, at);
+        }
+    }
+}
+END_TEST
+
+/* 1e25 squared is no float. */
+START_TEST(layer_norm_of_a_variance_beyond_fp32_is_nan)
+{
+    for (int v = 0; v < VARIANTS; v++) {
+        float x[WIDTH], ones[WIDTH], zero[WIDTH] = {0};
+        for (int i = 0; i < WIDTH; i++) {
+            x[i] = i % 2 == 0 ? 1e25f : -1e25f;
+            ones[i] = 1;
+        }
+        if (!kernels_runnable(variants[v]))
+            continue;
+        variants[v]->layer_norm(x, WIDTH, x, WIDTH, ones, zero, 1, WIDTH, 1e-5f);
+        ck_assert_msg(count_nan(x, WIDTH) == WIDTH, "%s: %g", variants[v]->name, (double)x[0]);
+    }
+}
+END_TEST
+
+START_TEST(max_abs_of_nan_is_nan_and_of_infinity_infinite)
+{
+    for (int v = -1; v < VARIANTS; v++) {
+        const struct kernels *kernels = v < 0 ? &kernels_reference : variants[v];
+        for (size_t at = 0; at < WIDTH && kernels_runnable(kernels); at++) {
+            float x[WIDTH];
+            for (size_t i = 0; i < WIDTH; i++)
+                x[i] = i % 2 == 0 ? 3e38f : -INFINITY;
+            ck_assert(kernels->max_abs(x, WIDTH) == INFINITY);
+            x[at] = nan_of((int)at);
+            ck_assert_msg(isnan(kernels->max_abs(x, WIDTH)), "%s, %zu", kernels->name, at);
+        }
+    }
+}
+END_TEST
+
 /* A product that lies in the middle between two integers may go to either: the vector kernels
  * round once, the oracle twice. */
 START_TEST(quantize_rounds_to_the_nearest_step_and_writes_nothing_behind)
@@ -423,6 +561,32 @@ static void check_mean(const struct kernels *kernels, size_t count, size_t n, si
     free(q), free(out), free(expected), free(scratch);
 }
 
+/* A NaN in a query is that query's, one in a key everybody's, one in a value a column's. */
+START_TEST(attention_lets_nan_pass_to_all_that_depends_on_it)
+{
+    enum { COUNT = 5, KEYS = 150, D = 8 };
+    float *scratch = aligned_alloc(64, (attention_scratch(D) * sizeof(float) + 63) / 64 * 64);
+    for (int v = -1; v < VARIANTS; v++) {
+        const struct kernels *kernels = v < 0 ? &kernels_reference : variants[v];
+        for (int i = 0; i < 30 && kernels_runnable(kernels); i++) {
+            float out[COUNT * D];
+            float *qkv[3];
+            for (unsigned m = 0; m < 3; m++)
+                qkv[m] = numbers_new(KEYS * D, 1, m + 1);
+            size_t row = i < 10 ? (size_t)i % COUNT : (size_t)i * 5, column = (size_t)i % D;
+            qkv[i / 10][row * D + column] = nan_of(i);
+            kernels->attention(out, D, qkv[0], qkv[1], qkv[2], D, COUNT, KEYS, D, scratch);
+            unsigned expected = i < 10 ? D : i < 20 ? COUNT * D : COUNT;
+            ck_assert_msg(count_nan(out, COUNT * D) == expected, "%s, %d: %u", kernels->name, i,
+                          count_nan(out, COUNT * D));
+            for (unsigned m = 0; m < 3; m++)
+                free(qkv[m]);
+        }
+    }
+    free(scratch);
+}
+END_TEST
+
 START_TEST(attention_mean_agrees_with_the_oracle_and_writes_nothing_behind)
 {
     for (int v = 0; v < VARIANTS; v++)
@@ -451,7 +615,13 @@ START_TEST(attention_mean_of_every_query_sums_to_one)
 }
 END_TEST
 
-SUITE("kernels", kernels_run_here_at_least_in_plain_c, layer_norm_agrees_with_the_oracle,
+SUITE("kernels", kernels_run_here_at_least_in_plain_c,
+      activations_let_nan_pass_and_touch_no_neighbour,
+      activations_of_infinities_are_their_limits_or_not_finite,
+      softmax_of_nan_or_infinity_is_nan_throughout, softmax_of_minus_infinity_is_zero,
+      layer_norm_of_nan_or_infinity_is_nan_in_that_row_alone,
+      layer_norm_of_a_variance_beyond_fp32_is_nan, max_abs_of_nan_is_nan_and_of_infinity_infinite,
+      attention_lets_nan_pass_to_all_that_depends_on_it, layer_norm_agrees_with_the_oracle,
       epilogue_agrees_with_the_oracle_and_leaves_the_gap_between_rows,
       activations_are_exact_over_the_whole_range, gelu_stays_within_its_stated_error,
       gelu_of_infinities_and_nan_is_what_it_should_be,
