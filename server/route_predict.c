@@ -37,6 +37,18 @@ static enum err_code overloaded(struct service *service, struct request *request
     return request->err.code;
 }
 
+/* While the server starts and while it stops there may be no pool. A start that fails goes from the
+ * one to the other, so the first phase alone says too little. */
+static enum err_code check_phase(struct service *service, struct err *err)
+{
+    int phase = atomic_load(&service->phase);
+    if (phase == SERVICE_STARTING)
+        return err_set(err, ERR_NOT_READY, "the models are being loaded");
+    if (phase == SERVICE_STOPPING)
+        return err_set(err, ERR_NOT_READY, "the server is stopping");
+    return ERR_OK;
+}
+
 enum err_code route_predict_head(struct service *service, struct request *request)
 {
     const char *type = http_header(request->exchange, "Content-Type");
@@ -45,8 +57,8 @@ enum err_code route_predict_head(struct service *service, struct request *reques
         return request->err.code;
     if (encoding != NULL && strcasecmp(encoding, "identity") != 0)
         return err_set(&request->err, ERR_MEDIA_TYPE, "Content-Encoding must be absent");
-    if (atomic_load(&service->phase) == SERVICE_STARTING)
-        return err_set(&request->err, ERR_NOT_READY, "the models are being loaded");
+    if (check_phase(service, &request->err))
+        return request->err.code;
     if (batcher_admit(service->batcher, 1, &request->err))
         return overloaded(service, request);
     return ERR_OK;

@@ -33,7 +33,8 @@ struct service {
     struct batcher *batcher;
     struct metrics *metrics;
     struct memory memory;
-    _Atomic(struct prepare *) prepare; /* NULL while starting; partner: server_run */
+    /* NULL while starting, and while stopping if the start failed; partner: server_run */
+    _Atomic(struct prepare *) prepare;
     struct request_ids ids;
     atomic_size_t trace_bytes; /* kept for explanations (explain.h) */
     atomic_int phase;          /* enum service_phase; partner: server_run */

@@ -350,6 +350,24 @@ START_TEST(predict_is_refused_before_ready_and_after_time_is_up)
 }
 END_TEST
 
+/* A thread that could not be started, after /predict had begun to be asked. */
+START_TEST(predict_is_refused_when_a_start_failed_before_there_was_a_pool)
+{
+    struct stage stage;
+    char *long_body = malloc(LIMIT_PREPARE_INLINE_BYTES + 2);
+    memset(long_body, 'a', LIMIT_PREPARE_INLINE_BYTES + 1);
+    long_body[LIMIT_PREPARE_INLINE_BYTES + 1] = '\0';
+    stage_open(&stage, 1);
+    struct prepare *pool = atomic_exchange(&stage.service.prepare, NULL);
+    atomic_store(&stage.service.phase, SERVICE_STOPPING);
+    check_call(&stage, long_body, 503, "stopping");
+    check_call(&stage, "{\"text\": \"a\"}", 503, "stopping");
+    atomic_store(&stage.service.prepare, pool);
+    stage_close(&stage);
+    free(long_body);
+}
+END_TEST
+
 START_TEST(predict_returns_the_clients_id_or_gives_one)
 {
     struct stage stage;
@@ -440,6 +458,7 @@ SUITE("route_predict", predict_answers_one_text, predict_spoils_no_neighbour_of_
       predict_never_computes_the_expired_and_the_abandoned,
       predict_counts_a_client_that_left_the_queue, predict_counts_the_time_of_each_stage,
       predict_is_refused_before_ready_and_after_time_is_up,
+      predict_is_refused_when_a_start_failed_before_there_was_a_pool,
       predict_returns_the_clients_id_or_gives_one, predict_serves_many_threads_at_once,
       worker_start_reports_a_session_that_cannot_be_opened,
       registry_names_the_model_that_cannot_be_opened)
