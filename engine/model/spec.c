@@ -4,6 +4,7 @@
 
 #include "engine/base/json.h"
 
+#include <float.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,8 +74,9 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     if (spec->hidden % spec->heads != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s %u is not a multiple of %s %u", family->key_hidden,
                        spec->hidden, family->key_heads, spec->heads);
-    if (!(eps > 0 && eps < 1))
-        return err_set(err, ERR_UNSUPPORTED, "layer_norm_eps must be between 0 and 1");
+    if (!(eps >= FLT_MIN && eps < 1))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "layer_norm_eps must be between 0 and 1, and a normal float");
     spec->norm_eps = (float)eps;
     return ERR_OK;
 }
@@ -225,8 +227,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         json_get_number(object, "$", "temperature", &spec->temperature, err) ||
         json_get_string(object, "$", "grey16", &grey16, err))
         return err->code;
-    if (!(spec->temperature > 0 && spec->temperature <= 1000))
-        return err_set(err, ERR_UNSUPPORTED, "$.temperature must be above 0 and at most 1000");
+    if (!(spec->temperature >= 0.001 && spec->temperature <= 1000))
+        return err_set(err, ERR_UNSUPPORTED, "$.temperature must be from 0.001 to 1000");
     spec->grey16_minmax = strcmp(grey16, "minmax") == 0;
     if (!spec->grey16_minmax && strcmp(grey16, "range") != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.grey16 must be \"range\" or \"minmax\"");

@@ -217,6 +217,37 @@ static enum err_code read_flags(const struct json_t *root, const struct processo
     return ERR_OK;
 }
 
+/* transformers' rescale and normalize, for one channel and every value of a byte. */
+static void fill_table(const struct preprocess *preprocess, size_t channel, float table[256])
+{
+    for (int value = 0; value < 256; value++) {
+        float number = (float)value;
+        if (preprocess->do_rescale)
+            number = (float)((double)value * preprocess->rescale_factor);
+        if (preprocess->do_normalize)
+            number = (number - preprocess->mean[channel]) / preprocess->std[channel];
+        table[value] = number;
+    }
+}
+
+/* What no image survives: a pixel that becomes infinite, and black and white that become the same.
+ */
+static enum err_code check_pixels(const struct preprocess *preprocess, struct err *err)
+{
+    for (size_t c = 0; c < 3; c++) {
+        float table[256];
+        bool finite = true;
+        fill_table(preprocess, c, table);
+        for (int value = 0; value < 256; value++)
+            finite = finite && isfinite(table[value]);
+        if (!finite || table[0] == table[255])
+            return err_set(err, ERR_UNSUPPORTED,
+                           "$.rescale_factor, $.image_mean and $.image_std make pixels %s",
+                           finite ? "that are all the same" : "that are not finite numbers");
+    }
+    return ERR_OK;
+}
+
 /* What comes out must be what the model eats, for every image that goes in. */
 static enum err_code check_result(const struct preprocess *preprocess, unsigned image_size,
                                   struct err *err)
@@ -242,7 +273,7 @@ static enum err_code read_config(const struct json_t *root, unsigned image_size,
         return err->code;
     *out = defaults_of(processor);
     if (read_flags(root, processor, out, err) || read_sizes(root, processor, out, err) ||
-        read_normalisation(root, out, err))
+        read_normalisation(root, out, err) || check_pixels(out, err))
         return err->code;
     return check_result(out, image_size, err);
 }
@@ -389,19 +420,6 @@ struct preprocess_view preprocess_view(const struct preprocess *preprocess, unsi
     view_span(width, columns, crop ? preprocess->crop_width : columns, &view.left, &view.width);
     view_span(height, rows, crop ? preprocess->crop_height : rows, &view.top, &view.height);
     return view;
-}
-
-/* transformers' rescale and normalize, for one channel and every value of a byte. */
-static void fill_table(const struct preprocess *preprocess, size_t channel, float table[256])
-{
-    for (int value = 0; value < 256; value++) {
-        float number = (float)value;
-        if (preprocess->do_rescale)
-            number = (float)((double)value * preprocess->rescale_factor);
-        if (preprocess->do_normalize)
-            number = (number - preprocess->mean[channel]) / preprocess->std[channel];
-        table[value] = number;
-    }
 }
 
 /* One patch: out[channel, y, x] of the square whose first pixel is `corner`. */

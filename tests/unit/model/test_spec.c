@@ -73,6 +73,7 @@ START_TEST(spec_refuses_by_name_what_the_engine_lacks)
     ck_refused("{\"model_type\": \"bert\", \"hidden_size\": 768.5}", "hidden_size");
     ck_refused("{\"model_type\": \"bert\", \"num_hidden_layers\": 1e30}", "num_hidden_layers");
     ck_refused("{\"model_type\": \"bert\", \"layer_norm_eps\": -1}", "layer_norm_eps");
+    ck_refused("{\"model_type\": \"bert\", \"layer_norm_eps\": 1e-40}", "layer_norm_eps");
     ck_refused("{\"model_type\": \"vit\", \"num_channels\": 1}", "num_channels");
     ck_refused("{\"model_type\": \"vit\", \"image_size\": 8, \"patch_size\": 16}", "patch_size");
     ck_refused("{\"model_type\": \"vit\", \"image_size\": [224, 224]}", "image_size");
@@ -164,6 +165,7 @@ START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
     ck_assert_int_eq(read_attnd("{\"temprature\": 1}"), ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.text, "attnd.json: $.temprature"));
     ck_assert_int_eq(read_attnd("{\"temperature\": 0}"), ERR_UNSUPPORTED);
+    ck_assert_int_eq(read_attnd("{\"temperature\": 1e-40}"), ERR_UNSUPPORTED);
     ck_assert_int_eq(read_attnd("{\"grey16\": \"clip\"}"), ERR_UNSUPPORTED);
     ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 17, \"LABEL_1\": \"B2\"}}"),
                      ERR_OK);
