@@ -38,7 +38,7 @@ START_TEST(config_help_ends_with_what_is_no_option_and_the_exit_status)
     static const char tail[] =
         "\n\n"
         "  --config FILE                 read options from a JSON file (or from $ATTND_CONFIG)\n"
-        "  --check-config                check file, environment and flags, then exit\n"
+        "  --check-config                check options, models and memory, then exit\n"
         "  --print-config                print the effective configuration as JSON, then exit\n"
         "  --help                        print this, then exit\n"
         "  --version                     print the version, then exit\n"
