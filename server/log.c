@@ -1,9 +1,15 @@
 /* log.c - see log.h. A line is built in a buffer on the stack and leaves in one write(2). The
  * buffer is PIPE_BUF bytes, the most that POSIX lets a pipe take whole or not at all (write(2),
- * "pipe(7)": PIPE_BUF), so lines of different threads never mix, without a lock and without malloc.
+ * "pipe(7)": PIPE_BUF), so lines of different threads and processes never mix, without malloc.
  * A line that would be longer loses its tail: texts are cut at a character's border, further fields
- * are dropped, "cut": true is added, and the line stays valid JSON. A line that the descriptor does
- * not take (a full non-blocking pipe, a closed one) is lost: logging never stops serving.
+ * are dropped, "cut": true is added, and the line stays valid JSON.
+ *
+ * Logging never stops serving: a line that the descriptor does not take at once (a full pipe that
+ * nobody reads, a closed one) is lost, and the next one that is taken says how many were. poll(2)
+ * tells beforehand, since O_NONBLOCK would change the descriptor for every process that shares it.
+ * A pipe that can be written to takes PIPE_BUF bytes; the lock keeps another thread from taking
+ * that room between the two calls. A process that shares the pipe could; the thread then waits for
+ * it as for any reader.
  *
  * The level is the one word of process-wide state that may change; it is an atomic because a reload
  * changes it while threads log. */
@@ -14,6 +20,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +39,9 @@ enum { ENDING_BYTES = sizeof cut_ending, BODY_BYTES = LINE_BYTES - ENDING_BYTES 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static _Atomic int level_now = LOG_INFO;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of descriptor 2 and of lost */
+static unsigned long lost;                               /* lines, since one was taken */
 
 struct line {
     size_t len;
@@ -149,12 +160,43 @@ static void add_time(struct line *line, const struct timespec *now)
     add(line, text, strlen(text), 0);
 }
 
-static void write_line(const struct line *line)
+static void build_line(struct line *line, enum log_level level, const char *event,
+                       const struct log_field *fields, unsigned count)
 {
-    int saved = errno;
-    while (write(STDERR_FILENO, line->bytes, line->len) < 0 && errno == EINTR)
-        continue;
-    errno = saved;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    add_time(line, &now);
+    const struct log_field head[] = {LOG_TEXT("level", level_names[level]),
+                                     LOG_TEXT("event", event)};
+    add_field(line, &head[0]);
+    add_field(line, &head[1]);
+    for (unsigned i = 0; i < count && !line->cut; i++)
+        add_field(line, &fields[i]);
+    const char *ending = line->cut ? cut_ending : "}\n";
+    memcpy(line->bytes + line->len, ending, strlen(ending));
+    line->len += strlen(ending);
+}
+
+/* Whether the descriptor took the line. */
+static bool write_line(const struct line *line)
+{
+    struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+    ssize_t written;
+    if (poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0)
+        return false;
+    do
+        written = write(STDERR_FILENO, line->bytes, line->len);
+    while (written < 0 && errno == EINTR);
+    return written == (ssize_t)line->len;
+}
+
+static void tell_lost_locked(void)
+{
+    struct line line = {0};
+    const struct log_field count = LOG_NUMBER("lines", lost);
+    build_line(&line, LOG_WARN, "log_lines_lost", &count, 1);
+    if (write_line(&line))
+        lost = 0;
 }
 
 void log_fields(enum log_level level, const char *event, const struct log_field *fields,
@@ -162,18 +204,14 @@ void log_fields(enum log_level level, const char *event, const struct log_field 
 {
     if (!log_enabled(level))
         return;
-    struct timespec now;
     struct line line = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
-    add_time(&line, &now);
-    const struct log_field head[] = {LOG_TEXT("level", level_names[level]),
-                                     LOG_TEXT("event", event)};
-    add_field(&line, &head[0]);
-    add_field(&line, &head[1]);
-    for (unsigned i = 0; i < count && !line.cut; i++)
-        add_field(&line, &fields[i]);
-    const char *ending = line.cut ? cut_ending : "}\n";
-    memcpy(line.bytes + line.len, ending, strlen(ending));
-    line.len += strlen(ending);
-    write_line(&line);
+    int saved = errno;
+    build_line(&line, level, event, fields, count);
+    pthread_mutex_lock(&lock);
+    if (lost > 0)
+        tell_lost_locked();
+    if (lost > 0 || !write_line(&line))
+        lost++;
+    pthread_mutex_unlock(&lock);
+    errno = saved;
 }

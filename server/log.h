@@ -8,7 +8,9 @@
  * UTF-8 become U+FFFD, NULL and numbers that JSON lacks become null.
  *
  * ERROR: an operator must act. WARN: degraded. INFO: lifecycle. DEBUG: per request.
- * Threads: any; a line is one write(2), so lines never mix. */
+ * A line that stderr does not take at once is lost; the next that it takes follows a line
+ * "log_lines_lost" with "lines", their number. Threads: any; a line is one write(2), so lines never
+ * mix. */
 #ifndef ATTND_SERVER_LOG_H
 #define ATTND_SERVER_LOG_H
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -118,6 +119,60 @@ START_TEST(log_escapes_quotes_controls_and_invalid_utf8)
 }
 END_TEST
 
+/* U+009F and U+00A0 are neighbours of which one is a control; what follows them does not matter. */
+START_TEST(log_escapes_c1_controls_by_their_own_bytes)
+{
+    capture_start();
+    log_event(LOG_INFO, "c1", LOG_TEXT("a", "\xC2\x9F\xC3\xBC"), LOG_TEXT("b", "\xC2\xA0 1"));
+    json_t *root = captured_line();
+    ck_assert_str_eq(member(root, "a"), "\xC2\x9F\xC3\xBC");
+    ck_assert_str_eq(member(root, "b"), "\xC2\xA0 1");
+    ck_assert_ptr_nonnull(strstr(captured, "\\u009f\xC3\xBC"));
+    ck_assert_ptr_nonnull(strstr(captured, "\xC2\xA0 1"));
+    json_decref(root);
+}
+END_TEST
+
+/* Lines that come out of the pipe until it is empty, the last of them into out. */
+static unsigned drain(int fd, char *out, size_t size)
+{
+    unsigned lines = 0;
+    ssize_t got;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    while ((got = read(fd, out, size - 1)) > 0) {
+        out[got] = '\0';
+        for (const char *at = out; (at = strchr(at, '\n')) != NULL; at++)
+            lines++;
+    }
+    return lines;
+}
+
+START_TEST(log_never_waits_for_a_pipe_that_nobody_reads_and_tells_what_was_lost)
+{
+    enum { UNREAD = 2000 };
+    int ends[2];
+    char text[64], bytes[8192];
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_ge(fcntl(ends[1], F_SETPIPE_SZ, 8192), 0);
+    saved_stderr = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    for (int i = 0; i < UNREAD; i++)
+        log_event(LOG_INFO, "unread", LOG_NUMBER("i", i));
+    ck_assert_int_eq(fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK, 0);
+    unsigned taken = drain(ends[0], bytes, sizeof bytes);
+    ck_assert(taken > 0 && taken < UNREAD);
+    log_fields(LOG_INFO, "read", NULL, 0);
+    ck_assert_uint_eq(drain(ends[0], bytes, sizeof bytes), 2);
+    snprintf(text, sizeof text, "\"event\":\"log_lines_lost\",\"lines\":%u}", UNREAD - taken);
+    ck_assert_ptr_nonnull(strstr(bytes, text));
+    ck_assert_ptr_nonnull(strstr(bytes, "\"event\":\"read\"}"));
+    log_fields(LOG_INFO, "again", NULL, 0);
+    ck_assert_uint_eq(drain(ends[0], bytes, sizeof bytes), 1);
+    dup2(saved_stderr, STDERR_FILENO);
+    close(saved_stderr), close(ends[0]), close(ends[1]);
+}
+END_TEST
+
 START_TEST(log_writes_numbers_that_json_lacks_as_null)
 {
     capture_start();
@@ -203,9 +258,11 @@ START_TEST(log_loses_a_line_rather_than_stopping)
     close(file);
     close(closed);
     log_fields(LOG_INFO, "kept", NULL, 0);
-    json_t *root = captured_line();
-    ck_assert_str_eq(member(root, "event"), "kept");
-    json_decref(root);
+    size_t len;
+    const char *text = capture_end(&len), *second = strchr(text, '\n');
+    ck_assert_ptr_nonnull(strstr(text, "\"event\":\"log_lines_lost\",\"lines\":1}\n"));
+    ck_assert_ptr_nonnull(second);
+    ck_assert_ptr_nonnull(strstr(second, "\"event\":\"kept\"}\n"));
 }
 END_TEST
 
@@ -251,7 +308,8 @@ END_TEST
 
 SUITE("log", log_writes_one_json_object_with_time_level_and_event,
       log_accepts_an_event_without_fields, log_tells_the_time_as_the_c_library_does,
-      log_escapes_quotes_controls_and_invalid_utf8, log_writes_numbers_that_json_lacks_as_null,
-      log_cuts_long_lines_at_any_length_and_stays_valid,
+      log_escapes_quotes_controls_and_invalid_utf8, log_escapes_c1_controls_by_their_own_bytes,
+      log_never_waits_for_a_pipe_that_nobody_reads_and_tells_what_was_lost,
+      log_writes_numbers_that_json_lacks_as_null, log_cuts_long_lines_at_any_length_and_stays_valid,
       log_fills_a_line_to_the_last_byte_before_it_cuts, log_keeps_quiet_below_its_level,
       log_loses_a_line_rather_than_stopping, log_lines_of_several_threads_never_mix)
