@@ -34,8 +34,8 @@ static size_t count_arguments(const char *text)
 {
     size_t count = 0;
     while (text != NULL && *text != '\0') {
-        text = strchr(text, '&');
-        text += text != NULL;
+        const char *end = strchr(text, '&');
+        text = end != NULL ? end + 1 : NULL;
         count++;
     }
     return count;
