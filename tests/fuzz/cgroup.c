@@ -1,6 +1,8 @@
 /* What the kernel says about this process's groups. An input is, with a byte 0 between them,
- * /proc/self/cgroup, /proc/self/mountinfo, and the files of one group in both versions. */
+ * /proc/self/cgroup, /proc/self/mountinfo, the files of one group in both versions for the
+ * processor and for the memory, and /proc/meminfo. */
 #include "engine/base/cpu.h"
+#include "engine/base/ram.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 
@@ -13,6 +15,9 @@ static const char *const names[] = {
     "sys/fs/cgroup/cpu.max",
     "sys/fs/cgroup/cpu/cpu.cfs_quota_us",
     "sys/fs/cgroup/cpu/cpu.cfs_period_us",
+    "sys/fs/cgroup/box/memory.max",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes",
+    "proc/meminfo",
 };
 enum { NAME_COUNT = sizeof names / sizeof names[0], PROCESSORS_MAX = 1000 * 1000 };
 
@@ -30,5 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     FUZZ_CLAIM(cpu_quota_limit(fuzz_dir()) <= PROCESSORS_MAX);
     FUZZ_CLAIM(cpu_quota_threads(fuzz_dir()) >= 1);
+    struct ram_limit limit = ram_limit(fuzz_dir());
+    size_t group = ram_cgroup_limit(fuzz_dir());
+    FUZZ_CLAIM(limit.source != NULL);
+    FUZZ_CLAIM(group == 0 || limit.bytes <= group);
     return 0;
 }
