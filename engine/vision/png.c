@@ -10,7 +10,10 @@
  *
  * Inflating is bounded by the pixels, but for one thing: once the last row is complete libpng
  * inflates whatever image data still follows, to its end. 300 KB of it took 0.6 s, 30 MB would take
- * a minute. So from that moment on a budget of input is kept. */
+ * a minute. So from that moment on a budget of input is kept.
+ *
+ * libpng would skip chunks in front of IHDR if they are of a kind that is skipped. Such a file has
+ * no size for png_probe, by which the server judges what an image will cost: it is refused. */
 #include "engine/vision/png.h"
 
 #include <assert.h>
@@ -19,7 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SURPLUS_BYTES_MAX = 1 << 16 };
+enum {
+    SURPLUS_BYTES_MAX = 1 << 16,
+    PROBE_BYTES = 24, /* signature, and IHDR up to the height */
+};
 
 struct decoder {
     png_structp png;
@@ -270,6 +276,9 @@ enum err_code png_decode(struct image *out, const void *bytes, size_t len,
 {
     struct decoder decoder = {
         .bytes = bytes, .len = len, .options = options, .arena = arena, .out = out, .err = err};
+    unsigned width, height;
+    if (len >= PROBE_BYTES && !png_probe(bytes, len, &width, &height))
+        return err_set(err, ERR_UNUSABLE, "the PNG does not begin with its header (IHDR)");
     decoder.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &decoder, on_error, on_warning,
                                            &decoder, on_malloc, on_free);
     if (decoder.png != NULL)
@@ -291,7 +300,7 @@ static unsigned read_u32(const unsigned char *bytes)
 bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
 {
     const unsigned char *at = bytes;
-    if (len < 24 || memcmp(at + 8, "\0\0\0\x0dIHDR", 8) != 0)
+    if (len < PROBE_BYTES || memcmp(at + 8, "\0\0\0\x0dIHDR", 8) != 0)
         return false;
     *width = read_u32(at + 16);
     *height = read_u32(at + 20);

@@ -2,6 +2,7 @@
 #include "tests/unit/vision/fixture.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Encodes, decodes again and compares every byte. */
 static size_t expect_round_trip(unsigned width, unsigned height, bool grey)
@@ -51,5 +52,34 @@ START_TEST(png_encode_keeps_a_wafer_map_small)
 }
 END_TEST
 
+/* Whoever limits pixels and memory asks the probe, so what it cannot see must not be decoded. */
+START_TEST(png_with_a_chunk_before_its_header_is_refused)
+{
+    static const struct image_options options = {.pixels_max = 1 << 20};
+    static const char chunk[] = "\0\0\0\0tRNS\x36\xB9\x70\xCC"; /* empty, checksum right */
+    enum { SIGNATURE_BYTES = 8, CHUNK_BYTES = sizeof chunk - 1 };
+    unsigned char rgb[3] = {1, 2, 3};
+    struct image image = {.width = 1, .height = 1, .rgb = rgb}, back = {0};
+    struct arena arena;
+    struct err err = {0};
+    unsigned width, height;
+    char *png;
+    size_t len;
+    arena_init(&arena);
+    ck_assert_int_eq(png_encode(&png, &len, &image, &err), ERR_OK);
+    char *shifted = malloc(len + CHUNK_BYTES);
+    memcpy(shifted, png, SIGNATURE_BYTES);
+    memcpy(shifted + SIGNATURE_BYTES, chunk, CHUNK_BYTES);
+    memcpy(shifted + SIGNATURE_BYTES + CHUNK_BYTES, png + SIGNATURE_BYTES, len - SIGNATURE_BYTES);
+    ck_assert(!image_probe(shifted, len + CHUNK_BYTES, &width, &height));
+    ck_assert_int_eq(image_decode(&back, shifted, len + CHUNK_BYTES, &options, &arena, &err),
+                     ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "the PNG does not begin with its header (IHDR)");
+    free(shifted);
+    free(png);
+    arena_deinit(&arena);
+}
+END_TEST
+
 SUITE("png", png_encode_gives_back_the_pixels, png_of_noise_is_read_to_its_last_row,
-      png_encode_keeps_a_wafer_map_small)
+      png_encode_keeps_a_wafer_map_small, png_with_a_chunk_before_its_header_is_refused)
