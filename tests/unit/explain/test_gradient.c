@@ -235,6 +235,31 @@ static void expect_distribution(const float *relevance, size_t n, const char *wh
     ck_assert_msg(fabs(sum - 1) < 1e-5, "%s sums to %g", what, sum);
 }
 
+/* The mean over heads of max(0, gradient x attention), over the tokens that the head reads; sums to
+ * one. */
+static void expected_last(struct fixture *fixture, unsigned label, double *expected)
+{
+    const struct spec *spec = &fixture->spec;
+    struct err err = {0};
+    size_t n = fixture->tokens;
+    double total = 0;
+    float *gradient = arena_alloc(&fixture->arena, spec->heads * n * sizeof *gradient);
+    for (size_t j = 0; j < n; j++)
+        expected[j] = 0;
+    for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
+        const float *attention = fixture->trace.last + token * spec->heads * n;
+        ck_assert(!gradient_of_attention(spec, &fixture->weights, &fixture->trace, label, token,
+                                         &fixture->arena, gradient, &err));
+        for (size_t h = 0; h < spec->heads; h++)
+            for (size_t j = 0; j < n; j++)
+                expected[j] += fmax(0, (double)gradient[h * n + j] * (double)attention[h * n + j]);
+    }
+    for (size_t j = 0; j < n; j++)
+        total += expected[j];
+    for (size_t j = 0; j < n; j++)
+        expected[j] /= total;
+}
+
 /* gradient_map is what gradient_map_last gives, carried down. */
 static void check_last(struct fixture *fixture, unsigned label, const float *carried)
 {
@@ -244,6 +269,10 @@ static void check_last(struct fixture *fixture, unsigned label, const float *car
     ck_assert(!gradient_map_last(&fixture->spec, &fixture->weights, &fixture->trace, label,
                                  &fixture->arena, last, &err));
     expect_distribution(last, n, "gradient-last");
+    double *expected = arena_alloc(&fixture->arena, n * sizeof *expected);
+    expected_last(fixture, label, expected);
+    for (size_t j = 0; j < n; j++)
+        ck_assert_double_eq_tol((double)last[j], expected[j], 1e-5);
     attention_map_down(&fixture->spec, &fixture->trace, last, last + n);
     for (size_t j = 0; j < n; j++)
         ck_assert_float_eq_tol(last[j], carried[j], 1e-6f);

@@ -4,6 +4,7 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,104 @@ START_TEST(boxes_fall_in_relevance_and_are_no_more_than_asked_for)
 }
 END_TEST
 
+/* Each patch is half a pixel: those that round to nothing are left out. What stands in the room for
+ * boxes says nothing. */
+START_TEST(boxes_without_a_pixel_are_left_out)
+{
+    float relevance[PATCHES];
+    struct patch_box boxes[PATCHES + 1];
+    make_hot(relevance, 10); /* row 2, column 2 */
+    for (unsigned i = 0; i <= PATCHES; i++)
+        boxes[i] = (struct patch_box){.relevance = 1e9f};
+    struct patches_view view = patches_view(&spec, &stretched, 2, 2);
+    ck_assert_uint_eq(patches_top(&view, relevance, PATCHES + 1, boxes), 4);
+    ck_assert_float_eq(boxes[0].relevance, 0.7f);
+    ck_assert_uint_eq(boxes[0].left, 1);
+    ck_assert_uint_eq(boxes[0].top, 1);
+    ck_assert_uint_eq(boxes[0].right, 2);
+    ck_assert_uint_eq(boxes[0].bottom, 2);
+    ck_assert_float_eq(boxes[3].relevance, 0.02f);
+    ck_assert_float_eq(boxes[4].relevance, 1e9f);
+    view = patches_view(&spec, &stretched, 48, 48);
+    ck_assert_uint_eq(patches_top(&view, relevance, PATCHES + 1, boxes), PATCHES);
+}
+END_TEST
+
+/* OKLab's matrices and the ramp of patches.h, computed apart from this program in Python, for t =
+ * 0, 1/15 ... 1. */
+static const unsigned char ramp[16][4] = {
+    {23, 11, 55, 38},    {43, 15, 73, 88},    {66, 19, 87, 108},   {91, 22, 96, 124},
+    {118, 26, 101, 137}, {144, 31, 100, 149}, {170, 40, 95, 159},  {194, 53, 86, 169},
+    {215, 70, 73, 178},  {233, 91, 56, 186},  {246, 114, 33, 194}, {255, 140, 1, 202},
+    {255, 167, 3, 209},  {255, 193, 46, 216}, {255, 219, 86, 223}, {252, 244, 126, 230},
+};
+
+/* The overlay as it is written, alpha too; yours to free. */
+static unsigned char *overlay_rgba(const struct patches_view *view, const float *relevance)
+{
+    char *bytes;
+    size_t len;
+    struct err err = {0};
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    ck_assert(!patches_overlay(view, relevance, NULL, &bytes, &len, &err));
+    ck_assert(png_image_begin_read_from_memory(&png, bytes, len));
+    ck_assert_uint_eq(png.width, view->width);
+    ck_assert_uint_eq(png.height, view->height);
+    png.format = PNG_FORMAT_RGBA;
+    unsigned char *rgba = malloc(PNG_IMAGE_SIZE(png));
+    ck_assert_ptr_nonnull(rgba);
+    ck_assert(png_image_finish_read(&png, NULL, rgba, 0, NULL));
+    free(bytes);
+    return rgba;
+}
+
+static void expect_colour(const unsigned char *found, const unsigned char *expected, size_t at)
+{
+    for (int c = 0; c < 4; c++)
+        ck_assert_msg(abs(found[c] - expected[c]) <= 1, "pixel %zu: channel %d is %d, not %d", at,
+                      c, found[c], expected[c]);
+}
+
+START_TEST(the_heat_map_gives_each_patch_the_colour_of_its_place_on_the_ramp)
+{
+    float relevance[PATCHES];
+    for (unsigned p = 0; p < PATCHES; p++)
+        relevance[p] = (float)p / 100;
+    struct patches_view view = patches_view(&spec, &stretched, SIDE, SIDE);
+    unsigned char *rgba = overlay_rgba(&view, relevance);
+    for (size_t p = 0; p < PATCHES; p++)
+        expect_colour(rgba + 4 * p, ramp[p], p);
+    free(rgba);
+}
+END_TEST
+
+/* Five pixels a patch: the third lies on its centre, the next four are fifths of the way to its
+ * neighbour's; beyond the outer centres nothing changes. */
+START_TEST(the_heat_map_interpolates_between_the_centres_of_patches)
+{
+    enum { STEPS = 5, WIDTH = SIDE * STEPS };
+    float relevance[PATCHES] = {0};
+    for (unsigned p = 0; p < PATCHES; p++)
+        relevance[p] = p % SIDE == 1 || p % SIDE == 2 ? 1 : 0;
+    struct patches_view view = patches_view(&spec, &stretched, WIDTH, SIDE);
+    unsigned char *rgba = overlay_rgba(&view, relevance);
+    static const unsigned char fifteenths[WIDTH] = {0,  0,  0,  3,  6, 9, 12, 15, 15, 15,
+                                                    15, 15, 15, 12, 9, 6, 3,  0,  0,  0};
+    for (size_t y = 0; y < SIDE; y++)
+        for (size_t x = 0; x < WIDTH; x++)
+            expect_colour(rgba + 4 * (y * WIDTH + x), ramp[fifteenths[x]], x);
+    free(rgba);
+    for (unsigned p = 0; p < PATCHES; p++) /* the same, turned */
+        relevance[p] = p / SIDE == 1 || p / SIDE == 2 ? 1 : 0;
+    view = patches_view(&spec, &stretched, SIDE, WIDTH);
+    rgba = overlay_rgba(&view, relevance);
+    for (size_t y = 0; y < WIDTH; y++)
+        for (size_t x = 0; x < SIDE; x++)
+            expect_colour(rgba + 4 * (y * SIDE + x), ramp[fifteenths[y]], y);
+    free(rgba);
+}
+END_TEST
+
 /* The overlay's colours as RGB: a reader drops alpha. */
 static void read_overlay(const struct patches_view *view, const float *relevance,
                          struct arena *arena, struct image *out)
@@ -157,8 +256,11 @@ START_TEST(an_image_too_large_for_a_heat_map_is_refused_with_the_limit)
 }
 END_TEST
 
-SUITE("patches", patches_leave_out_the_tokens_in_front_and_sum_to_one,
-      boxes_are_pixels_of_the_posted_image, boxes_of_a_cropped_image_lie_within_the_crop,
+SUITE("patches", boxes_without_a_pixel_are_left_out,
+      the_heat_map_gives_each_patch_the_colour_of_its_place_on_the_ramp,
+      the_heat_map_interpolates_between_the_centres_of_patches,
+      patches_leave_out_the_tokens_in_front_and_sum_to_one, boxes_are_pixels_of_the_posted_image,
+      boxes_of_a_cropped_image_lie_within_the_crop,
       boxes_fall_in_relevance_and_are_no_more_than_asked_for,
       the_heat_map_has_the_image_s_size_and_is_lightest_where_the_patch_is,
       what_the_model_did_not_see_is_transparent,

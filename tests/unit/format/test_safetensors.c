@@ -124,6 +124,20 @@ START_TEST(safetensors_judges_as_the_reference_reader)
 }
 END_TEST
 
+START_TEST(safetensors_takes_as_many_dimensions_as_it_says)
+{
+    struct safetensors *file =
+        must_open(build("{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,2],"
+                        "\"data_offsets\":[0,8]}}",
+                        8));
+    const struct tensor_info *info = safetensors_find(file, "a");
+    ck_assert_uint_eq(info->rank, 8);
+    ck_assert_uint_eq(info->shape[7], 2);
+    ck_assert_uint_eq(info->count, 2);
+    safetensors_close(file);
+}
+END_TEST
+
 /* Each breaks one rule; the second string is part of the error that must come. */
 static const struct {
     const char *header;
@@ -472,8 +486,9 @@ START_TEST(safetensors_survives_mutated_files)
 }
 END_TEST
 
-SUITE("safetensors", safetensors_judges_as_the_reference_reader,
-      safetensors_names_the_rule_that_is_broken, safetensors_cleans_and_cuts_names_in_error_texts,
+SUITE("safetensors", safetensors_takes_as_many_dimensions_as_it_says,
+      safetensors_judges_as_the_reference_reader, safetensors_names_the_rule_that_is_broken,
+      safetensors_cleans_and_cuts_names_in_error_texts,
       safetensors_refuses_what_is_not_a_regular_file,
       safetensors_lists_tensors_by_name_with_their_shapes,
       safetensors_reads_f32_f16_and_bf16_as_f32, safetensors_reads_only_floating_point_tensors,

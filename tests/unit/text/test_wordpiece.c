@@ -49,6 +49,15 @@ START_TEST(wordpiece_cuts_special_tokens_out_before_anything_else)
 }
 END_TEST
 
+START_TEST(wordpiece_knows_a_special_token_of_one_byte)
+{
+    struct wordpiece *t =
+        fixture_open("[PAD]\n[UNK]\n[CLS]\n[SEP]\n~\na\n##a\n", NULL, "{\"mask_token\": \"~\"}");
+    fixture_check(t, "aa~a ~", "2[0,0) 5[0,1) 6[1,2) 4[2,3) 5[3,4) 4[5,6) 3[0,0)");
+    wordpiece_close(t);
+}
+END_TEST
+
 START_TEST(wordpiece_removes_nul)
 {
     struct wordpiece *t = fixture_open(vocab, NULL, NULL);
@@ -226,7 +235,8 @@ START_TEST(wordpiece_survives_truncated_and_mutated_texts)
 END_TEST
 
 SUITE("wordpiece", wordpiece_splits_words_greedily_with_offsets, wordpiece_of_nothing_is_two_tokens,
-      wordpiece_cuts_special_tokens_out_before_anything_else, wordpiece_removes_nul,
+      wordpiece_cuts_special_tokens_out_before_anything_else,
+      wordpiece_knows_a_special_token_of_one_byte, wordpiece_removes_nul,
       wordpiece_words_over_100_characters_are_unknown, wordpiece_cuts_to_the_limit_and_says_so,
       wordpiece_refuses_invalid_utf8_even_behind_the_limit,
       wordpiece_takes_linear_time_for_ten_megabytes_of_anything,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 /* Encodes, decodes again and compares every byte. */
 static size_t expect_round_trip(unsigned width, unsigned height, bool grey)
@@ -46,6 +47,42 @@ START_TEST(png_of_noise_is_read_to_its_last_row)
 }
 END_TEST
 
+static void put_u32(char *at, unsigned long value)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (char)(value >> (24 - 8 * i));
+}
+
+/* A text of 100 KB between the pixels and the end, more than the budget for surplus image data. */
+START_TEST(png_may_have_long_chunks_behind_its_pixels)
+{
+    enum { TEXT = 100000, CHUNK = TEXT + 12, END = 12 };
+    static unsigned char rgb[] = {1, 2, 3, 4, 5, 6};
+    static const struct image_options options = {.pixels_max = 2};
+    struct image image = {.width = 2, .height = 1, .rgb = rgb}, back;
+    struct arena arena;
+    struct err err = {0};
+    char *png;
+    size_t len;
+    arena_init(&arena);
+    ck_assert(!png_encode(&png, &len, &image, &err));
+    char *longer = calloc(1, len + CHUNK), *chunk = longer + len - END;
+    ck_assert_ptr_nonnull(longer);
+    memcpy(longer, png, len - END);
+    memcpy(chunk + CHUNK, png + len - END, END);
+    put_u32(chunk, TEXT);
+    memcpy(chunk + 4, "tEXt", 4);
+    memset(chunk + 8, 'a', TEXT);
+    put_u32(chunk + 8 + TEXT, crc32(0, (const Bytef *)chunk + 4, TEXT + 4));
+    ck_assert_msg(!image_decode(&back, longer, len + CHUNK, &options, &arena, &err), "%s",
+                  err.text);
+    ck_assert_mem_eq(back.rgb, rgb, sizeof rgb);
+    free(longer);
+    free(png);
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(png_encode_keeps_a_wafer_map_small)
 {
     ck_assert_uint_lt(expect_round_trip(64, 64, true), 64 * 64 / 2);
@@ -81,5 +118,6 @@ START_TEST(png_with_a_chunk_before_its_header_is_refused)
 }
 END_TEST
 
-SUITE("png", png_encode_gives_back_the_pixels, png_of_noise_is_read_to_its_last_row,
-      png_encode_keeps_a_wafer_map_small, png_with_a_chunk_before_its_header_is_refused)
+SUITE("png", png_may_have_long_chunks_behind_its_pixels, png_encode_gives_back_the_pixels,
+      png_of_noise_is_read_to_its_last_row, png_encode_keeps_a_wafer_map_small,
+      png_with_a_chunk_before_its_header_is_refused)
