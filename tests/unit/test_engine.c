@@ -27,7 +27,8 @@ static struct engine_model *open_bert(const char *leave_out, const char *misshap
     if (extra != NULL)
         checkpoint_writer_add(&writer, extra, 5, 0);
     checkpoint_writer_finish(&writer);
-    engine_open(&model, writer.dir, &(struct engine_options){0}, &err);
+    enum err_code code = engine_open(&model, writer.dir, &(struct engine_options){0}, &err);
+    ck_assert_int_eq(code, err.code);
     checkpoint_writer_close(&writer);
     return model;
 }

@@ -24,7 +24,8 @@ static void setup(struct fixture *fixture, const char *name, const char *bytes, 
     tempdir_write(&fixture->dir, name, bytes, len);
     snprintf(fixture->path, sizeof fixture->path, "%s/%s", fixture->dir.path, name);
     fixture->err = (struct err){0};
-    dataset_open(&fixture->dataset, fixture->path, options, &fixture->err);
+    enum err_code code = dataset_open(&fixture->dataset, fixture->path, options, &fixture->err);
+    ck_assert_int_eq(code, fixture->err.code);
 }
 
 static void drop(struct fixture *fixture)

@@ -20,7 +20,8 @@ static struct stdf parsed(const void *bytes, size_t len, struct err *err)
     void *copy = malloc(len > 0 ? len : 1);
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, bytes, len);
-    stdf_parse(&stdf, copy, len, err);
+    enum err_code code = stdf_parse(&stdf, copy, len, err);
+    ck_assert_int_eq(code, err->code);
     free(copy);
     return stdf;
 }

@@ -51,7 +51,8 @@ static struct safetensors *open_bytes(const char *bytes, size_t len, struct err 
     struct safetensors *file;
     char path[32];
     int fd = memory_file(bytes, len, path);
-    safetensors_open(&file, path, err);
+    enum err_code code = safetensors_open(&file, path, err);
+    ck_assert_int_eq(code, err->code);
     close(fd);
     ck_assert_int_eq(file == NULL, err->code != ERR_OK);
     return file;

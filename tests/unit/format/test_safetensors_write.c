@@ -29,7 +29,8 @@ static void setup(struct fixture *fixture)
 
 static void write_tensors(struct fixture *fixture, const struct tensor_out *tensors, size_t count)
 {
-    safetensors_write(fixture->path, tensors, count, "pt", &fixture->err);
+    enum err_code code = safetensors_write(fixture->path, tensors, count, "pt", &fixture->err);
+    ck_assert_int_eq(code, fixture->err.code);
 }
 
 static struct safetensors *must_open(struct fixture *fixture)

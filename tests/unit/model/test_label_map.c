@@ -22,7 +22,8 @@ static enum err_code read_map(const char *text, const char *const *labels, unsig
     struct json_t *object;
     *err = (struct err){0};
     ck_assert_int_eq(json_parse(&object, text, strlen(text), &json_limits_file, err), ERR_OK);
-    label_map_read(object, "$.map", labels, count, add_number, sums, err);
+    enum err_code code = label_map_read(object, "$.map", labels, count, add_number, sums, err);
+    ck_assert_int_eq(code, err->code);
     json_free(object);
     return err->code;
 }

@@ -1,9 +1,11 @@
 #include "engine/base/json.h"
 #include "engine/model/ood.h"
+#include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LABELS = 3, HIDDEN = 4 };
@@ -22,7 +24,8 @@ static enum err_code read_ood(const char *text)
     ood = (struct ood){.label_count = LABELS, .hidden = HIDDEN};
     if (json_parse(&object, text, strlen(text), &json_limits_file, &err))
         return err.code;
-    ood_read(&ood, object, labels, &arena, &err);
+    enum err_code code = ood_read(&ood, object, labels, &arena, &err);
+    ck_assert_int_eq(code, err.code);
     json_free(object);
     return err.code;
 }
@@ -63,6 +66,39 @@ START_TEST(ood_mahalanobis_adds_the_nearest_class_and_the_residual)
     ck_assert_double_eq_tol((double)ood_score(&ood, NULL, x), 0.25 + 1 + 8, 1e-6);
     const float other[HIDDEN] = {-2, 1, 1, 1}; /* (-3, 0, 0, 0): Donut is nearer */
     ck_assert_double_eq_tol((double)ood_score(&ood, NULL, other), 0.25, 1e-6);
+}
+END_TEST
+
+/* Wider than a piece of the width and no multiple of a vector, against sums made plainly. */
+START_TEST(ood_of_wide_features_is_the_plain_sum)
+{
+    enum { WIDTH = 603, K = 3, SORTS = 2 };
+    float *x = numbers_new(WIDTH, 2, 1), *mean = numbers_new(WIDTH, 1, 2);
+    float *projection = numbers_new((size_t)K * WIDTH, 0.05f, 3);
+    float variances[K] = {4, 1, 0.5f}, means[SORTS * K] = {NAN, 0, 0, 1, -1, 0.5f};
+    struct ood wide = {.method = OOD_MAHALANOBIS,
+                       .hidden = WIDTH,
+                       .label_count = SORTS,
+                       .components = K,
+                       .mean = mean,
+                       .projection = projection,
+                       .variances = variances,
+                       .class_means = means,
+                       .residual = 2};
+    double square = 0, expected = 0;
+    for (size_t i = 0; i < WIDTH; i++)
+        square += pow((double)x[i] - (double)mean[i], 2);
+    for (size_t k = 0; k < K; k++) {
+        double z = 0;
+        for (size_t i = 0; i < WIDTH; i++)
+            z += (double)projection[k * WIDTH + i] * ((double)x[i] - (double)mean[i]);
+        expected += pow(z - (double)means[K + k], 2) / (double)variances[k];
+        square -= z * z;
+    }
+    expected += fmax(square, 0) / 2;
+    ck_assert_double_gt(square, 1);
+    ck_assert_double_eq_tol((double)ood_score(&wide, NULL, x), expected, 1e-5 * expected);
+    free(x), free(mean), free(projection);
 }
 END_TEST
 
@@ -223,7 +259,8 @@ START_TEST(ood_survives_damaged_objects)
 }
 END_TEST
 
-SUITE("ood", ood_energy_is_the_negative_log_sum_of_exponentials,
+SUITE("ood", ood_of_wide_features_is_the_plain_sum,
+      ood_energy_is_the_negative_log_sum_of_exponentials,
       ood_mahalanobis_adds_the_nearest_class_and_the_residual,
       ood_relative_subtracts_the_background, ood_is_finite_for_the_largest_numbers,
       ood_rank_is_the_share_of_less_strange_inputs,

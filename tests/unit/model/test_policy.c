@@ -20,7 +20,8 @@ static enum err_code read_policy(enum spec_scores scores, const char *text)
     policy = policy_default(scores, LABELS, 2);
     if (json_parse(&object, text, strlen(text), &json_limits_file, &err))
         return err.code;
-    policy_read(&policy, object, labels, &arena, &err);
+    enum err_code code = policy_read(&policy, object, labels, &arena, &err);
+    ck_assert_int_eq(code, err.code);
     json_free(object);
     return err.code;
 }

@@ -22,7 +22,9 @@ static enum err_code read_config(const char *config)
     forget();
     checkpoint_writer_open(&writer);
     checkpoint_writer_file(&writer, "config.json", config);
-    return spec_read(&spec, writer.dir, &arena, &err);
+    enum err_code code = spec_read(&spec, writer.dir, &arena, &err);
+    ck_assert_int_eq(code, err.code);
+    return code;
 }
 
 static void ck_refused(const char *config, const char *word)

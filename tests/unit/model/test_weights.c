@@ -60,7 +60,9 @@ static enum err_code load(unsigned threads)
 {
     struct checkpoint *checkpoint;
     open_weights(&checkpoint);
-    weights_open(&weights, &spec, checkpoint, &linear_reference, &linear_reference, threads, &err);
+    enum err_code code = weights_open(&weights, &spec, checkpoint, &linear_reference,
+                                      &linear_reference, threads, &err);
+    ck_assert_int_eq(code, err.code);
     checkpoint_close(checkpoint);
     return err.code;
 }

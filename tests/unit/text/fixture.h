@@ -25,6 +25,8 @@ static inline enum err_code fixture_try(struct wordpiece **out, const char *voca
         tempdir_write(&dir, "tokenizer_config.json", config, strlen(config));
     enum err_code code = wordpiece_open(out, dir.path, tokens_max, err);
     tempdir_close(&dir);
+    ck_assert_int_eq(code, err->code);
+    ck_assert_int_eq(*out == NULL, code != ERR_OK);
     return code;
 }
 

@@ -23,7 +23,8 @@ static void setup(struct fixture *fixture, struct normalizer_flags flags, const 
     fixture->err = (struct err){0};
     word_counts_init(&fixture->words, flags);
     ck_assert_int_eq(word_counts_add(&fixture->words, text, strlen(text), &fixture->err), ERR_OK);
-    vocab_build(&fixture->list, &fixture->words, &options, &fixture->err);
+    enum err_code code = vocab_build(&fixture->list, &fixture->words, &options, &fixture->err);
+    ck_assert_int_eq(code, fixture->err.code);
 }
 
 static void drop(struct fixture *fixture)

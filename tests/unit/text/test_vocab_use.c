@@ -25,7 +25,8 @@ static void setup(struct fixture *fixture, const char *vocab, const char *config
         tempdir_write(&fixture->dir, "vocab.txt", vocab, strlen(vocab));
     if (config != NULL)
         tempdir_write(&fixture->dir, "tokenizer_config.json", config, strlen(config));
-    vocab_use_open(&fixture->use, fixture->dir.path, &fixture->err);
+    enum err_code code = vocab_use_open(&fixture->use, fixture->dir.path, &fixture->err);
+    ck_assert_int_eq(code, fixture->err.code);
 }
 
 static void drop(struct fixture *fixture)
