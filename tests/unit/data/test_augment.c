@@ -233,6 +233,26 @@ START_TEST(augment_die_noise_flips_dies_at_its_rate_and_nothing_else)
 }
 END_TEST
 
+/* What is not asked for draws nothing: what is comes out the same with and without it. */
+START_TEST(augment_draws_for_dies_only_what_is_asked_for)
+{
+    enum { SIDE = 16 };
+    static const struct augment asked[] = {
+        {.die_noise = 0.2f}, {.die_dropout = 0.2f}, {.die_noise = 0.2f, .die_dropout = 0.2f}};
+    unsigned char values[SIDE * SIDE], room[SIDE * SIDE];
+    struct augment_pixels in = big_map(values, SIDE, 127), out;
+    uint64_t states[4] = {rng_for(1, 2, 3).state};
+    for (unsigned i = 0; i < 3; i++) {
+        struct rng rng = rng_for(1, 2, 3);
+        augment_apply(&asked[i], &in, &rng, room, &out);
+        states[i + 1] = rng.state;
+    }
+    ck_assert_uint_ne(states[1], states[0]);
+    ck_assert_uint_eq(states[1], states[2]);
+    ck_assert_uint_ne(states[3], states[1]);
+}
+END_TEST
+
 START_TEST(augment_die_dropout_only_repairs)
 {
     enum { SIDE = 64 };
@@ -327,7 +347,8 @@ START_TEST(augment_refuses_rates_outside_zero_to_one)
 }
 END_TEST
 
-SUITE("augment", augment_of_nothing_changes_and_draws_nothing, augment_mirrors_left_and_right,
+SUITE("augment", augment_draws_for_dies_only_what_is_asked_for,
+      augment_of_nothing_changes_and_draws_nothing, augment_mirrors_left_and_right,
       augment_turns_by_quarters, augment_spins_dies_within_the_outline,
       augment_shifts_whole_pixels_and_fills_with_off_wafer,
       augment_shift_of_the_whole_side_stays_inside, augment_keeps_the_channels_of_a_pixel_together,

@@ -1,6 +1,7 @@
 /* Serving is the oracle: what samples prepare without an rng must be what engine_prepare_* gives.
  */
 #include "engine/base/file.h"
+#include "engine/vision/preprocess.h"
 #include "tests/support/samples_fixture.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
@@ -85,6 +86,42 @@ START_TEST(samples_prepare_an_image_at_another_size)
                                    &fixture.arena, &input, &fixture.err),
                      ERR_UNUSABLE);
     samples_fixture_close(&fixture);
+}
+END_TEST
+
+/* At twice the size: the same processing with every size of preprocessor_config.json doubled. */
+static void expect_doubled(const char *dir)
+{
+    struct samples_fixture fixture;
+    struct preprocess twice;
+    struct image image, fitted;
+    char *bytes;
+    size_t len;
+    samples_fixture_open(&fixture, dir, "tests/data/eval/wafer");
+    unsigned size = fixture.spec.image_size, patch = fixture.spec.patch;
+    struct err *err = &fixture.err;
+    ck_assert(!preprocess_open(&twice, dir, size, err));
+    twice.resize_height *= 2, twice.resize_width *= 2, twice.shortest_edge *= 2;
+    twice.crop_height *= 2, twice.crop_width *= 2;
+    ck_assert(!file_read(&bytes, &len, fixture.dataset.items[0].input, 1 << 24, err));
+    ck_assert(!image_decode(&image, bytes, len, &(struct image_options){.pixels_max = 1 << 24},
+                            &fixture.arena, err));
+    ck_assert(!preprocess_geometry(&twice, &image, NULL, &fixture.arena, &fitted, err));
+    ck_assert_uint_eq(fitted.width, 2 * size);
+    size_t numbers = (size_t)4 * size * size * 3;
+    float *expected = arena_alloc(&fixture.arena, numbers * sizeof *expected);
+    preprocess_patches(&twice, &fitted, patch, expected);
+    struct samples_view view = {.image_size = 2 * size};
+    struct engine_input input = samples_fixture_input(&fixture, 0, &view, NULL);
+    ck_assert_mem_eq(input.patches, expected, numbers * sizeof *expected);
+    free(bytes);
+    samples_fixture_close(&fixture);
+}
+
+START_TEST(samples_keep_the_proportions_of_resize_and_crop_at_another_size)
+{
+    expect_doubled(GOLDEN "vit-0");
+    expect_doubled(GOLDEN "deit-0");
 }
 END_TEST
 
@@ -257,8 +294,8 @@ START_TEST(samples_are_prepared_by_many_threads_alike)
 }
 END_TEST
 
-SUITE("samples", samples_prepare_images_bit_for_bit_as_serving_does,
-      samples_prepare_an_image_at_another_size,
+SUITE("samples", samples_keep_the_proportions_of_resize_and_crop_at_another_size,
+      samples_prepare_images_bit_for_bit_as_serving_does, samples_prepare_an_image_at_another_size,
       samples_augment_only_with_an_rng_and_repeat_themselves,
       samples_keep_a_grey_image_in_one_byte_a_pixel, samples_shrink_an_image_above_the_bound,
       samples_name_an_item_that_fails_and_go_on, samples_read_wafers_from_stdf,

@@ -173,6 +173,14 @@ START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
                      ERR_OK);
     ck_assert_int_eq(spec.class_codes[0].number, 17);
     ck_assert_str_eq(spec.class_codes[1].text, "B2");
+    ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 9007199254740992, "
+                                "\"LABEL_1\": -9007199254740992}}"),
+                     ERR_OK);
+    ck_assert_int_eq(spec.class_codes[0].number, 9007199254740992);
+    ck_assert_int_eq(spec.class_codes[1].number, -9007199254740992);
+    ck_assert_int_eq(
+        read_attnd("{\"class_codes\": {\"LABEL_0\": 9007199254740994, \"LABEL_1\": 1}}"),
+        ERR_UNSUPPORTED);
     ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 17}}"), ERR_UNSUPPORTED);
     ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 1.5, \"LABEL_1\": 2}}"),
                      ERR_UNSUPPORTED);
