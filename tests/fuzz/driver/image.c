@@ -7,6 +7,43 @@
 
 enum { SIGNATURE_BYTES = 8, CHUNK_BYTES = 12, PIXEL_BYTES_MAX = 4096 };
 
+/* ---- memory, where a sanitizer's allocator tells ---- */
+
+int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
+                                              void (*on_free)(const volatile void *))
+    __attribute__((weak));
+size_t __sanitizer_get_allocated_size(const volatile void *memory) __attribute__((weak));
+
+static struct {
+    bool counts;
+    size_t used, peak;
+} heap;
+
+static void on_malloc(const volatile void *memory, size_t bytes)
+{
+    (void)memory;
+    heap.used += heap.counts ? bytes : 0;
+    heap.peak = heap.used > heap.peak ? heap.used : heap.peak;
+}
+
+/* What was taken before the counting began is not freed while it goes on. */
+static void on_free(const volatile void *memory)
+{
+    heap.used -= heap.counts && memory != NULL ? __sanitizer_get_allocated_size(memory) : 0;
+}
+
+static void begin_counting(void)
+{
+    static bool hooked;
+    if (!hooked && __sanitizer_install_malloc_and_free_hooks != NULL)
+        __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
+    hooked = true;
+    heap.used = heap.peak = 0;
+    heap.counts = true;
+}
+
+/* ---- decoding ---- */
+
 bool fuzz_decode(struct image *out, const char *bytes, size_t len, bool grey16_minmax,
                  struct arena *arena)
 {
@@ -16,7 +53,10 @@ bool fuzz_decode(struct image *out, const char *bytes, size_t len, bool grey16_m
     volatile unsigned char sum = 0;
     struct err err = {0};
     bool probed = image_probe(bytes, len, &width, &height);
+    begin_counting();
     image_decode(out, bytes, len, &options, arena, &err);
+    heap.counts = false;
+    FUZZ_CLAIM(heap.peak <= image_decode_bytes(bytes, len));
     fuzz_check_err(&err);
     FUZZ_CLAIM(err.code == ERR_OK || err.code == ERR_UNUSABLE);
     if (err.code != ERR_OK)

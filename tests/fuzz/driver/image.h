@@ -11,7 +11,8 @@
 
 enum { FUZZ_PIXELS_MAX = 64 * 64 };
 
-/* Probes and decodes; every pixel of what comes out is read. False if it is refused. */
+/* Probes and decodes; every pixel of what comes out is read, and with AddressSanitizer the memory
+ * that it took is compared with what image_decode_bytes says. False if it is refused. */
 bool fuzz_decode(struct image *out, const char *bytes, size_t len, bool grey16_minmax,
                  struct arena *arena);
 
