@@ -44,6 +44,34 @@ START_TEST(arena_refuses_products_that_overflow)
 }
 END_TEST
 
+START_TEST(arena_makes_arrays_of_zeros_from_used_memory)
+{
+    struct arena arena;
+    for (int round = 0; round < 3; round++) {
+        static const size_t counts[] = {1, 100, 1000, 5000};
+        arena_init(&arena);
+        for (size_t i = 0; i < 4; i++) {
+            unsigned char *array = arena_alloc_array(&arena, counts[i], 3);
+            ck_assert_ptr_nonnull(array);
+            for (size_t k = 0; k < counts[i] * 3; k++)
+                ck_assert_int_eq(array[k], 0);
+            memset(array, 0xA5, counts[i] * 3);
+        }
+        arena_deinit(&arena);
+    }
+}
+END_TEST
+
+START_TEST(arena_gives_arrays_of_nothing)
+{
+    struct arena arena;
+    arena_init(&arena);
+    ck_assert_ptr_nonnull(arena_alloc_array(&arena, 0, 8));
+    ck_assert_ptr_nonnull(arena_alloc_array(&arena, SIZE_MAX, 0));
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(arena_formats_text)
 {
     struct arena arena;
@@ -54,5 +82,6 @@ START_TEST(arena_formats_text)
 }
 END_TEST
 
-SUITE("arena", arena_returns_aligned_memory_of_every_size, arena_allocations_do_not_overlap,
+SUITE("arena", arena_makes_arrays_of_zeros_from_used_memory, arena_gives_arrays_of_nothing,
+      arena_returns_aligned_memory_of_every_size, arena_allocations_do_not_overlap,
       arena_refuses_products_that_overflow, arena_formats_text)

@@ -61,5 +61,23 @@ START_TEST(file_read_says_why_a_file_cannot_be_read)
 }
 END_TEST
 
-SUITE("file", file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
+START_TEST(file_read_takes_a_dash_for_standard_input_and_leaves_it_open)
+{
+    char path[] = "/tmp/attnd-file-XXXXXX", *bytes;
+    size_t len;
+    struct err err = {0};
+    write_file(path, 30);
+    ck_assert_ptr_nonnull(freopen(path, "rb", stdin));
+    ck_assert_int_eq(file_read(&bytes, &len, "-", 100, &err), ERR_OK);
+    ck_assert_uint_eq(len, 30);
+    ck_assert_int_eq(strncmp(bytes, "abcdefghijklmnopqrstuvwxyzabcd", 30), 0);
+    free(bytes);
+    rewind(stdin);
+    ck_assert_int_eq(getchar(), 'a');
+    unlink(path);
+}
+END_TEST
+
+SUITE("file", file_read_takes_a_dash_for_standard_input_and_leaves_it_open,
+      file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
       file_read_says_why_a_file_cannot_be_read)

@@ -12,8 +12,9 @@ static enum err_code parse(const char *bytes, size_t len, struct err *err)
     memcpy(exact, bytes, len);
     struct json_t *root;
     *err = (struct err){0};
-    json_parse(&root, exact, len, &json_limits_request, err);
-    ck_assert_int_eq(root != NULL, err->code == ERR_OK);
+    enum err_code code = json_parse(&root, exact, len, &json_limits_request, err);
+    ck_assert_int_eq(code, err->code);
+    ck_assert_int_eq(root != NULL, code == ERR_OK);
     json_free(root);
     free(exact);
     return err->code;

@@ -116,6 +116,10 @@ START_TEST(json_edit_keeps_integers_of_lists_beside_a_huge_one)
     drop(&fixture);
     setup(&fixture, "{\"a\": [7, [8, {\"b\": 9}]], \"max\": 1000000000000000000000}");
     expect_saved(&fixture, "{\"a\":[7,[8,{\"b\":9}]],\"max\":1e21}");
+    setup(&fixture, "{\"a\": [9007199254740992, -9007199254740992], \"max\": 1e21, "
+                    "\"huge\": 1000000000000000000000}");
+    expect_saved(&fixture,
+                 "{\"a\":[9007199254740992,-9007199254740992],\"max\":1e21,\"huge\":1e21}");
 }
 END_TEST
 
