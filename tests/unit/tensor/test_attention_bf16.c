@@ -1,6 +1,7 @@
 /* Attention on bf16 activations against the oracle on the same numbers. */
 #include "engine/tensor/attention_bf16.h"
 
+#include "engine/base/cpu.h"
 #include "engine/tensor/kernels.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -29,6 +30,8 @@ static struct problem new_problem(size_t n, size_t d, float range)
     }
     p.out = numbers_new(n * p.out_stride, 1, 9);
     p.expected = numbers_new(n * p.out_stride, 1, 9);
+    for (size_t i = 0; i < n * d; i++) /* what is written is not read before */
+        p.out[i / d * p.out_stride + i % d] = NAN;
     size_t floats = attention_scratch(d) + attention_bf16_scratch(d) + n;
     p.scratch = numbers_new(floats, 1e30f, 10);
     return p;
@@ -124,6 +127,9 @@ END_TEST
 
 START_TEST(bf16_attention_is_not_for_widths_that_do_not_fill_its_vectors)
 {
+    bool runs = cpu_level() >= CPU_AVX512 && cpu_has_bf16();
+    ck_assert_int_eq(attention_bf16_runnable(32), runs);
+    ck_assert_int_eq(attention_bf16_runnable(96), runs);
     ck_assert(!attention_bf16_runnable(1));
     ck_assert(!attention_bf16_runnable(24));
     ck_assert(!attention_bf16_runnable(48));
