@@ -46,7 +46,7 @@ static struct specimen {
 /* With the labels above, then "class 4", "class 5" and so on. */
 static struct engine_model *open_model(unsigned count)
 {
-    static char names[MANY][16];
+    static char names[MANY][24];
     const char *all[MANY];
     for (unsigned i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "class %u", i);
