@@ -369,6 +369,45 @@ START_TEST(network_gradients_add_up_over_micro_batches)
 }
 END_TEST
 
+/* More tokens than a backward pass takes at once (1024): what the parts have must add up to it. */
+START_TEST(network_gradients_of_more_tokens_than_a_piece_add_up)
+{
+    enum { ROWS = 66, TOKENS = 17, HALF = 33 };
+    static int32_t ids[ROWS * TOKENS];
+    static struct engine_input inputs[ROWS];
+    static const struct engine_input *listed[ROWS];
+    struct network_options options = plain;
+    struct tiny tiny;
+    float *dlogits = numbers_new(ROWS * LABELS, 1, 9);
+    options.tokens_max = ROWS * TOKENS;
+    for (unsigned r = 0; r < ROWS; r++) {
+        for (unsigned t = 0; t < TOKENS; t++)
+            ids[r * TOKENS + t] = (int32_t)(rng_hash(6, r * TOKENS + t) % VOCAB);
+        inputs[r] = (struct engine_input){
+            .kind = ENGINE_TEXT, .tokens = TOKENS, .ids = ids + (size_t)r * TOKENS};
+        listed[r] = &inputs[r];
+    }
+    tiny_open(&tiny, &choices[0], &options);
+    tiny.batch.inputs = listed;
+    tiny.batch.rows = ROWS;
+    free(tiny.dlogits);
+    tiny.dlogits = dlogits;
+    tiny.logit_count = ROWS * LABELS;
+    run_part(&tiny, 0, ROWS);
+    size_t numbers = tiny.parameters.numbers;
+    float *whole = malloc(numbers * sizeof *whole);
+    ck_assert_ptr_nonnull(whole);
+    memcpy(whole, network_gradient(tiny.network), numbers * sizeof *whole);
+    tiny_open_network(&tiny, &options);
+    run_part(&tiny, 0, HALF);
+    run_part(&tiny, HALF, ROWS - HALF);
+    ck_assert_double_lt(numbers_relative_difference(network_gradient(tiny.network), whole, numbers),
+                        1e-5);
+    free(whole);
+    tiny_close(&tiny);
+}
+END_TEST
+
 static double cosine(const float *a, const float *b, size_t n)
 {
     double ab = 0, aa = 0, bb = 0;
@@ -549,6 +588,7 @@ END_TEST
 SUITE("network", network_gradients_are_the_slopes_of_the_loss,
       network_gradients_are_the_slopes_with_dropout_and_regularisers,
       network_gradients_are_the_same_bits_for_any_team, network_gradients_add_up_over_micro_batches,
+      network_gradients_of_more_tokens_than_a_piece_add_up,
       network_gradients_in_bf16_point_where_those_in_fp32_do,
       network_frozen_depths_have_no_gradient_and_the_others_the_same,
       network_drops_by_the_batch_number_and_only_in_training, network_drops_where_hugging_face_does,
