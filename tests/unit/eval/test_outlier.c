@@ -292,10 +292,49 @@ START_TEST(outlier_refuses_what_has_no_statistics)
 }
 END_TEST
 
+/* Two classes, each with points at +-3, +-2 and +-1 along the three axes, five times: sixty inputs
+ * whose W is diag(9, 4, 1) / 3. With p = 3, n = 60, tr(W^2) = 98 / 9 and tr(W)^2 = 196 / 9, the
+ * share of Chen et al. 2010, eq. 23, is
+ *
+ *     r = (tr(W^2) / 3 + tr(W)^2) / ((60 + 1 / 3) (tr(W^2) - tr(W)^2 / 3))
+ *
+ * and W becomes (1 - r) W + r tr(W) / 3 I. */
+START_TEST(outlier_covariance_is_shrunk_by_the_oracle_approximating_share)
+{
+    enum { AXES = 3, POINTS = 60 };
+    static const double length[AXES] = {3, 2, 1};
+    float points[POINTS * AXES] = {0};
+    unsigned labels[POINTS];
+    struct outlier_data few = {
+        .features = points, .classes = labels, .count = POINTS, .hidden = AXES, .label_count = 2};
+    double square = 98 / 9.0, all = 196 / 9.0, trace = 14 / 3.0;
+    double share = (square / 3 + all) / ((60 + 1 / 3.0) * (square - all / 3));
+    struct ood ood;
+    for (unsigned i = 0; i < POINTS; i++) {
+        unsigned axis = i / 2 % AXES;
+        labels[i] = i / 30;
+        points[i * AXES + axis] = (float)((i % 2 ? -1 : 1) * length[axis]);
+        points[i * AXES] += labels[i] * 50;
+    }
+    err = (struct err){0};
+    ck_assert_msg(!outlier_fit(&ood, OOD_MAHALANOBIS, &few, 0, &arena, &err), "%s", err.text);
+    ck_assert_uint_eq(ood.components, AXES);
+    for (unsigned axis = 0; axis < AXES; axis++) {
+        double expected = (1 - share) * length[axis] * length[axis] / 3 + share * trace / AXES;
+        bool found = false;
+        for (unsigned k = 0; k < AXES; k++)
+            found = found || fabs((double)ood.variances[k] - expected) < 1e-5;
+        ck_assert_msg(found, "%g is none of %g, %g, %g", expected, (double)ood.variances[0],
+                      (double)ood.variances[1], (double)ood.variances[2]);
+    }
+}
+END_TEST
+
 SUITE("outlier", outlier_mahalanobis_finds_the_true_distance,
       outlier_mahalanobis_of_known_inputs_is_chi_squared,
       outlier_mahalanobis_sees_what_its_directions_leave_out,
       outlier_relative_in_few_directions_is_the_full_distance,
       outlier_classes_weigh_alike_unless_they_are_small, outlier_items_choose_the_rows,
+      outlier_covariance_is_shrunk_by_the_oracle_approximating_share,
       outlier_threshold_is_exceeded_by_the_share_left, outlier_fit_stays_within_the_room_of_a_file,
       outlier_refuses_what_has_no_statistics)
