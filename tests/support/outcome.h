@@ -21,10 +21,16 @@ struct outcome {
 
 /* Yours to free. */
 struct outcome *outcome_of(const char *program, const char *const *arguments);
-/* It ended with this code, and what it printed holds these texts. Frees it. */
+/* It ended with this code, and what it printed holds these texts. */
+void outcome_holds(const struct outcome *outcome, int code, const char *out, const char *errors);
+/* The same, and frees it. */
 void outcome_expect(struct outcome *outcome, int code, const char *out, const char *errors);
 /* It ended well and printed one JSON value, which is yours to json_free. Frees the outcome. */
 struct json_t *outcome_json(struct outcome *outcome);
+
+/* Runs a program whose standard error is a terminal; what it said there, at most OUTCOME_BYTES, and
+ * its exit code, -1 if a signal ended it. Standard output goes nowhere. */
+int outcome_on_terminal(const char *program, const char *const *arguments, char *said);
 
 /* Of a value at a path, as contract_at names it; within 1e-8. */
 double outcome_number(const struct json_t *root, const char *path);

@@ -117,6 +117,31 @@ START_TEST(eval_passes_where_two_precisions_agree_on_all)
 }
 END_TEST
 
+/* A line for each precision, which is taken away again. */
+START_TEST(eval_shows_its_progress_on_a_terminal)
+{
+    static struct checkpoint_writer writer;
+    static const char list[] = "text,label\nw7 w8,b\n";
+    static char said[OUTCOME_BYTES];
+    char path[128];
+    struct tempdir dir;
+    write_tiny(&writer, 9);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "list.csv", list, strlen(list));
+    snprintf(path, sizeof path, "%s/list.csv", dir.path);
+    const char *const arguments[] = {"--model",   writer.dir, "--data", path,
+                                     "--against", "int8",     NULL};
+    ck_assert_int_eq(outcome_on_terminal("attnd-eval", arguments, said), 0);
+    const char *first = strstr(said, "\r\033[Kint8: 1 of 1 inputs, ");
+    const char *second = strstr(said, " a second, 0:00 left\r\033[K\r\033[Kf32: 1 of 1 inputs, ");
+    ck_assert_ptr_eq(first, said);
+    ck_assert_msg(second != NULL, "%s", said);
+    ck_assert_str_eq(strrchr(said, '\r'), "\r\033[K");
+    tempdir_close(&dir);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
 /* Other products round differently: a difference that must be seen, and be small. */
 START_TEST(eval_measures_how_far_two_backends_differ)
 {
@@ -202,5 +227,5 @@ START_TEST(eval_tells_strange_inputs_apart)
 END_TEST
 
 SUITE("eval_compare", eval_fails_where_two_precisions_agree_on_too_few,
-      eval_passes_where_two_precisions_agree_on_all, eval_measures_how_far_two_backends_differ,
-      eval_tells_strange_inputs_apart)
+      eval_passes_where_two_precisions_agree_on_all, eval_shows_its_progress_on_a_terminal,
+      eval_measures_how_far_two_backends_differ, eval_tells_strange_inputs_apart)

@@ -3,6 +3,7 @@
 #include "engine/base/json.h"
 #include "engine/engine.h"
 #include "tests/support/contract.h"
+#include "tests/support/outcome.h"
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
@@ -22,33 +23,7 @@
 
 static struct train_fixture f;
 
-struct outcome {
-    int code;
-    char out[16384], errors[16384];
-};
-
-static void run(struct outcome *outcome, const char *program, const char *const *arguments)
-{
-    outcome->code = run_program(program, arguments, outcome->out, sizeof outcome->out,
-                                outcome->errors, sizeof outcome->errors);
-}
-
-#define RUN(outcome, program, ...) run(outcome, program, (const char *[]){__VA_ARGS__, NULL})
-
-static void expect(const struct outcome *outcome, int code, const char *out, const char *errors)
-{
-    ck_assert_msg(outcome->code == code, "%d: %s", outcome->code, outcome->errors);
-    ck_assert_msg(strstr(outcome->out, out) != NULL, "no '%s' in:\n%s", out, outcome->out);
-    ck_assert_msg(strstr(outcome->errors, errors) != NULL, "no '%s' in:\n%s", errors,
-                  outcome->errors);
-}
-
-static double number(const struct json_t *root, const char *path)
-{
-    double value = NAN;
-    ck_assert_msg(json_as_number(contract_at(root, path), &value), "%s", path);
-    return value;
-}
+#define RUN(program, ...) outcome_of(program, (const char *[]){__VA_ARGS__, NULL})
 
 /* The names that every report.json has, of a model that is always right. */
 static void expect_report(const struct tempdir *dir, const char *const *labels, unsigned support)
@@ -58,16 +33,16 @@ static void expect_report(const struct tempdir *dir, const char *const *labels, 
     char path[128];
     snprintf(path, sizeof path, "%s/report.json", dir->path);
     ck_assert_msg(!json_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
-    ck_assert_double_eq(number(root, "accuracy"), 1);
-    ck_assert_double_eq(number(root, "macro_f1"), 1);
-    ck_assert(number(root, "ece") >= 0 && number(root, "ece") < 0.2);
+    ck_assert_double_eq(outcome_number(root, "accuracy"), 1);
+    ck_assert_double_eq(outcome_number(root, "macro_f1"), 1);
+    ck_assert(outcome_number(root, "ece") >= 0 && outcome_number(root, "ece") < 0.2);
     for (unsigned i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "per_class.%s.support", labels[i]);
-        ck_assert_double_eq(number(root, path), support);
+        ck_assert_double_eq(outcome_number(root, path), support);
         snprintf(path, sizeof path, "per_class.%s.f1", labels[i]);
-        ck_assert_double_eq(number(root, path), 1);
+        ck_assert_double_eq(outcome_number(root, path), 1);
         snprintf(path, sizeof path, "confusion.%u.%u", i, i);
-        ck_assert_double_eq(number(root, path), support);
+        ck_assert_double_eq(outcome_number(root, path), support);
     }
     ck_assert_uint_eq(json_array_count(contract_at(root, "epochs")), 8);
     json_free(root);
@@ -78,28 +53,28 @@ static void expect_report(const struct tempdir *dir, const char *const *labels, 
 START_TEST(train_writes_a_checkpoint_of_texts_that_other_programs_open)
 {
     static const char *const labels[] = {"cold", "hot"};
-    static struct outcome outcome;
+    struct outcome *outcome;
     char want[160];
     train_fixture_texts(&f);
-    RUN(&outcome, "attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
-        "--epochs", "8", "--batch", "8", "--rate", "5e-3", "--keep", "last", FP32);
-    expect(&outcome, 0, "", "bert, 5218 weights, f32, 1 thread\n");
-    expect(&outcome, 0, "", "108 inputs to learn, 12 to judge by, 2 labels, 8 epochs\n");
-    expect(&outcome, 0, "", "epoch   8  loss 0.0");
-    expect(&outcome, 0, "", "  accuracy 1.0000  macro-F1 1.0000  0:00  *\n");
-    expect(&outcome, 0, "", "accuracy 1.0000, macro-F1 1.0000, calibration error 0.0");
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
+                  "--epochs", "8", "--batch", "8", "--rate", "5e-3", "--keep", "last", FP32);
+    outcome_holds(outcome, 0, "", "bert, 5218 weights, f32, 1 thread\n");
+    outcome_holds(outcome, 0, "", "108 inputs to learn, 12 to judge by, 2 labels, 8 epochs\n");
+    outcome_holds(outcome, 0, "", "epoch   8  loss 0.0");
+    outcome_holds(outcome, 0, "", "  accuracy 1.0000  macro-F1 1.0000  0:00  *\n");
+    outcome_holds(outcome, 0, "", "accuracy 1.0000, macro-F1 1.0000, calibration error 0.0");
     snprintf(want, sizeof want, "report: %s/report.html\n", f.first.path);
-    expect(&outcome, 0, "", want);
+    outcome_holds(outcome, 0, "", want);
     snprintf(want, sizeof want, "serve it with attnd --model NAME=%s\n", f.first.path);
-    expect(&outcome, 0, "", want);
+    outcome_expect(outcome, 0, "", want);
     ck_assert(!train_fixture_has(&f.first, STATE));
     expect_report(&f.first, labels, 6);
-    RUN(&outcome, "attnd-inspect", f.first.path);
-    expect(&outcome, 0, "parameters     5218 (", "");
-    expect(&outcome, 0, "labels         2\n  0            cold\n  1            hot\n", "");
-    RUN(&outcome, "attnd-predict", "--model", f.first.path, "--text", "grey red green red",
-        "--json");
-    expect(&outcome, 0, "\"label\":\"hot\"", "");
+    outcome = RUN("attnd-inspect", f.first.path);
+    outcome_holds(outcome, 0, "parameters     5218 (", "");
+    outcome_expect(outcome, 0, "labels         2\n  0            cold\n  1            hot\n", "");
+    outcome =
+        RUN("attnd-predict", "--model", f.first.path, "--text", "grey red green red", "--json");
+    outcome_expect(outcome, 0, "\"label\":\"hot\"", "");
     train_fixture_close(&f);
 }
 END_TEST
@@ -107,21 +82,21 @@ END_TEST
 START_TEST(train_writes_a_checkpoint_of_images_that_other_programs_open)
 {
     static const char *const labels[] = {"left", "right"};
-    static struct outcome outcome;
+    struct outcome *outcome;
     char picture[128];
     train_fixture_images(&f, "right");
-    RUN(&outcome, "attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
-        "--stages", "8:4,16:4", "--epochs", "8", "--batch", "8", "--rate", "5e-3", "--init",
-        "structured", FP32);
-    expect(&outcome, 0, "", "44 inputs to learn, 4 to judge by, 2 labels, 8 epochs\n");
-    expect(&outcome, 0, "", "  8 px  0:0");
-    expect(&outcome, 0, "", "  16 px  0:0");
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
+                  "--stages", "8:4,16:4", "--epochs", "8", "--batch", "8", "--rate", "5e-3",
+                  "--init", "structured", FP32);
+    outcome_holds(outcome, 0, "", "44 inputs to learn, 4 to judge by, 2 labels, 8 epochs\n");
+    outcome_holds(outcome, 0, "", "  8 px  0:0");
+    outcome_expect(outcome, 0, "", "  16 px  0:0");
     expect_report(&f.first, labels, 2);
     snprintf(picture, sizeof picture, "%s/01.png", f.data.path);
-    RUN(&outcome, "attnd-predict", "--model", f.first.path, "--image", picture, "--json");
-    expect(&outcome, 0, "\"label\":\"right\"", "");
-    RUN(&outcome, "attnd-inspect", f.first.path);
-    expect(&outcome, 0, "image, 16 x 16 pixels in patches of 4: 17 tokens\n", "");
+    outcome = RUN("attnd-predict", "--model", f.first.path, "--image", picture, "--json");
+    outcome_expect(outcome, 0, "\"label\":\"right\"", "");
+    outcome = RUN("attnd-inspect", f.first.path);
+    outcome_expect(outcome, 0, "image, 16 x 16 pixels in patches of 4: 17 tokens\n", "");
     train_fixture_close(&f);
 }
 END_TEST
@@ -198,6 +173,12 @@ START_TEST(train_saves_at_ctrl_c_and_goes_on_to_the_same_weights)
 }
 END_TEST
 
+START_TEST(train_saves_when_it_is_terminated)
+{
+    check_signal(SIGTERM, 128 + SIGINT);
+}
+END_TEST
+
 START_TEST(train_goes_on_to_the_same_weights_after_a_kill)
 {
     check_signal(SIGKILL, -SIGKILL);
@@ -208,20 +189,20 @@ END_TEST
 
 START_TEST(train_names_what_is_wrong_and_exits_with_2)
 {
-    static struct outcome outcome;
+    struct outcome *outcome;
     train_fixture_texts(&f);
-    RUN(&outcome, "attnd-train", "--model", f.model.path, "--data", f.list);
-    expect(&outcome, 2, "", "attnd-train: --out");
-    RUN(&outcome, "attnd-train", "--epochs", "0");
-    expect(&outcome, 2, "", "--epochs");
-    RUN(&outcome, "attnd-train", "--no-such-option");
-    expect(&outcome, 2, "", "no-such-option");
-    RUN(&outcome, "attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
-        "--stages", "8:1");
-    expect(&outcome, 2, "", "--stages is for images; the model reads texts");
-    RUN(&outcome, "attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
-        "--teacher", "models/wafer-vit");
-    expect(&outcome, 2, "", "teacher models/wafer-vit: it does not read this kind of input");
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list);
+    outcome_expect(outcome, 2, "", "attnd-train: --out");
+    outcome = RUN("attnd-train", "--epochs", "0");
+    outcome_expect(outcome, 2, "", "--epochs");
+    outcome = RUN("attnd-train", "--no-such-option");
+    outcome_expect(outcome, 2, "", "no-such-option");
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
+                  "--stages", "8:1");
+    outcome_expect(outcome, 2, "", "--stages is for images; the model reads texts");
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
+                  "--teacher", "models/wafer-vit");
+    outcome_expect(outcome, 2, "", "teacher models/wafer-vit: it does not read this kind of input");
     ck_assert(!train_fixture_has(&f.first, "config.json"));
     train_fixture_close(&f);
 }
@@ -229,66 +210,38 @@ END_TEST
 
 START_TEST(train_tells_what_cannot_be_read_and_exits_with_1)
 {
-    static struct outcome outcome;
+    struct outcome *outcome;
     train_fixture_texts(&f);
-    RUN(&outcome, "attnd-train", "--model", f.model.path, "--data", "/no/where.jsonl", "--out",
-        f.first.path);
-    expect(&outcome, 1, "", "/no/where.jsonl");
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", "/no/where.jsonl", "--out",
+                  f.first.path);
+    outcome_expect(outcome, 1, "", "/no/where.jsonl");
     train_fixture_close(&f);
 }
 END_TEST
 
 START_TEST(train_prints_its_help_and_version)
 {
-    static struct outcome outcome;
-    RUN(&outcome, "attnd-train", "--help");
-    expect(&outcome, 0, "usage: attnd-train --model DIR --data PATH --out DIR [OPTION]...\n", "");
-    expect(&outcome, 0, "Ctrl-C saves; the same command goes on where it stopped.\n", "");
-    expect(&outcome, 0, "--stages SIZE:EPOCHS,...", "");
-    RUN(&outcome, "attnd-train", "--version");
-    expect(&outcome, 0, "attnd-train " ATTND_VERSION "\n", "");
+    struct outcome *outcome;
+    outcome = RUN("attnd-train", "--help");
+    outcome_holds(outcome, 0, "usage: attnd-train --model DIR --data PATH --out DIR [OPTION]...\n",
+                  "");
+    outcome_holds(outcome, 0, "Ctrl-C saves; the same command goes on where it stopped.\n", "");
+    outcome_expect(outcome, 0, "--stages SIZE:EPOCHS,...", "");
+    outcome = RUN("attnd-train", "--version");
+    outcome_expect(outcome, 0, "attnd-train " ATTND_VERSION "\n", "");
 }
 END_TEST
 
 /* ---- a terminal ---- */
 
-/* Everything a run says to a terminal. */
-static int run_on_terminal(const char *const *arguments, char *said, size_t size)
-{
-    const char *argv[32];
-    char program[600];
-    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), status;
-    size_t len = 0, count = 0;
-    ck_assert(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
-    int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    ck_assert_int_ge(slave, 0);
-    argv[count++] = built_program("attnd-train", program, sizeof program);
-    while (*arguments != NULL)
-        argv[count++] = *arguments++;
-    argv[count] = NULL;
-    pid_t pid = fork();
-    if (pid == 0) {
-        dup2(slave, STDERR_FILENO);
-        execv(program, (char *const *)(uintptr_t)argv);
-        _exit(127);
-    }
-    close(slave);
-    for (ssize_t got; (got = read(master, said + len, size - 1 - len)) > 0;)
-        len += (size_t)got; /* EIO: nobody holds the other end any more */
-    said[len] = '\0';
-    close(master);
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* The end of every phase is shown, and taken off the line again. */
 START_TEST(train_shows_a_bar_on_a_terminal)
 {
-    static char said[65536];
+    static char said[OUTCOME_BYTES];
     train_fixture_images(&f, "right");
     const char *const arguments[] = {"--model",    f.model.path, "--data", f.list, "--out",
                                      f.first.path, "--epochs",   "2",      FP32,   NULL};
-    ck_assert_int_eq(run_on_terminal(arguments, said, sizeof said), 0);
+    ck_assert_int_eq(outcome_on_terminal("attnd-train", arguments, said), 0);
     static const char *const shown[] = {
         "\r\033[K[========================] reading 48/48",
         "\r\033[Kepoch 1/2 16 px [========================] learning 44/44  loss ",
@@ -304,7 +257,7 @@ END_TEST
 
 SUITE("train", train_writes_a_checkpoint_of_texts_that_other_programs_open,
       train_writes_a_checkpoint_of_images_that_other_programs_open,
-      train_saves_at_ctrl_c_and_goes_on_to_the_same_weights,
+      train_saves_at_ctrl_c_and_goes_on_to_the_same_weights, train_saves_when_it_is_terminated,
       train_goes_on_to_the_same_weights_after_a_kill, train_names_what_is_wrong_and_exits_with_2,
       train_tells_what_cannot_be_read_and_exits_with_1, train_prints_its_help_and_version,
       train_shows_a_bar_on_a_terminal)
