@@ -5,6 +5,7 @@
 #include "tests/support/server_process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char value_weight[] = "bert.encoder.layer.0.attention.self.value.weight";
 
@@ -30,6 +31,8 @@ static void write_overflowing_bert(struct checkpoint_writer *writer)
 
 START_TEST(a_model_that_overflows_answers_500_to_every_text)
 {
+    if (getenv("ATTND_TEST_BACKEND") != NULL)
+        suite_skip("another product sums more exactly and may not overflow");
     static const char *const dtypes[] = {"f32", "bf16", "int8"};
     static const char *const bodies[] = {"{\"text\":\"a\"}", "{\"text\":\"b c d\"}"};
     struct checkpoint_writer writer;

@@ -188,46 +188,6 @@ START_TEST(without_a_bound_nothing_is_refused)
 }
 END_TEST
 
-/* One piece of work of so many units is done; then what the pool makes of what it
- * took for four seconds. */
-static void check_pace_after(bool pausing, bool finished, uint64_t units, const char *text)
-{
-    struct bench bench;
-    struct err err = {0};
-    bench_open(&bench, 1, 1000);
-    bench.pausing = pausing;
-    bench.finished = finished;
-    submit(&bench, 0, PREPARE_INPUTS, units);
-    await_inside(&bench, 1);
-    /* Its figures are the pool's when the next is in work. */
-    bench.pausing = false;
-    submit(&bench, 1, PREPARE_READ, 1);
-    await_inside(&bench, 2);
-    gate(&bench, true);
-    submit(&bench, 2, PREPARE_INPUTS, 2 * TWO_SECONDS);
-    struct request request = {0};
-    prepare_submit(bench.prepare, &request, PREPARE_INPUTS, 1, &err);
-    ck_assert_msg(strstr(err.text, text) != NULL, "%s", err.text);
-    bench_close(&bench);
-}
-
-/* 50 ns a unit is the guess; 50 ms for one unit count as four times that. */
-START_TEST(the_pace_rises_with_the_first_slow_work_finished_or_not)
-{
-    check_pace_after(true, true, 1, "about 16.0 s");
-    check_pace_after(true, false, 1, "about 16.0 s");
-}
-END_TEST
-
-/* What took no time at all lowers the guess by an eighth; nobody knows how much of the
- * units an unfinished one had. */
-START_TEST(the_pace_falls_slowly_with_fast_work_that_was_finished)
-{
-    check_pace_after(false, true, UINT64_C(1) << 50, "about 3.5 s");
-    check_pace_after(false, false, UINT64_C(1) << 50, "about 4.0 s");
-}
-END_TEST
-
 START_TEST(a_stopped_pool_refuses)
 {
     struct bench bench;
@@ -244,5 +204,4 @@ SUITE("prepare", a_kind_of_work_is_done_in_order_of_arrival,
       what_is_to_be_read_does_not_wait_behind_what_is_prepared, idle_threads_help_to_read,
       more_work_than_its_time_is_refused_until_it_is_done,
       two_threads_do_twice_the_work_in_its_time, without_a_bound_nothing_is_refused,
-      the_pace_rises_with_the_first_slow_work_finished_or_not,
-      the_pace_falls_slowly_with_fast_work_that_was_finished, a_stopped_pool_refuses)
+      a_stopped_pool_refuses)
