@@ -80,7 +80,6 @@ START_TEST(bf16_choice_on_this_machine_is_what_was_asked_for_or_the_reason)
         } else {
             ck_assert_int_eq(code, ERR_UNSUPPORTED);
             ck_assert_int_eq(strncmp(err.text, reason, strlen(reason)), 0);
-            ck_assert_ptr_null(backend);
         }
     }
 }
