@@ -98,6 +98,25 @@ START_TEST(safetensors_write_is_read_back_bit_by_bit)
 }
 END_TEST
 
+START_TEST(safetensors_write_takes_as_many_dimensions_as_the_reader)
+{
+    static const float values[] = {1, 2};
+    struct tensor_out deep = {.name = "deep",
+                              .dtype = DTYPE_F32,
+                              .rank = TENSOR_RANK_MAX,
+                              .shape = {1, 1, 1, 1, 1, 1, 1, 2},
+                              .values = values};
+    struct fixture fixture;
+    setup(&fixture);
+    write_tensors(&fixture, &deep, 1);
+    struct safetensors *file = must_open(&fixture);
+    ck_assert_uint_eq(safetensors_find(file, "deep")->rank, TENSOR_RANK_MAX);
+    expect_numbers(file, "deep", values);
+    safetensors_close(file);
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
 START_TEST(safetensors_write_refuses_more_than_a_file_can_hold)
 {
     enum { TOO_MANY = 65537 };
@@ -247,7 +266,8 @@ START_TEST(safetensors_write_names_a_folder_that_is_absent)
 }
 END_TEST
 
-SUITE("safetensors_write", safetensors_write_refuses_more_than_a_file_can_hold,
+SUITE("safetensors_write", safetensors_write_takes_as_many_dimensions_as_the_reader,
+      safetensors_write_refuses_more_than_a_file_can_hold,
       safetensors_write_is_read_back_bit_by_bit, safetensors_write_rounds_f16_to_nearest_even,
       safetensors_write_refuses_numbers_that_the_dtype_lacks,
       safetensors_write_escapes_names_as_json, safetensors_write_refuses_what_the_reader_refuses,
