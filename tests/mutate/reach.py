@@ -60,7 +60,7 @@ class Reach:
         for name in names:
             if not self.is_known(name):
                 self.measure_one(name)
-        self.save()
+                self.save()
 
     def binary(self, program):
         return self.tree.file(trees.COUNTED, program)
