@@ -7,6 +7,10 @@
 #include "engine/tensor/operand.h"
 #include "engine/text/wordpiece.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
 /* Every number of the file as fp32, but the linear layers of the encoder in its precision, padded
  * to whole panels; a part for what is kept beside them (scales, the arena's blocks). */
 static size_t weight_bytes(const struct spec *spec, const struct checkpoint *checkpoint,
@@ -41,6 +45,19 @@ static enum err_code tokenizer_measure(const struct spec *spec, const char *dir,
     return ERR_OK;
 }
 
+/* attnd.json is not parsed for its size alone: that takes as long as loading a small model. Its
+ * arrays hold a float for at least two characters, and each label has a code and a threshold. */
+static size_t attnd_bytes(const struct spec *spec, const char *dir)
+{
+    enum { LABEL_BYTES = 64 };
+    char path[PATH_MAX];
+    struct stat file;
+    if ((size_t)snprintf(path, sizeof path, "%s/attnd.json", dir) >= sizeof path ||
+        stat(path, &file) != 0)
+        return 0;
+    return (size_t)file.st_size / 2 * sizeof(float) + spec->label_count * (size_t)LABEL_BYTES;
+}
+
 static enum err_code measure(struct engine_cost *out, const struct spec *spec, const char *dir,
                              enum precision precision, unsigned batch_tokens_max, unsigned threads,
                              struct err *err)
@@ -52,7 +69,7 @@ static enum err_code measure(struct engine_cost *out, const struct spec *spec, c
         checkpoint_open(&checkpoint, dir, err))
         return err->code;
     tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
-    out->model_bytes = weight_bytes(spec, checkpoint, precision) + bytes;
+    out->model_bytes = weight_bytes(spec, checkpoint, precision) + bytes + attnd_bytes(spec, dir);
     out->session_bytes = workspace_bytes(spec, precision, tokens, threads);
     out->label_count = spec->label_count;
     checkpoint_close(checkpoint);
@@ -71,7 +88,7 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
         return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not known (known: f32, bf16, int8)",
                        options->dtype);
     arena_init(&arena);
-    if (!spec_read(&spec, dir, &arena, err) &&
+    if (!spec_read_config(&spec, dir, &arena, err) &&
         !measure(out, &spec, dir, precision, batch_tokens_max, threads, err))
         out->model_bytes += arena.bytes;
     arena_deinit(&arena);

@@ -270,17 +270,24 @@ static enum err_code in_file(const char *name, struct err *err)
     return err_prefix(err, "%s: ", name);
 }
 
+enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
+                               struct err *err)
+{
+    struct json_t *config;
+    *out = (struct spec){0};
+    if (parse_file(&config, dir, "config.json", false, err) || read_config(out, config, arena, err))
+        in_file("config.json", err);
+    else
+        set_defaults(out);
+    json_free(config);
+    return err->code;
+}
+
 enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, struct err *err)
 {
-    *out = (struct spec){0};
-    struct json_t *config, *extra = NULL;
-    if (parse_file(&config, dir, "config.json", false, err) ||
-        read_config(out, config, arena, err)) {
-        json_free(config);
-        return in_file("config.json", err);
-    }
-    json_free(config);
-    set_defaults(out);
+    struct json_t *extra;
+    if (spec_read_config(out, dir, arena, err))
+        return err->code;
     if (parse_file(&extra, dir, "attnd.json", true, err) ||
         (extra != NULL && spec_read_attnd(out, extra, arena, err)))
         in_file("attnd.json", err);

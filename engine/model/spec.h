@@ -41,6 +41,10 @@ enum { SPEC_LABELS_MAX = 100000 };
 /* Reads DIR/config.json and, if present, DIR/attnd.json. Error texts begin with the file's name. */
 enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, struct err *err);
 
+/* DIR/config.json alone, with the defaults for what attnd.json would say. */
+enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
+                               struct err *err);
+
 /* The same model for square images of another size, a multiple of the patch. */
 void spec_set_image_size(struct spec *spec, unsigned image_size);
 
