@@ -35,8 +35,9 @@ static void remember_descriptors(void)
 
 static void expect_the_same_descriptors(void)
 {
-    ck_assert_msg(descriptors() <= open_before, "the test leaves descriptors open: %u, then %u",
-                  open_before, descriptors());
+    unsigned now = descriptors();
+    ck_assert_msg(now == open_before, "the test began with %u descriptors and ends with %u",
+                  open_before, now);
 }
 
 int suite_run(const char *name, const TTest *const *tests, int count)

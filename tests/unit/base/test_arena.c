@@ -68,6 +68,7 @@ START_TEST(arena_gives_arrays_of_nothing)
     arena_init(&arena);
     ck_assert_ptr_nonnull(arena_alloc_array(&arena, 0, 8));
     ck_assert_ptr_nonnull(arena_alloc_array(&arena, SIZE_MAX, 0));
+    ck_assert_ptr_ne(arena_alloc(&arena, 0), arena_alloc(&arena, 0));
     arena_deinit(&arena);
 }
 END_TEST
