@@ -27,6 +27,10 @@
 /* The same line for a part of a test; the test goes on. */
 void suite_skipped(const char *test, const char *why);
 
+/* The running test may end with so many more open descriptors than it began with: a library that is
+ * not ours keeps them. Every other test must end with as many as it began with. */
+void suite_forgive_descriptors(unsigned count);
+
 /* Runs the listed tests, each with a time limit of a minute; the exit code of main. */
 int suite_run(const char *name, const TTest *const *tests, int count);
 

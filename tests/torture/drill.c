@@ -23,14 +23,13 @@ struct level {
     int descriptors;
 };
 
-static unsigned samples_wanted(const struct drill *drill)
+static unsigned samples_wanted(void)
 {
     const char *wanted = getenv("ATTND_TORTURE");
-    unsigned few = drill->samples > 0 ? drill->samples : DRILL_SAMPLES;
     unsigned long number = wanted != NULL ? strtoul(wanted, NULL, 10) : 0;
     if (wanted != NULL && strcmp(wanted, "all") == 0)
         return ALL;
-    return number > 0 ? (unsigned)number : few;
+    return number > 0 ? (unsigned)number : DRILL_SAMPLES;
 }
 
 static void tell_bad(const char *why, bool with_stack)
@@ -104,8 +103,10 @@ static void check_level(const struct drill *drill, struct level *before)
 static void forgive_lost(const struct drill *drill, struct level *before)
 {
     int more = level_now().descriptors - before->descriptors;
-    if (more > 0 && more <= drill->lost)
+    if (more > 0 && more <= drill->lost) {
         before->descriptors += more;
+        suite_forgive_descriptors((unsigned)more);
+    }
 }
 
 /* One failure; false if the try came to its end before it. */
@@ -152,10 +153,19 @@ static bool is_wanted(const struct drill *drill, const struct fault *fault)
 static void fail_each(const struct drill *drill, const struct fault *fault, int in_a_row,
                       struct level *before)
 {
-    unsigned calls = faults_tallied(fault), samples = samples_wanted(drill);
+    unsigned calls = faults_tallied(fault), samples = samples_wanted();
     unsigned step = calls / samples + 1, last = samples == ALL ? ALL : calls;
     for (unsigned n = 1; n <= last && fail_nth(drill, fault, n, in_a_row, before); n += step)
         continue;
+}
+
+/* The first call from each place. */
+static void fail_everywhere(const struct drill *drill, const struct fault *fault,
+                            struct level *before)
+{
+    unsigned count = faults_places(fault);
+    for (unsigned i = 0; i < count; i++)
+        fail_nth(drill, fault, faults_first_from(fault, i), FAULT_ONCE, before);
 }
 
 unsigned drill_run(const struct drill *drill)
@@ -168,7 +178,10 @@ unsigned drill_run(const struct drill *drill)
     for (unsigned i = 0; i < faults_count; i++) {
         if (!is_wanted(drill, &faults_table[i]))
             continue;
-        fail_each(drill, &faults_table[i], FAULT_ONCE, &before);
+        if (getenv("ATTND_TORTURE") == NULL)
+            fail_everywhere(drill, &faults_table[i], &before);
+        else
+            fail_each(drill, &faults_table[i], FAULT_ONCE, &before);
         fail_each(drill, &faults_table[i], faults_table[i].in_a_row, &before);
     }
     printf("%s: %u failures, %u bad, %.1f s\n", drill->name, record->injected - injected,

@@ -10,7 +10,8 @@
  * nothing fails, and hold no more memory and no more descriptors than before.
  *
  * ATTND_TORTURE=all in the environment takes every n; a number takes about so many of them for each
- * fault; without it, DRILL_SAMPLES. ATTND_TORTURE_CALL names a call of faults.h that alone is to
+ * fault. Without it the first call from each place fails once (faults.h), and DRILL_SAMPLES times
+ * one call and those after it. ATTND_TORTURE_CALL names a call of faults.h that alone is to
  * fail. With ATTND_TORTURE_STACK a bad outcome comes with the stack of the call that failed.
  * Threads: one drill at a time.
  */
@@ -35,7 +36,6 @@ struct drill {
     /* One try; writes into why what was refused or bad. */
     enum drill_outcome (*run)(const void *context, char *why, size_t size);
     const void *context;
-    unsigned samples;   /* of a costly drill; 0: DRILL_SAMPLES */
     const char *only;   /* faults of this call alone; NULL: all */
     const char *but;    /* faults of this call are another drill's; NULL: none */
     int lost;           /* descriptors that a library may keep for good when a try is refused */

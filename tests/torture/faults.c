@@ -7,6 +7,7 @@
 #include <execinfo.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,7 +67,11 @@ const unsigned faults_count = sizeof faults_table / sizeof faults_table[0];
 /* -------------------------------------------------------------------------------------------- */
 /* Whose turn it is */
 
-enum { STACK = 24 };
+enum {
+    STACK = 24,
+    OWN_FRAMES = 3,   /* of a place's stack: this file's and the wrapper's */
+    PLACE_FRAMES = 5, /* of those who called, by which places are told apart */
+};
 
 /* Partners: faults_arm sets the three before it sets armed; whoever sees it armed sees them. */
 static _Atomic(const struct fault *) armed;
@@ -74,6 +79,12 @@ static atomic_uint first, last;
 static atomic_uint seen, failures;
 static atomic_bool tallying;
 static atomic_uint tally[sizeof faults_table / sizeof faults_table[0]];
+static struct {
+    unsigned count;
+    uint64_t hashes[FAULT_PLACES_MAX];
+    unsigned first[FAULT_PLACES_MAX];
+} places[sizeof faults_table / sizeof faults_table[0]];
+static atomic_flag places_held = ATOMIC_FLAG_INIT;
 static void *stack[STACK]; /* of the call that failed first */
 static atomic_int stack_len;
 static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared;
@@ -102,14 +113,26 @@ const struct fault *faults_armed(void)
 
 void faults_tally(void)
 {
-    for (unsigned i = 0; i < faults_count; i++)
+    for (unsigned i = 0; i < faults_count; i++) {
         atomic_store(&tally[i], 0);
+        places[i].count = 0;
+    }
     atomic_store(&tallying, true);
 }
 
 unsigned faults_tallied(const struct fault *fault)
 {
     return atomic_load(&tally[fault - faults_table]);
+}
+
+unsigned faults_places(const struct fault *fault)
+{
+    return places[fault - faults_table].count;
+}
+
+unsigned faults_first_from(const struct fault *fault, unsigned place)
+{
+    return places[fault - faults_table].first[place];
 }
 
 static bool concerns(const struct fault *fault, const char *call)
@@ -123,11 +146,40 @@ static bool concerns(const struct fault *fault, const char *call)
     return false;
 }
 
+/* FNV-1a of who called. */
+static uint64_t place_now(void)
+{
+    void *frames[OWN_FRAMES + PLACE_FRAMES];
+    spared = true;
+    int len = backtrace(frames, OWN_FRAMES + PLACE_FRAMES);
+    spared = false;
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (int i = OWN_FRAMES; i < len; i++)
+        hash = (hash ^ (uintptr_t)frames[i]) * 0x100000001B3u;
+    return hash;
+}
+
+static void note_place(unsigned row, uint64_t hash, unsigned call)
+{
+    unsigned i = 0;
+    while (i < places[row].count && places[row].hashes[i] != hash)
+        i++;
+    if (i == places[row].count && i < FAULT_PLACES_MAX) {
+        places[row].hashes[i] = hash;
+        places[row].first[i] = call;
+        places[row].count++;
+    }
+}
+
 static void count_call(const char *call)
 {
+    uint64_t hash = place_now();
+    while (atomic_flag_test_and_set(&places_held))
+        continue;
     for (unsigned i = 0; i < faults_count; i++)
         if (concerns(&faults_table[i], call))
-            atomic_fetch_add(&tally[i], 1);
+            note_place(i, hash, atomic_fetch_add(&tally[i], 1) + 1);
+    atomic_flag_clear(&places_held);
 }
 
 void faults_spare_this_thread(bool spare)

@@ -46,6 +46,12 @@ const struct fault *faults_armed(void);
 void faults_tally(void);
 unsigned faults_tallied(const struct fault *fault);
 
+/* And the places that they came from, which are stacks whose innermost frames differ: the number,
+ * and which call from there was the first, in the order of the calls. At most FAULT_PLACES_MAX. */
+enum { FAULT_PLACES_MAX = 2048 };
+unsigned faults_places(const struct fault *fault);
+unsigned faults_first_from(const struct fault *fault, unsigned place);
+
 /* Prints the stack of the call that failed first, one address a line, for addr2line. */
 void faults_print_first(void);
 

@@ -427,7 +427,6 @@ START_TEST(the_server_starts_or_says_why)
                           .lost = 1,
                           .run = start_and_stop,
                           .context = &asked,
-                          .samples = 1,
                           .settle_ms = SETTLE_MS};
     silence_log();
     ck_assert_msg(serve(&party, &err) == ERR_OK, "%s", err.text);
