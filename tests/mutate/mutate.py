@@ -3,6 +3,8 @@ programs that execute its line.
 
     make mutate MUTATE_SEED=1 MUTATE_COUNT=200 MUTATE_SECONDS=3600 [MUTATE_FILES="engine/eval/*.c"]
     python3 tests/mutate/mutate.py --again FILE     (changes as FILE lists them: a list of survivors)
+    python3 tests/mutate/mutate.py --survey --files "engine/eval/*.c"      (where tests are wanting)
+    python3 tests/mutate/mutate.py --again FILE --tests "eval/test_report eval/test_html"
 
 Judges HEAD; what is not committed is not seen. Lines are drawn evenly among those that allow a
 change (changes.py says which), then a kind of change, then a change. A change that does not compile
@@ -11,6 +13,9 @@ from one run of each (reach.py): its own test first, then the quickest, until on
 has to repeat; a test that takes three times its usual time and ten seconds more has failed as well. What
 the tests pass is tried once more under the sanitizers, as CI does, by the first sixteen of them:
 there a leak or a step past the end fails. A line that no test reaches survives at once.
+
+A survey is no rate: it changes each line of the files once and tries only the nearest tests, without
+the sanitizers, in about a second each. Nor is a run with --tests.
 
 Everything lies in --work: two trees, what is known of the tests, and the results by commit, seed and
 files; a run that was interrupted goes on where it stopped. equivalent.txt names the changes that
@@ -36,6 +41,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 REPOSITORY = os.path.dirname(os.path.dirname(HERE))
 JOBS = 2
 SANITIZED_TESTS_MAX = 16
+SURVEY_TESTS_MAX, SURVEY_SECONDS_MAX = 6, 4
 COUNTED_RESULTS = ("killed", "survived")
 
 class Mutant(collections.namedtuple("Mutant", "place change")):
@@ -115,11 +121,28 @@ class Source:
         return None
 
 
+class Named:
+    """Instead of what is known of the tests: those that were named, for every line."""
+
+    PROGRAMS = ["attnd", "attnd-load"] + ["attnd-" + name for name in (
+        "eval", "inspect", "predict", "train", "vocab", "healthcheck")]
+
+    def __init__(self, names):
+        self.tests = {name: {"seconds": 20, "programs": self.programs_of(name)} for name in names}
+
+    def programs_of(self, name):
+        return self.PROGRAMS if name.startswith("tools/") or "program" in name else []
+
+    def tests_of(self, _file, _line):
+        return list(self.tests)
+
+
 class Trial:
     """Tries changes in one tree, one at a time."""
 
-    def __init__(self, tree, reached, source, trusted):
+    def __init__(self, tree, reached, source, trusted, is_quick=False):
         self.tree, self.reached, self.source, self.trusted = tree, reached, source, trusted
+        self.is_quick, self.objects = is_quick, {}
 
     def object_of(self, file):
         return os.path.join(trees.PLAIN, "obj", file[:-2] + ".o")
@@ -127,6 +150,18 @@ class Trial:
     def object_bytes(self, file):
         with open(self.tree.file(self.object_of(file)), "rb") as opened:
             return opened.read()
+
+    def original_object(self, file):
+        """Compiled once; after a trial it is put back, newer than its source."""
+        if file not in self.objects:
+            self.tree.make(trees.PLAIN, [self.object_of(file)])
+            self.objects[file] = self.object_bytes(file)
+        return self.objects[file]
+
+    def put_back(self, file, text):
+        self.write(file, text)
+        with open(self.tree.file(self.object_of(file)), "wb") as opened:
+            opened.write(self.objects[file])
 
     def write(self, file, text):
         with open(self.tree.file(file), "w") as opened:
@@ -136,8 +171,7 @@ class Trial:
         """(result, by): killed and the test that did it, survived, invalid or same."""
         text = self.source.texts[mutant.file]
         target = [self.object_of(mutant.file)]
-        self.tree.make(trees.PLAIN, target)
-        before = self.object_bytes(mutant.file)
+        before = self.original_object(mutant.file)
         self.write(mutant.file, changes.apply(text, mutant.change))
         try:
             if not self.tree.make(trees.PLAIN, target):
@@ -146,17 +180,29 @@ class Trial:
                 return "same", ""
             return self.judge_built(mutant)
         finally:
-            self.write(mutant.file, text)
+            self.put_back(mutant.file, text)
 
     def judge_built(self, mutant):
         names = self.reached.tests_of(mutant.file, mutant.line)
         if not names:
             return "survived", "no test reaches it"
-        for variant, tried in ((trees.PLAIN, names), (trees.SANITIZED, names[:SANITIZED_TESTS_MAX])):
+        rounds = [(trees.PLAIN, names), (trees.SANITIZED, names[:SANITIZED_TESTS_MAX])]
+        if self.is_quick:
+            rounds = [(trees.PLAIN, self.nearest(names))]
+        for variant, tried in rounds:
             by = self.killer(mutant, variant, tried)
             if by:
                 return "killed", by
-        return "survived", "%d tests pass" % len(names)
+        return "survived", "%d tests pass" % len(rounds[0][1])
+
+    def nearest(self, names):
+        chosen, seconds = names[:1], self.reached.tests[names[0]]["seconds"]
+        for name in names[1:SURVEY_TESTS_MAX]:
+            seconds += self.reached.tests[name]["seconds"]
+            if seconds > SURVEY_SECONDS_MAX:
+                break
+            chosen.append(name)
+        return chosen
 
     def killer(self, mutant, variant, names):
         """The name of the test that fails and how, or None. Links a few tests at a time: more each
@@ -334,6 +380,17 @@ def drawn(source, seed, count):
     return draws
 
 
+def every_line(source, seed):
+    """One change of each line, in an order that is no order: whenever it ends, it is a sample."""
+    dice = random.Random(seed)
+    draws = []
+    for place, possible in source.lines:
+        kind = dice.choice(sorted({change.kind for change in possible}))
+        draws.append(Mutant(place, dice.choice([change for change in possible if change.kind == kind])))
+    dice.shuffle(draws)
+    return draws
+
+
 def arguments():
     parser = argparse.ArgumentParser(description="see the head of this file")
     parser.add_argument("--work", default="build/mutate")
@@ -341,6 +398,9 @@ def arguments():
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=3600, help="for the trials; 0: only the map")
     parser.add_argument("--files", default="", help="patterns of files, separated by spaces")
+    parser.add_argument("--survey", action="store_true", help="each line once, by the nearest tests")
+    parser.add_argument("--tests", default="", help="only these, without the map of lines: "
+                        "names as of make list-tests, separated by spaces")
     parser.add_argument("--again", metavar="FILE", help="the changes of a list instead of random ones")
     return parser.parse_args()
 
@@ -353,17 +413,26 @@ def main():
     jobs = [trees.Tree(os.path.join(options.work, "tree-%d" % i)) for i in range(JOBS)]
     for tree in jobs:
         tree.check_out(REPOSITORY, commit)
-    reached = reach.Reach(jobs[0], os.path.join(options.work, "reach.json"), say)
-    reached.measure(jobs[0].tests())
-    for variant in (trees.PLAIN, trees.SANITIZED):
+    if options.tests:
+        reached = Named(options.tests.split())
+    else:
+        reached = reach.Reach(jobs[0], os.path.join(options.work, "reach.json"), say)
+        reached.measure(jobs[0].tests())
+    quick = options.survey or bool(options.tests)
+    for variant in (trees.PLAIN,) if quick else (trees.PLAIN, trees.SANITIZED):
         for tree in jobs:
             tree.make_libraries(variant)
     source = Source(jobs[0], options.files.split())
     if not source.lines:
         raise SystemExit("no line to change in these files")
-    draws = listed(source, options.again) if options.again else drawn(source, options.seed, options.count)
-    count = len(draws) if options.again else options.count
-    name = "%s-%s" % (commit, "again" if options.again else options.seed)
+    if options.again:
+        draws = listed(source, options.again)
+    elif options.survey:
+        draws = every_line(source, options.seed)
+    else:
+        draws = drawn(source, options.seed, options.count)
+    count = len(draws) if options.again or options.survey else options.count
+    name = "%s-%s%s" % (commit, "again" if options.again else options.seed, "-survey" * options.survey)
     if options.files:
         name += "-" + "".join(c if c.isalnum() else "_" for c in options.files)[:60]
     path = os.path.join(options.work, name)
@@ -372,7 +441,7 @@ def main():
     results = Results(path + ".results")
     run = Run(draws, results, Equivalent(os.path.join(HERE, "equivalent.txt")), count, options.seconds)
     trusted = {}
-    workers = [threading.Thread(target=run.work, args=[Trial(tree, reached, source, trusted)])
+    workers = [threading.Thread(target=run.work, args=[Trial(tree, reached, source, trusted, quick)])
                for tree in jobs]
     for worker in workers:
         worker.start()
