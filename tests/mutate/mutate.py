@@ -39,7 +39,6 @@ import tree as trees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPOSITORY = os.path.dirname(os.path.dirname(HERE))
-JOBS = 2
 SANITIZED_TESTS_MAX = 16
 SURVEY_TESTS_MAX, SURVEY_SECONDS_MAX = 6, 4
 COUNTED_RESULTS = ("killed", "survived")
@@ -397,6 +396,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=3600, help="for the trials; 0: only the map")
+    parser.add_argument("--jobs", type=int, default=2, help="trees, and changes tried at once")
     parser.add_argument("--files", default="", help="patterns of files, separated by spaces")
     parser.add_argument("--survey", action="store_true", help="each line once, by the nearest tests")
     parser.add_argument("--tests", default="", help="only these, without the map of lines: "
@@ -410,7 +410,7 @@ def main():
     commit = subprocess.run(["git", "-C", REPOSITORY, "rev-parse", "--short=12", "HEAD"], check=True,
                             stdout=subprocess.PIPE, text=True).stdout.strip()
     os.makedirs(options.work, exist_ok=True)
-    jobs = [trees.Tree(os.path.join(options.work, "tree-%d" % i)) for i in range(JOBS)]
+    jobs = [trees.Tree(os.path.join(options.work, "tree-%d" % i)) for i in range(options.jobs)]
     for tree in jobs:
         tree.check_out(REPOSITORY, commit)
     if options.tests:
