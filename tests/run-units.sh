@@ -1,25 +1,28 @@
 #!/bin/sh
-# Runs each given test program; prints one line a program, the output of those that fail, and which
-# of their tests were skipped and why: the lines "skipped: TEST: WHY" of tests/support/suite.h.
+# Runs the given test programs, as many at once as there are processors (TEST_JOBS: so many), and
+# prints one line a program as it ends, the output of those that fail, and which of their tests were
+# skipped and why: the lines "skipped: TEST: WHY" of tests/support/suite.h.
 # usage: tests/run-units.sh PROGRAM...    (from the repository's root)
 set -u
-passed=0
-failed=0
-skipped=0
-log=$(mktemp)
-trap 'rm -f "$log" "$log.skipped"' EXIT
-for program in "$@"; do
+if [ "${1-}" = --one ]; then
+    results=$2 program=$3
+    log=$results/$(printf '%s' "$program" | tr '/' '_')
     if "$program" >"$log" 2>&1; then
-        passed=$((passed + 1))
-        printf 'ok    %s  %s\n' "${program#*/tests/}" "$(tail -n 1 "$log")"
+        printf 'ok    %s  %s\n' "${program#*/tests/}" "$(tail -n 1 "$log")" >"$log.told"
+        echo ok >"$log.result"
     else
-        failed=$((failed + 1))
-        printf 'FAIL  %s\n' "${program#*/tests/}"
-        cat "$log"
+        { printf 'FAIL  %s\n' "${program#*/tests/}"; cat "$log"; } >"$log.told"
+        echo FAIL >"$log.result"
     fi
     sed -n 's/^skipped: /  skipped  /p' "$log" | sort -u >"$log.skipped"
-    cat "$log.skipped"
-    skipped=$((skipped + $(wc -l <"$log.skipped")))
-done
-printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
-[ "$failed" -eq 0 ]
+    exec flock "$results" cat "$log.told" "$log.skipped"
+fi
+
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+printf '%s\n' "$@" | xargs -P "${TEST_JOBS:-$(nproc)}" -I '{}' sh "$0" --one "$results" '{}'
+count() { find "$results" -name "*.$1" -exec cat '{}' + | grep -c "$2"; }
+passed=$(count result ok)
+failed=$(count result FAIL)
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$(count skipped .)"
+[ "$failed" -eq 0 ] && [ "$passed" -eq $# ]
