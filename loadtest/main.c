@@ -17,6 +17,15 @@ static int complain(const struct err *err, int code)
     return code;
 }
 
+/* A report that a full disk has swallowed is no success. */
+static int printed(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "attnd-load: standard output: cannot be written\n");
+    return code == EXIT_EXPECTED ? EXIT_UNEXPECTED : code;
+}
+
 static int run(const struct options *options, struct workload *workload,
                const struct answer_book *book, struct tally *tally)
 {
@@ -38,11 +47,11 @@ int main(int argc, char **argv)
         return complain(&err, EXIT_USAGE);
     if (options.help) {
         options_help(stdout);
-        return EXIT_EXPECTED;
+        return printed(EXIT_EXPECTED);
     }
     if (options.version) {
         printf("attnd-load %s\n", ATTND_VERSION);
-        return EXIT_EXPECTED;
+        return printed(EXIT_EXPECTED);
     }
     struct workload *workload = NULL;
     struct answer_book *book = NULL;
@@ -58,5 +67,5 @@ int main(int argc, char **argv)
     tally_close(tally);
     answer_book_close(book);
     workload_close(workload);
-    return code;
+    return printed(code);
 }

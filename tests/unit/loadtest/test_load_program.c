@@ -1,6 +1,7 @@
 /* attnd-load as a program, against a server that misbehaves on request (scripted_server.h): every
  * way in which a request can end is told, counted and judged. */
 #include "engine/base/json.h"
+#include "tests/support/outcome.h"
 #include "tests/support/scripted_server.h"
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 struct run {
     int code;
@@ -318,6 +320,59 @@ START_TEST(load_prints_a_table_help_and_version)
 }
 END_TEST
 
+/* The seventh never has its answer and so holds the run until the second line has been printed. */
+START_TEST(load_tells_a_terminal_every_second_how_far_it_is)
+{
+    struct scripted_server *server = scripted_server_start();
+    char url[64];
+    static char said[OUTCOME_BYTES];
+    snprintf(url, sizeof url, "http://127.0.0.1:%u", scripted_server_port(server));
+    const char *const arguments[] = {"--url",         url,          "--requests", "7",
+                                     "--connections", "7",          "--text",     "do-ok",
+                                     "--weight",      "2",          "--text",     "do-reject",
+                                     "--text",        "do-500",     "--weight",   "3",
+                                     "--text",        "do-nothing", "--json",     "--timeout-ms",
+                                     "3000",          NULL};
+    ck_assert_int_eq(outcome_on_terminal("attnd-load", arguments, said), 1);
+    ck_assert_msg(strstr(said, "\r    0 s  ") == said, "%s", said);
+    ck_assert_msg(strstr(said, " s  2 ok  1 rejected  3 failed  p99 ") != NULL, "%s", said);
+    ck_assert_msg(strstr(said, "p99 0.00 ms\033[K\r") != NULL, "%s", said);
+    const char *end = " ms\033[K\r\033[K";
+    ck_assert_msg(strlen(said) > strlen(end) && strcmp(said + strlen(said) - strlen(end), end) == 0,
+                  "%s", said);
+    ck_assert_int_eq(outcome_on_terminal("attnd-load",
+                                         (const char *[]){"--url", url, "--requests", "1", "--text",
+                                                          "do-ok", "--quiet", NULL},
+                                         said),
+                     0);
+    ck_assert_str_eq(said, "");
+    scripted_server_stop(server);
+}
+END_TEST
+
+/* A table, a JSON object, the help and the version are too little to fill the stream's buffer: the
+ * failure shows only when it is emptied at the end. */
+START_TEST(load_fails_when_what_it_prints_cannot_be_written)
+{
+    static const char *const printing[] = {"--json", "--quiet", "--help", "--version"};
+    struct scripted_server *server = scripted_server_start();
+    char program[600], command[800], said[256];
+    built_program("attnd-load", program, sizeof program);
+    for (size_t i = 0; i < sizeof printing / sizeof printing[0]; i++) {
+        snprintf(command, sizeof command,
+                 "%s --url http://127.0.0.1:%u --requests 1 --text do-ok %s 2>&1 >/dev/full",
+                 program, scripted_server_port(server), printing[i]);
+        FILE *errors = popen(command, "r");
+        ck_assert_ptr_nonnull(errors);
+        said[fread(said, 1, sizeof said - 1, errors)] = '\0';
+        int status = pclose(errors);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 1, "%s: %d", command, status);
+        ck_assert_str_eq(said, "attnd-load: standard output: cannot be written\n");
+    }
+    scripted_server_stop(server);
+}
+END_TEST
+
 SUITE("load_program", load_sends_as_many_requests_as_it_is_told_on_no_more_connections,
       load_counts_the_bytes_of_both_ways, load_names_every_way_in_which_a_request_ends,
       load_judges_a_get_by_its_status_alone, load_compares_answers_with_the_expected_ones,
@@ -326,4 +381,5 @@ SUITE("load_program", load_sends_as_many_requests_as_it_is_told_on_no_more_conne
       load_ages_what_waits_for_a_connection_and_drops_what_the_backlog_cannot_hold,
       load_waits_for_what_is_under_way_when_it_is_interrupted,
       load_refuses_wrong_use_with_exit_code_2, load_says_when_it_may_not_open_enough_descriptors,
-      load_prints_a_table_help_and_version)
+      load_prints_a_table_help_and_version, load_tells_a_terminal_every_second_how_far_it_is,
+      load_fails_when_what_it_prints_cannot_be_written)
