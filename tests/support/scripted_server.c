@@ -1,7 +1,9 @@
 #include "tests/support/scripted_server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -97,10 +99,24 @@ static bool answer(int fd, const char *request)
     return true;
 }
 
+/* The answer and the connection's end go out as one segment, so the client has seen both when it
+ * has read the answer. A descriptor stays, for scripted_server_stop. */
+static void answer_and_leave(int fd)
+{
+    setsockopt(fd, IPPROTO_TCP, TCP_CORK, &(int){1}, sizeof(int));
+    reply(fd, "200 OK", "", SCRIPTED_OK_BODY);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing < 0 || dup2(nothing, fd) < 0)
+        abort();
+    close(nothing);
+}
+
 /* Deeds that end the connection. */
 static void end(int fd, const char *request)
 {
-    if (strstr(request, "do-close") != NULL)
+    if (strstr(request, "do-leave") != NULL)
+        answer_and_leave(fd);
+    else if (strstr(request, "do-close") != NULL)
         reply(fd, "200 OK", "Connection: close\r\n", SCRIPTED_OK_BODY);
     else if (strstr(request, "do-cut") != NULL)
         say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"label\":");

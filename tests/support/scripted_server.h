@@ -15,6 +15,7 @@
  *     do-503        503 without it
  *     do-500        500
  *     do-close      200 with Connection: close, and closes
+ *     do-leave      200 that promises to stay, and closes
  *     do-lose       reads the request and closes without a byte of an answer
  *     do-cut        closes in the middle of the answer
  *     do-noise      bytes that are no HTTP, and closes
