@@ -37,7 +37,6 @@ struct slot {
     const struct workload_item *item; /* NULL: free */
     uint64_t intended_ns, sent_ns;
     uint32_t polled; /* events asked of epoll */
-    bool retried;
 };
 
 struct client {
@@ -157,12 +156,11 @@ static void advance(struct client *client, struct slot *slot)
         connection_close(&slot->connection);
         break;
     case CONNECTION_FAILED:
-        if (!slot->connection.retryable || slot->retried) {
+        if (!slot->connection.retryable) {
             end_failed(client, slot, slot->connection.failure, slot->connection.reply.why);
             break;
         }
-        connection_close(&slot->connection);
-        slot->retried = true;
+        connection_close(&slot->connection); /* a new one has not served: no second repetition */
         client->tally->retries++;
         send_item(client, slot);
         break;
@@ -175,7 +173,6 @@ static void start(struct client *client, uint64_t intended_ns, uint64_t now_ns)
     slot->item = workload_next(client->workload);
     slot->intended_ns = intended_ns;
     slot->sent_ns = now_ns;
-    slot->retried = false;
     if (send_item(client, slot))
         advance(client, slot);
 }
