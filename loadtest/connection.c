@@ -137,9 +137,7 @@ static void write_request(struct connection *connection)
     while (connection->sent < connection->request_len) {
         ssize_t n = send(connection->fd, connection->request + connection->sent,
                          connection->request_len - connection->sent, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n < 0)
             break;
@@ -175,9 +173,7 @@ static enum connection_result read_reply(struct connection *connection)
     char piece[65536];
     for (;;) {
         ssize_t n = recv(connection->fd, piece, sizeof piece, 0);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return CONNECTION_WAITING;
         if (n <= 0)
             return read_end(connection, n < 0);
