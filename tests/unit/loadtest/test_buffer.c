@@ -1,8 +1,13 @@
 #include "loadtest/buffer.h"
 #include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 START_TEST(buffer_encodes_base64_as_rfc_4648_says)
 {
@@ -73,6 +78,69 @@ START_TEST(buffer_refuses_files_over_the_limit)
 }
 END_TEST
 
+START_TEST(buffer_reads_standard_input_and_tells_what_it_cannot_read)
+{
+    struct buffer buffer = {0};
+    int file = open("tests/unit/loadtest/test_buffer.c", O_RDONLY | O_CLOEXEC);
+    int saved = dup(STDIN_FILENO);
+    ck_assert_int_ge(file, 0);
+    dup2(file, STDIN_FILENO);
+    ck_assert(buffer_file(&buffer, "-", 1 << 20));
+    ck_assert_uint_eq(buffer.len, (size_t)lseek(file, 0, SEEK_END));
+    ck_assert_mem_eq(buffer.bytes, "#include \"loadtest/buffer.h\"\n", 29);
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+    close(file);
+    buffer_clear(&buffer);
+    ck_assert(!buffer_file(&buffer, "tests", 1 << 20)); /* a folder opens, and cannot be read */
+    ck_assert_int_eq(errno, EISDIR);
+    buffer_deinit(&buffer);
+}
+END_TEST
+
+START_TEST(buffer_takes_a_file_of_exactly_the_limit)
+{
+    struct tempdir dir;
+    struct buffer buffer = {0};
+    char path[96], bytes[40000];
+    memset(bytes, 'x', sizeof bytes);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "file", bytes, sizeof bytes);
+    snprintf(path, sizeof path, "%s/file", dir.path);
+    ck_assert(buffer_file(&buffer, path, sizeof bytes));
+    ck_assert_uint_eq(buffer.len, sizeof bytes);
+    ck_assert_uint_eq(strlen(buffer.bytes), sizeof bytes);
+    buffer_clear(&buffer);
+    ck_assert(!buffer_file(&buffer, path, sizeof bytes - 1));
+    ck_assert_int_eq(errno, EFBIG);
+    tempdir_close(&dir);
+    buffer_deinit(&buffer);
+}
+END_TEST
+
+/* The length alone is asked: none of the bytes is looked at. */
+START_TEST(buffer_that_cannot_hold_it_all_stays_failed_until_it_is_cleared)
+{
+    volatile size_t too_much = SIZE_MAX / 2;
+    struct buffer buffer = {0};
+    buffer_text(&buffer, "kept");
+    buffer_append(&buffer, "", too_much - 4);
+    ck_assert(buffer.failed);
+    buffer_text(&buffer, "not taken");
+    ck_assert_str_eq(buffer.bytes, "kept");
+    ck_assert_uint_eq(buffer.len, 4);
+    ck_assert(!buffer_file(&buffer, "tests/unit/loadtest/test_buffer.c", 1 << 20));
+    ck_assert_int_eq(errno, ENOMEM);
+    buffer_clear(&buffer);
+    buffer_text(&buffer, "taken");
+    ck_assert_str_eq(buffer.bytes, "taken");
+    buffer_deinit(&buffer);
+}
+END_TEST
+
 SUITE("buffer", buffer_encodes_base64_as_rfc_4648_says, buffer_escapes_json,
       buffer_percent_encodes_a_query, buffer_grows_by_any_steps,
-      buffer_refuses_files_over_the_limit)
+      buffer_refuses_files_over_the_limit,
+      buffer_reads_standard_input_and_tells_what_it_cannot_read,
+      buffer_takes_a_file_of_exactly_the_limit,
+      buffer_that_cannot_hold_it_all_stays_failed_until_it_is_cleared)

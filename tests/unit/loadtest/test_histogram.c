@@ -67,7 +67,18 @@ START_TEST(histogram_tells_one_slow_in_a_thousand)
 }
 END_TEST
 
+START_TEST(histogram_has_its_maximum_above_all_that_was_recorded)
+{
+    struct histogram histogram = {0};
+    histogram_record(&histogram, 7);
+    histogram_record(&histogram, 100000);
+    ck_assert_uint_eq(histogram_quantile(&histogram, 0), 7);
+    ck_assert_uint_eq(histogram_quantile(&histogram, 1), 100000);
+    ck_assert_uint_eq(histogram_quantile(&histogram, 1.5), 100000);
+}
+END_TEST
+
 SUITE("histogram", histogram_is_zero_while_empty, histogram_is_exact_below_128,
       histogram_errs_by_at_most_one_in_128_and_never_below,
       histogram_quantiles_do_not_pass_the_maximum, histogram_keeps_values_beyond_its_range,
-      histogram_tells_one_slow_in_a_thousand)
+      histogram_tells_one_slow_in_a_thousand, histogram_has_its_maximum_above_all_that_was_recorded)

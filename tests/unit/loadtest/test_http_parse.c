@@ -109,36 +109,89 @@ START_TEST(http_parse_notes_close_and_retry_after)
 }
 END_TEST
 
-START_TEST(http_parse_refuses_what_could_deceive)
+#define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+START_TEST(http_parse_refuses_what_could_deceive_and_says_what)
 {
-    static const char *const bad[] = {
-        "HTTP/2 200 OK\r\n",
-        "HTTP/1.1 99 OK\r\n",
-        "HTTP/1.1 2000 OK\r\n",
-        "HTTP/1.1 101 Switch\r\n\r\n",
-        "HTTP/1.1 200 OK\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: \r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length : 2\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
-        "HTTP/1.1 200 OK\r\nno colon\r\n",
-        "HTTP/1.1 200 OK\r\n: no name\r\n",
+    static const struct {
+        const char *reply, *why;
+    } bad[] = {
+        {"HTTP/2 200 OK\r\n", "no HTTP/1.x status line"},
+        {"HTTP/1.1 20\r\n", "no HTTP/1.x status line"},
+        {"HTTP/1.1-200 OK\r\n", "no status code from 100 to 599"},
+        {"HTTP/1.1 99 OK\r\n", "no status code from 100 to 599"},
+        {"HTTP/1.1 099 OK\r\n", "no status code from 100 to 599"},
+        {"HTTP/1.1 600 OK\r\n", "no status code from 100 to 599"},
+        {"HTTP/1.1 2000 OK\r\n", "no space after the status code"},
+        {"HTTP/1.1 101 Switch\r\n\r\n", "an upgrade that nobody asked for"},
+        {"HTTP/1.1 200 OK\n", "a line that does not end in CRLF"},
+        {"\n", "a line that does not end in CRLF"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n",
+         "two Content-Length headers"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n", "Content-Length is not a number"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: \r\n", "Content-Length is not a number"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n",
+         "Content-Length is not a number"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n", "body larger than 64 MiB"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n", "body larger than 64 MiB"},
+        {"HTTP/1.1 200 OK\r\nContent-Length : 2\r\n", "white space in a header's name"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n", "Transfer-Encoding is not \"chunked\""},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+         "Transfer-Encoding is not \"chunked\""},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n",
+         "both Content-Length and Transfer-Encoding"},
+        {CHUNKED "x\r\n", "a chunk size that is not a number"},
+        {CHUNKED "\r\n", "a chunk size that is not a number"},
+        {CHUNKED "ffffffffffffffff\r\n", "body larger than 64 MiB"},
+        {CHUNKED "10000000000000000\r\n", "a chunk size that is not a number"},
+        {CHUNKED "4000001\r\n", "body larger than 64 MiB"},
+        {CHUNKED "1\r\na\r\n4000000\r\n", "body larger than 64 MiB"},
+        {CHUNKED "1\r\nab\r\n", "bytes after the end of a chunk"},
+        {"HTTP/1.1 200 OK\r\nno colon\r\n", "a header line without a name"},
+        {"HTTP/1.1 200 OK\r\n: no name\r\n", "a header line without a name"},
     };
     struct http_parse parse = {0};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        ck_assert_msg(parse_all(&parse, bad[i]) == HTTP_PARSE_BAD, "accepted: %s", bad[i]);
-        ck_assert_ptr_nonnull(parse.why);
+        ck_assert_msg(parse_all(&parse, bad[i].reply) == HTTP_PARSE_BAD, "accepted: %s",
+                      bad[i].reply);
+        ck_assert_msg(parse.why != NULL && strcmp(parse.why, bad[i].why) == 0, "%s: %s",
+                      bad[i].reply, parse.why);
         ck_assert_int_eq(http_parse_end(&parse), HTTP_PARSE_BAD);
+        ck_assert_str_eq(parse.why, bad[i].why);
     }
+    ck_assert_int_eq(parse_all(&parse, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"),
+                     HTTP_PARSE_MORE);
+    ck_assert_int_eq(http_parse_end(&parse), HTTP_PARSE_BAD);
+    ck_assert_str_eq(parse.why, "the connection closed in the middle of the reply");
+    size_t taken;
+    http_parse_reset(&parse);
+    ck_assert_int_eq(feed(&parse, "HTTP/1.1 200 OK\r\nA: \0\r\n", 23, 23, &taken), HTTP_PARSE_BAD);
+    ck_assert_str_eq(parse.why, "a NUL in a header line");
     http_parse_deinit(&parse);
+}
+END_TEST
+
+/* A length that is at the bound is taken, whichever way it is told. */
+START_TEST(http_parse_bounds_a_body_that_only_the_close_ends)
+{
+    enum { PIECE = 1 << 20 };
+    struct http_parse parse = {0};
+    char *piece = calloc(1, PIECE);
+    size_t used;
+    ck_assert_ptr_nonnull(piece);
+    ck_assert_int_eq(parse_all(&parse, CHUNKED "4000000\r\n"), HTTP_PARSE_MORE);
+    ck_assert_int_eq(parse_all(&parse, "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n"),
+                     HTTP_PARSE_MORE);
+    ck_assert_int_eq(parse_all(&parse, "HTTP/1.1 200 OK\r\n\r\n"), HTTP_PARSE_MORE);
+    for (size_t fed = 0; fed < HTTP_PARSE_BODY_MAX; fed += PIECE)
+        ck_assert_int_eq(http_parse_feed(&parse, piece, PIECE, &used), HTTP_PARSE_MORE);
+    ck_assert_uint_eq(parse.body.len, HTTP_PARSE_BODY_MAX);
+    ck_assert_int_eq(http_parse_feed(&parse, piece, 1, &used), HTTP_PARSE_BAD);
+    ck_assert_str_eq(parse.why, "body larger than 64 MiB");
+    ck_assert_uint_eq(used, 1);
+    ck_assert_uint_eq(parse.body.len, HTTP_PARSE_BODY_MAX);
+    http_parse_deinit(&parse);
+    free(piece);
 }
 END_TEST
 
@@ -191,5 +244,6 @@ END_TEST
 SUITE("http_parse", http_parse_reads_replies_cut_anywhere,
       http_parse_knows_truncation_at_every_byte, http_parse_reads_a_body_until_the_close,
       http_parse_leaves_the_next_replys_bytes, http_parse_notes_close_and_retry_after,
-      http_parse_refuses_what_could_deceive, http_parse_bounds_the_head,
+      http_parse_refuses_what_could_deceive_and_says_what,
+      http_parse_bounds_a_body_that_only_the_close_ends, http_parse_bounds_the_head,
       http_parse_survives_mutation)

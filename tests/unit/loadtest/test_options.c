@@ -3,8 +3,10 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
 
-static enum err_code load(struct options *options, const char *const *arguments)
+static enum err_code load_telling(struct options *options, const char *const *arguments,
+                                  struct err *err)
 {
     char *argv[16] = {(char[]){"attnd-load"}};
     char copy[16][128];
@@ -13,8 +15,13 @@ static enum err_code load(struct options *options, const char *const *arguments)
         snprintf(copy[argc], sizeof copy[argc], "%s", arguments[argc - 1]);
         argv[argc] = copy[argc];
     }
+    return options_load(options, argc, argv, err);
+}
+
+static enum err_code load(struct options *options, const char *const *arguments)
+{
     struct err err = {0};
-    return options_load(options, argc, argv, &err);
+    return load_telling(options, arguments, &err);
 }
 
 #define LOAD(options, ...) load(options, (const char *const[]){__VA_ARGS__, NULL})
@@ -88,22 +95,105 @@ START_TEST(options_accept_statuses_and_outcomes_by_name)
 }
 END_TEST
 
-START_TEST(options_refuse_wrong_use)
+/* The refusal of these arguments. */
+static void refused(const char *why, const char *const *arguments)
 {
     struct options options;
-    ck_assert_int_eq(LOAD(&options, "--json"), ERR_UNUSABLE);
-    ck_assert_int_eq(LOAD(&options, "--text"), ERR_UNUSABLE);
-    ck_assert_int_eq(LOAD(&options, "text"), ERR_UNUSABLE);
-    ck_assert_int_eq(LOAD(&options, "--text", "x", "--json=1"), ERR_UNUSABLE);
-    ck_assert_int_eq(LOAD(&options, "--text", "x", "--connections", "1.5"), ERR_UNUSABLE);
-    ck_assert_int_eq(LOAD(&options, "--text", "x", "--connections", "0"), ERR_UNUSABLE);
-    ck_assert_int_eq(LOAD(&options, "--text", "x", "--poisson"), ERR_UNUSABLE);
-    ck_assert_int_eq(LOAD(&options, "--text", "x", "--top-k", "most"), ERR_UNUSABLE);
-    ck_assert_int_eq(LOAD(&options, "--get", "healthz"), ERR_UNUSABLE);
+    struct err err = {0};
+    ck_assert_int_eq(load_telling(&options, arguments, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, why);
+}
+
+#define REFUSED(why, ...) refused(why, (const char *const[]){__VA_ARGS__, NULL})
+
+START_TEST(options_say_what_is_wrong)
+{
+    struct options options;
+    REFUSED("nothing to send: give --text, --text-file, --texts-jsonl, --image or --get", "--json");
+    REFUSED("--text: its value is missing", "--text");
+    REFUSED("argument 1 is not an option (see --help)", "text");
+    REFUSED("argument 3 is not an option (see --help)", "--text", "x", "-json");
+    REFUSED("argument 2 is an unknown option (see --help)", "--json", "--jso");
+    REFUSED("argument 1 is an unknown option (see --help)", "--text-");
+    REFUSED("--json takes no value", "--text", "x", "--json=1");
+    REFUSED("--connections: expected an integer from 1 to 10000", "--text", "x", "--connections",
+            "1.5");
+    REFUSED("--connections: expected an integer from 1 to 10000", "--text", "x", "--connections",
+            "0");
+    REFUSED("--connections: expected an integer from 1 to 10000", "--connections", "10001");
+    REFUSED("--connections: expected an integer from 1 to 10000", "--connections=");
+    REFUSED("--tolerance: expected a number from 0 to 1", "--tolerance", "1.001");
+    REFUSED("--tolerance: expected a number from 0 to 1", "--tolerance", "0.5x");
+    REFUSED("--poisson needs --rate", "--text", "x", "--poisson");
+    REFUSED("--top-k: expected an integer or \"all\"", "--text", "x", "--top-k", "most");
+    REFUSED("--top-k: expected an integer or \"all\"", "--text", "x", "--top-k", "");
+    REFUSED("--top-k: expected an integer or \"all\"", "--text", "x", "--top-k", "2x");
+    REFUSED("--get: expected a path that begins with '/'", "--get", "healthz");
+    REFUSED("--get: expected a path that begins with '/'", "--get", "/ok", "--get", "/a b");
+    REFUSED("--weight: no source stands before it", "--weight", "3", "--text", "x");
+    REFUSED("--accept: neither a status from 200 to 599 nor one of the outcomes that --help lists",
+            "--accept", "199");
+    REFUSED("--url: expected http://HOST:PORT[/PATH]", "--text", "x", "--url", "https://[::1]:1");
+    REFUSED("--url: expected a port from 1 to 65535", "--text", "x", "--url", "http://[::1]:0");
+    REFUSED("--url: only loopback addresses (127.0.0.0/8, [::1], localhost) are served", "--text",
+            "x", "--url", "http://126.0.0.1:80");
+    REFUSED("--url: the path holds a blank, '?' or '#'", "--text", "x", "--url",
+            "http://127.0.0.1:80/a?b");
     ck_assert_int_eq(LOAD(&options, "--help"), ERR_OK);
+    ck_assert(options.help && !options.version);
+    ck_assert_int_eq(LOAD(&options, "--version", "--url", "nowhere"), ERR_OK);
+    ck_assert(options.version && !options.help);
+    ck_assert_int_eq(LOAD(&options, "--text", "x", "--poisson", "--rate", "0.5", "--top-k", "10"),
+                     ERR_OK);
+    ck_assert(options.poisson && options.rate == 0.5);
+}
+END_TEST
+
+START_TEST(options_have_the_defaults_that_help_tells)
+{
+    struct options options;
+    ck_assert_int_eq(LOAD(&options, "--text", "x"), ERR_OK);
+    ck_assert_uint_eq(ntohs(options.address.v4.sin_port), 8080);
+    ck_assert_str_eq(options.authority, "127.0.0.1:8080");
+    ck_assert_uint_eq(options.connections, 8);
+    ck_assert_uint_eq(options.requests, 0);
+    ck_assert_uint_eq(options.seed, 1);
+    ck_assert_uint_eq(options.backlog, 100000);
+    ck_assert_uint_eq(options.timeout_ms, 30000);
+    ck_assert(options.tolerance == 1e-5 && options.rate == 0);
+    for (int i = 0; i < OUTCOME_COUNT; i++)
+        ck_assert(options.accept[i] == (i == OUTCOME_OK));
+    for (int status = 0; status <= OPTIONS_STATUS_MAX; status++)
+        ck_assert(options.accept_status[status] == (status == 200));
+}
+END_TEST
+
+/* 63 bytes and the NUL after them. */
+START_TEST(options_bound_the_host_and_the_number_of_sources)
+{
+    char url[96] = "http://";
+    memset(url + 7, '1', 63);
+    REFUSED("--url: expected a port from 1 to 65535", "--text", "x", "--url", url);
+    url[70] = '1';
+    REFUSED("--url: the host is longer than 63 bytes", "--text", "x", "--url", url);
+
+    static char get[] = "--get", path[] = "/x";
+    char *argv[2 * (OPTIONS_SOURCES_MAX + 1) + 1] = {(char[]){"attnd-load"}};
+    struct options options;
+    struct err err = {0};
+    int argc = 1;
+    for (int i = 0; i <= OPTIONS_SOURCES_MAX; i++) {
+        argv[argc++] = get;
+        argv[argc++] = path;
+    }
+    ck_assert_int_eq(options_load(&options, argc - 2, argv, &err), ERR_OK);
+    ck_assert_uint_eq(options.source_count, OPTIONS_SOURCES_MAX);
+    ck_assert_int_eq(options_load(&options, argc, argv, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "--get: more than 256 sources");
 }
 END_TEST
 
 SUITE("options", options_bound_every_run, options_refuse_targets_off_this_machine,
       options_read_loopback_targets, options_weigh_the_source_before,
-      options_accept_statuses_and_outcomes_by_name, options_refuse_wrong_use)
+      options_accept_statuses_and_outcomes_by_name, options_say_what_is_wrong,
+      options_have_the_defaults_that_help_tells, options_bound_the_host_and_the_number_of_sources)
