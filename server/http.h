@@ -112,11 +112,9 @@ unsigned http_busy(const struct http_server *server);
  * suspended: its holders must be able to resume it. */
 void http_stop(struct http_server *server);
 
-/* A request header or a query argument (percent-decoded); NULL if absent. On an I/O thread, or
- * while holding the baton. */
+/* A request header; NULL if absent. On an I/O thread, or while holding the baton. */
 const char *http_header(const struct http_exchange *exchange, const char *name);
-const char *http_query(const struct http_exchange *exchange, const char *name);
-/* Calls visit for every query argument, in order; value may be NULL. */
+/* Calls visit for every query argument (percent-decoded), in order; value may be NULL. */
 void http_query_each(const struct http_exchange *exchange,
                      void (*visit)(void *context, const char *name, const char *value),
                      void *context);

@@ -106,14 +106,6 @@ const char *http_header(const struct http_exchange *exchange, const char *name)
                : NULL;
 }
 
-const char *http_query(const struct http_exchange *exchange, const char *name)
-{
-    const struct query_argument *argument = query_find(&request_of(exchange)->query, name);
-    if (argument == NULL)
-        return NULL;
-    return argument->value != NULL ? argument->value : "";
-}
-
 void http_query_each(const struct http_exchange *exchange,
                      void (*visit)(void *context, const char *name, const char *value),
                      void *context)

@@ -2,9 +2,10 @@
  * Defines the functions of engine.h and http.h, so include it in one file of a test program.
  *
  * The engine's input is a text whose length is its number of tokens; logits[0] is its first byte.
- * While `fake_gate` is shut, engine_run waits, so a test decides how long inference takes. A text
- * that begins with 'S' or an image that begins with '8' is prepared, and a heat map of an image
- * that begins with '7' is made, until the interrupt ends it.
+ * While `fake_gate` is shut, engine_run waits, so a test decides how long inference takes; so does
+ * the preparing of a text that begins with 'G'. A text that begins with 'S' or an image that begins
+ * with '8' is prepared, and a heat map of an image that begins with '7' is made, until the
+ * interrupt ends it.
  */
 #ifndef ATTND_TESTS_UNIT_SERVER_FAKES_H
 #define ATTND_TESTS_UNIT_SERVER_FAKES_H
@@ -59,6 +60,7 @@ static unsigned fake_inside; /* threads that wait at the gate */
 static atomic_uint fake_runs, fake_rows, fake_sessions_open;
 static _Atomic(pthread_t) fake_prepared_by, fake_explained_by;
 static bool fake_session_fails;
+static void (*fake_digest_deed)(const struct engine_model *model, struct err *err);
 
 static inline void fake_gate(bool shut)
 {
@@ -91,6 +93,17 @@ static inline void fake_await_inside(unsigned count)
     pthread_mutex_unlock(&fake_lock);
 }
 
+static inline void fake_wait_at_gate(void)
+{
+    pthread_mutex_lock(&fake_lock);
+    fake_inside++;
+    pthread_cond_broadcast(&fake_changed);
+    while (fake_gate_shut)
+        pthread_cond_wait(&fake_changed, &fake_lock);
+    fake_inside--;
+    pthread_mutex_unlock(&fake_lock);
+}
+
 /* dir is "text" or "image". */
 enum err_code engine_open(struct engine_model **out, const char *dir,
                           const struct engine_options *options, struct err *err)
@@ -116,10 +129,10 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
                             struct err *err)
 {
     (void)stop;
-    (void)model;
-    (void)err;
+    if (fake_digest_deed != NULL)
+        fake_digest_deed(model, err);
     snprintf(out, 72, "sha256:%064d", 7);
-    return ERR_OK;
+    return err->code;
 }
 
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
@@ -133,6 +146,8 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
     fake_prepared_by = pthread_self();
     if (text[0] == 'S' || text[0] == '8')
         return fake_endless(interrupt, err);
+    if (text[0] == 'G')
+        fake_wait_at_gate();
     ids[0] = (unsigned char)text[0];
     *out = (struct engine_input){
         .kind = ENGINE_TEXT, .tokens = len < 64 ? (unsigned)len : 64, .ids = ids};
@@ -197,13 +212,7 @@ void engine_run(struct engine_session *session, const struct engine_input *const
                 unsigned rows, float *const *logits)
 {
     (void)session;
-    pthread_mutex_lock(&fake_lock);
-    fake_inside++;
-    pthread_cond_broadcast(&fake_changed);
-    while (fake_gate_shut)
-        pthread_cond_wait(&fake_changed, &fake_lock);
-    fake_inside--;
-    pthread_mutex_unlock(&fake_lock);
+    fake_wait_at_gate();
     for (unsigned i = 0; i < rows; i++) {
         logits[i][0] = (float)inputs[i]->ids[0];
         logits[i][1] = 0;
@@ -320,12 +329,6 @@ const char *http_header(const struct http_exchange *exchange, const char *name)
 {
     (void)exchange;
     return fake_find(fake_headers, name);
-}
-
-const char *http_query(const struct http_exchange *exchange, const char *name)
-{
-    (void)exchange;
-    return fake_find(fake_query, name);
 }
 
 void http_query_each(const struct http_exchange *exchange,
