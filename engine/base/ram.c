@@ -39,9 +39,8 @@ static size_t machine_bytes(const char *root)
     FILE *file = len > 0 && (size_t)len < sizeof path ? fopen(path, "re") : NULL;
     if (file == NULL)
         return 0;
-    while (kib == 0 && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "MemTotal: %llu kB", &kib) != 1)
-            kib = 0;
+    while (fgets(line, sizeof line, file) != NULL && sscanf(line, "MemTotal: %llu", &kib) != 1)
+        continue;
     fclose(file);
     return kib < SIZE_MAX / 1024 ? (size_t)kib * 1024 : 0;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,39 +45,73 @@ END_TEST
 static char name_given[] = "test_renamed";
 static char word_given[] = "word";
 
+static bool is_set(const char *name, const char *value)
+{
+    const char *set = getenv(name);
+    return set != NULL && strcmp(set, value) == 0;
+}
+
 /* In the re-executed program: exits 0 if it stands as it should. */
 static int judge_repaired(int argc, char *const *argv)
 {
+    char before[16] = "", after[16] = "";
+    prctl(PR_SET_NAME, "exe");
+    prctl(PR_GET_NAME, before);
     blas_core_repair(argv);
+    prctl(PR_GET_NAME, after);
     bool arguments = argc == 2 && strcmp(argv[0], name_given) == 0 && strcmp(argv[1], "word") == 0;
+    bool named = strcmp(before, "exe") == 0 && strcmp(after, name_given) == 0;
     bool repaired = !blas_core_needs_repair(blas_core_name(), cpu_level(), NULL, NULL);
-    bool settings = strcmp(getenv("OPENBLAS_CORETYPE"), "auto") == 0 &&
-                    strcmp(getenv("OMP_WAIT_POLICY"), "active") == 0 &&
-                    strcmp(getenv("GOMP_SPINCOUNT"), "0") == 0;
-    return arguments && repaired && settings ? 0 : 1;
+    bool settings = is_set("OPENBLAS_CORETYPE", "auto") && is_set("OPENBLAS_NUM_THREADS", "1") &&
+                    is_set("OMP_WAIT_POLICY", getenv("TEST_POLICY")) &&
+                    is_set("GOMP_SPINCOUNT", "0") && is_set("OMP_NUM_THREADS", "1");
+    return !arguments ? 10 : !named ? 11 : !repaired ? 12 : !settings ? 13 : 0;
 }
 
-/* Where the library chooses right by itself, repair returns and nothing is executed again. */
-START_TEST(blas_core_repair_executes_the_program_again_with_its_arguments)
+/* The weakest kernels, chosen for the library when it was loaded: as if it had chosen them itself.
+ * A processor that has no more keeps them, and nothing is executed again. */
+static int repair_from_weakest(char *const *argv)
+{
+    unsetenv("TEST_FIRST");
+    unsetenv("OPENBLAS_CORETYPE");
+    blas_core_repair(argv);
+    return blas_core_needs_repair(blas_core_name(), cpu_level(), NULL, NULL) ? 2 : 0;
+}
+
+static void expect_repair(const char *policy_before, const char *policy_after)
 {
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
         char *argv[] = {name_given, word_given, NULL};
-        unsetenv("OPENBLAS_CORETYPE");
         unsetenv("GOMP_SPINCOUNT");
-        setenv("OMP_WAIT_POLICY", "active", 1);
-        blas_core_repair(argv);
-        _exit(blas_core_needs_repair(blas_core_name(), cpu_level(), NULL, NULL) ? 2 : 0);
+        unsetenv("OPENBLAS_NUM_THREADS");
+        unsetenv("OMP_NUM_THREADS");
+        unsetenv("OMP_WAIT_POLICY");
+        if (policy_before != NULL)
+            setenv("OMP_WAIT_POLICY", policy_before, 1);
+        setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+        setenv("TEST_POLICY", policy_after, 1);
+        setenv("TEST_FIRST", "1", 1);
+        execv("/proc/self/exe", argv);
+        _exit(3);
     }
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_msg(status == 0, "status %d", status);
+    ck_assert_msg(status == 0, "status %d", WEXITSTATUS(status));
+}
+
+START_TEST(blas_core_repair_executes_the_program_again_with_its_arguments)
+{
+    expect_repair("active", "active"); /* an operator's setting stays */
+    expect_repair(NULL, "passive");
 }
 END_TEST
 
 int main(int argc, char **argv)
 {
+    if (getenv("TEST_FIRST") != NULL)
+        return repair_from_weakest(argv);
     if (getenv("ATTND_REEXEC") != NULL)
         return judge_repaired(argc, argv);
     const TTest *const tests[] = {

@@ -1,8 +1,13 @@
 #include "engine/base/ram.h"
 #include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define TREES "tests/data/cgroup/"
 
@@ -46,6 +51,24 @@ START_TEST(ram_takes_malformed_and_missing_files_for_no_limit)
 }
 END_TEST
 
+START_TEST(ram_finds_the_line_of_the_whole_memory_wherever_it_stands)
+{
+    static const char meminfo[] = "MemFree:  1024 kB\nNotMemTotal: 8 kB\nMemTotal:  6291456 kB\n"
+                                  "MemTotal:  1048576 kB\n";
+    struct tempdir dir;
+    char proc[96];
+    tempdir_open(&dir);
+    snprintf(proc, sizeof proc, "%s/proc", dir.path);
+    ck_assert_int_eq(mkdir(proc, 0777), 0);
+    tempdir_write(&dir, "proc/meminfo", meminfo, strlen(meminfo));
+    check(dir.path, (size_t)3072 * MIB, "half of MemTotal");
+    unlinkat(AT_FDCWD, strcat(proc, "/meminfo"), 0);
+    *strrchr(proc, '/') = '\0';
+    ck_assert_int_eq(rmdir(proc), 0);
+    tempdir_close(&dir);
+}
+END_TEST
+
 /* The limit is lifted again: what looks at the test afterwards needs memory. */
 START_TEST(ram_knows_the_limits_of_the_process_itself)
 {
@@ -68,4 +91,5 @@ SUITE("ram", ram_finds_the_smallest_limit_on_the_way_up_in_both_versions,
       ram_takes_half_of_the_machine_where_nobody_sets_a_limit,
       ram_takes_a_limit_above_what_the_machine_has_for_none,
       ram_takes_malformed_and_missing_files_for_no_limit,
+      ram_finds_the_line_of_the_whole_memory_wherever_it_stands,
       ram_knows_the_limits_of_the_process_itself)

@@ -4,6 +4,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,10 +198,71 @@ START_TEST(replace_survives_a_kill_at_any_moment)
 }
 END_TEST
 
+/* What the replacement writes to is exchanged for something that fails where a disk would. */
+static void expect_failure(const char *device, const char *what, bool in_write)
+{
+    struct fixture fixture;
+    struct replacement file;
+    struct err err = {0};
+    char expected[512];
+    setup(&fixture);
+    put(&fixture, "old");
+    ck_assert_int_eq(replace_open(&file, fixture.path, &err), ERR_OK);
+    int fd = open(device, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(dup2(fd, file.fd), 0);
+    close(fd);
+    ck_assert_int_eq(replace_write(&file, "new", 3, &err), in_write ? ERR_IO : ERR_OK);
+    if (in_write)
+        replace_abandon(&file);
+    else
+        ck_assert_int_eq(replace_commit(&file, &err), ERR_IO);
+    ck_assert_int_eq(file.fd, -1);
+    snprintf(expected, sizeof expected, "%s: cannot be %s", fixture.path, what);
+    ck_assert_str_eq(err.text, expected);
+    expect_content(&fixture, "old");
+    tempdir_close(&fixture.dir);
+}
+
+START_TEST(replace_says_what_could_not_be_done_and_leaves_the_old_file)
+{
+    expect_failure("/dev/full", "written: No space left on device", true);
+    expect_failure("/dev/null", "made durable: Invalid argument", false); /* it cannot be synced */
+}
+END_TEST
+
+/* The new file is there; that its name is there after a power cut could not be made sure of. */
+START_TEST(replace_says_when_the_folder_could_not_be_made_durable)
+{
+    struct fixture fixture;
+    struct replacement file;
+    struct err err = {0};
+    struct rlimit limit;
+    char expected[512];
+    setup(&fixture);
+    ck_assert_int_eq(replace_open(&file, fixture.path, &err), ERR_OK);
+    ck_assert_int_eq(replace_write(&file, "new", 3, &err), ERR_OK);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = 0;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    enum err_code code = replace_commit(&file, &err);
+    limit.rlim_cur = before;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    ck_assert_int_eq(code, ERR_IO);
+    snprintf(expected, sizeof expected,
+             "%s: cannot be made durable in its folder: Too many open files", fixture.path);
+    ck_assert_str_eq(err.text, expected);
+    expect_content(&fixture, "new");
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
 SUITE("replace", replace_writes_a_new_file_and_replaces_an_old_one,
       replace_works_in_the_current_folder, replace_takes_over_what_a_kill_left,
       replace_that_is_abandoned_leaves_the_old_file,
       replace_on_a_full_disk_leaves_the_old_file_and_names_it,
       replace_that_cannot_take_the_name_leaves_nothing_behind,
       replace_does_not_write_through_a_link, replace_names_a_path_that_cannot_be,
-      replace_survives_a_kill_at_any_moment)
+      replace_survives_a_kill_at_any_moment,
+      replace_says_what_could_not_be_done_and_leaves_the_old_file,
+      replace_says_when_the_folder_could_not_be_made_durable)
