@@ -1,5 +1,6 @@
 /* Serving is the oracle: what samples prepare of a text without an rng must be what
  * engine_prepare_text gives. */
+#include "engine/data/samples_form.h"
 #include "tests/support/samples_fixture.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -322,9 +323,46 @@ START_TEST(samples_mask_words_of_texts_only)
 }
 END_TEST
 
+START_TEST(samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text)
+{
+    static const char list[] = "text,label\nword,a\n\xFF,a\n\" \",a\n";
+    struct samples_fixture fixture;
+    struct samples_masked masked;
+    struct engine_input input;
+    struct tempdir dir;
+    struct rng rng = rng_for(1, 2, 3);
+    char path[128];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "a.csv", list, strlen(list));
+    snprintf(path, sizeof path, "%s/a.csv", dir.path);
+    samples_fixture_open(&fixture, BERT, path);
+    ck_assert_ptr_null(samples_problem(fixture.samples, 0));
+    ck_assert_str_eq(samples_problem(fixture.samples, 1), "invalid UTF-8 at byte 0 of the text");
+    ck_assert_str_eq(samples_problem(fixture.samples, 2),
+                     "the text has no token: it is empty, blank or holds only control characters");
+    for (size_t item = 1; item < 3; item++) {
+        struct err err = {0};
+        masked.count = 7;
+        ck_assert_int_eq(samples_masked_input(fixture.samples, item, &(struct samples_view){0},
+                                              &rng, &fixture.arena, &input, &masked, &err),
+                         ERR_UNUSABLE);
+        ck_assert_ptr_nonnull(strstr(err.text, samples_problem(fixture.samples, item)));
+        ck_assert_uint_eq(masked.count, 0);
+    }
+    fixture.samples->specials.mask = -1;
+    ck_assert_int_eq(samples_masked_input(fixture.samples, 0, &(struct samples_view){0}, &rng,
+                                          &fixture.arena, &input, &masked, &fixture.err),
+                     ERR_UNSUPPORTED);
+    ck_assert_str_eq(fixture.err.text, "the vocabulary has no mask_token");
+    samples_fixture_close(&fixture);
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("samples_text", samples_refuse_a_model_that_does_not_fit, samples_mask_words_of_texts_only,
       samples_prepare_texts_as_serving_does, samples_draw_every_window,
       samples_keep_more_pieces_than_the_model_reads, samples_bound_the_pieces_of_a_text,
       samples_drop_words_at_the_rate, samples_leave_out_whole_lines,
       samples_move_later_lines_up_into_the_room, samples_mask_fifteen_percent_as_bert_does,
-      samples_mask_one_piece_at_least_and_never_a_special_token)
+      samples_mask_one_piece_at_least_and_never_a_special_token,
+      samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text)

@@ -128,6 +128,28 @@ START_TEST(checkpoint_refuses_an_index_that_its_shards_do_not_confirm)
 }
 END_TEST
 
+/* The first of the 256 is not there: the bound is looked at before any file. */
+START_TEST(checkpoint_bounds_the_number_of_shards)
+{
+    for (unsigned count = 256; count <= 257; count++) {
+        char index[16384];
+        struct tempdir dir;
+        int len = sprintf(index, "{\"weight_map\":{");
+        for (unsigned i = 0; i < count; i++)
+            len += sprintf(index + len, "%s\"t%u\":\"s%u.safetensors\",\"u%u\":\"s%u.safetensors\"",
+                           i > 0 ? "," : "", i, i, i, i);
+        sprintf(index + len, "}}");
+        tempdir_open(&dir);
+        write_text(&dir, INDEX, index);
+        if (count == 256)
+            must_refuse(&dir, ERR_IO, ".safetensors: cannot be opened");
+        else
+            must_refuse(&dir, ERR_UNSUPPORTED, INDEX ": weight_map: more than 256 shards");
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
 START_TEST(checkpoint_refuses_shard_names_that_leave_the_directory)
 {
     static const char *const names[] = {"\"../x.safetensors\"",
@@ -243,4 +265,5 @@ SUITE("checkpoint", checkpoint_opens_a_single_file_before_an_index,
       checkpoint_refuses_an_index_that_its_shards_do_not_confirm,
       checkpoint_refuses_shard_names_that_leave_the_directory,
       checkpoint_refuses_a_tensor_in_two_shards, checkpoint_names_the_file_that_is_broken,
-      checkpoint_names_file_and_tensor_of_a_bad_number, checkpoint_reads_every_golden_checkpoint)
+      checkpoint_names_file_and_tensor_of_a_bad_number, checkpoint_reads_every_golden_checkpoint,
+      checkpoint_bounds_the_number_of_shards)

@@ -226,8 +226,9 @@ START_TEST(safetensors_write_takes_no_tensors_at_all)
 }
 END_TEST
 
-START_TEST(safetensors_write_on_a_full_disk_leaves_the_old_file)
+START_TEST(safetensors_write_on_a_full_disk_leaves_the_old_file_at_any_byte)
 {
+    static const rlim_t room[] = {0, 4, 8, 40, 100 * 1000}; /* in the length, header, numbers */
     static float values[MANY];
     static const float one[1] = {1};
     struct fixture fixture;
@@ -238,17 +239,20 @@ START_TEST(safetensors_write_on_a_full_disk_leaves_the_old_file)
     signal(SIGXFSZ, SIG_IGN);
     struct rlimit limit, before;
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-    limit = before;
-    limit.rlim_cur = 100 * 1000;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     tensor.values = values;
     tensor.shape[0] = MANY;
-    struct err err = {0};
-    safetensors_write(fixture.path, &tensor, 1, "pt", &err);
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
-    ck_assert_int_eq(err.code, ERR_IO);
-    ck_assert_msg(strstr(err.text, "model.safetensors: cannot be written: File too large") != NULL,
-                  "%s", err.text);
+    for (size_t i = 0; i < sizeof room / sizeof room[0]; i++) {
+        struct err err = {0};
+        limit = before;
+        limit.rlim_cur = room[i];
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        enum err_code code = safetensors_write(fixture.path, &tensor, 1, "pt", &err);
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+        ck_assert_int_eq(code, ERR_IO);
+        ck_assert_int_eq(err.code, ERR_IO);
+        ck_assert_msg(strstr(err.text, "model.safetensors: cannot be written: File too large"),
+                      "%s", err.text);
+    }
     struct safetensors *file = must_open(&fixture);
     expect_numbers(file, "w", one);
     safetensors_close(file);
@@ -272,5 +276,5 @@ SUITE("safetensors_write", safetensors_write_takes_as_many_dimensions_as_the_rea
       safetensors_write_refuses_numbers_that_the_dtype_lacks,
       safetensors_write_escapes_names_as_json, safetensors_write_refuses_what_the_reader_refuses,
       safetensors_write_takes_no_tensors_at_all,
-      safetensors_write_on_a_full_disk_leaves_the_old_file,
+      safetensors_write_on_a_full_disk_leaves_the_old_file_at_any_byte,
       safetensors_write_names_a_folder_that_is_absent)
