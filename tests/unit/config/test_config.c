@@ -317,6 +317,24 @@ START_TEST(config_keeps_inputs_max_within_the_queue)
 }
 END_TEST
 
+/* Neither a value nor given: what follows another option still follows it. */
+START_TEST(config_takes_null_in_the_file_for_absent)
+{
+    ck_assert_int_eq(load_file("{\"inputs_max\": null, \"workers\": null, \"queue_limit\": 7, "
+                               "\"log_level\": null, \"models\": null, \"deadline_ms\": 9}",
+                               "", ""),
+                     ERR_OK);
+    ck_assert_uint_eq(config.queue_limit, 7);
+    ck_assert_uint_eq(config.inputs_max, 7);
+    ck_assert_uint_eq(config.workers, 0);
+    ck_assert_uint_eq(config.deadline_ms, 9);
+    ck_assert_str_eq(config.log_level, "info");
+    ck_assert_uint_eq(config.model_count, 0);
+    config_deinit(&config);
+    expect_file_error("{\"worker\": null}", "$.worker: unknown key; did you mean \"workers\"?");
+}
+END_TEST
+
 START_TEST(config_reads_the_actions)
 {
     const struct {
@@ -486,4 +504,5 @@ SUITE("config", config_without_any_source_is_the_table_of_defaults,
       config_ignores_variables_that_clusters_and_tests_set,
       config_print_is_a_file_that_config_accepts_again, config_help_and_markdown_name_every_option,
       config_loads_the_example_files,
-      config_survives_every_truncation_and_random_mutation_of_a_good_file)
+      config_survives_every_truncation_and_random_mutation_of_a_good_file,
+      config_takes_null_in_the_file_for_absent)

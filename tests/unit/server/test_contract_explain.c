@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,49 @@ START_TEST(an_overlay_is_a_png_of_the_images_size)
 }
 END_TEST
 
+/* A black image, as PNG; yours to free. */
+static char *black_png(unsigned width, unsigned height, size_t *len)
+{
+    png_image image = {
+        .version = PNG_IMAGE_VERSION, .width = width, .height = height, .format = PNG_FORMAT_GRAY};
+    unsigned char *pixels = calloc(width, height);
+    png_alloc_size_t bytes = (png_alloc_size_t)width * height + 1024;
+    char *png = malloc(bytes);
+    ck_assert(pixels != NULL && png != NULL);
+    ck_assert(png_image_write_to_memory(&image, png, &bytes, 0, pixels, 0, NULL) != 0);
+    free(pixels);
+    *len = bytes;
+    return png;
+}
+
+START_TEST(an_overlay_has_a_bound_of_pixels_and_its_explanation_has_none)
+{
+    static const struct {
+        unsigned width;
+        const char *query;
+        int status;
+    } rows[] = {
+        {2048, "/predict?explain=rollout&overlay=true", 200},
+        {2049, "/predict?explain=rollout&overlay=true", 422},
+        {2049, "/predict?explain=rollout", 200},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t len;
+        char *png = black_png(rows[i].width, 2048, &len);
+        struct reply reply = contract_post_as(rows[i].query, "image/png", png, len);
+        if (rows[i].status == 200)
+            reply_expect_status(&reply, 200);
+        else
+            reply_expect_problem(
+                &reply, 422, "unusable",
+                "body: overlay: a heat map has at most 4194304 pixels, the image has "
+                "4196352; without overlay it is explained by its grid");
+        reply_free(&reply);
+        free(png);
+    }
+}
+END_TEST
+
 START_TEST(a_layer_can_be_chosen)
 {
     struct reply last = explain_image("/predict?explain=attention");
@@ -182,4 +226,5 @@ END_TEST
 CONTRACT_SUITE("contract_explain", options, an_image_is_explained_by_its_grid_and_boxes,
                a_text_is_explained_by_its_words_and_spans, an_overlay_is_a_png_of_the_images_size,
                a_layer_can_be_chosen, attention_statistics_are_told_for_each_head,
-               several_inputs_are_explained_each, an_explanation_does_not_change_the_answer)
+               several_inputs_are_explained_each, an_explanation_does_not_change_the_answer,
+               an_overlay_has_a_bound_of_pixels_and_its_explanation_has_none)

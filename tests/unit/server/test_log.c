@@ -228,6 +228,33 @@ START_TEST(log_fills_a_line_to_the_last_byte_before_it_cuts)
 }
 END_TEST
 
+/* A number fits or is left out with its name; what stands before it stays. */
+START_TEST(log_leaves_out_a_field_whose_value_does_not_fit)
+{
+    char text[4200];
+    unsigned kept = 0, left_out = 0;
+    for (size_t len = 3900; len < 4000; len++) {
+        memset(text, 'x', len);
+        text[len] = '\0';
+        capture_start();
+        log_event(LOG_INFO, "e", LOG_TEXT("t", text), LOG_NUMBER("number", 123456789),
+                  LOG_TEXT("none", NULL));
+        json_t *root = captured_line();
+        json_t *number = json_object_get(root, "number");
+        bool cut = json_is_true(json_object_get(root, "cut"));
+        ck_assert_uint_eq(strlen(member(root, "t")), len);
+        ck_assert(number == NULL || json_integer_value(number) == 123456789);
+        ck_assert(number != NULL || cut);
+        ck_assert(json_object_get(root, "none") == NULL ? cut : !cut);
+        ck_assert(cut || json_is_null(json_object_get(root, "none")));
+        kept += number != NULL;
+        left_out += number == NULL;
+        json_decref(root);
+    }
+    ck_assert(kept > 0 && left_out > 0);
+}
+END_TEST
+
 START_TEST(log_keeps_quiet_below_its_level)
 {
     size_t len;
@@ -312,4 +339,5 @@ SUITE("log", log_writes_one_json_object_with_time_level_and_event,
       log_never_waits_for_a_pipe_that_nobody_reads_and_tells_what_was_lost,
       log_writes_numbers_that_json_lacks_as_null, log_cuts_long_lines_at_any_length_and_stays_valid,
       log_fills_a_line_to_the_last_byte_before_it_cuts, log_keeps_quiet_below_its_level,
-      log_loses_a_line_rather_than_stopping, log_lines_of_several_threads_never_mix)
+      log_loses_a_line_rather_than_stopping, log_lines_of_several_threads_never_mix,
+      log_leaves_out_a_field_whose_value_does_not_fit)
