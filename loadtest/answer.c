@@ -47,11 +47,12 @@ static enum err_code read_expected(struct answer_book *book, const char *line, s
 
 static enum err_code read_book(struct answer_book *book, const struct buffer *file, struct err *err)
 {
-    for (size_t at = 0; at < file->len;) {
+    unsigned number = 1;
+    for (size_t at = 0; at < file->len; number++) {
         const char *newline = memchr(file->bytes + at, '\n', file->len - at);
         size_t len = newline ? (size_t)(newline - file->bytes) - at : file->len - at;
         if (len > 0 && read_expected(book, file->bytes + at, len, err))
-            return err_prefix(err, "line %u: ", book->count + 1);
+            return err_prefix(err, "line %u: ", number);
         at += len + (newline != NULL);
     }
     if (book->count < book->inputs)

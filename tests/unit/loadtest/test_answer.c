@@ -45,29 +45,43 @@ START_TEST(answer_agrees_within_the_tolerance)
 }
 END_TEST
 
+#define PREDICTIONS(first, score, second)                                                          \
+    ",\"predictions\":[{\"label\":\"" first "\",\"score\":0.9},"                                   \
+    "{\"label\":\"" second "\",\"score\":" score "}]}"
+
 START_TEST(answer_tells_every_difference)
 {
-    static const char *const different[] = {
-        "{\"label\":\"b\",\"score\":0.9,\"predictions\":[{\"label\":\"a\",\"score\":0.9},"
-        "{\"label\":\"b\",\"score\":0.1}]}",
-        "{\"label\":\"a\",\"score\":0.90002,\"predictions\":[{\"label\":\"a\",\"score\":0.9},"
-        "{\"label\":\"b\",\"score\":0.1}]}",
-        "{\"label\":\"a\",\"score\":0.9,\"predictions\":[{\"label\":\"b\",\"score\":0.9},"
-        "{\"label\":\"a\",\"score\":0.1}]}",
-        "{\"label\":\"a\",\"score\":0.9,\"predictions\":[{\"label\":\"a\",\"score\":0.9},"
-        "{\"label\":\"b\",\"score\":0.1001}]}",
-        "{\"label\":\"a\",\"score\":0.9,\"predictions\":[{\"label\":\"a\",\"score\":0.9}]}",
-        "{\"label\":\"a\",\"score\":0.9}",
-        "{\"label\":\"a\",\"score\":null,\"predictions\":[{\"label\":\"a\",\"score\":0.9},"
-        "{\"label\":\"b\",\"score\":0.1}]}",
+    static const struct {
+        const char *body, *why;
+    } different[] = {
+        {"{\"label\":\"b\",\"score\":0.9" PREDICTIONS("a", "0.1", "b"),
+         "label \"b\" instead of \"a\""},
+        {"{\"label\":\"a\",\"score\":0.90002" PREDICTIONS("a", "0.1", "b"),
+         "score differs by more than 1e-05"},
+        {"{\"label\":\"a\",\"score\":0.89998" PREDICTIONS("a", "0.1", "b"),
+         "score differs by more than 1e-05"},
+        {"{\"label\":\"a\",\"score\":null" PREDICTIONS("a", "0.1", "b"),
+         "score differs by more than 1e-05"},
+        {"{\"label\":\"a\",\"score\":0.9" PREDICTIONS("b", "0.1", "a"), "another label in place 1"},
+        {"{\"label\":\"a\",\"score\":0.9" PREDICTIONS("a", "0.1", "a"), "another label in place 2"},
+        {"{\"label\":\"a\",\"score\":0.9" PREDICTIONS("a", "0.1001", "b"),
+         "score 2 differs by more than 1e-05"},
+        {"{\"label\":\"a\",\"score\":0.9,\"predictions\":[{\"label\":\"a\",\"score\":0.9}]}",
+         "1 predictions instead of 2"},
+        {"{\"label\":\"a\",\"score\":0.9}", "0 predictions instead of 2"},
     };
     struct answer_book *book;
+    struct answer answer;
     struct err err = {0};
     ck_assert_int_eq(open_book(&book, expected, 2, &err), ERR_OK);
-    for (size_t i = 0; i < sizeof different / sizeof different[0]; i++)
-        ck_assert_msg(judge(book, 0, 200, different[i]) == OUTCOME_MISMATCH, "accepted: %s",
-                      different[i]);
-    ck_assert_int_eq(judge(book, 1, 200, different[0]), OUTCOME_STATUS);
+    for (size_t i = 0; i < sizeof different / sizeof different[0]; i++) {
+        const char *body = different[i].body;
+        ck_assert_msg(answer_judge(book, 0, 200, body, strlen(body), 1e-5, &answer) ==
+                          OUTCOME_MISMATCH,
+                      "accepted: %s", body);
+        ck_assert_str_eq(answer.why, different[i].why);
+    }
+    ck_assert_int_eq(judge(book, 1, 200, different[0].body), OUTCOME_STATUS);
     ck_assert_int_eq(judge(book, 0, 422, "{}"), OUTCOME_STATUS);
     answer_book_close(book);
 }
@@ -103,12 +117,29 @@ START_TEST(answer_book_has_a_line_for_each_input)
     static const struct {
         const char *lines;
         unsigned inputs;
-    } bad[] = {{expected, 1}, {expected, 3}, {"{\"score\":1}\n", 1}, {"{\"label\":\"a\"\n", 1}};
+        enum err_code code;
+        const char *why; /* behind the path */
+    } bad[] = {
+        {expected, 1, ERR_UNUSABLE, ": line 2: more lines than inputs (1)"},
+        {expected, 3, ERR_UNUSABLE, ": 2 lines for 3 inputs"},
+        {"", 1, ERR_UNUSABLE, ": 0 lines for 1 inputs"},
+        {"{\"score\":1}\n", 1, ERR_UNUSABLE, ": line 1: neither $.label nor $.status is there"},
+        {"\n{\"status\":600}", 1, ERR_UNUSABLE, ": line 2: $.status: must be from 200 to 599"},
+        {"{\"label\":\"a\"\n", 1, ERR_MALFORMED, ": line 1: "},
+        {"{\"label\":\"a\"}\n\n\n[]x\n", 2, ERR_MALFORMED, ": line 4: "},
+    };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct err err = {0};
-        ck_assert_int_ne(open_book(&book, bad[i].lines, bad[i].inputs, &err), ERR_OK);
+        ck_assert_int_eq(open_book(&book, bad[i].lines, bad[i].inputs, &err), bad[i].code);
         ck_assert_ptr_null(book);
+        const char *why = strstr(err.text, ": ");
+        ck_assert_msg(why != NULL && strncmp(why, bad[i].why, strlen(bad[i].why)) == 0, "%s",
+                      err.text);
     }
+    struct err err = {0};
+    ck_assert_int_eq(answer_book_open(&book, "tests", 1, &err), ERR_IO);
+    ck_assert_str_eq(err.text, "tests: cannot be read: Is a directory");
+    ck_assert_ptr_null(book);
 }
 END_TEST
 
