@@ -9,7 +9,7 @@ static enum err_code load_telling(struct options *options, const char *const *ar
                                   struct err *err)
 {
     char *argv[16] = {(char[]){"attnd-load"}};
-    char copy[16][128];
+    static char copy[16][128]; /* the options borrow them */
     int argc = 1;
     for (; arguments[argc - 1] != NULL; argc++) {
         snprintf(copy[argc], sizeof copy[argc], "%s", arguments[argc - 1]);
