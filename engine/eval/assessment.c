@@ -1,7 +1,9 @@
 #include "engine/eval/assessment.h"
 
+#include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,21 +130,16 @@ typedef enum err_code (*printer)(const struct report *report, FILE *file, struct
 static enum err_code write_file(const struct report *report, const char *folder, const char *name,
                                 printer print, struct err *err)
 {
-    char *path = NULL, *bytes = NULL;
-    size_t len = 0;
-    FILE *file = open_memstream(&bytes, &len);
-    if (file == NULL || asprintf(&path, "%s/%s", folder, name) < 0) {
-        path = NULL;
-        err_no_memory(err, 1);
-    } else {
-        print(report, file, err);
-    }
-    if (file != NULL && fclose(file) != 0)
-        err_no_memory(err, len);
-    if (err->code == ERR_OK)
-        replace_file(path, bytes, len, err);
-    free(bytes);
-    free(path);
+    char path[PATH_MAX];
+    struct memory_file file;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path)
+        return err_set(err, ERR_IO, "%.80s...: the path is too long", folder);
+    if (memory_file_open(&file, err))
+        return err->code;
+    print(report, file.stream, err);
+    if (!memory_file_close(&file, err))
+        replace_file(path, file.bytes, file.len, err);
+    free(file.bytes);
     return err->code;
 }
 

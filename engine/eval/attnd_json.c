@@ -5,6 +5,7 @@
 #include "engine/eval/attnd_json.h"
 
 #include "engine/base/json.h"
+#include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
 
 #include <limits.h>
@@ -165,19 +166,15 @@ static enum err_code check(const char *text, size_t len, const struct spec *spec
 
 enum err_code attnd_json_write(const char *dir, const struct spec *spec, struct err *err)
 {
-    char path[PATH_MAX], *text = NULL;
-    size_t len = 0;
+    char path[PATH_MAX];
+    struct memory_file text;
     if ((size_t)snprintf(path, sizeof path, "%s/attnd.json", dir) >= sizeof path)
         return err_set(err, ERR_IO, "the directory's path is too long");
-    FILE *out = open_memstream(&text, &len);
-    if (out == NULL)
-        return err_no_memory(err, sizeof *out);
-    put_spec(out, spec);
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
-        err_no_memory(err, len);
-    else if (!check(text, len, spec, err))
-        replace_file(path, text, len, err);
-    free(text);
+    if (memory_file_open(&text, err))
+        return err->code;
+    put_spec(text.stream, spec);
+    if (!memory_file_close(&text, err) && !check(text.bytes, text.len, spec, err))
+        replace_file(path, text.bytes, text.len, err);
+    free(text.bytes);
     return err->code;
 }

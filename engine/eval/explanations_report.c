@@ -1,6 +1,7 @@
 /* explanations_report.c - see explanations_report.h: the form for a terminal, and the files. */
 #include "engine/eval/explanations_report.h"
 
+#include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
 
 #include <math.h>
@@ -147,20 +148,16 @@ typedef enum err_code (*printer)(const struct explanations_report *report, FILE 
 static enum err_code write_file(const struct explanations_report *report, const char *folder,
                                 const char *name, printer print, struct err *err)
 {
-    char path[PATH_MAX], *bytes = NULL;
-    size_t len = 0;
-    FILE *file = open_memstream(&bytes, &len);
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        err_set(err, ERR_IO, "%.80s...: the path is too long", folder);
-    else if (file == NULL)
-        err_no_memory(err, 1);
-    else
-        print(report, file, err);
-    if (file != NULL && fclose(file) != 0)
-        err_no_memory(err, len);
-    if (err->code == ERR_OK)
-        replace_file(path, bytes, len, err);
-    free(bytes);
+    char path[PATH_MAX];
+    struct memory_file file;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path)
+        return err_set(err, ERR_IO, "%.80s...: the path is too long", folder);
+    if (memory_file_open(&file, err))
+        return err->code;
+    print(report, file.stream, err);
+    if (!memory_file_close(&file, err))
+        replace_file(path, file.bytes, file.len, err);
+    free(file.bytes);
     return err->code;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/format/safetensors_write.h"
 
 #include "engine/base/half.h"
+#include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
 #include "engine/base/utf8.h"
 #include "engine/format/printable.h"
@@ -157,25 +158,31 @@ static bool print_header(FILE *out, const struct tensor_out *tensors, size_t cou
     for (size_t i = 0; i < count && fits; i++)
         fits = print_entry(out, &tensors[i], &offset);
     fputc('}', out);
-    while (ftell(out) % ALIGNMENT != 0)
-        fputc(' ', out);
     return fits;
+}
+
+static void pad(struct memory_file *header)
+{
+    fflush(header->stream);
+    for (size_t at = header->len; at % ALIGNMENT != 0; at++)
+        fputc(' ', header->stream);
 }
 
 /* *out is yours to free, also after a failure. */
 static enum err_code make_header(const struct tensor_out *tensors, size_t count, const char *format,
                                  char **out, size_t *len, struct err *err)
 {
+    struct memory_file header;
     *out = NULL;
-    FILE *stream = open_memstream(out, len);
-    if (stream == NULL)
-        return err_no_memory(err, count * sizeof *tensors);
-    bool fits = print_header(stream, tensors, count, format);
-    bool printed = !ferror(stream);
-    if (fclose(stream) != 0 || !printed)
-        return err_no_memory(err, *len);
-    if (!fits)
-        return err_set(err, ERR_UNSUPPORTED, "the size of all tensors together overflows");
+    if (memory_file_open(&header, err))
+        return err->code;
+    if (!print_header(header.stream, tensors, count, format))
+        err_set(err, ERR_UNSUPPORTED, "the size of all tensors together overflows");
+    pad(&header);
+    if (memory_file_close(&header, err))
+        return err->code;
+    *out = header.bytes;
+    *len = header.len;
     if (*len > HEADER_BYTES_MAX)
         return err_set(err, ERR_UNSUPPORTED, "header of %zu bytes; the limit is %d", *len,
                        HEADER_BYTES_MAX);

@@ -3,6 +3,7 @@
 #include "engine/train/run.h"
 
 #include "engine/base/cpu.h"
+#include "engine/base/memory_file.h"
 #include "engine/tensor/bf16.h"
 
 #include <errno.h>
@@ -224,21 +225,18 @@ static enum err_code open_teacher(struct run *run, struct err *err)
 /* A hash of the options, and of every input's name and label. */
 static enum err_code take_fingerprint(struct run *run, struct err *err)
 {
-    char *text = NULL;
-    size_t len = 0;
-    FILE *file = open_memstream(&text, &len);
-    if (file == NULL)
-        return err_no_memory(err, 1);
-    train_options_print(run->options, file);
+    struct memory_file text;
+    if (memory_file_open(&text, err))
+        return err->code;
+    train_options_print(run->options, text.stream);
     for (unsigned i = 0; i < 2; i++)
         for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++)
-            fprintf(file, "%s\n%s\n", run->corpus.parts[i].dataset.items[k].name,
+            fprintf(text.stream, "%s\n%s\n", run->corpus.parts[i].dataset.items[k].name,
                     run->corpus.parts[i].dataset.items[k].label);
-    if (fclose(file) != 0)
-        return err_no_memory(err, len);
-    sha256_hex(text, len, run->fingerprint);
-    free(text);
-    return ERR_OK;
+    if (!memory_file_close(&text, err))
+        sha256_hex(text.bytes, text.len, run->fingerprint);
+    free(text.bytes);
+    return err->code;
 }
 
 static struct state state_of(const struct run *run)

@@ -1,0 +1,41 @@
+/* memory_file.h - a stream into memory whose end tells whether all that was written is there.
+ *
+ *     struct memory_file file;
+ *     if (memory_file_open(&file, err))
+ *         return err->code;
+ *     fprintf(file.stream, ...);
+ *     if (!memory_file_close(&file, err))
+ *         replace_file(path, file.bytes, file.len, err);
+ *     free(file.bytes);
+ *
+ * open_memstream does not tell: glibc 2.36's stream drops what its buffer cannot be grown for
+ * without setting what ferror looks at, and leaves NULL where fclose finds no memory for the last
+ * time, and fclose returns 0. A file written from it may be cut, or have a hole.
+ *
+ * Threads: one at a time.
+ */
+#ifndef ATTND_ENGINE_BASE_MEMORY_FILE_H
+#define ATTND_ENGINE_BASE_MEMORY_FILE_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Stays where it is while the stream is open. */
+struct memory_file {
+    FILE *stream;
+    char *bytes; /* [len], then a NUL; whole only after memory_file_close */
+    size_t len, capacity;
+    bool failed; /* something was not kept */
+};
+
+/* ERR_NO_MEMORY. */
+enum err_code memory_file_open(struct memory_file *out, struct err *err);
+
+/* Ends the stream. bytes are yours to free; after an error (this one's, ERR_NO_MEMORY, or one that
+ * is already recorded) they are NULL. */
+enum err_code memory_file_close(struct memory_file *file, struct err *err);
+
+#endif
