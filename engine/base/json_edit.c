@@ -7,7 +7,9 @@
 #include "engine/base/json_edit.h"
 
 #include "engine/base/file.h"
+#include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
+#include "engine/base/utf8.h"
 
 #include <jansson.h>
 
@@ -102,12 +104,14 @@ static enum err_code set(json_t *object, const char *key, json_t *value, struct 
     return ERR_OK;
 }
 
-/* json_string gives NULL for two reasons; a name that is no UTF-8 is told apart first. */
+/* json_string gives NULL for two reasons; a text that is no UTF-8 is told apart first. */
 static json_t *text_of(const char *text, const char *key, struct err *err)
 {
-    json_t *value = json_string(text);
-    if (value == NULL)
-        err_set(err, ERR_UNUSABLE, "%s: a text that is not UTF-8, or no memory", key);
+    json_t *value = NULL;
+    if (!utf8_is_valid(text, strlen(text)))
+        err_set(err, ERR_UNUSABLE, "%s: a text that is not UTF-8", key);
+    else if ((value = json_string_nocheck(text)) == NULL)
+        err_no_memory(err, strlen(text));
     return value;
 }
 
@@ -205,16 +209,19 @@ static int digits_of(const json_t *value)
     return digits;
 }
 
-/* The NUL at the end is overwritten: a text file ends with a line end. */
+/* Not by json_dumps: jansson 2.14 does not look whether an object's key was taken (do_dump drops
+ * the result of dump_string), and so returns a text without it where its buffer could not grow. */
 enum err_code json_edit_save(const struct json_t *root, const char *path, struct err *err)
 {
     size_t flags = JSON_INDENT(INDENT) | JSON_REAL_PRECISION((size_t)digits_of(root));
-    char *text = json_dumps(root, flags);
-    if (text == NULL)
-        return err_no_memory(err, sizeof *root);
-    size_t len = strlen(text);
-    text[len] = '\n';
-    replace_file(path, text, len + 1, err);
-    free(text);
+    struct memory_file file;
+    if (memory_file_open(&file, err))
+        return err->code;
+    if (json_dumpf(root, file.stream, flags) != 0)
+        err_no_memory(err, sizeof *root);
+    fputc('\n', file.stream);
+    if (!memory_file_close(&file, err))
+        replace_file(path, file.bytes, file.len, err);
+    free(file.bytes);
     return err->code;
 }
