@@ -394,8 +394,9 @@ bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *
     return json_object_set_new(answer, key, array) == 0 && ok;
 }
 
+/* jansson 2.14 does not look whether a key was written (json_edit.c); the stream knows. */
 bool answer_print(const struct json_t *answer, FILE *file)
 {
     return json_dumpf(answer, file, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS)) == 0 &&
-           fputc('\n', file) != EOF;
+           fputc('\n', file) != EOF && !ferror(file);
 }
