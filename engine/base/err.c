@@ -78,6 +78,11 @@ enum err_code err_no_memory(struct err *err, size_t bytes)
     return err_set(err, ERR_NO_MEMORY, "out of memory (%zu bytes were needed)", bytes);
 }
 
+bool err_is_of_system(enum err_code code)
+{
+    return code == ERR_NO_MEMORY || code == ERR_IO;
+}
+
 const char *err_name(enum err_code code)
 {
     return codes[code].name;

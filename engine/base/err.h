@@ -61,6 +61,10 @@ enum err_code err_prefix(struct err *err, const char *format, ...)
 /* Shorthand for a failed allocation of `bytes`. */
 enum err_code err_no_memory(struct err *err, size_t bytes);
 
+/* Whether it is the system's failure (no memory, input or output) and says nothing about what the
+ * function was given: where one input of many fails so, the others are not to be gone on with. */
+bool err_is_of_system(enum err_code code);
+
 /* Static strings and the HTTP status of a code, from the table above. */
 const char *err_name(enum err_code code);
 const char *err_title(enum err_code code);

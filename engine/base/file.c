@@ -21,7 +21,8 @@ static enum err_code grow(char **buffer, size_t *size, size_t bytes_max, struct 
     return ERR_OK;
 }
 
-static enum err_code read_all(FILE *file, char **buffer, size_t *len, size_t bytes_max,
+/* *error: the errno of a failure of the file's. */
+static enum err_code read_all(FILE *file, char **buffer, size_t *len, size_t bytes_max, int *error,
                               struct err *err)
 {
     size_t size = 0, got = 1;
@@ -30,28 +31,59 @@ static enum err_code read_all(FILE *file, char **buffer, size_t *len, size_t byt
             return err->code;
         got = fread(*buffer + *len, 1, size - 1 - *len, file);
     }
+    *error = errno;
     if (ferror(file))
-        return err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
+        return err_set(err, ERR_IO, "cannot be read: %s", strerror(*error));
     if (*len > bytes_max)
         return err_set(err, ERR_TOO_LARGE, "larger than %zu bytes", bytes_max);
     (*buffer)[*len] = '\0';
     return ERR_OK;
 }
 
-enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_max,
-                        struct err *err)
+static enum err_code read_path(char **out, size_t *len, const char *path, size_t bytes_max,
+                               int *error, struct err *err)
 {
     *out = NULL;
     bool is_stdin = strcmp(path, "-") == 0;
     FILE *file = is_stdin ? stdin : fopen(path, "rbe");
+    *error = errno;
     if (file == NULL)
-        return err_set(err, errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO, "cannot be opened: %s",
-                       strerror(errno));
-    if (read_all(file, out, len, bytes_max, err)) {
+        return err_set(err, *error == ENOMEM ? ERR_NO_MEMORY : ERR_IO, "cannot be opened: %s",
+                       strerror(*error));
+    if (read_all(file, out, len, bytes_max, error, err)) {
         free(*out);
         *out = NULL;
     }
     if (!is_stdin)
         fclose(file);
     return err->code;
+}
+
+enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_max,
+                        struct err *err)
+{
+    int error;
+    return read_path(out, len, path, bytes_max, &error, err);
+}
+
+/* What is not listed is taken for the system's. */
+static bool is_of_path(int error)
+{
+    static const int errors[] = {ENOENT, ENOTDIR,      EISDIR, EACCES, EPERM,
+                                 ELOOP,  ENAMETOOLONG, ENXIO,  ENODEV};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        if (error == errors[i])
+            return true;
+    return false;
+}
+
+enum err_code file_read_input(char **out, size_t *len, const char *path, size_t bytes_max,
+                              struct err *err)
+{
+    int error;
+    struct err cause = {0};
+    if (read_path(out, len, path, bytes_max, &error, &cause) == ERR_OK)
+        return ERR_OK;
+    bool is_unusable = cause.code == ERR_IO && is_of_path(error);
+    return err_set(err, is_unusable ? ERR_UNUSABLE : cause.code, "%s", cause.text);
 }

@@ -12,4 +12,11 @@
 enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_max,
                         struct err *err);
 
+/* The same for one input among others: ERR_UNUSABLE, instead of ERR_IO, where the path is at fault,
+ * which names nothing, or a folder, or what may not be read. It will be so the next time as well,
+ * and the other inputs can be used. ERR_IO is then the system's failure (a disk's, too many open
+ * files), after which nothing is known about the input. */
+enum err_code file_read_input(char **out, size_t *len, const char *path, size_t bytes_max,
+                              struct err *err);
+
 #endif

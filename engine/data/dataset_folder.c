@@ -55,15 +55,17 @@ static enum err_code add_wafers(struct dataset *dataset, const FTSENT *entry,
     return ERR_OK;
 }
 
-/* Each wafer is an item. A file that cannot be read is one, which fails alone when it is asked for,
+/* Each wafer is an item. A file that cannot be used is one, which fails alone when it is asked for,
  * as a damaged image does. */
 static enum err_code add_stdf(struct dataset *dataset, const FTSENT *entry,
                               const struct dataset_options *options, struct err *err)
 {
     struct stdf stdf;
-    struct err ignored = {0};
-    stdf_open(&stdf, entry->fts_path, &ignored);
-    if (ignored.code != ERR_OK || stdf.wafer_count < 2)
+    struct err cause = {0};
+    stdf_open(&stdf, entry->fts_path, &cause);
+    if (err_is_of_system(cause.code))
+        err_set(err, cause.code, "%s: %s", entry->fts_path, cause.text);
+    else if (cause.code != ERR_OK || stdf.wafer_count < 2)
         add_file(dataset, entry, err);
     else
         add_wafers(dataset, entry, &stdf, options, err);
@@ -82,9 +84,9 @@ static enum err_code visit(struct dataset *dataset, FTS *tree, FTSENT *entry,
                            const struct dataset_options *options, struct err *err)
 {
     int kind = entry->fts_info;
-    if (kind == FTS_DNR || kind == FTS_ERR)
-        return err_set(err, ERR_IO, "%s: cannot be read: %s", entry->fts_path,
-                       strerror(entry->fts_errno));
+    if (kind == FTS_DNR || kind == FTS_ERR || kind == FTS_NS)
+        return err_set(err, entry->fts_errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO,
+                       "%s: cannot be read: %s", entry->fts_path, strerror(entry->fts_errno));
     bool is_hidden = entry->fts_level == LEVEL_CLASS && entry->fts_name[0] == '.';
     if (kind == FTS_D && (is_hidden || entry->fts_level >= LEVEL_FILE))
         fts_set(tree, entry, FTS_SKIP);
@@ -101,9 +103,11 @@ static enum err_code walk(struct dataset *dataset, FTS *tree, const struct datas
     while (!dataset_is_full(dataset, options)) {
         errno = 0;
         FTSENT *entry = fts_read(tree);
+        if (entry == NULL && errno == 0)
+            return ERR_OK;
         if (entry == NULL)
-            return errno == 0 ? ERR_OK
-                              : err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
+            return err_set(err, errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO, "cannot be read: %s",
+                           strerror(errno));
         if (visit(dataset, tree, entry, options, err))
             return err->code;
     }
@@ -120,7 +124,8 @@ enum err_code dataset_folder_read(struct dataset *dataset, const char *path,
         return err_no_memory(err, strlen(path));
     FTS *tree = fts_open((char *const[]){root, NULL}, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
     if (tree == NULL)
-        return err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
+        return err_set(err, errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO, "cannot be read: %s",
+                       strerror(errno));
     walk(dataset, tree, options, err);
     fts_close(tree);
     return err->code;

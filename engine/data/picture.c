@@ -87,7 +87,7 @@ enum err_code picture_read(struct pictures *pictures, const char *path, char **b
     const char *wafer;
     size_t file_len;
     if (!picture_is_stdf(path, &file_len, &wafer))
-        return file_read(bytes, len, path, IMAGE_BYTES_MAX, err);
+        return file_read_input(bytes, len, path, IMAGE_BYTES_MAX, err);
     if (open_stdf(pictures, path, file_len, err))
         return err->code;
     return read_wafer(pictures, wafer, bytes, len, err);

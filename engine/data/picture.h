@@ -27,7 +27,7 @@ struct pictures {
  * length of the file's part; *wafer: behind the #, NULL if there is none. */
 bool picture_is_stdf(const char *path, size_t *file_len, const char **wafer);
 
-/* As file_read and stdf.h. Yours to free. */
+/* As file_read_input and stdf.h. Yours to free. */
 enum err_code picture_read(struct pictures *pictures, const char *path, char **bytes, size_t *len,
                            struct err *err);
 void pictures_close(struct pictures *pictures);

@@ -14,7 +14,7 @@ enum { ROUND_ITEMS = 512, PIXELS_MAX = 1 << 19, PIECES_MAX = 8192, PIECES_LIMIT 
 
 /* ---- read ---- */
 
-/* Items first .. end - 1, shared out among the team in blocks. */
+/* Items first .. end - 1, shared out among the team in blocks, ascending with the loader. */
 struct round {
     struct samples_loader *loaders; /* [team] */
     const struct dataset *dataset;
@@ -32,9 +32,13 @@ static void load(struct samples_loader *loader, const struct dataset_item *item,
     arena_deinit(&loader->scratch);
     if (err.code == ERR_OK)
         return;
-    *out = (struct sample){.problem = arena_copy(loader->kept, err.text, strlen(err.text))};
-    if (out->problem == NULL)
-        out->problem = "out of memory";
+    if (!err_is_of_system(err.code)) {
+        *out = (struct sample){.problem = arena_copy(loader->kept, err.text, strlen(err.text))};
+        if (out->problem == NULL)
+            err_no_memory(&loader->err, strlen(err.text));
+        return;
+    }
+    err_set(&loader->err, err.code, "%.80s: %s", item->name, err.text);
 }
 
 /* A team's task. */
@@ -43,22 +47,36 @@ static void load_block(void *context, unsigned index, unsigned count)
     struct round *round = context;
     size_t items = round->end - round->first;
     size_t end = round->first + items * (index + 1) / count;
-    for (size_t i = round->first + items * index / count; i < end; i++)
-        load(&round->loaders[index], &round->dataset->items[i], &round->items[i]);
+    struct samples_loader *loader = &round->loaders[index];
+    for (size_t i = round->first + items * index / count; i < end && !loader->err.code; i++)
+        load(loader, &round->dataset->items[i], &round->items[i]);
 }
 
-static void load_rounds(struct samples *samples, struct samples_loader *loaders, struct team *team,
-                        const struct dataset *dataset, const struct samples_options *options)
+static enum err_code failure_of(const struct samples_loader *loaders, unsigned count,
+                                struct err *err)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (loaders[i].err.code != ERR_OK)
+            return err_set(err, loaders[i].err.code, "%s", loaders[i].err.text);
+    return ERR_OK;
+}
+
+static enum err_code load_rounds(struct samples *samples, struct samples_loader *loaders,
+                                 struct team *team, const struct dataset *dataset,
+                                 const struct samples_options *options, struct err *err)
 {
     struct round round = {.loaders = loaders, .dataset = dataset, .items = samples->items};
     while (round.first < samples->count) {
         size_t left = samples->count - round.first;
         round.end = round.first + (left < ROUND_ITEMS ? left : ROUND_ITEMS);
         team_run(team, load_block, &round);
+        if (failure_of(loaders, options->threads, err))
+            return err->code;
         round.first = round.end;
         if (options->progress != NULL)
             options->progress(options->context, round.end);
     }
+    return ERR_OK;
 }
 
 static unsigned pieces_max_of(const struct samples_options *options)
@@ -81,7 +99,7 @@ static enum err_code load_all(struct samples *samples, const struct dataset *dat
             .pieces_max = pieces_max_of(options),
             .kept = &samples->arenas[t]};
     if (!team_open(&team, options->threads, err))
-        load_rounds(samples, loaders, team, dataset, options);
+        load_rounds(samples, loaders, team, dataset, options, err);
     team_close(team);
     for (unsigned t = 0; t < options->threads; t++)
         pictures_close(&loaders[t].pictures);

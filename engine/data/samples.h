@@ -73,7 +73,9 @@ struct samples_masked {
 
 /* Reads every item. `dir` is the model's, for preprocessor_config.json or the tokenizer's files. An
  * item that cannot be used fails alone (samples_problem); ERR_UNUSABLE, with the first one's
- * problem, if all do. The data set and the spec are not needed afterwards. Yours to close. */
+ * problem, if all do. ERR_NO_MEMORY and ERR_IO while an item is read are not the item's fault and
+ * end it all: nobody is to learn from fewer inputs because the system was short of something. The
+ * data set and the spec are not needed afterwards. Yours to close. */
 enum err_code samples_open(struct samples **out, const struct dataset *dataset,
                            const struct spec *spec, const char *dir,
                            const struct samples_options *options, struct err *err);

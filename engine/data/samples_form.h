@@ -44,6 +44,7 @@ struct samples_loader {
     struct arena *kept;   /* what stays */
     struct arena scratch; /* of one item */
     struct pictures pictures;
+    struct err err; /* the system's failure, after which nothing more is loaded */
 };
 
 /* Reads one item into `out`. */

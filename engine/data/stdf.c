@@ -330,7 +330,7 @@ enum err_code stdf_open(struct stdf *out, const char *path, struct err *err)
     char *bytes;
     size_t len;
     *out = (struct stdf){.lot = ""};
-    if (file_read(&bytes, &len, path, STDF_BYTES_MAX, err))
+    if (file_read_input(&bytes, &len, path, STDF_BYTES_MAX, err))
         return err->code;
     if (!gunzip_if_packed(&bytes, &len, STDF_BYTES_MAX, err))
         stdf_parse(out, bytes, len, err);

@@ -66,7 +66,7 @@ struct stdf_map {
     unsigned char *grey; /* [height, width] */
 };
 
-/* ERR_IO, ERR_TOO_LARGE; ERR_MALFORMED and ERR_UNUSABLE with the byte offset (in the unpacked
+/* As file_read_input; ERR_MALFORMED and ERR_UNUSABLE with the byte offset (in the unpacked
  * file). Close it in any case. */
 enum err_code stdf_open(struct stdf *out, const char *path, struct err *err);
 enum err_code stdf_parse(struct stdf *out, const void *bytes, size_t len, struct err *err);

@@ -127,6 +127,17 @@ static bool is_finite(const float *logits, unsigned count)
     return true;
 }
 
+/* A failure of the system's is not the item's, which the next run may well use. */
+static enum err_code note_failure(struct runner *runner, unsigned i, struct err *err)
+{
+    size_t item = runner->chunk.first + i;
+    const struct err *cause = &runner->chunk.errs[i];
+    if (err_is_of_system(cause->code))
+        return err_set(err, cause->code, "%.80s: %s", runner->chunk.dataset->items[item].name,
+                       cause->text);
+    return note_problem(runner->out, item, cause->text, err);
+}
+
 /* As if nothing had been computed of the item. */
 static void forget(struct evaluation *out, size_t item)
 {
@@ -142,7 +153,7 @@ static enum err_code note_failures(struct runner *runner, struct err *err)
     for (unsigned i = 0; i < chunk->count && err->code == ERR_OK; i++) {
         float *row = row_of(runner->out, chunk->first + i);
         if (chunk->errs[i].code != ERR_OK) {
-            note_problem(runner->out, chunk->first + i, chunk->errs[i].text, err);
+            note_failure(runner, i, err);
         } else if (!is_finite(row, runner->out->label_count)) {
             forget(runner->out, chunk->first + i);
             note_problem(runner->out, chunk->first + i, "the logits are not finite", err);

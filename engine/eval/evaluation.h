@@ -36,8 +36,9 @@ struct evaluation {
     struct arena arena;
 };
 
-/* An item that cannot be read, prepared or computed fails alone, with a problem; ERR_UNUSABLE, with
- * the first one's problem, if all do. Close it in any case. */
+/* An item that cannot be used or computed fails alone, with a problem; ERR_UNUSABLE, with the first
+ * one's problem, if all do. ERR_NO_MEMORY and ERR_IO while an item is read or prepared are not the
+ * item's fault and end the run. Close it in any case. */
 enum err_code evaluation_run(struct evaluation *out, const struct engine_model *model,
                              const struct dataset *dataset,
                              const struct evaluation_options *options, struct err *err);

@@ -151,7 +151,7 @@ static enum err_code put_exhibit(const struct explanations *explanations,
     }
     fputs("</div>\n", file);
     free(relevance);
-    if (unreadable.code == ERR_NO_MEMORY)
+    if (err_is_of_system(unreadable.code))
         return err_set(err, unreadable.code, "%s", unreadable.text);
     return ERR_OK;
 }

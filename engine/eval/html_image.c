@@ -24,7 +24,7 @@ static enum err_code read_small(const char *path, struct arena *arena, struct im
     struct image image = {0};
     char *bytes;
     size_t len;
-    if (file_read(&bytes, &len, path, BYTES_MAX, err))
+    if (file_read_input(&bytes, &len, path, BYTES_MAX, err))
         return err->code;
     image_decode(&image, bytes, len, &options, arena, err);
     free(bytes);

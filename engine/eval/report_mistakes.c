@@ -34,7 +34,7 @@ static enum err_code show(const struct report *report, const struct verdict *mis
         fputs("</pre>", file);
     }
     fputs("</figure>\n", file);
-    if (unreadable.code == ERR_NO_MEMORY)
+    if (err_is_of_system(unreadable.code))
         return err_set(err, unreadable.code, "%s", unreadable.text);
     return ERR_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void write_file(char *path, size_t bytes)
@@ -61,6 +62,36 @@ START_TEST(file_read_says_why_a_file_cannot_be_read)
 }
 END_TEST
 
+START_TEST(file_read_input_blames_the_path_for_what_is_the_paths_fault)
+{
+    static const char *const paths[] = {"/nonexistent/file", "/tmp", "/etc/passwd/file"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        char *bytes;
+        size_t len;
+        struct err err = {0};
+        ck_assert_int_eq(file_read_input(&bytes, &len, paths[i], 1 << 20, &err), ERR_UNUSABLE);
+        ck_assert_msg(strstr(err.text, "cannot be ") == err.text, "%s", err.text);
+        ck_assert_ptr_null(bytes);
+    }
+}
+END_TEST
+
+START_TEST(file_read_input_does_not_blame_the_path_for_descriptors)
+{
+    char *bytes;
+    size_t len;
+    struct err err = {0};
+    struct rlimit was, none;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+    none = (struct rlimit){0, was.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    enum err_code code = file_read_input(&bytes, &len, "/etc/passwd", 1 << 20, &err);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+    ck_assert_int_eq(code, ERR_IO);
+    ck_assert_str_eq(err.text, "cannot be opened: Too many open files");
+}
+END_TEST
+
 START_TEST(file_read_takes_a_dash_for_standard_input_and_leaves_it_open)
 {
     char path[] = "/tmp/attnd-file-XXXXXX", *bytes;
@@ -80,4 +111,6 @@ END_TEST
 
 SUITE("file", file_read_takes_a_dash_for_standard_input_and_leaves_it_open,
       file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
-      file_read_says_why_a_file_cannot_be_read)
+      file_read_says_why_a_file_cannot_be_read,
+      file_read_input_blames_the_path_for_what_is_the_paths_fault,
+      file_read_input_does_not_blame_the_path_for_descriptors)

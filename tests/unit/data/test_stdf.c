@@ -465,7 +465,7 @@ START_TEST(stdf_open_says_when_a_file_is_missing)
 {
     struct stdf stdf;
     struct err err = {0};
-    ck_assert_int_eq(stdf_open(&stdf, "/nowhere/a.stdf", &err), ERR_IO);
+    ck_assert_int_eq(stdf_open(&stdf, "/nowhere/a.stdf", &err), ERR_UNUSABLE);
     stdf_close(&stdf);
 }
 END_TEST

@@ -149,7 +149,7 @@ START_TEST(html_images_that_cannot_be_read_write_nothing)
     struct memory memory;
     struct err err = {0};
     memory_open(&memory);
-    ck_assert_int_eq(html_image(memory.file, "/no/where.png", &shown, &err), ERR_IO);
+    ck_assert_int_eq(html_image(memory.file, "/no/where.png", &shown, &err), ERR_UNUSABLE);
     err = (struct err){0};
     ck_assert_int_eq(html_image(memory.file, "tests/data/eval/NOTICE.md", &shown, &err),
                      ERR_UNUSABLE);
