@@ -183,6 +183,8 @@ enum err_code export_files_preprocessor(const char *dir, const char *source, uns
     bool exists = access(from, F_OK) == 0;
     if (exists && preprocess_open(&is, source, image_size, &misfit) == ERR_OK)
         return copy(from, to, err);
+    if (err_is_of_system(misfit.code))
+        return err_set(err, misfit.code, "%s: %s", source, misfit.text);
     if (!edit(&root, source, from, exists, source_size, image_size, err))
         json_edit_save(root, to, err);
     json_free(root);
