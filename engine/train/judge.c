@@ -114,6 +114,7 @@ enum err_code judge_run(const struct judge *judge, struct learner *learner, stru
     struct tally tally = {.labels = calloc(3 * (size_t)labels, sizeof *tally.labels)};
     *out = (struct judge_result){0};
     if (tally.labels == NULL || confusion_open(&tally.confusion, labels, err)) {
+        confusion_close(&tally.confusion);
         free(tally.labels);
         return err_no_memory(err, 3 * labels * sizeof *tally.labels);
     }
