@@ -10,6 +10,7 @@
 #include "engine/train/export_files.h"
 #include "engine/train/vocab_files.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,8 +225,13 @@ static enum err_code write_tensors(const char *dir, const struct checkpoint *che
 static enum err_code check_elsewhere(const char *dir, const char *source, struct err *err)
 {
     struct stat left, right;
-    if (stat(dir, &left) != 0 || stat(source, &right) != 0 || left.st_dev != right.st_dev ||
-        left.st_ino != right.st_ino)
+    if (stat(source, &right) != 0)
+        return err_set(err, ERR_IO, "%s: cannot be looked at: %s", source, strerror(errno));
+    if (stat(dir, &left) != 0)
+        return errno == ENOENT
+                   ? ERR_OK
+                   : err_set(err, ERR_IO, "%s: cannot be looked at: %s", dir, strerror(errno));
+    if (left.st_dev != right.st_dev || left.st_ino != right.st_ino)
         return ERR_OK;
     return err_set(err, ERR_UNUSABLE, "%s: is the model itself; write to another directory", dir);
 }
