@@ -1,16 +1,17 @@
 /* explanations_json.c - see explanations_report.h: the form for a program. Parts that are NULL make
  * the whole NULL, as in report_json.c. */
 #include "engine/answer.h"
+#include "engine/base/utf8.h"
 #include "engine/eval/explanations_report.h"
 
 #include <jansson.h>
 
 #include <math.h>
+#include <string.h>
 
 static json_t *name(const char *text)
 {
-    json_t *value = json_string(text);
-    return value != NULL ? value : json_string_nocheck("(not UTF-8)");
+    return json_string_nocheck(utf8_is_valid(text, strlen(text)) ? text : "(not UTF-8)");
 }
 
 /* Puts a value under a key and takes it over; *object becomes NULL if that fails. */

@@ -2,12 +2,14 @@
  * nine digits. json_pack gives NULL when a part is NULL or there is no memory, and releases the
  * parts, so one look at the end of a tree is enough. */
 #include "engine/answer.h"
+#include "engine/base/utf8.h"
 #include "engine/eval/interval.h"
 #include "engine/eval/report.h"
 
 #include <jansson.h>
 
 #include <math.h>
+#include <string.h>
 
 static json_t *integer(size_t count)
 {
@@ -17,8 +19,7 @@ static json_t *integer(size_t count)
 /* The name of a file need not be UTF-8. */
 static json_t *name(const char *text)
 {
-    json_t *value = json_string(text);
-    return value != NULL ? value : json_string_nocheck("(not UTF-8)");
+    return json_string_nocheck(utf8_is_valid(text, strlen(text)) ? text : "(not UTF-8)");
 }
 
 /* Takes an array and a value over; NULL if either is, or there is no memory. */
