@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_BYTES = 16 * 1024 };
 
@@ -86,4 +87,13 @@ enum err_code file_read_input(char **out, size_t *len, const char *path, size_t 
         return ERR_OK;
     bool is_unusable = cause.code == ERR_IO && is_of_path(error);
     return err_set(err, is_unusable ? ERR_UNUSABLE : cause.code, "%s", cause.text);
+}
+
+enum err_code file_exists(const char *path, bool *out, struct err *err)
+{
+    *out = access(path, F_OK) == 0;
+    if (*out || errno == ENOENT || errno == ENOTDIR)
+        return ERR_OK;
+    return err_set(err, errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO, "%s: cannot be looked at: %s",
+                   path, strerror(errno));
 }

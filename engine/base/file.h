@@ -1,9 +1,10 @@
-/* file.h - whole files into memory. Threads: any. */
+/* file.h - whole files into memory, and whether there is one. Threads: any. */
 #ifndef ATTND_ENGINE_BASE_FILE_H
 #define ATTND_ENGINE_BASE_FILE_H
 
 #include "engine/base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Reads a file ("-": standard input) of at most bytes_max bytes into NUL-terminated memory, yours
@@ -18,5 +19,9 @@ enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_
  * files), after which nothing is known about the input. */
 enum err_code file_read_input(char **out, size_t *len, const char *path, size_t bytes_max,
                               struct err *err);
+
+/* Whether something has that path. ERR_NO_MEMORY and ERR_IO, which begin with it, if that cannot be
+ * told: a file that could not be looked at is not one that is absent. */
+enum err_code file_exists(const char *path, bool *out, struct err *err);
 
 #endif

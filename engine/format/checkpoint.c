@@ -11,6 +11,7 @@
 #include "engine/format/checkpoint.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/file.h"
 #include "engine/base/json.h"
 #include "engine/format/printable.h"
 
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define WEIGHTS_NAME "model.safetensors"
 #define INDEX_NAME "model.safetensors.index.json"
@@ -203,13 +203,16 @@ static enum err_code open_weights(struct checkpoint *checkpoint, struct err *err
     const char *weights = arena_format(&checkpoint->strings, "%s/" WEIGHTS_NAME, checkpoint->dir);
     const char *index = arena_format(&checkpoint->strings, "%s/" INDEX_NAME, checkpoint->dir);
     struct stat status;
+    bool has_weights, has_index;
     if (weights == NULL || index == NULL)
         return err_no_memory(err, strlen(checkpoint->dir) + sizeof INDEX_NAME);
     if (stat(checkpoint->dir, &status) != 0)
         return err_set(err, ERR_IO, "the directory cannot be opened: %s", strerror(errno));
-    if (access(weights, F_OK) == 0)
+    if (file_exists(weights, &has_weights, err) || file_exists(index, &has_index, err))
+        return err->code;
+    if (has_weights)
         return open_single(checkpoint, err);
-    if (access(index, F_OK) == 0)
+    if (has_index)
         return open_sharded(checkpoint, index, err);
     return err_set(err, ERR_UNSUPPORTED,
                    "the directory has neither " WEIGHTS_NAME " nor " INDEX_NAME);

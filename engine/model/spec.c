@@ -2,13 +2,13 @@
  * save_pretrained leaves out what is at its default in some versions. */
 #include "engine/model/spec.h"
 
+#include "engine/base/file.h"
 #include "engine/base/json.h"
 
 #include <float.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { FILE_BYTES_MAX = 64 * 1024 * 1024, SIZE_LIMIT = 65536, VOCAB_LIMIT = 16 * 1024 * 1024 };
 
@@ -247,11 +247,12 @@ static enum err_code parse_file(struct json_t **out, const char *dir, const char
                                 bool optional, struct err *err)
 {
     char path[PATH_MAX];
+    bool found;
     *out = NULL;
     if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path)
         return err_set(err, ERR_IO, "the directory's path is too long");
-    if (optional && access(path, F_OK) != 0)
-        return ERR_OK;
+    if (optional && (file_exists(path, &found, err) || !found))
+        return err->code;
     if (json_parse_file(out, path, FILE_BYTES_MAX, err))
         return err->code;
     if (strcmp(json_type_name(*out), "an object") == 0)

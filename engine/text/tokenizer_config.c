@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     FILE_BYTES_MAX = 64 * 1024 * 1024,
@@ -455,28 +454,26 @@ static enum err_code read_json(struct draft *draft, const char *path,
     return err->code;
 }
 
-static bool exists(const char *path)
-{
-    return access(path, F_OK) == 0;
-}
-
 static enum err_code read_files(struct tokenizer_config *out, struct draft *draft, const char *dir,
                                 unsigned tokens_max, struct err *err)
 {
     const char *vocab = arena_format(draft->arena, "%s/%s", dir, vocab_name);
     const char *tokenizer = arena_format(draft->arena, "%s/%s", dir, tokenizer_name);
     const char *config = arena_format(draft->arena, "%s/%s", dir, config_name);
+    bool has_vocab, has_tokenizer, has_config;
     if (vocab == NULL || tokenizer == NULL || config == NULL)
         return err_no_memory(err, strlen(dir));
-    bool has_vocab = exists(vocab);
-    if (!has_vocab && !exists(tokenizer))
+    if (file_exists(vocab, &has_vocab, err) || file_exists(tokenizer, &has_tokenizer, err) ||
+        file_exists(config, &has_config, err))
+        return err->code;
+    if (!has_vocab && !has_tokenizer)
         return err_set(err, ERR_UNSUPPORTED, "%s: missing, and there is no %s either", vocab_name,
                        tokenizer_name);
     const char *source = has_vocab ? vocab_name : tokenizer_name;
     if (has_vocab ? read_vocab(draft, vocab, err)
                   : read_json(draft, tokenizer, read_tokenizer, err))
         return err_prefix(err, "%s: ", source);
-    if (exists(config) && read_json(draft, config, read_config, err))
+    if (has_config && read_json(draft, config, read_config, err))
         return err_prefix(err, "%s: ", config_name);
     return build(out, draft, tokens_max, err) ? err_prefix(err, "%s: ", source) : ERR_OK;
 }

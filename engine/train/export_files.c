@@ -59,9 +59,10 @@ enum err_code export_files_copy(const char *dir, const char *source, const char 
                                 struct err *err)
 {
     char from[PATH_MAX], to[PATH_MAX];
-    if (export_files_path(from, source, name, err) || export_files_path(to, dir, name, err))
+    bool exists;
+    if (export_files_path(from, source, name, err) || export_files_path(to, dir, name, err) ||
+        file_exists(from, &exists, err))
         return err->code;
-    bool exists = access(from, F_OK) == 0;
     if (found != NULL)
         *found = exists;
     if (exists)
@@ -76,9 +77,10 @@ static enum err_code put_length(const char *dir, unsigned tokens_max, struct err
 {
     struct json_t *root = NULL;
     char path[PATH_MAX];
-    if (export_files_path(path, dir, "tokenizer_config.json", err))
+    bool exists;
+    if (export_files_path(path, dir, "tokenizer_config.json", err) ||
+        file_exists(path, &exists, err))
         return err->code;
-    bool exists = access(path, F_OK) == 0;
     if (!(exists ? json_edit_open(&root, path, err) : json_edit_new(&root, err)) &&
         !json_edit_integer(root, "model_max_length", tokens_max, err))
         json_edit_save(root, path, err);
@@ -91,12 +93,13 @@ enum err_code export_files_tokenizer(const char *dir, const char *source, unsign
 {
     static const char *const names[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
                                         "special_tokens_map.json", "added_tokens.json"};
-    bool found[sizeof names / sizeof names[0]];
+    bool found[sizeof names / sizeof names[0]], has_vocab, has_tokenizer;
     char vocab[PATH_MAX], tokenizer[PATH_MAX];
     if (export_files_path(vocab, source, names[0], err) ||
-        export_files_path(tokenizer, source, names[1], err))
+        export_files_path(tokenizer, source, names[1], err) ||
+        file_exists(vocab, &has_vocab, err) || file_exists(tokenizer, &has_tokenizer, err))
         return err->code;
-    if (access(vocab, F_OK) != 0 && access(tokenizer, F_OK) != 0)
+    if (!has_vocab && !has_tokenizer)
         return err_set(err, ERR_UNSUPPORTED, "%s: there is neither a %s nor a %s", source, names[0],
                        names[1]);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -177,10 +180,10 @@ enum err_code export_files_preprocessor(const char *dir, const char *source, uns
     struct json_t *root = NULL;
     struct preprocess is;
     struct err misfit = {0};
+    bool exists;
     if (export_files_path(from, source, preprocessor_name, err) ||
-        export_files_path(to, dir, preprocessor_name, err))
+        export_files_path(to, dir, preprocessor_name, err) || file_exists(from, &exists, err))
         return err->code;
-    bool exists = access(from, F_OK) == 0;
     if (exists && preprocess_open(&is, source, image_size, &misfit) == ERR_OK)
         return copy(from, to, err);
     if (err_is_of_system(misfit.code))

@@ -3,6 +3,7 @@
 #include "engine/train/run.h"
 
 #include "engine/base/cpu.h"
+#include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/tensor/bf16.h"
 
@@ -158,14 +159,16 @@ static struct learner_setup setup_of(const struct run *run, unsigned image_size)
     return setup;
 }
 
-static bool has_weights(const char *dir)
+static enum err_code has_weights(const char *dir, bool *out, struct err *err)
 {
+    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
     char path[4096];
-    snprintf(path, sizeof path, "%s/model.safetensors", dir);
-    if (access(path, F_OK) == 0)
-        return true;
-    snprintf(path, sizeof path, "%s/model.safetensors.index.json", dir);
-    return access(path, F_OK) == 0;
+    *out = false;
+    for (unsigned i = 0; i < 2 && !*out && err->code == ERR_OK; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        file_exists(path, out, err);
+    }
+    return err->code;
 }
 
 static enum err_code check_structured(const struct spec *spec, struct err *err)
@@ -199,8 +202,9 @@ static enum err_code open_learner(struct run *run, unsigned image_size, struct e
     const struct train_options *options = run->options;
     struct learner_setup setup = setup_of(run, image_size);
     struct checkpoint *checkpoint = NULL;
-    bool takes_weights = !options->from_scratch && !run->resumed && has_weights(options->model);
-    if (setup.structured && check_structured(&setup.spec, err))
+    bool takes_weights = !options->from_scratch && !run->resumed;
+    if ((setup.structured && check_structured(&setup.spec, err)) ||
+        (takes_weights && has_weights(options->model, &takes_weights, err)))
         return err->code;
     if (takes_weights && checkpoint_open(&checkpoint, options->model, err))
         return err_prefix(err, "%s: ", options->model);

@@ -1,11 +1,11 @@
 #include "engine/train/state.h"
 
+#include "engine/base/file.h"
 #include "engine/format/safetensors.h"
 #include "engine/format/safetensors_write.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     DIGITS = 4, /* of 16 bits, that a 64-bit word is written in: exact in fp32 */
@@ -103,9 +103,8 @@ enum err_code state_read_counters(const char *path, const char *fingerprint, boo
 {
     struct safetensors *file;
     float counters[WORDS * DIGITS];
-    *found = access(path, F_OK) == 0;
-    if (!*found)
-        return ERR_OK;
+    if (file_exists(path, found, err) || !*found)
+        return err->code;
     if (safetensors_open(&file, path, err))
         return err_prefix(err, "%s: ", path);
     if (!check_fingerprint(file, fingerprint, err) &&

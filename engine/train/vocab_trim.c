@@ -3,6 +3,7 @@
  * the order of the old ones, so that a map from old to new is the list of those that stay. */
 #include "engine/train/vocab_trim.h"
 
+#include "engine/base/file.h"
 #include "engine/base/json_edit.h"
 #include "engine/format/checkpoint.h"
 #include "engine/format/printable.h"
@@ -89,10 +90,11 @@ static enum err_code write_json(const char *dir, const struct vocab_trim *what, 
 {
     char from[PATH_MAX], to[PATH_MAX];
     struct json_t *root = NULL;
+    bool exists;
     if (export_files_path(from, what->source_dir, name, err) ||
-        export_files_path(to, dir, name, err))
+        export_files_path(to, dir, name, err) || file_exists(from, &exists, err))
         return err->code;
-    if (access(from, F_OK) != 0) /* copying what is absent removes what is there */
+    if (!exists) /* copying what is absent removes what is there */
         return export_files_copy(dir, what->source_dir, name, NULL, err);
     if (!json_edit_open(&root, from, err) && !edit(root, what, err))
         json_edit_save(root, to, err);

@@ -92,6 +92,23 @@ START_TEST(file_read_input_does_not_blame_the_path_for_descriptors)
 }
 END_TEST
 
+START_TEST(file_exists_tells_what_is_absent_from_what_cannot_be_looked_at)
+{
+    bool found = false;
+    struct err err = {0};
+    char loop[] = "/tmp/attnd-file-XXXXXX";
+    write_file(loop, 0);
+    ck_assert(!file_exists(loop, &found, &err) && found);
+    ck_assert(!file_exists("/nonexistent/file", &found, &err) && !found);
+    ck_assert(!file_exists("/etc/passwd/file", &found, &err) && !found);
+    ck_assert_int_eq(unlink(loop), 0);
+    ck_assert_int_eq(symlink(loop, loop), 0);
+    ck_assert_int_eq(file_exists(loop, &found, &err), ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, ": cannot be looked at: Too many levels"));
+    ck_assert_int_eq(unlink(loop), 0);
+}
+END_TEST
+
 START_TEST(file_read_takes_a_dash_for_standard_input_and_leaves_it_open)
 {
     char path[] = "/tmp/attnd-file-XXXXXX", *bytes;
@@ -113,4 +130,5 @@ SUITE("file", file_read_takes_a_dash_for_standard_input_and_leaves_it_open,
       file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
       file_read_says_why_a_file_cannot_be_read,
       file_read_input_blames_the_path_for_what_is_the_paths_fault,
-      file_read_input_does_not_blame_the_path_for_descriptors)
+      file_read_input_does_not_blame_the_path_for_descriptors,
+      file_exists_tells_what_is_absent_from_what_cannot_be_looked_at)
