@@ -5,11 +5,15 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void tempdir_open(struct tempdir *dir)
 {
-    snprintf(dir->path, sizeof dir->path, "/tmp/attnd-test-XXXXXX");
+    const char *parent = getenv("TMPDIR");
+    if (parent == NULL || strlen(parent) > sizeof dir->path / 2)
+        parent = "/tmp";
+    snprintf(dir->path, sizeof dir->path, "%s/attnd-test-XXXXXX", parent);
     ck_assert_ptr_nonnull(mkdtemp(dir->path));
 }
 

@@ -12,12 +12,14 @@
  * ATTND_TORTURE=all in the environment takes every n; a number takes about so many of them for each
  * fault. Without it the first call from each place fails once (faults.h), and DRILL_SAMPLES times
  * one call and those after it. ATTND_TORTURE_CALL names a call of faults.h that alone is to
- * fail. With ATTND_TORTURE_STACK a bad outcome comes with the stack of the call that failed.
+ * fail, ATTND_TORTURE_DRILL a drill that alone is to run. With ATTND_TORTURE_STACK a bad outcome
+ * comes with the stack of the call that failed.
  * Threads: one drill at a time.
  */
 #ifndef ATTND_TESTS_TORTURE_DRILL_H
 #define ATTND_TESTS_TORTURE_DRILL_H
 
+#include "engine/base/err.h"
 #include "tests/support/suite.h"
 
 #include <stdbool.h>
@@ -41,6 +43,10 @@ struct drill {
     int lost;           /* descriptors that a library may keep for good when a try is refused */
     unsigned settle_ms; /* how long others may take to give back what the try made them take */
 };
+
+/* The outcome of a try that the engine refused: it may not blame its input or its checkpoint for
+ * what the system did not give. */
+enum drill_outcome drill_refused(const struct err *err, char *why, size_t size);
 
 /* All faults of a drill; the number of bad outcomes, each printed. */
 unsigned drill_run(const struct drill *drill);

@@ -25,14 +25,6 @@ struct subject {
 /* -------------------------------------------------------------------------------------------- */
 /* One try */
 
-/* No try may blame its input or its checkpoint for what the system did not give. */
-static enum drill_outcome refused(const struct err *err, char *why, size_t size)
-{
-    snprintf(why, size, "%s: %s", err_name(err->code), err->text);
-    bool honest = err->code == ERR_NO_MEMORY || err->code == ERR_IO;
-    return honest && err->text[0] != '\0' ? DRILL_REFUSED : DRILL_BAD;
-}
-
 static enum drill_outcome compare(const struct subject *subject, const float *logits, char *why,
                                   size_t size)
 {
@@ -100,13 +92,14 @@ static enum drill_outcome open_and_predict(const void *context, char *why, size_
     float logits[LABELS_MAX] = {0};
     struct err err = {0};
     if (engine_open(&model, subject->dir, &options, &err))
-        return refused(&err, why, size);
+        return drill_refused(&err, why, size);
     if (!engine_session_open(&session, model, TOKENS_MAX, 2, &err)) {
         predict(subject, model, session, logits, &err);
         engine_session_close(session);
     }
     engine_close(model);
-    return err.code != ERR_OK ? refused(&err, why, size) : compare(subject, logits, why, size);
+    return err.code != ERR_OK ? drill_refused(&err, why, size)
+                              : compare(subject, logits, why, size);
 }
 
 /* -------------------------------------------------------------------------------------------- */
@@ -124,7 +117,7 @@ static enum drill_outcome predict_only(const void *context, char *why, size_t si
     float logits[LABELS_MAX] = {0};
     struct err err = {0};
     if (predict(opened->subject, opened->model, opened->session, logits, &err))
-        return refused(&err, why, size);
+        return drill_refused(&err, why, size);
     return compare(opened->subject, logits, why, size);
 }
 
@@ -232,7 +225,7 @@ static enum drill_outcome open_only(const void *context, char *why, size_t size)
     struct engine_model *model;
     struct err err = {0};
     if (engine_open(&model, context, &options, &err))
-        return refused(&err, why, size);
+        return drill_refused(&err, why, size);
     bool whole = engine_describe(model)->ood_threshold != NULL;
     engine_close(model);
     snprintf(why, size, "its attnd.json is not heeded");
