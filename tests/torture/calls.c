@@ -212,6 +212,12 @@ int fstat(int fd, struct stat *out)
     return fails("stat") ? -1 : next(fd, out);
 }
 
+int access(const char *path, int mode)
+{
+    NEXT(access);
+    return fails("access") ? -1 : next(path, mode);
+}
+
 /* glibc's bit for what ferror tells. */
 static size_t fail_file(FILE *file)
 {

@@ -59,6 +59,7 @@ const struct fault faults_table[] = {
     FAULT(open, EMFILE, FAULT_FROM_THEN_ON),
     FAULT(open, EIO, FAULT_FROM_THEN_ON),
     FAULT(stat, EIO, FAULT_FROM_THEN_ON),
+    FAULT(access, EIO, FAULT_FROM_THEN_ON),
     FAULT(pthread_create, EAGAIN, FAULT_FROM_THEN_ON),
     FAULT(getrandom, EAGAIN, FAULT_FROM_THEN_ON),
 };
