@@ -46,6 +46,8 @@ static enum err_code inflate_all(z_stream *stream, struct unpacked *out, size_t 
         stream->avail_out = offered;
         status = inflate(stream, Z_NO_FLUSH);
         out->len += offered - stream->avail_out;
+        if (status == Z_MEM_ERROR)
+            return err_no_memory(err, (size_t)1 << MAX_WBITS); /* for its window */
         bool starves = status == Z_OK && stream->avail_in == 0 && stream->avail_out > 0;
         if (starves || (status != Z_OK && status != Z_STREAM_END))
             return err_set(err, ERR_MALFORMED, "damaged or cut off gzip data");

@@ -171,10 +171,12 @@ START_TEST(lists_of_every_form_are_read_whole_or_not)
 }
 END_TEST
 
-/* Two wafers of two dies each. */
+/* Two wafers of two dies each. What is packed has so many zeros behind it, which are allowed, that
+ * it is unpacked in steps. */
 static void write_lot(const struct tempdir *dir, const char *name, bool packed)
 {
     struct stdf_writer writer;
+    static unsigned char zeros[100000];
     unsigned char zipped[4096];
     z_stream stream = {.next_out = zipped, .avail_out = sizeof zipped};
     stdf_writer_open(&writer, false);
@@ -193,6 +195,9 @@ static void write_lot(const struct tempdir *dir, const char *name, bool packed)
     stream.avail_in = (uInt)writer.len;
     ck_assert_int_eq(deflateInit2(&stream, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY),
                      Z_OK);
+    ck_assert_int_eq(deflate(&stream, Z_NO_FLUSH), Z_OK);
+    stream.next_in = zeros;
+    stream.avail_in = sizeof zeros;
     ck_assert_int_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
     tempdir_write(dir, name, zipped, sizeof zipped - stream.avail_out);
     deflateEnd(&stream);
