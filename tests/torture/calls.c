@@ -409,11 +409,30 @@ int eventfd(unsigned count, int flags)
 /* -------------------------------------------------------------------------------------------- */
 /* The rest */
 
+struct beginning {
+    void *(*start)(void *context);
+    void *context;
+};
+
+static void *begin(void *context)
+{
+    struct beginning beginning = *(struct beginning *)context;
+    ALLOCATOR(free)(context);
+    faults_spare_this_thread(false);
+    return beginning.start(beginning.context);
+}
+
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                    void *context)
 {
     NEXT(pthread_create);
-    return fails("pthread_create") ? errno : next(thread, attributes, start, context);
+    if (fails("pthread_create"))
+        return errno;
+    if (!FAULTS_SPARED_AT_FIRST)
+        return next(thread, attributes, start, context);
+    struct beginning *beginning = ALLOCATOR(malloc)(sizeof *beginning);
+    *beginning = (struct beginning){start, context};
+    return next(thread, attributes, begin, beginning);
 }
 
 ssize_t getrandom(void *out, size_t len, unsigned flags)

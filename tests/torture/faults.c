@@ -88,7 +88,8 @@ static struct {
 static atomic_flag places_held = ATOMIC_FLAG_INIT;
 static void *stack[STACK]; /* of the call that failed first */
 static atomic_int stack_len;
-static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared;
+static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared =
+    FAULTS_SPARED_AT_FIRST;
 
 void faults_arm(const struct fault *fault, unsigned n, int in_a_row)
 {
@@ -147,8 +148,9 @@ static bool concerns(const struct fault *fault, const char *call)
     return false;
 }
 
-/* FNV-1a of who called. */
-static uint64_t place_now(void)
+/* FNV-1a of who called. Not inlined: AddressSanitizer calls malloc before it can watch an array on
+ * the stack, which verdict therefore has not. */
+static __attribute__((noinline)) uint64_t place_now(void)
 {
     void *frames[OWN_FRAMES + PLACE_FRAMES];
     spared = true;
@@ -192,6 +194,7 @@ void faults_spare_this_thread(bool spare)
 __attribute__((constructor)) static void prepare_stack(void)
 {
     backtrace(stack, STACK);
+    spared = false;
 }
 
 static void keep_stack(void)
