@@ -3,6 +3,7 @@
 #include "engine/explain/attention_map.h"
 #include "engine/tensor/backward.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ struct path {
     unsigned token;
     float *column;         /* [D or F] one output's weights */
     float *normed;         /* [D] what the MLP reads */
-    float *features;       /* [D] what pooler or classifier reads */
+    float *features;       /* [D] what the pooler reads, then what flows past the MLP */
     float *hidden, *inner; /* gradients: [D], [F] */
     float *wide;           /* [F] */
 };
@@ -140,7 +141,7 @@ static void pre_norm_back(const struct path *path, const struct linear *classifi
                           const float *attention_sum, const float *mlp_sum)
 {
     size_t hidden = path->spec->hidden;
-    norm_row(path, &path->weights->final_norm, path->features, mlp_sum);
+    assert(path->spec->family->pooler == NULL); /* the only reader of the head's features */
     head_back(path, classifier, label);
     norm_back(path, &path->weights->final_norm, path->hidden, mlp_sum, NULL);
     memcpy(path->features, path->hidden, hidden * sizeof *path->hidden); /* past the MLP */

@@ -243,7 +243,8 @@ static void expected_last(struct fixture *fixture, unsigned label, double *expec
     struct err err = {0};
     size_t n = fixture->tokens;
     double total = 0;
-    float *gradient = arena_alloc(&fixture->arena, spec->heads * n * sizeof *gradient);
+    float *gradient = arena_alloc(&fixture->arena, (spec->heads * n + 1) * sizeof *gradient);
+    gradient[spec->heads * n] = 123;
     for (size_t j = 0; j < n; j++)
         expected[j] = 0;
     for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
@@ -254,6 +255,7 @@ static void expected_last(struct fixture *fixture, unsigned label, double *expec
             for (size_t j = 0; j < n; j++)
                 expected[j] += fmax(0, (double)gradient[h * n + j] * (double)attention[h * n + j]);
     }
+    ck_assert_float_eq(gradient[spec->heads * n], 123);
     for (size_t j = 0; j < n; j++)
         total += expected[j];
     for (size_t j = 0; j < n; j++)
@@ -266,6 +268,8 @@ static void check_last(struct fixture *fixture, unsigned label, const float *car
     struct err err = {0};
     size_t n = fixture->tokens;
     float *last = arena_alloc(&fixture->arena, 2 * n * sizeof *last);
+    for (size_t j = 0; j < n; j++)
+        last[j] = 50;
     ck_assert(!gradient_map_last(&fixture->spec, &fixture->weights, &fixture->trace, label,
                                  &fixture->arena, last, &err));
     expect_distribution(last, n, "gradient-last");
@@ -306,5 +310,31 @@ START_TEST(every_map_is_a_distribution_over_the_tokens)
 }
 END_TEST
 
-SUITE("gradient", gradient_of_attention_agrees_with_differences,
-      every_map_is_a_distribution_over_the_tokens)
+/* With a classifier of zeros nothing speaks for any class: the attention itself is the answer. What
+ * stood in the result before is forgotten. */
+START_TEST(without_a_gradient_the_map_is_the_attention_of_the_last_layer)
+{
+    static const float zeros[WIDEST * WIDEST];
+    struct fixture fixture;
+    struct err err = {0};
+    setup(&fixture, "bert-3");
+    size_t n = fixture.tokens;
+    float *found = arena_alloc(&fixture.arena, 3 * n * sizeof *found), *expected = found + n;
+    linear_fill(&fixture.weights.classifier, 0, fixture.spec.label_count, zeros);
+    for (size_t j = 0; j < n; j++)
+        found[j] = 50;
+    ck_assert(!gradient_map_last(&fixture.spec, &fixture.weights, &fixture.trace, 0, &fixture.arena,
+                                 found, &err));
+    attention_map_layer(&fixture.spec, &fixture.trace, fixture.spec.layers, expected);
+    expect_distribution(found, n, "without a gradient");
+    ck_assert(memcmp(found, expected, n * sizeof *found) == 0);
+    ck_assert(!gradient_map(&fixture.spec, &fixture.weights, &fixture.trace, 0, &fixture.arena,
+                            found, &err));
+    attention_map_down(&fixture.spec, &fixture.trace, expected, expected + n);
+    ck_assert(memcmp(found, expected, n * sizeof *found) == 0);
+    drop(&fixture);
+}
+END_TEST
+
+SUITE("gradient", without_a_gradient_the_map_is_the_attention_of_the_last_layer,
+      gradient_of_attention_agrees_with_differences, every_map_is_a_distribution_over_the_tokens)

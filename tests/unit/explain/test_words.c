@@ -1,5 +1,6 @@
 /* Tokens to words and spans, on inputs made by hand. */
 #include "engine/explain/words.h"
+#include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -98,8 +99,89 @@ START_TEST(no_more_spans_than_asked_for_and_none_overlap)
 }
 END_TEST
 
-SUITE("words", pieces_of_a_word_are_added_and_special_tokens_left_out,
-      words_without_relevance_are_alike, spans_are_the_dense_stretches_with_the_most_relevant_first,
+/* Oracle: at most `spans_max` times the best of all stretches that touch none before it, tried one
+ * by one. Of two that are alike the first one is meant, and the shorter. */
+static unsigned spans_by_trial(const struct excerpt *words, unsigned count, unsigned spans_max,
+                               struct excerpt *out)
+{
+    bool taken[WORDS] = {false};
+    unsigned found = 0;
+    for (; found < spans_max; found++) {
+        double best = 1e-6;
+        unsigned first = count, end = count;
+        for (unsigned i = 0; i < count; i++) {
+            double excess = 0;
+            for (unsigned k = i; k < count && !taken[k]; k++) {
+                excess += (double)words[k].relevance - 2.0 / count;
+                if (excess > best + 1e-6)
+                    best = excess, first = i, end = k + 1;
+            }
+        }
+        if (first == count)
+            break;
+        out[found] = (struct excerpt){words[first].start, words[end - 1].end, 0};
+        for (unsigned k = first; k < end; k++)
+            out[found].relevance += words[k].relevance, taken[k] = true;
+    }
+    return found;
+}
+
+static bool is_among(const struct excerpt *span, const struct excerpt *spans, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (spans[i].start == span->start && spans[i].end == span->end &&
+            fabsf(spans[i].relevance - span->relevance) < 1e-5f)
+            return true;
+    return false;
+}
+
+START_TEST(spans_are_those_that_trying_every_stretch_finds)
+{
+    static const struct excerpt guard = {77, 78, -1};
+    for (uint32_t seed = 1; seed <= 200; seed++) {
+        struct excerpt words[WORDS], expected[5], spans[6];
+        float numbers[WORDS], total = 0;
+        unsigned count = 1 + seed % WORDS, spans_max = seed % 6;
+        numbers_fill(numbers, count, 1, seed);
+        for (unsigned i = 0; i < count; i++)
+            total += numbers[i] = powf(fabsf(numbers[i]), 3);
+        for (unsigned i = 0; i < count; i++)
+            words[i] = (struct excerpt){5 * i, 5 * i + 4, numbers[i] / total};
+        spans[spans_max] = guard;
+        unsigned found = words_spans(words, count, spans_max, spans);
+        ck_assert_uint_eq(found, spans_by_trial(words, count, spans_max, expected));
+        for (unsigned i = 0; i < found; i++) {
+            ck_assert_msg(is_among(&spans[i], expected, found), "seed %u, span %u", seed, i);
+            ck_assert(i == 0 || spans[i].relevance <= spans[i - 1].relevance);
+        }
+        ck_assert(memcmp(&spans[spans_max], &guard, sizeof guard) == 0);
+    }
+}
+END_TEST
+
+/* Every third of 57 words is heavy: nineteen spans, of which no answer takes more than sixteen. */
+START_TEST(there_are_sixteen_spans_at_most_and_of_equal_ones_the_first)
+{
+    enum { MANY = 57, LIMIT = 16 };
+    static const struct excerpt guard = {77, 78, -1};
+    struct excerpt words[MANY], spans[LIMIT + 2];
+    for (unsigned i = 0; i < MANY; i++)
+        words[i] = (struct excerpt){3 * i, 3 * i + 2, i % 3 == 1 ? 1.0f / 32 : 0};
+    spans[LIMIT] = guard;
+    ck_assert_uint_eq(words_spans(words, MANY, LIMIT + 1, spans), 0);
+    for (unsigned i = 0; i < MANY; i++)
+        words[i].relevance = i % 3 == 1 ? 1.0f / 16 : 0;
+    ck_assert_uint_eq(words_spans(words, MANY, LIMIT + 1, spans), LIMIT);
+    for (unsigned i = 0; i < LIMIT; i++)
+        ck_assert_uint_eq(spans[i].start, 3 * (3 * i + 1));
+    ck_assert(memcmp(&spans[LIMIT], &guard, sizeof guard) == 0);
+}
+END_TEST
+
+SUITE("words", spans_are_those_that_trying_every_stretch_finds,
+      there_are_sixteen_spans_at_most_and_of_equal_ones_the_first,
+      pieces_of_a_word_are_added_and_special_tokens_left_out, words_without_relevance_are_alike,
+      spans_are_the_dense_stretches_with_the_most_relevant_first,
       spans_bridge_a_weak_word_between_strong_ones,
       an_even_text_has_no_span_and_an_empty_one_none_either,
       no_more_spans_than_asked_for_and_none_overlap)
