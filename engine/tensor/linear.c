@@ -93,7 +93,7 @@ void linear_close(struct linear *linear)
 
 /* ---- a run, cut into blocks ---- */
 
-/* `count` blocks of equal size, the last ones perhaps smaller. */
+/* `count` blocks of equal size, the last one perhaps smaller; none is empty. */
 struct cut {
     size_t total, size, count;
 };
@@ -134,8 +134,7 @@ static void run_blocks(void *context, unsigned index, unsigned count)
         size_t column = task % run->columns.count * run->columns.size;
         struct linear_block block = {row, smaller(row + run->rows.size, run->io->rows), column,
                                      smaller(column + run->columns.size, linear->out)};
-        if (block.first_row < block.last_row && block.first_column < block.last_column)
-            linear->backend->run(linear, run->kernels, run->io, &block);
+        linear->backend->run(linear, run->kernels, run->io, &block);
     }
 }
 
