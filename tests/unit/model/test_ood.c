@@ -51,6 +51,11 @@ START_TEST(ood_energy_is_the_negative_log_sum_of_exponentials)
     double expected = -log(exp(1) + exp(2) + exp(-3));
     ck_assert_double_eq_tol((double)ood_score(&ood, logits, NULL), expected, 1e-6);
     ck_assert(isfinite(ood_score(&ood, large, NULL)));
+    for (int i = 0; i < LABELS; i++) { /* whose exponential is no number, wherever it stands */
+        float one[LABELS] = {0};
+        one[i] = 1000;
+        ck_assert_float_eq(ood_score(&ood, one, NULL), -1000);
+    }
     ood.independent = true;
     expected = -log1p(exp(1)) - log1p(exp(2)) - log1p(exp(-3));
     ck_assert_double_eq_tol((double)ood_score(&ood, logits, NULL), expected, 1e-6);

@@ -84,6 +84,7 @@ START_TEST(policy_reviews_any_unsure_label_of_several)
     ck_assert_uint_eq(judgement.label, 0);
     judgement = judge(0.6f, 0.9f, 0.7f); /* two are unsure: the higher one is named */
     ck_assert_uint_eq(judgement.label, 2);
+    ck_assert_uint_eq(judge(0.6f, 0.9f, 0.6f).label, 0);                 /* of equals the first */
     ck_assert_int_eq(judge(0.4f, 0.3f, 0.1f).decision, DECISION_REVIEW); /* the best in any case */
     ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"thresholds\": " THRESHOLDS "}"), ERR_OK);
     ck_assert_int_eq(judge(0.5f, 0.5f, 0).decision, DECISION_REVIEW); /* equal: the first */
@@ -139,7 +140,9 @@ static const struct {
     {"{\"purity\": 0, \"thresholds\": " THRESHOLDS "}", "$.purity"},
     {"{\"purity\": 1.5, \"thresholds\": " THRESHOLDS "}", "$.purity"},
     {"{\"purity\": \"0.9\", \"thresholds\": " THRESHOLDS "}", "$.purity"},
-    {"{\"ood\": 3}", "$.ood"},
+    {"{\"ood\": 3}", "$.ood: expected an object, found a number"},
+    {"{\"ood\": {\"method\": \"knn\"}}",
+     "$.ood.method must be \"energy\", \"mahalanobis\" or \"relative\""},
 };
 
 START_TEST(policy_refuses_wrong_members_by_name)
@@ -152,7 +155,9 @@ START_TEST(policy_refuses_wrong_members_by_name)
     }
     ck_assert_int_eq(read_policy(SCORES_NONE, "{\"ood\": {\"method\": \"energy\"}}"),
                      ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "$.ood is for classifiers; this model is a regression");
     ck_assert_int_eq(read_policy(SCORES_NONE, "{\"thresholds\": " THRESHOLDS "}"), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "$.thresholds is for classifiers; this model is a regression");
 }
 END_TEST
 

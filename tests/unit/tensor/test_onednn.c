@@ -166,8 +166,18 @@ void *dlsym(void *handle, const char *name)
 }
 #endif
 
-#define NEEDS_TO_STAND_IN()                                                                        \
-    if (!CAN_STAND_IN)                                                                             \
+/* Everything as it is; false where the library cannot be made another one. */
+static bool begin(void)
+{
+    missing = NULL;
+    is_absent = false;
+    threads = 1;
+    failing = FUNCTIONS;
+    return CAN_STAND_IN;
+}
+
+#define BEGIN()                                                                                    \
+    if (!begin())                                                                                  \
     suite_skip("sanitizers look up functions too")
 
 /* ---- the library ---- */
@@ -191,7 +201,7 @@ START_TEST(a_function_that_the_library_has_not_is_named)
         ONEDNN_FUNCTIONS(X)
 #undef X
     };
-    NEEDS_TO_STAND_IN();
+    BEGIN();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char text[128];
         struct err err;
@@ -208,7 +218,7 @@ START_TEST(a_missing_library_is_said_with_the_loader_s_reason)
     static const char head[] = "the linear backend 'onednn' needs oneDNN: libnothing.so.0";
     struct err err;
     struct linear linear;
-    NEEDS_TO_STAND_IN();
+    BEGIN();
     is_absent = true;
     ck_assert_int_eq(open_library(&err), ERR_UNSUPPORTED);
     ck_assert_msg(strncmp(err.text, head, sizeof head - 1) == 0, "%s", err.text);
@@ -223,7 +233,7 @@ END_TEST
 START_TEST(a_library_that_would_start_threads_is_refused)
 {
     struct err err;
-    NEEDS_TO_STAND_IN();
+    BEGIN();
     threads = 2;
     ck_assert_int_eq(open_library(&err), ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text,
@@ -240,6 +250,7 @@ END_TEST
 START_TEST(one_thread_is_asked_for_before_the_library_is_loaded)
 {
     static const char *const before[] = {NULL, "4", "", "1"};
+    begin();
     for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
         struct err err;
         if (before[i] == NULL)
@@ -288,7 +299,7 @@ START_TEST(each_call_that_fails_ends_the_opening_and_leaves_nothing_behind)
                 {dnnl_unimplemented, ERR_UNSUPPORTED, "unimplemented"},
                 {dnnl_runtime_error, ERR_INTERNAL, "runtime_error"}};
     unsigned tried = 0;
-    NEEDS_TO_STAND_IN();
+    BEGIN();
     for (int function = 0; function < FUNCTIONS; function++)
         for (int call = 0;; call++, tried++) {
             size_t way = (size_t)(function + call) % 3;
@@ -390,7 +401,7 @@ static void check_failing_runs(const struct linear_backend *backend)
 
 START_TEST(products_that_the_library_does_not_make_are_made_plainly)
 {
-    NEEDS_TO_STAND_IN();
+    BEGIN();
     check_failing_runs(&linear_onednn[PRECISION_F32]);
     if (cpu_level() >= CPU_AVX512)
         check_failing_runs(&linear_onednn[PRECISION_BF16]);
@@ -403,6 +414,7 @@ START_TEST(rows_are_taken_up_to_128_kilobytes_with_their_padding)
 {
     static const size_t longest[] = {[PRECISION_F32] = 2047 * 16, [PRECISION_BF16] = 2047 * 32};
     bool has_bf16 = cpu_level() >= CPU_AVX512;
+    begin();
     for (int p = PRECISION_F32; p <= (has_bf16 ? PRECISION_BF16 : PRECISION_F32); p++) {
         struct linear linear;
         struct err err = {0};
