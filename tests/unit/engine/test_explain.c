@@ -116,6 +116,7 @@ static void check_request(struct fixture *f, size_t i)
     const struct explain_options *options = &requests[i].options;
     const struct trace_wish wish = {requests[i].from, requests[i].to, options->statistics};
     const float *found;
+    double sum = 0;
     trace_and_run(f, options);
     ck_assert_uint_eq(f->input.trace->from, wish.from);
     ck_assert_uint_eq(f->input.trace->to, wish.to);
@@ -125,6 +126,9 @@ static void check_request(struct fixture *f, size_t i)
     ck_assert(!engine_relevance(f->model, &f->input, options, LABEL, &f->arena, &found, &f->err));
     const float *expected = expected_relevance(f, options);
     ck_assert_msg(memcmp(found, expected, f->input.tokens * sizeof *found) == 0, "request %zu", i);
+    for (size_t t = 0; t < f->input.tokens; t++)
+        sum += (double)found[t];
+    ck_assert_double_eq_tol(sum, 1, 1e-4);
 }
 
 START_TEST(every_method_keeps_what_it_reads_and_gives_its_own_map)
