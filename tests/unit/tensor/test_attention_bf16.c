@@ -32,7 +32,7 @@ static struct problem new_problem(size_t n, size_t d, float range)
     p.expected = numbers_new(n * p.out_stride, 1, 9);
     for (size_t i = 0; i < n * d; i++) /* what is written is not read before */
         p.out[i / d * p.out_stride + i % d] = NAN;
-    size_t floats = attention_scratch(d) + attention_bf16_scratch(d) + n;
+    size_t floats = attention_scratch(d) + attention_bf16_scratch(d) + n + 16;
     p.scratch = numbers_new(floats, 1e30f, 10);
     return p;
 }
@@ -42,10 +42,27 @@ static void free_problem(struct problem *p)
     free(p->qkv), free(p->wide), free(p->out), free(p->expected), free(p->scratch);
 }
 
+/* Numbers behind the scratch that is asked for, which nobody touches. */
+enum { BEHIND = 16 };
+
+static void guard(float *behind)
+{
+    for (size_t i = 0; i < BEHIND; i++)
+        behind[i] = 123;
+}
+
+static void check_guard(const float *behind)
+{
+    for (size_t i = 0; i < BEHIND; i++)
+        ck_assert_float_eq(behind[i], 123);
+}
+
 static void run(struct problem *p, size_t first, size_t count)
 {
+    guard(p->scratch + attention_bf16_scratch(p->d));
     attention_bf16(p->out + first * p->out_stride, p->out_stride, p->qkv + first * p->stride,
                    p->qkv + p->d, p->qkv + 2 * p->d, p->stride, count, p->n, p->d, p->scratch);
+    check_guard(p->scratch + attention_bf16_scratch(p->d));
 }
 
 /* The softmax is rounded to 8 bits before it multiplies v: half of 2^-8 of the largest v. */
@@ -108,12 +125,14 @@ START_TEST(bf16_attention_averaged_over_heads_agrees_with_the_oracle)
     for (size_t i = 0; i < 7; i++) {
         size_t n = lengths[i], stride = 2 * HEADS * D;
         struct problem p = new_problem(n, stride / 3 + 1, 4);
-        float *scratch = numbers_new(attention_bf16_mean_scratch(n, D) + n, 1e30f, 3);
+        float *scratch = numbers_new(attention_bf16_mean_scratch(n, D) + n + BEHIND, 1e30f, 3);
         float *out = numbers_new(n * n, 1, 4), *expected = numbers_new(n * n, 1, 5);
         for (size_t first = 0; first < n; first += ATTENTION_QUERIES) {
             size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
+            guard(scratch + attention_bf16_mean_scratch(n, D));
             attention_bf16_mean(out + first * n, n, p.qkv + first * stride, p.qkv + HEADS * D,
                                 stride, count, n, HEADS, D, scratch);
+            check_guard(scratch + attention_bf16_mean_scratch(n, D));
             kernels_reference.attention_mean(expected + first * n, n, p.wide + first * stride,
                                              p.wide + HEADS * D, stride, count, n, HEADS, D,
                                              scratch);

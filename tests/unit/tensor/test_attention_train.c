@@ -44,7 +44,7 @@ static const struct backward without_dropout = {.softmax = naive_softmax, .dropo
 
 /* ---- a head, its loss sum(g O) + R, and the same in double ---- */
 
-enum { SPARE = 3 };
+enum { SPARE = 3, BEHIND = 16 }; /* numbers behind a row and behind the scratch, not ours */
 
 struct problem {
     struct attention_train head;
@@ -64,8 +64,10 @@ static struct problem new_problem(size_t m, size_t n, size_t d)
     p.g = numbers_new(m * (d + SPARE), 1, 3);
     p.dq = numbers_new(m * (d + SPARE), 1, 4);
     p.dkv = numbers_new(n * (2 * d + SPARE), 1, 5);
-    p.scratch = numbers_new(attention_train_scratch(m, n, d), 0, 0);
+    p.scratch = numbers_new(attention_train_scratch(m, n, d) + BEHIND, 0, 0);
     memset(p.scratch, 0x7F, attention_train_scratch(m, n, d) * sizeof *p.scratch);
+    for (size_t i = 0; i < BEHIND; i++)
+        p.scratch[attention_train_scratch(m, n, d) + i] = 123;
     p.head = (struct attention_train){.kernels = kernels_best(),
                                       .backward = &without_dropout,
                                       .gemm = gemm_best(PRECISION_F32),
@@ -83,6 +85,9 @@ static struct problem new_problem(size_t m, size_t n, size_t d)
 
 static void free_problem(struct problem *p)
 {
+    const struct attention_train *head = &p->head;
+    for (size_t i = 0; i < BEHIND; i++)
+        ck_assert_float_eq(p->scratch[attention_train_scratch(head->m, head->n, head->d) + i], 123);
     free(p->qkv), free(p->out), free(p->g), free(p->dq), free(p->dkv), free(p->scratch);
 }
 
