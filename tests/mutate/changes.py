@@ -7,6 +7,7 @@ What is left out on purpose, because a change there shows nothing about the test
   - declarations without a value and prototypes: the compiler judges them, and a longer array is the
     same program;
   - asserts: they state what cannot happen;
+  - __builtin_prefetch: a hint to the processor, which changes no result;
   - engine/text/unicode_tables.c: generated, 2400 lines that one test compares as a whole;
   - headers: their inline functions belong to no test's list of lines.
 """
@@ -96,7 +97,7 @@ class File:
     def spans_without_changes(self):
         spans = []
         for i, token in enumerate(self.tokens[:-1]):
-            if token.text in ("assert", "static_assert", "_Static_assert"):
+            if token.text in ("assert", "static_assert", "_Static_assert", "__builtin_prefetch"):
                 spans.append((i, self.pairs.get(i + 1, i)))
             elif self.begins_statement(i) and self.is_declaration(i):
                 end = self.end_of_statement(i)
