@@ -26,7 +26,7 @@ enum {
     CACHE_LINE = 64,
 };
 
-/* `count` parts of equal size, the last ones perhaps smaller or empty. */
+/* `count` parts of equal size, the last one perhaps smaller; none is empty. */
 struct cut {
     size_t total, size, count;
 };
@@ -58,11 +58,9 @@ static struct cut cut_evenly(size_t total, size_t largest)
     return cut;
 }
 
-/* Numbers of part i; 0 if it is empty. */
 static size_t part_size(const struct cut *cut, size_t i)
 {
-    size_t first = i * cut->size;
-    return first < cut->total ? smaller(cut->total - first, cut->size) : 0;
+    return smaller(cut->total - i * cut->size, cut->size);
 }
 
 /* ---- a block ---- */
