@@ -348,8 +348,73 @@ START_TEST(answer_takes_further_members_and_prints_one_line)
 }
 END_TEST
 
-SUITE("answer", answer_describes_a_model_member_by_member,
-      answer_takes_further_members_and_prints_one_line,
+/* The parts of an answer whose bytes come from files. */
+static bool has_answer(struct answer answer, unsigned top_k)
+{
+    answer.top_k = top_k;
+    answer.scores = (const float[]){0.25f, 0.75f};
+    struct json_t *json = answer_prediction(&answer);
+    json_decref(json);
+    return json != NULL;
+}
+
+START_TEST(answer_is_none_if_a_name_that_it_tells_is_not_utf8)
+{
+    static const char bad[] = "\xFF";
+    const char *const first[] = {bad, "b"}, *const second[] = {"a", bad},
+                      *const fine[] = {"a", "b"};
+    static const struct class_code codes[] = {{"\xFF", 0}, {NULL, 7}};
+    struct engine_info model = {.labels = fine, .label_count = 2, .scores = "softmax"};
+    struct answer answer = {.model_name = "m", .info = &model};
+    ck_assert(has_answer(answer, 0));
+    answer.model_name = bad;
+    ck_assert(!has_answer(answer, 0));
+    answer.model_name = "m";
+    answer.model_version = bad;
+    ck_assert(!has_answer(answer, 0));
+    answer.model_version = NULL;
+    answer.model_digest = bad;
+    ck_assert(!has_answer(answer, 0));
+    answer.model_digest = NULL;
+    model.labels = first; /* not the best one */
+    ck_assert(!has_answer(answer, 0));
+    ck_assert(has_answer(answer, 1));
+    model.labels = second;
+    ck_assert(!has_answer(answer, 0));
+    ck_assert(!has_answer(answer, 1));
+    model.labels = fine;
+    model.class_codes = codes;
+    ck_assert(!has_answer(answer, 0));
+    ck_assert(has_answer(answer, 1));
+}
+END_TEST
+
+START_TEST(answer_describes_no_model_with_names_that_are_not_utf8)
+{
+    const char *const bad[] = {"a", "\xFF"}, *const fine[] = {"a", "b"};
+    struct engine_info model = {.family = "bert",
+                                .dtype = "f32",
+                                .scores = "softmax",
+                                .labels = bad,
+                                .label_count = 2,
+                                .unbound = bad,
+                                .unbound_count = 1};
+    ck_assert_ptr_null(answer_model(&model));
+    model.labels = fine;
+    struct json_t *json = answer_model(&model);
+    ck_assert_ptr_nonnull(json);
+    json_decref(json);
+    model.unbound_count = 2;
+    ck_assert_ptr_null(answer_model(&model));
+    json = json_object();
+    ck_assert(!answer_add_text(json, "file", "\xFF"));
+    json_decref(json);
+}
+END_TEST
+
+SUITE("answer", answer_is_none_if_a_name_that_it_tells_is_not_utf8,
+      answer_describes_no_model_with_names_that_are_not_utf8,
+      answer_describes_a_model_member_by_member, answer_takes_further_members_and_prints_one_line,
       answer_has_the_members_of_the_contract_in_its_order, answer_tells_the_codes_of_the_fab,
       answer_sorts_by_falling_score_then_by_index, answer_clamps_top_k_to_the_labels,
       answer_gives_a_regression_its_raw_value, answer_gives_the_reason_of_what_is_not_automatic,

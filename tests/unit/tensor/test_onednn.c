@@ -116,13 +116,6 @@ static int omp_threads(void)
     return threads;
 }
 
-/* ---- in front of the C library's ---- */
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-enum { CAN_STAND_IN = 0 };
-#else
-enum { CAN_STAND_IN = 1 };
-
 static const struct {
     const char *name;
     size_t room; /* where the real one is kept */
@@ -136,6 +129,28 @@ static const struct {
         DESTROYING(X)
 #undef X
 };
+
+/* What the engine gets for a function that was found (NULL: was not). */
+__attribute__((unused)) static void *instead_of(const char *name, void *found)
+{
+    if (missing != NULL && strcmp(name, missing) == 0)
+        return NULL;
+    if (strcmp(name, "omp_get_max_threads") == 0)
+        return (void *)omp_threads;
+    for (size_t i = 0; i < sizeof replaced / sizeof replaced[0] && found != NULL; i++)
+        if (strcmp(name, replaced[i].name) == 0) {
+            memcpy((char *)&real + replaced[i].room, &found, sizeof found);
+            return replaced[i].function;
+        }
+    return found;
+}
+
+/* ---- in front of the C library's ---- */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+enum { CAN_STAND_IN = 0 };
+#else
+enum { CAN_STAND_IN = 1 };
 
 static void *real_function(const char *name)
 {
@@ -152,17 +167,7 @@ void *dlopen(const char *name, int flags)
 void *dlsym(void *handle, const char *name)
 {
     void *(*find)(void *, const char *) = (void *(*)(void *, const char *))real_function("dlsym");
-    void *found = find(handle, name);
-    if (missing != NULL && strcmp(name, missing) == 0)
-        return NULL;
-    if (strcmp(name, "omp_get_max_threads") == 0)
-        return (void *)omp_threads;
-    for (size_t i = 0; i < sizeof replaced / sizeof replaced[0] && found != NULL; i++)
-        if (strcmp(name, replaced[i].name) == 0) {
-            memcpy((char *)&real + replaced[i].room, &found, sizeof found);
-            return replaced[i].function;
-        }
-    return found;
+    return instead_of(name, find(handle, name));
 }
 #endif
 
