@@ -50,8 +50,8 @@ static void drop(struct fixture *f)
 /* Rows [first, first + count) as one batch. */
 static void run(struct fixture *f, unsigned first, unsigned count, float (*logits)[LABELS_MAX])
 {
-    const struct engine_input *inputs[ROWS];
-    float *rows[ROWS];
+    const struct engine_input *inputs[ROWS] = {NULL};
+    float *rows[ROWS] = {NULL};
     for (unsigned r = 0; r < count; r++) {
         inputs[r] = &f->inputs[first + r];
         rows[r] = logits[r];

@@ -178,7 +178,23 @@ START_TEST(there_are_sixteen_spans_at_most_and_of_equal_ones_the_first)
 }
 END_TEST
 
-SUITE("words", spans_are_those_that_trying_every_stretch_finds,
+/* Of eight words 0.25 each is twice the average: as dense as a span must be, and no denser. A word
+ * like that is taken in front of a dense one and left out behind it. */
+START_TEST(a_word_as_dense_as_its_limit_begins_a_span_and_ends_none)
+{
+    static const float relevance[8] = {0, 0.25f, 0.5f, 0.25f};
+    struct excerpt words[8], spans[2];
+    for (unsigned i = 0; i < 8; i++)
+        words[i] = (struct excerpt){3 * i, 3 * i + 2, relevance[i]};
+    ck_assert_uint_eq(words_spans(words, 8, 2, spans), 1);
+    ck_assert_uint_eq(spans[0].start, 3);
+    ck_assert_uint_eq(spans[0].end, 8);
+    ck_assert_float_eq(spans[0].relevance, 0.75f);
+}
+END_TEST
+
+SUITE("words", a_word_as_dense_as_its_limit_begins_a_span_and_ends_none,
+      spans_are_those_that_trying_every_stretch_finds,
       there_are_sixteen_spans_at_most_and_of_equal_ones_the_first,
       pieces_of_a_word_are_added_and_special_tokens_left_out, words_without_relevance_are_alike,
       spans_are_the_dense_stretches_with_the_most_relevant_first,

@@ -76,6 +76,17 @@ START_TEST(blocks_of_queries_add_up)
 }
 END_TEST
 
-SUITE("attention_stats", attention_on_oneself_has_no_entropy_and_no_distance,
+/* Of five tokens a tenth each would be half of an even share: what is below that is sparse. */
+START_TEST(sparse_is_below_half_of_an_even_share)
+{
+    float rows[5] = {0.099f, 0.101f, 0.07f, 0, 0.73f};
+    struct attention_stats stats = {0};
+    attention_stats_add(&stats, &text, rows, 2, 1);
+    ck_assert_float_eq_tol(stats.sparsity, 0.6f, 1e-6f);
+}
+END_TEST
+
+SUITE("attention_stats", sparse_is_below_half_of_an_even_share,
+      attention_on_oneself_has_no_entropy_and_no_distance,
       attention_on_all_alike_has_the_largest_entropy, distances_on_an_image_are_those_of_its_grid,
       blocks_of_queries_add_up)
