@@ -21,13 +21,13 @@ struct fixture {
     unsigned labels, width;
 };
 
-static void setup(struct fixture *f, const char *backend)
+static void setup_as(struct fixture *f, const char *backend, const char *dtype)
 {
     unsigned tokens = 0;
     *f = (struct fixture){0};
     arena_init(&f->arena);
-    ck_assert(!engine_open(&f->model, MODEL, &(struct engine_options){.linear_backend = backend},
-                           &f->err));
+    const struct engine_options options = {.linear_backend = backend, .dtype = dtype};
+    ck_assert(!engine_open(&f->model, MODEL, &options, &f->err));
     for (size_t r = 0; r < ROWS; r++) {
         ck_assert(!engine_prepare_text(f->model, texts[r], strlen(texts[r]), NULL, &f->arena,
                                        &f->inputs[r], &f->err));
@@ -38,6 +38,11 @@ static void setup(struct fixture *f, const char *backend)
     f->width = engine_describe(f->model)->hidden_size;
     ck_assert_uint_le(f->labels, LABELS_MAX);
     ck_assert_uint_le(f->width, WIDTH_MAX);
+}
+
+static void setup(struct fixture *f, const char *backend)
+{
+    setup_as(f, backend, "f32");
 }
 
 static void drop(struct fixture *f)
@@ -126,6 +131,29 @@ START_TEST(backends_agree_on_the_logits)
 }
 END_TEST
 
+/* The reference always multiplies in bf16; the others where the processor gains by it. */
+START_TEST(logits_in_fewer_bits_stay_near_those_of_fp32)
+{
+    static const char *const ways[][2] = {
+        {"native", "int8"}, {"reference", "int8"}, {"reference", "bf16"}};
+    struct fixture f;
+    float expected[ROWS][LABELS_MAX], found[ROWS][LABELS_MAX];
+    setup(&f, "reference");
+    run(&f, 0, ROWS, expected);
+    drop(&f);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        setup_as(&f, ways[i][0], ways[i][1]);
+        run(&f, 0, ROWS, found);
+        for (unsigned r = 0; r < ROWS; r++) {
+            double difference = numbers_difference(found[r], expected[r], f.labels);
+            ck_assert_msg(difference > 0 && difference < 0.05, "%s %s, row %u: %g", ways[i][0],
+                          ways[i][1], r, difference);
+        }
+        drop(&f);
+    }
+}
+END_TEST
+
 /* Of four rows two are traced, in one batch; and what was traced is a softmax. */
 START_TEST(rows_with_a_trace_are_traced_and_no_others)
 {
@@ -157,4 +185,4 @@ END_TEST
 
 SUITE("run", a_row_has_the_logits_and_features_that_it_has_alone,
       every_token_has_its_part_in_the_logits, backends_agree_on_the_logits,
-      rows_with_a_trace_are_traced_and_no_others)
+      logits_in_fewer_bits_stay_near_those_of_fp32, rows_with_a_trace_are_traced_and_no_others)

@@ -227,7 +227,49 @@ START_TEST(weights_reports_a_file_that_becomes_shorter_while_it_is_read)
 }
 END_TEST
 
-SUITE("weights", weights_are_those_of_the_file_whatever_the_hidden_size,
+START_TEST(weights_names_both_shapes_of_a_tensor_of_four_dimensions)
+{
+    static const char dir[] = "tests/data/golden/vit-0";
+    struct checkpoint *checkpoint;
+    err = (struct err){0};
+    arena_init(&arena);
+    ck_assert_int_eq(spec_read(&spec, dir, &arena, &err), ERR_OK);
+    ck_assert_int_eq(checkpoint_open(&checkpoint, dir, &err), ERR_OK);
+    spec.patch = 8; /* of an image of half the size: as many positions */
+    ck_assert_int_eq(
+        weights_open(&weights, &spec, checkpoint, &linear_reference, &linear_reference, 1, &err),
+        ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "tensor 'vit.embeddings.patch_embeddings.projection.weight' has "
+                               "shape [48, 3, 16, 16]; config.json asks for [48, 3, 8, 8]");
+    ck_assert_ptr_null(weights.layers);
+    checkpoint_close(checkpoint);
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(weights_counts_its_bytes_and_its_numbers)
+{
+    enum { HIDDEN = 48, INNER = 64 };
+    size_t layer = 4 * (HIDDEN * HIDDEN + HIDDEN) + 2 * HIDDEN * INNER + INNER + 5 * HIDDEN;
+    size_t tables = (VOCAB + POSITIONS + 2) * HIDDEN, norm = 2 * HIDDEN;
+    size_t head = HIDDEN * HIDDEN + HIDDEN + LABELS * HIDDEN + LABELS;
+    write_bert(HIDDEN, INNER);
+    checkpoint_writer_finish(&writer);
+    ck_assert_int_eq(load(1), ERR_OK);
+    ck_assert_uint_eq(weights.parameters, LAYERS * layer + tables + norm + head);
+    size_t matrices =
+        LAYERS * (4 * HIDDEN * HIDDEN + 2 * HIDDEN * INNER) + HIDDEN * HIDDEN + LABELS * HIDDEN;
+    ck_assert_uint_eq(weights_bytes(&weights, &spec), weights.arena.bytes + 4 * matrices);
+    ck_assert_uint_eq(weights.unbound_count, 0);
+    unload();
+    ck_assert_uint_eq(weights.parameters, 0);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+SUITE("weights", weights_names_both_shapes_of_a_tensor_of_four_dimensions,
+      weights_counts_its_bytes_and_its_numbers,
+      weights_are_those_of_the_file_whatever_the_hidden_size,
       weights_names_a_number_that_is_not_finite_in_the_last_tensor,
       weights_names_the_tensor_and_index_of_a_bad_number_in_a_group_of_two_tensors,
       weights_tells_the_first_error_of_the_file_with_any_number_of_threads,
