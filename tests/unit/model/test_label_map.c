@@ -79,5 +79,43 @@ START_TEST(label_map_takes_many_labels)
 }
 END_TEST
 
-SUITE("label_map", label_map_visits_each_label_once_in_any_order,
+static enum err_code refuse_second(void *context, unsigned label, const struct json_t *value,
+                                   struct err *err)
+{
+    unsigned *visits = context;
+    (void)label;
+    (void)value;
+    return ++*visits < 2 ? ERR_OK : err_set(err, ERR_UNSUPPORTED, "no second");
+}
+
+/* "b" has two labels, which are two visits. */
+START_TEST(label_map_visits_nothing_after_the_first_error)
+{
+    static const char *const labels[] = {"a", "b", "b", "c"};
+    static const struct {
+        const char *text, *error;
+        unsigned visits;
+    } cases[] = {
+        {"{\"x\": 0, \"a\": 1}", "$.map has a member that is no label of the model: 'x'", 0},
+        {"{\"a\": 1, \"x\": 0, \"b\": 1}", "$.map has a member that is no label of the model: 'x'",
+         1},
+        {"{\"c\": 1, \"a\": 1, \"b\": 1}", "no second", 2},
+        {"{\"b\": 1, \"a\": 1, \"c\": 1}", "no second", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct json_t *object;
+        struct err err = {0};
+        unsigned visits = 0;
+        ck_assert(
+            !json_parse(&object, cases[i].text, strlen(cases[i].text), &json_limits_file, &err));
+        ck_assert_int_eq(label_map_read(object, "$.map", labels, 4, refuse_second, &visits, &err),
+                         ERR_UNSUPPORTED);
+        ck_assert_str_eq(err.text, cases[i].error);
+        ck_assert_uint_eq(visits, cases[i].visits);
+        json_free(object);
+    }
+}
+END_TEST
+
+SUITE("label_map", label_map_visits_nothing_after_the_first_error,
+      label_map_visits_each_label_once_in_any_order,
       label_map_names_what_is_missing_and_what_is_too_much, label_map_takes_many_labels)
