@@ -42,7 +42,10 @@ static void ck_refused(const char *word)
 START_TEST(engine_refuses_a_missing_tensor_by_name)
 {
     static const char *const names[] = {"bert.embeddings.word_embeddings.weight",
+                                        "bert.embeddings.LayerNorm.weight",
                                         "bert.embeddings.LayerNorm.bias",
+                                        "bert.encoder.layer.0.attention.self.query.weight",
+                                        "classifier.weight",
                                         "bert.encoder.layer.1.attention.self.key.bias",
                                         "bert.encoder.layer.0.output.dense.weight",
                                         "bert.pooler.dense.weight",
