@@ -35,7 +35,7 @@ struct linear_io {
     float *y;         /* [rows, out] */
     uint16_t *y_bf16; /* instead of y, rounded, if the backend writes_bf16 */
     size_t y_stride;
-    const float *residual; /* [rows, out] or NULL; may be y */
+    const float *residual; /* [rows, out] or NULL; not y, which some backends write before */
     size_t residual_stride;
     enum activation act;
 };
