@@ -86,7 +86,18 @@ START_TEST(sparse_is_below_half_of_an_even_share)
 }
 END_TEST
 
-SUITE("attention_stats", sparse_is_below_half_of_an_even_share,
-      attention_on_oneself_has_no_entropy_and_no_distance,
+START_TEST(a_word_that_looks_at_special_tokens_alone_has_no_distance)
+{
+    const float rows[5] = {0.5f, 0, 0, 0, 0.5f};
+    struct attention_stats stats = {0};
+    attention_stats_add(&stats, &text, rows, 2, 1);
+    ck_assert_float_eq(stats.distance, 0);
+    ck_assert_float_eq(stats.neighbour, 0);
+    ck_assert_float_eq(stats.diagonal, 0);
+}
+END_TEST
+
+SUITE("attention_stats", a_word_that_looks_at_special_tokens_alone_has_no_distance,
+      sparse_is_below_half_of_an_even_share, attention_on_oneself_has_no_entropy_and_no_distance,
       attention_on_all_alike_has_the_largest_entropy, distances_on_an_image_are_those_of_its_grid,
       blocks_of_queries_add_up)

@@ -199,6 +199,7 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{\"model_type\": \"bert\", \"id2label\": {\"0\": \"a\", \"2\": \"c\"}}", NULL,
          "config.json: $.id2label has 2 members but none named '1'"},
         {"[]", NULL, "config.json: expected an object, found an array"},
+        {"[]", "7", "config.json: expected an object, found an array"},
         {"{\"model_type\": \"bert\"}", "7", "attnd.json: expected an object, found a number"},
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "

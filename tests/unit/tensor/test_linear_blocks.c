@@ -114,6 +114,8 @@ START_TEST(a_backend_without_units_gives_each_member_a_share_of_whole_vectors)
     for (size_t i = 0; i < 2; i++)
         expect_block(i, 0, 3, blocks[i].first_column == 0 ? 0 : half,
                      blocks[i].first_column == 0 ? half : 100);
+    cut(3, 2 * SIMD_WIDTH, 0, 0, 2); /* a vector each, no more */
+    ck_assert_uint_eq(block_count, 2);
     cut(3, 4 * SIMD_WIDTH + 1, 0, 0, 4); /* a number more than four vectors: two vectors each */
     ck_assert_uint_eq(block_count, 3);
 }

@@ -250,6 +250,53 @@ START_TEST(a_block_of_a_run_is_written_and_nothing_beside_it)
 }
 END_TEST
 
+/* Also where k ends with a whole stretch of it. */
+static void check_residual(const struct linear_backend *backend, size_t in)
+{
+    enum { OUT = 40, MANY = 3 };
+    struct linear linear;
+    struct arena arena;
+    struct team *team;
+    struct err err = {0};
+    float *weight = numbers_new(in * OUT, 0.05f, 1), *x = numbers_new(MANY * in, 1, 2);
+    float *y = numbers_new((size_t)MANY * OUT, 1, 3),
+          *before = numbers_new((size_t)MANY * OUT, 1, 3);
+    struct linear_io io = {
+        .rows = MANY, .y = y, .y_stride = OUT, .residual = before, .residual_stride = OUT};
+    arena_init(&arena);
+    ck_assert(!linear_alloc(&linear, backend, in, OUT, &err));
+    linear_fill(&linear, 0, OUT, weight);
+    ck_assert(!linear_open(&linear, &err));
+    ck_assert(!operand_alloc(&io.x, &arena, backend->precision, MANY, in, &err));
+    for (size_t r = 0; r < MANY; r++)
+        operand_store(&io.x, kernels_best(), r, x + r * in, in);
+    ck_assert(!team_open(&team, 2, &err));
+    linear_run(&linear, kernels_best(), team, &io);
+    team_close(team);
+    for (size_t i = 0; i < (size_t)MANY * OUT; i++) {
+        double sum = before[i];
+        for (size_t k = 0; k < in; k++)
+            sum += (double)x[i / OUT * in + k] * (double)weight[i % OUT * in + k];
+        ck_assert_msg(fabs((double)y[i] - sum) < (backend->precision == PRECISION_F32 ? 1e-4 : 0.1),
+                      "%s, %zu numbers: %g, not %g", precision_name(backend->precision), in,
+                      (double)y[i], sum);
+    }
+    linear_close(&linear);
+    arena_deinit(&arena);
+    free(weight), free(x), free(y), free(before);
+}
+
+START_TEST(a_residual_is_added_once_whatever_the_length_of_k)
+{
+    for (size_t groups = 767; groups <= 769; groups++)
+        for (int p = 0; p < PRECISION_COUNT; p++)
+            check_residual(&linear_native[p], groups * (4 / precision_bytes((enum precision)p)));
+    check_residual(&linear_native[PRECISION_F32], 1536);
+    check_residual(&linear_openblas, 768);
+    check_residual(&linear_onednn[PRECISION_F32], 768);
+}
+END_TEST
+
 START_TEST(openblas_is_asked_for_no_more_than_an_int_counts)
 {
     struct linear linear;
@@ -261,7 +308,8 @@ START_TEST(openblas_is_asked_for_no_more_than_an_int_counts)
 }
 END_TEST
 
-SUITE("operand", precisions_have_names_and_sizes, rows_are_an_odd_number_of_cache_lines_apart,
+SUITE("operand", a_residual_is_added_once_whatever_the_length_of_k, precisions_have_names_and_sizes,
+      rows_are_an_odd_number_of_cache_lines_apart,
       a_row_is_stored_in_its_precision_and_nothing_beside_it,
       a_row_of_zeros_has_no_scale_and_a_row_may_be_its_own, rows_in_memory_are_an_operand,
       weights_are_read_back_as_the_precision_rounds_them,
