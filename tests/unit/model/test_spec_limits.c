@@ -14,6 +14,14 @@ static struct arena arena;
 static struct spec spec;
 static struct err err;
 
+/* What is read without being set is not zero by chance. */
+__attribute__((noinline)) static void dirty_stack(void)
+{
+    volatile unsigned char bytes[32 * 1024];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = 0x55;
+}
+
 /* Reads files of these texts; NULL: there is none. The spec lives until the next is read. */
 static enum err_code read_files(const char *config, const char *attnd)
 {
@@ -25,6 +33,7 @@ static enum err_code read_files(const char *config, const char *attnd)
     checkpoint_writer_file(&writer, "config.json", config);
     if (attnd != NULL)
         checkpoint_writer_file(&writer, "attnd.json", attnd);
+    dirty_stack();
     enum err_code code = spec_read(&spec, writer.dir, &arena, &err);
     ck_assert_int_eq(code, err.code);
     checkpoint_writer_close(&writer);

@@ -179,5 +179,21 @@ START_TEST(a_trace_in_fewer_bits_holds_the_attention_of_what_it_holds)
 }
 END_TEST
 
-SUITE("trace", a_trace_holds_the_attention_of_the_queries_and_keys_that_it_holds,
+START_TEST(the_bytes_of_a_trace_are_those_of_its_five_arrays)
+{
+    static const struct family plain = {.name = "plain"};
+    static const struct family distilled = {.name = "distilled", .distillation_classifier = "d"};
+    for (size_t kept = 1; kept <= 2; kept++) {
+        const struct spec spec = {
+            .family = kept == 1 ? &plain : &distilled, .heads = 3, .hidden = 24, .layers = 5};
+        const struct trace_wish wish = {.from = 1, .to = 4};
+        const size_t n = 11, hidden = 24;
+        ck_assert_uint_eq(trace_bytes(&spec, n, &wish),
+                          4 * (n * (n * 3 + kept * 3 + 3 * hidden) + 2 * kept * hidden));
+    }
+}
+END_TEST
+
+SUITE("trace", the_bytes_of_a_trace_are_those_of_its_five_arrays,
+      a_trace_holds_the_attention_of_the_queries_and_keys_that_it_holds,
       a_trace_in_fewer_bits_holds_the_attention_of_what_it_holds)

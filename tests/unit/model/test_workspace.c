@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS = 70, THREADS = 2 };
+enum { TOKENS = 64, THREADS = 2 };
 
 static const struct family text_family = {.kind = ENGINE_TEXT, .post_norm = true};
 static const struct family image_family = {.kind = ENGINE_IMAGE, .image_specials = 1};

@@ -320,6 +320,7 @@ START_TEST(each_call_that_fails_ends_the_opening_and_leaves_nothing_behind)
             ck_assert_msg(alive == 0, "function %d, call %d: %d left", function, call, alive);
             if (failed == 0) {
                 ck_assert_int_eq(code, ERR_OK);
+                ck_assert_msg(call > 0, "function %d is never called", function);
                 break;
             }
             snprintf(text, sizeof text,
