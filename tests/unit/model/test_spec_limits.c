@@ -148,6 +148,9 @@ START_TEST(an_empty_attnd_json_gives_the_defaults)
     spec.class_codes = (const struct class_code[]){{NULL, 1}, {NULL, 2}};
     spec.policy.purity = 0.5;
     ck_assert_int_eq(json_parse(&object, "{}", 2, &json_limits_file, &err), ERR_OK);
+    const struct class_code *codes = spec.class_codes;
+    ck_assert_int_eq(class_codes_read(&codes, object, spec.labels, 2, &arena, &err), ERR_OK);
+    ck_assert_ptr_null(codes);
     ck_assert_int_eq(spec_read_attnd(&spec, object, &arena, &err), ERR_OK);
     json_free(object);
     ck_assert_str_eq(spec.version, "1");
