@@ -241,6 +241,41 @@ START_TEST(outlier_threshold_is_exceeded_by_the_share_left)
     ck_assert_int_eq(outlier_calibrate(&ood, one, 1, 0.5, &arena, &err), ERR_OK);
     ck_assert(ood.threshold == 7 && ood.quantiles[50] == 7);
     ck_assert_int_eq(outlier_calibrate(&ood, one, 0, 0.5, &arena, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "no inputs to choose a threshold from");
+}
+END_TEST
+
+/* 0.55 of 100 is a little more than 55 in doubles, and no 56th is needed. */
+START_TEST(outlier_threshold_is_the_lowest_that_the_share_does_not_exceed)
+{
+    static const struct {
+        double share;
+        float threshold;
+    } cases[] = {{0, 0},     {0.01, 0},   {0.011, 1}, {0.54, 53},
+                 {0.55, 54}, {0.551, 55}, {0.99, 98}, {1, 99}};
+    float scores[100];
+    setup();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ood ood = fit(OOD_ENERGY, 0);
+        for (unsigned k = 0; k < 100; k++)
+            scores[k] = (float)(99 - k);
+        ck_assert(!outlier_calibrate(&ood, scores, 100, cases[i].share, &arena, &err));
+        ck_assert(ood.has_threshold);
+        ck_assert_float_eq(ood.threshold, cases[i].threshold);
+    }
+}
+END_TEST
+
+/* Of 0, 10 and 30 the quantiles rise by 0.2 each to the middle, and by 0.4 from there. */
+START_TEST(outlier_quantiles_lie_on_lines_between_scores)
+{
+    float scores[] = {30, 0, 10, -5};
+    setup();
+    struct ood ood = fit(OOD_ENERGY, 0);
+    ck_assert(!outlier_calibrate(&ood, scores, 3, 1, &arena, &err));
+    for (unsigned i = 0; i < OUTLIER_QUANTILES; i++)
+        ck_assert_double_eq_tol((double)ood.quantiles[i], i <= 50 ? 0.2 * i : 0.4 * i - 10, 1e-5);
+    ck_assert(scores[3] == -5);
 }
 END_TEST
 
@@ -264,12 +299,13 @@ START_TEST(outlier_fit_stays_within_the_room_of_a_file)
 }
 END_TEST
 
-static void expect_refused(enum ood_method method, const char *word)
+static void expect_refused(enum ood_method method, const char *text)
 {
     struct ood ood;
     err = (struct err){0};
     ck_assert_int_eq(outlier_fit(&ood, method, &data, 0, &arena, &err), ERR_UNUSABLE);
-    ck_assert_msg(strstr(err.text, word) != NULL, "'%s' does not name '%s'", err.text, word);
+    ck_assert_str_eq(err.text, text);
+    ck_assert_uint_eq(ood.components, 0); /* nothing was begun */
     err = (struct err){0};
 }
 
@@ -277,18 +313,75 @@ START_TEST(outlier_refuses_what_has_no_statistics)
 {
     setup();
     data.count = 1;
-    expect_refused(OOD_MAHALANOBIS, "1 inputs");
+    expect_refused(OOD_MAHALANOBIS, "1 inputs; at least 2 are needed");
     setup();
     memset(classes, 0, sizeof classes);
-    expect_refused(OOD_RELATIVE, "one class");
+    expect_refused(OOD_RELATIVE, "the inputs are of one class; at least 2 are needed");
     setup();
     memset(features, 0, sizeof features);
-    expect_refused(OOD_MAHALANOBIS, "do not vary");
+    expect_refused(OOD_MAHALANOBIS, "the features do not vary within their classes");
     setup();
     features[7] = INFINITY;
-    expect_refused(OOD_RELATIVE, "not finite");
-    data.label_count = 5000;
-    expect_refused(OOD_RELATIVE, "5000 classes");
+    expect_refused(OOD_RELATIVE, "features are not finite");
+    expect_refused(OOD_MAHALANOBIS, "features are not finite");
+    data.label_count = 1025;
+    expect_refused(OOD_RELATIVE, "1025 classes; at most 1024 can be told apart");
+    fit(OOD_ENERGY, 0); /* which reads none of them */
+}
+END_TEST
+
+/* Two inputs of the last of 1024 classes, `apart` from each other in each of two features; so W's
+ * trace is apart^2 / 2. It must be above 2e-12. */
+START_TEST(outlier_takes_what_varies_a_little)
+{
+    static const unsigned last[] = {1023, 1023};
+    const float apart[] = {2.1e-6f, 1.9e-6f};
+    for (unsigned i = 0; i < 2; i++) {
+        float two[4] = {0, 0, apart[i], apart[i]};
+        data = (struct outlier_data){
+            .features = two, .classes = last, .count = 2, .hidden = 2, .label_count = 1024};
+        arena_init(&arena);
+        err = (struct err){0};
+        if (i == 0)
+            ck_assert_uint_eq(fit(OOD_MAHALANOBIS, 0).components, 1);
+        else
+            expect_refused(OOD_MAHALANOBIS, "the features do not vary within their classes");
+        arena_deinit(&arena);
+    }
+}
+END_TEST
+
+/* The means of both classes are (1, 1). */
+START_TEST(outlier_relative_needs_classes_that_differ)
+{
+    const float points[] = {0, 1, 2, 1, 1, 0, 1, 2, 0, 1, 2, 1, 1, 0, 1, 2};
+    const unsigned labels[] = {0, 0, 0, 0, 1, 1, 1, 1};
+    data = (struct outlier_data){
+        .features = points, .classes = labels, .count = 8, .hidden = 2, .label_count = 2};
+    arena_init(&arena);
+    expect_refused(OOD_RELATIVE, "the features of the classes do not differ");
+    fit(OOD_MAHALANOBIS, 0);
+}
+END_TEST
+
+START_TEST(outlier_scores_are_of_the_rows_of_items)
+{
+    static const float logits[] = {9, 9, 0, 1, 9, 9, 2, -1}, none[4 * 2] = {0};
+    static const size_t items[] = {3, 1};
+    float scores[3] = {-1, -1, -1};
+    struct ood ood;
+    data = (struct outlier_data){.features = none,
+                                 .items = items,
+                                 .count = 2,
+                                 .hidden = 2,
+                                 .label_count = 2,
+                                 .independent = true};
+    ck_assert_int_eq(outlier_fit(&ood, OOD_ENERGY, &data, 0, &arena, &err), ERR_OK);
+    ck_assert(ood.independent && ood.label_count == 2);
+    outlier_scores(&ood, logits, &data, scores);
+    ck_assert_double_eq_tol((double)scores[0], -log1p(exp(2)) - log1p(exp(-1)), 1e-6);
+    ck_assert_double_eq_tol((double)scores[1], -log1p(exp(0)) - log1p(exp(1)), 1e-6);
+    ck_assert(scores[2] == -1);
 }
 END_TEST
 
@@ -336,5 +429,8 @@ SUITE("outlier", outlier_mahalanobis_finds_the_true_distance,
       outlier_relative_in_few_directions_is_the_full_distance,
       outlier_classes_weigh_alike_unless_they_are_small, outlier_items_choose_the_rows,
       outlier_covariance_is_shrunk_by_the_oracle_approximating_share,
-      outlier_threshold_is_exceeded_by_the_share_left, outlier_fit_stays_within_the_room_of_a_file,
-      outlier_refuses_what_has_no_statistics)
+      outlier_threshold_is_exceeded_by_the_share_left,
+      outlier_threshold_is_the_lowest_that_the_share_does_not_exceed,
+      outlier_quantiles_lie_on_lines_between_scores, outlier_takes_what_varies_a_little,
+      outlier_relative_needs_classes_that_differ, outlier_scores_are_of_the_rows_of_items,
+      outlier_fit_stays_within_the_room_of_a_file, outlier_refuses_what_has_no_statistics)
