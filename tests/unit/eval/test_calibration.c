@@ -212,6 +212,118 @@ START_TEST(calibration_bins_by_mass_are_equal_and_never_part_equal_scores)
 }
 END_TEST
 
+/* Rows 2 and 0 of three, at temperature 2; behind the verdicts nothing is written. */
+START_TEST(calibration_verdicts_of_sigmoids_are_what_was_computed_by_hand)
+{
+    static const float logits[] = {1, 4, -2, 9, 9, 9, 3, -1, 3};
+    static const unsigned classes[] = {2, 0, 0};
+    static const size_t items[] = {2, 0};
+    struct calibration_set set = {.logits = logits,
+                                  .classes = classes,
+                                  .items = items,
+                                  .count = 2,
+                                  .label_count = 3,
+                                  .sigmoid = true};
+    struct verdict verdicts[7] = {[2].label = 77, [6].label = 77};
+    calibration_winners(&set, 2, verdicts);
+    ck_assert(verdicts[0].item == 2 && verdicts[0].label == 0 && verdicts[0].right);
+    ck_assert(verdicts[1].item == 0 && verdicts[1].label == 1 && !verdicts[1].right);
+    expect((double)verdicts[0].score, 1 / (1 + exp(-1.5)), 1e-7);
+    expect((double)verdicts[1].score, 1 / (1 + exp(-2)), 1e-7);
+    ck_assert_uint_eq(verdicts[2].label, 77);
+    calibration_labels(&set, 2, verdicts);
+    for (unsigned i = 0; i < 6; i++) {
+        size_t item = i < 3 ? 2 : 0;
+        ck_assert(verdicts[i].item == item && verdicts[i].label == i % 3);
+        ck_assert_int_eq(verdicts[i].right, i % 3 == classes[item]);
+        expect((double)verdicts[i].score, 1 / (1 + exp((double)-logits[item * 3 + i % 3] / 2)),
+               1e-7);
+    }
+    ck_assert_uint_eq(verdicts[6].label, 77);
+    struct calibration_losses losses = calibration_losses(&set, 2);
+    expect(losses.nll,
+           (log1p(exp(-1.5)) + log1p(exp(-0.5)) + log1p(exp(1.5)) + log1p(exp(0.5)) +
+            log1p(exp(2)) + log1p(exp(1))) /
+               3,
+           1e-12);
+    double squares = 0;
+    for (unsigned i = 0; i < 6; i++)
+        squares += pow((double)verdicts[i].score - verdicts[i].right, 2);
+    expect(losses.brier, squares / 3, 1e-7);
+}
+END_TEST
+
+/* Three logits 0, 1 and 3 at temperature 2, of the second and then of the third class. */
+START_TEST(calibration_losses_of_three_classes_are_what_was_computed_by_hand)
+{
+    static const float logits[] = {0, 1, 3, 0, 1, 3};
+    static const unsigned classes[] = {1, 2};
+    struct calibration_set set = {
+        .logits = logits, .classes = classes, .count = 2, .label_count = 3};
+    double mass = 1 + exp(0.5) + exp(1.5), p[] = {1 / mass, exp(0.5) / mass, exp(1.5) / mass};
+    struct calibration_losses losses = calibration_losses(&set, 2);
+    struct verdict verdicts[3] = {[2].label = 77};
+    expect(losses.nll, -log(p[1]) - log(p[2]), 1e-12);
+    expect(losses.brier,
+           2 * p[0] * p[0] + pow(1 - p[1], 2) + p[1] * p[1] + p[2] * p[2] + pow(1 - p[2], 2),
+           1e-12);
+    calibration_winners(&set, 2, verdicts);
+    expect((double)verdicts[0].score, p[2], 1e-7);
+    ck_assert(!verdicts[0].right && verdicts[1].right && verdicts[1].label == 2);
+    ck_assert_uint_eq(verdicts[2].label, 77);
+}
+END_TEST
+
+/* A score that rounding puts above 1 has a bin too; what lies behind the verdicts has none. */
+START_TEST(calibration_bins_take_the_upper_edge_and_what_is_given)
+{
+    static const float scores[] = {0,     0.06f, 0.07f, 0.5f, 0.53f,
+                                   0.54f, 0.93f, 0.94f, 1,    1.0000001f};
+    static const unsigned bin[] = {0, 0, 1, 7, 7, 8, 13, 14, 14, 14};
+    struct verdict verdicts[11] = {[10] = {.score = 0.3f, .right = true}};
+    struct calibration_bin bins[CALIBRATION_BINS];
+    size_t counts[CALIBRATION_BINS] = {0};
+    double sum = 0, right = 0;
+    for (unsigned i = 0; i < 10; i++) {
+        verdicts[i] = (struct verdict){.score = scores[i], .right = i % 3 == 0};
+        counts[bin[i]]++;
+    }
+    for (unsigned i = 7; i < 10; i++) {
+        sum += (double)scores[i];
+        right += verdicts[i].right;
+    }
+    calibration_bins(bins, verdicts, 10);
+    for (unsigned i = 0; i < CALIBRATION_BINS; i++)
+        ck_assert_uint_eq(bins[i].count, counts[i]);
+    expect(bins[14].score, sum / 3, 1e-12);
+    expect(bins[14].right, right / 3, 1e-12);
+    ck_assert(bins[3].score == 0 && bins[3].right == 0);
+}
+END_TEST
+
+/* Seven in fifteen: 15 i / 7. The third and the fourth are equal, as are the last two. */
+START_TEST(calibration_bins_by_mass_of_a_few_leave_bins_empty)
+{
+    static const float scores[] = {0.9f, 0.2f, 0.4f, 0.9f, 0.1f, 0.4f, 0.5f, 0};
+    static const unsigned bin[] = {0, 2, 4, 4, 8, 10, 10};
+    struct verdict verdicts[8];
+    struct calibration_bin bins[CALIBRATION_BINS];
+    size_t counts[CALIBRATION_BINS] = {0};
+    for (unsigned i = 0; i < 8; i++) {
+        verdicts[i] = (struct verdict){.score = scores[i], .right = i == 1};
+        counts[i < 7 ? bin[i] : 14] += i < 7;
+    }
+    calibration_bins_by_mass(bins, verdicts, 7);
+    for (unsigned i = 0; i < CALIBRATION_BINS; i++)
+        ck_assert_uint_eq(bins[i].count, counts[i]);
+    for (unsigned i = 1; i < 7; i++)
+        ck_assert(verdicts[i].score >= verdicts[i - 1].score);
+    ck_assert(verdicts[7].score == 0 && bins[2].right == 1);
+    expect(bins[10].score, 0.9, 1e-7);
+    expect(calibration_ece(bins), (0.1 + 0.8 + 2 * 0.4 + 0.5 + 2 * 0.9) / 7, 1e-7);
+}
+END_TEST
+
 SUITE("calibration", calibration_finds_the_temperature_computed_by_hand,
       calibration_temperature_stays_within_its_bounds,
       calibration_recovers_the_temperature_that_labels_were_drawn_with,
@@ -219,4 +331,8 @@ SUITE("calibration", calibration_finds_the_temperature_computed_by_hand,
       calibration_fits_sigmoids_by_hand_too, calibration_looks_only_at_the_items_that_are_listed,
       calibration_survives_logits_at_the_end_of_the_range,
       calibration_error_is_what_was_computed_by_hand, calibration_bins_hold_the_ends_of_the_range,
-      calibration_bins_by_mass_are_equal_and_never_part_equal_scores)
+      calibration_bins_by_mass_are_equal_and_never_part_equal_scores,
+      calibration_verdicts_of_sigmoids_are_what_was_computed_by_hand,
+      calibration_losses_of_three_classes_are_what_was_computed_by_hand,
+      calibration_bins_take_the_upper_edge_and_what_is_given,
+      calibration_bins_by_mass_of_a_few_leave_bins_empty)

@@ -118,9 +118,74 @@ START_TEST(interval_mean_of_two_bounds_nothing)
 }
 END_TEST
 
+/* Student's quantiles as Abramowitz and Stegun's 26.7.5 gives them, computed elsewhere: the true
+ * ones are 4.303, 2.776, 2.306 and 2.042. Three values are enough. */
+START_TEST(interval_mean_follows_the_expansion)
+{
+    static const struct {
+        unsigned count;
+        double quantile;
+    } cases[] = {
+        {3, 4.171205463563}, {5, 2.769373106841}, {9, 2.305591323104}, {31, 2.042270462889}};
+    double values[32];
+    for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++) {
+        unsigned n = cases[c].count;
+        double mean, squares = 0;
+        for (unsigned i = 0; i < n; i++) {
+            values[i] = 10 + (double)(i * i);
+            squares += pow((double)(i * i), 2);
+        }
+        values[n] = 1e9; /* is not looked at */
+        double sum = (n - 1) * n * (2 * n - 1) / 6.0;
+        double half = cases[c].quantile * sqrt((squares - sum * sum / n) / (n - 1) / n);
+        struct interval found = interval_mean(values, n, &mean);
+        ck_assert(fabs(mean - 10 - sum / n) < 1e-12);
+        ck_assert_msg(fabs(found.low - mean + half) < 1e-9 * half, "%.12g", found.low);
+        ck_assert_msg(fabs(found.high - mean - half) < 1e-9 * half, "%.12g", found.high);
+    }
+}
+END_TEST
+
+START_TEST(interval_wilson_of_three_in_four_is_what_was_computed_by_hand)
+{
+    const double z = 1.5, z2 = z * z, n = 20, p = 0.75;
+    double spread = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+    expect(interval_wilson_low(15, 20, z), (p + z2 / (2 * n) - spread) / (1 + z2 / n));
+    expect(interval_wilson(15, 20).low, 0.531299122381256);
+    expect(interval_wilson(15, 20).high, 0.888138298592334);
+}
+END_TEST
+
+START_TEST(interval_bootstrap_refuses_more_inputs_than_it_can_draw_from)
+{
+    struct confusion confusion = {.class_count = 3, .count = (size_t)1 << 31};
+    struct interval macro = {7, 7}, f1[3] = {{7, 7}, {7, 7}, {7, 7}};
+    struct err err = {0};
+    ck_assert_int_eq(interval_bootstrap_f1(&macro, f1, &confusion, 1, &err), ERR_TOO_LARGE);
+    ck_assert_str_eq(err.text, "2147483648 inputs are too many to resample (at most 2147483647)");
+    ck_assert(macro.low == 7 && f1[0].high == 7);
+}
+END_TEST
+
+/* Without inputs no class occurs in any draw. */
+START_TEST(interval_bootstrap_of_nothing_is_everything)
+{
+    struct interval macro, f1[4] = {[3] = {7, 7}};
+    measure(&macro, f1, 0, 0, 1);
+    ck_assert(macro.low == 0 && macro.high == 1);
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert(f1[i].low == 0 && f1[i].high == 1);
+    ck_assert(f1[3].low == 7 && f1[3].high == 7);
+}
+END_TEST
+
 SUITE("interval", interval_mean_is_that_of_a_textbook, interval_mean_of_two_bounds_nothing,
       interval_wilson_matches_known_intervals, interval_wilson_of_nothing_is_everything,
       interval_wilson_low_is_the_share_when_nothing_need_be_sure,
       interval_bootstrap_finds_the_spread_that_theory_gives,
       interval_bootstrap_narrows_with_more_inputs, interval_bootstrap_is_the_same_for_the_same_seed,
-      interval_bootstrap_knows_nothing_of_a_class_that_never_occurs)
+      interval_bootstrap_knows_nothing_of_a_class_that_never_occurs,
+      interval_mean_follows_the_expansion,
+      interval_wilson_of_three_in_four_is_what_was_computed_by_hand,
+      interval_bootstrap_refuses_more_inputs_than_it_can_draw_from,
+      interval_bootstrap_of_nothing_is_everything)
