@@ -117,8 +117,30 @@ START_TEST(agreement_reaches_exactly_its_share)
 }
 END_TEST
 
+/* A fifth row that is not the evaluations': it would change every figure. */
+START_TEST(agreement_reads_what_is_counted_and_no_more)
+{
+    static float rows[2][(ITEMS + 1) * LABELS] = {{[2] = 1, [14] = 100}, {[2] = 3, [12] = 100}};
+    static const char *problems[2][ITEMS + 1];
+    struct evaluation evaluations[2];
+    struct agreement agreement;
+    for (unsigned i = 0; i < 2; i++)
+        evaluations[i] = (struct evaluation){
+            .count = ITEMS, .label_count = LABELS, .logits = rows[i], .problems = problems[i]};
+    agreement_measure(&agreement, &evaluations[0], &evaluations[1]);
+    ck_assert(agreement.compared == ITEMS && agreement.equal == ITEMS);
+    ck_assert(agreement.logit_difference_max == 2);
+    ck_assert(agreement.logit_difference_mean == 2.0 / (ITEMS * LABELS));
+    for (unsigned i = 0; i < ITEMS; i++)
+        problems[1][i] = "lost";
+    agreement_measure(&agreement, &evaluations[0], &evaluations[1]);
+    ck_assert(agreement.compared == ITEMS && agreement.equal == 0 && agreement.share == 0);
+    ck_assert(agreement.logit_difference_mean == 0 && agreement.logit_difference_max == 0);
+}
+END_TEST
+
 SUITE("agreement", evaluation_winner_is_the_first_of_equal_ones, agreement_with_itself_is_whole,
       agreement_counts_other_winners_and_measures_logits,
       agreement_takes_a_failure_on_one_side_for_a_difference,
       agreement_leaves_out_what_failed_on_both_sides, agreement_of_nothing_is_none,
-      agreement_reaches_exactly_its_share)
+      agreement_reaches_exactly_its_share, agreement_reads_what_is_counted_and_no_more)

@@ -84,6 +84,25 @@ START_TEST(confusion_of_nothing_is_zero)
 }
 END_TEST
 
+START_TEST(confusion_counts_both_ways_of_every_class)
+{
+    static const struct {
+        size_t support, predicted, hits;
+        double recall;
+    } expected[] = {{3, 3, 2, 2.0 / 3}, {2, 2, 1, 0.5}, {1, 1, 0, 0}};
+    struct confusion confusion = measure(3, three, 6);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_eq(confusion.classes[i].support, expected[i].support);
+        ck_assert_uint_eq(confusion.classes[i].predicted, expected[i].predicted);
+        ck_assert_uint_eq(confusion.classes[i].hits, expected[i].hits);
+        expect(confusion.classes[i].recall, expected[i].recall);
+    }
+    confusion_close(&confusion);
+    ck_assert(confusion.matrix == NULL && confusion.classes == NULL && confusion.class_count == 0);
+}
+END_TEST
+
 SUITE("confusion", confusion_is_what_was_computed_by_hand, confusion_has_labels_in_rows,
       confusion_leaves_out_classes_that_never_occur,
-      confusion_counts_a_predicted_class_without_support_as_zero, confusion_of_nothing_is_zero)
+      confusion_counts_a_predicted_class_without_support_as_zero, confusion_of_nothing_is_zero,
+      confusion_counts_both_ways_of_every_class)

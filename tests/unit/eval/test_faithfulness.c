@@ -180,7 +180,72 @@ START_TEST(random_orders_hold_every_part)
 }
 END_TEST
 
+/* Nothing is written behind what is asked for, and all that is there is set. */
+START_TEST(orders_and_relevances_end_with_the_parts)
+{
+    struct toy toy = {.parts = 3, .weights = {1, 2, 4, 100}};
+    struct scorer scorer = {.ask = ask, .flush = flush, .context = &toy};
+    struct score without[4] = {[3] = {{77, 77}}};
+    unsigned order[4] = {[3] = 77};
+    float relevance[4] = {[3] = 77};
+    bool kept[4] = {[3] = true};
+    faithfulness_random_order(3, 1, order);
+    ck_assert_uint_eq(order[3], 77);
+    faithfulness_order((const float[]){1, 3, 2, 9}, 3, 1, order);
+    ck_assert_mem_eq(order, ((const unsigned[]){1, 2, 0, 77}), sizeof order);
+    faithfulness_ask_occlusion(&scorer, 3, kept, without);
+    ck_assert_uint_eq(toy.asked, 3);
+    flush(&toy);
+    ck_assert(kept[0] && kept[1] && kept[2] && without[3].on[0] == 77);
+    faithfulness_occlusion((struct score){{7, 70}}, without, 3, relevance);
+    ck_assert(relevance[0] == 10 && relevance[1] == 20 && relevance[2] == 40);
+    ck_assert(relevance[3] == 77);
+    kept[3] = true;
+    curves_of(&toy, order);
+    faithfulness_ask(&scorer, order, 3, kept, &(struct faithfulness_curves){0});
+    ck_assert_uint_eq(toy.asked, 2 * (FAITHFULNESS_STEPS - 1));
+    ck_assert(kept[3]);
+}
+END_TEST
+
+/* Of seven parts 5 % x step, rounded to the nearest: one from 10 % on, two from 25 %, and so on.
+ * The weights are powers of two, so that a score tells which parts are kept. */
+START_TEST(steps_take_the_nearest_number_of_parts)
+{
+    static const unsigned at[] = {0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 7};
+    struct toy toy = {.parts = 7};
+    const unsigned order[] = {3, 0, 6, 1, 5, 2, 4};
+    for (unsigned i = 0; i < 7; i++)
+        toy.weights[i] = 1 << i;
+    struct faithfulness_curves curves = curves_of(&toy, order);
+    for (unsigned step = 0; step < FAITHFULNESS_STEPS; step++) {
+        unsigned removed = 0;
+        for (unsigned i = 0; i < at[step]; i++)
+            removed += 1u << order[i];
+        expect(curves.insertion[step].on[SCORE_PROBABILITY], removed);
+        expect(curves.deletion[step].on[SCORE_PROBABILITY], 127 - removed);
+        expect(curves.deletion[step].on[SCORE_LOG_ODDS], 10 * (127.0 - removed));
+    }
+    expect(curves.insertion[FAITHFULNESS_STEPS].on[SCORE_PROBABILITY], 127);
+    expect(curves.deletion[FAITHFULNESS_STEPS].on[SCORE_PROBABILITY], 0);
+}
+END_TEST
+
+/* What a report says of random orders is the same from release to release. */
+START_TEST(random_orders_are_those_of_their_seed)
+{
+    static const unsigned expected[2][8] = {{2, 7, 5, 0, 6, 4, 1, 3}, {4, 0, 3, 2, 6, 7, 5, 1}};
+    unsigned order[8];
+    for (unsigned i = 0; i < 2; i++) {
+        faithfulness_random_order(8, 1 + i, order);
+        ck_assert_mem_eq(order, expected[i], sizeof order);
+    }
+}
+END_TEST
+
 SUITE("faithfulness", areas_are_those_of_the_curve_drawn_by_hand,
       areas_are_one_half_where_no_part_matters_more, the_true_ranking_beats_every_random_one,
       occlusion_finds_the_weights, inputs_of_one_part_have_curves,
-      equal_parts_are_ranked_by_the_seed_and_not_by_place, random_orders_hold_every_part)
+      equal_parts_are_ranked_by_the_seed_and_not_by_place, random_orders_hold_every_part,
+      orders_and_relevances_end_with_the_parts, steps_take_the_nearest_number_of_parts,
+      random_orders_are_those_of_their_seed)

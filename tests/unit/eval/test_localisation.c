@@ -118,7 +118,101 @@ START_TEST(missing_masks_are_named)
 }
 END_TEST
 
+/* Two rows of three patches over the pixels 4 to 10 of 12 across and 1 to 5 of 6 down: each covers
+ * two of both. Whatever single pixel is marked, exactly its patch is. */
+START_TEST(every_pixel_marks_the_patch_that_it_lies_in)
+{
+    const struct patches_view wide = {
+        .width = 12, .height = 6, .all = {4, 1, 6, 4}, .rows = 2, .columns = 3};
+    for (unsigned at = 0; at < 12 * 6; at++) {
+        bool pixels[12 * 6] = {false}, marked[7] = {[6] = true};
+        const struct localisation_mask mask = {12, 6, pixels};
+        unsigned x = at % 12, y = at / 12;
+        bool seen = x >= 4 && x < 10 && y >= 1 && y < 5;
+        pixels[at] = true;
+        ck_assert_uint_eq(localisation_patches(&mask, &wide, marked), seen);
+        for (unsigned p = 0; p < 6; p++)
+            ck_assert_int_eq(marked[p], seen && p == (y - 1) / 2 * 3 + (x - 4) / 2);
+        ck_assert(marked[6]);
+    }
+}
+END_TEST
+
+/* Patches a third of a pixel wide, the last of which lie beside the picture: the one pixel marks
+ * those whose centre it has, 3 x 3 of 5 x 4. */
+START_TEST(patches_beside_the_picture_are_not_marked)
+{
+    const struct patches_view view_beside = {
+        .width = 1, .height = 1, .all = {-1.0 / 3, 0, 5.0 / 3, 4.0 / 3}, .rows = 4, .columns = 5};
+    static const bool pixel = true;
+    const struct localisation_mask mask = {1, 1, &pixel};
+    bool marked[20];
+    ck_assert_uint_eq(localisation_patches(&mask, &view_beside, marked), 9);
+    for (unsigned p = 0; p < 20; p++)
+        ck_assert_int_eq(marked[p], p / 5 < 3 && p % 5 >= 1 && p % 5 < 4);
+}
+END_TEST
+
+/* A mask of two pixels: of this colour, and white. */
+static bool is_mark(unsigned red, unsigned green, unsigned blue)
+{
+    unsigned char rgb[] = {
+        (unsigned char)red, (unsigned char)green, (unsigned char)blue, 255, 255, 255};
+    struct image image = {2, 1, rgb};
+    struct localisation_mask mask;
+    struct tempdir dir;
+    struct arena arena;
+    struct err err = {0};
+    char path[128], *png;
+    size_t len;
+    arena_init(&arena);
+    tempdir_open(&dir);
+    ck_assert_int_eq(png_encode(&png, &len, &image, &err), ERR_OK);
+    tempdir_write(&dir, "mask.png", png, len);
+    snprintf(path, sizeof path, "%s/mask.png", dir.path);
+    ck_assert(!localisation_read_mask(path, 2, 1, &arena, &mask, &err));
+    bool marked = mask.marked[0];
+    ck_assert(mask.width == 2 && mask.height == 1 && mask.marked[1]);
+    free(png);
+    tempdir_close(&dir);
+    arena_deinit(&arena);
+    return marked;
+}
+
+START_TEST(what_is_brighter_than_middle_grey_is_a_mark)
+{
+    ck_assert(is_mark(128, 128, 128) && !is_mark(127, 127, 127));
+    ck_assert(is_mark(255, 128, 1) && !is_mark(255, 127, 1));
+    ck_assert(is_mark(1, 255, 128) && is_mark(128, 1, 255) && !is_mark(128, 0, 255));
+}
+END_TEST
+
+START_TEST(masks_that_are_no_image_or_too_low_are_refused)
+{
+    struct arena arena;
+    struct localisation_mask mask;
+    struct tempdir dir;
+    struct err err = {0};
+    char path[128];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "mask.png", "no image", 8);
+    snprintf(path, sizeof path, "%s/mask.png", dir.path);
+    arena_init(&arena);
+    ck_assert_int_eq(localisation_read_mask(path, 5, 3, &arena, &mask, &err), ERR_UNUSABLE);
+    ck_assert(strncmp(err.text, path, strlen(path)) == 0 &&
+              strncmp(err.text + strlen(path), ": ", 2) == 0);
+    err = (struct err){0};
+    ck_assert_int_eq(
+        localisation_read_mask("tests/data/eval/wafer/none/none_0.png", 1, 1, &arena, &mask, &err),
+        ERR_UNUSABLE);
+    arena_deinit(&arena);
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("localisation", patches_that_a_marked_pixel_lies_in_are_marked,
       all_patches_of_a_wide_pixel_are_marked, what_the_model_does_not_see_marks_nothing,
       iou_counts_as_many_patches_as_the_mask_has, masks_are_read_pixel_by_pixel,
-      masks_of_another_size_or_without_a_mark_are_refused, missing_masks_are_named)
+      masks_of_another_size_or_without_a_mark_are_refused, missing_masks_are_named,
+      every_pixel_marks_the_patch_that_it_lies_in, patches_beside_the_picture_are_not_marked,
+      what_is_brighter_than_middle_grey_is_a_mark, masks_that_are_no_image_or_too_low_are_refused)

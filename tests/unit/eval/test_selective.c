@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void expect(double found, double expected)
 {
@@ -193,10 +194,108 @@ START_TEST(selective_decisions_add_up)
 }
 END_TEST
 
+/* Equal scores by place in the data, whatever their order was; labels first for thresholds. */
+START_TEST(selective_verdicts_are_left_in_one_order)
+{
+    static const struct verdict mixed[] = {
+        {.score = 0.5f, .item = 9}, {.score = 0.7f, .label = 1, .item = 4},
+        {.score = 0.7f, .item = 2}, {.score = 0.9f, .label = 1, .item = 8},
+        {.score = 0.5f, .item = 1}, {.score = 0.7f, .label = 1, .item = 3},
+        {.score = 1, .item = 77}};
+    static const size_t by_score[] = {8, 2, 3, 4, 1, 9, 77}, by_label[] = {2, 1, 9, 8, 3, 4, 77};
+    struct verdict verdicts[7];
+    struct selective_curve curve;
+    struct selective_threshold thresholds[3] = {[2] = {.count = 77}};
+    const struct selective_goal goal = {.purity = 0.95};
+    memcpy(verdicts, mixed, sizeof mixed);
+    selective_curve(&curve, verdicts, 6, 0.95);
+    for (unsigned i = 0; i < 7; i++)
+        ck_assert_uint_eq(verdicts[i].item, by_score[i]);
+    selective_thresholds(thresholds, 2, verdicts, 6, &goal);
+    for (unsigned i = 0; i < 7; i++)
+        ck_assert_uint_eq(verdicts[i].item, by_label[i]);
+    ck_assert(!thresholds[0].reachable && !thresholds[1].reachable && thresholds[2].count == 77);
+}
+END_TEST
+
+/* Every point is at least 1 / 254 behind the one before, the next one that could be is; the last
+ * one is always there, and of it and 255 others there are no more than have room. */
+START_TEST(selective_curve_takes_the_first_point_far_enough)
+{
+    static const size_t counts[] = {1, 2, 253, 254, 255, 256, 257, 300, 508, 1000, 2541};
+    static struct verdict verdicts[2542];
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        size_t count = counts[c];
+        unsigned points = 0;
+        double last = 0;
+        for (size_t i = 0; i <= count; i++)
+            verdicts[i] = (struct verdict){.score = (float)(count - i), .right = i > 0, .item = i};
+        struct selective_curve curve = curve_of(verdicts, count, 0.9);
+        for (size_t taken = 1; taken <= count; taken++) {
+            double coverage = (double)taken / (double)count;
+            if (points > 0 && taken < count && coverage - last < 1.0 / 254)
+                continue;
+            last = coverage;
+            expect(curve.points[points].coverage, coverage);
+            expect(curve.points[points].risk, 1 / (double)taken);
+            points++;
+        }
+        ck_assert_uint_eq(curve.point_count, points);
+        ck_assert_uint_eq(curve.count, count);
+        ck_assert_uint_le(points, SELECTIVE_POINTS_MAX);
+    }
+}
+END_TEST
+
+/* Of one label: right, two equal ones of which one is right, right, wrong. */
+START_TEST(selective_threshold_counts_what_it_lets_through)
+{
+    static const struct verdict verdicts[] = {
+        {.score = 0.9f, .right = true}, {.score = 0.8f, .right = true, .item = 1},
+        {.score = 0.8f, .item = 2},     {.score = 0.7f, .right = true, .item = 3},
+        {.score = 0.6f, .item = 4},     {.score = 0.5f, .right = true, .item = 5}};
+    static const struct {
+        double purity;
+        float score;
+        unsigned count, right;
+    } cases[] = {{1, 0.9f, 1, 1},       {0.76, 0.9f, 1, 1}, {0.75, 0.7f, 4, 3},
+                 {2.0 / 3, 0.7f, 4, 3}, {0.65, 0.7f, 4, 3}, {0.6, 0.6f, 5, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct verdict copy[6];
+        struct selective_threshold found;
+        const struct selective_goal goal = {.purity = cases[i].purity};
+        memcpy(copy, verdicts, sizeof copy);
+        selective_thresholds(&found, 1, copy, 5, &goal);
+        ck_assert(found.reachable && found.score == cases[i].score);
+        ck_assert(found.count == cases[i].count && found.right == cases[i].right);
+    }
+}
+END_TEST
+
+/* A score at the threshold is automatic; a label out of reach never is. */
+START_TEST(selective_decisions_are_made_at_the_threshold)
+{
+    static const struct selective_threshold thresholds[] = {{.reachable = true, .score = 0.5f},
+                                                            {.score = 0.1f}};
+    static const struct verdict verdicts[] = {{.score = 0.5f, .right = true},
+                                              {.score = 0.49f, .right = true},
+                                              {.score = 0.6f},
+                                              {.score = 1, .label = 1, .right = true},
+                                              {.score = 1, .right = true}};
+    struct selective_decisions sum = {0};
+    selective_decide(&sum, thresholds, verdicts, 4);
+    ck_assert(sum.count == 4 && sum.automatic == 2 && sum.right == 1 && sum.review == 2);
+    ck_assert_uint_eq(sum.unknown, 0);
+}
+END_TEST
+
 SUITE("selective", selective_curve_is_what_was_computed_by_hand,
       selective_coverage_is_the_largest_that_is_pure_enough,
       selective_curve_never_parts_equal_scores, selective_curve_has_room_for_any_number_of_inputs,
       selective_threshold_is_the_lowest_score_that_is_pure_enough,
       selective_threshold_asks_a_small_class_for_more_than_luck,
       selective_threshold_takes_32_right_answers_for_95_percent,
-      selective_threshold_is_shared_by_classes_too_small_for_one, selective_decisions_add_up)
+      selective_threshold_is_shared_by_classes_too_small_for_one, selective_decisions_add_up,
+      selective_verdicts_are_left_in_one_order, selective_curve_takes_the_first_point_far_enough,
+      selective_threshold_counts_what_it_lets_through,
+      selective_decisions_are_made_at_the_threshold)
