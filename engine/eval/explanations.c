@@ -66,6 +66,15 @@ static enum err_code choose(struct explanations *out, struct err *err)
     return ERR_OK;
 }
 
+/* As the evaluation did: an input that cannot be used any more is named. */
+static enum err_code prepare(const struct explanations_source *source, size_t item,
+                             struct arena *arena, struct engine_input *out, struct err *err)
+{
+    if (evaluation_prepare(source->model, source->dataset, item, arena, out, err))
+        err_prefix(err, "%.200s: ", source->dataset->items[item].name);
+    return err->code;
+}
+
 /* ---- relevance ---- */
 
 static enum err_code take_memory(struct subject *subject, struct err *err)
@@ -224,8 +233,7 @@ static enum err_code run_input(struct subject *subject, struct err *err)
     const struct explanations_source *source = &subject->out->source;
     const struct engine_info *info = engine_describe(source->model);
     struct scorer scorer = probe_scorer(subject->probe);
-    if (evaluation_prepare(source->model, source->dataset, subject->explained->item, subject->arena,
-                           &subject->input, err) ||
+    if (prepare(source, subject->explained->item, subject->arena, &subject->input, err) ||
         perturbation_open(&subject->parts, &subject->input, info->patch_size, info->image_height,
                           subject->out->options.fill, subject->arena, err) ||
         explain_all(subject, &scorer, err) || read_mask(subject, err))
@@ -284,8 +292,7 @@ static enum err_code check_masks(const struct explanations *out, struct err *err
         if (path == NULL)
             continue;
         arena_init(&arena);
-        if (!evaluation_prepare(source->model, source->dataset, out->inputs[i].item, &arena, &input,
-                                err))
+        if (!prepare(source, out->inputs[i].item, &arena, &input, err))
             localisation_read_mask(path, input.width, input.height, &arena, &mask, err);
         arena_deinit(&arena);
     }
