@@ -10,7 +10,7 @@ enum { LEFT = 52, TOP = 12, RIGHT = 14, BOTTOM = 46, TICKS_MAX = 6 };
 
 static double round_step(double span)
 {
-    static const double steps[] = {1, 2, 2.5, 5, 10};
+    static const double steps[] = {1, 2, 2.5, 5};
     double rough = span / TICKS_MAX, power = pow(10, floor(log10(rough)));
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (steps[i] * power >= rough * (1 - 1e-9))
