@@ -3,8 +3,10 @@
 #include "engine/eval/attnd_json.h"
 #include "engine/eval/outlier.h"
 #include "tests/support/checkpoint_writer.h"
+#include "tests/support/golden_file.h"
 #include "tests/support/suite.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,6 +183,123 @@ START_TEST(attnd_json_leaves_the_old_file_if_the_new_one_would_be_refused)
 }
 END_TEST
 
+/* ---- the text itself ---- */
+
+/* A model of 12 features and five labels, two of which are alike. */
+static const char small_config[] =
+    "{\"model_type\": \"vit\", \"hidden_size\": 12, \"num_attention_heads\": 3, \"id2label\": "
+    "{\"0\": \"a\", \"1\": \"twin\", \"2\": \"quote \\\" and \\\\\", \"3\": \"twin\", "
+    "\"4\": \"line\\nbreak\"}}";
+
+static void setup_small(void)
+{
+    arena_init(&arena);
+    err = (struct err){0};
+    checkpoint_writer_open(&writer);
+    checkpoint_writer_file(&writer, "config.json", small_config);
+    ck_assert_msg(spec_read(&spec, writer.dir, &arena, &err) == ERR_OK, "%s", err.text);
+}
+
+/* Thirds and multiples, which have no end; numbers end where they would not be read again alike. */
+static void fill_small(enum ood_method method)
+{
+    static float numbers[64];
+    static const float thresholds[] = {1.0f / 3, NAN, 0, 0.5f, 1};
+    static struct class_code codes[] = {
+        {.number = -17}, {.text = "B\"2"}, {.number = 1}, {.number = 2}, {.text = "\x1f"}};
+    for (unsigned i = 0; i < 64; i++)
+        numbers[i] = (float)(i + 1) / 3 * (i % 2 ? -1 : 1);
+    static float positive[] = {0.1f, 2.0f / 3, 1e-9f};
+    static float class_means[] = {1, 2, 3, NAN, 0, 0, 4, 5, 6, 7, 8, 9, -1, -2, -3};
+    spec.version = "2 \"beta\"\t";
+    spec.temperature = 4.0 / 3;
+    spec.policy.purity = 0.95;
+    spec.policy.thresholds = thresholds;
+    spec.class_codes = codes;
+    spec.grey16_minmax = true;
+    spec.policy.ood = (struct ood){.method = method,
+                                   .hidden = 12,
+                                   .label_count = 5,
+                                   .has_threshold = true,
+                                   .threshold = 20.0f / 3,
+                                   .quantile_count = 0,
+                                   .components = 3,
+                                   .mean = numbers,
+                                   .projection = numbers + 12,
+                                   .variances = positive,
+                                   .class_means = class_means,
+                                   .residual = 1.0f / 7,
+                                   .background = positive};
+}
+
+static void expect_golden(const char *path)
+{
+    struct golden_file golden;
+    char written[128], *bytes;
+    size_t len;
+    ck_assert_msg(!attnd_json_write(writer.dir, &spec, &err), "%s", err.text);
+    snprintf(written, sizeof written, "%s/attnd.json", writer.dir);
+    ck_assert(!file_read(&bytes, &len, written, 1 << 20, &err));
+    golden_file_open(&golden);
+    fwrite(bytes, 1, len, golden.file);
+    free(bytes);
+    golden_file_expect(&golden, path);
+}
+
+/* ATTND_GOLDEN_WRITE=1 writes them anew. */
+START_TEST(attnd_json_is_the_golden)
+{
+    static float quantiles[] = {-1, -0.5f, 1.0f / 3, 1, 2, 3, 4, 5, 6.125f, 7};
+    setup_small();
+    fill_small(OOD_MAHALANOBIS);
+    expect_golden("tests/data/eval/attnd/mahalanobis.json");
+    fill_small(OOD_RELATIVE);
+    spec.policy.ood.quantiles = quantiles;
+    spec.policy.ood.quantile_count = 10;
+    spec.policy.ood.has_threshold = false;
+    spec.grey16_minmax = false;
+    expect_golden("tests/data/eval/attnd/relative.json");
+    fill_small(OOD_ENERGY);
+    spec.policy.purity = 0;
+    spec.policy.thresholds = NULL;
+    spec.class_codes = NULL;
+    expect_golden("tests/data/eval/attnd/energy.json");
+    spec.policy.ood.method = OOD_NONE;
+    spec.version = "1";
+    expect_golden("tests/data/eval/attnd/bare.json");
+    teardown();
+}
+END_TEST
+
+START_TEST(attnd_json_says_what_would_not_be_read_again)
+{
+    setup_small();
+    fill_small(OOD_NONE);
+    spec.temperature = 1e9;
+    ck_assert_int_eq(attnd_json_write(writer.dir, &spec, &err), ERR_UNUSABLE);
+    ck_assert_ptr_eq(strstr(err.text, "attnd.json would not be read again: $.temperature"),
+                     err.text);
+    teardown();
+}
+END_TEST
+
+/* "/attnd.json" and the end of the text take 12 of PATH_MAX characters. */
+START_TEST(attnd_json_needs_a_path_that_can_be)
+{
+    static char dir[PATH_MAX];
+    setup_small();
+    memset(dir, 'x', PATH_MAX - 11);
+    ck_assert_int_eq(attnd_json_write(dir, &spec, &err), ERR_IO);
+    ck_assert_str_eq(err.text, "the directory's path is too long");
+    err = (struct err){0};
+    dir[PATH_MAX - 12] = '\0';
+    ck_assert_int_eq(attnd_json_write(dir, &spec, &err), ERR_IO);
+    ck_assert_str_ne(err.text, "the directory's path is too long");
+    teardown();
+}
+END_TEST
+
 SUITE("attnd_json", attnd_json_reads_back_to_the_bit, attnd_json_of_defaults_reads_back_to_defaults,
       attnd_json_keeps_statistics_within_200_kilobytes,
-      attnd_json_leaves_the_old_file_if_the_new_one_would_be_refused)
+      attnd_json_leaves_the_old_file_if_the_new_one_would_be_refused, attnd_json_is_the_golden,
+      attnd_json_says_what_would_not_be_read_again, attnd_json_needs_a_path_that_can_be)
