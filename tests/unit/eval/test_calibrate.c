@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { HIDDEN = 16, LABELS = 3, COUNT = 260, LOST = 7 };
 
@@ -223,8 +224,29 @@ START_TEST(calibration_says_what_cannot_be_fitted)
 }
 END_TEST
 
+/* Statistics of what was learnt, and no input to choose a threshold from: nothing is written. */
+START_TEST(calibration_without_a_threshold_writes_nothing)
+{
+    char path[96];
+    struct err err = {0};
+    struct calibrate how = {.assessment = &assessment,
+                            .method = OOD_MAHALANOBIS,
+                            .known = &learnt.evaluation,
+                            .known_classes = learnt.classes};
+    open_all("");
+    for (size_t i = 0; i < COUNT; i++)
+        validation.problems[i] = "lost";
+    ck_assert_int_eq(calibrate_write(&how, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "no inputs to choose a threshold from");
+    snprintf(path, sizeof path, "%s/attnd.json", writer.dir);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    close_all();
+}
+END_TEST
+
 SUITE("calibrate", calibration_writes_temperature_thresholds_and_purity,
       calibration_fits_a_distance_to_what_was_learnt,
       calibration_without_other_inputs_fits_a_distance_to_its_own,
       calibration_of_few_inputs_takes_the_energy,
-      calibration_of_independent_labels_takes_their_energy, calibration_says_what_cannot_be_fitted)
+      calibration_of_independent_labels_takes_their_energy, calibration_says_what_cannot_be_fitted,
+      calibration_without_a_threshold_writes_nothing)

@@ -175,8 +175,58 @@ START_TEST(findings_judge_every_label_of_a_sigmoid_model)
 }
 END_TEST
 
+/* Logits of 9, 5 and 1 ahead: the surest answer is wrong, as is the least sure. */
+START_TEST(findings_of_three_are_what_was_computed_by_hand)
+{
+    static const float ahead[] = {5, 9, 1, 7};
+    static const bool wrong[] = {false, true, true, true};
+    struct findings findings;
+    struct err err = {0};
+    make(&made, 4);
+    confusion_close(&made.confusion);
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned k = 0; k < LABELS; k++)
+            made.logits[i * LABELS + k] = k == 1 ? ahead[i] : 0;
+        made.classes[i] = wrong[i] ? 0 : 1;
+    }
+    made.problems[3] = "lost";
+    made.evaluation.failed = 1;
+    ck_assert(!evaluation_measure(&made.evaluation, made.classes, &made.confusion, &err));
+    find(&findings, &made, false);
+    ck_assert(findings.mistake_count == 2 && findings.mistakes[0].item == 1 &&
+              findings.mistakes[1].item == 2 && findings.mistakes[0].label == 1);
+    struct interval accuracy = interval_wilson(1, 3), precision = interval_wilson(1, 3);
+    ck_assert(findings.accuracy.low == accuracy.low && findings.accuracy.high == accuracy.high);
+    ck_assert(findings.classes[1].precision.low == precision.low &&
+              findings.classes[1].recall.low == interval_wilson(1, 1).low &&
+              findings.classes[0].recall.high == interval_wilson(0, 2).high &&
+              findings.classes[0].precision.high == 1);
+    ck_assert(findings.purity == 0.95 && findings.curve.count == 3 && !findings.has_crossed);
+    ck_assert(findings.served.temperature == 1 && findings.served.by_score.count == 3);
+    findings_close(&findings);
+    ck_assert_ptr_null(findings.classes);
+    confusion_close(&made.confusion);
+}
+END_TEST
+
+/* Twenty are enough to be cut in five. */
+START_TEST(findings_of_twenty_have_folds)
+{
+    for (size_t count = 19; count <= 20; count++) {
+        struct findings findings;
+        make(&made, count);
+        find(&findings, &made, false);
+        ck_assert_int_eq(findings.has_crossed, count == 20);
+        ck_assert_uint_eq(findings.crossed.by_score.count, count == 20 ? 20 : 0);
+        findings_close(&findings);
+        confusion_close(&made.confusion);
+    }
+}
+END_TEST
+
 SUITE("findings", findings_calibrate_scores_that_are_too_sure,
       findings_promise_a_purity_that_other_inputs_keep, findings_leave_out_inputs_that_failed,
       findings_list_the_surest_mistakes_first, findings_of_few_inputs_have_no_folds,
       findings_do_not_claim_certainty_of_a_class_without_a_mistake,
-      findings_judge_every_label_of_a_sigmoid_model)
+      findings_judge_every_label_of_a_sigmoid_model,
+      findings_of_three_are_what_was_computed_by_hand, findings_of_twenty_have_folds)

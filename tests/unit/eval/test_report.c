@@ -405,9 +405,58 @@ START_TEST(report_names_a_model_by_the_last_part_of_its_path)
 }
 END_TEST
 
+/* Six lines of at most 160 characters. */
+START_TEST(report_page_cuts_the_text_of_a_mistake)
+{
+    char text[512], expected[512];
+    struct golden_file out;
+    int x = 160, y = 161;
+    make(&specimen);
+    snprintf(text, sizeof text, "%0*d\n%0*d\nl3\nl4\nl5\nl6\nl7\n", x, 0, y, 0);
+    snprintf(expected, sizeof expected,
+             "<pre>%0*d\n%0*d\xE2\x80\xA6\nl3\nl4\nl5\nl6\n\xE2\x80\xA6\n</pre>", x, 0, x, 0);
+    for (unsigned i = 0; i < ITEMS; i++) {
+        specimen.items[i].input = text;
+        specimen.items[i].input_len = strlen(text);
+    }
+    specimen.findings.mistake_count = 3;
+    print_page(&out);
+    expect(&out, expected);
+    ck_assert_uint_eq(count_of(&out, "<figcaption class=\"mistake\">"), 3);
+    free(out.text);
+    unmake(&specimen);
+}
+END_TEST
+
+/* The first of all has an answer only in the second run; with as many as are listed none is more.
+ */
+START_TEST(report_lists_the_first_input_that_differs)
+{
+    struct golden_file out;
+    make(&specimen);
+    specimen.problems[1][0] = NULL;
+    specimen.agreement.compared++;
+    print_text(&out);
+    expect(&out, "\n  line 1 <b>  label: none  bf16: cannot be read: \"<&>\"  f32: none ");
+    expect(&out, "inputs whose winner differs (23)\n");
+    free(out.text);
+    for (unsigned i = 20; i < FAILED; i++)
+        specimen.problems[0][i] = NULL;
+    specimen.evaluations[0].failed = 20;
+    print_text(&out);
+    expect(&out, "inputs that failed (20)\n");
+    ck_assert_uint_eq(count_of(&out, "line 20 <b>: cannot be read"), 1);
+    ck_assert_uint_eq(count_of(&out, "  and 3 more\n"), 1);
+    ck_assert_uint_eq(count_of(&out, " more\n"), 1);
+    free(out.text);
+    unmake(&specimen);
+}
+END_TEST
+
 SUITE("report", report_for_a_terminal_is_the_golden, report_as_json_is_the_golden,
       report_as_a_page_is_the_golden, report_without_what_it_may_lack_is_the_golden,
       report_of_many_labels_lists_the_most_frequent_confusions,
       report_page_shows_the_pictures_of_up_to_24_mistakes,
       report_as_json_says_which_name_is_not_utf_8,
-      report_names_a_model_by_the_last_part_of_its_path)
+      report_names_a_model_by_the_last_part_of_its_path, report_page_cuts_the_text_of_a_mistake,
+      report_lists_the_first_input_that_differs)

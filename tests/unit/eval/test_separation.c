@@ -55,5 +55,28 @@ START_TEST(separation_accepts_at_least_the_share_asked_for)
 }
 END_TEST
 
+/* One of each is enough; what lies behind them is not looked at. */
+START_TEST(separation_of_single_scores_is_all_or_nothing)
+{
+    float low[] = {1, 9, -9}, high[] = {2, -9, 9};
+    ck_assert(separation_auroc(low, 1, high, 1) == 1 && separation_auroc(high, 1, low, 1) == 0);
+    ck_assert(separation_fpr(low, 1, high, 1, 0.5) == 0);
+    ck_assert(separation_fpr(high, 1, low, 1, 0) == 1);
+    ck_assert(separation_auroc(low, 1, high, 0) == 0.5 && separation_fpr(low, 0, high, 1, 1) == 0);
+    ck_assert(low[1] == 9 && high[1] == -9);
+}
+END_TEST
+
+/* Unsorted on both sides: 5 of 6 pairs are won, and a share is counted in known scores. */
+START_TEST(separation_sorts_what_it_is_given)
+{
+    float known[] = {3, 1, 2}, strange[] = {4, 2.5f};
+    ck_assert_double_eq_tol(separation_auroc(known, 3, strange, 2), 5.0 / 6, 1e-12);
+    ck_assert(separation_fpr(known, 3, strange, 2, 0.66) == 0);
+    ck_assert(separation_fpr(known, 3, strange, 2, 0.67) == 0.5);
+}
+END_TEST
+
 SUITE("separation", separation_of_two_normal_distributions_is_as_theory_says,
-      separation_counts_equal_scores_one_half, separation_accepts_at_least_the_share_asked_for)
+      separation_counts_equal_scores_one_half, separation_accepts_at_least_the_share_asked_for,
+      separation_of_single_scores_is_all_or_nothing, separation_sorts_what_it_is_given)
