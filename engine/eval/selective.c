@@ -4,6 +4,7 @@
 
 #include "engine/eval/interval.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- one score for all ---- */
@@ -25,15 +26,15 @@ static size_t equal_scores_from(const struct verdict *verdicts, size_t count, si
     return end - at;
 }
 
-/* Points so far apart that they fit, and always the last one. */
+/* Points so far apart that they fit, and always the last one: the first is above 0, at most 253
+ * more are below 1. */
 static void add_point(struct selective_curve *out, size_t taken, size_t wrong)
 {
     double coverage = (double)taken / (double)out->count, apart = 1.0 / (SELECTIVE_POINTS_MAX - 2);
     unsigned last = out->point_count;
     if (last > 0 && taken < out->count && coverage - out->points[last - 1].coverage < apart)
         return;
-    if (last == SELECTIVE_POINTS_MAX)
-        last--;
+    assert(last < SELECTIVE_POINTS_MAX);
     out->points[last] =
         (struct selective_point){.coverage = coverage, .risk = (double)wrong / (double)taken};
     out->point_count = last + 1;
