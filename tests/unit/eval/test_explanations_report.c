@@ -10,6 +10,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -361,10 +362,105 @@ START_TEST(explanations_that_cannot_be_written_are_an_error)
 }
 END_TEST
 
+/* "/explanations.json" and the end of the text take 19 of PATH_MAX characters. */
+START_TEST(explanations_need_a_path_that_can_be)
+{
+    static char folder[PATH_MAX];
+    char expected[128];
+    struct err err = {0};
+    make(&specimen);
+    memset(folder, 'x', PATH_MAX - 18);
+    ck_assert_int_eq(explanations_write(&specimen.report, folder, &err), ERR_IO);
+    snprintf(expected, sizeof expected, "%.80s...: the path is too long", folder);
+    ck_assert_str_eq(err.text, expected);
+    err = (struct err){0};
+    folder[PATH_MAX - 19] = '\0';
+    ck_assert_int_eq(explanations_write(&specimen.report, folder, &err), ERR_IO);
+    ck_assert_str_ne(err.text, expected);
+    engine_close(specimen.model);
+}
+END_TEST
+
+/* Over three inputs of the first way, deletions of 0, 1 and 2 of 32 and insertions of 32, 31.75 and
+ * 31: by hand; over one label and over none. */
+START_TEST(explanations_figures_are_what_was_computed_by_hand)
+{
+    struct explanations_figures found;
+    struct err err = {0};
+    double marked;
+    make(&specimen);
+    specimen.explanations.count = 3;
+    ck_assert(!explanations_figures(&specimen.explanations, 0, EXPLANATIONS_ALL, SCORE_PROBABILITY,
+                                    &found, &err));
+    ck_assert(found.count == 3 && found.deletion.mean == 1 / 32.0);
+    ck_assert_double_eq_tol(found.insertion.mean, 94.75 / 96, 1e-12);
+    ck_assert_double_eq_tol(found.difference.mean, 91.75 / 96, 1e-12);
+    ck_assert_double_eq_tol(found.gain.mean, 2 * WAY_RANDOM / 32.0, 1e-12);
+    ck_assert(!explanations_figures(&specimen.explanations, 1, EXPLANATIONS_CLASS + 1,
+                                    SCORE_LOG_ODDS, &found, &err));
+    ck_assert(found.count == 1);
+    ck_assert_double_eq_tol(found.deletion.mean, 20 / 32.0, 1e-12);
+    ck_assert(!explanations_figures(&specimen.explanations, 1, EXPLANATIONS_CLASS + 2,
+                                    SCORE_LOG_ODDS, &found, &err));
+    ck_assert(found.count == 0 && found.deletion.mean == 0);
+    ck_assert(explanations_masked(&specimen.explanations, &marked) == 0 && marked == 0);
+    specimen.inputs[1].marked = 0.5;
+    ck_assert(explanations_masked(&specimen.explanations, &marked) == 1 && marked == 0.5);
+    specimen.inputs[1].winner = 2; /* a mask of a wrong answer */
+    ck_assert(explanations_masked(&specimen.explanations, &marked) == 1 && marked == 0);
+    ck_assert_uint_eq(explanations_right(&specimen.explanations), 2);
+    ck_assert(explanations_mean_ms(&specimen.explanations, 6) == 2);
+    specimen.explanations.count = 0;
+    ck_assert(explanations_mean_ms(&specimen.explanations, 6) == 0);
+    engine_close(specimen.model);
+}
+END_TEST
+
+/* Two of three point to the mask: Wilson's interval of that share, whose mean rounds down; of
+ * random orders the mean's own. */
+START_TEST(explanations_points_are_a_share)
+{
+    struct explanations_figures found;
+    struct err err = {0};
+    make_images(&specimen, "unread");
+    specimen.explanations.count = 4;
+    for (unsigned i = 1; i < 4; i++) {
+        specimen.inputs[i].ways[0].points = i != 2;
+        specimen.inputs[i].ways[WAY_RANDOM].points = i / 4.0;
+        specimen.inputs[i].ways[0].iou = i / 8.0;
+    }
+    ck_assert(!explanations_figures(&specimen.explanations, 0, EXPLANATIONS_MASKED,
+                                    SCORE_PROBABILITY, &found, &err));
+    struct interval share = interval_wilson(2, 3);
+    ck_assert_uint_eq(found.count, 3);
+    ck_assert_double_eq_tol(found.points.mean, 2.0 / 3, 1e-12);
+    ck_assert(found.points.interval.low == share.low && found.points.interval.high == share.high);
+    ck_assert_double_eq_tol(found.iou.mean, 0.25, 1e-12);
+    ck_assert(!explanations_figures(&specimen.explanations, WAY_RANDOM, EXPLANATIONS_MASKED,
+                                    SCORE_PROBABILITY, &found, &err));
+    ck_assert_double_eq_tol(found.points.mean, 0.5, 1e-12);
+    double mean, values[] = {0.25, 0.5, 0.75};
+    ck_assert_double_eq_tol(found.points.interval.low, interval_mean(values, 3, &mean).low, 1e-12);
+    engine_close(specimen.model);
+}
+END_TEST
+
+START_TEST(explanations_ways_have_names)
+{
+    static const char *const names[] = {"random", "occlusion"};
+    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
+        ck_assert_str_eq(explanations_way_name(way), way < EXPLAIN_METHODS
+                                                         ? method_name((enum explain_method)way)
+                                                         : names[way - EXPLAIN_METHODS]);
+}
+END_TEST
+
 SUITE("explanations_report", explanations_of_texts_for_a_terminal_are_the_golden,
       explanations_of_texts_as_json_are_the_golden, explanations_of_texts_as_a_page_are_the_golden,
       explanations_of_images_are_the_golden, explanations_of_few_inputs_have_no_intervals,
       explanations_page_leaves_out_a_picture_that_is_gone,
       explanations_page_lays_the_map_where_the_patches_are,
       explanations_files_are_the_forms_that_are_printed,
-      explanations_that_cannot_be_written_are_an_error)
+      explanations_that_cannot_be_written_are_an_error, explanations_need_a_path_that_can_be,
+      explanations_figures_are_what_was_computed_by_hand, explanations_points_are_a_share,
+      explanations_ways_have_names)

@@ -102,5 +102,22 @@ START_TEST(progress_is_not_for_files)
 }
 END_TEST
 
+START_TEST(progress_tells_minutes_and_seconds)
+{
+    struct progress progress;
+    open_terminal();
+    start(&progress);
+    progress_show(&progress, 0); /* no rate, so that nothing is known */
+    start(&progress);
+    progress_show(&progress, 1500); /* 3600 more seconds */
+    start(&progress);
+    progress_show(&progress, 3205);
+    progress_end(&progress);
+    ck_assert_str_eq(take(), "\r\033[Kf32: 0 of 3300 inputs, 0.0 a second, 0:00 left"
+                             "\r\033[Kf32: 1500 of 3300 inputs, 0.5 a second, 60:00 left"
+                             "\r\033[Kf32: 3205 of 3300 inputs, 1.1 a second, 1:28 left\r\033[K");
+}
+END_TEST
+
 SUITE("progress", progress_shows_rate_and_time_left, progress_is_not_shown_again_at_once,
-      progress_is_not_for_files)
+      progress_is_not_for_files, progress_tells_minutes_and_seconds)
