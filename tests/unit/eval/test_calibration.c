@@ -36,9 +36,9 @@ static void expect(double found, double expected, double tolerance)
 /* The score must become 3/4: 1 / (1 + exp(-lead / T)) = 3/4 where T = lead / log 3. */
 START_TEST(calibration_finds_the_temperature_computed_by_hand)
 {
-    static const float leads[] = {0.2f, 1.0f, 2.0f, 7.0f, 19.0f};
+    static const float leads[] = {0.06f, 0.2f, 1.0f, 2.0f, 7.0f, 19.0f, 21.0f};
     struct made made;
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned i = 0; i < sizeof leads / sizeof *leads; i++) {
         make(&made, leads[i]);
         expect(calibration_temperature(&made.set), (double)leads[i] / log(3), 1e-5);
     }

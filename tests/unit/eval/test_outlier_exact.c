@@ -320,8 +320,27 @@ START_TEST(outlier_relative_keeps_as_many_directions_as_a_file_has_room_for)
 }
 END_TEST
 
+/* Of two inputs, (0, 0) and (2, 0), all is shrunk: W = diag(1, 0) becomes one half of the identity.
+ */
+START_TEST(outlier_covariance_of_two_inputs_is_round)
+{
+    static const float two[] = {0, 0, 2, 0};
+    static const unsigned none[] = {0, 0};
+    const struct outlier_data pair = {
+        .features = two, .classes = none, .count = 2, .hidden = 2, .label_count = 1};
+    struct ood ood;
+    arena_init(&arena);
+    ck_assert(!outlier_fit(&ood, OOD_MAHALANOBIS, &pair, 0, &arena, &err));
+    ck_assert_uint_eq(ood.components, 1);
+    ck_assert(ood.variances[0] == 0.5f && fabsf(ood.residual - 0.5f) < 1e-6f);
+    ck_assert_double_eq_tol((double)ood_score(&ood, NULL, two), 2, 1e-5);
+    arena_deinit(&arena);
+}
+END_TEST
+
 SUITE("outlier_exact", outlier_mahalanobis_is_what_was_computed_by_hand,
       outlier_relative_is_what_was_computed_by_hand, outlier_class_without_inputs_has_no_mean,
       outlier_items_choose_the_rows_of_every_figure, outlier_variances_have_a_floor,
       outlier_mahalanobis_keeps_as_many_directions_as_can_be_told,
-      outlier_relative_keeps_as_many_directions_as_a_file_has_room_for)
+      outlier_relative_keeps_as_many_directions_as_a_file_has_room_for,
+      outlier_covariance_of_two_inputs_is_round)

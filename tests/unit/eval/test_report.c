@@ -449,6 +449,10 @@ START_TEST(report_lists_the_first_input_that_differs)
     ck_assert_uint_eq(count_of(&out, "  and 3 more\n"), 1);
     ck_assert_uint_eq(count_of(&out, " more\n"), 1);
     free(out.text);
+    print_page(&out);
+    expect(&out, "<li>line 20 &lt;b&gt;: ");
+    ck_assert_uint_eq(count_of(&out, "and 0 more"), 0);
+    free(out.text);
     unmake(&specimen);
 }
 END_TEST
