@@ -285,9 +285,30 @@ START_TEST(strangeness_is_what_the_model_says_of_each_usable_input)
 }
 END_TEST
 
+/* The same report for the same data, from release to release. */
+START_TEST(assessment_draws_with_a_seed_of_its_own)
+{
+    struct interval drawn[2];
+    open_deciding();
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        const struct findings_options how = {.purity = 0.75, .temperature = 1.5, .seed = seed};
+        struct findings findings;
+        ck_assert(!findings_open(&findings, &assessment.evaluation, assessment.classes,
+                                 &assessment.confusion, &how, &err));
+        drawn[seed - 1] = findings.macro_f1;
+        findings_close(&findings);
+    }
+    const struct interval *found = &assessment.findings.macro_f1;
+    ck_assert(drawn[0].low != drawn[1].low || drawn[0].high != drawn[1].high);
+    ck_assert(found->low == drawn[0].low && found->high == drawn[0].high);
+    close_all();
+}
+END_TEST
+
 SUITE("assessment", assessment_counts_what_the_checkpoint_decides,
       assessment_gives_the_report_all_that_it_has,
       assessment_of_a_checkpoint_that_decides_nothing_tells_none,
       assessment_of_independent_labels_measures_each, assessment_refuses_what_it_cannot_measure,
       assessment_of_nothing_measures_nothing, assessment_writes_both_forms,
-      strangeness_is_what_the_model_says_of_each_usable_input)
+      strangeness_is_what_the_model_says_of_each_usable_input,
+      assessment_draws_with_a_seed_of_its_own)
