@@ -120,7 +120,8 @@ END_TEST
 /* A fifth row that is not the evaluations': it would change every figure. */
 START_TEST(agreement_reads_what_is_counted_and_no_more)
 {
-    static float rows[2][(ITEMS + 1) * LABELS] = {{[2] = 1, [14] = 100}, {[2] = 3, [12] = 100}};
+    static float rows[2][(ITEMS + 1) * LABELS] = {{[2] = 1, [14] = 100},
+                                                  {[0] = 0.5f, [2] = 3, [12] = 100}};
     static const char *problems[2][ITEMS + 1];
     struct evaluation evaluations[2];
     struct agreement agreement;
@@ -130,7 +131,7 @@ START_TEST(agreement_reads_what_is_counted_and_no_more)
     agreement_measure(&agreement, &evaluations[0], &evaluations[1]);
     ck_assert(agreement.compared == ITEMS && agreement.equal == ITEMS);
     ck_assert(agreement.logit_difference_max == 2);
-    ck_assert(agreement.logit_difference_mean == 2.0 / (ITEMS * LABELS));
+    ck_assert(agreement.logit_difference_mean == 2.5 / (ITEMS * LABELS));
     for (unsigned i = 0; i < ITEMS; i++)
         problems[1][i] = "lost";
     agreement_measure(&agreement, &evaluations[0], &evaluations[1]);

@@ -279,6 +279,13 @@ START_TEST(attnd_json_says_what_would_not_be_read_again)
     ck_assert_int_eq(attnd_json_write(writer.dir, &spec, &err), ERR_UNUSABLE);
     ck_assert_ptr_eq(strstr(err.text, "attnd.json would not be read again: $.temperature"),
                      err.text);
+    err = (struct err){0};
+    fill_small(OOD_ENERGY);
+    spec.policy.ood.quantiles = (float[]){1};
+    spec.policy.ood.quantile_count = 1;
+    ck_assert_int_eq(attnd_json_write(writer.dir, &spec, &err), ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "read again: $.ood.quantiles must be an array of 2 to "));
     teardown();
 }
 END_TEST

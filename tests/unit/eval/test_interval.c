@@ -179,6 +179,25 @@ START_TEST(interval_bootstrap_of_nothing_is_everything)
 }
 END_TEST
 
+/* Whatever is drawn of one right answer, or of five of one class, it is right. */
+START_TEST(interval_bootstrap_of_a_single_class_is_sure)
+{
+    for (unsigned count = 1; count <= 5; count += 4) {
+        struct confusion confusion;
+        struct interval macro, f1[3];
+        struct err err = {0};
+        ck_assert(!confusion_open(&confusion, 3, &err));
+        for (unsigned i = 0; i < count; i++)
+            confusion_add(&confusion, 1, 1);
+        confusion_finish(&confusion);
+        ck_assert(!interval_bootstrap_f1(&macro, f1, &confusion, 1, &err));
+        ck_assert(macro.low == 1 && macro.high == 1 && f1[1].low == 1 && f1[1].high == 1);
+        ck_assert(f1[0].low == 0 && f1[0].high == 1);
+        confusion_close(&confusion);
+    }
+}
+END_TEST
+
 SUITE("interval", interval_mean_is_that_of_a_textbook, interval_mean_of_two_bounds_nothing,
       interval_wilson_matches_known_intervals, interval_wilson_of_nothing_is_everything,
       interval_wilson_low_is_the_share_when_nothing_need_be_sure,
@@ -188,4 +207,4 @@ SUITE("interval", interval_mean_is_that_of_a_textbook, interval_mean_of_two_boun
       interval_mean_follows_the_expansion,
       interval_wilson_of_three_in_four_is_what_was_computed_by_hand,
       interval_bootstrap_refuses_more_inputs_than_it_can_draw_from,
-      interval_bootstrap_of_nothing_is_everything)
+      interval_bootstrap_of_nothing_is_everything, interval_bootstrap_of_a_single_class_is_sure)

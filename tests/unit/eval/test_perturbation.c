@@ -115,6 +115,7 @@ START_TEST(removed_words_leave_with_all_their_pieces)
     struct engine_input out;
     struct perturbation parts = open_parts(&text, PERTURBATION_MEDIAN, &arena);
     ck_assert_uint_eq(parts.count, 3);
+    ck_assert_uint_eq(perturbation_bytes(&parts), sizeof ids);
     perturbation_keep(&parts, kept, room, &out);
     ck_assert_uint_eq(out.tokens, 4);
     ck_assert_mem_eq(out.ids, expected, sizeof expected);

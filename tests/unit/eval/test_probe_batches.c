@@ -106,8 +106,12 @@ START_TEST(probe_gives_each_question_its_own_answer)
         fixture.kept[i] = true;
     }
     fixture.scorer.flush(fixture.scorer.context);
+    struct score whole;
+    ask(&whole); /* alone in its batch */
+    fixture.scorer.flush(fixture.scorer.context);
     for (unsigned i = 0; i < 5; i++) {
         char text[64] = "";
+        ck_assert(fabs(whole.on[SCORE_LOG_ODDS] - scores[i].on[SCORE_LOG_ODDS]) > 1e-7);
         float logits[LABELS], probabilities[LABELS];
         struct engine_input alone;
         for (unsigned w = 0; w < 5; w++)
