@@ -1,6 +1,7 @@
 /* chart.h as text. Charts are 420 x 290 with margins of 52, 12, 14 and 46: x goes from 52 to 406, y
  * from 244 up to 12. */
 #include "engine/eval/chart.h"
+#include "tests/support/golden_file.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -144,7 +145,66 @@ START_TEST(chart_notes_stay_within_the_chart)
 }
 END_TEST
 
+/* ---- of reports; ATTND_GOLDEN_WRITE=1 writes them anew ---- */
+
+/* The first bin and the last have a box of their mass, one of their gap, and a line. */
+START_TEST(chart_of_reliability_is_the_golden)
+{
+    static const struct findings_figures figures = {
+        .ece = 0.125,
+        .bins = {[0] = {3, 0.03125, 0.5}, [7] = {6, 0.5, 0.25}, [14] = {2, 0.96875, 1}}};
+    struct golden_file golden;
+    golden_file_open(&golden);
+    chart_reliability(golden.file, &figures, "Reliability");
+    golden_file_expect(&golden, "tests/data/eval/charts/reliability.svg");
+}
+END_TEST
+
+/* The dot is at the last point within the coverage: 0.5 and 1/16. Half as much again as the risk
+ * that is allowed has room. */
+START_TEST(chart_of_risk_is_the_golden)
+{
+    static const struct selective_curve curve = {
+        .aurc = 0.0625,
+        .coverage = 0.5,
+        .points = {{0.25, 0.03125}, {0.5, 0.0625}, {0.75, 0.125}, {1, 0.25}},
+        .point_count = 3};
+    struct golden_file golden;
+    golden_file_open(&golden);
+    chart_risk(golden.file, &curve, 0.875);
+    golden_file_expect(&golden, "tests/data/eval/charts/risk.svg");
+}
+END_TEST
+
+/* Of 700 epochs 400 are drawn, the first and the last among them. */
+START_TEST(chart_of_a_long_training_is_thinned)
+{
+    static struct report_epoch epochs[701];
+    struct golden_file golden;
+    unsigned lines = 0, points = 0;
+    for (unsigned i = 0; i <= 700; i++)
+        epochs[i] = (struct report_epoch){.train_loss = i == 700 ? 9 : 1 - i / 1398.0,
+                                          .validation_loss = NAN,
+                                          .macro_f1 = i / 699.0,
+                                          .rate = NAN};
+    golden_file_open(&golden);
+    chart_learning(golden.file, epochs, 700);
+    for (const char *at = golden_file_text(&golden); (at = strchr(at, 'L')) != NULL; at++)
+        points += at[1] >= '0' && at[1] <= '9';
+    for (const char *at = golden.text; (at = strstr(at, "class=\"line")) != NULL; at++)
+        lines++;
+    ck_assert_uint_eq(lines, 4);
+    ck_assert_uint_eq(points, 2 * 399);
+    ck_assert_ptr_nonnull(strstr(golden.text, "<path class=\"line faint\" d=\"M52.0 12.0L"));
+    ck_assert_ptr_nonnull(strstr(golden.text, "L406.0 128.0\"/>"));
+    ck_assert_ptr_nonnull(strstr(golden.text, "<path class=\"line accent\" d=\"M52.0 244.0L"));
+    ck_assert_ptr_nonnull(strstr(golden.text, "L406.0 12.0\"/>"));
+    free(golden.text);
+}
+END_TEST
+
 SUITE("chart", chart_ranges_end_at_a_round_number, chart_frame_names_what_it_shows,
       chart_axes_have_ticks_at_round_numbers, chart_ticks_survive_rounding,
       chart_lines_go_through_what_is_finite, chart_boxes_lie_between_their_corners,
-      chart_notes_stay_within_the_chart)
+      chart_notes_stay_within_the_chart, chart_of_reliability_is_the_golden,
+      chart_of_risk_is_the_golden, chart_of_a_long_training_is_thinned)

@@ -63,6 +63,10 @@ START_TEST(html_text_shows_what_would_not_be_seen)
                 "\xEF\xBF\xBD"
                 "exe");
     EXPECT_TEXT("\xC2\x85", "\xEF\xBF\xBD");
+    EXPECT_TEXT("\xC2\x9F", "\xEF\xBF\xBD");
+    EXPECT_TEXT("\xC2\xA0", "\xC2\xA0");
+    EXPECT_TEXT("\xC3\x85", "\xC3\x85");
+    EXPECT_TEXT("\x1F \x7F~", "\xEF\xBF\xBD \xEF\xBF\xBD~");
     EXPECT_TEXT("a\tb\n", "a\tb\n");
 }
 END_TEST
@@ -158,7 +162,21 @@ START_TEST(html_images_that_cannot_be_read_write_nothing)
 }
 END_TEST
 
+/* U+202A to 202E and 2066 to 2069, and no neighbour of theirs. */
+START_TEST(html_text_shows_every_turn_of_direction)
+{
+    for (unsigned code = 0x2000; code < 0x20C0; code++) {
+        bool turns = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+        const char text[] = {(char)0xE2, (char)(0x80 | (code >> 6 & 63)),
+                             (char)(0x80 | (code & 63)), '\0'};
+        const char same[] = {(char)0xE3, text[1], text[2], '\0'}; /* of another block */
+        EXPECT_TEXT(text, turns ? "\xEF\xBF\xBD" : text);
+        EXPECT_TEXT(same, same);
+    }
+}
+END_TEST
+
 SUITE("html", html_images_are_small, html_images_that_cannot_be_read_write_nothing,
       html_text_has_no_markup, html_text_is_well_formed_utf8,
       html_text_shows_what_would_not_be_seen, html_excerpt_ends_lines_and_text,
-      html_data_uri_is_base64)
+      html_data_uri_is_base64, html_text_shows_every_turn_of_direction)

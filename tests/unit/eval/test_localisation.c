@@ -210,9 +210,23 @@ START_TEST(masks_that_are_no_image_or_too_low_are_refused)
 }
 END_TEST
 
+/* A picture of one column, of which two columns of patches are asked: the second lies beside it. */
+START_TEST(pixels_of_the_next_row_are_not_beside_the_picture)
+{
+    const struct patches_view tall = {
+        .width = 1, .height = 2, .all = {0, 0, 2, 3}, .rows = 3, .columns = 2};
+    static const bool pixels[5] = {false, true, true, true, true}; /* two are the picture's */
+    const struct localisation_mask mask = {1, 2, pixels};
+    bool marked[6];
+    ck_assert_uint_eq(localisation_patches(&mask, &tall, marked), 1);
+    ck_assert(marked[2]);
+}
+END_TEST
+
 SUITE("localisation", patches_that_a_marked_pixel_lies_in_are_marked,
       all_patches_of_a_wide_pixel_are_marked, what_the_model_does_not_see_marks_nothing,
       iou_counts_as_many_patches_as_the_mask_has, masks_are_read_pixel_by_pixel,
       masks_of_another_size_or_without_a_mark_are_refused, missing_masks_are_named,
       every_pixel_marks_the_patch_that_it_lies_in, patches_beside_the_picture_are_not_marked,
-      what_is_brighter_than_middle_grey_is_a_mark, masks_that_are_no_image_or_too_low_are_refused)
+      what_is_brighter_than_middle_grey_is_a_mark, masks_that_are_no_image_or_too_low_are_refused,
+      pixels_of_the_next_row_are_not_beside_the_picture)

@@ -219,17 +219,17 @@ static void make_bare(struct specimen *made)
 }
 
 /* More labels than a table holds; each cell off a band has its own count, and some are equal. */
-static void make_many(struct specimen *made)
+static void make_many(struct specimen *made, unsigned count)
 {
     make_bare(made);
     engine_close(made->model);
-    made->report.model = made->model = open_model(MANY);
+    made->report.model = made->model = open_model(count);
     confusion_close(&made->confusions[0]);
-    ck_assert_int_eq(confusion_open(&made->confusions[0], MANY, &(struct err){0}), ERR_OK);
-    for (unsigned i = 0; i < MANY; i++)
+    ck_assert_int_eq(confusion_open(&made->confusions[0], count, &(struct err){0}), ERR_OK);
+    for (unsigned i = 0; i < count; i++)
         for (unsigned times = 0; times <= i % 3; times++) {
             confusion_add(&made->confusions[0], i, i);
-            confusion_add(&made->confusions[0], i, (i + 40 - times) % MANY);
+            confusion_add(&made->confusions[0], i, (i + count - 1 - times) % count);
         }
     confusion_finish(&made->confusions[0]);
 }
@@ -350,7 +350,7 @@ END_TEST
 START_TEST(report_of_many_labels_lists_the_most_frequent_confusions)
 {
     struct golden_file out;
-    make_many(&specimen);
+    make_many(&specimen, MANY);
     print_text(&out);
     expect(&out, "The confusion matrix of 41 labels is in the JSON form.\n");
     golden_file_expect(&out, GOLDEN "many.txt");
@@ -457,10 +457,27 @@ START_TEST(report_lists_the_first_input_that_differs)
 }
 END_TEST
 
+/* Up to 24 labels make a matrix. */
+START_TEST(report_prints_the_matrix_of_24_labels)
+{
+    for (unsigned count = 24; count <= 25; count++) {
+        struct golden_file out;
+        make_many(&specimen, count);
+        print_text(&out);
+        ck_assert_uint_eq(
+            count_of(&out, "The confusion matrix of 25 labels is in the JSON form.\n"),
+            count == 25);
+        ck_assert_uint_eq(count_of(&out, "The confusion matrix of"), count == 25);
+        free(out.text);
+        unmake(&specimen);
+    }
+}
+END_TEST
+
 SUITE("report", report_for_a_terminal_is_the_golden, report_as_json_is_the_golden,
       report_as_a_page_is_the_golden, report_without_what_it_may_lack_is_the_golden,
       report_of_many_labels_lists_the_most_frequent_confusions,
       report_page_shows_the_pictures_of_up_to_24_mistakes,
       report_as_json_says_which_name_is_not_utf_8,
       report_names_a_model_by_the_last_part_of_its_path, report_page_cuts_the_text_of_a_mistake,
-      report_lists_the_first_input_that_differs)
+      report_lists_the_first_input_that_differs, report_prints_the_matrix_of_24_labels)
