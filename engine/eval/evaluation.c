@@ -168,7 +168,6 @@ static void clear(struct chunk *chunk)
         arena_deinit(&chunk->arenas[i]);
         chunk->errs[i] = (struct err){0};
     }
-    chunk->count = 0;
 }
 
 static enum err_code run_chunk(struct runner *runner, size_t first,
