@@ -190,6 +190,21 @@ START_TEST(evaluation_needs_nobody_who_watches)
 }
 END_TEST
 
+/* Fifteen of 16 tokens and one of 17 are one too many. */
+START_TEST(evaluation_leaves_an_item_for_the_next_batch)
+{
+    static const char long_text[] = "w5 w6 w7 w8 w5 w6 w7 w8 w5 w6 w7 w8 w5 w6 w7";
+    static char text[sizeof long_text];
+    open_model();
+    memcpy(text, long_text, sizeof long_text - 4); /* without the last word */
+    for (unsigned i = 0; i < 17; i++)
+        put(i, i == 15 ? long_text : text);
+    ck_assert(!run(17, true));
+    ck_assert(made.told_count == 2 && made.told[0] == 15 && made.told[1] == 17);
+    close_made();
+}
+END_TEST
+
 SUITE("evaluation_run", evaluation_fills_batches_and_never_overfills_them,
       evaluation_fails_item_by_item, evaluation_of_nothing_that_can_be_used_is_an_error,
-      evaluation_needs_nobody_who_watches)
+      evaluation_needs_nobody_who_watches, evaluation_leaves_an_item_for_the_next_batch)

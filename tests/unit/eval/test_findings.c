@@ -224,9 +224,32 @@ START_TEST(findings_of_twenty_have_folds)
 }
 END_TEST
 
+/* No score is pure enough where no answer is right: all go to a person. */
+START_TEST(findings_without_a_right_answer_decide_nothing)
+{
+    struct findings findings;
+    struct err err = {0};
+    make(&made, 30);
+    confusion_close(&made.confusion);
+    for (unsigned i = 0; i < 30; i++)
+        made.classes[i] = (evaluation_winner(&made.evaluation, i) + 1) % LABELS;
+    ck_assert(!evaluation_measure(&made.evaluation, made.classes, &made.confusion, &err));
+    find(&findings, &made, false);
+    const struct selective_decisions *all[] = {
+        &findings.served.by_score, &findings.served.by_class, &findings.fitted.by_score,
+        &findings.crossed.by_score, &findings.crossed.by_class};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        ck_assert(all[i]->automatic == 0 && all[i]->review == 30 && all[i]->count == 30);
+    ck_assert(findings.curve.coverage == 0 && findings.mistake_count == FINDINGS_MISTAKES_MAX);
+    findings_close(&findings);
+    confusion_close(&made.confusion);
+}
+END_TEST
+
 SUITE("findings", findings_calibrate_scores_that_are_too_sure,
       findings_promise_a_purity_that_other_inputs_keep, findings_leave_out_inputs_that_failed,
       findings_list_the_surest_mistakes_first, findings_of_few_inputs_have_no_folds,
       findings_do_not_claim_certainty_of_a_class_without_a_mistake,
       findings_judge_every_label_of_a_sigmoid_model,
-      findings_of_three_are_what_was_computed_by_hand, findings_of_twenty_have_folds)
+      findings_of_three_are_what_was_computed_by_hand, findings_of_twenty_have_folds,
+      findings_without_a_right_answer_decide_nothing)
