@@ -186,9 +186,21 @@ START_TEST(eigen_leading_writes_as_many_as_are_asked_for)
 }
 END_TEST
 
+/* Of {{2, 0, 0}, {0, 2, 1}, {0, 1, 2}}: the first two have equal values and nothing to turn. */
+START_TEST(eigen_all_leaves_what_is_zero)
+{
+    double a[] = {2, 0, 0, 0, 2, 1, 0, 1, 2}, values[3], vectors[9];
+    ck_assert_int_eq(eigen_all(a, 3, values, vectors, &err), ERR_OK);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(fabs(values[i] - (3 - (double)i)) < 1e-14);
+    ck_assert(vectors[3] == 1 && vectors[4] == 0 && vectors[5] == 0);
+}
+END_TEST
+
 SUITE("eigen", eigen_all_finds_every_pair_in_falling_order, eigen_leading_finds_the_largest_pairs,
       eigen_leading_of_few_directions_is_still_orthonormal,
       eigen_cholesky_solves_and_refuses_what_is_not_positive,
       eigen_refuses_numbers_that_are_not_finite, eigen_dot_and_add_are_those_of_the_first_n,
       eigen_all_of_two_by_two_is_what_was_computed_by_hand, eigen_all_sorts_what_is_diagonal,
-      eigen_cholesky_is_what_was_computed_by_hand, eigen_leading_writes_as_many_as_are_asked_for)
+      eigen_cholesky_is_what_was_computed_by_hand, eigen_leading_writes_as_many_as_are_asked_for,
+      eigen_all_leaves_what_is_zero)

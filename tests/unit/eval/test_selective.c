@@ -289,6 +289,22 @@ START_TEST(selective_decisions_are_made_at_the_threshold)
 }
 END_TEST
 
+/* Two right, one wrong, two right: the label in between has no answer but its own. */
+START_TEST(selective_threshold_is_of_its_label_alone)
+{
+    struct verdict verdicts[] = {{.score = 0.9f, .right = true},
+                                 {.score = 0.9f, .right = true, .item = 1},
+                                 {.score = 0.8f, .label = 1, .item = 2},
+                                 {.score = 0.7f, .label = 2, .right = true, .item = 3},
+                                 {.score = 0.6f, .label = 2, .right = true, .item = 4}};
+    struct selective_threshold found[3];
+    const struct selective_goal goal = {.purity = 0.6};
+    selective_thresholds(found, 3, verdicts, 5, &goal);
+    ck_assert(found[0].reachable && !found[1].reachable && found[2].reachable);
+    ck_assert(found[0].count == 2 && found[2].count == 2 && found[2].score == 0.6f);
+}
+END_TEST
+
 SUITE("selective", selective_curve_is_what_was_computed_by_hand,
       selective_coverage_is_the_largest_that_is_pure_enough,
       selective_curve_never_parts_equal_scores, selective_curve_has_room_for_any_number_of_inputs,
@@ -298,4 +314,4 @@ SUITE("selective", selective_curve_is_what_was_computed_by_hand,
       selective_threshold_is_shared_by_classes_too_small_for_one, selective_decisions_add_up,
       selective_verdicts_are_left_in_one_order, selective_curve_takes_the_first_point_far_enough,
       selective_threshold_counts_what_it_lets_through,
-      selective_decisions_are_made_at_the_threshold)
+      selective_decisions_are_made_at_the_threshold, selective_threshold_is_of_its_label_alone)
