@@ -203,8 +203,23 @@ START_TEST(chart_of_a_long_training_is_thinned)
 }
 END_TEST
 
+/* The bar of the fullest bin is 0.12 high, be it of one verdict. */
+START_TEST(chart_of_a_single_verdict_has_a_whole_bar)
+{
+    static const struct findings_figures figures = {.bins = {[7] = {1, 0.5, 1}}};
+    struct golden_file golden;
+    golden_file_open(&golden);
+    chart_reliability(golden.file, &figures, "Reliability");
+    ck_assert_ptr_nonnull(strstr(golden_file_text(&golden),
+                                 "<rect class=\"mass\" x=\"220.0\" y=\"216.2\" width=\"17.9\" "
+                                 "height=\"27.8\"/>"));
+    free(golden.text);
+}
+END_TEST
+
 SUITE("chart", chart_ranges_end_at_a_round_number, chart_frame_names_what_it_shows,
       chart_axes_have_ticks_at_round_numbers, chart_ticks_survive_rounding,
       chart_lines_go_through_what_is_finite, chart_boxes_lie_between_their_corners,
       chart_notes_stay_within_the_chart, chart_of_reliability_is_the_golden,
-      chart_of_risk_is_the_golden, chart_of_a_long_training_is_thinned)
+      chart_of_risk_is_the_golden, chart_of_a_long_training_is_thinned,
+      chart_of_a_single_verdict_has_a_whole_bar)
