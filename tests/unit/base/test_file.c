@@ -56,7 +56,7 @@ START_TEST(file_read_says_why_a_file_cannot_be_read)
     size_t len;
     struct err err = {0};
     ck_assert_int_eq(file_read(&bytes, &len, "/nonexistent/file", 100, &err), ERR_IO);
-    ck_assert_ptr_nonnull(strstr(err.text, "No such file"));
+    ck_assert_str_eq(err.text, "cannot be opened: No such file or directory");
     err = (struct err){0};
     ck_assert_int_eq(file_read(&bytes, &len, "/tmp", 100, &err), ERR_IO);
 }
