@@ -133,6 +133,7 @@ static enum err_code open_config(struct preprocess *out, const char *config, uns
     enum err_code code = preprocess_open(out, dir, image_size, err);
     unlink(path);
     rmdir(dir);
+    ck_assert_int_eq(code, err->code);
     return code;
 }
 
