@@ -29,7 +29,8 @@ START_TEST(arena_allocations_do_not_overlap)
     }
     for (int i = 0; i < 300; i++)
         for (int k = 0; k < i * 61; k++)
-            ck_assert_int_eq(piece[i][k], i & 0xFF);
+            if (piece[i][k] != (i & 0xFF))
+                ck_abort_msg("byte %d of piece %d", k, i);
     arena_deinit(&arena);
 }
 END_TEST
@@ -54,7 +55,8 @@ START_TEST(arena_makes_arrays_of_zeros_from_used_memory)
             unsigned char *array = arena_alloc_array(&arena, counts[i], 3);
             ck_assert_ptr_nonnull(array);
             for (size_t k = 0; k < counts[i] * 3; k++)
-                ck_assert_int_eq(array[k], 0);
+                if (array[k] != 0)
+                    ck_abort_msg("byte %zu of array %zu", k, i);
             memset(array, 0xA5, counts[i] * 3);
         }
         arena_deinit(&arena);
@@ -83,6 +85,75 @@ START_TEST(arena_formats_text)
 }
 END_TEST
 
+/* A block is 16 KB with a header of one alignment: what is no larger than half of it shares one,
+ * what is larger stands apart, behind the newest block, which goes on being filled. */
+START_TEST(arena_fills_a_block_and_goes_on_with_it_behind_a_large_piece)
+{
+    enum { UNIT = ARENA_ALIGNMENT, HALF = 8192, ROOM = 2 * HALF - UNIT };
+    struct arena arena;
+    arena_init(&arena);
+    char *first = arena_alloc(&arena, 1);
+    ck_assert_ptr_eq(arena_alloc(&arena, UNIT), first + UNIT);
+    ck_assert_ptr_eq(arena_alloc(&arena, UNIT + 1), first + 2 * UNIT);
+    ck_assert_ptr_eq(arena_alloc(&arena, HALF), first + 4 * UNIT);
+    char *large = arena_alloc(&arena, HALF + 1);
+    char *larger = arena_alloc(&arena, 100000);
+    ck_assert(large < first || large >= first + ROOM);
+    ck_assert(larger < first || larger >= first + ROOM);
+    memset(larger, 1, 100000);
+    ck_assert_ptr_eq(arena_alloc(&arena, 0), first + 4 * UNIT + HALF);
+    ck_assert_ptr_eq(arena_alloc(&arena, ROOM - HALF - 5 * UNIT), first + 5 * UNIT + HALF);
+    char *second = arena_alloc(&arena, 1); /* the first block is full to its last byte */
+    ck_assert(second < first || second >= first + ROOM);
+    ck_assert_ptr_eq(arena_alloc(&arena, HALF), second + UNIT);
+    char *third = arena_alloc(&arena, HALF); /* a half that finds no room begins a block */
+    ck_assert(third < second || third >= second + ROOM);
+    ck_assert_ptr_eq(arena_alloc(&arena, 1), third + HALF);
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(arena_counts_its_bytes_in_whole_lines)
+{
+    static const size_t sizes[][2] = {{0, 64},   {1, 64},      {64, 64},
+                                      {65, 128}, {8192, 8192}, {8193, 8256}};
+    struct arena arena;
+    size_t sum = 0;
+    arena_init(&arena);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        ck_assert_ptr_nonnull(arena_alloc(&arena, sizes[i][0]));
+        sum += sizes[i][1];
+        ck_assert_uint_eq(arena.bytes, sum);
+    }
+    ck_assert_ptr_nonnull(arena_alloc_array(&arena, 13, 5));
+    ck_assert_uint_eq(arena.bytes, sum + 128);
+    arena_deinit(&arena);
+    ck_assert_uint_eq(arena.bytes, 0);
+    ck_assert_ptr_null(arena.blocks);
+}
+END_TEST
+
+START_TEST(arena_copies_end_with_a_nul_and_are_bounded)
+{
+    struct arena arena;
+    arena_init(&arena);
+    memset(arena_alloc(&arena, 4096), 0xA5, 4096);
+    arena_deinit(&arena);
+    arena_init(&arena);
+    ck_assert_ptr_null(arena_copy(&arena, "", SIZE_MAX));
+    ck_assert_uint_eq(arena.bytes, 0);
+    ck_assert_mem_eq(arena_copy(&arena, "a\0b", 3), "a\0b", 4);
+    char text[200];
+    memset(text, 'x', sizeof text);
+    text[127] = '\0';
+    ck_assert_str_eq(arena_format(&arena, "%s!", text) + 127, "!");
+    ck_assert_str_eq(arena_format(&arena, "%s", ""), "");
+    arena_deinit(&arena);
+}
+END_TEST
+
 SUITE("arena", arena_makes_arrays_of_zeros_from_used_memory, arena_gives_arrays_of_nothing,
       arena_returns_aligned_memory_of_every_size, arena_allocations_do_not_overlap,
-      arena_refuses_products_that_overflow, arena_formats_text)
+      arena_refuses_products_that_overflow, arena_formats_text,
+      arena_fills_a_block_and_goes_on_with_it_behind_a_large_piece,
+      arena_counts_its_bytes_in_whole_lines, arena_copies_end_with_a_nul_and_are_bounded)

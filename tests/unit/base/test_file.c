@@ -42,6 +42,7 @@ START_TEST(file_read_refuses_one_byte_over_the_limit)
     struct err err = {0};
     write_file(path, 101);
     ck_assert_int_eq(file_read(&bytes, &len, path, 100, &err), ERR_TOO_LARGE);
+    ck_assert_str_eq(err.text, "larger than 100 bytes");
     ck_assert_ptr_null(bytes);
     err = (struct err){0};
     ck_assert_int_eq(file_read(&bytes, &len, path, 101, &err), ERR_OK);
@@ -59,6 +60,8 @@ START_TEST(file_read_says_why_a_file_cannot_be_read)
     ck_assert_str_eq(err.text, "cannot be opened: No such file or directory");
     err = (struct err){0};
     ck_assert_int_eq(file_read(&bytes, &len, "/tmp", 100, &err), ERR_IO);
+    ck_assert_str_eq(err.text, "cannot be read: Is a directory");
+    ck_assert_ptr_null(bytes);
 }
 END_TEST
 

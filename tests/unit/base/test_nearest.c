@@ -45,5 +45,36 @@ START_TEST(nearest_prefers_the_first_of_equals)
 }
 END_TEST
 
+/* A third of a name's letters may differ, and one more; never all of the other's. */
+START_TEST(nearest_ends_at_its_distance)
+{
+    static const char *const cases[][3] = {
+        {"abcdef", "abcxyz", "near"}, {"abcdef", "abwxyz", NULL},   {"abcde", "abcxy", "near"},
+        {"abcde", "abxyz", NULL},     {"ab", "ax", "near"},         {"ab", "xy", NULL},
+        {"abc", "axy", "near"},       {"abc", "abcde", "near"},     {"abc", "abcdef", NULL},
+        {"abc", "a", NULL},           {"abcdefg", "bcdefg", "near"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *found = nearest_name(cases[i][0], &cases[i][1], 1);
+        ck_assert_msg((found != NULL) == (cases[i][2] != NULL), "case %zu", i);
+    }
+}
+END_TEST
+
+START_TEST(nearest_passes_over_names_that_are_too_long)
+{
+    char name[65], longer[66];
+    memset(name, 'a', sizeof name);
+    memset(longer, 'a', sizeof longer);
+    name[64] = longer[65] = '\0';
+    const char *const known_names[] = {longer, "a"};
+    ck_assert_ptr_null(nearest_name(name, known_names, 2));
+    ck_assert_ptr_null(nearest_name(longer, known_names, 1));
+    name[63] = '\0';
+    longer[64] = '\0';
+    ck_assert_ptr_eq(nearest_name(name, known_names, 2), longer);
+}
+END_TEST
+
 SUITE("nearest", nearest_finds_a_name_with_a_slip, nearest_finds_nothing_for_a_stranger,
-      nearest_bounds_its_work_on_long_names, nearest_prefers_the_first_of_equals)
+      nearest_bounds_its_work_on_long_names, nearest_prefers_the_first_of_equals,
+      nearest_ends_at_its_distance, nearest_passes_over_names_that_are_too_long)
