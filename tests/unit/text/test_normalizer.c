@@ -123,7 +123,7 @@ START_TEST(normalizer_agrees_with_whole_text_passes_on_random_runs)
         'a',   0xE9,  0x301,   0x316,  0x302E, 0x302F, 0x1D165, 0x1D15F, 0x1ED8, 0x16FF0, 0x8D4,
         0x344, 0xF81, 0x1133C, 0x1B44, 0xAC01, 0x345,  0x1D16D, 0x9FE,   0x0F75, 0x0CC0,  0x929};
     unsigned long long state = 3;
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 5000; round++) {
         uint32_t text[40];
         char bytes[4 * 40];
         struct letter expected[4 * 40];
@@ -141,11 +141,11 @@ START_TEST(normalizer_agrees_with_whole_text_passes_on_random_runs)
         normalizer_init(&normalizer, (struct normalizer_flags){.strip_accents = true}, bytes, len,
                         0, &arena);
         for (; normalizer_next(&normalizer, &next, &err); at++) {
-            ck_assert_uint_lt(at, kept);
-            ck_assert_uint_eq(next.character, expected[at].character);
-            ck_assert_uint_eq(next.source, expected[at].source);
+            if (at >= kept || next.character != expected[at].character ||
+                next.source != expected[at].source)
+                ck_abort_msg("round %d, character %zu", round, at);
         }
-        ck_assert_uint_eq(at, kept);
+        ck_assert_msg(at == kept, "round %d", round);
         arena_deinit(&arena);
     }
 }

@@ -205,7 +205,7 @@ START_TEST(tokenizer_config_survives_mutated_files)
                                  "\"special\": true}}, \"cls_token\": \"[CLS]\"}";
     unsigned long long state = 5;
     unsigned opened = 0;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < 1000; round++) {
         char a[] = TOKENIZER, b[sizeof config];
         memcpy(b, config, sizeof config);
         char *victim = round % 2 == 0 ? a : b;
@@ -224,7 +224,7 @@ START_TEST(tokenizer_config_survives_mutated_files)
         arena_deinit(&arena);
         wordpiece_close(t);
     }
-    ck_assert_uint_gt(opened, 100);
+    ck_assert_uint_gt(opened, 30);
 }
 END_TEST
 

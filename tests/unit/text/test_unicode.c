@@ -65,9 +65,11 @@ START_TEST(unicode_decomposes_fully)
     ck_assert_uint_eq(unicode_decompose(0x1F82, out), 4);
     for (uint32_t c = 0; c < CHARACTERS; c++) {
         unsigned count = unicode_decompose(c, out);
-        ck_assert_uint_ge(count, 1);
+        if (count < 1)
+            ck_abort_msg("U+%04X is nothing", c);
         for (unsigned i = 0; i < count; i++)
-            ck_assert_msg(unicode_decompose(out[i], again) == 1, "U+%04X", c);
+            if (unicode_decompose(out[i], again) != 1 || again[0] != out[i])
+                ck_abort_msg("U+%04X", c);
     }
 }
 END_TEST
@@ -102,8 +104,8 @@ START_TEST(unicode_lower_cases_without_context)
     for (uint32_t c = 0; c < CHARACTERS; c++)
         for (unsigned i = unicode_lower(c, out); i-- > 0;) {
             uint32_t again[UNICODE_LOWER_MAX];
-            ck_assert_uint_eq(unicode_lower(out[i], again), 1);
-            ck_assert_uint_eq(again[0], out[i]);
+            if (unicode_lower(out[i], again) != 1 || again[0] != out[i])
+                ck_abort_msg("U+%04X", c);
         }
 }
 END_TEST
@@ -118,8 +120,8 @@ START_TEST(unicode_no_character_becomes_more_characters_than_it_has_bytes)
         for (unsigned i = unicode_decompose(c, out); i-- > 0;)
             if (!(flags(out[i]) & UNICODE_MARK))
                 kept += unicode_lower(out[i], lower);
-        ck_assert_msg(kept <= room, "U+%04X", c);
-        ck_assert_uint_le(unicode_lower(c, lower), room);
+        if (kept > room || unicode_lower(c, lower) > room)
+            ck_abort_msg("U+%04X", c);
     }
 }
 END_TEST

@@ -74,14 +74,15 @@ START_TEST(utf8_decodes_what_it_encodes_for_every_character)
     for (uint32_t character = 0; character < 0x110000; character++) {
         char bytes[UTF8_BYTES_MAX];
         size_t at = 0, offset, len = utf8_encode(character, bytes);
-        ck_assert_int_eq(utf8_valid(bytes, len, &offset), is_scalar(character));
+        if (utf8_valid(bytes, len, &offset) != is_scalar(character))
+            ck_abort_msg("U+%04X: validity", character);
         if (!is_scalar(character))
             continue;
-        ck_assert_uint_eq(utf8_decode(bytes, &at), character);
-        ck_assert_uint_eq(at, len);
-        ck_assert_uint_eq(utf8_count(bytes, len), 1);
+        if (utf8_decode(bytes, &at) != character || at != len || utf8_count(bytes, len) != 1)
+            ck_abort_msg("U+%04X does not come back", character);
         for (size_t cut = 1; cut < len; cut++)
-            ck_assert(!utf8_valid(bytes, cut, &offset));
+            if (utf8_valid(bytes, cut, &offset) || offset != 0)
+                ck_abort_msg("U+%04X: its first %zu bytes", character, cut);
     }
 }
 END_TEST
