@@ -104,5 +104,66 @@ START_TEST(vocab_refuses_what_is_too_long_or_too_much)
 }
 END_TEST
 
+START_TEST(vocab_of_more_pieces_than_are_supported_is_refused)
+{
+    struct arena arena;
+    struct err err = {0};
+    struct vocab vocab;
+    arena_init(&arena);
+    ck_assert_int_eq(vocab_init(&vocab, (1 << 24) + 1, &arena, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "16777217 pieces; at most 16777216 are supported");
+    ck_assert_uint_eq(arena.bytes, 0);
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(vocab_takes_as_many_pieces_as_were_announced)
+{
+    struct arena arena;
+    struct err err = {0};
+    struct vocab vocab;
+    arena_init(&arena);
+    ck_assert(!vocab_init(&vocab, 2, &arena, &err));
+    ck_assert(!vocab_add(&vocab, "", 0, 9, &err)); /* no piece */
+    ck_assert(!vocab_add(&vocab, "a", 1, 0, &err));
+    ck_assert(!vocab_add(&vocab, "b", 1, 1, &err));
+    ck_assert(!vocab_add(&vocab, "a", 1, 2, &err)); /* known already */
+    ck_assert_int_eq(vocab_add(&vocab, "c", 1, 3, &err), ERR_INTERNAL);
+    ck_assert_str_eq(err.text, "more pieces than announced");
+    ck_assert_int_eq(vocab_find(&vocab, "a", 1), 2);
+    ck_assert_int_eq(vocab_find(&vocab, "b", 1), 1);
+    ck_assert_int_eq(vocab_find(&vocab, "c", 1), VOCAB_NONE);
+    ck_assert_int_eq(vocab_find(&vocab, "", 0), VOCAB_NONE);
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(vocab_takes_pieces_up_to_their_longest)
+{
+    char piece[VOCAB_PIECE_BYTES_MAX + 2], expected[80];
+    struct arena arena;
+    struct err err = {0};
+    struct vocab vocab;
+    size_t taken = 99;
+    memset(piece, 'a', sizeof piece);
+    arena_init(&arena);
+    ck_assert(!vocab_init(&vocab, 3, &arena, &err));
+    ck_assert(!vocab_add(&vocab, piece, VOCAB_PIECE_BYTES_MAX, 7, &err));
+    ck_assert_int_eq(vocab_longest(&vocab, piece, sizeof piece, &taken), 7);
+    ck_assert_uint_eq(taken, VOCAB_PIECE_BYTES_MAX);
+    taken = 99;
+    ck_assert_int_eq(vocab_longest(&vocab, piece, VOCAB_PIECE_BYTES_MAX - 1, &taken), VOCAB_NONE);
+    ck_assert_int_eq(vocab_longest(&vocab, piece, 0, &taken), VOCAB_NONE);
+    ck_assert_int_eq(vocab_longest(&vocab, "b", 1, &taken), VOCAB_NONE);
+    ck_assert_uint_eq(taken, 99);
+    ck_assert_int_eq(vocab_add(&vocab, piece, VOCAB_PIECE_BYTES_MAX + 1, 8, &err), ERR_UNSUPPORTED);
+    snprintf(expected, sizeof expected, "piece 8 is longer than %d bytes", VOCAB_PIECE_BYTES_MAX);
+    ck_assert_str_eq(err.text, expected);
+    arena_deinit(&arena);
+}
+END_TEST
+
 SUITE("vocab", vocab_finds_the_longest_piece, vocab_a_piece_twice_has_its_last_id,
-      vocab_agrees_with_a_search_through_all_pieces, vocab_refuses_what_is_too_long_or_too_much)
+      vocab_agrees_with_a_search_through_all_pieces, vocab_refuses_what_is_too_long_or_too_much,
+      vocab_of_more_pieces_than_are_supported_is_refused,
+      vocab_takes_as_many_pieces_as_were_announced, vocab_takes_pieces_up_to_their_longest)

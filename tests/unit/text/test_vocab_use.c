@@ -160,7 +160,93 @@ START_TEST(vocab_use_refuses_invalid_utf8)
 }
 END_TEST
 
+static void expect_error(const struct fixture *fixture, enum err_code code, const char *text)
+{
+    char expected[200];
+    snprintf(expected, sizeof expected, "%s: %s", fixture->dir.path, text);
+    ck_assert_ptr_null(fixture->use);
+    ck_assert_int_eq(fixture->err.code, code);
+    ck_assert_str_eq(fixture->err.text, expected);
+}
+
+START_TEST(vocab_use_refuses_directories_in_these_words)
+{
+    struct fixture fixture;
+    setup(&fixture, NULL, NULL);
+    expect_error(&fixture, ERR_IO, "vocab.txt: cannot be opened: No such file or directory");
+    drop(&fixture);
+    setup(&fixture, SPECIALS,
+          "{\"added_tokens_decoder\": {\"5\": {\"content\": \"[X]\", \"special\": true}}}");
+    expect_error(&fixture, ERR_UNSUPPORTED,
+                 "an added token has id 5, but vocab.txt ends with id 4");
+    drop(&fixture);
+    setup(&fixture, SPECIALS "fail\n",
+          "{\"added_tokens_decoder\": {\"5\": {\"content\": \"[X]\", \"special\": true}}}");
+    ck_assert_int_eq(fixture.err.code, ERR_OK);
+    drop(&fixture);
+    setup(&fixture, "[PAD]\n", NULL);
+    expect_error(&fixture, ERR_UNSUPPORTED, "vocab.txt: the vocabulary has no cls_token '[CLS]'");
+    drop(&fixture);
+    char path[5000];
+    struct err err = {0};
+    memset(path, 'a', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    ck_assert_int_eq(vocab_use_open(&fixture.use, path, &err), ERR_IO);
+    ck_assert_ptr_null(fixture.use);
+    vocab_use_close(NULL);
+}
+END_TEST
+
+/* A piece that stands twice has the id of its last line: the first line is nobody's. */
+START_TEST(vocab_use_keeps_the_line_of_a_special_token_that_counts)
+{
+    struct fixture fixture;
+    int32_t ids[IDS_MAX];
+    setup(&fixture, "[CLS]\n[UNK]\n[CLS]\n[SEP]\n\xC3\xA9\n", NULL);
+    struct vocab_choice choice = {.keep_min = 0};
+    ck_assert_uint_eq(vocab_use_choose(fixture.use, &choice, ids), 3);
+    ck_assert(ids[0] == 1 && ids[1] == 2 && ids[2] == 3);
+    drop(&fixture);
+}
+END_TEST
+
+/* A word of a hundred characters is matched; of one more, not even the way to nowhere is used. */
+START_TEST(vocab_use_counts_nothing_of_words_that_are_too_long)
+{
+    for (size_t len = 100; len <= 101; len++) {
+        struct fixture fixture;
+        char text[102];
+        memset(text, 'a', len);
+        text[len] = '\0';
+        setup(&fixture, SPECIALS "aa\n##aa\n##aab\n", NULL);
+        add(&fixture, text);
+        expect(&fixture, 1, len > 100 ? "" : "aa ##aa ");
+        text[99] = 'b';
+        add(&fixture, text);
+        expect(&fixture, 50, len > 100 ? "" : "##aa ");
+        drop(&fixture);
+    }
+}
+END_TEST
+
+/* "axx" twice: "a" leads nowhere each time; the second [UNK] begins where the first one ended. */
+START_TEST(vocab_use_counts_the_way_of_every_unknown_word)
+{
+    struct fixture fixture;
+    setup(&fixture, SPECIALS "\xC3\xA9\xC3\xA9\nbb\n##cc\nfail\n", "{\"strip_accents\": false}");
+    add(&fixture, "\xC3\xA9\xC3\xA9xx fail bbccx \xC3\xA9\xC3\xA9x bbx");
+    expect(&fixture, 1, "\xC3\xA9\xC3\xA9 bb ##cc fail ");
+    expect(&fixture, 2, "\xC3\xA9\xC3\xA9 bb ");
+    expect(&fixture, 3, "");
+    drop(&fixture);
+}
+END_TEST
+
 SUITE("vocab_use", vocab_use_keeps_what_the_texts_become, vocab_use_drops_every_piece_with_a_digit,
       vocab_use_keeps_printable_ascii, vocab_use_looks_beyond_the_limit_of_the_model,
       vocab_use_keeps_the_way_to_nowhere_of_an_unknown_word, vocab_use_reads_every_kind_of_line_end,
-      vocab_use_refuses_what_it_cannot_write_again, vocab_use_refuses_invalid_utf8)
+      vocab_use_refuses_what_it_cannot_write_again, vocab_use_refuses_invalid_utf8,
+      vocab_use_refuses_directories_in_these_words,
+      vocab_use_keeps_the_line_of_a_special_token_that_counts,
+      vocab_use_counts_nothing_of_words_that_are_too_long,
+      vocab_use_counts_the_way_of_every_unknown_word)
