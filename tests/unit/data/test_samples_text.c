@@ -357,6 +357,135 @@ START_TEST(samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text)
     samples_fixture_close(&fixture);
     tempdir_close(&dir);
 }
+
+static void count_rounds(void *context, size_t done)
+{
+    char *text = context;
+    sprintf(text + strlen(text), "%zu ", done);
+}
+
+/* More items than two rounds have, of 1, 2, .. 7 pieces in turn, by more threads than divide them;
+ * every hundredth is blank. */
+START_TEST(samples_read_every_item_of_every_round)
+{
+    enum { ITEMS = 1030 };
+    static char list[ITEMS * 64];
+    struct samples_fixture fixture;
+    struct tempdir dir;
+    char path[128], rounds[64] = "";
+    size_t used = 0, first = 7;
+    for (unsigned i = 0; i < ITEMS; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used,
+                                 "{\"text\": \"%.*s\", \"label\": \"a\"}\n",
+                                 i % 100 == 50 ? 0 : (int)(2 * (i % 7) + 1), "a b c d e f g");
+    tempdir_open(&dir);
+    tempdir_write(&dir, "a.jsonl", list, used);
+    snprintf(path, sizeof path, "%s/a.jsonl", dir.path);
+    struct samples_options options = {.threads = 3, .progress = count_rounds, .context = rounds};
+    samples_fixture_open_with(&fixture, BERT, path, &options);
+    ck_assert_str_eq(fixture.err.text, "");
+    ck_assert_str_eq(rounds, "512 1024 1030 ");
+    ck_assert_uint_eq(samples_count(fixture.samples), ITEMS);
+    ck_assert_uint_eq(samples_failed(fixture.samples, &first), 10);
+    ck_assert_uint_eq(first, 50);
+    for (unsigned i = 0; i < ITEMS; i++) {
+        const char *problem = samples_problem(fixture.samples, i);
+        ck_assert_int_eq(problem != NULL, i % 100 == 50);
+        if (problem != NULL)
+            ck_assert_str_eq(problem, "the text has no token: it is empty, blank or holds only "
+                                      "control characters");
+        else
+            ck_assert_uint_eq(
+                samples_fixture_input(&fixture, i, &(struct samples_view){0}, NULL).tokens,
+                i % 7 + 3);
+    }
+    struct samples_view view = {0};
+    ck_assert_uint_eq(samples_tokens_max(fixture.samples, &view), 9);
+    view.tokens_max = 9;
+    ck_assert_uint_eq(samples_tokens_max(fixture.samples, &view), 9);
+    view.tokens_max = 8;
+    ck_assert_uint_eq(samples_tokens_max(fixture.samples, &view), 8);
+    view.tokens_max = 1;
+    ck_assert_uint_eq(samples_tokens_max(fixture.samples, &view), 3);
+    struct engine_input input;
+    ck_assert_int_eq(
+        samples_input(fixture.samples, 50, &view, NULL, &fixture.arena, &input, &fixture.err),
+        ERR_UNUSABLE);
+    ck_assert_str_eq(fixture.err.text, samples_problem(fixture.samples, 50));
+    samples_fixture_close(&fixture);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(samples_without_a_problem_have_no_first_one)
+{
+    struct samples_fixture fixture;
+    size_t first = 99;
+    samples_fixture_open(&fixture, BERT, REPORTS);
+    ck_assert_uint_eq(samples_failed(fixture.samples, &first), 0);
+    ck_assert_uint_eq(first, samples_count(fixture.samples));
+    samples_fixture_close(&fixture);
+}
+END_TEST
+
+/* [CLS], then the window, then [SEP]; whether pieces were cut off, by the view or when the text was
+ * read. */
+START_TEST(samples_cut_a_text_to_the_view)
+{
+    static const struct {
+        unsigned pieces_max, tokens_max, tokens;
+        bool truncated;
+    } cases[] = {{0, 0, 7, false}, {0, 7, 7, false}, {0, 6, 6, true}, {0, 2, 3, true},
+                 {5, 0, 7, false}, {4, 0, 6, true},  {4, 4, 4, true}, {1 << 25, 0, 7, false}};
+    struct tempdir dir;
+    char path[128];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "a.csv", "text,label\na b c d e,x\n", 23);
+    snprintf(path, sizeof path, "%s/a.csv", dir.path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct samples_fixture fixture;
+        struct samples_options options = {.threads = 1, .pieces_max = cases[i].pieces_max};
+        samples_fixture_open_with(&fixture, BERT, path, &options);
+        struct samples_view view = {.tokens_max = cases[i].tokens_max};
+        struct engine_input input = samples_fixture_input(&fixture, 0, &view, NULL);
+        ck_assert_int_eq(input.kind, ENGINE_TEXT);
+        ck_assert_uint_eq(input.tokens, cases[i].tokens);
+        ck_assert_int_eq(input.truncated, cases[i].truncated);
+        ck_assert_int_eq(input.ids[0], id_of(BERT, "[CLS]"));
+        ck_assert_int_eq(input.ids[input.tokens - 1], id_of(BERT, "[SEP]"));
+        for (unsigned t = 1; t + 1 < input.tokens; t++)
+            ck_assert_int_eq(input.ids[t], id_of(BERT, (char[]){(char)('a' + t - 1), '\0'}));
+        samples_fixture_close(&fixture);
+    }
+    tempdir_close(&dir);
+}
+END_TEST
+
+/* Every piece is hidden at a rate of one, whatever it is, and none at a rate of nothing. */
+START_TEST(samples_hide_every_piece_at_a_rate_of_one)
+{
+    struct samples_fixture fixture;
+    struct tempdir dir;
+    struct rng rng = rng_for(1, 2, 3);
+    setup_words(&fixture, &dir, "a b c d");
+    struct samples_view view = {.word_dropout = 1};
+    struct engine_input input = samples_fixture_input(&fixture, 0, &view, &rng);
+    const int32_t *all = all_ids(&fixture);
+    ck_assert_uint_eq(input.tokens, 6);
+    ck_assert_int_eq(input.ids[0], all[0]);
+    ck_assert_int_eq(input.ids[5], all[5]);
+    for (unsigned t = 1; t < 5; t++)
+        ck_assert_int_eq(input.ids[t], id_of(BERT, "[MASK]"));
+    input = samples_fixture_input(&fixture, 0, &view, NULL);
+    ck_assert_mem_eq(input.ids, all, 6 * sizeof *all);
+    struct rng untouched = rng;
+    view.word_dropout = 0;
+    input = samples_fixture_input(&fixture, 0, &view, &rng);
+    ck_assert_mem_eq(input.ids, all, 6 * sizeof *all);
+    ck_assert_uint_eq(rng.state, untouched.state); /* nothing was drawn */
+    samples_fixture_close(&fixture);
+    tempdir_close(&dir);
+}
 END_TEST
 
 SUITE("samples_text", samples_refuse_a_model_that_does_not_fit, samples_mask_words_of_texts_only,
@@ -365,4 +494,6 @@ SUITE("samples_text", samples_refuse_a_model_that_does_not_fit, samples_mask_wor
       samples_drop_words_at_the_rate, samples_leave_out_whole_lines,
       samples_move_later_lines_up_into_the_room, samples_mask_fifteen_percent_as_bert_does,
       samples_mask_one_piece_at_least_and_never_a_special_token,
-      samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text)
+      samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text,
+      samples_read_every_item_of_every_round, samples_without_a_problem_have_no_first_one,
+      samples_cut_a_text_to_the_view, samples_hide_every_piece_at_a_rate_of_one)
