@@ -269,10 +269,92 @@ START_TEST(checkpoint_reads_every_golden_checkpoint)
 }
 END_TEST
 
+/* Names of up to 200 bytes are opened (and missing here); longer ones and odd ones are not. */
+START_TEST(checkpoint_takes_plain_names_up_to_their_longest)
+{
+    static const char plain[] = "a-Z_0.9.safetensors";
+    struct tempdir dir;
+    char index[300], text[300], name[220];
+    tempdir_open(&dir);
+    for (size_t len = 199; len <= 201; len++) {
+        memset(name, 'n', len);
+        snprintf(name + len - 12, 13, ".safetensors");
+        snprintf(index, sizeof index, "{\"weight_map\":{\"a\":\"%s\"}}", name);
+        snprintf(text, sizeof text, "%s: cannot be opened: No such file or directory", name);
+        write_text(&dir, INDEX, index);
+        if (len <= 200)
+            must_refuse(&dir, ERR_IO, text);
+        else
+            must_refuse(&dir, ERR_UNSUPPORTED,
+                        INDEX ": weight_map: a shard must be the plain name of a .safetensors file "
+                              "in the directory");
+    }
+    snprintf(index, sizeof index, "{\"weight_map\":{\"a\":\"%s\",\"b\":\"%s\"}}", plain, plain);
+    write_text(&dir, INDEX, index);
+    write_weights(&dir, plain, "a", 1.0f);
+    must_refuse(&dir, ERR_UNSUPPORTED,
+                INDEX ": weight_map: names tensor 'b', which is not in a-Z_0.9.safetensors");
+    tempdir_close(&dir);
+}
+END_TEST
+
+/* A tensor that the index does not name is one all the same, and each knows its file. */
+START_TEST(checkpoint_knows_the_file_of_every_tensor)
+{
+    struct tempdir dir;
+    char path[128];
+    tempdir_open(&dir);
+    write_shards(&dir, "{\"weight_map\":{\"a\":\"" SHARD_2 "\",\"b\":\"" SHARD_1 "\"}}");
+    write_weights(&dir, SHARD_2, "c", 7.0f);
+    must_refuse(&dir, ERR_UNSUPPORTED,
+                INDEX ": weight_map: names tensor 'a', which is not in " SHARD_2);
+    write_text(&dir, INDEX, "{\"weight_map\":{\"c\":\"" SHARD_2 "\",\"b\":\"" SHARD_1 "\"}}");
+    struct checkpoint *checkpoint = must_open(&dir);
+    ck_assert_uint_eq(checkpoint_file_of(checkpoint, checkpoint_find(checkpoint, "b")), 0);
+    ck_assert_uint_eq(checkpoint_file_of(checkpoint, checkpoint_find(checkpoint, "c")), 1);
+    snprintf(path, sizeof path, "%s/" SHARD_2, dir.path);
+    ck_assert_str_eq(checkpoint_file_path(checkpoint, 1), path);
+    ck_assert(read_one(checkpoint, "c") == 7.0f);
+    checkpoint_close(checkpoint);
+    checkpoint_close(NULL);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(checkpoint_names_file_and_tensor_of_a_dtype_without_fractions)
+{
+    static const char header[] =
+        "{\"ids\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]}}";
+    struct tempdir dir;
+    struct err err = {0};
+    char bytes[sizeof header + 15] = {0};
+    memcpy(bytes, &(uint64_t){sizeof header - 1}, 8);
+    memcpy(bytes + 8, header, sizeof header - 1);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "model.safetensors", bytes, sizeof header - 1 + 16);
+    struct checkpoint *checkpoint = must_open(&dir);
+    ck_assert_int_eq(checkpoint_check_f32(checkpoint, checkpoint_find(checkpoint, "ids"), &err),
+                     ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "model.safetensors: tensor 'ids': dtype I64; only F32, F16 and BF16 "
+                               "can be used");
+    checkpoint_close(checkpoint);
+    write_weights(&dir, "model.safetensors", "ids", 1.0f);
+    checkpoint = must_open(&dir);
+    err = (struct err){0};
+    ck_assert_int_eq(checkpoint_check_f32(checkpoint, checkpoint_find(checkpoint, "ids"), &err),
+                     ERR_OK);
+    ck_assert_int_eq(err.code, ERR_OK);
+    checkpoint_close(checkpoint);
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("checkpoint", checkpoint_opens_a_single_file_before_an_index,
       checkpoint_joins_shards_sorted_by_name,
       checkpoint_refuses_an_index_that_its_shards_do_not_confirm,
       checkpoint_refuses_shard_names_that_leave_the_directory,
       checkpoint_refuses_a_tensor_in_two_shards, checkpoint_names_the_file_that_is_broken,
       checkpoint_names_file_and_tensor_of_a_bad_number, checkpoint_reads_every_golden_checkpoint,
-      checkpoint_bounds_the_number_of_shards)
+      checkpoint_bounds_the_number_of_shards, checkpoint_takes_plain_names_up_to_their_longest,
+      checkpoint_knows_the_file_of_every_tensor,
+      checkpoint_names_file_and_tensor_of_a_dtype_without_fractions)

@@ -1,4 +1,5 @@
 /* What the writer writes is judged by the reader. */
+#include "engine/base/file.h"
 #include "engine/format/safetensors_write.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -52,15 +53,16 @@ static void expect_numbers(const struct safetensors *file, const char *name, con
     ck_assert_mem_eq(found, expected, info->count * sizeof *found);
 }
 
-/* One tensor of one bad kind; the error's text contains `text`, and no file is left. */
+/* One tensor of one bad kind; the error's text behind the path is `text`, and no file is left. */
 static void expect_refusal(const struct tensor_out *tensors, size_t count, const char *text)
 {
     struct fixture fixture;
     setup(&fixture);
     write_tensors(&fixture, tensors, count);
     ck_assert_int_eq(fixture.err.code, ERR_UNSUPPORTED);
-    ck_assert_msg(strstr(fixture.err.text, text) != NULL, "%s", fixture.err.text);
-    ck_assert_ptr_nonnull(strstr(fixture.err.text, fixture.path));
+    char expected[256];
+    snprintf(expected, sizeof expected, "%s: %s", fixture.path, text);
+    ck_assert_str_eq(fixture.err.text, expected);
     ck_assert_int_ne(access(fixture.path, F_OK), 0);
     ck_assert_int_eq(rmdir(fixture.dir.path), 0);
 }
@@ -164,11 +166,13 @@ START_TEST(safetensors_write_refuses_numbers_that_the_dtype_lacks)
     expect_refusal(&tensor, 1, "tensor 'bert.w': number 33000, nan, is not finite");
     values[33000] = 1e6f;
     values[33001] = -INFINITY;
-    expect_refusal(&tensor, 1, "number 33001, -inf, is not finite");
+    expect_refusal(&tensor, 1, "tensor 'bert.w': number 33001, -inf, is not finite");
     tensor.dtype = DTYPE_F16;
-    expect_refusal(&tensor, 1, "number 33000, 1e+06, does not fit F16, which ends at 65504");
+    expect_refusal(&tensor, 1,
+                   "tensor 'bert.w': number 33000, 1e+06, does not fit F16, which ends at 65504");
     values[33000] = 65505;
-    expect_refusal(&tensor, 1, "number 33000");
+    expect_refusal(&tensor, 1,
+                   "tensor 'bert.w': number 33000, 65505, does not fit F16, which ends at 65504");
 }
 END_TEST
 
@@ -197,7 +201,7 @@ START_TEST(safetensors_write_refuses_what_the_reader_refuses)
         {.name = "same", .dtype = DTYPE_F16, .rank = 1, .shape = {1}, .values = one}};
     expect_refusal(pair, 2, "two tensors are named 'same'");
     pair[1].name = "__metadata__";
-    expect_refusal(pair, 2, "this name is the metadata's");
+    expect_refusal(pair, 2, "tensor '__metadata__': this name is the metadata's");
     pair[1].name = "\xFF";
     expect_refusal(pair, 2, "tensor '?': its name is not UTF-8");
     pair[1].name = "b";
@@ -205,12 +209,12 @@ START_TEST(safetensors_write_refuses_what_the_reader_refuses)
     expect_refusal(pair, 2, "tensor 'b': dtype BF16; only F32 and F16 can be written");
     pair[1].dtype = DTYPE_F32;
     pair[1].rank = TENSOR_RANK_MAX + 1;
-    expect_refusal(pair, 2, "9 dimensions; the limit is 8");
+    expect_refusal(pair, 2, "tensor 'b': 9 dimensions; the limit is 8");
     pair[1].rank = 2;
     pair[1].shape[0] = pair[1].shape[1] = SIZE_MAX / 2;
-    expect_refusal(pair, 2, "the product of the shape overflows");
+    expect_refusal(pair, 2, "tensor 'b': the product of the shape overflows");
     pair[1].shape[1] = 1;
-    expect_refusal(pair, 2, "the size in bytes overflows");
+    expect_refusal(pair, 2, "tensor 'b': the size in bytes overflows");
 }
 END_TEST
 
@@ -270,6 +274,63 @@ START_TEST(safetensors_write_names_a_folder_that_is_absent)
 }
 END_TEST
 
+/* The whole file: the header's length, the header padded with spaces to a multiple of 8, and the
+ * numbers in the order of the tensors. */
+START_TEST(safetensors_write_writes_these_bytes)
+{
+    static const float a[] = {1, -2}, b[] = {0.5f};
+    static const unsigned char numbers[] = {0, 0, 0x80, 0x3F, 0, 0, 0, 0xC0, 0, 0x38};
+    for (size_t len = 1; len <= 8; len++) {
+        char name[32] = "\"\\\x1f ", expected[256], escaped[48];
+        memset(name + 4, 'n', len);
+        snprintf(escaped, sizeof escaped, "\\\"\\\\\\u001f %s", name + 4);
+        struct tensor_out tensors[] = {
+            {.name = name, .dtype = DTYPE_F32, .rank = 2, .shape = {1, 2}, .values = a},
+            {.name = "b", .dtype = DTYPE_F16, .values = b}};
+        int used = snprintf(expected, sizeof expected,
+                            "{\"__metadata__\":{\"format\":\"pt\"},"
+                            "\"%s\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
+                            "\"b\":{\"dtype\":\"F16\",\"shape\":[],\"data_offsets\":[8,10]}}",
+                            escaped);
+        while (used % 8 != 0)
+            expected[used++] = ' ';
+        struct fixture fixture;
+        struct err err = {0};
+        char *bytes;
+        size_t found;
+        setup(&fixture);
+        write_tensors(&fixture, tensors, 2);
+        ck_assert_int_eq(fixture.err.code, ERR_OK);
+        ck_assert_int_eq(file_read(&bytes, &found, fixture.path, 1000, &err), ERR_OK);
+        ck_assert_uint_eq(found, 8 + (size_t)used + sizeof numbers);
+        ck_assert_mem_eq(bytes, &(uint64_t){(uint64_t)used}, 8);
+        ck_assert_mem_eq(bytes + 8, expected, (size_t)used);
+        ck_assert_mem_eq(bytes + 8 + used, numbers, sizeof numbers);
+        free(bytes);
+        tempdir_close(&fixture.dir);
+    }
+}
+END_TEST
+
+START_TEST(safetensors_write_takes_as_many_tensors_as_it_says)
+{
+    enum { COUNT = 65536 };
+    static char names[COUNT][8];
+    struct tensor_out *many = calloc(COUNT, sizeof *many);
+    struct fixture fixture;
+    ck_assert_ptr_nonnull(many);
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "%zx", i);
+        many[i] = (struct tensor_out){.name = names[i], .dtype = DTYPE_F32, .rank = 1};
+    }
+    setup(&fixture);
+    write_tensors(&fixture, many, COUNT);
+    ck_assert_str_eq(fixture.err.text, "");
+    tempdir_close(&fixture.dir);
+    free(many);
+}
+END_TEST
+
 SUITE("safetensors_write", safetensors_write_takes_as_many_dimensions_as_the_reader,
       safetensors_write_refuses_more_than_a_file_can_hold,
       safetensors_write_is_read_back_bit_by_bit, safetensors_write_rounds_f16_to_nearest_even,
@@ -277,4 +338,5 @@ SUITE("safetensors_write", safetensors_write_takes_as_many_dimensions_as_the_rea
       safetensors_write_escapes_names_as_json, safetensors_write_refuses_what_the_reader_refuses,
       safetensors_write_takes_no_tensors_at_all,
       safetensors_write_on_a_full_disk_leaves_the_old_file_at_any_byte,
-      safetensors_write_names_a_folder_that_is_absent)
+      safetensors_write_names_a_folder_that_is_absent, safetensors_write_writes_these_bytes,
+      safetensors_write_takes_as_many_tensors_as_it_says)

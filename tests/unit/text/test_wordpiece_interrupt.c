@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { PIECES = 64, CHARACTERS = PIECES * NORMALIZER_LOOK_CHARACTERS };
+enum { PIECES = 24, CHARACTERS = PIECES * NORMALIZER_LOOK_CHARACTERS };
 
 static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##a\nb\n";
 
