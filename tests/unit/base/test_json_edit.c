@@ -158,8 +158,91 @@ START_TEST(json_edit_names_the_file_that_is_no_object)
 }
 END_TEST
 
+static void expect_unopened(const char *text, enum err_code code, const char *message)
+{
+    struct tempdir dir;
+    struct err err = {0};
+    struct json_t *root = (struct json_t *)&dir; /* to be overwritten */
+    char path[128], expected[256];
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/a.json", dir.path);
+    if (text != NULL)
+        tempdir_write(&dir, "a.json", text, strlen(text));
+    ck_assert_int_eq(json_edit_open(&root, path, &err), code);
+    snprintf(expected, sizeof expected, "%s: %s", path, message);
+    ck_assert_str_eq(err.text, expected);
+    ck_assert_ptr_null(root);
+    tempdir_close(&dir);
+}
+
+START_TEST(json_edit_opens_nothing_that_it_refuses)
+{
+    expect_unopened(NULL, ERR_IO, "cannot be opened: No such file or directory");
+    expect_unopened("[1]", ERR_UNSUPPORTED, "expected an object, found an array");
+    expect_unopened("[100000000000000000000]", ERR_UNSUPPORTED,
+                    "expected an object, found an array");
+    expect_unopened("{\"a\": }", ERR_MALFORMED, "not valid JSON at byte 7 (line 1)");
+    expect_unopened("{\"a\": 1, \"a\": 2}", ERR_MALFORMED,
+                    "duplicate key in a JSON object at byte 12");
+    expect_unopened("{\"a\": 1e999}", ERR_UNUSABLE, "number out of range at byte 11");
+    expect_unopened("{\"\xFF\": 1}", ERR_UNUSABLE, "invalid UTF-8 at byte 2");
+    expect_unopened("[[[[[[[[[[[[[[[[[", ERR_TOO_LARGE,
+                    "JSON nested deeper than 16 levels at byte 16");
+}
+END_TEST
+
+START_TEST(json_edit_says_what_json_cannot_hold)
+{
+    struct json_t *root, *child = NULL;
+    struct err err = {0};
+    ck_assert_int_eq(json_edit_new(&root, &err), ERR_OK);
+    ck_assert_int_eq(json_edit_text(root, "t", "\xFF", &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "t: a text that is not UTF-8, or no memory");
+    err = (struct err){0};
+    ck_assert_int_eq(json_edit_number(root, "n", 1e308 * 10, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "n: a number that is not finite");
+    err = (struct err){0};
+    ck_assert_int_eq(json_edit_texts(root, "l", (const char *const[]){"a", "\xFF", "b"}, 3, &err),
+                     ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "l: a text that is not UTF-8, or no memory");
+    err = (struct err){0};
+    ck_assert_ptr_null(json_member(root, "t"));
+    ck_assert_ptr_null(json_member(root, "n"));
+    ck_assert_ptr_null(json_edit_member(root, "o"));
+    ck_assert_ptr_null(json_edit_member(root, "l"));
+    ck_assert_int_eq(json_edit_object(root, "o", &child, &err), ERR_OK);
+    ck_assert_ptr_eq(json_edit_member(root, "o"), child);
+    ck_assert_int_eq(json_edit_bool(child, "yes", true, &err), ERR_OK);
+    ck_assert_int_eq(json_edit_rename(root, "o", "l", &err), ERR_OK); /* replaces the list */
+    ck_assert_ptr_eq(json_edit_member(root, "l"), child);
+    ck_assert_uint_eq(json_object_count(root), 1);
+    json_free(root);
+}
+END_TEST
+
+/* Wherever the number stands that needs all digits: the others are written with them as well. */
+START_TEST(json_edit_writes_all_digits_where_one_number_needs_them)
+{
+    static const char *const cases[][2] = {
+        {"{\"a\": 0.1, \"b\": 0.2}", "{\"a\":0.1,\"b\":0.2}"},
+        {"{\"a\": [0.1, [0.30000000000000004]], \"b\": 0.5}",
+         "{\"a\":[0.10000000000000001,[0.30000000000000004]],\"b\":0.5}"},
+        {"{\"a\": {\"x\": 0.30000000000000004}, \"b\": 0.5}",
+         "{\"a\":{\"x\":0.30000000000000004},\"b\":0.5}"},
+        {"{\"a\": [0.5, 0.25], \"b\": {\"c\": 0.30000000000000004, \"d\": 1}}",
+         "{\"a\":[0.5,0.25],\"b\":{\"c\":0.30000000000000004,\"d\":1}}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        setup(&fixture, cases[i][0]);
+        expect_saved(&fixture, cases[i][1]);
+    }
+}
+END_TEST
+
 SUITE("json_edit", json_edit_keeps_integers_of_lists_beside_a_huge_one,
       json_edit_says_when_it_cannot_save, json_edit_keeps_what_it_does_not_know,
       json_edit_keeps_numbers, json_edit_keeps_integers_beside_a_huge_one,
       json_edit_sets_replaces_and_removes_members, json_edit_refuses_what_json_cannot_hold,
-      json_edit_names_the_file_that_is_no_object)
+      json_edit_names_the_file_that_is_no_object, json_edit_opens_nothing_that_it_refuses,
+      json_edit_says_what_json_cannot_hold, json_edit_writes_all_digits_where_one_number_needs_them)

@@ -48,15 +48,17 @@ static void fill(unsigned char *values, unsigned of)
 
 START_TEST(augment_flips_and_repairs_the_dies_whose_hash_is_below_the_bound)
 {
-    static unsigned char values[COUNT], room[COUNT];
+    static unsigned char values[COUNT], room[COUNT + 1];
     struct augment_pixels map = {
         .width = SIDE, .height = SIDE, .channels = 1, .values = values, .pass = 127, .fail = 255};
     struct augment augment = {.die_noise = 0.5f, .die_dropout = 0.25f};
     fill(values, 3);
-    for (unsigned draw = 0; draw < 20; draw++) {
+    for (unsigned draw = 0; draw < 40; draw++) {
         struct rng rng = rng_for(4, 5, draw), again = rng;
         struct augment_pixels out;
+        room[COUNT] = 255; /* behind the image */
         augment_apply(&augment, &map, &rng, room, &out);
+        ck_assert_int_eq(room[COUNT], 255);
         uint32_t noise = (uint32_t)((double)(0.5f * rng_uniform(&again)) * 4294967295.0);
         uint32_t noise_key = (uint32_t)rng_next(&again);
         uint32_t dropout = (uint32_t)((double)(0.25f * rng_uniform(&again)) * 4294967295.0);
@@ -80,17 +82,19 @@ END_TEST
  * deviation is 147.8; one grey of rounding is allowed. */
 START_TEST(augment_moves_greys_as_drawn)
 {
-    static unsigned char values[COUNT], room[COUNT];
+    static unsigned char values[COUNT], room[COUNT + 1];
     struct augment_pixels image = {.width = SIDE, .height = SIDE, .channels = 1, .values = values};
     struct augment augment = {.brightness = 0.3f, .contrast = 0.5f, .noise = 0.2f};
     double mean = 0;
     fill(values, 241);
     for (unsigned i = 0; i < COUNT; i++)
         mean += values[i] / (double)COUNT;
-    for (unsigned draw = 0; draw < 20; draw++) {
+    for (unsigned draw = 0; draw < 40; draw++) {
         struct rng rng = rng_for(4, 5, draw), again = rng;
         struct augment_pixels out;
+        room[COUNT] = 99;
         augment_apply(&augment, &image, &rng, room, &out);
+        ck_assert_int_eq(room[COUNT], 99);
         double bright = 255 * 0.3 * (2 * rng_uniform(&again) - 1);
         double contrast = 1 + 0.5 * (2 * rng_uniform(&again) - 1);
         double deviation = 255 * 0.2 * rng_uniform(&again);
@@ -149,7 +153,7 @@ START_TEST(augment_spins_about_the_middle_by_the_drawn_angle)
         values[3 * i] = (unsigned char)(i % WIDTH);
         values[3 * i + 1] = (unsigned char)(i / WIDTH);
     }
-    for (unsigned draw = 0; draw < 20; draw++) {
+    for (unsigned draw = 0; draw < 40; draw++) {
         struct rng rng = rng_for(4, 5, draw), again = rng;
         struct augment_pixels out;
         augment_apply(&(struct augment){.spin = 1}, &in, &rng, room, &out);
@@ -201,8 +205,64 @@ START_TEST(augment_draws_whether_to_mirror_turn_and_spin)
 }
 END_TEST
 
+/* Turned by quarters first, clockwise, then shifted: the sides that bound the shift are the turned
+ * ones. */
+START_TEST(augment_shifts_what_it_has_turned)
+{
+    enum { WIDTH = 10, HEIGHT = 6, PIXELS = WIDTH * HEIGHT };
+    unsigned char values[PIXELS], room[PIXELS];
+    const struct augment_pixels in = {
+        .width = WIDTH, .height = HEIGHT, .channels = 1, .values = values};
+    for (unsigned i = 0; i < PIXELS; i++)
+        values[i] = (unsigned char)(i + 1);
+    for (unsigned draw = 0; draw < 100; draw++) {
+        struct rng rng = rng_for(4, 5, draw), again = rng;
+        struct augment_pixels out;
+        memset(room, 0xA5, sizeof room);
+        augment_apply(&(struct augment){.turn = 1, .shift = 0.25f}, &in, &rng, room, &out);
+        rng_uniform(&again);
+        unsigned turns = rng_below(&again, 4);
+        int width = turns % 2 ? HEIGHT : WIDTH, height = turns % 2 ? WIDTH : HEIGHT;
+        int most_x = width == WIDTH ? 3 : 2, most_y = height == WIDTH ? 3 : 2;
+        int dx = (int)rng_below(&again, 2 * (unsigned)most_x + 1) - most_x;
+        int dy = (int)rng_below(&again, 2 * (unsigned)most_y + 1) - most_y;
+        ck_assert(out.width == (unsigned)width && out.height == (unsigned)height);
+        for (int v = 0; v < height; v++)
+            for (int u = 0; u < width; u++) {
+                int a = u - dx, b = v - dy, expected = 0;
+                int x = turns == 0   ? a
+                        : turns == 1 ? b
+                        : turns == 2 ? WIDTH - 1 - a
+                                     : WIDTH - 1 - b;
+                int y = turns == 0   ? b
+                        : turns == 1 ? HEIGHT - 1 - a
+                        : turns == 2 ? HEIGHT - 1 - b
+                                     : a;
+                if (a >= 0 && a < width && b >= 0 && b < height)
+                    expected = values[y * WIDTH + x];
+                ck_assert_int_eq(room[v * width + u], expected);
+            }
+    }
+}
+END_TEST
+
+/* Contrast is about the mean, and a pixel alone is its own mean. */
+START_TEST(augment_contrast_leaves_a_lone_pixel)
+{
+    for (unsigned draw = 0; draw < 50; draw++) {
+        unsigned char value = (unsigned char)(5 * draw), room[2];
+        const struct augment_pixels in = {.width = 1, .height = 1, .channels = 1, .values = &value};
+        struct augment_pixels out;
+        struct rng rng = rng_for(4, 5, draw);
+        augment_apply(&(struct augment){.contrast = 1}, &in, &rng, room, &out);
+        ck_assert_int_eq(room[0], value);
+    }
+}
+END_TEST
+
 SUITE("augment_draws", augment_judges_each_rate, augment_takes_no_coloured_image_for_a_map,
       augment_flips_and_repairs_the_dies_whose_hash_is_below_the_bound,
       augment_moves_greys_as_drawn, augment_shifts_by_what_is_drawn,
       augment_spins_about_the_middle_by_the_drawn_angle,
-      augment_draws_whether_to_mirror_turn_and_spin)
+      augment_draws_whether_to_mirror_turn_and_spin, augment_shifts_what_it_has_turned,
+      augment_contrast_leaves_a_lone_pixel)

@@ -3,6 +3,7 @@
 #include "tests/support/suite.h"
 #include "tests/unit/text/fixture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,8 +180,53 @@ START_TEST(normalizer_needs_no_memory_for_marks_and_little_for_survivors)
 }
 END_TEST
 
+/* A thousand runs of one survivor take its room once, runs of twice as many twice and no more. */
+START_TEST(normalizer_uses_the_room_of_a_run_again)
+{
+    enum { RUNS = 1000 };
+    char text[RUNS * 4 + 1] = "";
+    struct arena arena;
+    struct err err = {0};
+    struct normalizer normalizer;
+    struct normalized next;
+    size_t count = 0;
+    for (size_t i = 0; i < RUNS; i++)
+        memcpy(text + 4 * i, "a\xE3\x80\xAE", 4);
+    arena_init(&arena);
+    normalizer_init(&normalizer, all, text, 4 * RUNS, 7, &arena);
+    while (normalizer_next(&normalizer, &next, &err)) {
+        ck_assert_uint_eq(next.source, 7 + count);
+        ck_assert_uint_eq(next.character, count % 2 == 0 ? 'a' : 0x302E);
+        count++;
+    }
+    ck_assert_uint_eq(count, 2 * RUNS);
+    ck_assert_uint_eq(arena.bytes, ARENA_ALIGNMENT);
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(normalizer_keeps_ascii_but_for_its_controls_and_capitals)
+{
+    for (unsigned char c = 1; c < 128; c++) {
+        const char text[] = {(char)c, '\0'};
+        char expected[8];
+        bool control = (c < 32 && c != '\t' && c != '\n' && c != '\r') || c == 127;
+        int blank = c < 32 ? ' ' : c;
+        snprintf(expected, sizeof expected, control ? "|" : "%c|0", blank);
+        check(cased, text, expected);
+        snprintf(expected, sizeof expected, control ? "|" : "%c|0",
+                 c >= 'A' && c <= 'Z' ? c + 32 : blank);
+        check(all, text, expected);
+        snprintf(expected, sizeof expected, "%c|0", c);
+        check((struct normalizer_flags){0}, text, expected);
+    }
+}
+END_TEST
+
 SUITE("normalizer", normalizer_cleans, normalizer_spaces_ideographs,
       normalizer_strips_accents_and_lower_cases,
       normalizer_reorders_and_counts_sources_as_the_reference,
       normalizer_agrees_with_whole_text_passes_on_random_runs,
-      normalizer_needs_no_memory_for_marks_and_little_for_survivors)
+      normalizer_needs_no_memory_for_marks_and_little_for_survivors,
+      normalizer_uses_the_room_of_a_run_again,
+      normalizer_keeps_ascii_but_for_its_controls_and_capitals)

@@ -89,6 +89,52 @@ START_TEST(word_counts_grows_and_still_finds_every_word)
 }
 END_TEST
 
+/* 99 to 101 characters of up to four bytes: the longest that is counted has a hundred. */
+START_TEST(word_counts_bounds_words_by_characters_and_not_by_bytes)
+{
+    static const char *const characters[] = {"a", "\xC3\xA9", "\xE0\xB8\x81", "\xF0\x90\x90\x80"};
+    for (size_t bytes = 1; bytes <= 4; bytes++)
+        for (size_t count = 99; count <= 101; count++) {
+            struct word_counts words;
+            struct err err = {0};
+            char text[4 * 101 + 4];
+            size_t len = count * bytes;
+            for (size_t i = 0; i < count; i++)
+                memcpy(text + i * bytes, characters[bytes - 1], bytes);
+            memcpy(text + len, " b,", 3);
+            word_counts_init(&words, cased);
+            ck_assert_int_eq(word_counts_add(&words, text, len + 3, &err), ERR_OK);
+            bool counted = count <= 100;
+            ck_assert_uint_eq(words.count, counted ? 3 : 2);
+            ck_assert_uint_eq(words.bytes_used, counted ? len + 2 : 2);
+            if (counted)
+                ck_assert_uint_eq(words.items[0].len, len);
+            ck_assert_mem_eq(word_counts_text(&words, words.count - 2), "b,", 2);
+            ck_assert_uint_eq(words.items[words.count - 1].len, 1);
+            word_counts_deinit(&words);
+            ck_assert_ptr_null(words.items);
+            ck_assert_uint_eq(words.count, 0);
+        }
+}
+END_TEST
+
+START_TEST(word_counts_adds_up_over_texts)
+{
+    struct word_counts words;
+    struct err err = {0};
+    word_counts_init(&words, cased);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(word_counts_add(&words, "ab ba ab", 8, &err), ERR_OK);
+        ck_assert_int_eq(word_counts_add(&words, "", 0, &err), ERR_OK);
+    }
+    ck_assert_uint_eq(words.count, 2);
+    ck_assert_uint_eq(words.items[0].count, 6);
+    ck_assert_uint_eq(words.items[1].count, 3);
+    word_counts_deinit(&words);
+}
+END_TEST
+
 SUITE("word_counts", word_counts_cuts_as_wordpiece_does,
       word_counts_leaves_out_words_that_are_never_matched, word_counts_refuses_invalid_utf8_whole,
-      word_counts_grows_and_still_finds_every_word)
+      word_counts_grows_and_still_finds_every_word,
+      word_counts_bounds_words_by_characters_and_not_by_bytes, word_counts_adds_up_over_texts)

@@ -167,6 +167,11 @@ START_TEST(jpeg_refuses_segments_whose_length_cannot_be)
     must_refuse("\xff\xd8\xff\xe1\0\4ab", 8, "the JPEG is cut off: it has 8 bytes");
     must_refuse("\xff\xd8\xff\xe1\0\4a", 7, "the JPEG is cut off: it has 7 bytes");
     must_refuse("\xff\xd8\xff\xe1\0", 5, "the JPEG is cut off: it has 5 bytes");
+    must_refuse("\xff\xd8\xff\xe1\0\1", 6,
+                "the JPEG is damaged, or of an unsupported kind, near byte 4");
+    unsigned width = 7, height = 7;
+    ck_assert(!image_probe("\xff\xd8\xff\xe1\0\4ab", 8, &width, &height));
+    ck_assert(width == 7 && height == 7);
     arena_deinit(&arena);
 }
 END_TEST
