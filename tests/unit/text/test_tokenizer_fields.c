@@ -321,9 +321,32 @@ START_TEST(tokenizer_pieces_are_bounded_in_length)
 }
 END_TEST
 
+/* The first file is to blame, also where there is a second one. */
+START_TEST(tokenizer_names_the_file_that_is_wrong)
+{
+    struct subject s;
+    setup(&s, SPECIALS "\xFF\n", NULL, "{}", 512);
+    ck_assert_str_eq(s.err.text, "vocab.txt: invalid UTF-8 at byte 31");
+    drop(&s);
+    setup(&s, "[CLS]\n", NULL, "{}", 512);
+    ck_assert_str_eq(s.err.text, "vocab.txt: the vocabulary has no sep_token '[SEP]'");
+    drop(&s);
+    setup(&s, NULL, "{}", "{}", 512);
+    ck_assert_str_eq(s.err.text,
+                     "tokenizer.json: $.model.type is '', only 'WordPiece' is supported");
+    drop(&s);
+    setup(&s, NULL, NULL, "{}", 512);
+    ck_assert_str_eq(s.err.text, "vocab.txt: missing, and there is no tokenizer.json either");
+    drop(&s);
+    setup(&s, SPECIALS, NULL, NULL, 2);
+    ck_assert_str_eq(s.err.text, "vocab.txt: a limit of 2 tokens; at least 3 are needed");
+    drop(&s);
+}
+END_TEST
+
 SUITE("tokenizer_fields", tokenizer_of_a_vocabulary_alone_has_these_fields,
       tokenizer_lines_end_in_three_ways, tokenizer_flags_are_those_of_the_file,
       tokenizer_json_says_the_same_in_its_own_words,
       tokenizer_added_tokens_of_both_files_are_matched, tokenizer_length_is_cut_to_whole_tokens,
       tokenizer_config_json_is_refused_member_by_member, tokenizer_json_is_refused_member_by_member,
-      tokenizer_pieces_are_bounded_in_length)
+      tokenizer_pieces_are_bounded_in_length, tokenizer_names_the_file_that_is_wrong)
