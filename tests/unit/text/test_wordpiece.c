@@ -314,6 +314,7 @@ START_TEST(wordpiece_tells_what_an_encoding_takes)
     ck_assert_uint_eq(wordpiece_encode_bytes(t, "aaaa", 4), none + 4 * 13);
     ck_assert_uint_eq(wordpiece_encode_bytes(t, "aaaaa", 5), none + 3 * 13);
     ck_assert_uint_eq(wordpiece_encode_bytes(t, "a\x7F\x80\xFF", 4), none + 4 * 13 + 2 * 32);
+    ck_assert_uint_eq(wordpiece_encode_bytes(t, "\x80", 1), none + 13 + 32);
     ck_assert_uint_gt(wordpiece_bytes(t), 36);
     wordpiece_close(t);
 }
