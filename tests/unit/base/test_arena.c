@@ -1,6 +1,7 @@
 #include "engine/base/arena.h"
 #include "tests/support/suite.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -40,6 +41,8 @@ START_TEST(arena_refuses_products_that_overflow)
     struct arena arena;
     arena_init(&arena);
     ck_assert_ptr_null(arena_alloc_array(&arena, SIZE_MAX / 2, 3));
+    ck_assert_ptr_null(arena_alloc_array(&arena, SIZE_MAX / 2 + 1, 2)); /* would be nothing */
+    ck_assert_ptr_null(arena_alloc_array(&arena, SIZE_MAX / 4 + 2, 4)); /* would be four bytes */
     ck_assert_ptr_null(arena_alloc(&arena, SIZE_MAX - 8));
     arena_deinit(&arena);
 }
@@ -136,9 +139,7 @@ END_TEST
 START_TEST(arena_copies_end_with_a_nul_and_are_bounded)
 {
     struct arena arena;
-    arena_init(&arena);
-    memset(arena_alloc(&arena, 4096), 0xA5, 4096);
-    arena_deinit(&arena);
+    mallopt(M_PERTURB, 0x5A); /* memory is not all zeros */
     arena_init(&arena);
     ck_assert_ptr_null(arena_copy(&arena, "", SIZE_MAX));
     ck_assert_uint_eq(arena.bytes, 0);
@@ -148,6 +149,10 @@ START_TEST(arena_copies_end_with_a_nul_and_are_bounded)
     text[127] = '\0';
     ck_assert_str_eq(arena_format(&arena, "%s!", text) + 127, "!");
     ck_assert_str_eq(arena_format(&arena, "%s", ""), "");
+    size_t before = arena.bytes;
+    ck_assert_mem_eq(arena_copy(&arena, text, ARENA_ALIGNMENT), text, ARENA_ALIGNMENT);
+    ck_assert_uint_eq(arena.bytes, before + 2 * ARENA_ALIGNMENT);
+    mallopt(M_PERTURB, 0);
     arena_deinit(&arena);
 }
 END_TEST

@@ -61,6 +61,10 @@ START_TEST(half_writes_no_more_than_count)
         half_f16_to_f32(widened, every + 0x3C00, count);
         for (size_t i = 0; i < 64; i++)
             ck_assert_int_eq(widened[i] == -7.0f, i >= count);
+        uint16_t narrowed[64] = {0};
+        half_f32_to_f16(narrowed, widened, count);
+        for (size_t i = 0; i < 64; i++)
+            ck_assert_uint_eq(narrowed[i], i < count ? 0x3C00 + i : 0);
     }
 }
 END_TEST

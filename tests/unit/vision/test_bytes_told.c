@@ -90,6 +90,30 @@ START_TEST(bytes_told_of_a_resize_are_sums_weights_and_a_row)
 }
 END_TEST
 
+/* A filter's support, times the scale where it shrinks, on both sides and the middle: here just as
+ * many weights as are padded to 16, and with the next larger side as many as are padded to 32. */
+START_TEST(bytes_told_of_a_resize_follow_the_filter)
+{
+    static const struct {
+        enum resample filter;
+        unsigned most, target; /* source sides with 16 weights an output, and the target's side */
+    } cases[] = {
+        {RESAMPLE_BOX, 56, 4},     {RESAMPLE_BILINEAR, 28, 4}, {RESAMPLE_HAMMING, 28, 4},
+        {RESAMPLE_BICUBIC, 14, 4}, {RESAMPLE_LANCZOS, 7, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned more = 0; more <= 1; more++) {
+            const unsigned source = cases[i].most + more, target = cases[i].target;
+            const struct image image = {.width = source, .height = source};
+            const struct resize_window one = {.width = 1, .height = 1};
+            const size_t taps = more ? 32 : 16;
+            const size_t axis = taps * (4 + 4) + (source + taps) * 3 * 2 + 3 + taps * 8 + 2 * 4;
+            ck_assert_uint_eq(resize_bytes(&image, target, target, one, cases[i].filter),
+                              3 + BLOCKS + 3 * 4 + 2 * axis);
+        }
+}
+END_TEST
+
 START_TEST(bytes_told_of_preprocessing_are_those_of_its_resize_and_its_result)
 {
     const struct image image = {.width = 100, .height = 50};
@@ -129,5 +153,5 @@ END_TEST
 
 SUITE("bytes_told", bytes_told_of_a_png_are_its_pixels_its_rows_and_a_state,
       png_probe_reads_big_endian_sides_out_of_24_bytes, bytes_told_of_a_jpeg_follow_its_components,
-      bytes_told_of_a_resize_are_sums_weights_and_a_row,
+      bytes_told_of_a_resize_are_sums_weights_and_a_row, bytes_told_of_a_resize_follow_the_filter,
       bytes_told_of_preprocessing_are_those_of_its_resize_and_its_result)
