@@ -69,6 +69,8 @@ START_TEST(nearest_passes_over_names_that_are_too_long)
     const char *const known_names[] = {longer, "a"};
     ck_assert_ptr_null(nearest_name(name, known_names, 2));
     ck_assert_ptr_null(nearest_name(longer, known_names, 1));
+    ck_assert_ptr_null(nearest_name(longer, (const char *const[]){name}, 1));
+    ck_assert_ptr_eq(nearest_name(name, (const char *const[]){name + 1}, 1), name + 1);
     name[63] = '\0';
     longer[64] = '\0';
     ck_assert_ptr_eq(nearest_name(name, known_names, 2), longer);

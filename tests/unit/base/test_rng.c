@@ -94,6 +94,21 @@ START_TEST(hash_sets_each_bit_half_of_the_time)
 }
 END_TEST
 
+/* Of a power of two nothing is thrown away: each number takes one draw, its upper bits. */
+START_TEST(below_a_power_of_two_takes_one_draw)
+{
+    for (unsigned bits = 0; bits < 32; bits++) {
+        struct rng rng = rng_for(1, 2, bits), again = rng;
+        for (int i = 0; i < 20; i++) {
+            uint64_t upper = rng_next(&again) >> 32;
+            ck_assert_uint_eq(rng_below(&rng, 1u << bits), upper >> (32 - bits));
+            ck_assert_uint_eq(rng.state, again.state);
+        }
+    }
+}
+END_TEST
+
 SUITE("rng", the_numbers_are_those_of_the_published_generators,
       the_same_place_gives_the_same_numbers, seed_purpose_and_index_each_give_another_stream,
-      below_is_uniform, uniform_and_normal_have_their_moments, hash_sets_each_bit_half_of_the_time)
+      below_is_uniform, uniform_and_normal_have_their_moments, hash_sets_each_bit_half_of_the_time,
+      below_a_power_of_two_takes_one_draw)
