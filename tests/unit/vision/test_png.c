@@ -161,7 +161,62 @@ START_TEST(png_with_a_chunk_before_its_header_is_refused)
 }
 END_TEST
 
+/* Signature, IHDR (8 bits, colour and alpha), then sRGB, perceptual; every row comes back. */
+START_TEST(png_encode_rgba_writes_colour_and_alpha)
+{
+    static const unsigned char chunks[] =
+        "\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\3\0\0\0\2\x08\6\0\0\0";
+    unsigned char rgba[3 * 2 * 4], back[sizeof rgba];
+    struct err err = {0};
+    char *png;
+    size_t len;
+    for (size_t i = 0; i < sizeof rgba; i++)
+        rgba[i] = (unsigned char)(7 * i);
+    ck_assert_int_eq(png_encode_rgba(&png, &len, 3, 2, rgba, NULL, &err), ERR_OK);
+    ck_assert_mem_eq(png, chunks, sizeof chunks - 1);
+    ck_assert_mem_eq(png + 33, "\0\0\0\1sRGB\0", 9);
+    ck_assert_mem_eq(png + len - 12, "\0\0\0\0IEND\xAE\x42\x60\x82", 12);
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    ck_assert(png_image_begin_read_from_memory(&image, png, len));
+    image.format = PNG_FORMAT_RGBA;
+    ck_assert(png_image_finish_read(&image, NULL, back, 0, NULL));
+    ck_assert_mem_eq(back, rgba, sizeof rgba);
+    free(png);
+}
+END_TEST
+
+START_TEST(png_encode_says_which_sizes_cannot_be_written)
+{
+    static const struct {
+        unsigned width, height;
+        const char *text;
+    } cases[] = {
+        {1000000, 1, ""},
+        {1, 1000000, ""},
+        {1000001, 1, "1000001 x 1 pixels cannot be written as a PNG"},
+        {1, 1000001, "1 x 1000001 pixels cannot be written as a PNG"},
+        {0, 1, "0 x 1 pixels cannot be written as a PNG"},
+        {1, 0, "1 x 0 pixels cannot be written as a PNG"},
+    };
+    unsigned char *rgba = calloc(1000001, 4);
+    ck_assert_ptr_nonnull(rgba);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err err = {0};
+        char *png = NULL;
+        size_t len = 0;
+        enum err_code code =
+            png_encode_rgba(&png, &len, cases[i].width, cases[i].height, rgba, NULL, &err);
+        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_int_eq(code, cases[i].text[0] != '\0' ? ERR_TOO_LARGE : ERR_OK);
+        ck_assert_int_eq(png == NULL, code != ERR_OK);
+        free(png);
+    }
+    free(rgba);
+}
+END_TEST
+
 SUITE("png", png_of_interlaced_noise_is_read_to_its_last_row,
       png_may_have_long_chunks_behind_its_pixels, png_encode_gives_back_the_pixels,
       png_of_noise_is_read_to_its_last_row, png_encode_keeps_a_wafer_map_small,
-      png_with_a_chunk_before_its_header_is_refused)
+      png_with_a_chunk_before_its_header_is_refused, png_encode_rgba_writes_colour_and_alpha,
+      png_encode_says_which_sizes_cannot_be_written)
