@@ -3,6 +3,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,12 @@ START_TEST(dataset_keeps_nothing_of_a_record_that_it_refuses)
          "line 3: the label contains a NUL character"},
         {"a.csv", "text,label\na,x\nb\n", &texts, 1, 0, ERR_MALFORMED,
          "line 3: 1 fields, but the header has 2"},
+        {"a.csv", "text,label\na,x\nb\nc,y\n", &texts, 1, 0, ERR_MALFORMED,
+         "line 3: 1 fields, but the header has 2"},
+        {"a.csv", "text,label\na,x\nb,\nc,y\n", &texts, 1, 0, ERR_UNUSABLE,
+         "line 3: the label is empty"},
+        {"a.jsonl", "{\"text\": \"a\", \"label\": \"\"}\n{\"text\": \"a\", \"label\": \"x\"}\n",
+         &texts, 0, 0, ERR_UNUSABLE, "line 1: the label is empty"},
         {"a.csv", "image,label\na,x\n,y\n", &images, 1, 0, ERR_UNUSABLE,
          "line 3: the image's path is empty"},
         {"a.csv", "image,label\na,x\nb\0c,y\n", &images, 1, 22, ERR_UNUSABLE,
@@ -224,7 +231,24 @@ START_TEST(dataset_match_lists_as_many_labels_as_there_is_room_for)
 }
 END_TEST
 
+/* No column, no label: whatever lies behind the columns that there are. */
+START_TEST(dataset_without_a_column_of_labels_has_none)
+{
+    static const char list[] = "id,text\n1,one\n2,two\n";
+    struct subject subject;
+    mallopt(M_PERTURB, 0x5A);
+    setup(&subject, "a.csv", list, strlen(list), &unlabelled);
+    mallopt(M_PERTURB, 0);
+    ck_assert_uint_eq(subject.dataset.count, 2);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_ptr_null(subject.dataset.items[i].label);
+    ck_assert_str_eq(subject.dataset.items[1].input, "two");
+    drop(&subject);
+}
+END_TEST
+
 SUITE("dataset_errors", dataset_keeps_nothing_of_a_record_that_it_refuses,
       dataset_says_what_is_wrong_with_a_folder, dataset_grows_with_its_records,
       dataset_reads_lines_of_a_plain_text_up_to_its_limit,
-      dataset_match_lists_as_many_labels_as_there_is_room_for)
+      dataset_match_lists_as_many_labels_as_there_is_room_for,
+      dataset_without_a_column_of_labels_has_none)

@@ -129,5 +129,26 @@ START_TEST(gunzip_leaves_what_is_not_packed)
 }
 END_TEST
 
+/* The room is full to its last byte, and there is one more member, of nothing. */
+START_TEST(gunzip_of_nothing_more_at_the_limit_is_no_excess)
+{
+    enum { LIMIT = 65536 };
+    unsigned char *pattern = pattern_new(LIMIT), *packed = NULL;
+    char *bytes;
+    size_t packed_len = 0, len;
+    struct err err;
+    pack(&packed, &packed_len, pattern, LIMIT);
+    pack(&packed, &packed_len, "", 0);
+    ck_assert_int_eq(unpack(packed, packed_len, LIMIT, &bytes, &len, &err), ERR_OK);
+    ck_assert_uint_eq(len, LIMIT);
+    free(bytes);
+    pack(&packed, &packed_len, "x", 1);
+    ck_assert_int_eq(unpack(packed, packed_len, LIMIT, &bytes, &len, &err), ERR_TOO_LARGE);
+    ck_assert_str_eq(err.text, "it unpacks to more than 65536 bytes");
+    free(bytes), free(packed), free(pattern);
+}
+END_TEST
+
 SUITE("gunzip", gunzip_gives_back_texts_of_every_size, gunzip_accepts_exactly_the_limit,
-      gunzip_joins_the_members_of_a_file, gunzip_leaves_what_is_not_packed)
+      gunzip_joins_the_members_of_a_file, gunzip_leaves_what_is_not_packed,
+      gunzip_of_nothing_more_at_the_limit_is_no_excess)

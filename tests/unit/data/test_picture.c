@@ -141,5 +141,63 @@ START_TEST(picture_hands_over_other_files_as_they_stand)
 }
 END_TEST
 
+/* A lot is read once for all of its wafers, however long its file lives; another one ends that. */
+START_TEST(picture_keeps_a_lot_until_the_next)
+{
+    static const unsigned char a[] = {127, 0, 255}, b[] = {255};
+    struct pictures pictures = {0};
+    struct tempdir dir;
+    struct err err = {0};
+    char path[3][128], *bytes;
+    size_t len;
+    tempdir_open(&dir);
+    write_lot(&dir);
+    snprintf(path[0], sizeof path[0], "%s/lot.stdf#A", dir.path);
+    snprintf(path[1], sizeof path[1], "%s/lot.stdf#B", dir.path);
+    snprintf(path[2], sizeof path[2], "%s/lot.std#A", dir.path);
+    ck_assert_int_eq(picture_read(&pictures, path[0], &bytes, &len, &err), ERR_OK);
+    expect_decoded(bytes, len, a, 3, 1);
+    free(bytes);
+    tempdir_write(&dir, "lot.stdf", "gone", 4);
+    ck_assert_int_eq(picture_read(&pictures, path[1], &bytes, &len, &err), ERR_OK);
+    expect_decoded(bytes, len, b, 1, 1);
+    free(bytes);
+    ck_assert_int_eq(picture_read(&pictures, path[2], &bytes, &len, &err), ERR_IO);
+    err = (struct err){0};
+    ck_assert_int_eq(picture_read(&pictures, path[0], &bytes, &len, &err), ERR_UNUSABLE);
+    pictures_close(&pictures);
+    ck_assert_ptr_null(pictures.stdf_path);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(picture_has_as_many_rows_as_the_wafer)
+{
+    static const unsigned char grey[] = {127, 255, 0, 0, 255, 127};
+    struct pictures pictures = {0};
+    struct stdf_writer writer;
+    struct tempdir dir;
+    struct err err = {0};
+    char path[128], *bytes;
+    size_t len;
+    stdf_writer_open(&writer, false);
+    stdf_writer_wafer(&writer, 1, "A");
+    stdf_writer_die(&writer, 1, 0, 0, STDF_WRITER_PASS, 1);
+    stdf_writer_die(&writer, 1, 1, 0, STDF_WRITER_FAIL, 2);
+    stdf_writer_die(&writer, 1, 0, 2, STDF_WRITER_FAIL, 2);
+    stdf_writer_die(&writer, 1, 1, 2, STDF_WRITER_PASS, 1);
+    stdf_writer_close(&writer);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "a.std", writer.bytes, writer.len);
+    snprintf(path, sizeof path, "%s/a.std", dir.path);
+    ck_assert_int_eq(picture_read(&pictures, path, &bytes, &len, &err), ERR_OK);
+    expect_decoded(bytes, len, grey, 2, 3);
+    free(bytes);
+    pictures_close(&pictures);
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("picture", picture_tells_stdf_by_its_name, picture_draws_the_wafers_of_a_lot,
-      picture_names_what_is_wrong_with_a_lot, picture_hands_over_other_files_as_they_stand)
+      picture_names_what_is_wrong_with_a_lot, picture_hands_over_other_files_as_they_stand,
+      picture_keeps_a_lot_until_the_next, picture_has_as_many_rows_as_the_wafer)

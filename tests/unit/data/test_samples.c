@@ -1,6 +1,7 @@
 /* Serving is the oracle: what samples prepare without an rng must be what engine_prepare_* gives.
  */
 #include "engine/base/file.h"
+#include "engine/vision/png.h"
 #include "engine/vision/preprocess.h"
 #include "tests/support/samples_fixture.h"
 #include "tests/support/stdf_writer.h"
@@ -308,9 +309,41 @@ START_TEST(samples_are_prepared_by_many_threads_alike)
 }
 END_TEST
 
+/* Grey is what has three equal channels in every pixel: two do not make it. */
+START_TEST(samples_keep_the_colours_of_an_image)
+{
+    static const unsigned char colours[][3] = {{5, 5, 90}, {5, 90, 5}, {90, 5, 5}, {5, 5, 5}};
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned char rgb[8 * 8 * 3];
+        struct image image = {.width = 8, .height = 8, .rgb = rgb};
+        struct samples_fixture fixture;
+        struct tempdir dir;
+        struct err err = {0};
+        char path[128], picture[128], *png;
+        size_t len;
+        memset(rgb, 7, sizeof rgb);
+        memcpy(rgb + sizeof rgb - 3, colours[i], 3);
+        ck_assert_int_eq(png_encode(&png, &len, &image, &err), ERR_OK);
+        tempdir_open(&dir);
+        tempdir_write(&dir, "a.png", png, len);
+        tempdir_write(&dir, "a.csv", "image,label\na.png,a\n", 20);
+        free(png);
+        snprintf(path, sizeof path, "%s/a.csv", dir.path);
+        snprintf(picture, sizeof picture, "%s/a.png", dir.path);
+        samples_fixture_open(&fixture, GOLDEN "vit-0", path);
+        struct engine_input ours =
+            samples_fixture_input(&fixture, 0, &(struct samples_view){0}, NULL);
+        struct engine_input served = served_image(&fixture, picture);
+        ck_assert_mem_eq(ours.patches, served.patches, patch_bytes(&fixture, fixture.spec.patches));
+        samples_fixture_close(&fixture);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
 SUITE("samples", samples_keep_the_proportions_of_resize_and_crop_at_another_size,
       samples_prepare_images_bit_for_bit_as_serving_does, samples_prepare_an_image_at_another_size,
       samples_augment_only_with_an_rng_and_repeat_themselves,
       samples_keep_a_grey_image_in_one_byte_a_pixel, samples_shrink_an_image_above_the_bound,
       samples_name_an_item_that_fails_and_go_on, samples_read_wafers_from_stdf,
-      samples_are_prepared_by_many_threads_alike)
+      samples_are_prepared_by_many_threads_alike, samples_keep_the_colours_of_an_image)

@@ -488,6 +488,60 @@ START_TEST(samples_hide_every_piece_at_a_rate_of_one)
 }
 END_TEST
 
+/* As many lines as fill their memory to the last byte, and one more; another text lies behind. */
+START_TEST(samples_know_every_line_of_a_text)
+{
+    for (unsigned lines = 15; lines <= 18; lines++) {
+        struct samples_fixture fixture;
+        struct tempdir dir;
+        char list[1024], path[128];
+        struct rng rng = rng_for(1, 2, 3);
+        size_t used = (size_t)snprintf(list, sizeof list, "{\"label\": \"a\", \"text\": \"");
+        for (unsigned i = 0; i < lines; i++)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%c\\n", (int)('a' + i));
+        snprintf(list + used, sizeof list - used,
+                 "\"}\n{\"label\": \"a\", \"text\": \"z z z z z z z z\"}\n");
+        tempdir_open(&dir);
+        tempdir_write(&dir, "a.jsonl", list, strlen(list));
+        snprintf(path, sizeof path, "%s/a.jsonl", dir.path);
+        samples_fixture_open_with(&fixture, BERT, path, &(struct samples_options){.threads = 1});
+        ck_assert_str_eq(fixture.err.text, "");
+        struct samples_view view = {.line_dropout = 1e-30f};
+        struct engine_input input = samples_fixture_input(&fixture, 0, &view, &rng);
+        ck_assert_uint_eq(input.tokens, lines + 2);
+        ck_assert_mem_eq(input.ids, all_ids(&fixture), input.tokens * sizeof *input.ids);
+        samples_fixture_close(&fixture);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
+START_TEST(samples_draw_no_window_unless_asked_to)
+{
+    struct samples_fixture fixture;
+    struct tempdir dir;
+    setup_words(&fixture, &dir, "a b c d e f g h i j");
+    const int32_t *all = all_ids(&fixture);
+    for (unsigned i = 0; i < 20; i++) {
+        struct rng rng = rng_for(1, 2, i), again = rng;
+        struct samples_view view = {.tokens_max = 6};
+        struct engine_input input = samples_fixture_input(&fixture, 0, &view, &rng);
+        ck_assert_uint_eq(input.tokens, 6);
+        ck_assert_mem_eq(input.ids, all, 5 * sizeof *all);
+        ck_assert_uint_eq(rng.state, again.state);
+        view.any_window = true;
+        input = samples_fixture_input(&fixture, 0, &view, NULL);
+        ck_assert_mem_eq(input.ids, all, 5 * sizeof *all);
+        input = samples_fixture_input(&fixture, 0, &view, &rng);
+        static const unsigned starts[] = {1, 5, 7};
+        const int32_t *window = all + starts[rng_below(&again, 3)];
+        ck_assert_mem_eq(input.ids + 1, window, 4 * sizeof *all);
+    }
+    samples_fixture_close(&fixture);
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("samples_text", samples_refuse_a_model_that_does_not_fit, samples_mask_words_of_texts_only,
       samples_prepare_texts_as_serving_does, samples_draw_every_window,
       samples_keep_more_pieces_than_the_model_reads, samples_bound_the_pieces_of_a_text,
@@ -496,4 +550,5 @@ SUITE("samples_text", samples_refuse_a_model_that_does_not_fit, samples_mask_wor
       samples_mask_one_piece_at_least_and_never_a_special_token,
       samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text,
       samples_read_every_item_of_every_round, samples_without_a_problem_have_no_first_one,
-      samples_cut_a_text_to_the_view, samples_hide_every_piece_at_a_rate_of_one)
+      samples_cut_a_text_to_the_view, samples_hide_every_piece_at_a_rate_of_one,
+      samples_know_every_line_of_a_text, samples_draw_no_window_unless_asked_to)
