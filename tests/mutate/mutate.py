@@ -130,7 +130,9 @@ class Named:
         self.tests = {name: {"seconds": 20, "programs": self.programs_of(name)} for name in names}
 
     def programs_of(self, name):
-        return self.PROGRAMS if name.startswith("tools/") or "program" in name else []
+        if name.startswith("tools/") or "program" in name:
+            return self.PROGRAMS
+        return ["attnd"] if "contract" in name else []
 
     def tests_of(self, _file, _line):
         return list(self.tests)
