@@ -5,7 +5,8 @@
  * While `fake_gate` is shut, engine_run waits, so a test decides how long inference takes; so does
  * the preparing of a text that begins with 'G'. A text that begins with 'S' or an image that begins
  * with '8' is prepared, and a heat map of an image that begins with '7' is made, until the
- * interrupt ends it.
+ * interrupt ends it. What the engine was asked for stands in `fake_seen`; what it is to fail at, in
+ * `fake_fails`.
  */
 #ifndef ATTND_TESTS_UNIT_SERVER_FAKES_H
 #define ATTND_TESTS_UNIT_SERVER_FAKES_H
@@ -16,6 +17,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +61,24 @@ static bool fake_gate_shut;
 static unsigned fake_inside; /* threads that wait at the gate */
 static atomic_uint fake_runs, fake_rows, fake_sessions_open;
 static _Atomic(pthread_t) fake_prepared_by, fake_explained_by;
-static bool fake_session_fails;
 static void (*fake_digest_deed)(const struct engine_model *model, struct err *err);
+
+/* What the engine was last asked for. The texts are the caller's. */
+static struct {
+    const char *dir, *linear_backend, *dtype;  /* engine_open */
+    unsigned closed;                           /* models */
+    atomic_uint tokens, threads;               /* engine_session_open */
+    atomic_size_t prepared_len[2], pixels_max; /* by kind; of images */
+    atomic_uint runs[2];                       /* by model */
+    atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
+} fake_seen;
+
+/* Which sessions cannot be opened: all from so many on. Whether no input can be prepared, and no
+ * digest be computed. */
+static struct {
+    unsigned sessions_from;
+    enum err_code prepare, digest;
+} fake_fails = {.sessions_from = (unsigned)-1};
 
 static inline void fake_gate(bool shut)
 {
@@ -108,7 +126,9 @@ static inline void fake_wait_at_gate(void)
 enum err_code engine_open(struct engine_model **out, const char *dir,
                           const struct engine_options *options, struct err *err)
 {
-    (void)options;
+    fake_seen.dir = dir;
+    fake_seen.linear_backend = options->linear_backend;
+    fake_seen.dtype = options->dtype;
     if (strcmp(dir, "text") != 0 && strcmp(dir, "image") != 0)
         return err_set(err, ERR_IO, "config.json: cannot be opened");
     *out = &fake_models[strcmp(dir, "image") == 0];
@@ -118,6 +138,7 @@ enum err_code engine_open(struct engine_model **out, const char *dir,
 void engine_close(struct engine_model *model)
 {
     (void)model;
+    fake_seen.closed++;
 }
 
 const struct engine_info *engine_describe(const struct engine_model *model)
@@ -128,10 +149,14 @@ const struct engine_info *engine_describe(const struct engine_model *model)
 enum err_code engine_digest(const struct engine_model *model, const atomic_bool *stop, char out[72],
                             struct err *err)
 {
-    (void)stop;
+    fake_seen.digest_policy = sched_getscheduler(0);
+    snprintf(out, 72, "sha256:%064d", model == fake_models ? 7 : 8);
+    if (atomic_load(stop))
+        return err_set(err, ERR_NOT_READY, "stopped");
+    if (fake_fails.digest != ERR_OK)
+        return err_set(err, fake_fails.digest, "model.safetensors: cannot be read");
     if (fake_digest_deed != NULL)
         fake_digest_deed(model, err);
-    snprintf(out, 72, "sha256:%064d", 7);
     return err->code;
 }
 
@@ -139,8 +164,10 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct engine_input *out, struct err *err)
 {
-    (void)model;
     int32_t *ids = arena_alloc(arena, sizeof *ids);
+    fake_seen.prepared_len[model != fake_models] = len;
+    if (fake_fails.prepare != ERR_OK)
+        return err_set(err, fake_fails.prepare, "the vocabulary is empty");
     if (len == 0)
         return err_set(err, ERR_UNUSABLE, "the text yields no token");
     fake_prepared_by = pthread_self();
@@ -158,7 +185,7 @@ enum err_code engine_prepare_image(const struct engine_model *model, const void 
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err)
 {
-    (void)pixels_max;
+    fake_seen.pixels_max = pixels_max;
     enum err_code code = engine_prepare_text(model, bytes, len, interrupt, arena, out, err);
     out->kind = ENGINE_IMAGE;
     return code;
@@ -193,11 +220,12 @@ struct engine_need engine_need_image(const struct engine_model *model, const voi
 enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
                                   unsigned batch_tokens_max, unsigned threads, struct err *err)
 {
-    (void)batch_tokens_max;
-    (void)threads;
-    if (fake_session_fails)
+    fake_seen.tokens = batch_tokens_max;
+    fake_seen.threads = threads;
+    if (atomic_fetch_add(&fake_sessions_open, 1) >= fake_fails.sessions_from) {
+        atomic_fetch_sub(&fake_sessions_open, 1);
         return err_set(err, ERR_NO_MEMORY, "out of memory (1 bytes were needed)");
-    atomic_fetch_add(&fake_sessions_open, 1);
+    }
     *out = &fake_sessions[model - fake_models];
     return ERR_OK;
 }
@@ -211,7 +239,9 @@ void engine_session_close(struct engine_session *session)
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits)
 {
-    (void)session;
+    pthread_mutex_lock(&fake_lock);
+    fake_seen.runs[session - fake_sessions]++;
+    pthread_mutex_unlock(&fake_lock);
     fake_wait_at_gate();
     for (unsigned i = 0; i < rows; i++) {
         logits[i][0] = (float)inputs[i]->ids[0];
@@ -315,7 +345,8 @@ struct fake_header {
 };
 static const struct fake_header *fake_headers; /* ends with a NULL name */
 static const struct fake_header *fake_query;
-static atomic_bool fake_client_gone;
+static atomic_bool fake_client_gone;                           /* every client */
+static _Atomic(const struct http_exchange *) fake_client_left; /* or this one */
 
 static inline const char *fake_find(const struct fake_header *at, const char *name)
 {
@@ -355,8 +386,7 @@ void http_resume(struct http_exchange *exchange)
 
 bool http_client_gone(const struct http_exchange *exchange)
 {
-    (void)exchange;
-    return atomic_load(&fake_client_gone);
+    return atomic_load(&fake_client_gone) || atomic_load(&fake_client_left) == exchange;
 }
 
 static inline void fake_await_resumed(const struct http_exchange *exchange)

@@ -419,35 +419,6 @@ START_TEST(predict_serves_many_threads_at_once)
 }
 END_TEST
 
-START_TEST(worker_start_reports_a_session_that_cannot_be_opened)
-{
-    struct stage stage;
-    struct err err = {0};
-    struct workers *workers;
-    stage_open(&stage, 1);
-    fake_session_fails = true;
-    struct worker_options options = {2, 1, stage.service.registry, stage.service.batcher,
-                                     stage.service.metrics};
-    ck_assert_int_eq(worker_start(&workers, &options, &err), ERR_NO_MEMORY);
-    ck_assert_ptr_null(workers);
-    ck_assert_ptr_nonnull(strstr(err.text, "logs"));
-    stage_close(&stage);
-}
-END_TEST
-
-START_TEST(registry_names_the_model_that_cannot_be_opened)
-{
-    struct err err = {0};
-    struct registry *registry;
-    struct config_model models[] = {{"logs", "text", NULL}, {"lost", "nowhere", NULL}};
-    struct config config = {.models = models, .model_count = 2};
-    ck_assert_int_ne(registry_open(&registry, &config, 64, &err), ERR_OK);
-    ck_assert_ptr_null(registry);
-    ck_assert_ptr_nonnull(strstr(err.text, "lost"));
-    ck_assert_ptr_null(strstr(err.text, "nowhere"));
-}
-END_TEST
-
 SUITE("route_predict", predict_answers_one_text, predict_spoils_no_neighbour_of_a_bad_item,
       predict_refuses_what_it_cannot_use, predict_tells_and_counts_what_is_decided,
       predict_reads_raw_bodies_by_their_type, predict_hands_heavy_requests_to_the_pool,
@@ -459,6 +430,4 @@ SUITE("route_predict", predict_answers_one_text, predict_spoils_no_neighbour_of_
       predict_counts_a_client_that_left_the_queue, predict_counts_the_time_of_each_stage,
       predict_is_refused_before_ready_and_after_time_is_up,
       predict_is_refused_when_a_start_failed_before_there_was_a_pool,
-      predict_returns_the_clients_id_or_gives_one, predict_serves_many_threads_at_once,
-      worker_start_reports_a_session_that_cannot_be_opened,
-      registry_names_the_model_that_cannot_be_opened)
+      predict_returns_the_clients_id_or_gives_one, predict_serves_many_threads_at_once)
