@@ -76,12 +76,16 @@ static inline void stage_open(struct stage *stage, unsigned workers)
     stage->app = routes_app(service);
 }
 
-/* A place that a request forgot to give back would be lost for good. */
+/* A place that a request forgot to give back would be lost for good, and one that it gave back
+ * twice would be one too many. */
 static inline void check_places(struct batcher *batcher)
 {
     struct err err = {0};
-    if (batcher_reserve(batcher, QUEUE_LIMIT, &err) == ERR_OK)
+    if (batcher_reserve(batcher, QUEUE_LIMIT, &err) == ERR_OK) {
+        ck_assert_int_eq(batcher_reserve(batcher, 1, &err), ERR_QUEUE_FULL);
         batcher_release(batcher, QUEUE_LIMIT);
+        return;
+    }
     ck_assert_int_ne(err.code, ERR_QUEUE_FULL);
 }
 
