@@ -10,7 +10,9 @@ void call_fixture_setup_bytes(struct call_fixture *fixture, const char *body, si
     *fixture = (struct call_fixture){.body = malloc(len > 0 ? len : 1)};
     arena_init(&fixture->arena);
     memcpy(fixture->body, body, len);
-    codec_parse_json(&fixture->call, fixture->body, len, &limits, &fixture->arena, &fixture->err);
+    enum err_code code = codec_parse_json(&fixture->call, fixture->body, len, &limits,
+                                          &fixture->arena, &fixture->err);
+    ck_assert_int_eq(code, fixture->err.code);
 }
 
 void call_fixture_setup(struct call_fixture *fixture, const char *body)

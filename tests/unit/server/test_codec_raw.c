@@ -22,16 +22,22 @@ START_TEST(codec_takes_a_raw_body_as_it_is)
 }
 END_TEST
 
-/* The call after one option; its strings live in the arena, which the caller gives. */
+/* The call after one option; its strings live in the arena, which the caller gives. An option that
+ * is refused leaves a number as it was. */
 static struct predict_call option(const char *name, const char *value, struct arena *arena,
                                   const char *text)
 {
     struct predict_call call;
     struct err err = {0};
     codec_parse_raw(&call, ENGINE_TEXT, "a", 1, arena, &err);
-    codec_parse_option(&call, name, value, arena, &err);
+    call.top_k = call.deadline_ms = call.how.layer = 77;
+    call.how.method = EXPLAIN_ROLLOUT;
+    enum err_code code = codec_parse_option(&call, name, value, arena, &err);
     ck_assert_msg(strcmp(err.text, text) == 0, "%s=%s: %s", name, value, err.text);
     ck_assert_int_eq(err.code, text[0] == '\0' ? ERR_OK : ERR_UNUSABLE);
+    ck_assert_int_eq(code, err.code);
+    if (code != ERR_OK)
+        ck_assert(call.top_k == 77 && call.deadline_ms == 77 && call.how.layer == 77);
     return call;
 }
 
@@ -49,6 +55,16 @@ START_TEST(codec_reads_the_options_of_a_raw_body)
     ck_assert_uint_eq(option("deadline_ms", "86400000", &arena, "").deadline_ms, 86400000);
     ck_assert(!option("explain", "false", &arena, "").explain);
     ck_assert(option("explain", "true", &arena, "").explain);
+    ck_assert_int_eq(option("explain", "true", &arena, "").how.method, EXPLAIN_DEFAULT);
+    ck_assert_int_eq(option("explain", "false", &arena, "").how.method, EXPLAIN_DEFAULT);
+    ck_assert_uint_eq(option("explain_layer", "1", &arena, "").how.layer, 1);
+    ck_assert_uint_eq(option("explain_layer", "1000", &arena, "").how.layer, 1000);
+    ck_assert_uint_eq(option("deadline_ms", "1", &arena, "").deadline_ms, 1);
+    ck_assert_uint_eq(option("top_k", "1", &arena, "").top_k, 1);
+    ck_assert_uint_eq(option("top_k", "4294967294", &arena, "").top_k, UINT32_MAX - 1);
+    ck_assert_uint_eq(option("top_k", "4294967296", &arena, "").top_k, UINT32_MAX);
+    ck_assert_uint_eq(option("top_k", "0042", &arena, "").top_k, 42);
+    ck_assert(!option("attention_stats", "false", &arena, "").how.statistics);
     ck_assert_int_eq(option("explain", "gradient", &arena, "").how.method, EXPLAIN_GRADIENT);
     ck_assert_uint_eq(option("explain_layer", "2", &arena, "").how.layer, 2);
     ck_assert(option("attention_stats", "true", &arena, "").how.statistics);
@@ -82,6 +98,10 @@ START_TEST(codec_refuses_bad_options_of_a_raw_body)
         {"explain_layer", "0", "?explain_layer: must be at least 1"},
         {"explain_layer", "1001", "?explain_layer: must be from 1 to 1000"},
         {"attention_stats", "yes", "?attention_stats: expected true or false"},
+        {"model", "\xFF", "?model: not valid UTF-8"},
+        {"model", "a\tb", "?model: must not contain control characters"},
+        {"explain_layer", "x", "?explain_layer: expected an integer"},
+        {"deadline_ms", "9x", "?deadline_ms: expected an integer"},
         {"overlay", "1", "?overlay: expected true or false"}};
     struct arena arena;
     arena_init(&arena);
