@@ -43,6 +43,15 @@ static void expect_error(const char *flags, const char *variables, const char *t
     ck_assert_ptr_null(config.arena.blocks);
 }
 
+/* The same, with a second mistake behind the first: nothing behind an error is looked at. */
+static void expect_first_error(const char *flags, const char *variables, const char *text)
+{
+    char longer[2048];
+    expect_error(flags, variables, text);
+    snprintf(longer, sizeof longer, "%s --workers 2 --log-level loud", flags);
+    expect_error(longer, variables, text);
+}
+
 /* A file with this content; the path is relative, short and the test's own. */
 static const char *file_with(const char *content)
 {
@@ -68,7 +77,9 @@ static enum err_code load_file(const char *content, const char *flags, const cha
 /* The error text after the file's path. */
 static void expect_file_error(const char *content, const char *text)
 {
-    ck_assert_msg(load_file(content, "", "") == ERR_UNUSABLE, "no error: %s", content);
+    ck_assert_msg(load_file(content, "--log-level loud", "ATTND_WORKERS=x") == ERR_UNUSABLE,
+                  "no error: %s", content);
+    ck_assert_int_eq(strncmp(err.text, "/tmp/attnd-test-", 16), 0);
     const char *end = strstr(err.text, ".json: ");
     ck_assert_ptr_nonnull(end);
     ck_assert_str_eq(end + strlen(".json: "), text);
@@ -190,26 +201,29 @@ START_TEST(config_refuses_addresses_that_are_not_numeric)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char flag[128];
         snprintf(flag, sizeof flag, "--listen=%s", bad[i]);
-        expect_error(flag, "",
-                     "--listen: expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, with "
-                     "a numeric address and a port from 0 to 65535");
+        expect_first_error(
+            flag, "",
+            "--listen: expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, with "
+            "a numeric address and a port from 0 to 65535");
     }
 }
 END_TEST
 
 START_TEST(config_names_the_nearest_of_an_unknown_name)
 {
-    expect_error("--queue-limt 5", "", "--queue-limt: unknown flag; did you mean --queue-limit?");
-    expect_error("--queue_limit=5", "", "--queue_limit: unknown flag; did you mean --queue-limit?");
-    expect_error("--models a=b", "", "--models: unknown flag; did you mean --model?");
-    expect_error("--temperature 5", "", "--temperature: unknown flag; --help lists them");
-    expect_error("", "ATTND_QUEUE_LIMT=5",
-                 "ATTND_QUEUE_LIMT: unknown variable; did you mean ATTND_QUEUE_LIMIT?");
-    expect_error("", "ATTND_queue_limit=5",
-                 "ATTND_queue_limit: unknown variable; --help lists them");
-    expect_error("", "ATTND_MODEL=a=b",
-                 "ATTND_MODEL: unknown variable; did you mean ATTND_MODELS?");
-    expect_error("", "ATTND_=5", "ATTND_: unknown variable; --help lists them");
+    expect_first_error("--queue-limt 5", "",
+                       "--queue-limt: unknown flag; did you mean --queue-limit?");
+    expect_first_error("--queue_limit=5", "",
+                       "--queue_limit: unknown flag; did you mean --queue-limit?");
+    expect_first_error("--models a=b", "", "--models: unknown flag; did you mean --model?");
+    expect_first_error("--temperature 5", "", "--temperature: unknown flag; --help lists them");
+    expect_first_error("", "ATTND_QUEUE_LIMT=5",
+                       "ATTND_QUEUE_LIMT: unknown variable; did you mean ATTND_QUEUE_LIMIT?");
+    expect_first_error("", "ATTND_queue_limit=5",
+                       "ATTND_queue_limit: unknown variable; --help lists them");
+    expect_first_error("", "ATTND_MODEL=a=b",
+                       "ATTND_MODEL: unknown variable; did you mean ATTND_MODELS?");
+    expect_first_error("", "ATTND_=5", "ATTND_: unknown variable; --help lists them");
     expect_file_error("{\"queue_limt\": 1}",
                       "$.queue_limt: unknown key; did you mean \"queue_limit\"?");
     expect_file_error("{\"zzz\\u0001\": 1}", "$.zzz?: unknown key");
@@ -220,18 +234,20 @@ END_TEST
 
 START_TEST(config_says_the_limits_of_a_value)
 {
-    expect_error("--queue-limit 0", "", "--queue-limit: must be from 1 to 1048576");
-    expect_error("--workers 1025", "", "--workers: must be from 0 to 1024");
-    expect_error("--queue-limit -1", "",
-                 "--queue-limit: expected a whole number from 1 to 1048576");
-    expect_error("--queue-limit=", "", "--queue-limit: expected a whole number from 1 to 1048576");
-    expect_error("--queue-limit 18446744073709551617", "",
-                 "--queue-limit: must be from 1 to 1048576");
-    expect_error("", "ATTND_DEADLINE_MS=1s",
-                 "ATTND_DEADLINE_MS: expected a whole number from 0 to 86400000");
-    expect_error("--log-level loud", "", "--log-level: must be one of error|warn|info|debug");
-    expect_error("", "ATTND_LINEAR_BACKEND=auto|openblas",
-                 "ATTND_LINEAR_BACKEND: must be one of auto|native|onednn|openblas|reference");
+    expect_first_error("--queue-limit 0", "", "--queue-limit: must be from 1 to 1048576");
+    expect_first_error("--workers 1025", "", "--workers: must be from 0 to 1024");
+    expect_first_error("--queue-limit -1", "",
+                       "--queue-limit: expected a whole number from 1 to 1048576");
+    expect_first_error("--queue-limit=", "",
+                       "--queue-limit: expected a whole number from 1 to 1048576");
+    expect_first_error("--queue-limit 18446744073709551617", "",
+                       "--queue-limit: must be from 1 to 1048576");
+    expect_first_error("", "ATTND_DEADLINE_MS=1s",
+                       "ATTND_DEADLINE_MS: expected a whole number from 0 to 86400000");
+    expect_first_error("--log-level loud", "", "--log-level: must be one of error|warn|info|debug");
+    expect_first_error(
+        "", "ATTND_LINEAR_BACKEND=auto|openblas",
+        "ATTND_LINEAR_BACKEND: must be one of auto|native|onednn|openblas|reference");
     expect_file_error("{\"workers\": 1025}", "$.workers: must be from 0 to 1024");
     expect_file_error("{\"workers\": -1}", "$.workers: must be from 0 to 1024");
     expect_file_error("{\"workers\": 1e300}", "$.workers: must be from 0 to 1024");
@@ -245,6 +261,24 @@ START_TEST(config_says_the_limits_of_a_value)
     expect_file_error("{\"models\": {}}", "$.models: expected an array, found an object");
     expect_file_error("{\"models\": [1]}", "$.models[0]: expected an object, found a number");
     expect_file_error("[]", "$: expected an object, found an array");
+    expect_file_error("{\"workers\": 1025, \"log_level\": \"loud\"}",
+                      "$.workers: must be from 0 to 1024");
+    expect_file_error(
+        "{\"listen\": \"x:1\", \"log_level\": \"loud\"}",
+        "$.listen: expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, with a "
+        "numeric address and a port from 0 to 65535");
+    expect_file_error("{\"zzz\": 1, \"log_level\": \"loud\"}", "$.zzz: unknown key");
+    expect_file_error("{\"models\": 7, \"log_level\": \"loud\"}",
+                      "$.models: expected an array, found a number");
+    expect_file_error(
+        "{\"models\": [{\"name\": 1, \"dir\": \"x\"}, {\"name\": \"/\", \"dir\": \"x\"}]}",
+        "$.models[0].name: expected a string, found a number");
+    expect_file_error("{\"models\": [7, {\"name\": \"/\", \"dir\": \"x\"}]}",
+                      "$.models[0]: expected an object, found a number");
+    expect_file_error("{\"models\": [{\"dir\": \"x\"}, {\"name\": \"/\", \"dir\": \"x\"}]}",
+                      "$.models[0]: needs \"name\" and \"dir\"");
+    expect_file_error("{\"models\": [{\"zzz\": 1}, {\"name\": \"/\", \"dir\": \"x\"}]}",
+                      "$.models[0].zzz: unknown key");
 }
 END_TEST
 
@@ -259,19 +293,22 @@ START_TEST(config_refuses_models_that_cannot_be_served)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char flags[128];
         snprintf(flags, sizeof flags, "--model %s", names[i]);
-        expect_error(flags, "", name_text);
+        expect_first_error(flags, "", name_text);
     }
-    expect_error("--model '", "", "--model: expected NAME=DIR[,dtype=f32|bf16|int8]");
-    expect_error("--model a", "", "--model: expected NAME=DIR[,dtype=f32|bf16|int8]");
-    expect_error("--model a=d,dtype=f64", "",
-                 "--model: model \"a\": dtype must be one of f32|bf16|int8");
-    expect_error("--model a=", "",
-                 "--model: model \"a\": the directory must be 1 to 4096 bytes of UTF-8 without "
-                 "control characters");
-    expect_error("--model a=\xFF", "",
-                 "--model: model \"a\": the directory must be 1 to 4096 bytes of UTF-8 without "
-                 "control characters");
-    expect_error("--model a=x --model b=y --model a=z", "", "--model: two models are named \"a\"");
+    expect_first_error("--model '", "", "--model: expected NAME=DIR[,dtype=f32|bf16|int8]");
+    expect_first_error("--model a", "", "--model: expected NAME=DIR[,dtype=f32|bf16|int8]");
+    expect_first_error("--model a=d,dtype=f64", "",
+                       "--model: model \"a\": dtype must be one of f32|bf16|int8");
+    expect_first_error(
+        "--model a=", "",
+        "--model: model \"a\": the directory must be 1 to 4096 bytes of UTF-8 without "
+        "control characters");
+    expect_first_error(
+        "--model a=\xFF", "",
+        "--model: model \"a\": the directory must be 1 to 4096 bytes of UTF-8 without "
+        "control characters");
+    expect_first_error("--model a=x --model b=y --model a=z", "",
+                       "--model: two models are named \"a\"");
     expect_file_error("{\"models\": [{\"name\": \"a\"}]}",
                       "$.models[0]: needs \"name\" and \"dir\"");
     expect_file_error("{\"models\": [{\"name\": \"a\", \"dir\": \"x\"},"
@@ -289,31 +326,6 @@ START_TEST(config_serves_sixty_four_models_and_not_one_more)
     ck_assert_uint_eq(config.model_count, 64);
     config_deinit(&config);
     expect_error("--model last=d", variables, "--model: more than 64 models");
-}
-END_TEST
-
-START_TEST(config_lets_a_request_have_the_pixels_of_any_image)
-{
-    ck_assert_int_eq(load("", ""), ERR_OK);
-    ck_assert_uint_eq(config.request_pixels_max, 134217728);
-    config_deinit(&config);
-    ck_assert_int_eq(load("--image-pixels-max 200000000", ""), ERR_OK);
-    ck_assert_uint_eq(config.request_pixels_max, 200000000);
-    config_deinit(&config);
-    expect_error("--image-pixels-max 5", "ATTND_REQUEST_PIXELS_MAX=4",
-                 "request_pixels_max (4) must not be below image_pixels_max (5), or such an image "
-                 "could never be sent");
-}
-END_TEST
-
-START_TEST(config_keeps_inputs_max_within_the_queue)
-{
-    ck_assert_int_eq(load("--queue-limit 4", ""), ERR_OK);
-    ck_assert_uint_eq(config.inputs_max, 4);
-    config_deinit(&config);
-    expect_error("--queue-limit 4", "ATTND_INPUTS_MAX=5",
-                 "inputs_max (5) must not be above queue_limit (4), or such a request could never "
-                 "be queued");
 }
 END_TEST
 
