@@ -231,6 +231,7 @@ START_TEST(open_files_are_counted_once_a_second_where_it_has_none)
     fake.no_folder = true;
     ck_assert_double_eq(read_now().open_fds, -1);
     fake.no_folder = false;
+    fake.monotonic_ns = 0; /* check measures the test by it */
 }
 END_TEST
 
