@@ -1,0 +1,355 @@
+/* The life of the server over parts that only say that they were called: what is started with what
+ * and in which order, what is stopped again wherever a start fails, and what a drain waits for. The
+ * figure behind a word is the service's phase.
+ */
+#include "server/server.h"
+
+#include "engine/base/blas_core.h"
+#include "engine/base/cpu.h"
+#include "tests/support/log_capture.h"
+#include "tests/support/suite.h"
+#include "tests/unit/server/server_parts.h"
+
+#include <sys/resource.h>
+
+static struct config_model models[] = {{"logs", "text", NULL}, {"wafers", "image", NULL}};
+static const struct config usual = {.listen_address = "127.0.0.1",
+                                    .listen_port = 8080,
+                                    .models = models,
+                                    .model_count = 2,
+                                    .workers = 1,
+                                    .queue_limit = 77,
+                                    .queue_ms_max = 88,
+                                    .connections_max = 50,
+                                    .header_timeout_ms = 11,
+                                    .body_timeout_ms = 22,
+                                    .body_bytes_max = 33,
+                                    .drain_delay_ms = 1500,
+                                    .drain_timeout_ms = 4000,
+                                    .log_level = "info"};
+
+static char ready_line[256];
+static const char *logged;
+
+static enum err_code run(const struct config *config, struct err *err)
+{
+    FILE *ready = fmemopen(ready_line, sizeof ready_line, "w");
+    ck_assert_ptr_nonnull(ready);
+    *err = (struct err){0};
+    log_capture_start();
+    enum err_code code = server_run(config, ready, err);
+    logged = log_capture_end();
+    fclose(ready);
+    ck_assert_int_eq(code, err->code);
+    return code;
+}
+
+#define STARTED "ids plan log-plan registry batcher metrics0 http0 workers0 prepare0 digests1 "
+#define STOPPED                                                                                    \
+    "stop-prepare3 close3 flush3 -workers3 quiesce3 -http3 -prepare3 -digests3 -metrics3 "         \
+    "-batcher3 -registry3 "
+
+START_TEST(the_server_starts_in_order_and_stops_in_the_reverse)
+{
+    struct err err;
+    parts.signals[0] = SIGTERM;
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert_str_eq(parts.trace, STARTED "drain2 quiesce2 " STOPPED);
+    ck_assert_uint_eq(parts.slept_ns, 1500ull * CLOCK_NS_PER_MS);
+    ck_assert_str_eq(ready_line, "attnd: listening on http://127.0.0.1:4711 (logs, wafers)\n");
+}
+END_TEST
+
+START_TEST(the_server_hands_each_part_what_is_configured)
+{
+    struct err err;
+    parts.signals[0] = SIGINT;
+    unsigned quota = cpu_quota_threads("");
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert_uint_eq(parts.plan_quota, quota);
+    ck_assert_uint_eq(parts.queue_limit, 77);
+    ck_assert_uint_eq(parts.queue_models, PARTS_MODELS);
+    ck_assert_uint_eq(parts.wait_ms_max, 88);
+    ck_assert_uint_eq(parts.takers, 1);
+    ck_assert_uint_eq(parts.prepare_threads, quota < 4 ? quota : 4);
+    ck_assert_uint_eq(parts.prepare_wait_ms_max, 88);
+    ck_assert(parts.pool == route_predict_pool);
+    ck_assert_uint_eq(parts.io_threads, parts.http.io_threads + parts.prepare_threads + 4);
+    ck_assert_uint_eq(parts.http.io_threads, 2);
+    ck_assert_str_eq(parts.http.address, "127.0.0.1");
+    ck_assert_uint_eq(parts.http.port, 8080);
+    ck_assert_uint_eq(parts.http.connections_max, 50);
+    ck_assert_uint_eq(parts.http.header_timeout_ms, 11);
+    ck_assert_uint_eq(parts.http.body_timeout_ms, 22);
+    ck_assert_uint_eq(parts.http.body_bytes_max, 33);
+    ck_assert_ptr_nonnull(parts.http.memory);
+    ck_assert_uint_eq(parts.workers.workers, 1);
+    ck_assert_uint_eq(parts.workers.threads_per_worker, 1);
+    ck_assert_ptr_eq((void *)parts.workers.registry, &parts_made[PART_REGISTRY]);
+    ck_assert_ptr_eq((void *)parts.workers.batcher, &parts_made[PART_BATCHER]);
+    ck_assert_ptr_eq((void *)parts.workers.metrics, &parts_made[PART_METRICS]);
+}
+END_TEST
+
+static void look_at_setup(void)
+{
+    const struct metrics_setup *setup = &parts.setup;
+    ck_assert_uint_eq(setup->route_count, 2);
+    ck_assert_str_eq(setup->routes[0], "/zero");
+    ck_assert_str_eq(setup->routes[1], "/one");
+    ck_assert(!setup->route_takes_model[0] && setup->route_takes_model[1]);
+    ck_assert_uint_eq(setup->model_count, PARTS_MODELS);
+    for (unsigned i = 0; i < PARTS_MODELS; i++) {
+        ck_assert_str_eq(setup->models[i].name, models[i].name);
+        ck_assert_ptr_eq(setup->models[i].info, &parts_infos[i]);
+        ck_assert_double_eq(setup->models[i].load_seconds, 0.5 + i);
+    }
+    ck_assert_uint_eq(setup->queue_limit, 77);
+    ck_assert_uint_eq(setup->memory_max_bytes, 5000);
+    ck_assert_uint_eq(setup->memory_fixed_bytes, 3000);
+    ck_assert_str_eq(setup->linear_backend, "reference");
+    ck_assert_str_eq(setup->blas_core, blas_core_name());
+    ck_assert_uint_eq(setup->queue_depth(setup->context, 1), 41);
+    struct err err = {0};
+    ck_assert_int_eq(memory_take(&parts.service->memory, 123, MEMORY_SMALL, &err), ERR_OK);
+    ck_assert_uint_eq(setup->memory_reserved(setup->context), 123);
+    ck_assert_int_eq(memory_take(&parts.service->memory, 1877, MEMORY_SMALL, &err), ERR_OK);
+    ck_assert_int_ne(memory_take(&parts.service->memory, 1, MEMORY_SMALL, &err), ERR_OK);
+}
+
+/* Once the setup is whole and all is started. */
+static void on_digests(int number)
+{
+    (void)number;
+    look_at_setup();
+}
+
+START_TEST(the_server_tells_the_metrics_what_there_is)
+{
+    struct err err;
+    signal(SIGUSR1, on_digests);
+    parts.signals[0] = SIGUSR1;
+    parts.signals[1] = SIGTERM;
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+}
+END_TEST
+
+START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
+{
+    static const struct {
+        const char *fails, *trace;
+    } cases[] = {
+        {"plan", "ids plan - - - - - "},
+        {"registry", "ids plan log-plan registry - - - - - "},
+        {"batcher", "ids plan log-plan registry batcher - - - -digests - -registry "},
+        {"metrics", "ids plan log-plan registry batcher metrics0 -3 close3 flush3 -3 -3 -digests3 "
+                    "-batcher3 -registry3 "},
+        {"http", "ids plan log-plan registry batcher metrics0 http0 -3 close3 flush3 -3 -3 "
+                 "-digests3 -metrics3 -batcher3 -registry3 "},
+        {"workers", "ids plan log-plan registry batcher metrics0 http0 workers0 -3 close3 flush3 "
+                    "-3 quiesce3 -http3 -3 -digests3 -metrics3 -batcher3 -registry3 "},
+        {"prepare", "ids plan log-plan registry batcher metrics0 http0 workers0 prepare0 -3 close3 "
+                    "flush3 -workers3 quiesce3 -http3 -3 -digests3 -metrics3 -batcher3 "
+                    "-registry3 "},
+        {"digests", STARTED STOPPED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct err err;
+        char text[64];
+        memset(&parts, 0, sizeof parts);
+        memset(ready_line, 0, sizeof ready_line);
+        parts.fails = cases[i].fails;
+        parts.failure = ERR_IO;
+        bool is_check = i < 2; /* what the operator configured is unusable */
+        ck_assert_int_eq(run(&usual, &err), is_check ? ERR_UNUSABLE : ERR_IO);
+        snprintf(text, sizeof text, "%s failed", cases[i].fails);
+        ck_assert_str_eq(err.text, text);
+        ck_assert_str_eq(parts.trace, cases[i].trace);
+        ck_assert_str_eq(ready_line, "");
+        ck_assert_str_eq(log_capture_fields(logged, "stopped"),
+                         is_check ? ",\"result\":\"unusable\"}" : ",\"result\":\"io\"}");
+        memset(&parts, 0, sizeof parts);
+        parts.fails = cases[i].fails;
+        parts.failure = ERR_NO_MEMORY;
+        ck_assert_int_eq(run(&usual, &err), ERR_NO_MEMORY);
+    }
+}
+END_TEST
+
+START_TEST(the_server_needs_a_model)
+{
+    struct config none = usual;
+    struct err err;
+    none.model_count = 0;
+    ck_assert_int_eq(run(&none, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "no model to serve; name one with --model NAME=DIR");
+}
+END_TEST
+
+START_TEST(a_drain_ends_when_nobody_is_busy)
+{
+    struct err err;
+    parts.signals[0] = SIGTERM;
+    parts.busy_polls = 3;
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert_uint_eq(parts.slept_ns, (1500ull + 3 * 5) * CLOCK_NS_PER_MS);
+    ck_assert_ptr_null(strstr(logged, "drain_timed_out"));
+}
+END_TEST
+
+/* Four seconds for the requests, and a second for what was failed then. */
+START_TEST(a_drain_ends_when_its_time_is_up)
+{
+    struct err err;
+    parts.signals[0] = SIGTERM;
+    parts.busy_polls = 1000 * 1000;
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert_uint_eq(parts.slept_ns, (1500ull + 4000 + 1000) * CLOCK_NS_PER_MS);
+    ck_assert_str_eq(log_capture_fields(logged, "drain_timed_out"), ",\"requests\":3}");
+    ck_assert_str_eq(parts.trace, STARTED "drain2 quiesce2 " STOPPED);
+}
+END_TEST
+
+START_TEST(rows_that_still_wait_are_failed)
+{
+    struct err err;
+    parts.signals[0] = SIGTERM;
+    parts.waiting[0] = 64;
+    parts.waiting[1] = 2;
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert_uint_eq(parts.rows_failed, 66);
+    ck_assert_ptr_nonnull(strstr(parts.trace, "close3 flush3 flush3 flush3 -workers3"));
+}
+END_TEST
+
+START_TEST(the_server_logs_its_life)
+{
+    struct err err;
+    parts.signals[0] = SIGINT;
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert_str_eq(
+        log_capture_fields(logged, "ready"),
+        ",\"address\":\"127.0.0.1\",\"port\":4711,\"workers\":1,\"threads_per_worker\":1}");
+    ck_assert_str_eq(log_capture_fields(logged, "stop_requested"), ",\"signal\":\"SIGINT\"}");
+    ck_assert_str_eq(log_capture_fields(logged, "draining"),
+                     ",\"delay_ms\":1500,\"timeout_ms\":4000}");
+    ck_assert_str_eq(log_capture_fields(logged, "stopped"), ",\"result\":\"ok\"}");
+    ck_assert_ptr_null(strstr(logged, "oversubscribed"));
+    ck_assert_ptr_null(strstr(logged, "\"level\":\"warn\""));
+}
+END_TEST
+
+START_TEST(the_server_warns_of_more_threads_than_processors)
+{
+    struct config many = usual;
+    struct err err;
+    parts.signals[0] = SIGTERM;
+    many.workers = cpu_quota_threads("") + 1;
+    ck_assert_int_eq(run(&many, &err), ERR_OK);
+    char fields[128];
+    snprintf(fields, sizeof fields, ",\"quota\":%u,\"workers\":%u,\"threads_per_worker\":1}",
+             many.workers - 1, many.workers);
+    ck_assert_str_eq(log_capture_fields(logged, "oversubscribed"), fields);
+    memset(&parts, 0, sizeof parts);
+    parts.signals[0] = SIGTERM;
+    many.workers--;
+    ck_assert_int_eq(run(&many, &err), ERR_OK);
+    ck_assert_ptr_null(strstr(logged, "oversubscribed"));
+}
+END_TEST
+
+START_TEST(the_server_goes_on_after_a_hangup)
+{
+    struct config quiet = usual;
+    struct err err;
+    parts.signals[0] = SIGHUP;
+    parts.signals[1] = SIGTERM;
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert_str_eq(log_capture_fields(logged, "reload_unsupported"), ",\"signal\":\"SIGHUP\"}");
+    ck_assert_str_eq(log_capture_fields(logged, "stop_requested"), ",\"signal\":\"SIGTERM\"}");
+    memset(&parts, 0, sizeof parts);
+    parts.signals[0] = SIGTERM;
+    quiet.log_level = "error";
+    ck_assert_int_eq(run(&quiet, &err), ERR_OK);
+    ck_assert_str_eq(logged, "");
+}
+END_TEST
+
+START_TEST(the_line_puts_an_address_of_version_six_in_brackets)
+{
+    struct config six = usual;
+    struct err err;
+    parts.signals[0] = SIGTERM;
+    six.listen_address = "::1";
+    ck_assert_int_eq(run(&six, &err), ERR_OK);
+    ck_assert_str_eq(ready_line, "attnd: listening on http://[::1]:4711 (logs, wafers)\n");
+}
+END_TEST
+
+/* So many descriptors as connections may need, and never fewer than there were. */
+START_TEST(the_server_asks_for_descriptors)
+{
+    static const struct {
+        rlim_t before, after;
+    } cases[] = {{100, 350}, {349, 350}, {350, 350}, {351, 351}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct err err;
+        struct rlimit limit;
+        memset(&parts, 0, sizeof parts);
+        parts.signals[0] = SIGTERM;
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = cases[i].before;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        ck_assert_int_eq(run(&usual, &err), ERR_OK);
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        ck_assert_uint_eq(limit.rlim_cur, cases[i].after);
+        ck_assert_ptr_null(strstr(logged, "few_descriptors"));
+    }
+}
+END_TEST
+
+START_TEST(the_server_ignores_a_broken_pipe)
+{
+    struct err err;
+    parts.signals[0] = SIGTERM;
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert(signal(SIGPIPE, SIG_DFL) == SIG_IGN);
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    for (int i = 0; i < 3; i++) {
+        struct sigaction now;
+        ck_assert_int_eq(sigismember(&blocked, numbers[i]), 1);
+        ck_assert_int_eq(sigaction(numbers[i], NULL, &now), 0);
+        ck_assert(now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN);
+    }
+}
+END_TEST
+
+START_TEST(a_check_prints_the_plan_or_says_what_is_wrong)
+{
+    char printed[256] = "";
+    struct err err = {0};
+    FILE *out = fmemopen(printed, sizeof printed, "w");
+    ck_assert_int_eq(server_check(&usual, out, &err), ERR_OK);
+    fclose(out);
+    ck_assert_str_eq(printed, "attnd: the configuration is valid\nthe table of 5000\n");
+    ck_assert_str_eq(parts.trace, "plan ");
+    parts.fails = "plan";
+    parts.failure = ERR_NOT_FOUND;
+    out = fmemopen(printed, sizeof printed, "w");
+    ck_assert_int_eq(server_check(&usual, out, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(err.code, ERR_UNUSABLE);
+    ck_assert_int_eq(ftell(out), 0);
+    fclose(out);
+}
+END_TEST
+
+SUITE("server", the_server_starts_in_order_and_stops_in_the_reverse,
+      the_server_hands_each_part_what_is_configured, the_server_tells_the_metrics_what_there_is,
+      the_server_stops_what_it_had_started_when_a_part_fails, the_server_needs_a_model,
+      a_drain_ends_when_nobody_is_busy, a_drain_ends_when_its_time_is_up,
+      rows_that_still_wait_are_failed, the_server_logs_its_life,
+      the_server_warns_of_more_threads_than_processors, the_server_goes_on_after_a_hangup,
+      the_line_puts_an_address_of_version_six_in_brackets, the_server_asks_for_descriptors,
+      the_server_ignores_a_broken_pipe, a_check_prints_the_plan_or_says_what_is_wrong)
