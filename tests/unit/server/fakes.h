@@ -71,13 +71,15 @@ static struct {
     atomic_size_t prepared_len[2], pixels_max; /* by kind; of images */
     atomic_uint runs[2];                       /* by model */
     atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
+    atomic_uint digests_ended;
 } fake_seen;
 
 /* Which sessions cannot be opened: all from so many on. Whether no input can be prepared, and no
- * digest be computed. */
+ * digest be computed, or only until it is given up. */
 static struct {
     unsigned sessions_from;
     enum err_code prepare, digest;
+    bool digest_endless;
 } fake_fails = {.sessions_from = (unsigned)-1};
 
 static inline void fake_gate(bool shut)
@@ -151,6 +153,9 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
 {
     fake_seen.digest_policy = sched_getscheduler(0);
     snprintf(out, 72, "sha256:%064d", model == fake_models ? 7 : 8);
+    while (fake_fails.digest_endless && !atomic_load(stop))
+        sched_yield();
+    atomic_fetch_add(&fake_seen.digests_ended, 1);
     if (atomic_load(stop))
         return err_set(err, ERR_NOT_READY, "stopped");
     if (fake_fails.digest != ERR_OK)

@@ -55,6 +55,7 @@ START_TEST(intake_gives_each_item_its_model_and_the_deadline)
         ck_assert(request->parsed_ns <= clock_now_ns());
         ck_assert_uint_eq(request->pixels, 7);
         ck_assert_uint_eq(request->good_count, 0);
+        ck_assert_ptr_null(request->good[0]);
         for (unsigned row = 0; row < 2; row++) {
             ck_assert_ptr_eq(request->rows[row].request, request);
             ck_assert_ptr_eq(request->rows[row].model,
@@ -258,6 +259,21 @@ START_TEST(intake_prepares_the_items_that_are_well_in_order)
 }
 END_TEST
 
+/* What is needed only while an image is decoded is given back when it is. */
+START_TEST(intake_gives_back_what_only_preparing_needs)
+{
+    struct bench bench;
+    stage_open(&bench.stage, 1);
+    ck_assert_int_eq(bench_read(&bench, REQUEST_IMAGE, "900000 pixels"), ERR_OK);
+    ck_assert_int_eq(intake_prepare(&bench.stage.service, bench.request), ERR_OK);
+    ck_assert_uint_eq(bench.request->good_count, 1);
+    ck_assert_uint_lt(bench.exchange.memory_bytes, 900000);
+    ck_assert_uint_eq(memory_taken(&bench.stage.service.memory), bench.exchange.memory_bytes);
+    bench_done(&bench);
+    stage_close(&bench.stage);
+}
+END_TEST
+
 START_TEST(intake_says_where_what_it_cannot_prepare_stands)
 {
     static const struct {
@@ -304,6 +320,6 @@ SUITE("intake", intake_gives_each_item_its_model_and_the_deadline,
       intake_refuses_a_call_that_it_cannot_read, intake_reads_the_options_of_a_raw_body,
       intake_says_which_item_has_no_model, intake_says_that_no_model_reads_a_kind,
       intake_counts_pixels_up_to_the_limit_and_no_further,
-      intake_prepares_the_items_that_are_well_in_order,
+      intake_prepares_the_items_that_are_well_in_order, intake_gives_back_what_only_preparing_needs,
       intake_says_where_what_it_cannot_prepare_stands,
       intake_prepares_nothing_for_a_request_that_nobody_needs)

@@ -200,7 +200,32 @@ START_TEST(registry_says_nothing_of_a_digest_that_it_gave_up)
 }
 END_TEST
 
-SUITE("registry", registry_opens_each_model_as_it_is_configured,
+/* The first of three is being hashed: it is given up, and the others are not begun. */
+START_TEST(registry_ends_a_digest_before_it_closes)
+{
+    for (int way = 0; way < 2; way++) {
+        struct err err = {0};
+        struct registry *registry = opened(&served);
+        fake_fails.digest_endless = true;
+        atomic_store(&fake_seen.digest_policy, -1);
+        atomic_store(&fake_seen.digests_ended, 0);
+        ck_assert_int_eq(registry_start_digests(registry, NULL, &err), ERR_OK);
+        while (fake_seen.digest_policy != SCHED_IDLE)
+            sched_yield();
+        ck_assert_uint_eq(fake_seen.digests_ended, 0);
+        if (way == 0)
+            registry_stop_digests(registry);
+        else
+            registry_close(registry);
+        ck_assert_uint_eq(fake_seen.digests_ended, 1);
+        if (way == 0)
+            registry_close(registry);
+    }
+}
+END_TEST
+
+SUITE("registry", registry_ends_a_digest_before_it_closes,
+      registry_opens_each_model_as_it_is_configured,
       registry_knows_its_models_by_index_name_and_kind, registry_of_no_model_has_no_default,
       registry_names_the_model_that_cannot_be_opened, registry_logs_what_it_has_opened,
       registry_tells_digests_to_rows_metrics_and_log, registry_computes_digests_without_metrics,

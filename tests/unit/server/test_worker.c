@@ -61,17 +61,18 @@ START_TEST(a_model_that_cannot_run_is_not_served)
 }
 END_TEST
 
-/* The first worker, or the first of its models, is fine: it is closed again, and its thread ends,
- * for the queue was closed. */
+/* Of one worker, or of two. The first, or the first of its models, may be fine: it is closed again,
+ * and its thread ends, for the queue was closed. */
 START_TEST(one_session_that_cannot_be_opened_ends_every_worker)
 {
-    for (unsigned fine = 0; fine < 4; fine++) {
+    for (unsigned way = 0; way < 6; way++) {
+        unsigned fine = way % 4, workers = way < 4 ? 2 : 1;
         struct stage stage;
         struct workers *more;
         struct err err = {0};
         stage_open(&stage, 1);
         fake_fails.sessions_from = fake_sessions_open + fine;
-        ck_assert_int_eq(started(&stage, 2, &more, &err), ERR_NO_MEMORY);
+        ck_assert_int_eq(started(&stage, workers, &more, &err), ERR_NO_MEMORY);
         ck_assert_ptr_null(more);
         ck_assert_msg(strcmp(err.text, "model logs: out of memory (1 bytes were needed)") == 0 ||
                           strcmp(err.text, "model wafers: out of memory (1 bytes were needed)") ==
