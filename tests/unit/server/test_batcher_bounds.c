@@ -211,6 +211,7 @@ START_TEST(a_share_is_its_part_of_the_models_tokens_but_some_in_any_case)
                  {1000, 3, {{0, 100}, {0, 50}, {0, 100}}, "0"},  /* 126 */
                  {1000, 3, {{0, 100}, {0, 26}, {0, 124}}, "01"}, /* 126 */
                  {1000, 3, {{0, 100}, {0, 27}, {0, 123}}, "0"},  /* 126 */
+                 {1000, 3, {{0, 100}, {0, 27}, {0, 124}}, "0"},  /* 126, rounded down */
                  {1000, 4, {{0, 100}, {0, 20}, {1, 300}, {1, 300}}, "0"},
                  {1000, 2, {{0, 30}, {0, 34}}, "01"}, /* 64 at least */
                  {1000, 2, {{0, 30}, {0, 35}}, "0"},
@@ -374,6 +375,7 @@ START_TEST(a_flush_takes_as_many_as_it_may)
     ck_assert_ptr_eq(taken[0], &bench.rows[3]);
     ck_assert_uint_eq(batcher_flush(bench.batcher, taken, LIMIT), 0);
     bench_close(&bench);
+    batcher_free(NULL);
 }
 END_TEST
 

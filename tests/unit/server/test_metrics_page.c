@@ -220,6 +220,19 @@ START_TEST(a_setup_without_functions_reads_as_zero)
 }
 END_TEST
 
-SUITE("metrics_page", metrics_page_is_what_it_was, a_scrape_adds_up_the_counts_of_every_core,
-      shards_lie_on_cache_lines_of_their_own, the_scores_of_a_regression_are_not_observed,
-      what_is_out_of_range_is_counted_nowhere, a_setup_without_functions_reads_as_zero)
+/* What the memory plan sets aside: shards of cells, generously, and the copies of the labels. */
+START_TEST(the_bytes_of_all_series_are_foreseen)
+{
+    const size_t fixed = 64 * 1024, cell = METRIC_SHARDS * sizeof(uint64_t);
+    ck_assert_uint_eq(metrics_bytes(0, 0, 0), fixed + 2 * 32 * cell);
+    ck_assert_uint_eq(metrics_bytes(9, 0, 0), fixed + 10 * 2 * 32 * cell);
+    ck_assert_uint_eq(metrics_bytes(0, 1, 0), fixed + (2 * 2 + STAGE_COUNT + 3) * 32 * cell);
+    ck_assert_uint_eq(metrics_bytes(0, 0, 7),
+                      fixed + (2 * 32 + 7 * DECISION_COUNT) * cell + 7 * (size_t)256);
+}
+END_TEST
+
+SUITE("metrics_page", the_bytes_of_all_series_are_foreseen, metrics_page_is_what_it_was,
+      a_scrape_adds_up_the_counts_of_every_core, shards_lie_on_cache_lines_of_their_own,
+      the_scores_of_a_regression_are_not_observed, what_is_out_of_range_is_counted_nowhere,
+      a_setup_without_functions_reads_as_zero)

@@ -4,6 +4,7 @@
 #include "server/metrics_process.h"
 
 #include "engine/base/clock.h"
+#include "server/metrics.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@
 #include <unistd.h>
 
 static struct {
-    bool no_files, no_folder, no_limit;
+    bool no_files, no_folder, no_limit, zero_limit;
     const char *files_folder; /* instead of /proc/self */
     int failing_clock;        /* -1: none */
     uint64_t monotonic_ns;    /* 0: the true one */
@@ -83,7 +84,10 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 
 int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 {
-    return fake.no_limit ? -1 : (int)syscall(SYS_getrlimit, resource, limit);
+    int result = fake.no_limit ? -1 : (int)syscall(SYS_getrlimit, resource, limit);
+    if (fake.zero_limit)
+        limit->rlim_cur = 0;
+    return result;
 }
 
 static struct metrics_process read_now(void)
@@ -235,8 +239,41 @@ START_TEST(open_files_are_counted_once_a_second_where_it_has_none)
 }
 END_TEST
 
-SUITE("metrics_process", the_processor_time_is_that_of_the_process,
-      the_limit_of_files_is_the_soft_one, memory_is_counted_in_pages,
-      the_start_is_read_behind_whatever_the_process_is_called,
+/* The lines of the process that a scrape has. */
+static unsigned lines_of_process(const char *wanted)
+{
+    const struct metrics_setup setup = {.queue_limit = 1};
+    struct metrics *metrics;
+    struct arena arena;
+    struct err err = {0};
+    size_t len = 0;
+    unsigned count = 0;
+    ck_assert_int_eq(metrics_open(&metrics, &setup, &err), ERR_OK);
+    arena_init(&arena);
+    const char *page = metrics_expose(metrics, &arena, &len);
+    for (const char *at = page; (at = strstr(at, "\nprocess_")) != NULL; at++)
+        count++;
+    ck_assert_ptr_nonnull(strstr(page, wanted));
+    arena_deinit(&arena);
+    metrics_close(metrics);
+    return count;
+}
+
+START_TEST(a_scrape_leaves_out_what_the_kernel_does_not_tell)
+{
+    ck_assert_uint_eq(lines_of_process("\nprocess_max_fds "), 6);
+    fake.zero_limit = true;
+    ck_assert_uint_eq(lines_of_process("\nprocess_max_fds 0\n"), 6);
+    fake.zero_limit = false;
+    fake.no_limit = fake.no_files = true;
+    ck_assert_uint_eq(lines_of_process("\nprocess_open_fds "), 2);
+    fake.failing_clock = CLOCK_PROCESS_CPUTIME_ID;
+    ck_assert_uint_eq(lines_of_process("\nprocess_open_fds "), 1);
+}
+END_TEST
+
+SUITE("metrics_process", a_scrape_leaves_out_what_the_kernel_does_not_tell,
+      the_processor_time_is_that_of_the_process, the_limit_of_files_is_the_soft_one,
+      memory_is_counted_in_pages, the_start_is_read_behind_whatever_the_process_is_called,
       open_files_are_the_size_of_the_folder_where_it_has_one,
       open_files_are_counted_once_a_second_where_it_has_none)

@@ -39,12 +39,15 @@ struct bench {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool inside, open; /* under lock: the probe is in work; it may leave */
+    atomic_bool holds; /* a thread of the pool came with a lock, or without one that it released */
 };
 
 /* The probe waits until the test has asked what it is believed to cost. */
 static bool work(void *context, struct request *request)
 {
     struct bench *bench = context;
+    if (lock_counter.locked != lock_counter.unlocked)
+        atomic_store(&bench->holds, true);
     if (request != &bench->probe) {
         const struct piece *piece = &bench->pieces[request - bench->requests];
         atomic_fetch_add(&now_ns, piece->ns);
@@ -100,6 +103,7 @@ static void expect_seconds(struct bench *bench, enum prepare_kind kind, const ch
     pthread_cond_broadcast(&bench->changed);
     pthread_mutex_unlock(&bench->lock);
     prepare_stop(bench->prepare);
+    ck_assert(!atomic_load(&bench->holds));
     prepare_free(bench->prepare);
     pthread_cond_destroy(&bench->changed);
     pthread_mutex_destroy(&bench->lock);
