@@ -103,10 +103,12 @@ START_TEST(rawreply_names_the_statuses_that_it_knows)
 /* Everything that the reply becomes; the date is taken out and must be of now. */
 static void expect(const struct http_reply *reply, bool with_body, const char *expected)
 {
-    char text[1024] = "", date[64];
+    static char text[16 * 1024];
+    char date[64];
     struct arena arena;
     struct tcp_pair pair = tcp_pair_open();
     struct tm parts = {0};
+    memset(text, 0, sizeof text);
     arena_init(&arena);
     time_t before = time(NULL);
     rawreply_send(pair.ours, reply, with_body, &arena);
@@ -204,6 +206,22 @@ START_TEST(every_field_of_a_reply_is_sent)
 }
 END_TEST
 
+START_TEST(a_body_of_any_length_follows_its_head)
+{
+    static const size_t lengths[] = {1, 2, 200, 9000};
+    static char body[9001], expected[10000];
+    memset(body, 'b', sizeof body - 1);
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        const struct http_reply reply = {.status = 400, .body = body, .body_len = lengths[i]};
+        snprintf(expected, sizeof expected,
+                 "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: %zu\r\n"
+                 "Content-Type: text/plain\r\n\r\n%.*s",
+                 lengths[i], (int)lengths[i], body);
+        expect(&reply, true, expected);
+    }
+}
+END_TEST
+
 START_TEST(an_id_is_sent_as_far_as_a_header_can_hold_it)
 {
     static const struct {
@@ -226,4 +244,4 @@ START_TEST(an_id_is_sent_as_far_as_a_header_can_hold_it)
 END_TEST
 
 SUITE("rawreply", a_status_stands_with_its_phrase, every_field_of_a_reply_is_sent,
-      an_id_is_sent_as_far_as_a_header_can_hold_it)
+      a_body_of_any_length_follows_its_head, an_id_is_sent_as_far_as_a_header_can_hold_it)
