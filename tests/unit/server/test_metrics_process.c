@@ -6,6 +6,7 @@
 #include "engine/base/clock.h"
 #include "server/metrics.h"
 #include "tests/support/suite.h"
+#include "tests/unit/server/lock_counter.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -38,6 +39,8 @@ int open(const char *path, int flags, ...)
     int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
     va_end(arguments);
     if (strncmp(path, "/proc/self/stat", 15) == 0) {
+        if ((flags & O_CLOEXEC) == 0)
+            abort();
         if (fake.no_files) {
             errno = ENOENT;
             return -1;
@@ -172,6 +175,11 @@ START_TEST(memory_is_counted_in_pages)
     ck_assert_double_eq(now.virtual_bytes, 7000 * page);
     ck_assert_double_eq(now.resident_bytes, 300 * page);
     remove_files(folder);
+    int saved = dup(STDIN_FILENO); /* the first descriptor is as good as another */
+    close(STDIN_FILENO);
+    ck_assert_double_gt(read_now().resident_bytes, 0);
+    dup2(saved, STDIN_FILENO);
+    close(saved);
     fake.no_files = true;
     now = read_now();
     ck_assert_double_eq(now.virtual_bytes, -1);
@@ -224,6 +232,7 @@ START_TEST(open_files_are_counted_once_a_second_where_it_has_none)
     double before = count_files();
     ck_assert_double_eq(read_now().open_fds, before);
     FILE *held = tmpfile();
+    LOCK_COUNTER_EXPECT_ONE(read_now(), 0);
     ck_assert_double_eq(read_now().open_fds, before);
     fake.fd_size = -2; /* nor can it be asked */
     fake.monotonic_ns = start_ns + CLOCK_NS_PER_S - 1;
