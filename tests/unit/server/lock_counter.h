@@ -41,9 +41,12 @@ static union {
     } call;
 } lock_counter_next;
 
-/* Before main, for looking a function up takes locks of its own. */
+/* Before main, for looking a function up takes locks of its own; or earlier, when the start of a
+ * library takes the first lock. */
 __attribute__((constructor)) static void lock_counter_find(void)
 {
+    if (lock_counter_next.symbols[3] != NULL)
+        return;
     static const char *const names[] = {"pthread_mutex_lock", "pthread_mutex_unlock",
                                         "pthread_cond_signal", "pthread_cond_broadcast"};
     for (int i = 0; i < 4; i++)
@@ -52,24 +55,28 @@ __attribute__((constructor)) static void lock_counter_find(void)
 
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
+    lock_counter_find();
     lock_counter.locked++;
     return lock_counter_next.call.lock(mutex);
 }
 
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
+    lock_counter_find();
     lock_counter.unlocked++;
     return lock_counter_next.call.unlock(mutex);
 }
 
 int pthread_cond_signal(pthread_cond_t *condition)
 {
+    lock_counter_find();
     lock_counter.signals++;
     return atomic_load(&lock_counter_deaf) ? 0 : lock_counter_next.call.signal(condition);
 }
 
 int pthread_cond_broadcast(pthread_cond_t *condition)
 {
+    lock_counter_find();
     lock_counter.broadcasts++;
     return lock_counter_next.call.broadcast(condition);
 }
