@@ -288,7 +288,6 @@ static enum err_code read_text(const struct reader *reader, const json_t *value,
 static enum err_code read_image(const struct reader *reader, const json_t *value, const char *path,
                                 struct predict_item *item, struct err *err)
 {
-    item->kind = ENGINE_IMAGE;
     if (!json_is_string(value))
         return wrong_type(path, "image", "a string", value, err);
     struct string text = string_of(reader, value);
