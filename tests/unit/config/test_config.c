@@ -273,6 +273,8 @@ START_TEST(config_says_the_limits_of_a_value)
     expect_file_error(
         "{\"models\": [{\"name\": 1, \"dir\": \"x\"}, {\"name\": \"/\", \"dir\": \"x\"}]}",
         "$.models[0].name: expected a string, found a number");
+    expect_file_error("{\"models\": [{\"name\": \"/\", \"dir\": \"x\", \"dtype\": 1}]}",
+                      "$.models[0].dtype: expected a string, found a number");
     expect_file_error("{\"models\": [7, {\"name\": \"/\", \"dir\": \"x\"}]}",
                       "$.models[0]: expected an object, found a number");
     expect_file_error("{\"models\": [{\"dir\": \"x\"}, {\"name\": \"/\", \"dir\": \"x\"}]}",

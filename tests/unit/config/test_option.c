@@ -144,7 +144,7 @@ END_TEST
 #define NAME_TEXT "a model's name must be 1 to 64 of A-Z a-z 0-9 . _ - and not only dots"
 #define DIR_TEXT(name)                                                                             \
     "model \"" name "\": the directory must be 1 to 4096 bytes of UTF-8 without control "          \
-                    "characters"
+    "characters"
 
 START_TEST(a_model_is_taken_if_each_part_is_good)
 {
@@ -222,6 +222,7 @@ START_TEST(a_model_is_read_from_one_word)
         {"e=x,dtype", "e", "x,dtype", NULL, ""},
         {"", NULL, NULL, NULL, "expected NAME=DIR[,dtype=f32|bf16|int8]"},
         {"f", NULL, NULL, NULL, "expected NAME=DIR[,dtype=f32|bf16|int8]"},
+        {"f=,dtype=int8", NULL, NULL, NULL, DIR_TEXT("f")},
         {"f=x,dtype=", NULL, NULL, NULL, "model \"f\": dtype must be one of f32|bf16|int8"},
     };
     setup();

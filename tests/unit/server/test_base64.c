@@ -22,7 +22,8 @@ static enum err_code decode(const char *text, size_t len, char **out, size_t *ou
     *err = (struct err){0};
     *out = malloc(base64_decoded_size(len));
     *out_len = SIZE_MAX;
-    base64_decode(*out, out_len, exact, len, 0, err);
+    enum err_code code = base64_decode(*out, out_len, exact, len, 0, err);
+    ck_assert_int_eq(code, err->code);
     free(exact);
     return err->code;
 }
@@ -236,7 +237,37 @@ START_TEST(a_call_is_left_while_its_image_is_decoded)
 }
 END_TEST
 
-SUITE("base64", base64_is_left_at_any_of_its_megabytes, a_call_is_left_while_its_image_is_decoded,
+START_TEST(base64_sizes_are_what_is_written_and_a_nul)
+{
+    static const size_t decoded[][2] = {{0, 1}, {3, 1}, {4, 4}, {7, 4}, {8, 7}, {4000, 3001}};
+    static const size_t encoded[][2] = {{0, 1}, {1, 5}, {2, 5}, {3, 5}, {4, 9}, {51, 69}};
+    for (size_t i = 0; i < 6; i++) {
+        ck_assert_uint_eq(base64_decoded_size(decoded[i][0]), decoded[i][1]);
+        ck_assert_uint_eq(base64_encoded_size(encoded[i][0]), encoded[i][1]);
+    }
+}
+END_TEST
+
+/* Longer than one piece by one group, in a room that is larger than what may be written. */
+START_TEST(base64_decodes_no_more_than_there_is)
+{
+    enum { LEN = (1 << 20) + 4, OUT = LEN / 4 * 3, ROOM = 2 * LEN };
+    char *text = malloc(ROOM), *out = malloc(ROOM);
+    struct err err = {0};
+    size_t len = 0;
+    memset(text, 'A', ROOM);
+    memset(out, 0x5A, ROOM);
+    ck_assert_int_eq(base64_decode(out, &len, text, LEN, 0, &err), ERR_OK);
+    ck_assert_uint_eq(len, OUT);
+    for (size_t i = 0; i < ROOM; i++)
+        ck_assert_msg(out[i] == (i < OUT ? 0 : 0x5A) || i == OUT, "byte %zu", i);
+    free(text);
+    free(out);
+}
+END_TEST
+
+SUITE("base64", base64_sizes_are_what_is_written_and_a_nul, base64_decodes_no_more_than_there_is,
+      base64_is_left_at_any_of_its_megabytes, a_call_is_left_while_its_image_is_decoded,
       base64_decodes_the_vectors_of_rfc_4648, base64_reads_the_forgiving_vectors_strictly,
       base64_errors_tell_the_offset, base64_adds_the_origin_to_offsets,
       base64_prefix_finds_the_first_foreign_byte_wherever_it_stands,

@@ -57,6 +57,14 @@ START_TEST(codec_reads_a_context_as_json_text)
     call_fixture_setup(&fixture, "{\"text\": \"a\", \"context\": {\"lot\": \"A1\", \"die_x\": 3}}");
     ck_assert_str_eq(fixture.call.context, "{\"lot\":\"A1\",\"die_x\":3}");
     call_fixture_drop(&fixture);
+    /* A number has as few digits as tell it from every other, from 15 on. */
+    call_fixture_setup(&fixture, "{\"text\": \"a\", \"context\": {\"die_x\": 5e-324}}");
+    ck_assert_str_eq(fixture.call.context, "{\"die_x\":4.94065645841247e-324}");
+    call_fixture_drop(&fixture);
+    call_fixture_setup(&fixture,
+                       "{\"text\": \"a\", \"context\": {\"die_x\": 0.30000000000000004}}");
+    ck_assert_str_eq(fixture.call.context, "{\"die_x\":0.30000000000000004}");
+    call_fixture_drop(&fixture);
 }
 END_TEST
 

@@ -42,6 +42,21 @@ START_TEST(framing_accepts_what_has_one_reading)
          FRAMING_LENGTH,
          UINT64_MAX,
          false},
+        {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "18446744073709551610"}},
+         FRAMING_LENGTH,
+         UINT64_MAX - 5,
+         false},
+        {{"POST",
+          "HTTP/1.1",
+          {"Host", "Content-Length", "Expect"},
+          {"h", "1", " \t100-continue \t"}},
+         FRAMING_LENGTH,
+         1,
+         true},
+        {{"POST", "HTTP/1.1", {"Host", "Content-Length", "Expect"}, {"h", "1", "100-continued"}},
+         FRAMING_LENGTH,
+         1,
+         false},
         {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "99999999999999999999999"}},
          FRAMING_LENGTH,
          UINT64_MAX,
@@ -220,7 +235,51 @@ START_TEST(framing_survives_random_targets)
 }
 END_TEST
 
-SUITE("framing", framing_accepts_what_has_one_reading, framing_refuses_what_has_two,
+START_TEST(framing_decodes_two_hex_digits)
+{
+    static const struct {
+        const char *escape;
+        char byte;
+    } cases[] = {{"%00", 0},          {"%01", 1},          {"%09", '\t'}, {"%0a", '\n'},
+                 {"%0F", 15},         {"%10", 16},         {"%41", 'A'},  {"%9a", (char)0x9A},
+                 {"%a9", (char)0xA9}, {"%fF", (char)0xFF}, {"%", 0},      {"%4", 0},
+                 {"%4g", 0},          {"%g4", 0},          {"%4/", 0},    {"%:4", 0},
+                 {"%@4", 0},          {"%4`", 0},          {"% 4", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        ck_assert_msg(framing_decode_escape(cases[i].escape) == cases[i].byte, "%s",
+                      cases[i].escape);
+}
+END_TEST
+
+/* Where in a target the first byte stands that does not belong there; no path is left of it. */
+START_TEST(framing_says_which_byte_of_a_target_is_wrong)
+{
+    static const struct {
+        const char *target, *text;
+    } cases[] = {
+        {" /", "request target: byte 0 must be percent-encoded"},
+        {"/a\x7F", "request target: byte 2 must be percent-encoded"},
+        {"/\x80", "request target: byte 1 must be percent-encoded"},
+        {"/\x20", "request target: byte 1 must be percent-encoded"},
+        {"#", "request target: a fragment, at byte 0"},
+        {"/a?b#c", "request target: a fragment, at byte 4"},
+        {"/%00", "request target: % without two hex digits, or %00, at byte 1"},
+        {"/a%4", "request target: % without two hex digits, or %00, at byte 2"},
+        {"ftp://h/", "request target: neither a path nor an http URL"},
+        {"*", "request target: neither a path nor an http URL"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[64] = "/before";
+        struct err err = {0};
+        ck_assert_int_eq(framing_path(path, "GET", cases[i].target, &err), ERR_MALFORMED);
+        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_str_eq(path, "");
+    }
+}
+END_TEST
+
+SUITE("framing", framing_decodes_two_hex_digits, framing_says_which_byte_of_a_target_is_wrong,
+      framing_accepts_what_has_one_reading, framing_refuses_what_has_two,
       framing_sees_a_nul_that_a_name_hides, framing_refuses_trailers_about_framing,
       framing_decodes_paths_of_every_form, framing_refuses_targets_that_are_none,
       framing_survives_random_targets)
