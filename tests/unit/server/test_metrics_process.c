@@ -175,6 +175,10 @@ START_TEST(memory_is_counted_in_pages)
     ck_assert_double_eq(now.virtual_bytes, 7000 * page);
     ck_assert_double_eq(now.resident_bytes, 300 * page);
     remove_files(folder);
+    char empty[] = "/tmp/attnd-test-XXXXXX";
+    write_files(empty, "", "");
+    ck_assert_double_eq(read_now().virtual_bytes, -1);
+    remove_files(empty);
     int saved = dup(STDIN_FILENO); /* the first descriptor is as good as another */
     close(STDIN_FILENO);
     ck_assert_double_gt(read_now().resident_bytes, 0);
