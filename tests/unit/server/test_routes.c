@@ -67,5 +67,30 @@ START_TEST(routes_have_distinct_labels)
 }
 END_TEST
 
-SUITE("routes", routes_find_every_path_of_the_contract, routes_answer_head_where_there_is_get,
-      routes_list_the_allowed_methods, routes_know_no_other_path, routes_have_distinct_labels)
+START_TEST(routes_count_under_a_model_only_what_asks_one)
+{
+    for (unsigned i = 0; i < routes_count(); i++)
+        ck_assert_int_eq(routes_takes_model(i), strcmp(routes_label(i), "/predict") == 0);
+}
+END_TEST
+
+START_TEST(routes_say_what_is_wrong_with_a_request)
+{
+    const struct route *route;
+    const char *allow = "before";
+    struct err err = {0};
+    ck_assert_int_eq(routes_find(&route, &allow, "/none", HTTP_GET, &err), ERR_NOT_FOUND);
+    ck_assert_int_eq(err.code, ERR_NOT_FOUND);
+    ck_assert_str_eq(err.text, "there is nothing at this path");
+    ck_assert(route == NULL && allow == NULL);
+    err = (struct err){0};
+    ck_assert_int_eq(routes_find(&route, &allow, "/models/a", HTTP_POST, &err), ERR_METHOD);
+    ck_assert_int_eq(err.code, ERR_METHOD);
+    ck_assert_str_eq(err.text, "/models/{name} answers only GET, HEAD");
+}
+END_TEST
+
+SUITE("routes", routes_count_under_a_model_only_what_asks_one,
+      routes_say_what_is_wrong_with_a_request, routes_find_every_path_of_the_contract,
+      routes_answer_head_where_there_is_get, routes_list_the_allowed_methods,
+      routes_know_no_other_path, routes_have_distinct_labels)

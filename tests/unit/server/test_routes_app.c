@@ -269,6 +269,8 @@ START_TEST(a_request_is_counted_by_route_model_and_status)
         {"{\"inputs\": [{\"image\": 1}, {\"text\": \"a\"}, {\"text\": \"a\"}]}",
          "{route=\"/predict\",model=\"logs\",code=\"200\"} 2\n"},
         {"{", "{route=\"/predict\",model=\"\",code=\"400\"} 1\n"},
+        {"{\"text\": \"a\", \"explain\": true}", /* whose budget is given back */
+         "{route=\"/predict\",model=\"logs\",code=\"200\"} 3\n"},
     };
     struct stage stage;
     stage_open(&stage, 1);
