@@ -7,6 +7,7 @@
 #include "tests/unit/server/lock_counter.h"
 
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -205,7 +206,21 @@ START_TEST(the_first_descriptor_is_as_good_as_another)
 }
 END_TEST
 
-SUITE("conns_clock", each_state_has_its_deadline_and_its_end,
+START_TEST(there_is_no_list_without_a_descriptor)
+{
+    struct conns conns;
+    struct rlimit before, none;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    bool made = conns_init(&conns, limit_ms);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert(!made);
+}
+END_TEST
+
+SUITE("conns_clock", there_is_no_list_without_a_descriptor, each_state_has_its_deadline_and_its_end,
       the_sweeper_comes_back_for_the_nearest_deadline,
       a_new_connection_is_shed_after_its_time_to_speak,
       while_draining_the_new_are_expected_for_a_quarter_of_a_second,
