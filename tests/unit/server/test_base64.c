@@ -259,8 +259,10 @@ START_TEST(base64_decodes_no_more_than_there_is)
     memset(out, 0x5A, ROOM);
     ck_assert_int_eq(base64_decode(out, &len, text, LEN, 0, &err), ERR_OK);
     ck_assert_uint_eq(len, OUT);
+    size_t wrong = 0;
     for (size_t i = 0; i < ROOM; i++)
-        ck_assert_msg(out[i] == (i < OUT ? 0 : 0x5A) || i == OUT, "byte %zu", i);
+        wrong += i != OUT && out[i] != (i < OUT ? 0 : 0x5A);
+    ck_assert_uint_eq(wrong, 0);
     free(text);
     free(out);
 }

@@ -203,8 +203,60 @@ START_TEST(sockets_send_the_beginning_in_order_and_no_more_than_fits)
 }
 END_TEST
 
-SUITE("sockets", sockets_listen_on_a_free_port_and_tell_it, sockets_listen_on_the_same_port_of_ipv6,
-      sockets_say_why_they_cannot_listen,
+START_TEST(sockets_take_every_port_there_is)
+{
+    struct err err = {0};
+    int fd = 7;
+    if (sockets_listen(&fd, "127.0.0.1", 65535, &err) == ERR_OK)
+        close(fd);
+    else
+        ck_assert_int_eq(strncmp(err.text, "listen: port 65535 cannot be bound: ", 36), 0);
+    err = (struct err){0};
+    ck_assert_int_eq(sockets_listen(&fd, "127.0.0.1", 65536, &err), ERR_IO);
+    ck_assert_str_eq(err.text, "listen: not a numeric IPv4 or IPv6 address and port");
+    ck_assert_int_eq(fd, -1);
+}
+END_TEST
+
+/* Nobody reads: what does not fit is left out, though the descriptor would wait; and who has gone
+ * raises no signal. */
+START_TEST(sockets_send_without_waiting_and_without_a_signal)
+{
+    static const char much[16 * 1024 * 1024];
+    struct tcp_pair pair = tcp_pair_open();
+    sockets_send(pair.ours, much, sizeof much);
+    close(pair.theirs);
+    pair.theirs = -1;
+    for (int i = 0; i < 3; i++)
+        sockets_send(pair.ours, "x", 1);
+    close(pair.ours);
+}
+END_TEST
+
+/* A server that starts again takes the port of the one that has just closed its connections. */
+START_TEST(sockets_listen_where_a_connection_has_just_ended)
+{
+    struct err err = {0};
+    int fd = listen_on("127.0.0.1"), on = 0;
+    socklen_t len = sizeof on;
+    unsigned port = sockets_port(fd);
+    int client = connect_to(port);
+    ck_assert(is_connected(client, 10000));
+    int accepted = accept(fd, NULL, NULL);
+    ck_assert_int_eq(getsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, &len), 0);
+    ck_assert_int_ne(on, 0);
+    close(accepted); /* ours is the first to close: the port is in TIME_WAIT */
+    close(client);
+    close(fd);
+    ck_assert_msg(sockets_listen(&fd, "127.0.0.1", port, &err) == ERR_OK, "%s", err.text);
+    close(fd);
+}
+END_TEST
+
+SUITE("sockets", sockets_take_every_port_there_is,
+      sockets_send_without_waiting_and_without_a_signal,
+      sockets_listen_where_a_connection_has_just_ended, sockets_listen_on_a_free_port_and_tell_it,
+      sockets_listen_on_the_same_port_of_ipv6, sockets_say_why_they_cannot_listen,
       sockets_let_no_new_connection_in_but_keep_those_that_knocked,
       sockets_see_unread_bytes_and_what_tcp_has_carried,
       sockets_tell_a_peer_that_has_said_all_from_one_that_left, sockets_know_a_broken_connection,
