@@ -64,16 +64,18 @@ static enum err_code collect(struct labels *labels, const char *text, struct are
     }
 }
 
-/* The spec's labels, if they are the same set: then its head can go on learning. */
-static bool same_set(const struct labels *labels, const struct spec *spec)
+/* The spec's labels, if they are the same set: then its head can go on learning. A checkpoint may
+ * have one name twice. `seen` [labels->count] is zero. */
+static bool same_set(const struct labels *labels, const struct spec *spec, bool *seen)
 {
     if (spec->label_count != labels->count)
         return false;
     for (unsigned i = 0; i < spec->label_count; i++) {
         bool found;
-        place_of(labels, spec->labels[i], strlen(spec->labels[i]), &found);
-        if (!found)
+        unsigned place = place_of(labels, spec->labels[i], strlen(spec->labels[i]), &found);
+        if (!found || seen[place])
             return false;
+        seen[place] = true;
     }
     return true;
 }
@@ -83,7 +85,8 @@ enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bo
 {
     *out = (struct labels){.several = several};
     out->name = arena_alloc_array(arena, SPEC_LABELS_MAX, sizeof *out->name);
-    if (out->name == NULL)
+    bool *seen = arena_alloc_array(arena, SPEC_LABELS_MAX, sizeof *seen);
+    if (out->name == NULL || seen == NULL)
         return err_no_memory(err, SPEC_LABELS_MAX * sizeof *out->name);
     for (size_t i = 0; i < dataset->count; i++)
         if (collect(out, dataset->items[i].label, arena, err))
@@ -91,7 +94,7 @@ enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bo
     if (out->count < 2 && !several)
         return err_set(err, ERR_UNUSABLE, "every input has the label '%.80s': nothing to learn",
                        out->count > 0 ? out->name[0] : "");
-    if (same_set(out, spec))
+    if (same_set(out, spec, seen))
         memcpy(out->name, spec->labels, out->count * sizeof *out->name);
     return ERR_OK;
 }

@@ -1,5 +1,4 @@
-/* options.h and labels.h: what a person types, and what the data names. */
-#include "engine/train/labels.h"
+/* options.h: what a person types. */
 #include "engine/train/options.h"
 #include "tests/support/suite.h"
 
@@ -123,82 +122,6 @@ START_TEST(the_fingerprint_holds_what_decides_the_weights)
 }
 END_TEST
 
-/* ---- labels ---- */
-
-static struct labels learn(const char *const *text, size_t count, bool several,
-                           const struct spec *spec, struct arena *arena, struct err *err)
-{
-    struct dataset_item items[8] = {{0}};
-    struct dataset dataset = {.items = items, .count = count};
-    struct labels labels;
-    for (size_t i = 0; i < count; i++)
-        items[i] = (struct dataset_item){.name = "line 1", .label = text[i]};
-    arena_init(arena);
-    labels_learn(&labels, &dataset, several, spec, arena, err);
-    return labels;
-}
-
-START_TEST(labels_are_sorted_by_bytes)
-{
-    const char *const text[] = {"b", "a", "B", "a", "ab"};
-    const char *const sorted[] = {"B", "a", "ab", "b"};
-    struct arena arena;
-    struct err err = {0};
-    struct labels labels = learn(text, 5, false, &(struct spec){0}, &arena, &err);
-    ck_assert_uint_eq(labels.count, 4);
-    for (unsigned i = 0; i < 4; i++)
-        ck_assert_str_eq(labels.name[i], sorted[i]);
-    arena_deinit(&arena);
-}
-END_TEST
-
-START_TEST(labels_of_the_source_keep_its_order)
-{
-    const char *const text[] = {"a", "b", "c"};
-    const char *known[] = {"c", "a", "b"};
-    struct arena arena;
-    struct err err = {0};
-    struct spec spec = {.labels = known, .label_count = 3};
-    struct labels labels = learn(text, 3, false, &spec, &arena, &err);
-    ck_assert_str_eq(labels.name[0], "c");
-    arena_deinit(&arena);
-    labels = learn(text, 2, false, &spec, &arena, &err);
-    ck_assert_str_eq(labels.name[0], "a");
-    arena_deinit(&arena);
-}
-END_TEST
-
-START_TEST(several_labels_are_split_at_bars)
-{
-    const char *const text[] = {"x|y", "y", "z|x|y"};
-    struct arena arena;
-    struct err err = {0};
-    float targets[3];
-    unsigned first;
-    struct labels labels = learn(text, 3, true, &(struct spec){0}, &arena, &err);
-    ck_assert_uint_eq(labels.count, 3);
-    ck_assert_int_eq(labels_match(&labels, "z|x", targets, &first, &err), ERR_OK);
-    ck_assert_uint_eq(first, 2);
-    ck_assert(targets[0] == 1 && targets[1] == 0 && targets[2] == 1);
-    ck_assert_int_eq(labels_match(&labels, "z|w", targets, &first, &err), ERR_UNUSABLE);
-    ck_assert_ptr_nonnull(strstr(err.text, "'w'"));
-    arena_deinit(&arena);
-}
-END_TEST
-
-START_TEST(one_label_only_is_nothing_to_learn)
-{
-    const char *const text[] = {"same", "same"};
-    struct arena arena;
-    struct err err = {0};
-    learn(text, 2, false, &(struct spec){0}, &arena, &err);
-    ck_assert_int_eq(err.code, ERR_UNUSABLE);
-    arena_deinit(&arena);
-}
-END_TEST
-
 SUITE("options", defaults_are_the_tables, values_out_of_bounds_are_refused,
       stages_are_sizes_and_epochs, what_is_missing_is_named, the_model_is_not_overwritten,
-      the_fingerprint_holds_what_decides_the_weights, labels_are_sorted_by_bytes,
-      labels_of_the_source_keep_its_order, several_labels_are_split_at_bars,
-      one_label_only_is_nothing_to_learn)
+      the_fingerprint_holds_what_decides_the_weights)
