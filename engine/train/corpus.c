@@ -21,6 +21,11 @@ static void pass_on(void *context, size_t done)
     reading->progress->call(reading->progress->context, done, reading->total);
 }
 
+static bool learns_labels(const struct train_options *options)
+{
+    return strcmp(options->task, "mlm") != 0;
+}
+
 static enum err_code open_list(struct corpus_part *part, const char *path,
                                const struct train_options *options, const struct spec *spec,
                                struct err *err)
@@ -28,7 +33,9 @@ static enum err_code open_list(struct corpus_part *part, const char *path,
     struct dataset_options fields = {.kind = spec->family->kind,
                                      .text_field = options->text_field,
                                      .image_field = options->image_field,
-                                     .label_field = options->label_field};
+                                     .label_field = options->label_field,
+                                     .labels_optional = !learns_labels(options),
+                                     .line_documents = true};
     part->is_open = true;
     return dataset_open(&part->dataset, path, &fields, err);
 }
@@ -140,13 +147,12 @@ static enum err_code check_items(const struct corpus *corpus, struct err *err)
 static enum err_code open_lists(struct corpus *corpus, const struct train_options *options,
                                 const struct spec *spec, struct err *err)
 {
-    bool learns_labels = strcmp(options->task, "mlm") != 0;
     if (open_list(&corpus->parts[0], options->data, options, spec, err))
         return err->code;
     if (options->validation != NULL &&
         open_list(&corpus->parts[1], options->validation, options, spec, err))
         return err->code;
-    if (!learns_labels)
+    if (!learns_labels(options))
         return ERR_OK;
     return labels_learn(&corpus->labels, &corpus->parts[0].dataset, options->multi_label, spec,
                         &corpus->arena, err);

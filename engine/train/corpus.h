@@ -3,7 +3,9 @@
  *
  * Labels are those of the data in the order of their bytes, unless the model that training starts
  * from has exactly these: then in its order, so that its head fits. With --multi-label a label is
- * split at '|'. Without a validation list a share of each class is held back, drawn by the seed.
+ * split at '|'. Masked words are learnt from texts that may have none, also from a .txt or .log
+ * with a text a line. Without a validation list a share of each class is held back, drawn by the
+ * seed.
  *
  * Threads: immutable after open.
  */

@@ -234,9 +234,10 @@ static enum err_code take_fingerprint(struct run *run, struct err *err)
         return err->code;
     train_options_print(run->options, text.stream);
     for (unsigned i = 0; i < 2; i++)
-        for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++)
-            fprintf(text.stream, "%s\n%s\n", run->corpus.parts[i].dataset.items[k].name,
-                    run->corpus.parts[i].dataset.items[k].label);
+        for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++) {
+            const struct dataset_item *item = &run->corpus.parts[i].dataset.items[k];
+            fprintf(text.stream, "%s\n%s\n", item->name, item->label != NULL ? item->label : "");
+        }
     if (!memory_file_close(&text, err))
         sha256_hex(text.bytes, text.len, run->fingerprint);
     free(text.bytes);
