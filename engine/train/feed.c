@@ -85,7 +85,7 @@ bool feed_next(const struct feed *feed, unsigned *at, unsigned tokens_max, struc
     *out = (struct feed_part){.first = *at};
     for (; *at < feed->rows; ++*at) {
         unsigned tokens = feed->inputs[*at].tokens;
-        if (out->rows > 0 && tokens > tokens_max - out->tokens)
+        if (out->rows > 0 && (out->tokens > tokens_max || tokens > tokens_max - out->tokens))
             break;
         out->tokens += tokens;
         out->rows++;
