@@ -108,6 +108,10 @@ START_TEST(the_end_of_each_phase_is_told)
     train_fixture_texts(&f);
     f.options.epochs = 2;
     f.options.batch = 40;
+    f.options.dropout = 0.2f;
+    f.options.rate = 2e-2f;
+    static const double losses[2][2] = {{0.69661, 0.69239},
+                                        {0.68862, 0.68161}}; /* of learning and judging */
     uint64_t start_ns = clock_now_ns();
     struct trainer_result result = run();
     double ms = clock_ms_between(start_ns, clock_now_ns());
@@ -119,6 +123,8 @@ START_TEST(the_end_of_each_phase_is_told)
         const struct trainer_progress *judged = end_of(2 + 2 * i, TRAINER_JUDGING, i + 1);
         const struct history_epoch *epoch = &result.history.epochs[i];
         ck_assert(learnt->epochs == 2 && judged->epochs == 2);
+        ck_assert_double_eq_tol(epoch->train_loss, losses[i][0], 0.003);
+        ck_assert_double_eq_tol(epoch->validation_loss, losses[i][1], 0.003);
         ck_assert_double_eq_tol(learnt->loss, epoch->train_loss, 1e-12);
         ck_assert_double_eq_tol(judged->loss, epoch->train_loss, 1e-12);
         ck_assert_double_eq(learnt->rate, epoch->rate);
@@ -133,8 +139,8 @@ START_TEST(the_end_of_each_phase_is_told)
         ck_assert(end->epochs == 0 && end->loss == 0);
     }
     /* no warm-up (0.3 of a step): the last of six is at (1 + cos(5 pi / 6)) / 2 of the way */
-    double half = (1 + cos(acos(-1) * 5 / 6)) / 2, floor = 0.01 * 5e-3;
-    ck_assert_double_eq_tol(result.history.epochs[1].rate, floor + (5e-3 - floor) * half, 1e-8);
+    double half = (1 + cos(acos(-1) * 5 / 6)) / 2, floor = 0.01 * 2e-2;
+    ck_assert_double_eq_tol(result.history.epochs[1].rate, floor + (2e-2 - floor) * half, 1e-8);
     expect_flags((bool[]){true, true}, 2);
     ck_assert(result.best_epoch == 2 && !result.early && !result.interrupted);
     ck_assert(result.conclusion.judged);
