@@ -109,6 +109,7 @@ START_TEST(the_end_of_each_phase_is_told)
     f.options.epochs = 2;
     f.options.batch = 40;
     f.options.dropout = 0.2f;
+    f.options.word_dropout = 0.4f;
     f.options.rate = 2e-2f;
     static const double losses[2][2] = {{0.69661, 0.69239},
                                         {0.68862, 0.68161}}; /* of learning and judging */

@@ -28,11 +28,14 @@ int clock_gettime(clockid_t id, struct timespec *out)
     return 0;
 }
 
+static atomic_bool stop;
+static unsigned stop_after; /* calls while learning; 0: never */
+
 static struct {
     struct trainer_progress calls[TOLD_MAX];
     double at[TOLD_MAX];
     bool is_saved[TOLD_MAX]; /* a state was there */
-    unsigned count;
+    unsigned count, learning;
     double plan_at, epoch_at;
 } seen;
 
@@ -50,6 +53,9 @@ static void on_progress(void *context, const struct trainer_progress *progress)
     seen.calls[seen.count] = *progress;
     seen.is_saved[seen.count] = train_fixture_has(&f.first, "training-state.safetensors");
     seen.at[seen.count++] = now;
+    seen.learning += progress->phase == TRAINER_LEARNING;
+    if (stop_after > 0 && seen.learning == stop_after)
+        atomic_store(&stop, true);
 }
 
 static void on_epoch(void *context, const struct history_epoch *epoch, bool is_best)
@@ -60,24 +66,32 @@ static void on_epoch(void *context, const struct history_epoch *epoch, bool is_b
     seen.epoch_at = now;
 }
 
-/* One epoch of 14 steps; its seconds. */
-static double run(double ticks)
+/* One epoch of 14 steps, or what is left of it; its seconds, 0 if it was stopped. */
+static double go_on(double ticks)
 {
-    struct trainer_hooks hooks = {.plan = on_plan, .progress = on_progress, .epoch = on_epoch};
+    struct trainer_hooks hooks = {
+        .plan = on_plan, .progress = on_progress, .epoch = on_epoch, .stop = &stop};
     struct trainer_result result;
     struct err err = {0};
-    train_fixture_texts(&f);
-    f.options.epochs = 1;
-    f.options.batch = BATCH;
     memset(&seen, 0, sizeof seen);
+    atomic_store(&stop, false);
     now = 1000;
     tick = ticks;
     trainer_run(&f.options, &hooks, &result, &err);
     tick = 0;
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
-    double seconds = result.history.epochs[0].seconds;
+    ck_assert_int_eq(result.interrupted, stop_after > 0);
+    double seconds = result.history.count > 0 ? result.history.epochs[0].seconds : 0;
     trainer_result_free(&result);
     return seconds;
+}
+
+static double run(double ticks)
+{
+    train_fixture_texts(&f);
+    f.options.epochs = 1;
+    f.options.batch = BATCH;
+    return go_on(ticks);
 }
 
 /* Calls of a phase, the first of which is *first. */
@@ -92,20 +106,44 @@ static unsigned told_of(enum trainer_phase phase, unsigned *first)
     return count;
 }
 
-START_TEST(every_step_is_told_when_there_is_time)
+/* Speed and time left are those of this process, which took the run up after `before` steps. */
+static void expect_every_step(unsigned before)
 {
     unsigned first = 0;
-    run(0.25);
-    ck_assert_uint_eq(told_of(TRAINER_LEARNING, &first), STEPS);
-    for (unsigned i = 0; i < STEPS; i++) {
-        const struct trainer_progress *call = &seen.calls[first + i];
-        double seconds = seen.at[first + i] - seen.plan_at - 0.25; /* a look after the plan */
-        size_t done = i + 1 < STEPS ? (i + 1) * BATCH : 108;
+    ck_assert_uint_eq(told_of(TRAINER_LEARNING, &first), STEPS - before);
+    for (unsigned i = 1; i <= STEPS - before; i++) {
+        const struct trainer_progress *call = &seen.calls[first + i - 1];
+        double seconds = seen.at[first + i - 1] - seen.plan_at - 0.25; /* a look after the plan */
+        size_t done = before + i < STEPS ? (before + i) * BATCH : 108;
         ck_assert(call->done == done && call->total == 108 && call->epoch == 1);
-        ck_assert_double_eq_tol(call->inputs_per_second, (i + 1) * BATCH / seconds, 1e-6);
-        ck_assert_double_eq_tol(call->seconds_left, seconds * (STEPS - i - 1) / (i + 1), 1e-6);
+        ck_assert_double_eq_tol(call->inputs_per_second, i * BATCH / seconds, 1e-6);
+        ck_assert_double_eq_tol(call->seconds_left, seconds * (STEPS - before - i) / i, 1e-6);
         ck_assert(call->loss > 0.5 && call->loss < 0.9); /* the mean so far */
     }
+}
+
+START_TEST(every_step_is_told_when_there_is_time)
+{
+    run(0.25);
+    expect_every_step(0);
+    train_fixture_close(&f);
+}
+END_TEST
+
+/* The seconds of both processes are the epoch's. */
+START_TEST(a_run_that_goes_on_counts_from_there)
+{
+    unsigned first = 0;
+    stop_after = 5;
+    ck_assert_double_eq(run(0.25), 0);
+    ck_assert_uint_eq(told_of(TRAINER_LEARNING, &first), 5);
+    double before = seen.at[first + 4] - seen.at[first];
+    stop_after = 0;
+    double seconds = go_on(0.25);
+    expect_every_step(5);
+    told_of(TRAINER_LEARNING, &first);
+    double both = before + seen.at[first + STEPS - 6] - seen.at[first];
+    ck_assert(seconds >= both && seconds <= both + 2 * 5 * 0.25);
     train_fixture_close(&f);
 }
 END_TEST
@@ -150,5 +188,5 @@ START_TEST(a_long_epoch_is_saved_every_five_minutes)
 }
 END_TEST
 
-SUITE("walk_clock", every_step_is_told_when_there_is_time,
+SUITE("walk_clock", every_step_is_told_when_there_is_time, a_run_that_goes_on_counts_from_there,
       progress_is_told_five_times_a_second_at_most, a_long_epoch_is_saved_every_five_minutes)
