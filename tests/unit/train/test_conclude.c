@@ -66,7 +66,8 @@ static enum err_code try_conclude(void)
     struct conclude_progress progress = {note, &told};
     memset(&told, 0, sizeof told);
     err = (struct err){0};
-    return conclude(&run, &progress, &found, &err);
+    ck_assert_int_eq(conclude(&run, &progress, &found, &err), err.code);
+    return err.code;
 }
 
 static void conclude_run(void)

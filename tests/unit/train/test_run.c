@@ -3,6 +3,7 @@
 #include "engine/base/cpu.h"
 #include "engine/train/export.h"
 #include "engine/train/run.h"
+#include "engine/train/structured.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 
@@ -20,7 +21,8 @@ static char path[256];
 static enum err_code try_open(void)
 {
     err = (struct err){0};
-    return run_open(&run, &f.options, &nobody, &err);
+    ck_assert_int_eq(run_open(&run, &f.options, &nobody, &err), err.code);
+    return err.code;
 }
 
 static void open_run(void)
@@ -335,6 +337,14 @@ START_TEST(a_structured_beginning_is_for_images_whose_heads_have_quarters)
         ck_assert_uint_eq(run.items[i], run.corpus.train.item[i * run.corpus.train.count / 8]);
     ck_assert_mem_eq(run.learner.best, run.learner.parameters.values,
                      run.learner.parameters.numbers * sizeof(float));
+    struct parameters unfitted; /* as it would be without inputs */
+    size_t query = run.learner.parameters.map.layers[1].qkv_weight;
+    ck_assert(!parameters_open(&unfitted, &run.learner.setup.spec, PARAMETERS_CLASSIFIER, &err));
+    structured_init(&unfitted, f.options.seed);
+    ck_assert_float_eq(unfitted.values[unfitted.map.patch_weight],
+                       run.learner.parameters.values[unfitted.map.patch_weight]);
+    ck_assert_float_ne(unfitted.values[query], run.learner.parameters.values[query]);
+    parameters_close(&unfitted);
     float gained = run.learner.parameters.values[run.learner.parameters.map.layers[0].qkv_weight];
     export_source(0); /* with weights there is nothing to begin */
     run_close(&run);

@@ -43,8 +43,10 @@ static void write_teacher(const char *const labels[2])
 static enum err_code try_teacher(unsigned vocab_size, unsigned rows_max)
 {
     err = (struct err){0};
-    return teacher_open(&teacher, f.second.path, &run.corpus, &run.plan.learning, vocab_size,
-                        rows_max, 1, &err);
+    ck_assert_int_eq(teacher_open(&teacher, f.second.path, &run.corpus, &run.plan.learning,
+                                  vocab_size, rows_max, 1, &err),
+                     err.code);
+    return err.code;
 }
 
 static void expect_refused(unsigned vocab_size, const char *why)
