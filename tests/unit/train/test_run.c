@@ -371,6 +371,10 @@ START_TEST(a_teacher_is_opened_with_the_runs_own_view)
     ck_assert(run.teacher.model != NULL && run.teacher.view.tokens_max == 7);
     ck_assert(run.teacher.feed.rows_max == 3 && run.teacher.labels == 2);
     run_close(&run);
+    f.options.teacher = "/no/where";
+    expect_refused(ERR_IO, "teacher /no/where: ", "");
+    f.options.stages = (struct train_stages){{{16, 1}}, 1};
+    expect_refused(ERR_UNUSABLE, "--stages is for images; the model reads texts", "");
     train_fixture_close(&f);
 }
 END_TEST
@@ -402,13 +406,19 @@ START_TEST(an_output_that_cannot_be_is_told)
 }
 END_TEST
 
+/* A weight, which is packed before it is multiplied with. */
+static size_t marked(void)
+{
+    return run.learner.parameters.map.layers[0].mlp_in_weight + 5;
+}
+
 static void mark_arrays(void)
 {
     struct learner *learner = &run.learner;
     float *arrays[] = {learner->parameters.values, learner->optimizer.m, learner->optimizer.v,
                        learner->optimizer.average, learner->best};
     for (unsigned i = 0; i < 5; i++)
-        arrays[i][5] = (float)i + 0.25f;
+        arrays[i][marked()] = (float)i + 0.25f;
 }
 
 static void expect_marks(void)
@@ -417,7 +427,7 @@ static void expect_marks(void)
     const float *arrays[] = {learner->parameters.values, learner->optimizer.m, learner->optimizer.v,
                              learner->optimizer.average, learner->best};
     for (unsigned i = 0; i < 5; i++)
-        ck_assert_float_eq(arrays[i][5], (float)i + 0.25f);
+        ck_assert_float_eq(arrays[i][marked()], (float)i + 0.25f);
 }
 
 /* Logits of the first eight inputs. */
