@@ -322,28 +322,6 @@ START_TEST(parameters_load_takes_an_image_model_to_another_size)
 }
 END_TEST
 
-/* torch.nn.functional.interpolate(mode="bicubic", align_corners=False), PyTorch 2.15. */
-START_TEST(positions_resize_as_pytorch_does)
-{
-    static const float in[] = {1, -2, 3, 4, 0.5f, -1, 2, 7, -3};
-    static const float up[] = {0.995392f, -0.838304f, -2.240000f, 0.989345f,  3.923904f,
-                               2.673376f, 0.608793f,  -1.497998f, 0.119049f,  1.888638f,
-                               4.336000f, 2.749999f,  0.500000f,  -0.669999f, -1.144000f,
-                               2.832064f, 4.154646f,  4.658000f,  0.389912f,  -3.200319f,
-                               1.249665f, 4.843359f,  7.624001f,  1.423359f,  -4.230336f};
-    static const float down[] = {0.842430f, 1.177238f, 3.543007f, -0.698952f};
-    float out[25];
-    positions_resize(out, 5, in, 3, 1);
-    for (int i = 0; i < 25; i++)
-        ck_assert_float_eq_tol(out[i], up[i], 2e-5f);
-    positions_resize(out, 2, in, 3, 1);
-    for (int i = 0; i < 4; i++)
-        ck_assert_float_eq_tol(out[i], down[i], 2e-5f);
-    positions_resize(out, 3, in, 3, 1);
-    ck_assert_mem_eq(out, in, sizeof in);
-}
-END_TEST
-
 SUITE("parameters", parameters_are_aligned_apart_and_one_product_for_query_key_and_value,
       parameters_know_how_deep_they_lie, parameters_refuse_a_masked_language_model_head_on_images,
       parameters_init_is_seeded_and_cut_at_two_deviations,
@@ -353,4 +331,4 @@ SUITE("parameters", parameters_are_aligned_apart_and_one_product_for_query_key_a
       parameters_load_leaves_a_classifier_of_other_labels,
       parameters_load_refuses_a_missing_or_misshapen_encoder_by_name,
       parameters_load_cuts_the_positions_of_texts_and_never_adds_any,
-      parameters_load_takes_an_image_model_to_another_size, positions_resize_as_pytorch_does)
+      parameters_load_takes_an_image_model_to_another_size)
