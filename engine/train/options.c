@@ -22,7 +22,9 @@ static enum err_code parse_PATH(const char *text, double min, double max, const 
 /* Is `text` one of the words between the bars? */
 static bool is_choice(const char *text, const char *choices)
 {
-    size_t len = strlen(text);
+    size_t len = strcspn(text, "|");
+    if (text[len] != '\0') /* two of them are none */
+        return false;
     for (const char *word = choices; word != NULL; word = strchr(word, '|')) {
         word += *word == '|';
         if (len > 0 && strncmp(word, text, len) == 0 && (word[len] == '|' || word[len] == '\0'))
