@@ -1,0 +1,310 @@
+/* What attnd-train shows a person: each line as it is written, from the source of the program,
+ * whose functions nobody else can call. Whole runs are test_train.c's. */
+#define main train_main
+int train_main(int argc, char **argv);
+#include "engine/tools/train.c"
+#undef main
+
+#include "tests/support/suite.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#undef fail /* check.h has a macro of this name */
+
+static time_t seconds_now; /* 0: the machine's */
+
+/* Instead of the C library's. */
+int clock_gettime(clockid_t id, struct timespec *out);
+
+int clock_gettime(clockid_t id, struct timespec *out)
+{
+    if (id != CLOCK_MONOTONIC || seconds_now == 0)
+        return (int)syscall(SYS_clock_gettime, id, out);
+    *out = (struct timespec){.tv_sec = seconds_now};
+    return 0;
+}
+
+/* ---- stderr, caught ---- */
+
+static int saved = -1;
+static FILE *caught;
+
+static void catch_stderr(void)
+{
+    caught = tmpfile();
+    ck_assert_ptr_nonnull(caught);
+    fflush(stderr);
+    saved = dup(STDERR_FILENO);
+    dup2(fileno(caught), STDERR_FILENO);
+}
+
+static const char *caught_text(void)
+{
+    static char text[8192];
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(caught);
+    text[fread(text, 1, sizeof text - 1, caught)] = '\0';
+    fclose(caught);
+    return text;
+}
+
+static struct screen file_screen(void)
+{
+    return (struct screen){.is_terminal = false};
+}
+
+/* ---- lines ---- */
+
+START_TEST(times_are_minutes_and_then_hours)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } rows[] = {{-1, "-:--"},         {-0.001, "-:--"},    {0, "0:00"},
+                {0.99, "0:00"},       {1, "0:01"},         {59.9, "0:59"},
+                {60, "1:00"},         {3599, "59:59"},     {3600, "1:00:00"},
+                {3661, "1:01:01"},    {86399, "23:59:59"}, {35999999, "9999:59:59"},
+                {36000000, "0:00:00"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char out[16];
+        format_time(out, rows[i].seconds);
+        ck_assert_str_eq(out, rows[i].text);
+    }
+}
+END_TEST
+
+static void expect_plan(struct trainer_plan plan, bool is_terminal, const char *text)
+{
+    struct screen screen = {.is_terminal = is_terminal};
+    plan.family = "bert";
+    plan.precision = "bf16";
+    plan.parameters = 12345;
+    plan.train = 90;
+    plan.validation = 10;
+    plan.labels = 3;
+    plan.epochs = 4;
+    catch_stderr();
+    show_plan(&screen, &plan);
+    ck_assert_str_eq(caught_text(), text);
+}
+
+START_TEST(a_plan_is_told_with_what_is_not_as_usual)
+{
+    expect_plan((struct trainer_plan){.threads = 1}, false,
+                "bert, 12345 weights, bf16, 1 thread\n"
+                "90 inputs to learn, 10 to judge by, 3 labels, 4 epochs\n");
+    expect_plan((struct trainer_plan){.threads = 2, .tensors_missing = 1}, true,
+                "\r\033[Kbert, 12345 weights, bf16, 2 threads\n"
+                "90 inputs to learn, 10 to judge by, 3 labels, 4 epochs\n"
+                "1 tensors are not in the source and begin at random\n");
+    expect_plan((struct trainer_plan){.threads = 0,
+                                      .unusable = 1,
+                                      .unusable_name = "a.png",
+                                      .unusable_reason = "is none",
+                                      .resumed = true,
+                                      .step = 7,
+                                      .steps = 20},
+                false,
+                "bert, 12345 weights, bf16, 0 threads\n"
+                "90 inputs to learn, 10 to judge by, 3 labels, 4 epochs\n"
+                "1 inputs cannot be used; the first is a.png: is none\n"
+                "goes on after step 7 of 20\n");
+}
+END_TEST
+
+START_TEST(a_bar_is_as_full_as_the_phase)
+{
+    static const struct {
+        size_t done, total;
+        const char *bar;
+    } rows[] = {{0, 0, "[>                       ]"},   {0, 48, "[>                       ]"},
+                {1, 48, "[>                       ]"},  {2, 48, "[=>                      ]"},
+                {24, 48, "[============>           ]"}, {47, 48, "[=======================>]"},
+                {48, 48, "[========================]"}, {1, 1, "[========================]"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct trainer_progress progress = {.done = rows[i].done, .total = rows[i].total};
+        catch_stderr();
+        show_bar(&progress);
+        ck_assert_str_eq(caught_text(), rows[i].bar);
+    }
+}
+END_TEST
+
+static const struct trainer_progress learning = {.phase = TRAINER_LEARNING,
+                                                 .done = 30,
+                                                 .total = 120,
+                                                 .epoch = 2,
+                                                 .epochs = 9,
+                                                 .image_size = 48,
+                                                 .loss = 0.51239,
+                                                 .rate = 1.25e-3,
+                                                 .inputs_per_second = 1234.4,
+                                                 .seconds_left = 75};
+
+static void expect_progress(struct trainer_progress progress, bool is_terminal, const char *text)
+{
+    struct screen screen = {.is_terminal = is_terminal};
+    seconds_now = 1000;
+    catch_stderr();
+    show_progress(&screen, &progress);
+    const char *said = caught_text();
+    seconds_now = 0;
+    ck_assert_str_eq(said, text);
+}
+
+START_TEST(progress_names_its_phase_and_in_an_epoch_its_figures)
+{
+    struct trainer_progress progress = learning;
+    expect_progress(progress, false,
+                    "epoch 2/9 48 px  learning 30/120  loss 0.5124  rate 1.25e-03  1234/s  "
+                    "1:15 left\n");
+    progress.phase = TRAINER_JUDGING;
+    progress.image_size = 0;
+    progress.seconds_left = -1;
+    expect_progress(progress, true,
+                    "\r\033[Kepoch 2/9 [======>                 ] judging 30/120  loss 0.5124  "
+                    "rate 1.25e-03  1234/s  -:-- left");
+    progress.phase = TRAINER_READING;
+    expect_progress(progress, true, "\r\033[K[======>                 ] reading 30/120");
+    progress.phase = TRAINER_CONCLUDING;
+    progress.image_size = 1;
+    expect_progress(progress, false, "1 px  concluding 30/120\n");
+}
+END_TEST
+
+/* A terminal shows every call; a file gets a line once a minute. */
+START_TEST(a_file_gets_a_line_a_minute)
+{
+    static const struct {
+        time_t at;
+        bool is_told;
+    } rows[] = {{1059, false}, {1060, true}, {1061, false}, {1119, false}, {1120, true}};
+    struct screen screen = file_screen();
+    screen.spoken_ns = (uint64_t)1000 * CLOCK_NS_PER_S;
+    for (size_t i = 0; i < 5; i++) {
+        catch_stderr();
+        seconds_now = rows[i].at;
+        show_progress(&screen, &learning);
+        seconds_now = 0;
+        ck_assert_int_eq(caught_text()[0] != '\0', rows[i].is_told);
+    }
+}
+END_TEST
+
+static void expect_epoch(struct history_epoch epoch, bool is_best, bool is_terminal,
+                         const char *text)
+{
+    struct screen screen = {.is_terminal = is_terminal};
+    epoch.train_loss = 0.25;
+    epoch.validation_loss = 1.5;
+    epoch.accuracy = 0.875;
+    epoch.seconds = 61;
+    catch_stderr();
+    show_epoch(&screen, &epoch, is_best);
+    ck_assert_str_eq(caught_text(), text);
+}
+
+START_TEST(an_epoch_is_a_line)
+{
+    expect_epoch((struct history_epoch){.epoch = 7}, false, false,
+                 "epoch   7  loss 0.2500  validation 1.5000  accuracy 0.8750  1:01\n");
+    expect_epoch((struct history_epoch){.epoch = 12, .macro_f1 = 0.5, .image_size = 1}, true, true,
+                 "\r\033[Kepoch  12  loss 0.2500  validation 1.5000  accuracy 0.8750  macro-F1 "
+                 "0.5000  1 px  1:01  *\n");
+    expect_epoch((struct history_epoch){.epoch = 100, .skipped = 1}, false, false,
+                 "epoch 100  loss 0.2500  validation 1.5000  accuracy 0.8750  1:01  1 steps "
+                 "skipped: gradients not finite\n");
+}
+END_TEST
+
+static void expect_end(struct trainer_result result, const char *text)
+{
+    struct train_options options = {.out = "models/x"};
+    result.best_epoch = 3;
+    catch_stderr();
+    show_end(&options, &result);
+    ck_assert_str_eq(caught_text(), text);
+}
+
+START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
+{
+    static const char served[] =
+        "models/x has the weights of epoch 3; serve it with attnd --model NAME=models/x\n";
+    char want[512];
+    expect_end((struct trainer_result){0}, served);
+    expect_end((struct trainer_result){.interrupted = true},
+               "stopped; the same command goes on from models/x\n");
+    snprintf(want, sizeof want, "no better epoch for a while: stopped early; %s", served);
+    expect_end((struct trainer_result){.early = true}, want);
+    struct trainer_result judged = {.conclusion = {.judged = true,
+                                                   .accuracy = 0.9,
+                                                   .macro_f1 = 0.8,
+                                                   .ece = 0.0123,
+                                                   .automatic = 0.755,
+                                                   .right = 0.9666}};
+    snprintf(want, sizeof want,
+             "accuracy 0.9000, macro-F1 0.8000, calibration error 0.0123; automatic 75.5 %%, of "
+             "which 96.7 %% right\nreport: models/x/report.html\n%s",
+             served);
+    expect_end(judged, want);
+    struct trainer_result shifted = {
+        .conclusion = {.macro_f1_before = 0.5, .macro_f1_crossed = 0.625}};
+    snprintf(want, sizeof want,
+             "macro-F1 was 0.5000 without class biases, and 0.6250 with biases from other "
+             "inputs\n%s",
+             served);
+    expect_end(shifted, want);
+}
+END_TEST
+
+START_TEST(a_failure_is_of_use_or_of_the_run)
+{
+    static const struct {
+        enum err_code code;
+        int status;
+    } rows[] = {{ERR_UNUSABLE, 2}, {ERR_UNSUPPORTED, 2}, {ERR_IO, 1}, {ERR_NO_MEMORY, 1}};
+    for (size_t i = 0; i < 4; i++) {
+        struct err err = {0};
+        err_set(&err, rows[i].code, "why");
+        catch_stderr();
+        int status = fail(&err);
+        ck_assert_str_eq(caught_text(), "attnd-train: why\n");
+        ck_assert_int_eq(status, rows[i].status);
+    }
+}
+END_TEST
+
+/* ---- signals ---- */
+
+START_TEST(the_first_signal_asks_and_the_second_ends)
+{
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (unsigned i = 0; i < 2; i++) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0) {
+            catch_signals();
+            raise(signals[i]);
+            if (!atomic_load(&stop))
+                _exit(1);
+            raise(signals[i]);
+            _exit(2);
+        }
+        ck_assert_int_gt(pid, 0);
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT);
+    }
+    ck_assert(!atomic_load(&stop));
+}
+END_TEST
+
+SUITE("train_screen", times_are_minutes_and_then_hours, a_plan_is_told_with_what_is_not_as_usual,
+      a_bar_is_as_full_as_the_phase, progress_names_its_phase_and_in_an_epoch_its_figures,
+      a_file_gets_a_line_a_minute, an_epoch_is_a_line,
+      the_end_says_what_was_reached_and_what_to_do_next, a_failure_is_of_use_or_of_the_run,
+      the_first_signal_asks_and_the_second_ends)
