@@ -5,6 +5,7 @@
 #include "tests/support/tempdir.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EVAL "tests/data/eval/kernel.jsonl"
@@ -159,6 +160,91 @@ START_TEST(vocab_help_shows_both_commands)
 }
 END_TEST
 
+/* Exactly as many as were asked for, or why there are not. */
+START_TEST(vocab_says_how_many_pieces_it_found)
+{
+    struct tempdir data, dir;
+    struct outcome outcome;
+    char path[128], want[256];
+    tempdir_open(&data);
+    tempdir_open(&dir);
+    tempdir_write(&data, "a.log", "zorp zorp zorp quux quux\n\xc3\xa4\n", 28);
+    snprintf(path, sizeof path, "%s/a.log", data.path);
+    RUN(&outcome, "build", "--data", EVAL, "--size", "250", "--out", dir.path);
+    snprintf(want, sizeof want, "%s: 250 pieces, from 8 texts with ", dir.path);
+    expect(&outcome, 0, want, "");
+    ck_assert_ptr_null(strstr(outcome.out, "fewer than"));
+    ck_assert_str_eq(outcome.errors, "");
+    RUN(&outcome, "build", path, "--size", "1000", "--pair-min", "3", "--out", dir.path);
+    expect(&outcome, 0,
+           " texts with 3 different words\n"
+           "fewer than the 1000 asked for: nothing else is in the texts 3 times\n",
+           "");
+    ck_assert_uint_eq(tokens_of(dir.path, "zorp"), 3); /* merged, as quux is not */
+    ck_assert_uint_gt(tokens_of(dir.path, "quux"), 3);
+    RUN(&outcome, "build", path, "--size", "1000", "--out", dir.path);
+    expect(&outcome, 0, "in the texts 2 times\n", "");
+    ck_assert_uint_eq(tokens_of(dir.path, "quux"), 3);
+    tempdir_close(&data);
+    tempdir_close(&dir);
+}
+END_TEST
+
+static unsigned long pieces_kept(const struct outcome *outcome)
+{
+    const char *at = strstr(outcome->out, ": ");
+    ck_assert_msg(outcome->code == 0 && at != NULL, "%s", outcome->errors);
+    return strtoul(at + 2, NULL, 10);
+}
+
+START_TEST(vocab_trims_to_what_is_used_so_often)
+{
+    struct tempdir dir;
+    struct outcome outcome;
+    char path[128];
+    tempdir_open(&dir);
+    const char *const model = "models/kernel-bert";
+    RUN(&outcome, "trim", "--model", model, "--data", EVAL, "--out", dir.path);
+    unsigned long once = pieces_kept(&outcome);
+    RUN(&outcome, "trim", "--model", model, "--data", EVAL, "--out", dir.path, "--keep-min", "1");
+    ck_assert_uint_eq(pieces_kept(&outcome), once);
+    RUN(&outcome, "trim", "--model", model, "--data", EVAL, "--out", dir.path, "--keep-min", "2");
+    ck_assert_uint_lt(pieces_kept(&outcome), once);
+    tempdir_write(&dir, "a.log", "site 12 bin 7\n", 14);
+    snprintf(path, sizeof path, "%s/a.log", dir.path);
+    const char *const log = "models/testlog-bert";
+    RUN(&outcome, "trim", "--model", log, "--data", path, "--out", dir.path);
+    expect(&outcome, 0, ": 112 of 4000 pieces, 1889866 of 2636362 weights, from 1 texts\n", "");
+    RUN(&outcome, "trim", "--model", log, "--data", path, "--out", dir.path, "--without-numbers");
+    expect(&outcome, 0, ": 91 of 4000 pieces, 1885834 of 2636362 weights, from 1 texts\n", "");
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(vocab_without_a_command_says_which_there_are)
+{
+    struct outcome outcome;
+    RUN(&outcome, NULL);
+    expect(&outcome, 2, "",
+           "attnd-vocab: the first argument is a command, build or trim; --help shows the usage\n");
+    RUN(&outcome, "-h");
+    expect(&outcome, 0, "usage: attnd-vocab build", "");
+    expect(&outcome, 0, "\n\nusage: attnd-vocab trim", "");
+    ck_assert_str_ne(outcome.out + strlen(outcome.out) - 2, "\n\n");
+    RUN(&outcome, "build", "--help");
+    expect(&outcome, 0, "--pair-min N", "");
+    ck_assert_ptr_null(strstr(outcome.out, "--keep-min"));
+    ck_assert_str_eq(outcome.errors, "");
+    RUN(&outcome, "trim", "--version");
+    expect(&outcome, 0, "attnd-vocab " ATTND_VERSION "\n", "");
+    ck_assert_ptr_null(strstr(outcome.out, "usage"));
+    RUN(&outcome, "--version");
+    ck_assert_str_eq(outcome.out, "attnd-vocab " ATTND_VERSION "\n");
+}
+END_TEST
+
 SUITE("vocab", vocab_builds_a_tokenizer_from_several_files, vocab_builds_cased_if_asked,
       vocab_trims_a_model, vocab_names_a_text_that_is_not_utf8_and_goes_on,
-      vocab_says_what_is_missing_or_wrong, vocab_help_shows_both_commands)
+      vocab_says_what_is_missing_or_wrong, vocab_help_shows_both_commands,
+      vocab_says_how_many_pieces_it_found, vocab_trims_to_what_is_used_so_often,
+      vocab_without_a_command_says_which_there_are)

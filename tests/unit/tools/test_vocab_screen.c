@@ -1,0 +1,238 @@
+/* What attnd-vocab shows while it reads, and what it is told: from the source of the program, whose
+ * functions nobody else can call, by a clock of the test's own. Whole runs are test_vocab.c's. */
+#define main vocab_main
+int vocab_main(int argc, char **argv);
+#include "engine/tools/vocab.c"
+#undef main
+
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+
+#undef fail /* check.h has a macro of this name */
+
+static uint64_t ms_now; /* 0: the machine's */
+
+/* Instead of the C library's. */
+int clock_gettime(clockid_t id, struct timespec *out);
+
+int clock_gettime(clockid_t id, struct timespec *out)
+{
+    if (id != CLOCK_MONOTONIC || ms_now == 0)
+        return (int)syscall(SYS_clock_gettime, id, out);
+    *out = (struct timespec){.tv_sec = (time_t)(ms_now / 1000),
+                             .tv_nsec = (long)(ms_now % 1000) * 1000000};
+    return 0;
+}
+
+/* ---- stderr, caught ---- */
+
+static int saved = -1;
+static FILE *caught;
+
+static void catch_stderr(void)
+{
+    caught = tmpfile();
+    ck_assert_ptr_nonnull(caught);
+    fflush(stderr);
+    saved = dup(STDERR_FILENO);
+    dup2(fileno(caught), STDERR_FILENO);
+}
+
+static const char *caught_text(void)
+{
+    static char text[8192];
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(caught);
+    text[fread(text, 1, sizeof text - 1, caught)] = '\0';
+    fclose(caught);
+    return text;
+}
+
+/* ---- progress ---- */
+
+START_TEST(progress_overwrites_itself_five_times_a_second)
+{
+    struct vocab vocab = {.is_watched = true, .size = 900, .shown_ns = 1000 * CLOCK_NS_PER_MS};
+    catch_stderr();
+    for (ms_now = 1001; ms_now <= 1601; ms_now++)
+        show_pieces(&vocab, ms_now);
+    ms_now = 0;
+    ck_assert_str_eq(caught_text(), "\r\033[K1200 of 900 pieces\r\033[K1400 of 900 pieces"
+                                    "\r\033[K1600 of 900 pieces");
+    vocab.is_watched = false;
+    catch_stderr();
+    show_pieces(&vocab, 5);
+    clear_line(&vocab);
+    ck_assert_str_eq(caught_text(), "");
+    vocab.is_watched = true;
+    catch_stderr();
+    clear_line(&vocab);
+    ck_assert_str_eq(caught_text(), "\r\033[K");
+}
+END_TEST
+
+/* A text takes 150 ms; the one that begins with 'x' cannot be used, with '!' nothing can. */
+static enum err_code take(void *target, const char *text, size_t len, struct err *err)
+{
+    unsigned *taken = target;
+    ms_now += 150;
+    if (text[0] == 'x')
+        return err_set(err, ERR_UNUSABLE, "bad");
+    if (text[0] == '!')
+        return err_set(err, ERR_IO, "worse");
+    *taken += (unsigned)len;
+    return ERR_OK;
+}
+
+static enum err_code take_all(struct vocab *vocab, const char *const *texts, size_t count,
+                              unsigned *taken, struct err *err)
+{
+    struct dataset_item items[8] = {{0}};
+    static const char *const names[] = {"line 1", "line 2", "line 3", "line 4",
+                                        "line 5", "line 6", "line 7", "line 8"};
+    struct dataset dataset = {.items = items, .count = count};
+    for (size_t i = 0; i < count; i++)
+        items[i] = (struct dataset_item){
+            .name = names[i], .input = texts[i], .input_len = strlen(texts[i])};
+    ms_now = 1000;
+    enum err_code code = take_items(vocab, &dataset, "some.log", take, taken, err);
+    ms_now = 0;
+    return code;
+}
+
+START_TEST(texts_are_counted_as_they_are_read)
+{
+    static const char *const texts[] = {"a", "bb", "ccc", "dddd", "e"};
+    struct vocab vocab = {.is_watched = true, .shown_ns = 1000 * CLOCK_NS_PER_MS};
+    struct err err = {0};
+    unsigned taken = 0;
+    catch_stderr();
+    ck_assert_int_eq(take_all(&vocab, texts, 5, &taken, &err), ERR_OK);
+    ck_assert_str_eq(caught_text(), "\r\033[Ksome.log: 2 of 5 texts\r\033[Ksome.log: 4 of 5 texts");
+    ck_assert(vocab.used == 5 && vocab.unusable == 0 && taken == 11);
+}
+END_TEST
+
+START_TEST(five_texts_that_cannot_be_used_are_named)
+{
+    static const char *const texts[] = {"x", "a", "x", "x", "x", "x", "x", "b"};
+    char want[1024] = "";
+    struct vocab vocab = {0};
+    struct err err = {0};
+    unsigned taken = 0;
+    static const unsigned lines[] = {1, 3, 4, 5, 6};
+    for (unsigned i = 0; i < 5; i++)
+        snprintf(want + strlen(want), 128,
+                 "attnd-vocab: some.log: line %u: bad; it is left out%s\n", lines[i],
+                 i == 4 ? ", as more may be" : "");
+    catch_stderr();
+    ck_assert_int_eq(take_all(&vocab, texts, 8, &taken, &err), ERR_OK);
+    ck_assert_str_eq(caught_text(), want);
+    ck_assert(vocab.used == 2 && vocab.unusable == 6 && err.code == ERR_OK);
+    vocab = (struct vocab){.is_watched = true, .shown_ns = 9000 * (uint64_t)CLOCK_NS_PER_MS};
+    catch_stderr(); /* what stands on the line is taken off first */
+    take_all(&vocab, texts, 1, &taken, &err);
+    ck_assert_str_eq(caught_text(), "\r\033[Kattnd-vocab: some.log: line 1: bad; it is left out\n");
+}
+END_TEST
+
+START_TEST(any_other_failure_ends_it)
+{
+    static const char *const texts[] = {"a", "!", "b"};
+    struct vocab vocab = {0};
+    struct err err = {0};
+    unsigned taken = 0;
+    ck_assert_int_eq(take_all(&vocab, texts, 3, &taken, &err), ERR_IO);
+    ck_assert_str_eq(err.text, "some.log: line 2: worse");
+    ck_assert(vocab.used == 1 && taken == 1);
+}
+END_TEST
+
+/* ---- what is read ---- */
+
+START_TEST(each_file_is_read_and_the_first_that_cannot_be_ends_it)
+{
+    struct tempdir dir;
+    char one[96], two[96];
+    unsigned taken = 0;
+    struct err err = {0};
+    tempdir_open(&dir);
+    tempdir_write(&dir, "one.txt", "a\n\nbb\n", 6);
+    tempdir_write(&dir, "two.csv", "note,label\nccc,\nx,\n", 19);
+    snprintf(one, sizeof one, "%s/one.txt", dir.path);
+    snprintf(two, sizeof two, "%s/two.csv", dir.path);
+    struct vocab vocab = {.data = {one, two}, .data_count = 2, .fields = {.text_field = "note"}};
+    catch_stderr();
+    ck_assert_msg(!read_data(&vocab, take, &taken, &err), "%s", err.text);
+    ck_assert_ptr_nonnull(strstr(caught_text(), "two.csv: line 3: bad; it is left out\n"));
+    ck_assert(vocab.used == 3 && vocab.unusable == 1 && taken == 6);
+    vocab = (struct vocab){.data = {"/no/where.txt", one}, .data_count = 2};
+    taken = 0;
+    ck_assert_int_eq(read_data(&vocab, take, &taken, &err), ERR_IO);
+    ck_assert(taken == 0 && vocab.used == 0);
+    ms_now = 0;
+    tempdir_close(&dir);
+}
+END_TEST
+
+/* ---- options ---- */
+
+START_TEST(so_many_files_and_no_more)
+{
+    struct vocab *vocab = calloc(1, sizeof *vocab);
+    struct err err = {0};
+    for (unsigned i = 0; i < DATA_MAX; i++)
+        ck_assert_int_eq(set_data(vocab, "a.txt", &err), ERR_OK);
+    ck_assert_int_eq(set_data(vocab, "a.txt", &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "more than 4096 files");
+    ck_assert_uint_eq(vocab->data_count, DATA_MAX);
+    free(vocab);
+}
+END_TEST
+
+START_TEST(each_option_has_its_field_and_bounds)
+{
+    struct vocab *vocab = calloc(1, sizeof *vocab);
+    static const struct {
+        enum err_code (*set)(void *, const char *, struct err *);
+        const char *low, *below, *high, *above;
+        size_t offset;
+    } rows[] = {
+        {set_size, "200", "199", "1048576", "1048577", offsetof(struct vocab, size)},
+        {set_pair_min, "1", "0", "1000000000", "1000000001", offsetof(struct vocab, pair_min)},
+        {set_character_min, "1", "0", "1000000000", "1000000001",
+         offsetof(struct vocab, character_min)},
+        {set_keep_min, "1", "0", "1000000000", "1000000001", offsetof(struct vocab, keep_min)},
+    };
+    for (size_t i = 0; i < 4; i++) {
+        struct err err = {0};
+        unsigned value;
+        ck_assert_int_eq(rows[i].set(vocab, rows[i].low, &err), ERR_OK);
+        ck_assert_int_eq(rows[i].set(vocab, rows[i].high, &err), ERR_OK);
+        ck_assert_int_eq(rows[i].set(vocab, rows[i].below, &err), ERR_UNUSABLE);
+        ck_assert_int_eq(rows[i].set(vocab, rows[i].above, &err), ERR_UNUSABLE);
+        memcpy(&value, (const char *)vocab + rows[i].offset, sizeof value);
+        ck_assert_uint_eq(value, (unsigned)strtoul(rows[i].high, NULL, 10));
+    }
+    struct err err = {0};
+    ck_assert(!set_output(vocab, "o", &err) && !set_model(vocab, "m", &err));
+    ck_assert(!set_text_field(vocab, "t", &err));
+    ck_assert_str_eq(vocab->output, "o");
+    ck_assert_str_eq(vocab->dir, "m");
+    ck_assert_str_eq(vocab->fields.text_field, "t");
+    ck_assert(!vocab->cased && !vocab->without_numbers);
+    ck_assert(!set_cased(vocab, NULL, &err) && vocab->cased && !vocab->without_numbers);
+    ck_assert(!set_without_numbers(vocab, NULL, &err) && vocab->without_numbers);
+    free(vocab);
+}
+END_TEST
+
+SUITE("vocab_screen", progress_overwrites_itself_five_times_a_second,
+      texts_are_counted_as_they_are_read, five_texts_that_cannot_be_used_are_named,
+      any_other_failure_ends_it, each_file_is_read_and_the_first_that_cannot_be_ends_it,
+      so_many_files_and_no_more, each_option_has_its_field_and_bounds)
