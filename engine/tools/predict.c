@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/model/winner.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct predict {
     struct engine_session *session;
     float *logits, *scores;
     struct judgement judgement; /* of the current input */
+    char name[NAME_MAX + 1];    /* the model's, as its directory is called */
     char digest[72];
     struct pictures pictures;
 };
@@ -213,13 +215,7 @@ static enum err_code prepare(struct predict *predict, const struct source *sourc
 static struct answer make_answer(const struct predict *predict, bool truncated)
 {
     const struct engine_info *info = engine_describe(predict->model);
-    size_t len = strlen(predict->dir);
-    while (len > 1 && predict->dir[len - 1] == '/')
-        len--;
-    size_t start = len;
-    while (start > 0 && predict->dir[start - 1] != '/')
-        start--;
-    return (struct answer){.model_name = predict->dir + start,
+    return (struct answer){.model_name = predict->name,
                            .model_version = info->version,
                            .model_digest = predict->digest,
                            .info = info,
@@ -378,8 +374,21 @@ static bool predict_one(struct predict *predict, unsigned index)
 
 /* ---- main ---- */
 
+/* The last part of the directory's path. */
+static void take_name(struct predict *predict)
+{
+    size_t len = strlen(predict->dir);
+    while (len > 1 && predict->dir[len - 1] == '/')
+        len--;
+    size_t start = len;
+    while (start > 0 && predict->dir[start - 1] != '/')
+        start--;
+    snprintf(predict->name, sizeof predict->name, "%.*s", (int)(len - start), predict->dir + start);
+}
+
 static enum err_code open_all(struct predict *predict, struct err *err)
 {
+    take_name(predict);
     if (engine_open(&predict->model, predict->dir, &predict->options, err) ||
         engine_session_open(&predict->session, predict->model, 0, cpu_quota_threads(""), err))
         return err_prefix(err, "%s: ", predict->dir);

@@ -4,11 +4,13 @@
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
+#include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define RUN(...) outcome_of("attnd-inspect", (const char *[]){__VA_ARGS__, NULL})
 
@@ -77,6 +79,36 @@ START_TEST(inspect_says_how_a_checkpoint_decides)
 }
 END_TEST
 
+/* A regression tells no strangeness. */
+START_TEST(inspect_of_a_regression_has_no_ood_score)
+{
+    static const char regression[] =
+        "{\"model_type\": \"bert\", \"hidden_size\": 16, \"num_hidden_layers\": 2, "
+        "\"num_attention_heads\": 4, \"intermediate_size\": 24, \"vocab_size\": 40, "
+        "\"max_position_embeddings\": 32, \"problem_type\": \"regression\", "
+        "\"id2label\": {\"0\": \"yield\"}}";
+    checkpoint_writer_open(&writer);
+    checkpoint_writer_file(&writer, "config.json", regression);
+    checkpoint_writer_bert(&writer, 16, 2, 24, 40, 32, 1);
+    checkpoint_writer_finish(&writer);
+    struct outcome *found = RUN(writer.dir);
+    ck_assert_ptr_null(strstr(found->out, "ood_score"));
+    ck_assert_ptr_null(strstr(found->out, "(null)"));
+    outcome_expect(found, 0, "labels         1\n  0            yield\nunused tensors 0\n", "");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+/* What cannot be written is no success. */
+START_TEST(inspect_on_a_full_disk_exits_with_1)
+{
+    char path[600], command[700];
+    snprintf(command, sizeof command, "%s --version >/dev/full",
+             built_program("attnd-inspect", path, sizeof path));
+    ck_assert_int_eq(WEXITSTATUS(system(command)), 1);
+}
+END_TEST
+
 START_TEST(inspect_prints_the_same_as_json)
 {
     write_model(config, NULL);
@@ -118,5 +150,6 @@ START_TEST(inspect_refuses_wrong_use_with_2)
 END_TEST
 
 SUITE("inspect", inspect_says_what_a_checkpoint_is, inspect_says_how_a_checkpoint_decides,
+      inspect_of_a_regression_has_no_ood_score, inspect_on_a_full_disk_exits_with_1,
       inspect_prints_the_same_as_json, inspect_says_why_a_checkpoint_cannot_be_served,
       inspect_refuses_wrong_use_with_2)

@@ -4,6 +4,7 @@
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
+#include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define RUN(...) outcome_of("attnd-predict", (const char *[]){__VA_ARGS__, NULL})
 
@@ -238,6 +240,89 @@ START_TEST(predict_goes_on_after_an_input_that_fails_and_exits_with_1)
 }
 END_TEST
 
+START_TEST(predict_on_a_full_disk_exits_with_1)
+{
+    char path[600], command[700];
+    snprintf(command, sizeof command, "%s --version >/dev/full",
+             built_program("attnd-predict", path, sizeof path));
+    ck_assert_int_eq(WEXITSTATUS(system(command)), 1);
+}
+END_TEST
+
+START_TEST(predict_prints_its_help_and_version)
+{
+    struct outcome *help = RUN("--help");
+    ck_assert_ptr_nonnull(strstr(help->out, "--explain METHOD"));
+    ck_assert_str_eq(help->errors, "");
+    outcome_expect(help, 0, "usage: attnd-predict --model DIR (--text S | --text-file F", "");
+    struct outcome *version = RUN("--version");
+    ck_assert_str_eq(version->out, "attnd-predict " ATTND_VERSION "\n");
+    outcome_expect(version, 0, "", "");
+}
+END_TEST
+
+/* As the server names a model: by the last part of its path. */
+START_TEST(predict_names_the_model_by_its_directory)
+{
+    write_model("{\"version\": \"3.2\"}", (float[LABELS]){0, 1, 0, 0});
+    const char *name = strrchr(writer.dir, '/') + 1;
+    static const char *const ends[] = {"", "/", "//"};
+    for (unsigned i = 0; i < 3; i++) {
+        char dir[96];
+        snprintf(dir, sizeof dir, "%s%s", writer.dir, ends[i]);
+        struct json_t *found = outcome_json(RUN("--model", dir, "--text", "w7", "--json"));
+        ck_assert_str_eq(json_as_string(contract_at(found, "model.name")), name);
+        ck_assert_str_eq(json_as_string(contract_at(found, "model.version")), "3.2");
+        ck_assert_uint_eq(strlen(json_as_string(contract_at(found, "model.digest"))), 71);
+        json_free(found);
+    }
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(predict_prints_as_many_labels_as_asked)
+{
+    static const char *const asked[] = {"1", "3", "4", "9", "all"};
+    static const unsigned given[] = {1, 3, 4, 4, 4};
+    write_model(NULL, (float[LABELS]){0, 1, 2, 3});
+    for (unsigned i = 0; i < 5; i++) {
+        struct outcome *found = RUN("--model", writer.dir, "--text", "w7", "--top-k", asked[i]);
+        unsigned lines = 0;
+        for (const char *at = found->out; (at = strchr(at, '\n')) != NULL; at++)
+            lines++;
+        ck_assert_uint_eq(lines, given[i] + 2);
+        ck_assert_ptr_nonnull(strstr(found->out, "text\n  d "));
+        free(found);
+        struct json_t *json =
+            outcome_json(RUN("--model", writer.dir, "--text", "w7", "--json", "--top-k", asked[i]));
+        ck_assert_uint_eq(json_array_count(contract_at(json, "predictions")), given[i]);
+        ck_assert(contract_at(json, "logits") == NULL && contract_at(json, "ids") == NULL);
+        json_free(json);
+    }
+    outcome_expect(RUN("--top-k", "1000001"), 2, "", "--top-k: must be a number from 1 to 1000000");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+/* With --json a failure has its object in the place of its answer. */
+START_TEST(predict_prints_a_problem_where_an_answer_would_be)
+{
+    write_model(NULL, (float[LABELS]){0, 0, 0, 0});
+    struct outcome *found =
+        RUN("--model", writer.dir, "--json", "--text", "", "--text", "w7", "--image", "none.png");
+    ck_assert_int_eq(found->code, 1);
+    const char *second = strchr(found->out, '\n');
+    ck_assert_ptr_nonnull(second);
+    ck_assert_ptr_nonnull(strstr(second, "\"label\":\"none\""));
+    ck_assert(strstr(found->out, "\"status\":422") != NULL &&
+              strstr(found->out, "\"status\":422") < second);
+    const char *third = strchr(second + 1, '\n');
+    ck_assert_ptr_nonnull(strstr(third, "none.png"));
+    outcome_expect(found, 1, "", "attnd-predict: input 3: none.png: ");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
 START_TEST(predict_refuses_wrong_use_with_2)
 {
     outcome_expect(RUN("--text", "a"), 2, "", "--model DIR is missing; --help shows the usage");
@@ -263,4 +348,7 @@ SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_
       predict_says_that_a_text_was_cut, predict_prints_what_is_decided_and_why,
       predict_explains_texts_by_their_spans, predict_draws_where_it_looked,
       predict_adds_logits_and_ids_if_asked,
-      predict_goes_on_after_an_input_that_fails_and_exits_with_1, predict_refuses_wrong_use_with_2)
+      predict_goes_on_after_an_input_that_fails_and_exits_with_1,
+      predict_on_a_full_disk_exits_with_1, predict_prints_its_help_and_version,
+      predict_names_the_model_by_its_directory, predict_prints_as_many_labels_as_asked,
+      predict_prints_a_problem_where_an_answer_would_be, predict_refuses_wrong_use_with_2)
