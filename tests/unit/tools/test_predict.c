@@ -1,10 +1,12 @@
 /* attnd-predict as a program, in the form that people read. The scores of the tiny model are exact:
  * its classifier reads nothing, so that logits are its biases. */
 #include "engine/base/json.h"
+#include "engine/engine.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
 #include "tests/support/server_process.h"
+#include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -323,6 +325,64 @@ START_TEST(predict_prints_a_problem_where_an_answer_would_be)
 }
 END_TEST
 
+/* The same in this process: strangeness is measured by the features of the very input. */
+START_TEST(predict_judges_as_the_engine_does)
+{
+    static const char text[] = "site 3 leakage above limit at 1.2 V";
+    static const char dir[] = "models/testlog-bert";
+    struct engine_model *model;
+    struct engine_session *session;
+    struct engine_input input;
+    struct judgement judgement;
+    struct arena arena;
+    struct err err = {0};
+    float logits[64], scores[64];
+    arena_init(&arena);
+    ck_assert_msg(!engine_open(&model, dir, &(struct engine_options){0}, &err), "%s", err.text);
+    ck_assert(!engine_session_open(&session, model, 0, 1, &err));
+    ck_assert(!engine_prepare_text(model, text, strlen(text), NULL, &arena, &input, &err));
+    engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+    engine_scores(model, logits, scores);
+    engine_judge(model, logits, scores, engine_features(session, 0), &judgement);
+    struct json_t *found = outcome_json(RUN("--model", dir, "--text", text, "--json"));
+    ck_assert(judgement.has_ood && strcmp(engine_describe(model)->ood_method, "energy") != 0);
+    ck_assert_double_eq_tol(outcome_number(found, "ood_score"), (double)judgement.ood_score,
+                            1e-3 * fabs((double)judgement.ood_score) + 1e-6);
+    ck_assert_str_eq(json_as_string(contract_at(found, "decision")),
+                     decision_name(judgement.decision));
+    json_free(found);
+    engine_session_close(session);
+    engine_close(model);
+    arena_deinit(&arena);
+}
+END_TEST
+
+/* A wafer of an STDF file is an image, as a text file of any name is a text. */
+START_TEST(predict_reads_wafers_and_texts_by_their_option)
+{
+    struct tempdir dir;
+    struct stdf_writer wafer;
+    char lot[96], text[96];
+    tempdir_open(&dir);
+    stdf_writer_open(&wafer, false);
+    stdf_writer_wafer(&wafer, 1, "W1");
+    for (int die = 0; die < 16; die++)
+        stdf_writer_die(&wafer, 1, die % 4, die / 4, die % 3 ? STDF_WRITER_PASS : STDF_WRITER_FAIL,
+                        1);
+    stdf_writer_wafer_end(&wafer, 1, "W1");
+    stdf_writer_close(&wafer);
+    tempdir_write(&dir, "lot.stdf", wafer.bytes, wafer.len);
+    tempdir_write(&dir, "note.stdf", "w7", 2);
+    snprintf(lot, sizeof lot, "%s/lot.stdf#W1", dir.path);
+    snprintf(text, sizeof text, "%s/note.stdf", dir.path);
+    outcome_expect(RUN("--model", "models/wafer-vit", "--image", lot), 0, "lot.stdf#W1\n  ", "");
+    write_model(NULL, (float[LABELS]){0, 0, 0, 0});
+    outcome_expect(RUN("--model", writer.dir, "--text-file", text), 0, "note.stdf\n  none ", "");
+    checkpoint_writer_close(&writer);
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(predict_refuses_wrong_use_with_2)
 {
     outcome_expect(RUN("--text", "a"), 2, "", "--model DIR is missing; --help shows the usage");
@@ -351,4 +411,5 @@ SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_
       predict_goes_on_after_an_input_that_fails_and_exits_with_1,
       predict_on_a_full_disk_exits_with_1, predict_prints_its_help_and_version,
       predict_names_the_model_by_its_directory, predict_prints_as_many_labels_as_asked,
-      predict_prints_a_problem_where_an_answer_would_be, predict_refuses_wrong_use_with_2)
+      predict_prints_a_problem_where_an_answer_would_be, predict_judges_as_the_engine_does,
+      predict_reads_wafers_and_texts_by_their_option, predict_refuses_wrong_use_with_2)
