@@ -247,6 +247,16 @@ START_TEST(lists_with_nothing_to_learn_are_refused)
     open_lists("ab", NULL);
     expect_refused(ERR_UNUSABLE, "2 inputs to learn and 0 to judge by: too few");
     train_fixture_close(&f);
+    open_lists("aa", NULL); /* one and one are enough where labels do not matter */
+    f.options.task = "mlm";
+    open_corpus();
+    ck_assert(corpus.train.count == 1 && corpus.validation.count == 1);
+    close_corpus();
+    train_fixture_close(&f);
+    open_lists("a", NULL);
+    f.options.task = "mlm";
+    expect_refused(ERR_UNUSABLE, "1 inputs to learn and 0 to judge by: too few");
+    train_fixture_close(&f);
     open_lists("aaaa", NULL);
     snprintf(want, sizeof want, "every input has the label 'a': nothing to learn");
     expect_refused(ERR_UNUSABLE, want);
@@ -287,12 +297,18 @@ END_TEST
 
 START_TEST(a_class_without_a_usable_input_is_named)
 {
-    static const char list[] = "image,label\n00.png,a\n01.png,c\n02.png,a\nnone.png,b\n";
     train_fixture_images(&f, "right");
-    tempdir_write(&f.data, "list.csv", list, strlen(list));
     snprintf(f.list, sizeof f.list, "%s/list.csv", f.data.path);
     f.options.validation = f.list;
-    expect_refused(ERR_UNUSABLE, "no usable input to learn has the label 'b'");
+    for (unsigned i = 0; i < 3; i++) { /* "a", "b", "c": the first, one between, the last */
+        char list[128], want[64];
+        snprintf(list, sizeof list, "image,label\n%s,a\n%s,b\n%s,c\n03.png,%c\n",
+                 i == 0 ? "none.png" : "00.png", i == 1 ? "none.png" : "01.png",
+                 i == 2 ? "none.png" : "02.png", i == 0 ? 'b' : 'a');
+        tempdir_write(&f.data, "list.csv", list, strlen(list));
+        snprintf(want, sizeof want, "no usable input to learn has the label '%c'", 'a' + (int)i);
+        expect_refused(ERR_UNUSABLE, want);
+    }
     tempdir_write(&f.data, "none.csv", "image,label\nnone.png,a\n", 23);
     snprintf(other_list, sizeof other_list, "%s/none.csv", f.data.path);
     f.options.validation = other_list;
