@@ -110,6 +110,89 @@ START_TEST(the_loss_of_a_word_is_cross_entropy)
 }
 END_TEST
 
+/* ---- against the formulas of loss.h ---- */
+
+static double softmax_of(const double *z, unsigned k)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < LABELS; i++)
+        sum += exp(z[i]);
+    return exp(z[k]) / sum;
+}
+
+/* L and dL/dz of one input, term by term. */
+static double reference(const struct loss *loss, const float *logits, const float *target,
+                        const float *teacher, double *slopes)
+{
+    double z[LABELS], t[LABELS], s = (double)loss->smoothing, value = 0, weight = 0, given = 0;
+    double a = teacher != NULL ? (double)loss->teacher_share : 0;
+    double heat = teacher != NULL ? (double)loss->teacher_temperature : 1, warm[LABELS];
+    for (unsigned k = 0; k < LABELS; k++) {
+        z[k] = (double)logits[k];
+        warm[k] = z[k] / heat;
+        t[k] = teacher != NULL ? (double)teacher[k] / heat : 0;
+        weight += (double)(target[k] * (loss->weights != NULL ? loss->weights[k] : 1));
+        given += (double)target[k];
+    }
+    weight = given > 0 ? weight / given : 1;
+    for (unsigned k = 0; k < LABELS; k++) {
+        bool softmax = loss->scores == SCORES_SOFTMAX;
+        double p = softmax ? softmax_of(z, k) : 1 / (1 + exp(-z[k]));
+        double q = (1 - s) * (double)target[k] + s / (softmax ? LABELS : 2);
+        if (!softmax) {
+            value -= (q * log(p) + (1 - q) * log(1 - p)) / LABELS;
+            slopes[k] = weight * (p - q) / LABELS;
+            continue;
+        }
+        double taught = softmax_of(t, k), learnt = softmax_of(warm, k);
+        value -= (1 - a) * q * log(p) + a * heat * heat * taught * log(learnt);
+        slopes[k] = weight * ((1 - a) * (p - q) + a * heat * (learnt - taught));
+    }
+    return weight * value;
+}
+
+/* Each label in turn is the true one, then some of them together, then none. */
+START_TEST(losses_are_those_of_the_formulas)
+{
+    static const float targets[][LABELS] = {
+        {1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 0, 1}, {1, 0, 1}, {0, 1, 1, 1, 1}, {0}};
+    static const float logits[LABELS] = {1.5f, -0.25f, 0.5f, -2, 0.125f};
+    static const float teacher[LABELS] = {0.5f, 1, -1.5f, 0.25f, 2};
+    for (unsigned kind = 0; kind < 3; kind++)
+        for (unsigned i = 0; i < sizeof targets / sizeof *targets; i++) {
+            struct loss loss = {.scores = kind == 1 ? SCORES_SIGMOID : SCORES_SOFTMAX,
+                                .labels = LABELS,
+                                .smoothing = 0.25f,
+                                .weights = i == 1 ? NULL : class_weights,
+                                .teacher_share = 0.375f,
+                                .teacher_temperature = 2.5f};
+            const float *says = kind == 2 ? teacher : NULL;
+            double slopes[LABELS], want = reference(&loss, logits, targets[i], says, slopes);
+            float found[LABELS];
+            ck_assert_double_eq_tol(loss_run(&loss, logits, targets[i], says, 0.125f, found), want,
+                                    1e-6 * fabs(want) + 1e-7);
+            for (unsigned k = 0; k < LABELS; k++)
+                ck_assert_double_eq_tol((double)found[k], 0.125 * slopes[k], 1e-7);
+        }
+}
+END_TEST
+
+/* The largest logit first, in the middle and last; ten times as large as fp32's exp can take. */
+START_TEST(the_loss_of_a_word_is_minus_the_log_of_its_share)
+{
+    for (unsigned word = 0; word < LABELS; word++) {
+        float logits[LABELS] = {1000, 1000, 1000, 1000, 1000}, want = logf(4 + expf(-3)) + 3;
+        logits[word] -= 3;
+        double share = exp(-3) / (4 + exp(-3));
+        ck_assert_double_eq_tol(loss_word(logits, LABELS, word, 0.5f), (double)want, 1e-6);
+        for (unsigned k = 0; k < LABELS; k++)
+            ck_assert_double_eq_tol((double)logits[k],
+                                    0.5 * (k == word ? share - 1 : (1 - share) / 4), 1e-4);
+    }
+}
+END_TEST
+
 SUITE("loss", cross_entropy_of_even_logits_is_log_of_the_labels, huge_logits_do_not_overflow,
       gradients_are_slopes, class_weights_multiply_the_loss,
-      a_teacher_with_the_same_logits_leaves_no_gradient, the_loss_of_a_word_is_cross_entropy)
+      a_teacher_with_the_same_logits_leaves_no_gradient, the_loss_of_a_word_is_cross_entropy,
+      losses_are_those_of_the_formulas, the_loss_of_a_word_is_minus_the_log_of_its_share)

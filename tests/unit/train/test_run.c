@@ -149,6 +149,8 @@ START_TEST(masked_words_have_no_labels_and_no_classes)
     open_run();
     ck_assert(run.is_mlm && run.learner.setup.head == PARAMETERS_MLM);
     ck_assert(run.sampler.options.classes == NULL && run.corpus.labels.count == 0);
+    ck_assert_uint_eq(run.spec.label_count, 2); /* the source's: nothing of them is learnt */
+    ck_assert_uint_eq(run.threads, 1);
     run_close(&run);
     train_fixture_close(&f);
     train_fixture_images(&f, "right");

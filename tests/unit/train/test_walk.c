@@ -25,6 +25,7 @@ static struct {
     bool is_best[EPOCHS_MAX];
     unsigned epoch_count;
     struct trainer_plan plan;
+    char unusable[160];
     bool stops_at_first; /* in the middle of the first epoch */
 } seen;
 
@@ -32,6 +33,10 @@ static void on_plan(void *context, const struct trainer_plan *plan)
 {
     ck_assert_ptr_eq(context, &seen);
     seen.plan = *plan;
+    if (plan->unusable > 0) /* its strings end with the run */
+        snprintf(seen.unusable, sizeof seen.unusable, "%s: %s", plan->unusable_name,
+                 plan->unusable_reason);
+    seen.plan.unusable_name = seen.plan.unusable_reason = NULL;
     if (seen.stops_at_first)
         usleep(220 * 1000); /* so that the first step is told */
 }
@@ -162,7 +167,17 @@ START_TEST(the_plan_counts_what_is_learnt)
     ck_assert_uint_eq(seen.plan.parameters, all);
     ck_assert(seen.plan.train == 108 && seen.plan.validation == 12 && seen.plan.unusable == 0);
     ck_assert(seen.plan.labels == 2 && seen.plan.epochs == 1 && seen.plan.steps == 14);
-    ck_assert(seen.plan.unusable_name == NULL && seen.plan.tensors_missing == 0);
+    ck_assert_uint_eq(seen.plan.tensors_missing, 0);
+    ck_assert_str_eq(seen.unusable, "");
+    trainer_result_free(&result);
+    train_fixture_close(&f);
+    train_fixture_images(&f, "right");
+    tempdir_write(&f.data, "03.png", "none", 4);
+    tempdir_write(&f.data, "06.png", "none", 4);
+    f.options.epochs = 1;
+    result = run();
+    ck_assert(seen.plan.train == 42 && seen.plan.unusable == 2);
+    ck_assert_str_eq(seen.unusable, "03.png: the image is neither PNG nor JPEG (4 bytes)");
     trainer_result_free(&result);
     train_fixture_close(&f);
 }
