@@ -127,7 +127,11 @@ START_TEST(a_copy_is_the_file_or_its_absence)
     put(&dir, "a", "older, and longer than the new one\n");
     ck_assert(!export_files_copy(dir.path, source.path, "a", &found, &err) && found);
     expect_file("a", "text of a\n");
+    struct stat before, after; /* onto itself: the file is not written again */
+    ck_assert_int_eq(stat(path_of(&dir, "a"), &before), 0);
     ck_assert(!export_files_copy(dir.path, dir.path, "a", &found, &err) && found);
+    ck_assert_int_eq(stat(path_of(&dir, "a"), &after), 0);
+    ck_assert(after.st_ino == before.st_ino);
     expect_file("a", "text of a\n");
     put(&dir, "b", "gone");
     ck_assert(!export_files_copy(dir.path, source.path, "b", &found, &err) && !found);
