@@ -14,6 +14,7 @@ import subprocess
 import tree as trees
 
 FOLDERS = ("engine/", "server/", "config/", "loadtest/", "deploy/")
+UNITS = "tests/unit/"
 LIMIT_SECONDS = 900
 
 
@@ -89,12 +90,12 @@ class Reach:
         subprocess.run(["rm", "-rf", folder], check=True)
 
     def counters_in(self, folder):
-        """The .gcda files of product code, each with its .gcno beside it."""
+        """The .gcda files of product code and of tests, each with its .gcno beside it."""
         found = []
         for at, _, files in os.walk(folder):
             for file in files:
                 name = os.path.relpath(os.path.join(at, file), folder)[:-len(".gcda")]
-                if name.startswith(FOLDERS):
+                if name.startswith(FOLDERS + (UNITS,)):
                     os.symlink(self.tree.file(trees.COUNTED, "obj", name + ".gcno"),
                                os.path.join(folder, name + ".gcno"))
                     found.append(name)
@@ -107,7 +108,9 @@ class Reach:
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         for line in done.stdout.splitlines():
             for file in json.loads(line)["files"]:
-                if file["file"] == name + ".c":
+                if name.startswith(UNITS):
+                    self.take_included(found, file)
+                elif file["file"] == name + ".c":
                     self.take(found, file)
                 elif any(function["execution_count"] for function in file["functions"]):
                     found["hit"].setdefault(name + ".c", [])  # a header's code, for this file
@@ -119,6 +122,13 @@ class Reach:
         hit = sorted({line["line_number"] for line in file["lines"] if line["count"] != 0})
         if hit:
             found["hit"][file["file"]] = hit
+
+    def take_included(self, found, file):
+        """A program's source that a test includes, to call what is static in it."""
+        source = os.path.normpath(file["file"])
+        lines = {line["line_number"] for line in file["lines"] if line["count"] != 0}
+        if source.startswith(FOLDERS) and source.endswith(".c") and lines:
+            found["hit"][source] = sorted(lines | set(found["hit"].get(source, [])))
 
     def tests_of(self, file, line):
         """The tests that execute the line, quickest first, but first that of the file itself. A line
