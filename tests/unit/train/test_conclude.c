@@ -230,6 +230,28 @@ START_TEST(without_another_list_the_reports_data_is_the_one_learnt)
 }
 END_TEST
 
+/* A run that cannot be concluded is not forgotten: the state to go on from stays. */
+START_TEST(what_cannot_be_written_is_told_and_the_state_stays)
+{
+    static const char *const names[] = {"config.json", "model.safetensors", "report.json",
+                                        "report.html"};
+    for (unsigned i = 0; i < 4; i++) {
+        char path[160];
+        train_fixture_texts(&f);
+        judge_by_another_list();
+        open_run();
+        snprintf(path, sizeof path, "%s/%s", f.first.path, names[i]);
+        ck_assert_int_eq(mkdir(path, 0777), 0);
+        ck_assert_int_eq(try_conclude(), ERR_IO);
+        ck_assert_msg(strstr(err.text, path) != NULL, "%s", err.text);
+        ck_assert(!found.judged && train_fixture_has(&f.first, "training-state.safetensors"));
+        ck_assert_int_eq(train_fixture_has(&f.first, "attnd.json"), i > 1);
+        ck_assert_int_eq(remove(path), 0);
+        close_run();
+    }
+}
+END_TEST
+
 /* ---- strangeness ---- */
 
 /* 240 texts to learn. */
@@ -400,5 +422,6 @@ END_TEST
 SUITE("conclude", the_weights_are_those_that_are_best, masked_words_leave_only_the_checkpoint,
       what_cannot_be_removed_is_told, the_report_has_the_curve_and_the_conclusion_its_figures,
       without_another_list_the_reports_data_is_the_one_learnt,
-      strangeness_is_the_one_that_was_asked_for, of_many_inputs_learnt_every_so_many_are_looked_at,
+      what_cannot_be_written_is_told_and_the_state_stays, strangeness_is_the_one_that_was_asked_for,
+      of_many_inputs_learnt_every_so_many_are_looked_at,
       class_biases_are_folded_into_the_classifiers)
