@@ -65,7 +65,7 @@ static float *room(void)
 START_TEST(a_batch_has_the_mean_loss_of_its_rows)
 {
     float logits[BATCH][2], teacher[BATCH][2], unused[2];
-    double loss = 0, taught = 0;
+    double loss = 0, taught = 0, slopes[2] = {0};
     train_fixture_texts(&f);
     open_run();
     run.loss.teacher_share = 0.25f;
@@ -74,11 +74,16 @@ START_TEST(a_batch_has_the_mean_loss_of_its_rows)
     numbers_fill(teacher[0], (size_t)BATCH * 2, 1, 5);
     for (unsigned i = 0; i < BATCH; i++) {
         const float *target = run.corpus.train.targets + (size_t)i * 2;
-        loss += loss_run(&run.loss, logits[i], target, NULL, 1, unused);
+        loss += loss_run(&run.loss, logits[i], target, NULL, 1.0f / BATCH, unused);
+        slopes[0] += (double)unused[0];
+        slopes[1] += (double)unused[1];
         taught += loss_run(&run.loss, logits[i], target, teacher[i], 1, unused);
     }
     float *gradient = room();
     ck_assert_double_eq_tol(gradient_of(gradient, NULL), loss / BATCH, 1e-6);
+    for (unsigned k = 0; k < 2; k++) /* of a bias: the sum of what reaches the logits */
+        ck_assert_double_eq_tol((double)gradient[learner->parameters.map.classifier_bias + k],
+                                slopes[k], 1e-6);
     ck_assert_double_eq_tol(gradient_of(gradient, teacher[0]), taught / BATCH, 1e-6);
     ck_assert_uint_eq(learner->dlogits_numbers, BATCH * 2);
     free(gradient);
@@ -134,7 +139,7 @@ END_TEST
 /* Every word's loss and whether it is found, one input at a time, from the network itself. */
 START_TEST(masked_words_are_counted_where_they_are)
 {
-    double expected = 0, loss = 0;
+    double expected = 0, loss = 0, slopes[9] = {0};
     size_t judged = 0, found = 0, words = 0, hits = 0;
     train_fixture_texts(&f);
     f.options.task = "mlm";
@@ -155,10 +160,13 @@ START_TEST(masked_words_are_counted_where_they_are)
             const float *logits = network_logits(learner->network) + (size_t)i * 9;
             double sum = 0;
             unsigned above = 0;
-            for (unsigned k = 0; k < 9; k++) {
+            for (unsigned k = 0; k < 9; k++)
                 sum += exp(logits[k] - logits[masked->ids[i]]);
+            for (unsigned k = 0; k < 9; k++) {
+                slopes[k] += exp(logits[k] - logits[masked->ids[i]]) / sum;
                 above += logits[k] > logits[masked->ids[i]];
             }
+            slopes[masked->ids[i]] -= 1;
             expected += log(sum);
             found += above == 0;
         }
@@ -170,6 +178,12 @@ START_TEST(masked_words_are_counted_where_they_are)
     ck_assert(!learner_words(learner, &run.feed, &loss, &words, &hits, &err));
     ck_assert_double_eq_tol(loss, 100 + expected, 1e-4); /* added up */
     ck_assert(words == 10 + judged && hits == 20 + found && found > 0 && found < judged);
+    float *gradient = room();
+    ck_assert_double_eq_tol(gradient_of(gradient, NULL), expected / (double)judged, 1e-5);
+    for (unsigned k = 0; k < 9; k++)
+        ck_assert_double_eq_tol((double)gradient[learner->parameters.map.mlm_bias + k],
+                                slopes[k] / (double)judged, 1e-5);
+    free(gradient);
     close_run();
 }
 END_TEST
