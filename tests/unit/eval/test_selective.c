@@ -305,6 +305,26 @@ START_TEST(selective_threshold_is_of_its_label_alone)
 }
 END_TEST
 
+/* 32 right answers, each of another label, vouch together for all. */
+START_TEST(selective_threshold_is_shared_by_single_answers)
+{
+    enum { MANY = 32 };
+    const struct selective_goal goal = {.purity = 0.95, .z = SELECTIVE_Z};
+    for (unsigned count = MANY - 1; count <= MANY; count++) {
+        struct verdict verdicts[MANY];
+        struct selective_threshold found[MANY];
+        for (unsigned i = 0; i < MANY; i++)
+            verdicts[i] = (struct verdict){
+                .score = 0.5f + (float)i / 64, .label = i, .right = true, .item = i};
+        selective_thresholds(found, MANY, verdicts, count, &goal);
+        for (unsigned i = 0; i < count; i++) {
+            ck_assert_int_eq(found[i].reachable, count == MANY);
+            ck_assert(count < MANY || (found[i].score == 0.5f && found[i].count == 1));
+        }
+    }
+}
+END_TEST
+
 SUITE("selective", selective_curve_is_what_was_computed_by_hand,
       selective_coverage_is_the_largest_that_is_pure_enough,
       selective_curve_never_parts_equal_scores, selective_curve_has_room_for_any_number_of_inputs,
@@ -314,4 +334,5 @@ SUITE("selective", selective_curve_is_what_was_computed_by_hand,
       selective_threshold_is_shared_by_classes_too_small_for_one, selective_decisions_add_up,
       selective_verdicts_are_left_in_one_order, selective_curve_takes_the_first_point_far_enough,
       selective_threshold_counts_what_it_lets_through,
-      selective_decisions_are_made_at_the_threshold, selective_threshold_is_of_its_label_alone)
+      selective_decisions_are_made_at_the_threshold, selective_threshold_is_of_its_label_alone,
+      selective_threshold_is_shared_by_single_answers)

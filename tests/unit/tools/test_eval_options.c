@@ -291,8 +291,36 @@ START_TEST(eval_says_that_nobody_got_its_report)
 }
 END_TEST
 
+/* Each run's line is taken away when it ends. */
+START_TEST(eval_shows_progress_of_all_that_it_runs)
+{
+    static const char rows[] = "{\"text\": \"w7 w8\"}\n{\"text\": \"w9\"}\n";
+    static char said[OUTCOME_BYTES];
+    static const char *const lines[] = {"\r\033[Kf32: 5 of 5 inputs, ",
+                                        "\r\033[Kstrange inputs: 2 of 2 inputs, ",
+                                        "\r\033[Kexplaining: 1 of 3 inputs, "};
+    const char *at = said;
+    char path[96];
+    setup();
+    tempdir_write(&dir, "strange.jsonl", rows, strlen(rows));
+    snprintf(path, sizeof path, "%s/strange.jsonl", dir.path);
+    const char *const arguments[] = {"--model", writer.dir,  "--data",           list, "--strange",
+                                     path,      "--explain", "--explain-inputs", "3",  NULL};
+    ck_assert_int_eq(outcome_on_terminal("attnd-eval", arguments, said), 0);
+    for (size_t i = 0; i < 3; i++) {
+        const char *found = strstr(at, lines[i]);
+        ck_assert_msg(found != NULL && (i == 0 || strncmp(found - 4, "\r\033[K", 4) == 0), "%s",
+                      said);
+        at = found + strlen(lines[i]);
+    }
+    ck_assert_str_eq(strrchr(said, '\r'), "\r\033[K");
+    teardown();
+}
+END_TEST
+
 SUITE("eval_options", eval_help_is_the_golden, eval_says_what_is_missing, eval_numbers_have_limits,
       eval_takes_numbers_at_their_limits, eval_has_defaults, eval_reads_the_fields_that_are_named,
       eval_names_the_model_that_cannot_be_opened, eval_makes_the_folder_that_it_writes_to,
       eval_explains_as_many_as_are_said, eval_calibrates_with_the_energy_of_a_few,
-      eval_tells_strange_inputs_of_any_list, eval_says_that_nobody_got_its_report)
+      eval_tells_strange_inputs_of_any_list, eval_says_that_nobody_got_its_report,
+      eval_shows_progress_of_all_that_it_runs)
