@@ -1,6 +1,7 @@
 /* evaluation.h with a tiny model whose words are chosen: some make a batch of exactly its size, one
  * makes logits that are not finite. A batch has at most 256 tokens and never parts of two chunks of
  * 64 items; a text of n words has n + 2 tokens. */
+#include "engine/base/clock.h"
 #include "engine/eval/evaluation.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
@@ -184,8 +185,11 @@ START_TEST(evaluation_needs_nobody_who_watches)
     open_model();
     put(0, "w5");
     made.dataset = (struct dataset){.kind = ENGINE_TEXT, .items = made.items, .count = 1};
+    uint64_t start = clock_now_ns();
     ck_assert(!evaluation_run(&made.evaluation, made.model, &made.dataset, &options, &err));
+    double within_ms = clock_ms_between(start, clock_now_ns());
     ck_assert_uint_eq(made.told_count, 0);
+    ck_assert(made.evaluation.seconds > 0 && made.evaluation.seconds * 1e3 <= within_ms);
     close_made();
 }
 END_TEST
