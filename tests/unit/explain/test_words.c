@@ -193,7 +193,20 @@ START_TEST(a_word_as_dense_as_its_limit_begins_a_span_and_ends_none)
 }
 END_TEST
 
-SUITE("words", a_word_as_dense_as_its_limit_begins_a_span_and_ends_none,
+START_TEST(of_two_spans_alike_on_both_sides_of_another_the_first_is_taken)
+{
+    struct excerpt words[WORDS], spans[2];
+    for (unsigned i = 0; i < WORDS; i++)
+        words[i] = (struct excerpt){3 * i, 3 * i + 2, i == 10 ? 0.5f : 0};
+    words[2].relevance = words[17].relevance = 0.25f;
+    ck_assert_uint_eq(words_spans(words, WORDS, 2, spans), 2);
+    ck_assert_uint_eq(spans[0].start, 30);
+    ck_assert_uint_eq(spans[1].start, 6);
+}
+END_TEST
+
+SUITE("words", of_two_spans_alike_on_both_sides_of_another_the_first_is_taken,
+      a_word_as_dense_as_its_limit_begins_a_span_and_ends_none,
       spans_are_those_that_trying_every_stretch_finds,
       there_are_sixteen_spans_at_most_and_of_equal_ones_the_first,
       pieces_of_a_word_are_added_and_special_tokens_left_out, words_without_relevance_are_alike,

@@ -271,6 +271,18 @@ START_TEST(one_thread_is_asked_for_before_the_library_is_loaded)
 }
 END_TEST
 
+/* setenv is not for programs that have started threads: what is right stays where it is. */
+START_TEST(the_environment_is_left_alone_if_it_asks_for_one_thread)
+{
+    static char own[] = "OMP_NUM_THREADS=1";
+    struct err err;
+    begin();
+    ck_assert_int_eq(putenv(own), 0);
+    ck_assert_int_eq(open_library(&err), ERR_OK);
+    ck_assert_ptr_eq(getenv("OMP_NUM_THREADS"), strchr(own, '=') + 1);
+}
+END_TEST
+
 /* ---- a linear whose library fails ---- */
 
 enum { IN = 20, OUT = 130, ROWS = 300 };
@@ -452,6 +464,7 @@ SUITE("onednn", a_function_that_the_library_has_not_is_named,
       a_missing_library_is_said_with_the_loader_s_reason,
       a_library_that_would_start_threads_is_refused,
       one_thread_is_asked_for_before_the_library_is_loaded,
+      the_environment_is_left_alone_if_it_asks_for_one_thread,
       each_call_that_fails_ends_the_opening_and_leaves_nothing_behind,
       products_that_the_library_does_not_make_are_made_plainly,
       rows_are_taken_up_to_128_kilobytes_with_their_padding)
