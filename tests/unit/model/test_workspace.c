@@ -38,7 +38,7 @@ struct part {
 static size_t list_parts(const struct workspace *w, const struct spec *spec, struct part *parts)
 {
     const size_t rows = w->tokens_max / 2, hidden = w->hidden_stride * sizeof(float);
-    const size_t members = team_size(w->team), count = 15;
+    const size_t members = team_size(w->team), count = 16;
     const struct part all[] = {
         {w->x, w->tokens_max * hidden},
         {w->y, w->tokens_max * hidden},
@@ -55,7 +55,8 @@ static size_t list_parts(const struct workspace *w, const struct spec *spec, str
         {w->trace_scratch, members * w->trace_scratch_floats * sizeof(float)},
         {w->offset, (rows + 1) * sizeof *w->offset},
         {w->traces, rows * sizeof *w->traces},
-        {w->heads_left, rows * sizeof *w->heads_left}};
+        {w->heads_left, rows * sizeof *w->heads_left},
+        {w->blocks, rows * sizeof *w->blocks}};
     memcpy(parts, all, sizeof all);
     return count;
 }
