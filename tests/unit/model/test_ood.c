@@ -232,6 +232,9 @@ static const struct {
      "$.ood.background"},
     {RELATIVE MEAN ", " PROJECTION ", " VARIANCES ", " CLASSES "}", "$.ood.background"},
     {RELATIVE MEAN ", " PROJECTION ", " VARIANCES ", " BACK "}", "$.ood.class_means"},
+    {RELATIVE MEAN ", \"projection\": [[1, 0, 0, 0], [0, 1, 0]], " VARIANCES ", " CLASSES ", " BACK
+                   "}",
+     "$.ood.projection[1]"},
     {RELATIVE MEAN ", " PROJECTION ", " CLASSES ", " BACK "}", "$.ood.variances"},
     {RELATIVE MEAN ", " VARIANCES ", " CLASSES ", " BACK "}", "$.ood.projection"},
     {RELATIVE PROJECTION ", " VARIANCES ", " CLASSES ", " BACK "}", "$.ood.mean"},
