@@ -180,7 +180,9 @@ START_TEST(dataset_reads_lines_of_a_plain_text_up_to_its_limit)
     static const char *const names[] = {"line 1", "line 3", "line 5"};
     static const char *const inputs[] = {"one", " \ttwo", "three\rx"};
     struct subject subject;
-    setup(&subject, "a.txt", text, strlen(text), &lines);
+    mallopt(M_PERTURB, 0xFF ^ '\n'); /* what lies behind the text would end its last line */
+    setup(&subject, "a.txt", text, strlen(text) - 2, &lines);
+    mallopt(M_PERTURB, 0);
     ck_assert_uint_eq(subject.dataset.count, 3);
     for (size_t i = 0; i < 3; i++) {
         ck_assert_str_eq(subject.dataset.items[i].name, names[i]);
@@ -247,8 +249,43 @@ START_TEST(dataset_without_a_column_of_labels_has_none)
 }
 END_TEST
 
+/* A class may be a link to a folder, an image one to a file; the path may be relative. */
+START_TEST(dataset_follows_links_in_a_folder)
+{
+    static const char *const names[] = {"link/a.png", "link/b.png", "real/a.png", "real/b.png"};
+    struct tempdir dir;
+    struct dataset dataset;
+    struct err err = {0};
+    tempdir_open(&dir);
+    ck_assert_int_eq(chdir(dir.path), 0);
+    ck_assert_int_eq(mkdir("set", 0700), 0);
+    ck_assert_int_eq(mkdir("set/real", 0700), 0);
+    FILE *file = fopen("set/real/a.png", "w");
+    ck_assert_ptr_nonnull(file);
+    fclose(file);
+    ck_assert_int_eq(symlink("a.png", "set/real/b.png"), 0);
+    ck_assert_int_eq(symlink("real", "set/link"), 0);
+    ck_assert_int_eq(dataset_open(&dataset, "set", &images, &err), ERR_OK);
+    ck_assert_uint_eq(dataset.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        char input[32];
+        snprintf(input, sizeof input, "set/%s", names[i]);
+        ck_assert_str_eq(dataset.items[i].name, names[i]);
+        ck_assert_str_eq(dataset.items[i].input, input);
+        ck_assert_int_eq(access(input, R_OK), 0); /* still in the same folder */
+    }
+    dataset_close(&dataset);
+    static const char *const made[] = {"set/link", "set/real/a.png", "set/real/b.png", "set/real",
+                                       "set"};
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_int_eq(remove(made[i]), 0);
+    ck_assert_int_eq(chdir("/"), 0);
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("dataset_errors", dataset_keeps_nothing_of_a_record_that_it_refuses,
       dataset_says_what_is_wrong_with_a_folder, dataset_grows_with_its_records,
       dataset_reads_lines_of_a_plain_text_up_to_its_limit,
       dataset_match_lists_as_many_labels_as_there_is_room_for,
-      dataset_without_a_column_of_labels_has_none)
+      dataset_without_a_column_of_labels_has_none, dataset_follows_links_in_a_folder)

@@ -249,6 +249,10 @@ START_TEST(preprocess_refuses_what_it_cannot_do_and_says_where)
         {"{\"image_mean\": [0.5, 0.5, 1e30]}", PIXELS "all the same"},
         {"{\"image_std\": 1e-44}", PIXELS "not finite numbers"},
         {"{\"image_std\": [1, 1, 1e-40]}", PIXELS "not finite numbers"},
+        {"{\"rescale_factor\": 1, \"image_mean\": 255, \"image_std\": 7.478e-37}",
+         PIXELS "not finite numbers"}, /* black alone is not */
+        {"{\"rescale_factor\": 1, \"image_mean\": 0, \"image_std\": 7.478e-37}",
+         PIXELS "not finite numbers"}, /* white alone is not */
         {"{\"image_std\": 1e-60}", "$.image_std: must not be zero"},
         {"{\"image_processor_type\": \"DonutImageProcessor\"}",
          NO_PROCESSOR("DonutImageProcessor")},
