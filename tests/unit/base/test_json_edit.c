@@ -126,6 +126,8 @@ START_TEST(json_edit_keeps_integers_of_lists_beside_a_huge_one)
                     "\"huge\": 1000000000000000000000}");
     expect_saved(&fixture,
                  "{\"a\":[9007199254740992,-9007199254740992],\"max\":1e21,\"huge\":1e21}");
+    setup(&fixture, "{\"a\": [9007199254740994], \"huge\": 1000000000000000000000}");
+    expect_saved(&fixture, "{\"a\":[9007199254740994.0],\"huge\":1e21}");
 }
 END_TEST
 

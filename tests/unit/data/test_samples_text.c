@@ -498,7 +498,8 @@ START_TEST(samples_know_every_line_of_a_text)
         struct rng rng = rng_for(1, 2, 3);
         size_t used = (size_t)snprintf(list, sizeof list, "{\"label\": \"a\", \"text\": \"");
         for (unsigned i = 0; i < lines; i++)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%c\\n", (int)('a' + i));
+            used += (size_t)snprintf(list + used, sizeof list - used, i > 0 ? "\\n%c" : "%c",
+                                     (int)('a' + i));
         snprintf(list + used, sizeof list - used,
                  "\"}\n{\"label\": \"a\", \"text\": \"z z z z z z z z\"}\n");
         tempdir_open(&dir);
