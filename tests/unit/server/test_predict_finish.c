@@ -286,7 +286,39 @@ START_TEST(the_head_refuses_while_there_is_no_service)
 }
 END_TEST
 
-SUITE("predict_finish", a_reply_tells_how_long_each_station_took,
+/* Whoever waited in the pool too long is given back with its place in the queue, not begun. */
+START_TEST(the_pool_gives_back_what_nobody_needs_any_more)
+{
+    static const struct {
+        int phase;
+        uint64_t deadline_ns;
+        bool gone;
+        enum err_code code;
+    } cases[] = {{SERVICE_STOPPING, 0, false, ERR_NOT_READY},
+                 {SERVICE_READY, 1, false, ERR_DEADLINE},
+                 {SERVICE_READY, 0, true, ERR_SLOW}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bench bench;
+        bench_open(&bench, false);
+        struct request *request = bench.request;
+        ck_assert_int_eq(batcher_reserve(bench.stage.service.batcher, 1, &request->err), ERR_OK);
+        request->reserved = 1;
+        request->deadline_ns = cases[i].deadline_ns;
+        atomic_store(&bench.stage.service.phase, cases[i].phase);
+        atomic_store(&fake_client_gone, cases[i].gone);
+        ck_assert(!route_predict_pool(&bench.stage.service, request));
+        ck_assert(bench.exchange.reply.close); /* resumed */
+        ck_assert_uint_eq(request->reserved, 0);
+        ck_assert_int_eq(request->err.code, cases[i].code);
+        ck_assert_int_eq(request->abandoned, cases[i].gone);
+        atomic_store(&fake_client_gone, false);
+        bench_close(&bench);
+    }
+}
+END_TEST
+
+SUITE("predict_finish", the_pool_gives_back_what_nobody_needs_any_more,
+      a_reply_tells_how_long_each_station_took,
       a_reply_tells_the_times_of_the_row_that_was_done_last,
       a_row_that_failed_is_told_and_counts_no_prediction, a_call_whose_only_row_failed_is_a_problem,
       an_envelope_without_a_row_in_the_queue_counts_no_stage,
