@@ -2,6 +2,7 @@
 #include "server/layout.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,7 +168,35 @@ START_TEST(layout_refuses_chunk_lines_that_readers_read_differently)
 }
 END_TEST
 
-SUITE("layout", layout_accepts_heads_whose_parts_join_up,
+/* The line in front of the first piece of a chunked body, and whether it is one. */
+START_TEST(layout_knows_the_line_of_a_chunk)
+{
+    static const struct {
+        const char *line;
+        bool is_line;
+    } cases[] = {{"1\r\n", true},       {"f\r\n", true},     {"F\r\n", true},
+                 {"09afAF\r\n", true},  {"1;\r\n", true},    {"1;a=\"b\"\t\r\n", true},
+                 {"\r\n1\r\n", true},   {"g\r\n", false},    {"G\r\n", false},
+                 {"`\r\n", false},      {"@\r\n", false},    {":\r\n", false},
+                 {"/\r\n", false},      {"\r\n", false},     {"1 \r\n", false},
+                 {"1\n", false},        {"1\r", false},      {"1;\x1F\r\n", false},
+                 {"1;\x7F\r\n", false}, {"1;\n\r\n", false}, {"\n1\r\n", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char read[32];
+        struct err err = {0};
+        bool is_first = false;
+        snprintf(read, sizeof read, "%sX", cases[i].line);
+        const char *piece = read + strlen(cases[i].line);
+        struct layout_chunks chunks = {.buffer = read, .end = read};
+        enum err_code code = layout_check_chunk(&chunks, piece, 1, &is_first, &err);
+        ck_assert_msg(code == (cases[i].is_line ? ERR_OK : ERR_MALFORMED), "case %zu", i);
+        ck_assert_int_eq(err.code, code);
+        ck_assert_ptr_eq(chunks.end, piece + 1);
+    }
+}
+END_TEST
+
+SUITE("layout", layout_knows_the_line_of_a_chunk, layout_accepts_heads_whose_parts_join_up,
       layout_refuses_heads_with_a_byte_that_belongs_to_no_part,
       layout_refuses_a_part_that_lies_elsewhere,
       layout_follows_chunks_through_one_read_and_into_the_next,
