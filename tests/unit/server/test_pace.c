@@ -64,6 +64,31 @@ START_TEST(pace_is_the_time_over_the_tokens_not_the_mean_of_quotients)
 }
 END_TEST
 
-SUITE("pace", pace_is_nothing_before_the_first_batch, pace_counts_the_fastest_of_the_first_batches,
+/* Time in whole seconds, rounded up, within the limits of what is advised. */
+START_TEST(pace_advises_to_come_when_the_excess_is_worked_off)
+{
+    static const struct {
+        double over_ms;
+        unsigned seconds;
+    } cases[] = {{-5000, 1},      {0, 1},          {1, 1},          {1000, 1},
+                 {1000.5, 2},     {2000, 2},       {2001, 3},       {3598001, 3599},
+                 {3599000, 3599}, {3600000, 3600}, {3600001, 3600}, {1e12, 3600}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        ck_assert_uint_eq(pace_retry_after_s(cases[i].over_ms), cases[i].seconds);
+}
+END_TEST
+
+/* A clock that did not move says a nanosecond, not nothing. */
+START_TEST(pace_of_a_batch_that_took_no_time_is_above_nothing)
+{
+    struct pace pace = {0};
+    pace_add(&pace, 256, 0);
+    ck_assert_double_eq_tol(pace_ns(&pace, 256), 1, 1e-9);
+}
+END_TEST
+
+SUITE("pace", pace_advises_to_come_when_the_excess_is_worked_off,
+      pace_of_a_batch_that_took_no_time_is_above_nothing, pace_is_nothing_before_the_first_batch,
+      pace_counts_the_fastest_of_the_first_batches,
       pace_takes_small_batches_for_what_the_weights_cost, pace_follows_a_lasting_change_both_ways,
       pace_is_hardly_moved_by_one_stall, pace_is_the_time_over_the_tokens_not_the_mean_of_quotients)
