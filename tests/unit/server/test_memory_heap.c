@@ -67,5 +67,23 @@ START_TEST(products_with_nothing_are_nothing)
 }
 END_TEST
 
-SUITE("memory_heap", the_heap_gives_large_blocks_back, the_heap_is_trimmed_after_a_large_request,
+START_TEST(an_eighth_is_for_the_small_but_sixty_four_megabytes_at_most)
+{
+    static const size_t cases[][2] = {{800, 100}, {807, 100}, {808, 101}, {0, 0}};
+    const size_t most = (size_t)64 << 20;
+    struct memory memory;
+    for (int i = 0; i < 4; i++) {
+        memory_init(&memory, 1000 + cases[i][0], 1000);
+        ck_assert_uint_eq(memory.small_bytes, cases[i][1]);
+        ck_assert_uint_eq(memory.pool_bytes, cases[i][0]);
+    }
+    memory_init(&memory, 8 * most + 8, 0);
+    ck_assert_uint_eq(memory.small_bytes, most);
+    memory_init(&memory, 8 * most - 8, 0);
+    ck_assert_uint_eq(memory.small_bytes, most - 1);
+}
+END_TEST
+
+SUITE("memory_heap", an_eighth_is_for_the_small_but_sixty_four_megabytes_at_most,
+      the_heap_gives_large_blocks_back, the_heap_is_trimmed_after_a_large_request,
       products_with_nothing_are_nothing)
