@@ -120,6 +120,9 @@ START_TEST(the_first_input_that_fails_is_told_and_a_later_batch_is_not)
     ck_assert_str_eq(err.text, samples_problem(run.feed.samples, 2));
     ck_assert_str_ne(err.text, samples_problem(run.feed.samples, 0));
     err = (struct err){0};
+    ck_assert_int_eq(feed_prepare(&run.feed, team, items + 2, 1, &order, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, samples_problem(run.feed.samples, 0));
+    err = (struct err){0};
     ck_assert(!feed_prepare(&run.feed, team, fine, 2, &order, &err));
     ck_assert_int_eq(err.code, ERR_OK);
     run_close(&run);
