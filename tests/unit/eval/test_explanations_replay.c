@@ -331,7 +331,7 @@ START_TEST(explanations_end_at_an_image_that_is_gone)
     for (unsigned item = 0; item < 2; item++) {
         open_images(&f);
         made.items[item].input = made.items[item].name = "gone.png";
-        ck_assert_int_eq(explain(100), ERR_IO);
+        ck_assert_int_eq(explain(100), ERR_UNUSABLE);
         ck_assert_str_eq(err.text, "gone.png: cannot be opened: No such file or directory");
         ck_assert_uint_eq(made.explanations.gallery_count, item);
         ck_assert_uint_eq(made.explanations.inputs[2].parts, 0);
