@@ -28,10 +28,11 @@ static struct {
     char trace[2048];
     const char *fails; /* a word of the trace; NULL: none */
     enum err_code failure;
-    int signals[2];       /* raised once all is started; 0: none */
-    unsigned busy_polls;  /* so often a connection is busy */
-    unsigned waiting[3];  /* rows that each flush finds */
-    unsigned rows_failed; /* with the code and text that they must have */
+    void (*started)(void); /* called once all is started; NULL: nothing is */
+    int signals[2];        /* raised then; 0: none */
+    unsigned busy_polls;   /* so often a connection is busy */
+    unsigned waiting[3];   /* rows that each flush finds */
+    unsigned rows_failed;  /* with the code and text that they must have */
     uint64_t slept_ns;
     struct service *service; /* server.c's, once it is known */
     struct metrics_setup setup;
@@ -147,6 +148,8 @@ enum err_code registry_start_digests(struct registry *registry, struct metrics *
 {
     bool right = (void *)registry == &parts_made[PART_REGISTRY] &&
                  (void *)metrics == &parts_made[PART_METRICS];
+    if (parts.started != NULL)
+        parts.started();
     for (size_t i = 0; i < sizeof parts.signals / sizeof parts.signals[0]; i++)
         if (parts.signals[i] != 0)
             raise(parts.signals[i]);
