@@ -26,7 +26,7 @@ port=$(sed 's/.*:\([0-9]*\) .*/\1/' "$work/ready")
 url=http://127.0.0.1:$port
 
 resident() {
-    awk '/^VmHWM/ {peak = $2} /^VmRSS/ {now = $2} END {printf "%d MB, peak %d", now / 1024, peak / 1024}' \
+    awk '/^VmHWM/ {peak = $2} /^VmRSS/ {now = $2} END {printf "%d MB, peak %d MB", now / 1024, peak / 1024}' \
         "/proc/$server/status"
 }
 
@@ -46,7 +46,7 @@ PYTHON
 }
 
 honest 5 'warm-up'
-printf 'resident: %s MB\n' "$(resident)"
+printf 'resident: %s\n' "$(resident)"
 honest "$seconds" 'alone'
 cp "$work/load.json" "$work/alone.json"
 
@@ -67,7 +67,7 @@ cat "$work/idle"
 printf 'descriptors open: %s\n' "$(ls "/proc/$server/fd" | wc -l)"
 honest "$seconds" 'in the crowd'
 printf 'descriptors open: %s\n' "$(ls "/proc/$server/fd" | wc -l)"
-printf 'resident: %s MB\n' "$(resident)"
+printf 'resident: %s\n' "$(resident)"
 
 python3 - "$work/alone.json" "$work/load.json" <<'PYTHON'
 import json, sys

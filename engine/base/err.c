@@ -2,6 +2,7 @@
 
 #include "engine/base/utf8.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,11 @@ enum err_code err_prefix(struct err *err, const char *format, ...)
 enum err_code err_no_memory(struct err *err, size_t bytes)
 {
     return err_set(err, ERR_NO_MEMORY, "out of memory (%zu bytes were needed)", bytes);
+}
+
+enum err_code err_code_of_errno(int error)
+{
+    return error == ENOMEM ? ERR_NO_MEMORY : ERR_IO;
 }
 
 bool err_is_of_system(enum err_code code)

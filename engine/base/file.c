@@ -8,6 +8,13 @@
 
 enum { FIRST_BYTES = 16 * 1024 };
 
+enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, struct err *err)
+{
+    if ((size_t)snprintf(out, PATH_MAX, "%s/%s", dir, name) >= PATH_MAX)
+        return err_set(err, ERR_IO, "%.100s...: the directory's path is too long", dir);
+    return ERR_OK;
+}
+
 /* Doubles the buffer, to at most bytes_max + 1 bytes and the NUL. */
 static enum err_code grow(char **buffer, size_t *size, size_t bytes_max, struct err *err)
 {
@@ -49,8 +56,7 @@ static enum err_code read_path(char **out, size_t *len, const char *path, size_t
     FILE *file = is_stdin ? stdin : fopen(path, "rbe");
     *error = errno;
     if (file == NULL)
-        return err_set(err, *error == ENOMEM ? ERR_NO_MEMORY : ERR_IO, "cannot be opened: %s",
-                       strerror(*error));
+        return err_set(err, err_code_of_errno(*error), "cannot be opened: %s", strerror(*error));
     if (read_all(file, out, len, bytes_max, error, err)) {
         free(*out);
         *out = NULL;
@@ -94,6 +100,6 @@ enum err_code file_exists(const char *path, bool *out, struct err *err)
     *out = access(path, F_OK) == 0;
     if (*out || errno == ENOENT || errno == ENOTDIR)
         return ERR_OK;
-    return err_set(err, errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO, "%s: cannot be looked at: %s",
-                   path, strerror(errno));
+    return err_set(err, err_code_of_errno(errno), "%s: cannot be looked at: %s", path,
+                   strerror(errno));
 }

@@ -1,11 +1,15 @@
-/* file.h - whole files into memory, and whether there is one. Threads: any. */
+/* file.h - the path of a file, whether there is one, and all of it into memory. Threads: any. */
 #ifndef ATTND_ENGINE_BASE_FILE_H
 #define ATTND_ENGINE_BASE_FILE_H
 
 #include "engine/base/err.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* DIR/NAME; ERR_IO if it is too long for a path. */
+enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, struct err *err);
 
 /* Reads a file ("-": standard input) of at most bytes_max bytes into NUL-terminated memory, yours
  * to free; *len is without the NUL. ERR_IO if it cannot be read, ERR_TOO_LARGE over the limit,

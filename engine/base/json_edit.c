@@ -220,8 +220,5 @@ enum err_code json_edit_save(const struct json_t *root, const char *path, struct
     if (json_dumpf(root, file.stream, flags) != 0)
         err_no_memory(err, sizeof *root);
     fputc('\n', file.stream);
-    if (!memory_file_close(&file, err))
-        replace_file(path, file.bytes, file.len, err);
-    free(file.bytes);
-    return err->code;
+    return memory_file_save(&file, path, err);
 }

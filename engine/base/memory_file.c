@@ -1,5 +1,7 @@
 #include "engine/base/memory_file.h"
 
+#include "engine/base/replace.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,5 +59,14 @@ enum err_code memory_file_close(struct memory_file *file, struct err *err)
     free(file->bytes);
     file->bytes = NULL;
     file->len = 0;
+    return err->code;
+}
+
+enum err_code memory_file_save(struct memory_file *file, const char *path, struct err *err)
+{
+    if (!memory_file_close(file, err))
+        replace_file(path, file->bytes, file->len, err);
+    free(file->bytes);
+    file->bytes = NULL;
     return err->code;
 }

@@ -4,9 +4,7 @@
  *     if (memory_file_open(&file, err))
  *         return err->code;
  *     fprintf(file.stream, ...);
- *     if (!memory_file_close(&file, err))
- *         replace_file(path, file.bytes, file.len, err);
- *     free(file.bytes);
+ *     return memory_file_save(&file, path, err);
  *
  * open_memstream does not tell: glibc 2.36's stream drops what its buffer cannot be grown for
  * without setting what ferror looks at, and leaves NULL where fclose finds no memory for the last
@@ -37,5 +35,9 @@ enum err_code memory_file_open(struct memory_file *out, struct err *err);
 /* Ends the stream. bytes are yours to free; after an error (this one's, ERR_NO_MEMORY, or one that
  * is already recorded) they are NULL. */
 enum err_code memory_file_close(struct memory_file *file, struct err *err);
+
+/* Ends the stream and the file at `path` is what was written (replace.h); after an error, also one
+ * that is already recorded, it is as it was. Nothing is left to free. */
+enum err_code memory_file_save(struct memory_file *file, const char *path, struct err *err);
 
 #endif

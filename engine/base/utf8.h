@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Bytes (1 to 4) of the well-formed character that opens text[0..len), or 0: RFC 3629, section 4,
  * so no overlong forms, no surrogates, nothing above U+10FFFF. A NUL is a character of one byte. */
@@ -35,6 +36,12 @@ static inline bool utf8_is_valid(const char *text, size_t len)
         if ((bytes = utf8_character_bytes(text + at, len - at)) == 0)
             return false;
     return true;
+}
+
+/* The text, or "(not UTF-8)" in its place: the name of a file need not be UTF-8. */
+static inline const char *utf8_or_note(const char *text)
+{
+    return utf8_is_valid(text, strlen(text)) ? text : "(not UTF-8)";
 }
 
 #endif

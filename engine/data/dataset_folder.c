@@ -13,8 +13,7 @@
 
 static enum err_code unreadable(const char *path, struct err *err)
 {
-    return err_set(err, errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO, "%s: cannot be read: %s", path,
-                   strerror(errno));
+    return err_set(err, err_code_of_errno(errno), "%s: cannot be read: %s", path, strerror(errno));
 }
 
 /* ---- the names in a folder ---- */

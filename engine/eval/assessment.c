@@ -1,9 +1,8 @@
 #include "engine/eval/assessment.h"
 
+#include "engine/base/file.h"
 #include "engine/base/memory_file.h"
-#include "engine/base/replace.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,15 +131,10 @@ static enum err_code write_file(const struct report *report, const char *folder,
 {
     char path[PATH_MAX];
     struct memory_file file;
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path)
-        return err_set(err, ERR_IO, "%.80s...: the path is too long", folder);
-    if (memory_file_open(&file, err))
+    if (file_path(path, folder, name, err) || memory_file_open(&file, err))
         return err->code;
     print(report, file.stream, err);
-    if (!memory_file_close(&file, err))
-        replace_file(path, file.bytes, file.len, err);
-    free(file.bytes);
-    return err->code;
+    return memory_file_save(&file, path, err);
 }
 
 enum err_code assessment_write(const struct assessment *assessment, const char *folder,

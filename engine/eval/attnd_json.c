@@ -4,6 +4,7 @@
  * checkpoint unusable. */
 #include "engine/eval/attnd_json.h"
 
+#include "engine/base/file.h"
 #include "engine/base/json.h"
 #include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
@@ -168,9 +169,7 @@ enum err_code attnd_json_write(const char *dir, const struct spec *spec, struct 
 {
     char path[PATH_MAX];
     struct memory_file text;
-    if ((size_t)snprintf(path, sizeof path, "%s/attnd.json", dir) >= sizeof path)
-        return err_set(err, ERR_IO, "the directory's path is too long");
-    if (memory_file_open(&text, err))
+    if (file_path(path, dir, "attnd.json", err) || memory_file_open(&text, err))
         return err->code;
     put_spec(text.stream, spec);
     if (!memory_file_close(&text, err) && !check(text.bytes, text.len, spec, err))

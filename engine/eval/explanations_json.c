@@ -9,11 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static json_t *name(const char *text)
-{
-    return json_string_nocheck(utf8_is_valid(text, strlen(text)) ? text : "(not UTF-8)");
-}
-
 /* Puts a value under a key and takes it over; *object becomes NULL if that fails. */
 static void put(json_t **object, const char *key, json_t *value)
 {
@@ -117,13 +112,14 @@ static json_t *report_of(const struct explanations_report *report, struct err *e
             json_decref(ways);
             ways = NULL;
         }
-    return json_pack(
-        "{s:o, s:o, s:I, s:I, s:s, s:s, s:f, s:I, s:f, s:o}", "model", name(report->model_name),
-        "data", name(report->data_path), "inputs", (json_int_t)explanations->count, "right",
-        (json_int_t)explanations_right(explanations), "parts",
-        explanations_parts_name(explanations), "removed", explanations_fill_text(explanations),
-        "inference_milliseconds", explanations_mean_ms(explanations, explanations->inference_ms),
-        "masked", (json_int_t)masked, "marked_share", marked, "methods", ways);
+    return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:f, s:I, s:f, s:o}", "model",
+                     utf8_or_note(report->model_name), "data", utf8_or_note(report->data_path),
+                     "inputs", (json_int_t)explanations->count, "right",
+                     (json_int_t)explanations_right(explanations), "parts",
+                     explanations_parts_name(explanations), "removed",
+                     explanations_fill_text(explanations), "inference_milliseconds",
+                     explanations_mean_ms(explanations, explanations->inference_ms), "masked",
+                     (json_int_t)masked, "marked_share", marked, "methods", ways);
 }
 
 enum err_code explanations_print_json(const struct explanations_report *report, FILE *file,

@@ -1,8 +1,8 @@
 /* explanations_report.c - see explanations_report.h: the form for a terminal, and the files. */
 #include "engine/eval/explanations_report.h"
 
+#include "engine/base/file.h"
 #include "engine/base/memory_file.h"
-#include "engine/base/replace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -150,15 +150,10 @@ static enum err_code write_file(const struct explanations_report *report, const 
 {
     char path[PATH_MAX];
     struct memory_file file;
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path)
-        return err_set(err, ERR_IO, "%.80s...: the path is too long", folder);
-    if (memory_file_open(&file, err))
+    if (file_path(path, folder, name, err) || memory_file_open(&file, err))
         return err->code;
     print(report, file.stream, err);
-    if (!memory_file_close(&file, err))
-        replace_file(path, file.bytes, file.len, err);
-    free(file.bytes);
-    return err->code;
+    return memory_file_save(&file, path, err);
 }
 
 enum err_code explanations_write(const struct explanations_report *report, const char *folder,

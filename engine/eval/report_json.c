@@ -16,12 +16,6 @@ static json_t *integer(size_t count)
     return json_integer((json_int_t)count);
 }
 
-/* The name of a file need not be UTF-8. */
-static json_t *name(const char *text)
-{
-    return json_string_nocheck(utf8_is_valid(text, strlen(text)) ? text : "(not UTF-8)");
-}
-
 /* Takes an array and a value over; NULL if either is, or there is no memory. */
 static json_t *append(json_t *array, json_t *value)
 {
@@ -98,9 +92,9 @@ static json_t *failures_of(const struct report *report)
     json_t *rows = json_array();
     for (size_t i = 0; i < evaluation->count && rows != NULL; i++)
         if (evaluation->problems[i] != NULL && json_array_size(rows) < REPORT_INPUTS_MAX)
-            rows =
-                append(rows, json_pack("{s:o, s:o}", "input", name(report->dataset->items[i].name),
-                                       "problem", name(evaluation->problems[i])));
+            rows = append(rows, json_pack("{s:s, s:s}", "input",
+                                          utf8_or_note(report->dataset->items[i].name), "problem",
+                                          utf8_or_note(evaluation->problems[i])));
     return rows;
 }
 
@@ -109,7 +103,7 @@ static json_t *winner_of(const struct report *report, const struct report_run *r
 {
     const char *problem = run->evaluation->problems[item];
     if (problem != NULL)
-        return json_pack("{s:s, s:o}", "dtype", run->dtype, "problem", name(problem));
+        return json_pack("{s:s, s:s}", "dtype", run->dtype, "problem", utf8_or_note(problem));
     unsigned winner = evaluation_winner(run->evaluation, item);
     return json_pack("{s:s, s:s, s:f}", "dtype", run->dtype, "winner",
                      engine_describe(report->model)->labels[winner], "score",
@@ -123,11 +117,11 @@ static json_t *differences_of(const struct report *report)
     for (size_t i = 0; i < dataset->count && rows != NULL; i++)
         if (json_array_size(rows) < REPORT_INPUTS_MAX &&
             agreement_differs(report->run.evaluation, report->against.evaluation, i))
-            rows = append(rows,
-                          json_pack("{s:o, s:s, s:o, s:o}", "input", name(dataset->items[i].name),
-                                    "label", dataset->items[i].label, "run",
-                                    winner_of(report, &report->run, i), "against",
-                                    winner_of(report, &report->against, i)));
+            rows = append(rows, json_pack("{s:s, s:s, s:o, s:o}", "input",
+                                          utf8_or_note(dataset->items[i].name), "label",
+                                          dataset->items[i].label, "run",
+                                          winner_of(report, &report->run, i), "against",
+                                          winner_of(report, &report->against, i)));
     return rows;
 }
 
@@ -187,9 +181,9 @@ static json_t *mistakes_of(const struct report *report)
     for (unsigned i = 0; i < findings->mistake_count && rows != NULL; i++) {
         const struct verdict *mistake = &findings->mistakes[i];
         const struct dataset_item *item = &report->dataset->items[mistake->item];
-        rows = append(rows, json_pack("{s:o, s:s, s:s, s:f}", "input", name(item->name), "label",
-                                      item->label, "winner", info->labels[mistake->label], "score",
-                                      (double)mistake->score));
+        rows = append(rows, json_pack("{s:s, s:s, s:s, s:f}", "input", utf8_or_note(item->name),
+                                      "label", item->label, "winner", info->labels[mistake->label],
+                                      "score", (double)mistake->score));
     }
     return rows;
 }
@@ -242,13 +236,13 @@ static json_t *summary_of(const struct report *report)
 {
     const struct findings *findings = report->findings;
     const struct confusion *confusion = report->run.confusion;
-    return json_pack("{s:o, s:o, s:i, s:o, s:o, s:f, s:f, s:o, s:f, s:o}", "model",
-                     name(report->model_dir), "data", name(report->data_path), "threads",
-                     (int)report->threads, "inputs", integer(report->run.evaluation->count),
-                     "failed", integer(report->run.evaluation->failed), "accuracy",
-                     confusion->accuracy, "macro_f1", confusion->macro_f1, "macro_f1_interval",
-                     interval_of(findings->macro_f1), "ece", findings->served.ece, "per_class",
-                     per_class_of(report));
+    return json_pack(
+        "{s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:o, s:f, s:o}", "model",
+        utf8_or_note(report->model_dir), "data", utf8_or_note(report->data_path), "threads",
+        (int)report->threads, "inputs", integer(report->run.evaluation->count), "failed",
+        integer(report->run.evaluation->failed), "accuracy", confusion->accuracy, "macro_f1",
+        confusion->macro_f1, "macro_f1_interval", interval_of(findings->macro_f1), "ece",
+        findings->served.ece, "per_class", per_class_of(report));
 }
 
 static json_t *details_of(const struct report *report)

@@ -249,9 +249,7 @@ static enum err_code parse_file(struct json_t **out, const char *dir, const char
     char path[PATH_MAX];
     bool found;
     *out = NULL;
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path)
-        return err_set(err, ERR_IO, "the directory's path is too long");
-    if (optional && (file_exists(path, &found, err) || !found))
+    if (file_path(path, dir, name, err) || (optional && (file_exists(path, &found, err) || !found)))
         return err->code;
     if (json_parse_file(out, path, FILE_BYTES_MAX, err))
         return err->code;

@@ -44,8 +44,8 @@ static enum err_code read_pieces(struct vocab_use *use, const char *dir, struct 
 {
     char path[PATH_MAX];
     size_t len;
-    if ((size_t)snprintf(path, sizeof path, "%s/vocab.txt", dir) >= sizeof path)
-        return err_set(err, ERR_IO, "the directory's path is too long");
+    if (file_path(path, dir, "vocab.txt", err))
+        return err->code;
     if (file_read(&use->bytes, &len, path, FILE_BYTES_MAX, err))
         return err_prefix(err, "vocab.txt: ");
     use->pieces = calloc(len + 1, sizeof *use->pieces);

@@ -9,6 +9,7 @@
  */
 #include "engine/train/export.h"
 
+#include "engine/base/file.h"
 #include "engine/base/json_edit.h"
 #include "engine/format/safetensors_write.h"
 #include "engine/train/export_files.h"
@@ -101,8 +102,7 @@ static enum err_code make_config(struct json_t **out, unsigned *image_size,
 {
     char path[PATH_MAX];
     long long size = IMAGE_SIZE_DEFAULT;
-    if (export_files_path(path, what->source_dir, "config.json", err) ||
-        json_edit_open(out, path, err))
+    if (file_path(path, what->source_dir, "config.json", err) || json_edit_open(out, path, err))
         return err->code;
     if (json_get_integer(*out, "$", "image_size", 1, 65536, &size, err) ||
         edit_config(*out, what, err))
@@ -128,7 +128,7 @@ static enum err_code write_weights(const char *dir, const struct export *what, s
 {
     const struct parameters *parameters = what->parameters;
     char path[PATH_MAX];
-    if (export_files_path(path, dir, "model.safetensors", err))
+    if (file_path(path, dir, "model.safetensors", err))
         return err->code;
     struct tensor_out *tensors = calloc(parameters->count + 1u, sizeof *tensors);
     if (tensors == NULL)
@@ -150,7 +150,7 @@ static enum err_code write_files(const char *dir, const struct export *what,
     const struct spec *spec = &what->parameters->spec;
     const char *tokenizer = what->tokenizer_dir != NULL ? what->tokenizer_dir : what->source_dir;
     char path[PATH_MAX];
-    if (export_files_make_dir(dir, err) || export_files_path(path, dir, "config.json", err))
+    if (export_files_make_dir(dir, err) || file_path(path, dir, "config.json", err))
         return err->code;
     if (spec->family->kind == ENGINE_TEXT)
         export_files_tokenizer(dir, tokenizer, what->tokens_max, err);

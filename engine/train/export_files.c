@@ -16,14 +16,6 @@ enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
 static const char preprocessor_name[] = "preprocessor_config.json";
 
-enum err_code export_files_path(char out[PATH_MAX], const char *dir, const char *name,
-                                struct err *err)
-{
-    if ((size_t)snprintf(out, PATH_MAX, "%s/%s", dir, name) >= PATH_MAX)
-        return err_set(err, ERR_IO, "%.100s...: the directory's path is too long", dir);
-    return ERR_OK;
-}
-
 enum err_code export_files_make_dir(const char *dir, struct err *err)
 {
     struct stat status;
@@ -60,7 +52,7 @@ enum err_code export_files_copy(const char *dir, const char *source, const char 
 {
     char from[PATH_MAX], to[PATH_MAX];
     bool exists;
-    if (export_files_path(from, source, name, err) || export_files_path(to, dir, name, err) ||
+    if (file_path(from, source, name, err) || file_path(to, dir, name, err) ||
         file_exists(from, &exists, err))
         return err->code;
     if (found != NULL)
@@ -78,8 +70,7 @@ static enum err_code put_length(const char *dir, unsigned tokens_max, struct err
     struct json_t *root = NULL;
     char path[PATH_MAX];
     bool exists;
-    if (export_files_path(path, dir, "tokenizer_config.json", err) ||
-        file_exists(path, &exists, err))
+    if (file_path(path, dir, "tokenizer_config.json", err) || file_exists(path, &exists, err))
         return err->code;
     if (!(exists ? json_edit_open(&root, path, err) : json_edit_new(&root, err)) &&
         !json_edit_integer(root, "model_max_length", tokens_max, err))
@@ -95,8 +86,7 @@ enum err_code export_files_tokenizer(const char *dir, const char *source, unsign
                                         "special_tokens_map.json", "added_tokens.json"};
     bool found[sizeof names / sizeof names[0]], has_vocab, has_tokenizer;
     char vocab[PATH_MAX], tokenizer[PATH_MAX];
-    if (export_files_path(vocab, source, names[0], err) ||
-        export_files_path(tokenizer, source, names[1], err) ||
+    if (file_path(vocab, source, names[0], err) || file_path(tokenizer, source, names[1], err) ||
         file_exists(vocab, &has_vocab, err) || file_exists(tokenizer, &has_tokenizer, err))
         return err->code;
     if (!has_vocab && !has_tokenizer)
@@ -181,8 +171,8 @@ enum err_code export_files_preprocessor(const char *dir, const char *source, uns
     struct preprocess is;
     struct err misfit = {0};
     bool exists;
-    if (export_files_path(from, source, preprocessor_name, err) ||
-        export_files_path(to, dir, preprocessor_name, err) || file_exists(from, &exists, err))
+    if (file_path(from, source, preprocessor_name, err) ||
+        file_path(to, dir, preprocessor_name, err) || file_exists(from, &exists, err))
         return err->code;
     if (exists && preprocess_open(&is, source, image_size, &misfit) == ERR_OK)
         return copy(from, to, err);

@@ -5,13 +5,8 @@
 
 #include "engine/base/err.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-/* DIR/NAME; ERR_IO if it is too long for a path. */
-enum err_code export_files_path(char out[PATH_MAX], const char *dir, const char *name,
-                                struct err *err);
 
 /* Makes a directory unless it is there. */
 enum err_code export_files_make_dir(const char *dir, struct err *err);

@@ -85,8 +85,7 @@ enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bo
 {
     *out = (struct labels){.several = several};
     out->name = arena_alloc_array(arena, SPEC_LABELS_MAX, sizeof *out->name);
-    bool *seen = arena_alloc_array(arena, SPEC_LABELS_MAX, sizeof *seen);
-    if (out->name == NULL || seen == NULL)
+    if (out->name == NULL)
         return err_no_memory(err, SPEC_LABELS_MAX * sizeof *out->name);
     for (size_t i = 0; i < dataset->count; i++)
         if (collect(out, dataset->items[i].label, arena, err))
@@ -94,6 +93,9 @@ enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bo
     if (out->count < 2 && !several)
         return err_set(err, ERR_UNUSABLE, "every input has the label '%.80s': nothing to learn",
                        out->count > 0 ? out->name[0] : "");
+    bool *seen = arena_alloc_array(arena, out->count, sizeof *seen);
+    if (seen == NULL)
+        return err_no_memory(err, out->count * sizeof *seen);
     if (same_set(out, spec, seen))
         memcpy(out->name, spec->labels, out->count * sizeof *out->name);
     return ERR_OK;

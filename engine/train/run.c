@@ -162,13 +162,12 @@ static struct learner_setup setup_of(const struct run *run, unsigned image_size)
 static enum err_code has_weights(const char *dir, bool *out, struct err *err)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
-    char path[4096];
+    char path[PATH_MAX];
     *out = false;
-    for (unsigned i = 0; i < 2 && !*out && err->code == ERR_OK; i++) {
-        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-        file_exists(path, out, err);
-    }
-    return err->code;
+    for (unsigned i = 0; i < 2 && !*out; i++)
+        if (file_path(path, dir, names[i], err) || file_exists(path, out, err))
+            return err->code;
+    return ERR_OK;
 }
 
 static enum err_code check_structured(const struct spec *spec, struct err *err)

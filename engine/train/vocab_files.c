@@ -1,5 +1,6 @@
 #include "engine/train/vocab_files.h"
 
+#include "engine/base/file.h"
 #include "engine/base/json_edit.h"
 #include "engine/base/replace.h"
 #include "engine/train/export_files.h"
@@ -34,7 +35,7 @@ enum err_code vocab_files_write_pieces(const char *dir, const char *const *piece
 {
     char path[PATH_MAX];
     struct replacement file;
-    if (export_files_path(path, dir, "vocab.txt", err))
+    if (file_path(path, dir, "vocab.txt", err))
         return err->code;
     if (replace_open(&file, path, err) || write_lines(&file, pieces, count, err)) {
         replace_abandon(&file);
@@ -71,7 +72,7 @@ static enum err_code write_json(const char *dir, const char *name, bool is_confi
 {
     char path[PATH_MAX];
     struct json_t *root = NULL;
-    if (export_files_path(path, dir, name, err) || json_edit_new(&root, err))
+    if (file_path(path, dir, name, err) || json_edit_new(&root, err))
         return err->code;
     if ((!is_config || !put_config(root, cased, err)) && !put_specials(root, err))
         json_edit_save(root, path, err);
@@ -82,7 +83,7 @@ static enum err_code write_json(const char *dir, const char *name, bool is_confi
 static enum err_code drop(const char *dir, const char *name, struct err *err)
 {
     char path[PATH_MAX];
-    if (export_files_path(path, dir, name, err))
+    if (file_path(path, dir, name, err))
         return err->code;
     if (unlink(path) != 0 && errno != ENOENT)
         return err_set(err, ERR_IO, "%s: cannot be removed: %s", path, strerror(errno));

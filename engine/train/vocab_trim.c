@@ -91,8 +91,8 @@ static enum err_code write_json(const char *dir, const struct vocab_trim *what, 
     char from[PATH_MAX], to[PATH_MAX];
     struct json_t *root = NULL;
     bool exists;
-    if (export_files_path(from, what->source_dir, name, err) ||
-        export_files_path(to, dir, name, err) || file_exists(from, &exists, err))
+    if (file_path(from, what->source_dir, name, err) || file_path(to, dir, name, err) ||
+        file_exists(from, &exists, err))
         return err->code;
     if (!exists) /* copying what is absent removes what is there */
         return export_files_copy(dir, what->source_dir, name, NULL, err);
@@ -209,7 +209,7 @@ static enum err_code write_tensors(const char *dir, const struct checkpoint *che
 {
     char path[PATH_MAX];
     size_t count = 0;
-    if (export_files_path(path, dir, "model.safetensors", err))
+    if (file_path(path, dir, "model.safetensors", err))
         return err->code;
     struct tensor_out *tensors = calloc(checkpoint_count(checkpoint) + 1, sizeof *tensors);
     if (tensors == NULL)
@@ -245,7 +245,7 @@ static enum err_code write_files(const char *dir, const struct vocab_trim *what,
     char path[PATH_MAX];
     for (size_t i = 0; i < 2; i++) {
         if (export_files_copy(dir, what->source_dir, copied[i], NULL, err) ||
-            export_files_path(path, dir, dropped[i], err))
+            file_path(path, dir, dropped[i], err))
             return err->code;
         unlink(path);
     }

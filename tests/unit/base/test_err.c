@@ -2,6 +2,7 @@
 
 #include "tests/support/suite.h"
 
+#include <errno.h>
 #include <string.h>
 
 START_TEST(err_text_is_utf8_when_a_precision_cuts_a_character)
@@ -101,8 +102,17 @@ START_TEST(err_prefix_that_fills_the_text_leaves_no_room_for_the_cause)
 }
 END_TEST
 
-SUITE("err", err_text_is_utf8_when_a_precision_cuts_a_character,
-      err_text_is_utf8_whatever_a_path_holds, err_text_too_long_ends_with_a_whole_character,
-      err_is_told_by_its_first_writer, err_codes_have_a_name_a_title_and_a_status,
+START_TEST(err_code_of_errno_tells_no_memory_from_the_rest)
+{
+    ck_assert_int_eq(err_code_of_errno(ENOMEM), ERR_NO_MEMORY);
+    ck_assert_int_eq(err_code_of_errno(EIO), ERR_IO);
+    ck_assert_int_eq(err_code_of_errno(EMFILE), ERR_IO);
+}
+END_TEST
+
+SUITE("err", err_code_of_errno_tells_no_memory_from_the_rest,
+      err_text_is_utf8_when_a_precision_cuts_a_character, err_text_is_utf8_whatever_a_path_holds,
+      err_text_too_long_ends_with_a_whole_character, err_is_told_by_its_first_writer,
+      err_codes_have_a_name_a_title_and_a_status,
       err_text_ends_with_a_whole_character_of_any_length,
       err_prefix_that_fills_the_text_leaves_no_room_for_the_cause)

@@ -16,6 +16,22 @@ static void write_file(char *path, size_t bytes)
     close(fd);
 }
 
+/* PATH_MAX counts the NUL: a directory of PATH_MAX - 3 bytes leaves room for "/x". */
+START_TEST(file_path_is_as_long_as_paths_are)
+{
+    static char dir[PATH_MAX];
+    char out[PATH_MAX], want[160];
+    struct err err = {0};
+    memset(dir, 'd', PATH_MAX - 3);
+    ck_assert(!file_path(out, dir, "x", &err));
+    ck_assert_uint_eq(strlen(out), PATH_MAX - 1);
+    ck_assert_str_eq(out + PATH_MAX - 3, "/x");
+    ck_assert_int_eq(file_path(out, dir, "xy", &err), ERR_IO);
+    snprintf(want, sizeof want, "%.100s...: the directory's path is too long", dir);
+    ck_assert_str_eq(err.text, want);
+}
+END_TEST
+
 START_TEST(file_read_returns_every_size_whole)
 {
     static const size_t sizes[] = {0, 1, 16382, 16383, 16384, 16385, 40000};
@@ -130,8 +146,8 @@ START_TEST(file_read_takes_a_dash_for_standard_input_and_leaves_it_open)
 END_TEST
 
 SUITE("file", file_read_takes_a_dash_for_standard_input_and_leaves_it_open,
-      file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
-      file_read_says_why_a_file_cannot_be_read,
+      file_path_is_as_long_as_paths_are, file_read_returns_every_size_whole,
+      file_read_refuses_one_byte_over_the_limit, file_read_says_why_a_file_cannot_be_read,
       file_read_input_blames_the_path_for_what_is_the_paths_fault,
       file_read_input_does_not_blame_the_path_for_descriptors,
       file_exists_tells_what_is_absent_from_what_cannot_be_looked_at)

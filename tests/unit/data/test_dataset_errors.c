@@ -42,16 +42,34 @@ static void drop(struct subject *subject)
     tempdir_close(&subject->dir);
 }
 
+struct refusal {
+    const char *name, *bytes;
+    const struct dataset_options *options;
+    size_t count, len; /* of items kept; of the bytes, 0: up to the NUL */
+    enum err_code code;
+    const char *text;
+};
+
+static void expect_refusals(const struct refusal *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct subject subject;
+        char text[256];
+        size_t len = cases[i].len != 0 ? cases[i].len : strlen(cases[i].bytes);
+        setup(&subject, cases[i].name, cases[i].bytes, len, cases[i].options);
+        snprintf(text, sizeof text, "%s/%s: %s", subject.dir.path, cases[i].name, cases[i].text);
+        ck_assert_str_eq(subject.err.text, text);
+        ck_assert_int_eq(subject.err.code, cases[i].code);
+        ck_assert_msg(subject.dataset.count == cases[i].count, "case %zu: %zu items", i,
+                      subject.dataset.count);
+        drop(&subject);
+    }
+}
+
 /* What is refused is not kept; what stood before it is. */
 START_TEST(dataset_keeps_nothing_of_a_record_that_it_refuses)
 {
-    static const struct {
-        const char *name, *bytes;
-        const struct dataset_options *options;
-        size_t count, len;
-        enum err_code code;
-        const char *text;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"a.csv", "text,label\na,x\nb,\n", &texts, 1, 0, ERR_UNUSABLE,
          "line 3: the label is empty"},
         {"a.csv", "text,label\na,x\nb,\xFF\n", &texts, 1, 0, ERR_UNUSABLE,
@@ -84,6 +102,14 @@ START_TEST(dataset_keeps_nothing_of_a_record_that_it_refuses)
          "line 2: expected an object, found an array"},
         {"a.jsonl", "{\"text\": \"a\", \"label\": 1}\n", &unlabelled, 0, 0, ERR_UNUSABLE,
          "line 1: member 'label': expected a string, found a number"},
+    };
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
+}
+END_TEST
+
+START_TEST(dataset_refuses_a_file_that_holds_no_records_of_its_kind)
+{
+    static const struct refusal cases[] = {
         {"a.csv", "label\na\n", &texts, 0, 0, ERR_UNUSABLE, "line 1: no column is named 'text'"},
         {"a.csv", "text,label,label\na,b,c\n", &texts, 0, 0, ERR_UNUSABLE,
          "line 1: two columns are named 'label'"},
@@ -97,18 +123,7 @@ START_TEST(dataset_keeps_nothing_of_a_record_that_it_refuses)
         {"a.dat", "a", &unlabelled, 0, 0, ERR_UNUSABLE,
          "a data set is a file .jsonl, .ndjson, .csv, .txt or .log"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct subject subject;
-        char text[256];
-        size_t len = cases[i].len != 0 ? cases[i].len : strlen(cases[i].bytes);
-        setup(&subject, cases[i].name, cases[i].bytes, len, cases[i].options);
-        snprintf(text, sizeof text, "%s/%s: %s", subject.dir.path, cases[i].name, cases[i].text);
-        ck_assert_str_eq(subject.err.text, text);
-        ck_assert_int_eq(subject.err.code, cases[i].code);
-        ck_assert_msg(subject.dataset.count == cases[i].count, "case %zu: %zu items", i,
-                      subject.dataset.count);
-        drop(&subject);
-    }
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
 }
 END_TEST
 
@@ -284,8 +299,8 @@ START_TEST(dataset_follows_links_in_a_folder)
 }
 END_TEST
 
-SUITE("dataset_errors", dataset_keeps_nothing_of_a_record_that_it_refuses,
-      dataset_says_what_is_wrong_with_a_folder, dataset_grows_with_its_records,
-      dataset_reads_lines_of_a_plain_text_up_to_its_limit,
+SUITE("dataset_errors", dataset_refuses_a_file_that_holds_no_records_of_its_kind,
+      dataset_keeps_nothing_of_a_record_that_it_refuses, dataset_says_what_is_wrong_with_a_folder,
+      dataset_grows_with_its_records, dataset_reads_lines_of_a_plain_text_up_to_its_limit,
       dataset_match_lists_as_many_labels_as_there_is_room_for,
       dataset_without_a_column_of_labels_has_none, dataset_follows_links_in_a_folder)

@@ -366,12 +366,12 @@ END_TEST
 START_TEST(explanations_need_a_path_that_can_be)
 {
     static char folder[PATH_MAX];
-    char expected[128];
+    char expected[160];
     struct err err = {0};
     make(&specimen);
     memset(folder, 'x', PATH_MAX - 18);
     ck_assert_int_eq(explanations_write(&specimen.report, folder, &err), ERR_IO);
-    snprintf(expected, sizeof expected, "%.80s...: the path is too long", folder);
+    snprintf(expected, sizeof expected, "%.100s...: the directory's path is too long", folder);
     ck_assert_str_eq(err.text, expected);
     err = (struct err){0};
     folder[PATH_MAX - 19] = '\0';

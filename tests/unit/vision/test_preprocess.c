@@ -205,11 +205,26 @@ END_TEST
     "$.image_processor_type: '" name                                                               \
     "' is not one of the image processors of ViT, DeiT, Bit and CLIP"
 
-START_TEST(preprocess_refuses_what_it_cannot_do_and_says_where)
+struct refusal {
+    const char *config, *text;
+};
+
+static void expect_refusals(const struct refusal *cases, size_t count)
 {
-    static const struct {
-        const char *config, *text;
-    } cases[] = {
+    for (size_t i = 0; i < count; i++) {
+        struct err err;
+        struct preprocess preprocess;
+        char expected[256];
+        snprintf(expected, sizeof expected, "preprocessor_config.json: %s", cases[i].text);
+        ck_assert_msg(open_config(&preprocess, cases[i].config, 224, &err) != ERR_OK, "%s",
+                      cases[i].config);
+        ck_assert_str_eq(err.text, expected);
+    }
+}
+
+START_TEST(preprocess_refuses_sizes_that_the_model_does_not_take)
+{
+    static const struct refusal cases[] = {
         {"{\"size\": 96}", "images become 96 x 96; the model takes 224 x 224"},
         {"{\"size\": {\"height\": 224, \"width\": 225}}",
          "images become 224 x 225; the model takes 224 x 224"},
@@ -236,6 +251,14 @@ START_TEST(preprocess_refuses_what_it_cannot_do_and_says_where)
         {"{\"size\": [224]}", NO_SIZE("size")},
         {"{\"size\": [224, \"x\"]}", NO_SIZE("size")},
         {"{\"crop_size\": {\"shortest_edge\": 224}}", NO_SIZE("crop_size")},
+    };
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
+}
+END_TEST
+
+START_TEST(preprocess_refuses_what_it_cannot_do_and_says_where)
+{
+    static const struct refusal cases[] = {
         {"{\"resample\": 6}", "$.resample: must be from 0 to 5"},
         {"{\"do_resize\": 1}", "$.do_resize: expected true or false, found a number"},
         {"{\"rescale_factor\": \"x\"}", "$.rescale_factor: expected a number, found a string"},
@@ -263,15 +286,7 @@ START_TEST(preprocess_refuses_what_it_cannot_do_and_says_where)
         {"{", "JSON ends too early at byte 1"},
         {"", "JSON ends too early at byte 0"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct err err;
-        struct preprocess preprocess;
-        char expected[256];
-        snprintf(expected, sizeof expected, "preprocessor_config.json: %s", cases[i].text);
-        ck_assert_msg(open_config(&preprocess, cases[i].config, 224, &err) != ERR_OK, "%s",
-                      cases[i].config);
-        ck_assert_str_eq(err.text, expected);
-    }
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
 }
 END_TEST
 
@@ -320,6 +335,7 @@ SUITE("preprocess", preprocess_gives_the_golden_pixels,
       preprocess_gives_the_very_floats_of_transformers,
       preprocess_without_a_file_is_vit_at_the_models_size,
       preprocess_reads_a_file_that_names_no_processor_by_its_members,
+      preprocess_refuses_sizes_that_the_model_does_not_take,
       preprocess_refuses_what_it_cannot_do_and_says_where,
       preprocess_lays_patches_out_row_by_row_and_channel_by_channel,
       preprocess_refuses_an_image_that_is_too_thin_for_its_shortest_edge)
