@@ -104,11 +104,13 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 
-# What makes calls fail stands before the C library, so it is an object and not in a library.
+# What makes calls fail stands before the C library, so it is an object and not in a library; before
+# the arena it stands by the linker's help.
+WRAPPED := arena_alloc arena_alloc_array arena_copy arena_format
 $(BUILD)/tests/torture/%: $(BUILD)/obj/tests/torture/%.o $(call objects,$(TORTURE_OWN)) \
                            $(SUPPORT_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
+	$(CC) $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) $^ $(LDLIBS) $(CHECK) -o $@
 
 # The models that come with the source, on LISTEN.
 LISTEN ?= 127.0.0.1:8080

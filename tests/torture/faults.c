@@ -23,6 +23,7 @@
 
 const struct fault faults_table[] = {
     FAULT(malloc, ENOMEM, FAULT_FROM_THEN_ON),
+    FAULT(arena, ENOMEM, FAULT_FROM_THEN_ON),
     FAULT(read, EIO, FAULT_FROM_THEN_ON),
     FAULT(read, EINTR, FAULT_SOME),
     SHORT(read),

@@ -24,7 +24,7 @@ enum { FAULT_ONCE = 1, FAULT_SOME = 3, FAULT_FROM_THEN_ON = INT_MAX };
 enum { FAULT_SHORT = -1 };
 
 struct fault {
-    const char *call; /* "malloc" is every way to the allocator; two: either of them */
+    const char *call; /* "malloc", "arena": every way to the allocator, to an arena; two: either */
     const char *name; /* of the error: "ENOMEM", "short" */
     int error;        /* errno, or FAULT_SHORT */
     int in_a_row;     /* the most that makes sense: a caller may repeat EINTR for ever */
