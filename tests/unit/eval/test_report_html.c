@@ -2,7 +2,9 @@
  * hold may become markup, and what is markup must be well-formed: the test has a small parser that
  * knows elements, attributes and nothing else, so that a stray '<' or quote stops it. */
 #include "engine/eval/explanations_report.h"
+#include "engine/eval/html.h"
 #include "engine/eval/report.h"
+#include "engine/eval/report_tables.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -245,6 +247,40 @@ START_TEST(report_page_names_inputs_that_failed)
 }
 END_TEST
 
+/* Six kinds of mistake in this order: 4, 2, 2, 1, 1, 1 inputs; equal ones by class, then winner. */
+START_TEST(report_page_lists_mistakes_from_the_most_frequent)
+{
+    static const size_t matrix[3][3] = {{9, 1, 2}, {1, 9, 4}, {2, 1, 9}};
+    static const unsigned order[6][3] = {{1, 2, 4}, {0, 2, 2}, {2, 0, 2},
+                                         {0, 1, 1}, {1, 0, 1}, {2, 1, 1}};
+    struct err err = {0};
+    char *table = NULL;
+    size_t len;
+    make(&made);
+    const struct engine_info *info = engine_describe(made.model);
+    memcpy(made.confusion.matrix, matrix, sizeof matrix);
+    FILE *memory = open_memstream(&table, &len);
+    ck_assert_int_eq(report_tables_confusions(&made.report, memory, &err), ERR_OK);
+    fclose(memory);
+    const char *at = table;
+    for (unsigned i = 0; i < 6; i++) {
+        char *row = NULL;
+        FILE *expected = open_memstream(&row, &len);
+        fputs("<tr><th scope=\"row\">", expected);
+        html_text(expected, info->labels[order[i][0]]);
+        fputs("</th><td>", expected);
+        html_text(expected, info->labels[order[i][1]]);
+        fprintf(expected, "</td><td>%u</td></tr>\n", order[i][2]);
+        fclose(expected);
+        at = strstr(at, row);
+        ck_assert_msg(at != NULL, "row %u, %s, is not in its place in %s", i, row, table);
+        free(row);
+    }
+    free(table);
+    unmake(&made);
+}
+END_TEST
+
 START_TEST(report_page_that_cannot_be_written_is_an_error)
 {
     struct err err = {0};
@@ -299,4 +335,5 @@ SUITE("report_html", explanations_page_lets_no_label_and_no_text_be_markup,
       report_page_has_titles_and_headers_for_those_who_cannot_see_it,
       report_page_draws_a_training_also_where_numbers_lack,
       report_page_shows_what_the_checkpoint_decides, report_page_names_inputs_that_failed,
+      report_page_lists_mistakes_from_the_most_frequent,
       report_page_that_cannot_be_written_is_an_error)

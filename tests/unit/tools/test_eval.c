@@ -145,6 +145,23 @@ START_TEST(eval_leaves_no_page_behind_when_it_fails)
 }
 END_TEST
 
+START_TEST(eval_reads_images_from_the_field_that_is_named)
+{
+    struct tempdir dir;
+    char list[128], rows[512];
+    char *map = realpath("tests/data/eval/wafer/Donut/defects_11536.png", NULL);
+    ck_assert_ptr_nonnull(map);
+    tempdir_open(&dir);
+    snprintf(rows, sizeof rows, "image,picture,label\nmissing.png,%s,Donut\n", map);
+    tempdir_write(&dir, "list.csv", rows, strlen(rows));
+    snprintf(list, sizeof list, "%s/list.csv", dir.path);
+    outcome_expect(RUN(WAFER, list, "--image-field", "picture"), 0, "accuracy       1.0000 ", "");
+    outcome_expect(RUN(WAFER, list), 1, "", "none of 1 inputs can be used");
+    tempdir_close(&dir);
+    free(map);
+}
+END_TEST
+
 /* A directory of the model whose attnd.json may change. */
 static void link_model(const struct tempdir *dir)
 {
@@ -401,10 +418,10 @@ END_TEST
 SUITE("eval", eval_prints_a_report_of_a_folder, eval_prints_the_same_report_as_json,
       eval_reads_the_same_from_jsonl_and_csv, eval_gives_the_summary_that_every_report_has,
       eval_finds_the_coverage_of_the_purity_that_is_asked_for,
-      eval_writes_a_page_that_shows_the_mistakes, eval_leaves_no_page_behind_when_it_fails,
-      eval_calibrates_a_checkpoint, eval_measures_how_faithful_explanations_are,
-      eval_explains_texts_by_their_words, eval_compares_explanations_with_masks,
-      eval_names_a_mask_that_is_missing, eval_stops_at_its_limit,
-      eval_counts_every_input_of_a_long_list, eval_names_inputs_that_fail_and_goes_on,
-      eval_fails_if_every_input_does, eval_refuses_a_label_that_the_model_lacks,
-      eval_refuses_wrong_use_with_2, eval_helps)
+      eval_writes_a_page_that_shows_the_mistakes, eval_reads_images_from_the_field_that_is_named,
+      eval_leaves_no_page_behind_when_it_fails, eval_calibrates_a_checkpoint,
+      eval_measures_how_faithful_explanations_are, eval_explains_texts_by_their_words,
+      eval_compares_explanations_with_masks, eval_names_a_mask_that_is_missing,
+      eval_stops_at_its_limit, eval_counts_every_input_of_a_long_list,
+      eval_names_inputs_that_fail_and_goes_on, eval_fails_if_every_input_does,
+      eval_refuses_a_label_that_the_model_lacks, eval_refuses_wrong_use_with_2, eval_helps)
