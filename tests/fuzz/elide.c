@@ -1,8 +1,8 @@
-/* Cutting long strings out of JSON: the shortened text parses exactly when the whole does, to the same
- * tree, and each placeholder stands for what was cut.
+/* Cutting long strings out of JSON: the shortened text parses exactly when the whole does, to the
+ * same tree, and each placeholder stands for what was cut.
  *
  * Strings count from ELIDE_BYTES_MIN bytes, more than a small input has: in an input a byte 0x80 +
- * n stands for n + 1 runs of 600 base64 characters. */
+ * n stands for n + 1 runs of 600 base64 characters, as long as a sum of runs is not reached. */
 #include "server/elide.h"
 
 #include "engine/base/json.h"
@@ -11,15 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN_BYTES = 600, RUNS_MAX = 8, STRINGS_MAX = 64 };
+enum { RUN_BYTES = 600, RUNS_MAX = 8, ALL_RUNS_MAX = 12, STRINGS_MAX = 64 };
 
 static char *expand(const uint8_t *data, size_t size, size_t *len)
 {
-    char *text = malloc(size * RUN_BYTES * RUNS_MAX + 1);
+    char *text = malloc(size + ALL_RUNS_MAX * RUN_BYTES + 1);
+    size_t left = ALL_RUNS_MAX;
     FUZZ_CLAIM(text != NULL);
     *len = 0;
     for (size_t i = 0; i < size; i++) {
         size_t runs = data[i] >= 0x80 && data[i] < 0x80 + RUNS_MAX ? data[i] - 0x7Fu : 0;
+        runs = runs < left ? runs : left;
+        left -= runs;
         memset(text + *len, 'A' + (int)(i % 26), runs * RUN_BYTES);
         *len += runs * RUN_BYTES;
         if (runs == 0)
