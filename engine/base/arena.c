@@ -2,6 +2,7 @@
 
 #include "engine/base/pages.h"
 
+#include <sanitizer/asan_interface.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,11 +35,14 @@ void arena_deinit(struct arena *arena)
     arena_init(arena);
 }
 
+/* What is not handed out may not be touched, as far as AddressSanitizer is there to tell. */
 static struct arena_block *block_create(size_t size)
 {
     struct arena_block *block = pages_alloc(size);
-    if (block != NULL)
-        *block = (struct arena_block){.used = HEADER_BYTES, .size = size};
+    if (block == NULL)
+        return NULL;
+    *block = (struct arena_block){.used = HEADER_BYTES, .size = size};
+    ASAN_POISON_MEMORY_REGION((char *)block + HEADER_BYTES, size - HEADER_BYTES);
     return block;
 }
 
@@ -64,13 +68,8 @@ static void *alloc_large(struct arena *arena, size_t bytes)
     return block_take(block, bytes);
 }
 
-void *arena_alloc(struct arena *arena, size_t bytes)
+static void *take(struct arena *arena, size_t bytes)
 {
-    if (bytes > SIZE_MAX / 2)
-        return NULL;
-    bytes = (bytes + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
-    if (bytes == 0)
-        bytes = ARENA_ALIGNMENT;
     arena->bytes += bytes;
     struct arena_block *block = arena->blocks;
     if (block != NULL && bytes <= block->size - block->used)
@@ -83,6 +82,19 @@ void *arena_alloc(struct arena *arena, size_t bytes)
     block->next = arena->blocks;
     arena->blocks = block;
     return block_take(block, bytes);
+}
+
+/* AddressSanitizer is told how much was asked for: it sees a step past the end as it does malloc's.
+ */
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    size_t lines = bytes > 0 ? (bytes + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT : 1;
+    void *memory = take(arena, lines * ARENA_ALIGNMENT);
+    if (memory != NULL)
+        ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
+    return memory;
 }
 
 void *arena_alloc_array(struct arena *arena, size_t count, size_t size)
