@@ -151,7 +151,30 @@ START_TEST(healthcheck_does_not_wait_for_ever)
 }
 END_TEST
 
+/* The backlog is full: the kernel drops what would open one connection more. */
+START_TEST(healthcheck_does_not_wait_for_ever_to_connect)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    int clients[8];
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, len), 0);
+    ck_assert_int_eq(listen(listener, 0), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &len), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        clients[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        connect(clients[i], (struct sockaddr *)&address, len);
+    }
+    ck_assert_int_eq(check_port(ntohs(address.sin_port)), 1);
+    ck_assert_ptr_nonnull(strstr(errors, ": cannot connect\n"));
+    for (unsigned i = 0; i < 8; i++)
+        close(clients[i]);
+    close(listener);
+}
+END_TEST
+
 SUITE("healthcheck", healthcheck_does_not_wait_for_ever,
+      healthcheck_does_not_wait_for_ever_to_connect,
       healthcheck_is_content_with_a_server_that_is_ready_and_with_no_other,
       healthcheck_asks_the_port_of_its_argument_then_of_the_environment,
       healthcheck_says_why_it_is_not_content)

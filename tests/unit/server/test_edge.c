@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -214,6 +215,59 @@ START_TEST(the_oldest_farewell_makes_room_for_one_too_many)
 END_TEST
 
 /* The limit is reached: the next waits until there is room, or until the edge looks again. */
+static int listener_of_this_process(void)
+{
+    for (int fd = 0; fd < 1024; fd++) {
+        int listens = 0;
+        socklen_t len = sizeof listens;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens)
+            return fd;
+    }
+    return -1;
+}
+
+/* Whether an epoll descriptor of this process has the listener in its set (proc(5), fdinfo). */
+static bool listener_is_watched(void)
+{
+    int listener = listener_of_this_process(), watched;
+    bool found = false;
+    ck_assert_int_ge(listener, 0);
+    for (int fd = 0; fd < 1024 && !found; fd++) {
+        char path[64], line[256];
+        snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+        FILE *info = fopen(path, "re");
+        while (info != NULL && !found && fgets(line, sizeof line, info) != NULL)
+            found = sscanf(line, "tfd: %d", &watched) == 1 && watched == listener;
+        if (info != NULL)
+            fclose(info);
+    }
+    return found;
+}
+
+/* A level that nobody takes down would keep the edge's thread busy. */
+START_TEST(an_edge_that_rests_does_not_watch_its_listener)
+{
+    struct bench bench;
+    struct conn conn;
+    enum conn_state in;
+    struct tcp_pair pair = tcp_pair_open();
+    bench_open(&bench, 1);
+    ck_assert(listener_is_watched());
+    conns_add(&bench.conns, &conn, pair.ours);
+    conns_move(&bench.conns, &conn, CONN_IDLE);
+    ck_assert_int_ge(dial(&bench), 0);
+    while (conns_state(&bench.conns, &conn, &in) != CONN_OVERDUE)
+        sched_yield();
+    ck_assert(!listener_is_watched());
+    conns_remove(&bench.conns, &conn);
+    edge_room(bench.edge);
+    close(let_in(&bench, true));
+    ck_assert(listener_is_watched());
+    tcp_pair_close(&pair);
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(beyond_its_limit_the_edge_rests)
 {
     for (int way = 0; way < 2; way++) {
@@ -290,5 +344,6 @@ END_TEST
 
 SUITE("edge", a_farewell_ends_our_side_and_takes_ten_seconds,
       a_farewell_ends_when_the_client_closes, farewells_are_short_in_a_crowd,
-      the_oldest_farewell_makes_room_for_one_too_many, beyond_its_limit_the_edge_rests,
+      the_oldest_farewell_makes_room_for_one_too_many,
+      an_edge_that_rests_does_not_watch_its_listener, beyond_its_limit_the_edge_rests,
       after_quiescing_nobody_new_is_let_in, an_edge_that_cannot_listen_says_why)

@@ -322,7 +322,21 @@ START_TEST(regularisers_stay_finite_when_attention_is_one_hot)
 }
 END_TEST
 
-SUITE("attention_train", forward_agrees_with_the_oracle_for_every_variant_of_the_tiles,
+/* What a pass holds: P and dP, K and V transposed and dealt into panels, blocks of rows. */
+START_TEST(scratch_is_no_more_than_three_times_what_a_pass_holds)
+{
+    static const size_t passes[][3] = {{128, 128, 64}, {64, 256, 32}, {1, 512, 64}, {300, 300, 96}};
+    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
+        size_t m = passes[i][0], n = passes[i][1], d = passes[i][2];
+        size_t held = 2 * m * n + 2 * d * n + d * (n + 2 * m) + GEMM_ROWS_MAX * (d + 3 * n);
+        ck_assert_uint_ge(attention_train_scratch(m, n, d), held);
+        ck_assert_uint_le(attention_train_scratch(m, n, d), 3 * held);
+    }
+}
+END_TEST
+
+SUITE("attention_train", scratch_is_no_more_than_three_times_what_a_pass_holds,
+      forward_agrees_with_the_oracle_for_every_variant_of_the_tiles,
       forward_drops_probabilities_and_returns_the_regulariser,
       gradients_are_those_of_finite_differences_and_dk_and_dv_are_added,
       gradients_hold_with_dropout_and_with_either_regulariser,

@@ -571,16 +571,27 @@ START_TEST(network_penalty_of_even_attention_is_the_entropy_of_even_weights)
 }
 END_TEST
 
-START_TEST(network_refuses_int8)
+START_TEST(network_refuses_what_it_cannot_do)
 {
+    static const struct {
+        struct network_options options;
+        const char *text;
+    } cases[] = {
+        {{.threads = 1, .tokens_max = 8, .precision = PRECISION_INT8},
+         "training in int8 is not supported (supported: f32, bf16)"},
+        {{.threads = 0, .tokens_max = 8}, "a network needs at least one thread and one token"},
+        {{.threads = 1, .tokens_max = 0}, "a network needs at least one thread and one token"},
+    };
     struct tiny tiny;
-    struct network *network;
-    struct err err = {0};
-    struct network_options options = plain;
     tiny_open(&tiny, &choices[0], &plain);
-    options.precision = PRECISION_INT8;
-    ck_assert_int_eq(network_open(&network, &tiny.parameters, &options, &err), ERR_UNSUPPORTED);
-    ck_assert_ptr_null(network);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct network *network;
+        struct err err = {0};
+        ck_assert_int_eq(network_open(&network, &tiny.parameters, &cases[i].options, &err),
+                         ERR_UNSUPPORTED);
+        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_ptr_null(network);
+    }
     tiny_close(&tiny);
 }
 END_TEST
@@ -594,4 +605,5 @@ SUITE("network", network_gradients_are_the_slopes_of_the_loss,
       network_drops_by_the_batch_number_and_only_in_training, network_drops_where_hugging_face_does,
       network_drops_attention_of_like_sequences_differently,
       network_gradients_of_a_large_vocabulary_are_the_slopes,
-      network_penalty_of_even_attention_is_the_entropy_of_even_weights, network_refuses_int8)
+      network_penalty_of_even_attention_is_the_entropy_of_even_weights,
+      network_refuses_what_it_cannot_do)
