@@ -3,48 +3,16 @@
 #include "server/conns.h"
 
 #include "engine/base/clock.h"
-#include "tests/support/suite.h"
-#include "tests/support/tcp_pair.h"
+#include "tests/unit/server/conns_bench.h"
 
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PAIRS = 3, HEAD_MS = 100000, IDLE_MS = 200000, OVERDUE_MS = 1000000 };
+enum { HEAD_MS = 100000, IDLE_MS = 200000, OVERDUE_MS = 1000000 };
 
 static const unsigned limit_ms[CONN_STATES] = {
     [CONN_HEAD] = HEAD_MS, [CONN_IDLE] = IDLE_MS, [CONN_OVERDUE] = OVERDUE_MS};
-
-struct bench {
-    struct conns conns;
-    struct conn conn[PAIRS];
-    struct tcp_pair pair[PAIRS];
-};
-
-static void bench_open(struct bench *bench)
-{
-    ck_assert(conns_init(&bench->conns, limit_ms));
-    for (int i = 0; i < PAIRS; i++) {
-        bench->pair[i] = tcp_pair_open();
-        conns_add(&bench->conns, &bench->conn[i], bench->pair[i].ours);
-    }
-}
-
-static void bench_close(struct bench *bench)
-{
-    for (int i = 0; i < PAIRS; i++) {
-        conns_remove(&bench->conns, &bench->conn[i]);
-        tcp_pair_close(&bench->pair[i]);
-    }
-    ck_assert_uint_eq(conns_count(&bench->conns), 0);
-    conns_deinit(&bench->conns);
-}
-
-static enum conn_state state_of(struct bench *bench, int i)
-{
-    enum conn_state overdue_in;
-    return conns_state(&bench->conns, &bench->conn[i], &overdue_in);
-}
 
 static bool ended_at(int fd)
 {
@@ -65,7 +33,7 @@ static void let_pass(struct conn *conn, uint64_t ms)
 START_TEST(conns_sweep_shuts_what_is_overdue_and_says_when_to_come_back)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     ck_assert(conns_sweep(&bench.conns, UINT64_MAX - 1) == UINT64_MAX); /* the new have no limit */
     for (int i = 0; i < PAIRS; i++)
         ck_assert(conns_move(&bench.conns, &bench.conn[i], CONN_HEAD));
@@ -93,7 +61,7 @@ END_TEST
 START_TEST(conns_leave_the_way_open_for_a_408_but_not_to_the_idle)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     conns_move(&bench.conns, &bench.conn[0], CONN_HEAD);
     conns_move(&bench.conns, &bench.conn[1], CONN_IDLE);
     conns_sweep(&bench.conns, clock_now_ns() + 2ull * IDLE_MS * CLOCK_NS_PER_MS);
@@ -107,7 +75,7 @@ END_TEST
 START_TEST(conns_shut_the_overdue_again)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     conns_move(&bench.conns, &bench.conn[0], CONN_HEAD);
     uint64_t next = conns_sweep(&bench.conns, bench.conn[0].deadline_ns);
     uint64_t since_ns = bench.conn[0].since_ns;
@@ -124,7 +92,7 @@ END_TEST
 START_TEST(conns_give_an_idle_one_with_a_request_unread_one_more_round)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     conns_move(&bench.conns, &bench.conn[0], CONN_IDLE);
     conns_move(&bench.conns, &bench.conn[1], CONN_HEAD);
     tcp_pair_say(&bench.pair[0], "GET");
@@ -142,7 +110,7 @@ START_TEST(conns_that_wait_for_bytes_of_a_closed_client_part)
 {
     static const enum conn_state waiting[] = {CONN_IDLE, CONN_HEAD, CONN_BODY};
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     shutdown(bench.pair[0].theirs, SHUT_WR);
     ck_assert(tcp_pair_wait(&bench.pair[0]));
     for (int i = 0; i < 3; i++) {
@@ -161,7 +129,7 @@ START_TEST(conns_wake_the_sweeper_only_if_it_would_come_too_late)
 {
     struct bench bench;
     eventfd_t told;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     ck_assert_int_eq(eventfd_read(bench.conns.wake_fd, &told), -1);
     conns_move(&bench.conns, &bench.conn[0], CONN_IDLE);
     ck_assert_int_eq(eventfd_read(bench.conns.wake_fd, &told), 0);
@@ -182,7 +150,7 @@ START_TEST(conns_count_as_busy_who_holds_a_request_or_has_begun_to_send_one)
     } states[] = {{CONN_HEAD, 1}, {CONN_BODY, 1}, {CONN_REPLY, 1}, {CONN_PARTING, 1},
                   {CONN_HELD, 1}, {CONN_IDLE, 0}, {CONN_NEW, 0}};
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     ck_assert_uint_eq(conns_count(&bench.conns), PAIRS);
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         conns_move(&bench.conns, &bench.conn[0], states[i].state);
@@ -197,7 +165,7 @@ END_TEST
 START_TEST(conns_expect_requests_of_the_idle_and_the_new_while_draining)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     conns_move(&bench.conns, &bench.conn[0], CONN_IDLE);
     let_pass(&bench.conn[1], 10 * CONNS_PARTING_MS);
     let_pass(&bench.conn[2], 10 * CONNS_PARTING_MS);
@@ -220,7 +188,7 @@ END_TEST
 START_TEST(conns_drain_gives_each_idle_one_the_same_short_time)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     for (int i = 0; i < PAIRS; i++)
         conns_move(&bench.conns, &bench.conn[i], CONN_IDLE);
     conns_drain(&bench.conns);
@@ -235,7 +203,7 @@ END_TEST
 START_TEST(conns_shed_the_longest_idle_first)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     conns_move(&bench.conns, &bench.conn[2], CONN_IDLE);
     conns_move(&bench.conns, &bench.conn[0], CONN_IDLE);
     let_pass(&bench.conn[1], 1000);
@@ -252,7 +220,7 @@ END_TEST
 START_TEST(conns_shed_then_the_oldest_that_has_said_nothing_for_a_while)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     bench.conn[0].since_ns = clock_now_ns() + 1000ull * CLOCK_NS_PER_MS;
     conns_shed(&bench.conns); /* the first has only just come: so have those behind it */
     for (int i = 0; i < PAIRS; i++)
@@ -273,7 +241,7 @@ START_TEST(conns_keep_their_order_whoever_leaves)
 {
     for (int leaves = 0; leaves < PAIRS; leaves++) {
         struct bench bench;
-        bench_open(&bench);
+        bench_open(&bench, limit_ms);
         struct conn_list *list = &bench.conns.lists[CONN_NEW];
         conns_remove(&bench.conns, &bench.conn[leaves]);
         const struct conn *first = &bench.conn[leaves == 0 ? 1 : 0];

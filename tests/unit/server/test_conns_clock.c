@@ -2,8 +2,7 @@
  * puts it. */
 #include "engine/base/clock.h"
 #include "server/conns.h"
-#include "tests/support/suite.h"
-#include "tests/support/tcp_pair.h"
+#include "tests/unit/server/conns_bench.h"
 #include "tests/unit/server/lock_counter.h"
 
 #include <sys/eventfd.h>
@@ -23,47 +22,10 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     return 0;
 }
 
-enum { PAIRS = 3 };
-
 static const uint64_t ms = CLOCK_NS_PER_MS;
 static const unsigned limit_ms[CONN_STATES] = {
     [CONN_NEW] = 400,  [CONN_IDLE] = 100,   [CONN_HEAD] = 200,
     [CONN_BODY] = 300, [CONN_PARTING] = 50, [CONN_OVERDUE] = 10};
-
-struct bench {
-    struct conns conns;
-    struct conn conn[PAIRS];
-    struct tcp_pair pair[PAIRS];
-};
-
-static void bench_open(struct bench *bench)
-{
-    ck_assert(conns_init(&bench->conns, limit_ms));
-    for (int i = 0; i < PAIRS; i++) {
-        bench->pair[i] = tcp_pair_open();
-        conns_add(&bench->conns, &bench->conn[i], bench->pair[i].ours);
-    }
-}
-
-static void bench_close(struct bench *bench)
-{
-    for (int i = 0; i < PAIRS; i++) {
-        conns_remove(&bench->conns, &bench->conn[i]);
-        tcp_pair_close(&bench->pair[i]);
-    }
-    for (int state = 0; state < CONN_STATES; state++) {
-        ck_assert_ptr_null(bench->conns.lists[state].first);
-        ck_assert_ptr_null(bench->conns.lists[state].last);
-        ck_assert_uint_eq(bench->conns.lists[state].count, 0);
-    }
-    conns_deinit(&bench->conns);
-}
-
-static enum conn_state state_of(struct bench *bench, int i)
-{
-    enum conn_state overdue_in;
-    return conns_state(&bench->conns, &bench->conn[i], &overdue_in);
-}
 
 /* Which side is shut: 'r' ours for receiving, 'w' for sending. */
 static const char *shut_sides(const struct bench *bench, int i)
@@ -87,7 +49,7 @@ START_TEST(each_state_has_its_deadline_and_its_end)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bench bench;
         enum conn_state in;
-        bench_open(&bench);
+        bench_open(&bench, limit_ms);
         for (int k = 0; k < PAIRS; k++)
             ck_assert(conns_move(&bench.conns, &bench.conn[k], CONN_HELD));
         now_ns += 7;
@@ -113,7 +75,7 @@ END_TEST
 START_TEST(the_sweeper_comes_back_for_the_nearest_deadline)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     conns_move(&bench.conns, &bench.conn[0], CONN_BODY);
     conns_move(&bench.conns, &bench.conn[1], CONN_HEAD);
     conns_move(&bench.conns, &bench.conn[2], CONN_HELD);
@@ -130,7 +92,7 @@ END_TEST
 START_TEST(a_new_connection_is_shed_after_its_time_to_speak)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     now_ns += 100 * ms - 1;
     conns_shed(&bench.conns);
     ck_assert_int_eq(state_of(&bench, 0), CONN_NEW);
@@ -150,7 +112,7 @@ END_TEST
 START_TEST(while_draining_the_new_are_expected_for_a_quarter_of_a_second)
 {
     struct bench bench;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     ck_assert_uint_eq(conns_busy(&bench.conns), 0);
     now_ns += 1000 * ms;
     conns_drain(&bench.conns);
@@ -174,7 +136,7 @@ START_TEST(the_list_is_looked_at_and_changed_under_its_lock)
 {
     struct bench bench;
     enum conn_state in;
-    bench_open(&bench);
+    bench_open(&bench, limit_ms);
     struct conns *conns = &bench.conns;
     LOCK_COUNTER_EXPECT_ONE(conns_count(conns), 0);
     LOCK_COUNTER_EXPECT_ONE(conns_busy(conns), 0);

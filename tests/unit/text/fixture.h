@@ -10,19 +10,26 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A tokenizer from the texts of its files; NULL leaves a file out. */
+/* The texts of a tokenizer's files; NULL leaves a file out. */
+static inline void fixture_write(struct tempdir *dir, const char *vocab, const char *tokenizer,
+                                 const char *config)
+{
+    tempdir_open(dir);
+    if (vocab != NULL)
+        tempdir_write(dir, "vocab.txt", vocab, strlen(vocab));
+    if (tokenizer != NULL)
+        tempdir_write(dir, "tokenizer.json", tokenizer, strlen(tokenizer));
+    if (config != NULL)
+        tempdir_write(dir, "tokenizer_config.json", config, strlen(config));
+}
+
+/* A tokenizer from them. */
 static inline enum err_code fixture_try(struct wordpiece **out, const char *vocab,
                                         const char *tokenizer, const char *config,
                                         unsigned tokens_max, struct err *err)
 {
     struct tempdir dir;
-    tempdir_open(&dir);
-    if (vocab != NULL)
-        tempdir_write(&dir, "vocab.txt", vocab, strlen(vocab));
-    if (tokenizer != NULL)
-        tempdir_write(&dir, "tokenizer.json", tokenizer, strlen(tokenizer));
-    if (config != NULL)
-        tempdir_write(&dir, "tokenizer_config.json", config, strlen(config));
+    fixture_write(&dir, vocab, tokenizer, config);
     enum err_code code = wordpiece_open(out, dir.path, tokens_max, err);
     tempdir_close(&dir);
     ck_assert_int_eq(code, err->code);

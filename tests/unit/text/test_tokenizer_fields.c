@@ -15,13 +15,7 @@ static void setup(struct subject *subject, const char *vocab, const char *tokeni
                   const char *config, unsigned tokens_max)
 {
     struct tempdir dir;
-    tempdir_open(&dir);
-    if (vocab != NULL)
-        tempdir_write(&dir, "vocab.txt", vocab, strlen(vocab));
-    if (tokenizer != NULL)
-        tempdir_write(&dir, "tokenizer.json", tokenizer, strlen(tokenizer));
-    if (config != NULL)
-        tempdir_write(&dir, "tokenizer_config.json", config, strlen(config));
+    fixture_write(&dir, vocab, tokenizer, config);
     arena_init(&subject->arena);
     memset(&subject->config, 0xA5, sizeof subject->config);
     subject->err = (struct err){0};

@@ -5,6 +5,7 @@ int train_main(int argc, char **argv);
 #include "engine/tools/train.c"
 #undef main
 
+#include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
 
 #include <fcntl.h>
@@ -25,32 +26,6 @@ int clock_gettime(clockid_t id, struct timespec *out)
         return (int)syscall(SYS_clock_gettime, id, out);
     *out = (struct timespec){.tv_sec = seconds_now};
     return 0;
-}
-
-/* ---- stderr, caught ---- */
-
-static int saved = -1;
-static FILE *caught;
-
-static void catch_stderr(void)
-{
-    caught = tmpfile();
-    ck_assert_ptr_nonnull(caught);
-    fflush(stderr);
-    saved = dup(STDERR_FILENO);
-    dup2(fileno(caught), STDERR_FILENO);
-}
-
-static const char *caught_text(void)
-{
-    static char text[8192];
-    fflush(stderr);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    rewind(caught);
-    text[fread(text, 1, sizeof text - 1, caught)] = '\0';
-    fclose(caught);
-    return text;
 }
 
 static struct screen file_screen(void)
@@ -88,9 +63,9 @@ static void expect_plan(struct trainer_plan plan, bool is_terminal, const char *
     plan.validation = 10;
     plan.labels = 3;
     plan.epochs = 4;
-    catch_stderr();
+    log_capture_start();
     show_plan(&screen, &plan);
-    ck_assert_str_eq(caught_text(), text);
+    ck_assert_str_eq(log_capture_end(), text);
 }
 
 START_TEST(a_plan_is_told_with_what_is_not_as_usual)
@@ -128,9 +103,9 @@ START_TEST(a_bar_is_as_full_as_the_phase)
                 {48, 48, "[========================]"}, {1, 1, "[========================]"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct trainer_progress progress = {.done = rows[i].done, .total = rows[i].total};
-        catch_stderr();
+        log_capture_start();
         show_bar(&progress);
-        ck_assert_str_eq(caught_text(), rows[i].bar);
+        ck_assert_str_eq(log_capture_end(), rows[i].bar);
     }
 }
 END_TEST
@@ -150,9 +125,9 @@ static void expect_progress(struct trainer_progress progress, bool is_terminal, 
 {
     struct screen screen = {.is_terminal = is_terminal};
     seconds_now = 1000;
-    catch_stderr();
+    log_capture_start();
     show_progress(&screen, &progress);
-    const char *said = caught_text();
+    const char *said = log_capture_end();
     seconds_now = 0;
     ck_assert_str_eq(said, text);
 }
@@ -187,11 +162,11 @@ START_TEST(a_file_gets_a_line_a_minute)
     struct screen screen = file_screen();
     screen.spoken_ns = (uint64_t)1000 * CLOCK_NS_PER_S;
     for (size_t i = 0; i < 5; i++) {
-        catch_stderr();
+        log_capture_start();
         seconds_now = rows[i].at;
         show_progress(&screen, &learning);
         seconds_now = 0;
-        ck_assert_int_eq(caught_text()[0] != '\0', rows[i].is_told);
+        ck_assert_int_eq(log_capture_end()[0] != '\0', rows[i].is_told);
     }
 }
 END_TEST
@@ -204,9 +179,9 @@ static void expect_epoch(struct history_epoch epoch, bool is_best, bool is_termi
     epoch.validation_loss = 1.5;
     epoch.accuracy = 0.875;
     epoch.seconds = 61;
-    catch_stderr();
+    log_capture_start();
     show_epoch(&screen, &epoch, is_best);
-    ck_assert_str_eq(caught_text(), text);
+    ck_assert_str_eq(log_capture_end(), text);
 }
 
 START_TEST(an_epoch_is_a_line)
@@ -226,9 +201,9 @@ static void expect_end(struct trainer_result result, const char *text)
 {
     struct train_options options = {.out = "models/x"};
     result.best_epoch = 3;
-    catch_stderr();
+    log_capture_start();
     show_end(&options, &result);
-    ck_assert_str_eq(caught_text(), text);
+    ck_assert_str_eq(log_capture_end(), text);
 }
 
 START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
@@ -271,9 +246,9 @@ START_TEST(a_failure_is_of_use_or_of_the_run)
     for (size_t i = 0; i < 4; i++) {
         struct err err = {0};
         err_set(&err, rows[i].code, "why");
-        catch_stderr();
+        log_capture_start();
         int status = fail(&err);
-        ck_assert_str_eq(caught_text(), "attnd-train: why\n");
+        ck_assert_str_eq(log_capture_end(), "attnd-train: why\n");
         ck_assert_int_eq(status, rows[i].status);
     }
 }

@@ -5,6 +5,7 @@ int vocab_main(int argc, char **argv);
 #include "engine/tools/vocab.c"
 #undef main
 
+#include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -27,52 +28,26 @@ int clock_gettime(clockid_t id, struct timespec *out)
     return 0;
 }
 
-/* ---- stderr, caught ---- */
-
-static int saved = -1;
-static FILE *caught;
-
-static void catch_stderr(void)
-{
-    caught = tmpfile();
-    ck_assert_ptr_nonnull(caught);
-    fflush(stderr);
-    saved = dup(STDERR_FILENO);
-    dup2(fileno(caught), STDERR_FILENO);
-}
-
-static const char *caught_text(void)
-{
-    static char text[8192];
-    fflush(stderr);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    rewind(caught);
-    text[fread(text, 1, sizeof text - 1, caught)] = '\0';
-    fclose(caught);
-    return text;
-}
-
 /* ---- progress ---- */
 
 START_TEST(progress_overwrites_itself_five_times_a_second)
 {
     struct vocab vocab = {.is_watched = true, .size = 900, .shown_ns = 1000 * CLOCK_NS_PER_MS};
-    catch_stderr();
+    log_capture_start();
     for (ms_now = 1001; ms_now <= 1601; ms_now++)
         show_pieces(&vocab, ms_now);
     ms_now = 0;
-    ck_assert_str_eq(caught_text(), "\r\033[K1200 of 900 pieces\r\033[K1400 of 900 pieces"
-                                    "\r\033[K1600 of 900 pieces");
+    ck_assert_str_eq(log_capture_end(), "\r\033[K1200 of 900 pieces\r\033[K1400 of 900 pieces"
+                                        "\r\033[K1600 of 900 pieces");
     vocab.is_watched = false;
-    catch_stderr();
+    log_capture_start();
     show_pieces(&vocab, 5);
     clear_line(&vocab);
-    ck_assert_str_eq(caught_text(), "");
+    ck_assert_str_eq(log_capture_end(), "");
     vocab.is_watched = true;
-    catch_stderr();
+    log_capture_start();
     clear_line(&vocab);
-    ck_assert_str_eq(caught_text(), "\r\033[K");
+    ck_assert_str_eq(log_capture_end(), "\r\033[K");
 }
 END_TEST
 
@@ -111,9 +86,10 @@ START_TEST(texts_are_counted_as_they_are_read)
     struct vocab vocab = {.is_watched = true, .shown_ns = 1000 * CLOCK_NS_PER_MS};
     struct err err = {0};
     unsigned taken = 0;
-    catch_stderr();
+    log_capture_start();
     ck_assert_int_eq(take_all(&vocab, texts, 5, &taken, &err), ERR_OK);
-    ck_assert_str_eq(caught_text(), "\r\033[Ksome.log: 2 of 5 texts\r\033[Ksome.log: 4 of 5 texts");
+    ck_assert_str_eq(log_capture_end(),
+                     "\r\033[Ksome.log: 2 of 5 texts\r\033[Ksome.log: 4 of 5 texts");
     ck_assert(vocab.used == 5 && vocab.unusable == 0 && taken == 11);
 }
 END_TEST
@@ -130,14 +106,15 @@ START_TEST(five_texts_that_cannot_be_used_are_named)
         snprintf(want + strlen(want), 128,
                  "attnd-vocab: some.log: line %u: bad; it is left out%s\n", lines[i],
                  i == 4 ? ", as more may be" : "");
-    catch_stderr();
+    log_capture_start();
     ck_assert_int_eq(take_all(&vocab, texts, 8, &taken, &err), ERR_OK);
-    ck_assert_str_eq(caught_text(), want);
+    ck_assert_str_eq(log_capture_end(), want);
     ck_assert(vocab.used == 2 && vocab.unusable == 6 && err.code == ERR_OK);
     vocab = (struct vocab){.is_watched = true, .shown_ns = 9000 * (uint64_t)CLOCK_NS_PER_MS};
-    catch_stderr(); /* what stands on the line is taken off first */
+    log_capture_start(); /* what stands on the line is taken off first */
     take_all(&vocab, texts, 1, &taken, &err);
-    ck_assert_str_eq(caught_text(), "\r\033[Kattnd-vocab: some.log: line 1: bad; it is left out\n");
+    ck_assert_str_eq(log_capture_end(),
+                     "\r\033[Kattnd-vocab: some.log: line 1: bad; it is left out\n");
 }
 END_TEST
 
@@ -167,9 +144,9 @@ START_TEST(each_file_is_read_and_the_first_that_cannot_be_ends_it)
     snprintf(one, sizeof one, "%s/one.txt", dir.path);
     snprintf(two, sizeof two, "%s/two.csv", dir.path);
     struct vocab vocab = {.data = {one, two}, .data_count = 2, .fields = {.text_field = "note"}};
-    catch_stderr();
+    log_capture_start();
     ck_assert_msg(!read_data(&vocab, take, &taken, &err), "%s", err.text);
-    ck_assert_ptr_nonnull(strstr(caught_text(), "two.csv: line 3: bad; it is left out\n"));
+    ck_assert_ptr_nonnull(strstr(log_capture_end(), "two.csv: line 3: bad; it is left out\n"));
     ck_assert(vocab.used == 3 && vocab.unusable == 1 && taken == 6);
     vocab = (struct vocab){.data = {"/no/where.txt", one}, .data_count = 2};
     taken = 0;

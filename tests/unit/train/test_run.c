@@ -5,41 +5,13 @@
 #include "engine/train/run.h"
 #include "engine/train/structured.h"
 #include "tests/support/suite.h"
-#include "tests/support/train_fixture.h"
+#include "tests/unit/train/run_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct train_fixture f;
-static struct run run;
-static struct err err;
-static const struct corpus_progress nobody;
 static char path[256];
-
-static enum err_code try_open(void)
-{
-    err = (struct err){0};
-    ck_assert_int_eq(run_open(&run, &f.options, &nobody, &err), err.code);
-    return err.code;
-}
-
-static void open_run(void)
-{
-    try_open();
-    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
-}
-
-/* wanted is a format of one path, or a plain text. */
-static void expect_refused(enum err_code code, const char *wanted, const char *where)
-{
-    char text[512];
-    snprintf(text, sizeof text, "%s%s", where, wanted);
-    try_open();
-    ck_assert_msg(err.code == code, "%d: %s", err.code, err.text);
-    ck_assert_msg(strncmp(err.text, text, strlen(text)) == 0, "%s", err.text);
-    run_close(&run);
-}
 
 static void take_list(const char *name, const char *text)
 {
