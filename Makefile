@@ -18,24 +18,24 @@ LDLIBS  := $(shell pkg-config --libs $(PKGS)) -lb64 -lm
 CHECK   := $(shell pkg-config --cflags --libs check 2>/dev/null)
 
 # Each tool and main is one file with a main(); everything else is in the library of its layer.
-TOOL_SRC   := $(wildcard engine/tools/*.c)
-ENGINE_SRC := $(wildcard engine/*.c engine/base/*.c engine/tensor/*.c engine/format/*.c \
-                         engine/text/*.c engine/vision/*.c engine/model/*.c engine/explain/*.c \
-                         engine/data/*.c engine/eval/*.c engine/train/*.c)
-CONFIG_SRC := $(wildcard config/*.c)
-SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c))
-SUPPORT_SRC := $(wildcard tests/support/*.c)
-UNIT_SRC   := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c))
+c_files     = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
+TOOL_SRC    := $(call c_files,tools)
+ENGINE_SRC  := $(call c_files,engine)
+LEARN_SRC   := $(call c_files,learn)
+CONFIG_SRC  := $(call c_files,config)
+SERVER_SRC  := $(filter-out server/main.c,$(call c_files,server))
+LOAD_SRC    := $(filter-out loadtest/main.c,$(call c_files,loadtest))
+SUPPORT_SRC := $(call c_files,tests/support)
+UNIT_SRC    := $(call c_files,tests/unit)
 TORTURE_SRC := $(sort $(wildcard tests/torture/test_*.c))
 TORTURE_OWN := $(filter-out $(TORTURE_SRC),$(wildcard tests/torture/*.c))
-LOAD_SRC   := $(filter-out loadtest/main.c,$(wildcard loadtest/*.c))
-BENCH_SRC  := $(filter-out tests/bench/main.c,$(wildcard tests/bench/*.c))
-FUZZ_SRC   := $(sort $(wildcard tests/fuzz/*.c))
+BENCH_SRC   := $(filter-out tests/bench/main.c,$(wildcard tests/bench/*.c))
+FUZZ_SRC    := $(sort $(wildcard tests/fuzz/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 PROGRAMS := $(if $(wildcard server/main.c),$(BUILD)/attnd) \
-            $(patsubst engine/tools/%.c,$(BUILD)/attnd-%,$(TOOL_SRC)) \
+            $(patsubst tools/%.c,$(BUILD)/attnd-%,$(TOOL_SRC)) \
             $(if $(wildcard loadtest/main.c),$(BUILD)/attnd-load) \
             $(if $(wildcard deploy/healthcheck.c),$(BUILD)/attnd-healthcheck)
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
@@ -44,6 +44,7 @@ FUZZERS  := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 TORTURES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TORTURE_SRC))
 
 ENGINE_LIB  := $(BUILD)/libengine.a
+LEARN_LIB   := $(BUILD)/liblearn.a
 SERVER_LIB  := $(BUILD)/libserver.a
 SUPPORT_LIB := $(BUILD)/libsupport.a
 LOAD_LIB    := $(BUILD)/libload.a
@@ -65,12 +66,13 @@ $(BUILD)/obj/%.o: %.c Makefile
 $(BUILD)/obj/server/page.o: $(wildcard server/ui/* server/ui/samples/*)
 
 $(ENGINE_LIB): $(call objects,$(ENGINE_SRC))
+$(LEARN_LIB): $(call objects,$(LEARN_SRC))
 $(SERVER_LIB): $(call objects,$(SERVER_SRC) $(CONFIG_SRC))
 $(SUPPORT_LIB): $(call objects,$(SUPPORT_SRC))
 $(LOAD_LIB): $(call objects,$(LOAD_SRC))
 $(BENCH_LIB): $(call objects,$(BENCH_SRC))
 $(FUZZ_LIB): $(call objects,$(filter-out %/replay.c,$(wildcard tests/fuzz/driver/*.c)))
-$(ENGINE_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(BENCH_LIB) $(FUZZ_LIB):
+$(ENGINE_LIB) $(LEARN_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(BENCH_LIB) $(FUZZ_LIB):
 	@mkdir -p $(@D) && rm -f $@
 	ar rcs $@ $^
 
@@ -80,22 +82,22 @@ $(BUILD)/attnd: $(call objects,server/main.c) $(SERVER_LIB) $(ENGINE_LIB)
 $(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(ENGINE_LIB)
+$(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c)
 	$(CC) $(LDFLAGS) $^ -o $@
 
-$(BUILD)/attnd-%: $(BUILD)/obj/engine/tools/%.o $(ENGINE_LIB)
+$(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) \
-                   $(SERVER_LIB) $(ENGINE_LIB)
+                   $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
 
 # A fuzz target with the committed inputs as a test, and with libFuzzer.
-FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(SERVER_LIB) $(ENGINE_LIB)
+FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,tests/fuzz/driver/replay.c) $(FUZZED)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -108,7 +110,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED)
 # the arena it stands by the linker's help.
 WRAPPED := arena_alloc arena_alloc_array arena_copy arena_format
 $(BUILD)/tests/torture/%: $(BUILD)/obj/tests/torture/%.o $(call objects,$(TORTURE_OWN)) \
-                           $(SUPPORT_LIB) $(SERVER_LIB) $(ENGINE_LIB)
+                           $(SUPPORT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) $^ $(LDLIBS) $(CHECK) -o $@
 
@@ -138,7 +140,7 @@ fuzz:
 	@$(MAKE) -s BUILD=$(FUZZ_BUILD) SANITIZE= kernels
 	@$(MAKE) -s BUILD=$(FUZZ_BUILD) CC='$(FUZZ_CLANG)' OPT='-O2 -g' SANITIZE='$(FUZZ_CHECKS)' fuzzers
 	@sh tests/fuzz/driver/run.sh $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
-kernels: $(call objects,$(wildcard engine/tensor/*.c))
+kernels: $(call objects,$(call c_files,engine/tensor))
 fuzzers: $(FUZZERS)
 
 # Every call to the C library fails in turn, not a sample of them as in `make test`.

@@ -4,7 +4,7 @@
 #include "engine/answer.h"
 
 #include "engine/base/utf8.h"
-#include "engine/model/winner.h"
+#include "engine/decide/winner.h"
 
 #include <jansson.h>
 

@@ -17,9 +17,9 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/base/interrupt.h"
+#include "engine/decide/class_codes.h"
+#include "engine/decide/decision.h"
 #include "engine/explain/explanation.h"
-#include "engine/model/class_codes.h"
-#include "engine/model/decision.h"
 #include "engine/model/input.h"
 
 #include <stdatomic.h>
@@ -34,7 +34,8 @@ struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
                                    "reference" */
     const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8"; bf16 is
-                                   measured and refused where it is not faster (tensor/bf16.h) */
+                                   measured and refused where it is not faster:
+                                   tensor/linear/bf16.h */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
 };
 
@@ -135,7 +136,7 @@ void engine_scores(const struct engine_model *model, const float *logits, float 
 /* The label with the highest score, the first of equal ones. */
 unsigned engine_winner(const struct engine_model *model, const float *scores);
 
-/* auto, review or unknown, by the checkpoint's attnd.json (model/policy.h), for finite logits and
+/* auto, review or unknown, by the checkpoint's attnd.json (decide/policy.h), for finite logits and
  * their scores. features [hidden_size] as engine_features gives them. Allocates nothing. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, struct judgement *out);

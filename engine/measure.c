@@ -4,7 +4,7 @@
 
 #include "engine/format/checkpoint.h"
 #include "engine/model/workspace.h"
-#include "engine/tensor/operand.h"
+#include "engine/tensor/gemm/operand.h"
 #include "engine/text/wordpiece.h"
 
 #include <limits.h>

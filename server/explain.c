@@ -32,11 +32,11 @@ static size_t bytes_of(const struct row *row)
 static enum err_code check_overlay(struct row *row)
 {
     size_t pixels = overlay_pixels(row);
-    if (pixels > PATCHES_PIXELS_MAX)
+    if (pixels > OVERLAY_PIXELS_MAX)
         return err_set(&row->err, ERR_UNUSABLE,
                        "overlay: a heat map has at most %d pixels, the image has %zu; without "
                        "overlay it is explained by its grid",
-                       PATCHES_PIXELS_MAX, pixels);
+                       OVERLAY_PIXELS_MAX, pixels);
     return ERR_OK;
 }
 

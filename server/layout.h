@@ -12,10 +12,10 @@
  * same, byte for byte. Of a chunked body the lines between two pieces can be looked at likewise.
  *
  * What stays invisible: NULs before the end of a line, if with it they are as long as CRLF (NUL LF)
- * or as two (NUL NUL LF LF, NUL CRLF LF: the library leaves NULs for all), lines that begin with NUL
- * in front of a request line (skipped as if empty), and whatever follows the last piece of a chunked
- * body. The first two no intermediary passes on; for the third the connection is closed after the
- * answer.
+ * or as two (NUL NUL LF LF, NUL CRLF LF: the library leaves NULs for all), lines that begin with
+ * NUL in front of a request line (skipped as if empty), and whatever follows the last piece of a
+ * chunked body. The first two no intermediary passes on; for the third the connection is closed
+ * after the answer.
  *
  * Threads: no state but the caller's.
  */

@@ -13,10 +13,11 @@
  * characters, quotes and backslashes. */
 size_t unescape_plain(const char *text, size_t len);
 
-/* Decodes what stands between the quotes into out; the text has *out_len bytes, never more than len.
- * With out NULL it only says how many. \u0000 is a character like any other. ERR_UNUSABLE for bytes that are not UTF-8, ERR_MALFORMED for a control
- * character, a bare quote, an unknown escape and half a surrogate pair; *out_len is then the index
- * in text of the byte that is wrong, or of its escape. */
+/* Decodes what stands between the quotes into out; the text has *out_len bytes, never more than
+ * len. With out NULL it only says how many. \u0000 is a character like any other. ERR_UNUSABLE for
+ * bytes that are not UTF-8, ERR_MALFORMED for a control character, a bare quote, an unknown escape
+ * and half a surrogate pair; *out_len is then the index in text of the byte that is wrong, or of
+ * its escape. */
 enum err_code unescape(char *out, size_t *out_len, const char *text, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* team.h - a few threads that run one task together and wait for each other (fork-join).
  *
- *     team_run(team, scale_rows, &args);     // scale_rows(&args, index, count), index = 0 ..
- * count-1
+ *     team_run(team, scale_rows, &args);     calls scale_rows(&args, index, count) for each
+ *                                            index = 0 .. count - 1
  *
  * The caller is member 0. Whoever waits spins for up to 80 us, since kernels follow each other
  * closely, and then sleeps: an idle team uses no CPU. While all spin, a fork-join costs 0.1 us (two

@@ -4,11 +4,35 @@
 #define ATTND_ENGINE_EXPLAIN_EXPLANATION_H
 
 #include "engine/explain/method.h"
-#include "engine/explain/patches.h"
-#include "engine/explain/words.h"
 #include "engine/model/attention_stats.h"
+#include "engine/vision/region.h"
 
-enum { EXPLANATION_SPANS = 5, EXPLANATION_BOXES = 5 };
+#include <stdint.h>
+
+enum {
+    EXPLANATION_SPANS = 5,
+    EXPLANATION_BOXES = 5,
+    OVERLAY_PIXELS_MAX = 1 << 22, /* of an image with a heat map */
+};
+
+/* A stretch of a text: character offsets, end exclusive. */
+struct excerpt {
+    uint32_t start, end;
+    float relevance;
+};
+
+/* An image, and where the patches lie on it. */
+struct patches_view {
+    unsigned width, height;  /* of the image as it was posted */
+    struct image_region all; /* what rows x columns patches cover */
+    unsigned rows, columns;
+};
+
+/* A patch as pixels of the image, right and bottom exclusive, cut off at the image's edges. */
+struct patch_box {
+    unsigned left, top, right, bottom;
+    float relevance;
+};
 
 struct explanation {
     enum explain_method method; /* never EXPLAIN_DEFAULT */

@@ -1,7 +1,7 @@
 #include "engine/explain/gradient.h"
 
 #include "engine/explain/attention_map.h"
-#include "engine/tensor/backward.h"
+#include "engine/tensor/backward/backward.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -153,10 +153,10 @@ enum err_code patches_overlay(const struct patches_view *view, const float *rele
                               struct interrupt *interrupt, char **png, size_t *len, struct err *err)
 {
     size_t pixels = (size_t)view->width * view->height;
-    if (pixels > PATCHES_PIXELS_MAX)
+    if (pixels > OVERLAY_PIXELS_MAX)
         return err_set(err, ERR_TOO_LARGE,
                        "overlay: the image has %zu pixels; the limit of a heat map is %d", pixels,
-                       PATCHES_PIXELS_MAX);
+                       OVERLAY_PIXELS_MAX);
     unsigned char *rgba = malloc(pixels * 4);
     if (rgba == NULL)
         return err_no_memory(err, pixels * 4);

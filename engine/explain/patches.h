@@ -8,15 +8,9 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/base/interrupt.h"
+#include "engine/explain/explanation.h"
 #include "engine/model/spec.h"
 #include "engine/vision/preprocess.h"
-
-/* The image and where the patches lie on it. */
-struct patches_view {
-    unsigned width, height;     /* of the image as it was posted */
-    struct preprocess_view all; /* what rows x columns patches cover, in its pixels */
-    unsigned rows, columns;
-};
 
 /* For an image of width x height, read through `preprocess`. */
 struct patches_view patches_view(const struct spec *spec, const struct preprocess *preprocess,
@@ -26,19 +20,10 @@ struct patches_view patches_view(const struct spec *spec, const struct preproces
  * alike if they have none. relevance [tokens], out [patches]. */
 void patches_fold(const struct spec *spec, const float *relevance, float *out);
 
-/* A patch as pixels of the image, right and bottom exclusive, cut off at the image's edges. */
-struct patch_box {
-    unsigned left, top, right, bottom;
-    float relevance;
-};
-
 /* The most relevant patches first; those that lie outside of the image are left out. out has room
  * for boxes_max. Returns their number. */
 unsigned patches_top(const struct patches_view *view, const float *relevance, unsigned boxes_max,
                      struct patch_box *out);
-
-/* Images above this many pixels have no heat map. */
-enum { PATCHES_PIXELS_MAX = 1 << 22 };
 
 /* A PNG in RGBA of the image's own size, to be laid over it: between the centres of the patches the
  * relevance is interpolated, over its largest it is the place on a ramp of even steps of lightness

@@ -13,13 +13,8 @@
 #ifndef ATTND_ENGINE_EXPLAIN_WORDS_H
 #define ATTND_ENGINE_EXPLAIN_WORDS_H
 
+#include "engine/explain/explanation.h"
 #include "engine/model/input.h"
-
-/* Character offsets into the text, end exclusive. */
-struct excerpt {
-    uint32_t start, end;
-    float relevance;
-};
 
 /* relevance [input->tokens]; out has room for as many. Returns the number of words; their relevance
  * is all alike if the text's tokens have none. */

@@ -16,7 +16,7 @@
 
 #include "engine/base/err.h"
 #include "engine/format/checkpoint.h"
-#include "engine/tensor/linear.h"
+#include "engine/tensor/linear/linear.h"
 
 #include <stddef.h>
 

@@ -9,9 +9,9 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/model/class_codes.h"
+#include "engine/decide/class_codes.h"
+#include "engine/decide/policy.h"
 #include "engine/model/family.h"
-#include "engine/model/policy.h"
 
 struct spec {
     const struct family *family;

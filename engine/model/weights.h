@@ -13,7 +13,7 @@
 #include "engine/base/err.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/spec.h"
-#include "engine/tensor/linear.h"
+#include "engine/tensor/linear/linear.h"
 
 #include <stddef.h>
 

@@ -8,9 +8,9 @@
 #include "engine/base/err.h"
 #include "engine/base/team.h"
 #include "engine/model/spec.h"
+#include "engine/tensor/gemm/operand.h"
 #include "engine/tensor/kernels.h"
-#include "engine/tensor/linear.h"
-#include "engine/tensor/operand.h"
+#include "engine/tensor/linear/linear.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

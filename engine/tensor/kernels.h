@@ -89,19 +89,21 @@ struct kernels {
     /* One head of scaled dot-product attention for a block of queries (Vaswani et al. 2017, eq. 1;
      * computed tile by tile over the keys with a running maximum and sum: Milakov and Gimelshein
      * 2018, Dao et al. 2022):
-     *     out[i] = sum_j softmax_j(q[i] . k[j] / sqrt(d)) v[j],  i < count <= ATTENTION_QUERIES, j
-     * < n q is [count, d], k and v [n, d], rows `stride` floats apart; out [count, d], rows
-     * out_stride apart. scratch: attention_scratch(d) floats, 64-byte aligned: it does not depend
-     * on n. A query's result does not depend on the block it is in. Cost: 4 count n d flops. */
+     *     out[i] = sum_j softmax_j(q[i] . k[j] / sqrt(d)) v[j]
+     * for i < count <= ATTENTION_QUERIES and j < n. q is [count, d], k and v [n, d], rows `stride`
+     * floats apart; out [count, d], rows out_stride apart. scratch: attention_scratch(d) floats,
+     * 64-byte aligned: it does not depend on n. A query's result does not depend on the block it is
+     * in. Cost: 4 count n d flops. */
     void (*attention)(float *out, size_t out_stride, const float *q, const float *k, const float *v,
                       size_t stride, size_t count, size_t n, size_t d, float *scratch);
 
     /* What a block of queries attends to, averaged over heads that lie side by side, as attention
      * rollout takes it (Abnar and Zuidema 2020, section 3):
-     *     out[i, j] = 1/heads sum_h softmax_j(q_h[i] . k_h[j] / sqrt(d)),  i < count <=
-     * ATTENTION_QUERIES, j < n. q is [count, heads d], k [n, heads d], rows `stride` floats apart;
-     * out rows out_stride apart. scratch: attention_mean_scratch(n, d) floats, 64-byte aligned.
-     * Cost: 2 count n d heads flops and as many exponentials as numbers. */
+     *     out[i, j] = 1/heads sum_h softmax_j(q_h[i] . k_h[j] / sqrt(d))
+     * for i < count <= ATTENTION_QUERIES and j < n. q is [count, heads d], k [n, heads d], rows
+     * `stride` floats apart; out rows out_stride apart. scratch: attention_mean_scratch(n, d)
+     * floats, 64-byte aligned. Cost: 2 count n d heads flops, and as many exponentials as numbers.
+     */
     void (*attention_mean)(float *out, size_t out_stride, const float *q, const float *k,
                            size_t stride, size_t count, size_t n, size_t heads, size_t d,
                            float *scratch);

@@ -32,8 +32,8 @@ INLINE void norm_means(float *mean, const float *x, size_t stride, size_t width,
     }
 }
 
-/* 1 / sqrt(variance + eps). A variance that overflows would make the scale 0 and the row a constant:
- * it becomes NaN instead. */
+/* 1 / sqrt(variance + eps). A variance that overflows would make the scale 0 and the row a
+ * constant: it becomes NaN instead. */
 INLINE void norm_scales(float *scale, const float *mean, const float *x, size_t stride,
                         size_t width, float eps, const int rows)
 {

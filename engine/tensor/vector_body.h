@@ -317,8 +317,8 @@ INLINE vec vec_abs(vec v)
     return (vec)((vec_int)v & 0x7FFFFFFF);
 }
 
-/* max(best, |v|), best not negative. Without its sign a number's bits grow with it, and those of what
- * is not a number are the largest: it stays. */
+/* max(best, |v|), best not negative. Without its sign a number's bits grow with it, and those of
+ * what is not a number are the largest: it stays. */
 INLINE vec larger_magnitude(vec best, vec v)
 {
     return (vec)int_max((vec_int)best, (vec_int)vec_abs(v));

@@ -30,8 +30,8 @@ struct image {
 };
 
 struct image_options {
-    size_t pixels_max;  /* width x height above this is refused */
-    bool grey16_minmax; /* stretch each 16-bit grey image to its own minimum and maximum */
+    size_t pixels_max;           /* width x height above this is refused */
+    bool grey16_minmax;          /* stretch each 16-bit grey image to its own minimum and maximum */
     struct interrupt *interrupt; /* looked at for each row; NULL: none */
 };
 

@@ -408,14 +408,14 @@ static void view_span(unsigned side, unsigned resized, unsigned crop, double *st
     *length = crop * scale;
 }
 
-struct preprocess_view preprocess_view(const struct preprocess *preprocess, unsigned width,
-                                       unsigned height)
+struct image_region preprocess_view(const struct preprocess *preprocess, unsigned width,
+                                    unsigned height)
 {
     struct image image = {.width = width, .height = height};
     struct err ignored = {0};
     unsigned rows = height, columns = width;
     bool crop = preprocess->do_center_crop;
-    struct preprocess_view view;
+    struct image_region view;
     resized_size(preprocess, &image, &rows, &columns, &ignored);
     view_span(width, columns, crop ? preprocess->crop_width : columns, &view.left, &view.width);
     view_span(height, rows, crop ? preprocess->crop_height : rows, &view.top, &view.height);

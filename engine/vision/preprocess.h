@@ -15,6 +15,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/vision/image.h"
+#include "engine/vision/region.h"
 #include "engine/vision/resize.h"
 
 struct preprocess {
@@ -43,15 +44,10 @@ enum err_code preprocess_geometry(const struct preprocess *preprocess, const str
 /* Upper bound of what preprocess_geometry takes for a width x height image, its result included. */
 size_t preprocess_bytes(const struct preprocess *preprocess, unsigned width, unsigned height);
 
-/* The part of an image that the model sees, in the image's own pixels: a crop cuts it smaller, one
- * that pads makes it larger. */
-struct preprocess_view {
-    double left, top, width, height;
-};
-
-/* Of a width x height image that preprocess_geometry takes. */
-struct preprocess_view preprocess_view(const struct preprocess *preprocess, unsigned width,
-                                       unsigned height);
+/* The part that the model sees of a width x height image that preprocess_geometry takes: a crop
+ * cuts it smaller, one that pads makes it larger. */
+struct image_region preprocess_view(const struct preprocess *preprocess, unsigned width,
+                                    unsigned height);
 
 /* Rescale and normalise geometry's pixels, and lay them out as patches: patch p (row by row) is
  * out[p, channel, y, x], the order of a flattened convolution kernel; out is

@@ -6,7 +6,7 @@
  * reads what is about to be overwritten; that is not counted as moved. */
 #include "tests/bench/backward_lines.h"
 
-#include "engine/tensor/backward.h"
+#include "engine/tensor/backward/backward.h"
 #include "tests/bench/stopwatch.h"
 
 #include <stdint.h>

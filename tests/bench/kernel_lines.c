@@ -12,7 +12,7 @@
 #include "engine/base/blas_core.h"
 #include "engine/base/team.h"
 #include "engine/tensor/kernels.h"
-#include "engine/tensor/linear.h"
+#include "engine/tensor/linear/linear.h"
 #include "tests/bench/stopwatch.h"
 
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* serve.h - a co-process that computes one batch for each line it reads, so that a driver can
  * alternate this engine and a peer run by run:
  *
- *     DTYPE KIND BATCH TOKENS      ->  MILLISECONDS LOGIT0 LOGIT1 ...      (of the batch's first
- * row) or  refused REASON
+ *     DTYPE KIND BATCH TOKENS  ->  MILLISECONDS LOGIT0 LOGIT1 ...   (of the batch's first row)
+ *                              or  refused REASON
  *
  * KIND is bert, vit (TOKENS is ignored) or bert-mixed (TOKENS is ignored: inputs.h). A model is
  * opened when it is first asked for and runs three times untimed.

@@ -1,7 +1,7 @@
 #include "tests/bench/steps.h"
 
 #include "engine/base/clock.h"
-#include "engine/train/learner.h"
+#include "learn/train/loop/learner.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* attnd.json: temperature, class codes, thresholds, out-of-distribution statistics. What is
  * accepted is written again by the one writer, and judges a finite answer. */
-#include "engine/eval/attnd_json.h"
+#include "learn/eval/fit/attnd_json.h"
 
-#include "engine/model/policy.h"
+#include "engine/decide/policy.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Comma-separated values: fields lie in the bytes, lines count up, and what is written again by the
  * rules reads the same. */
-#include "engine/data/csv.h"
+#include "learn/data/csv.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

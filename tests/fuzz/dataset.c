@@ -1,9 +1,9 @@
 /* Lists of labelled inputs. The first byte chooses the form and what is asked of it. What can be
  * read also teaches labels. */
-#include "engine/data/dataset.h"
+#include "learn/data/dataset.h"
 
 #include "engine/base/utf8.h"
-#include "engine/train/labels.h"
+#include "learn/train/loop/labels.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>

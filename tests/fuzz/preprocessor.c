@@ -17,7 +17,7 @@ static void prepare(const struct preprocess *preprocess)
     struct err err = {0};
     arena_init(&arena);
     if (preprocess_geometry(preprocess, &image, NULL, &arena, &out, &err) == ERR_OK) {
-        struct preprocess_view view = preprocess_view(preprocess, image.width, image.height);
+        struct image_region view = preprocess_view(preprocess, image.width, image.height);
         FUZZ_CLAIM(out.width == IMAGE_SIZE && out.height == IMAGE_SIZE);
         FUZZ_CLAIM(view.width > 0 && view.height > 0 && isfinite(view.left + view.top));
         preprocess_patches(preprocess, &out, PATCH, patches);

@@ -1,6 +1,6 @@
 /* A training state. An input is either the file as it stands, or, if its first byte is 0, the
  * numbers of a sound one: what they say is read, and written again. */
-#include "engine/train/state.h"
+#include "learn/train/checkpoint/state.h"
 
 #include "engine/format/safetensors_write.h"
 #include "tests/fuzz/driver/fuzz.h"

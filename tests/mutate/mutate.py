@@ -1,10 +1,10 @@
 """How much do the tests see? Random changes of single lines of product code, each tried by the test
 programs that execute its line.
 
-    make mutate MUTATE_SEED=1 MUTATE_COUNT=200 MUTATE_SECONDS=3600 [MUTATE_FILES="engine/eval/*.c"]
+    make mutate MUTATE_SEED=1 MUTATE_COUNT=200 MUTATE_SECONDS=3600 [MUTATE_FILES="learn/eval/*/*.c"]
     python3 tests/mutate/mutate.py --again FILE     (changes as FILE lists them: a list of survivors)
-    python3 tests/mutate/mutate.py --survey --files "engine/eval/*.c"      (where tests are wanting)
-    python3 tests/mutate/mutate.py --again FILE --tests "eval/test_report eval/test_html"
+    python3 tests/mutate/mutate.py --survey --files "learn/eval/*/*.c"      (where tests are wanting)
+    python3 tests/mutate/mutate.py --again FILE --tests "learn/eval/report/test_report learn/eval/report/test_html"
 
 Judges HEAD; what is not committed is not seen. Lines are drawn evenly among those that allow a
 change (changes.py says which), then a kind of change, then a change. A change that does not compile

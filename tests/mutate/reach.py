@@ -13,7 +13,7 @@ import subprocess
 
 import tree as trees
 
-FOLDERS = ("engine/", "server/", "config/", "loadtest/", "deploy/")
+FOLDERS = ("engine/", "learn/", "tools/", "server/", "config/", "loadtest/", "deploy/")
 UNITS = "tests/unit/"
 LIMIT_SECONDS = 900
 
@@ -31,8 +31,8 @@ def programs():
 
 
 def program_of(name):
-    if name.startswith("engine/tools/"):
-        return "attnd-" + name[len("engine/tools/"):]
+    if name.startswith("tools/"):
+        return "attnd-" + name[len("tools/"):]
     return programs().get(name)
 
 
@@ -142,6 +142,5 @@ class Reach:
             line = above[-1] if above else first
         named = [name for name, test in self.tests.items() if file in test["hit"]
                  and (not around or line in test["hit"][file])]
-        own = os.path.splitext(file)[0].replace("engine/", "", 1).rpartition("/")
-        own = "%s/test_%s" % (own[0], own[2]) if own[0] else "test_" + own[2]
+        own = "%s/test_%s" % os.path.split(os.path.splitext(file)[0])
         return sorted(named, key=lambda name: (name != own, self.tests[name]["seconds"]))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes tests/data/eval/findings.json: made-up inputs with every figure that engine/eval computes of
+"""Writes tests/data/eval/findings.json: made-up inputs with every figure that learn/eval computes of
 them, computed here again, one input at a time, from the definitions in the headers and the papers
-that they name, without numpy. tests/unit/eval/test_findings_reference.c compares.
+that they name, without numpy. tests/unit/learn/eval/measure/test_findings_reference.c compares.
 
     python3 tests/reference/make_findings.py
 """
@@ -229,7 +229,7 @@ def winners_with(case, items, shifts):
 
 
 def fit_shifts(case, items):
-    """Coordinate ascent (engine/eval/biases.h): every shift of one label that could change a winner
+    """Coordinate ascent (learn/eval/fit/biases.h): every shift of one label that could change a winner
     is tried by counting all inputs again."""
     labels = len(case["logits"][0])
     shifts = [0.0] * labels

@@ -3,8 +3,8 @@
 #ifndef ATTND_TESTS_SUPPORT_SAMPLES_FIXTURE_H
 #define ATTND_TESTS_SUPPORT_SAMPLES_FIXTURE_H
 
-#include "engine/data/samples.h"
 #include "engine/engine.h"
+#include "learn/data/samples.h"
 
 #define GOLDEN "tests/data/golden/"
 

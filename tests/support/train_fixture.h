@@ -12,7 +12,7 @@
 #ifndef ATTND_TESTS_SUPPORT_TRAIN_FIXTURE_H
 #define ATTND_TESTS_SUPPORT_TRAIN_FIXTURE_H
 
-#include "engine/train/trainer.h"
+#include "learn/train/trainer.h"
 #include "tests/support/tempdir.h"
 
 /* Texts "cold" and "hot" by their words; images "left" and the other by the half that is bright. */

@@ -1,11 +1,11 @@
 /* Data with every call to the C library failing in turn: lists and folders of every form, images of
  * every kind and texts in memory, a vocabulary made and one trimmed. All of it is read and what is
  * written is whole, or the failure is told; no input is left out because something was short. */
-#include "engine/data/samples.h"
 #include "engine/text/vocab_build.h"
 #include "engine/text/vocab_use.h"
-#include "engine/train/vocab_files.h"
-#include "engine/train/vocab_trim.h"
+#include "learn/data/samples.h"
+#include "learn/train/checkpoint/vocab_files.h"
+#include "learn/train/checkpoint/vocab_trim.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/support/train_fixture.h"
 #include "tests/torture/drill.h"

@@ -1,9 +1,9 @@
 /* Judging, explaining and calibrating with every call to the C library failing in turn: texts by
  * words, images by patches and masks, and the statistics of strangeness. The reports and the
  * attnd.json are those of a run that nothing disturbed, or the failure is told. */
-#include "engine/eval/calibrate.h"
-#include "engine/eval/explanations_report.h"
 #include "engine/vision/png.h"
+#include "learn/eval/calibrate.h"
+#include "learn/eval/report/explanations_report.h"
 #include "tests/support/train_fixture.h"
 #include "tests/torture/drill.h"
 #include "tests/torture/written.h"

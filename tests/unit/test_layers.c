@@ -1,54 +1,100 @@
-/* test_layers.c - the architecture, as a test: which room may include which, and which file may
- * include which library. The two tables below are the diagram; a new arrow is drawn there, with a
- * reason, or not at all.
- *
- * ATTND_SOURCE_ROOT in the environment names another tree to look at.
+/* test_layers.c - the architecture, as a test: which room sees which, and which file may include
+ * which library. The tables below are the diagram; a new arrow is drawn there, with a reason, or
+ * not at all.
  */
+#include "tests/support/source_tree.h"
 #include "tests/support/suite.h"
 
 #include <fnmatch.h>
-#include <fts.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-/* A room is a folder. Each may include itself and what is listed, nothing else: arrows point down.
+/* What the engine shows to who is not of it: its door, and the plain data that the door names. */
+#define DOOR                                                                                       \
+    "engine/engine.h", "engine/answer.h", "engine/model/input.h",                                  \
+        "engine/model/attention_stats.h", "engine/decide/decision.h",                              \
+        "engine/decide/class_codes.h", "engine/explain/explanation.h", "engine/explain/method.h",  \
+        "engine/vision/region.h"
+
+/* A room is a folder. Each may include itself and what is listed, a room or a header, nothing else.
+ * What a closed room includes may not drag in anything else either.
  *
- *     loadtest | server -> config -> engine.h -> explain -> model -> format, text, vision -> tensor
- *                                                                                   -> base
- *                tools -> train -> eval -> data -> engine.h
+ *     tools    server      engine.h -> explain -> model -> decide, format, text, vision -> base
+ *       |         |           ^                     |
+ *     learn     config        |                     +-> tensor/linear -> gemm -> tensor -> base
+ *       +---------+-----------+
+ *     train -> eval -> data                   loadtest -> base
  */
-static const struct {
-    const char *room;
-    const char *below[12];
-} edges[] = {
-    {"engine/base", {NULL}},
-    {"engine/tensor", {"engine/base"}},
-    {"engine/format", {"engine/tensor", "engine/base"}},
-    {"engine/text", {"engine/tensor", "engine/base"}},
-    {"engine/vision", {"engine/tensor", "engine/base"}},
+static const struct room {
+    const char *name;
+    bool is_closed;
+    const char *below[20];
+} rooms[] = {
+    {"engine/base", true, {NULL}},
+    {"engine/tensor", true, {"engine/base"}},
+    {"engine/tensor/gemm", true, {"engine/tensor", "engine/base"}},
+    {"engine/tensor/linear", true, {"engine/tensor/gemm", "engine/tensor", "engine/base"}},
+    {"engine/tensor/backward", true, {"engine/tensor/gemm", "engine/tensor", "engine/base"}},
+    {"engine/format", true, {"engine/base"}},
+    {"engine/text", true, {"engine/base"}},
+    {"engine/vision", true, {"engine/base"}},
+    {"engine/decide", true, {"engine/base"}},
     {"engine/model",
-     {"engine/format", "engine/text", "engine/vision", "engine/tensor", "engine/base"}},
-    {"engine/explain", {"engine/model", "engine/vision", "engine/tensor", "engine/base"}},
+     true,
+     {"engine/decide", "engine/format", "engine/tensor/linear", "engine/tensor/gemm",
+      "engine/tensor", "engine/base"}},
+    {"engine/explain",
+     false,
+     {"engine/model", "engine/vision", "engine/tensor/backward", "engine/base"}},
     {"engine",
-     {"engine/explain", "engine/model", "engine/format", "engine/text", "engine/vision", "engine/tensor",
-      "engine/base"}},
-    {"engine/data",
-     {"engine", "engine/model", "engine/text", "engine/vision", "engine/tensor", "engine/base"}},
-    {"engine/eval",
-     {"engine", "engine/data", "engine/model", "engine/vision", "engine/tensor", "engine/base"}},
-    {"engine/train",
-     {"engine", "engine/eval", "engine/data", "engine/model", "engine/format", "engine/text",
-      "engine/vision", "engine/tensor", "engine/base"}},
-    {"engine/tools",
-     {"engine", "engine/train", "engine/eval", "engine/data", "engine/model", "engine/format",
-      "engine/text", "engine/vision", "engine/tensor", "engine/base"}},
-    {"config", {"engine", "engine/base"}},
-    {"server", {"config", "engine", "engine/base"}},
-    {"loadtest", {"engine/base"}},
+     false,
+     {"engine/explain", "engine/model", "engine/decide", "engine/format", "engine/text",
+      "engine/vision", "engine/tensor/linear", "engine/tensor/gemm", "engine/base"}},
+
+    {"learn/data", false, {"engine/model", "engine/text", "engine/vision", "engine/base"}},
+    {"learn/eval/measure", false, {"engine", "engine/decide", "learn/data", "engine/base"}},
+    {"learn/eval/fit",
+     false,
+     {"learn/eval/measure", "engine/decide", "engine/model", "engine/base"}},
+    {"learn/eval/explain",
+     false,
+     {"learn/eval/measure", "learn/data", "engine", "engine/decide", "engine/model",
+      "engine/vision", "engine/base"}},
+    {"learn/eval/report",
+     false,
+     {"learn/eval/explain", "learn/eval/measure", "engine", "engine/vision", "engine/base"}},
+    {"learn/eval",
+     false,
+     {"learn/eval/report", "learn/eval/fit", "learn/eval/measure", "learn/data", "engine",
+      "engine/decide", "engine/base"}},
+    {"learn/train/network",
+     false,
+     {"engine/model", "engine/format", "engine/tensor/backward", "engine/tensor/gemm",
+      "engine/tensor", "engine/base"}},
+    {"learn/train/checkpoint",
+     false,
+     {"learn/train/network", "engine/format", "engine/text", "engine/vision", "engine/base"}},
+    {"learn/train/loop",
+     false,
+     {"learn/train/checkpoint", "learn/train/network", "learn/eval/measure", "learn/data", "engine",
+      "engine/model", "engine/decide", "engine/format", "engine/tensor/backward",
+      "engine/tensor/linear", "engine/base"}},
+    {"learn/train",
+     false,
+     {"learn/train/loop", "learn/train/checkpoint", "learn/eval", "learn/eval/fit", "engine/base"}},
+    {"tools",
+     false,
+     {"learn/train", "learn/train/loop", "learn/train/checkpoint", "learn/eval",
+      "learn/eval/explain", "learn/eval/measure", "learn/eval/report", "learn/data", "engine",
+      "engine/decide", "engine/text", "engine/base"}},
+
+    {"config", true, {"engine/base"}},
+    {"server", true, {"config", DOOR, "engine/base"}},
+    {"loadtest", true, {"engine/base"}},
+    {"deploy", true, {NULL}},
 };
 
 /* A library's headers and the only files that may include them (patterns of fnmatch). */
@@ -59,15 +105,15 @@ static const struct {
     {"microhttpd.h", {"server/http.c", "server/http_*.c"}},
     {"jansson*.h",
      {"engine/base/json.c", "engine/base/json_load.[ch]", "engine/base/json_edit.c",
-      "engine/answer.c", "config/config.c", "config/config_*.c", "engine/eval/report_json.c",
-      "engine/eval/explanations_json.c", "server/codec.c", "server/codec_*.c"}},
-    {"cblas*.h", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
-    {"openblas*", {"engine/tensor/linear_openblas.c", "engine/base/blas_core.c"}},
+      "engine/answer.c", "config/config.c", "config/config_*.c", "learn/eval/report/report_json.c",
+      "learn/eval/report/explanations_json.c", "server/codec.c", "server/codec_*.c"}},
+    {"cblas*.h", {"engine/tensor/linear/linear_openblas.c", "engine/base/blas_core.c"}},
+    {"openblas*", {"engine/tensor/linear/linear_openblas.c", "engine/base/blas_core.c"}},
     {"*lapack*", {NULL}},
-    {"*dnnl*", {"engine/tensor/linear_onednn.c", "engine/tensor/onednn.[ch]"}},
+    {"*dnnl*", {"engine/tensor/linear/linear_onednn.c", "engine/tensor/linear/onednn.[ch]"}},
     {"png*.h", {"engine/vision/png.c", "engine/vision/png_write.c"}},
     {"jpeglib.h", {"engine/vision/jpeg.c"}},
-    {"zlib.h", {"engine/data/gunzip.c"}},
+    {"zlib.h", {"learn/data/gunzip.c"}},
     {"jerror.h", {"engine/vision/jpeg.c"}},
     {"turbojpeg.h", {NULL}},
     {"nettle/*", {"engine/base/sha256.c"}},
@@ -76,29 +122,27 @@ static const struct {
     {"check.h", {"tests/*"}},
 };
 
-/* Folder of a path: "engine/base/err.h" -> "engine/base". */
-static void folder_of(const char *path, char room[256])
+static const struct room *room_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    snprintf(room, 256, "%.*s", slash != NULL ? (int)(slash - path) : 0, path);
+    char folder[SOURCE_PATH_SIZE];
+    source_folder(path, folder);
+    for (size_t r = 0; r < sizeof rooms / sizeof *rooms; r++)
+        if (strcmp(rooms[r].name, folder) == 0)
+            return &rooms[r];
+    return NULL;
 }
 
-static const char *judge_edge(const char *file, const char *included)
+/* Whether a file of the room may see a header. */
+static bool sees(const struct room *room, const char *header)
 {
-    char from[256], to[256];
-    folder_of(file, from);
-    folder_of(included, to);
-    if (strcmp(from, to) == 0)
-        return NULL;
-    for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
-        if (strcmp(edges[e].room, from) != 0)
-            continue;
-        for (int i = 0; edges[e].below[i] != NULL; i++)
-            if (strcmp(edges[e].below[i], to) == 0)
-                return NULL;
-        return "no such arrow in the table of rooms";
-    }
-    return "the file is in no known room";
+    char folder[SOURCE_PATH_SIZE];
+    source_folder(header, folder);
+    if (strcmp(folder, room->name) == 0)
+        return true;
+    for (const char *const *below = room->below; *below != NULL; below++)
+        if (strcmp(*below, folder) == 0 || strcmp(*below, header) == 0)
+            return true;
+    return false;
 }
 
 static const char *judge_library(const char *file, const char *header)
@@ -114,65 +158,76 @@ static const char *judge_library(const char *file, const char *header)
     return NULL;
 }
 
-/* What is wrong with a line of a file; NULL if nothing. */
+/* What is wrong with what a file includes; NULL if nothing. */
+static const char *judge_include(const char *file, const struct source_include *include)
+{
+    const struct room *room = room_of(file);
+    if (include->is_system)
+        return judge_library(file, include->name);
+    if (strchr(include->name, '/') == NULL || strstr(include->name, "..") != NULL)
+        return "not written from the root";
+    if (room == NULL)
+        return "the file is in no known room";
+    return sees(room, include->name) ? NULL : "no such arrow in the table of rooms";
+}
+
 static const char *judge(const char *file, const char *line)
 {
-    char quote, name[200];
-    if (sscanf(line, " # include %c%199[^\">]", &quote, name) != 2)
-        return NULL;
-    if (quote == '<')
-        return judge_library(file, name);
-    if (strchr(name, '/') == NULL || strstr(name, "..") != NULL)
-        return "not written from the root";
-    return judge_edge(file, name);
+    struct source_include include = {0};
+    return source_include_read(&include, line) ? judge_include(file, &include) : NULL;
 }
 
-static const char *source_root(void)
-{
-    const char *root = getenv("ATTND_SOURCE_ROOT");
-    return root != NULL ? root : ".";
-}
-
-/* Prints the violations of one file; returns their number. */
-static int judge_file(const char *file)
-{
-    char *line = NULL;
-    size_t size = 0;
-    int number = 0, violations = 0;
-    FILE *stream = fopen(file, "r");
-    ck_assert_msg(stream != NULL, "%s", file);
-    while (getline(&line, &size, stream) >= 0) {
-        const char *wrong = judge(file, line);
-        number++;
-        if (wrong == NULL)
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        fprintf(stderr, "%s:%d: %s: %s\n", file, number, line, wrong);
-        violations++;
-    }
-    free(line);
-    fclose(stream);
-    return violations;
-}
+static struct source_tree tree;
 
 START_TEST(layers_include_only_downwards)
 {
-    static char engine[] = "engine", config[] = "config", server[] = "server",
-                loadtest[] = "loadtest";
-    char *const roots[] = {engine, config, server, loadtest, NULL};
-    int files = 0, violations = 0;
-    ck_assert_int_eq(chdir(source_root()), 0);
-    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    ck_assert_ptr_nonnull(tree);
-    for (FTSENT *entry = fts_read(tree); entry != NULL; entry = fts_read(tree)) {
-        if (entry->fts_info != FTS_F || fnmatch("*.[ch]", entry->fts_name, 0) != 0)
+    int violations = 0;
+    source_tree_open(&tree, source_tree_product);
+    for (const struct source_file *file = tree.files; file < tree.files + tree.count; file++)
+        for (size_t i = 0; i < file->include_count; i++) {
+            const char *wrong = judge_include(file->path, &file->includes[i]);
+            if (wrong == NULL)
+                continue;
+            fprintf(stderr, "%s:%u: %s: %s\n", file->path, file->includes[i].line,
+                    file->includes[i].name, wrong);
+            violations++;
+        }
+    source_tree_close(&tree);
+    ck_assert_msg(violations == 0, "%d forbidden includes, listed above", violations);
+}
+END_TEST
+
+/* What a file sees through the headers that it includes. */
+static int judge_closure(const struct room *room, const struct source_file *file,
+                         const struct source_file **seen)
+{
+    int violations = 0;
+    size_t count = source_tree_closure(&tree, file, seen);
+    for (size_t s = 0; s < count; s++)
+        if (!sees(room, seen[s]->path)) {
+            fprintf(stderr, "%s: sees %s through what it includes\n", file->path, seen[s]->path);
+            violations++;
+        }
+    return violations;
+}
+
+START_TEST(layers_closed_rooms_see_nothing_else_through_what_they_include)
+{
+    int violations = 0, files = 0;
+    source_tree_open(&tree, source_tree_product);
+    const struct source_file **seen = calloc(tree.count, sizeof(*seen));
+    ck_assert_ptr_nonnull(seen);
+    for (const struct source_file *file = tree.files; file < tree.files + tree.count; file++) {
+        const struct room *room = room_of(file->path);
+        if (room == NULL || !room->is_closed)
             continue;
-        violations += judge_file(entry->fts_path);
+        violations += judge_closure(room, file, seen);
         files++;
     }
-    fts_close(tree);
-    ck_assert_msg(violations == 0, "%d forbidden includes, listed above", violations);
-    ck_assert_int_gt(files, 10);
+    free(seen);
+    source_tree_close(&tree);
+    ck_assert_msg(violations == 0, "%d headers seen, listed above", violations);
+    ck_assert_int_gt(files, 50);
 }
 END_TEST
 
@@ -183,6 +238,10 @@ START_TEST(layers_test_sees_forbidden_includes)
         {"engine/tensor/norm.c", "#  include \"engine/model/encoder.h\""},
         {"engine/text/wordpiece.c", "#include \"engine/vision/image.h\""},
         {"engine/model/encoder.c", "#include \"engine/engine.h\""},
+        {"engine/engine.c", "#include \"learn/data/dataset.h\""},
+        {"learn/train/loop/run.c", "#include \"server/log.h\""},
+        {"server/worker.c", "#include \"learn/data/dataset.h\""},
+        {"server/worker.c", "#include \"engine/explain/words.h\""},
         {"engine/engine.c", "#include \"server/log.h\""},
         {"config/config.c", "#include \"server/log.h\""},
         {"server/routes.c", "#include \"engine/model/encoder.h\""},
@@ -202,7 +261,7 @@ START_TEST(layers_test_sees_forbidden_includes)
         {"server/codec.c", "#include <b64/cdecode.h>"},
         {"engine/engine.c", "#include <nettle/sha2.h>"},
         {"engine/base/err.c", "#include <check.h>"},
-        {"engine/tensor/linear.c", "#include <oneapi/dnnl/dnnl.h>"},
+        {"engine/tensor/linear/linear.c", "#include <oneapi/dnnl/dnnl.h>"},
     };
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         ck_assert_msg(judge(forbidden[i][0], forbidden[i][1]) != NULL, "%s: %s", forbidden[i][0],
@@ -225,7 +284,7 @@ START_TEST(layers_test_lets_allowed_includes_pass)
         {"server/metrics.c", "#include \"server/metrics.def\""},
         {"server/main.c", "#include \"engine/base/blas_core.h\""},
         {"engine/engine.c", "#include \"engine/model/encoder.h\""},
-        {"engine/tools/inspect.c", "#include \"engine/format/checkpoint.h\""},
+        {"tools/vocab.c", "#include \"learn/train/checkpoint/vocab_trim.h\""},
         {"engine/base/err.c", "/* #include is a word here */"},
     };
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
@@ -237,13 +296,16 @@ END_TEST
 START_TEST(layers_headers_compile_alone)
 {
     char command[1024];
+    const char *root = getenv("ATTND_SOURCE_ROOT");
     if (system("command -v \"${CC:-cc}\" >/dev/null 2>&1") != 0)
         suite_skip("no compiler: a machine that only runs");
-    snprintf(command, sizeof command, "sh tests/check-headers.sh '%s'", source_root());
+    snprintf(command, sizeof command, "sh tests/check-headers.sh '%s'", root != NULL ? root : ".");
     int status = system(command);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "listed above");
 }
 END_TEST
 
-SUITE("layers", layers_include_only_downwards, layers_test_sees_forbidden_includes,
-      layers_test_lets_allowed_includes_pass, layers_headers_compile_alone)
+SUITE("layers", layers_include_only_downwards,
+      layers_closed_rooms_see_nothing_else_through_what_they_include,
+      layers_test_sees_forbidden_includes, layers_test_lets_allowed_includes_pass,
+      layers_headers_compile_alone)

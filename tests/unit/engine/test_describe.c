@@ -1,7 +1,7 @@
 /* Everything that the engine says about a checkpoint, number by number. */
 #include "engine/base/sha256.h"
 #include "engine/engine.h"
-#include "engine/tensor/gemm.h"
+#include "engine/tensor/gemm/gemm.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
 

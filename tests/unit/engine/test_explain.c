@@ -2,6 +2,8 @@
 #include "engine/engine.h"
 #include "engine/explain/attention_map.h"
 #include "engine/explain/gradient.h"
+#include "engine/explain/patches.h"
+#include "engine/explain/words.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/trace.h"
 #include "engine/vision/png.h"

@@ -2,7 +2,7 @@
  * whose functions nobody else can call. Whole runs are test_train.c's. */
 #define main train_main
 int train_main(int argc, char **argv);
-#include "engine/tools/train.c"
+#include "tools/train.c"
 #undef main
 
 #include "tests/support/log_capture.h"

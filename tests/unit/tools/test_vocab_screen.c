@@ -2,7 +2,7 @@
  * functions nobody else can call, by a clock of the test's own. Whole runs are test_vocab.c's. */
 #define main vocab_main
 int vocab_main(int argc, char **argv);
-#include "engine/tools/vocab.c"
+#include "tools/vocab.c"
 #undef main
 
 #include "tests/support/log_capture.h"

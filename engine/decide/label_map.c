@@ -1,0 +1,89 @@
+#include "engine/decide/label_map.h"
+
+#include "engine/base/json.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Labels in strcmp's order: there may be a hundred thousand, and as many members. */
+struct entry {
+    const char *label;
+    unsigned index;
+    bool seen;
+};
+
+struct reader {
+    const char *path;
+    struct entry *entries;
+    unsigned count;
+    enum err_code (*visit)(void *context, unsigned label, const struct json_t *value,
+                           struct err *err);
+    void *context;
+};
+
+static int compare(const void *left, const void *right)
+{
+    return strcmp(((const struct entry *)left)->label, ((const struct entry *)right)->label);
+}
+
+/* The first entry that is not below the key. */
+static unsigned lower_bound(const struct reader *reader, const char *key)
+{
+    unsigned low = 0, high = reader->count;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (strcmp(reader->entries[middle].label, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static enum err_code read_member(void *context, const char *key, const struct json_t *value,
+                                 struct err *err)
+{
+    struct reader *reader = context;
+    unsigned at = lower_bound(reader, key);
+    if (at == reader->count || strcmp(reader->entries[at].label, key) != 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s has a member that is no label of the model: '%s'",
+                       reader->path, key);
+    for (; at < reader->count && strcmp(reader->entries[at].label, key) == 0; at++) {
+        reader->entries[at].seen = true;
+        if (reader->visit(reader->context, reader->entries[at].index, value, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+static enum err_code check_all_seen(const struct reader *reader, struct err *err)
+{
+    for (unsigned i = 0; i < reader->count; i++)
+        if (!reader->entries[i].seen)
+            return err_set(err, ERR_UNSUPPORTED, "%s lacks the label '%s'", reader->path,
+                           reader->entries[i].label);
+    return ERR_OK;
+}
+
+enum err_code label_map_read(const struct json_t *object, const char *path,
+                             const char *const *labels, unsigned count,
+                             enum err_code (*visit)(void *context, unsigned label,
+                                                    const struct json_t *value, struct err *err),
+                             void *context, struct err *err)
+{
+    if (strcmp(json_type_name(object), "an object") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s: expected an object, found %s", path,
+                       json_type_name(object));
+    struct reader reader = {.path = path, .count = count, .visit = visit, .context = context};
+    reader.entries = calloc(count, sizeof *reader.entries);
+    if (reader.entries == NULL)
+        return err_no_memory(err, count * sizeof *reader.entries);
+    for (unsigned i = 0; i < count; i++)
+        reader.entries[i] = (struct entry){.label = labels[i], .index = i};
+    qsort(reader.entries, count, sizeof *reader.entries, compare);
+    if (!json_each_member(object, read_member, &reader, err))
+        check_all_seen(&reader, err);
+    free(reader.entries);
+    return err->code;
+}

@@ -1,0 +1,72 @@
+/* ood.h - how strange is an input? A score from what one forward pass has at hand: the logits, and
+ * the features x [D] that the classifier reads. Larger is stranger.
+ *
+ *   energy       -log sum_c exp(logit_c)                (Liu, Wang, Owens and Li 2020, T = 1);
+ *                independent labels: -sum_c log(1 + exp(logit_c))      (Wang et al. 2021)
+ *   mahalanobis  min_c (z - m_c)' diag(v)^-1 (z - m_c) + |x - mean - P' z|^2 / s
+ *                with z = P (x - mean): the distance to the nearest class (Lee et al. 2018) under
+ *                one covariance for all, P' diag(v) P + s (1 - P' P): k directions in full, the
+ *                rest by their mean variance (Tipping and Bishop 1999). The rows of P are
+ *                orthonormal.
+ *   relative     min_c (z - m_c)' diag(v)^-1 (z - m_c) - z' diag(b)^-1 z: what the classes explain
+ *                better than no class does (Ren et al. 2021). With P the directions that tell the
+ *                classes apart, at most one fewer than classes, this is the full distance.
+ *
+ * P, m, v, s and b come from attnd.json's "ood", written by learn/eval/fit/attnd_json.c.
+ * Temperature scaling does not touch the energy, so that calibrating anew leaves its threshold be.
+ *
+ * Threads: immutable after ood_read. Cost: k D + k labels multiplications; no allocation.
+ */
+#ifndef ATTND_ENGINE_DECIDE_OOD_H
+#define ATTND_ENGINE_DECIDE_OOD_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+
+struct json_t;
+
+enum { OOD_COMPONENTS_MAX = 128, OOD_QUANTILES_MAX = 1001 };
+
+/* Numbers beyond these are refused, so that no score overflows a double. */
+#define OOD_NUMBER_MAX 1e30
+#define OOD_VARIANCE_MIN 1e-30
+
+enum ood_method { OOD_NONE, OOD_ENERGY, OOD_MAHALANOBIS, OOD_RELATIVE, OOD_METHOD_COUNT };
+
+struct ood {
+    enum ood_method method;
+    bool has_threshold; /* else nothing is strange enough to be unknown */
+    float threshold;    /* above it an input is unknown */
+    unsigned hidden, label_count;
+    bool independent; /* energy: each label has a sigmoid of its own */
+
+    unsigned quantile_count; /* 0: no rank is given */
+    float *quantiles;        /* rising scores of validation inputs at i / (quantile_count - 1) */
+
+    /* mahalanobis and relative */
+    unsigned components; /* k */
+    float *mean;         /* [hidden] */
+    float *projection;   /* P [k, hidden] */
+    float *variances;    /* v [k] */
+    float *class_means;  /* m [label_count, k]; a class without examples begins with NaN */
+    float residual;      /* s, of mahalanobis */
+    float *background;   /* b [k], of relative */
+};
+
+/* "energy", "mahalanobis", "relative"; NULL for OOD_NONE. */
+const char *ood_method_name(enum ood_method method);
+
+/* Reads $.ood; out->hidden, label_count and independent are set by the caller. ERR_UNSUPPORTED
+ * names the member, what is wrong with it and the limit. */
+enum err_code ood_read(struct ood *out, const struct json_t *object, const char *const *labels,
+                       struct arena *arena, struct err *err);
+
+/* Finite for finite logits and features. features may be NULL for energy. */
+float ood_score(const struct ood *ood, const float *logits, const float *features);
+
+/* The share of validation inputs that are less strange, 0 to 1; there must be quantiles. */
+float ood_rank(const struct ood *ood, float score);
+
+#endif

@@ -1,0 +1,127 @@
+#include "engine/decide/policy.h"
+
+#include "engine/base/json.h"
+#include "engine/decide/label_map.h"
+#include "engine/decide/winner.h"
+
+#include <math.h>
+#include <string.h>
+
+struct policy policy_default(enum spec_scores scores, unsigned label_count, unsigned hidden)
+{
+    return (struct policy){.scores = scores,
+                           .label_count = label_count,
+                           .ood = {.method = scores != SCORES_NONE ? OOD_ENERGY : OOD_NONE,
+                                   .hidden = hidden,
+                                   .label_count = label_count,
+                                   .independent = scores == SCORES_SIGMOID}};
+}
+
+/* ---- attnd.json ---- */
+
+/* label_map_read's visitor; context is the thresholds. */
+static enum err_code read_threshold(void *context, unsigned label, const struct json_t *value,
+                                    struct err *err)
+{
+    float *thresholds = context;
+    double score;
+    if (strcmp(json_type_name(value), "null") == 0) {
+        thresholds[label] = NAN;
+        return ERR_OK;
+    }
+    if (!json_as_number(value, &score))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.thresholds: expected a number or null for label %u, found %s", label,
+                       json_type_name(value));
+    if (!(score >= 0 && score <= 1))
+        return err_set(err, ERR_UNSUPPORTED, "$.thresholds: label %u must be from 0 to 1, or null",
+                       label);
+    thresholds[label] = (float)score;
+    return ERR_OK;
+}
+
+static enum err_code read_thresholds(struct policy *policy, const struct json_t *object,
+                                     const char *const *labels, struct arena *arena,
+                                     struct err *err)
+{
+    float *thresholds = arena_alloc_array(arena, policy->label_count, sizeof *thresholds);
+    if (thresholds == NULL)
+        return err_no_memory(err, policy->label_count * sizeof *thresholds);
+    policy->thresholds = thresholds;
+    return label_map_read(object, "$.thresholds", labels, policy->label_count, read_threshold,
+                          thresholds, err);
+}
+
+static enum err_code read_purity(struct policy *policy, const struct json_t *object,
+                                 struct err *err)
+{
+    if (json_member(object, "purity") == NULL)
+        return ERR_OK;
+    if (json_get_number(object, "$", "purity", &policy->purity, err))
+        return err->code;
+    if (!(policy->purity > 0 && policy->purity <= 1))
+        return err_set(err, ERR_UNSUPPORTED, "$.purity must be above 0 and at most 1");
+    if (json_member(object, "thresholds") == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "$.purity is of no effect without $.thresholds");
+    return ERR_OK;
+}
+
+enum err_code policy_read(struct policy *policy, const struct json_t *object,
+                          const char *const *labels, struct arena *arena, struct err *err)
+{
+    const struct json_t *thresholds = json_member(object, "thresholds");
+    const struct json_t *ood = json_member(object, "ood");
+    if (policy->scores == SCORES_NONE && (thresholds != NULL || ood != NULL))
+        return err_set(err, ERR_UNSUPPORTED, "$.%s is for classifiers; this model is a regression",
+                       thresholds != NULL ? "thresholds" : "ood");
+    if (read_purity(policy, object, err) ||
+        (thresholds != NULL && read_thresholds(policy, thresholds, labels, arena, err)))
+        return err->code;
+    return ood != NULL ? ood_read(&policy->ood, ood, labels, arena, err) : ERR_OK;
+}
+
+/* ---- judging ---- */
+
+/* The label that keeps an answer from going out by itself; label_count if none does. */
+static unsigned unsure_label(const struct policy *policy, const float *scores)
+{
+    unsigned best = winner_of(scores, policy->label_count), unsure = policy->label_count;
+    for (unsigned i = 0; i < policy->label_count; i++) {
+        bool given = i == best || (policy->scores == SCORES_SIGMOID && scores[i] >= 0.5f);
+        bool sure = scores[i] >= policy->thresholds[i]; /* no for NaN */
+        if (given && !sure && (unsure == policy->label_count || scores[i] > scores[unsure]))
+            unsure = i;
+    }
+    return unsure;
+}
+
+static void judge_strangeness(const struct ood *ood, const float *logits, const float *features,
+                              struct judgement *out)
+{
+    out->has_ood = true;
+    out->ood_score = ood_score(ood, logits, features);
+    out->has_rank = ood->quantile_count > 0;
+    if (out->has_rank)
+        out->ood_rank = ood_rank(ood, out->ood_score);
+    if (ood->has_threshold && out->ood_score > ood->threshold) {
+        out->decision = DECISION_UNKNOWN;
+        out->threshold = ood->threshold;
+    }
+}
+
+void policy_judge(const struct policy *policy, const float *logits, const float *scores,
+                  const float *features, struct judgement *out)
+{
+    *out = (struct judgement){.decision = DECISION_AUTO};
+    if (policy->ood.method != OOD_NONE)
+        judge_strangeness(&policy->ood, logits, features, out);
+    if (out->decision != DECISION_AUTO || policy->thresholds == NULL)
+        return;
+    unsigned label = unsure_label(policy, scores);
+    if (label == policy->label_count)
+        return;
+    out->decision = DECISION_REVIEW;
+    out->label = label;
+    out->never = isnan(policy->thresholds[label]);
+    out->threshold = out->never ? 0 : policy->thresholds[label];
+}

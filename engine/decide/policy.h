@@ -1,0 +1,40 @@
+/* policy.h - when an answer may go out by itself: attnd.json's "purity", "thresholds" and "ood".
+ *
+ * In this order: an input whose ood_score is above its threshold is `unknown`; an answer with a
+ * label that scores below the label's threshold, or that has none (null), goes to `review`; the
+ * rest is `auto`. Which labels an answer has does not depend on how many a client asks for: the
+ * best one and, where labels are independent (sigmoid), each that scores at least 0.5. Of several
+ * that are not sure enough the reason names the one that scores highest, of equals the first.
+ *
+ * Without "ood" a classifier's strangeness is its energy, with no threshold; a regression has none.
+ * Threads: immutable after policy_read.
+ */
+#ifndef ATTND_ENGINE_DECIDE_POLICY_H
+#define ATTND_ENGINE_DECIDE_POLICY_H
+
+#include "engine/decide/decision.h"
+#include "engine/decide/ood.h"
+
+/* How logits become scores, as Hugging Face pipelines do it. */
+enum spec_scores { SCORES_SOFTMAX, SCORES_SIGMOID, SCORES_NONE };
+
+struct policy {
+    enum spec_scores scores;
+    unsigned label_count;
+    double purity;           /* what the thresholds were chosen for; 0: not told */
+    const float *thresholds; /* [label_count], NaN: never automatic; NULL: all are automatic */
+    struct ood ood;
+};
+
+/* Without attnd.json. */
+struct policy policy_default(enum spec_scores scores, unsigned label_count, unsigned hidden);
+
+/* Reads the members of attnd.json's object over the defaults in *policy. ERR_UNSUPPORTED. */
+enum err_code policy_read(struct policy *policy, const struct json_t *object,
+                          const char *const *labels, struct arena *arena, struct err *err);
+
+/* Judges finite logits, scores (each [label_count]) and features [hidden]. No allocation. */
+void policy_judge(const struct policy *policy, const float *logits, const float *scores,
+                  const float *features, struct judgement *out);
+
+#endif

@@ -1,0 +1,389 @@
+/* attention_train.c - see attention_train.h.
+ *
+ * Queries go by in blocks of one tile's height, at most 14: the scores of a block, its
+ * probabilities and their gradients are whole rows, as softmax and dropout want them, and stay in
+ * the first two levels of the cache. A tile gives 32 columns of a block at once, dense, which are
+ * copied to their rows.
+ *
+ *     block      S = (Q / sqrt(d)) K^T,  dP = dO V^T      k, v transposed into panels once a head
+ *                O = D(P) V,  dQ = dS K                   v, k as they are, in panels
+ *     after all  dV += D(P)^T dO,  dK += dS^T Q           D(P), dS [m, n] kept by the blocks and
+ *                                                         read by columns; dO, Q in panels
+ *
+ * In bf16 what is multiplied is rounded when it is packed, kept, or made a block's operand: rows of
+ * pairs over d or over tokens. D(P) and dS are also kept, as pairs over queries, so that blocks
+ * have even heights. All else is fp32.
+ *
+ * The regulariser needs log P: it is S minus its row's maximum plus the logarithm of the largest P,
+ * one logarithm a row.
+ */
+#include "engine/tensor/backward/attention_train.h"
+
+#include "engine/tensor/gemm/groups.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { CACHE_LINE_FLOATS = 16 };
+
+/* The scratch. Matrices [rows, columns] have odd numbers of cache lines from row to row; panels are
+ * of GEMM_COLUMNS columns. */
+struct work {
+    const struct attention_train *head;
+    size_t token_stride, width_stride; /* of rows of n and d numbers */
+    float *sums;                       /* [rows_max, 32] of a tile */
+    float *queries;                    /* [rows_max, d] Q / sqrt(d) */
+    float *scores, *softmax, *dropped; /* [rows_max, n] of a block */
+    void *rounded;                     /* bf16: [rows_max, n] or [n, d], for the next step */
+    void *key_columns, *value_columns; /* K^T, V^T [d, n] as panels */
+    void *keys, *values;               /* K, V [n, d] as panels; share one place */
+    void *query_panels, *dout_panels;  /* Q, dO [m, d] */
+    void *dropped_kept, *dscores_kept; /* D(P), dS [groups of m, n] */
+};
+
+/* Rows [first, first + rows) of the queries. */
+struct block {
+    const struct work *work;
+    size_t first, rows;
+};
+
+static bool is_bf16(const struct work *work)
+{
+    return work->head->gemm->precision == PRECISION_BF16;
+}
+
+/* Groups of n numbers. */
+static size_t groups_of(const struct work *work, size_t n)
+{
+    return is_bf16(work) ? (n + 1) / 2 : n;
+}
+
+/* ---- scratch ---- */
+
+static size_t padded(size_t columns)
+{
+    return (columns + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
+}
+
+static size_t row_stride(size_t columns)
+{
+    return operand_stride(columns, sizeof(float)) / sizeof(float);
+}
+
+/* Floats of [n, d] or of a block [rows_max, n] or [rows_max, d] in bf16. */
+static size_t rounded_floats(size_t n, size_t d)
+{
+    size_t all = n * operand_stride(d, 2), block = GEMM_ROWS_MAX * operand_stride(n > d ? n : d, 2);
+    return (all > block ? all : block) / sizeof(float);
+}
+
+size_t attention_train_scratch(size_t queries_max, size_t tokens_max, size_t d)
+{
+    size_t block = GEMM_ROWS_MAX * (GEMM_COLUMNS + row_stride(d) + 3 * row_stride(tokens_max));
+    size_t panels = 2 * d * padded(tokens_max) + padded(d) * (tokens_max + 2 * queries_max);
+    size_t kept = 2 * queries_max * row_stride(tokens_max);
+    return block + rounded_floats(tokens_max, d) + panels + kept;
+}
+
+static float *take(float **scratch, size_t floats)
+{
+    float *taken = *scratch;
+    *scratch += floats;
+    return taken;
+}
+
+static struct work lay_out(const struct attention_train *head, float *scratch)
+{
+    size_t m = head->m, n = head->n, d = head->d;
+    float *end = scratch;
+    struct work work = {.head = head, .token_stride = row_stride(n), .width_stride = row_stride(d)};
+    work.sums = take(&end, GEMM_ROWS_MAX * GEMM_COLUMNS);
+    work.queries = take(&end, GEMM_ROWS_MAX * work.width_stride);
+    work.scores = take(&end, GEMM_ROWS_MAX * work.token_stride);
+    work.softmax = take(&end, GEMM_ROWS_MAX * work.token_stride);
+    work.dropped = take(&end, GEMM_ROWS_MAX * work.token_stride);
+    work.rounded = take(&end, rounded_floats(n, d));
+    work.key_columns = take(&end, d * padded(n));
+    work.value_columns = take(&end, d * padded(n));
+    work.keys = work.values = take(&end, padded(d) * n);
+    work.query_panels = take(&end, padded(d) * m);
+    work.dout_panels = take(&end, padded(d) * m);
+    work.dropped_kept = take(&end, m * work.token_stride);
+    work.dscores_kept = take(&end, m * work.token_stride);
+    assert((size_t)(end - scratch) <= attention_train_scratch(m, n, d));
+    assert((uintptr_t)scratch % (CACHE_LINE_FLOATS * sizeof *scratch) == 0);
+    return work;
+}
+
+/* ---- operands ---- */
+
+/* x [rows, width] as a product reads it: itself, or rounded until the next call. */
+static struct operand operand_of(const struct work *work, const float *x, size_t x_stride,
+                                 size_t rows, size_t width)
+{
+    struct operand operand = {PRECISION_BF16, work->rounded, operand_stride(width, 2), NULL};
+    if (!is_bf16(work))
+        return operand_f32(x, x_stride);
+    for (size_t r = 0; r < rows; r++) {
+        operand_store(&operand, work->head->kernels, r, x + r * x_stride, width);
+        if (width % 2 != 0)
+            ((uint16_t *)operand_from(&operand, r).data)[width] = 0;
+    }
+    return operand;
+}
+
+/* X^T [d, n] of x [n, d], in panels. */
+static void pack_columns(const struct work *work, void *panels, const float *x, size_t x_stride)
+{
+    size_t n = work->head->n, d = work->head->d, groups = groups_of(work, d);
+    struct operand operand = operand_of(work, x, x_stride, n, d);
+    groups_to_panels_transposed(panels, groups, operand.data, operand.stride / GEMM_GROUP_BYTES,
+                                groups, n);
+}
+
+/* x [rows, d] in panels. */
+static void pack_rows(const struct work *work, void *panels, const float *x, size_t x_stride,
+                      size_t rows)
+{
+    if (is_bf16(work))
+        groups_pairs_to_panels(panels, groups_of(work, rows), x, x_stride, rows, work->head->d);
+    else
+        groups_to_panels(panels, rows, x, x_stride, rows, work->head->d);
+}
+
+/* The block's rows of a matrix [m, n], to be read by columns. A last row without another is paired
+ * with itself: what it meets there are the zeros behind an odd last row of the panels. */
+static void keep_rows(const struct block *block, void *kept, const float *rows)
+{
+    const struct work *work = block->work;
+    size_t n = work->head->n, stride = work->token_stride, step = is_bf16(work) ? 2 : 1;
+    uint32_t *to = (uint32_t *)kept + block->first / step * stride;
+    for (size_t r = 0; r < block->rows; r += step, to += stride) {
+        const float *row = rows + r * stride;
+        if (step == 2)
+            work->head->kernels->pair_bf16(to, row, r + 1 < block->rows ? row + stride : row, n);
+        else
+            memcpy(to, row, n * sizeof *row);
+    }
+}
+
+/* ---- products ---- */
+
+/* c [rows, n] = a [rows, k] panels [k, n], rows <= rows_max. */
+static void multiply(const struct work *work, float *c, size_t c_stride, struct operand a,
+                     size_t rows, const void *panels, size_t k, size_t n)
+{
+    size_t groups = groups_of(work, k);
+    for (size_t first = 0; first < n; first += GEMM_COLUMNS, c += GEMM_COLUMNS) {
+        size_t columns = n - first < GEMM_COLUMNS ? n - first : GEMM_COLUMNS;
+        const float *panel = (const float *)panels + first * groups;
+        work->head->gemm->tile(work->sums, a.data, a.stride, panel, groups, panel, (unsigned)rows,
+                               false);
+        for (size_t r = 0; r < rows; r++) {
+            const float *sums = work->sums + r * GEMM_COLUMNS;
+            if (columns == GEMM_COLUMNS)
+                memcpy(c + r * c_stride, sums, GEMM_COLUMNS * sizeof *c);
+            else
+                memcpy(c + r * c_stride, sums, columns * sizeof *c);
+        }
+    }
+}
+
+/* sum [rows, columns] += a tile's sums */
+static void add_sums(float *sum, size_t sum_stride, const float *sums, size_t rows, size_t columns)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < columns; c++)
+            sum[r * sum_stride + c] += sums[r * GEMM_COLUMNS + c];
+}
+
+/* sum [n, d] += kept [m, n]^T panels [m, d] */
+static void add_product(const struct work *work, float *sum, size_t sum_stride, const void *kept,
+                        const void *panels)
+{
+    const struct attention_train *head = work->head;
+    size_t n = head->n, d = head->d, groups = groups_of(work, head->m);
+    size_t rows_max = head->gemm->rows_max, tiles = (n + rows_max - 1) / rows_max;
+    for (size_t t = 0; t < tiles; t++) {
+        size_t row = n * t / tiles, rows = n * (t + 1) / tiles - row;
+        for (size_t first = 0; first < d; first += GEMM_COLUMNS) {
+            const float *panel = (const float *)panels + first * groups;
+            head->gemm->tile_columns(work->sums, (const float *)kept + row,
+                                     work->token_stride * sizeof(float), panel, groups, panel,
+                                     (unsigned)rows, false);
+            add_sums(sum + row * sum_stride + first, sum_stride, work->sums, rows,
+                     d - first < GEMM_COLUMNS ? d - first : GEMM_COLUMNS);
+        }
+    }
+}
+
+/* ---- a block of queries, row by row ---- */
+
+static float scale_of(const struct attention_train *head)
+{
+    return 1.0f / sqrtf((float)head->d);
+}
+
+/* P of the block; its scores stay. */
+static void attend(const struct block *block)
+{
+    const struct work *work = block->work;
+    const struct attention_train *head = work->head;
+    const float scale = scale_of(head);
+    for (size_t r = 0; r < block->rows; r++)
+        for (size_t c = 0; c < head->d; c++)
+            work->queries[r * work->width_stride + c] =
+                head->q[(block->first + r) * head->q_stride + c] * scale;
+    multiply(work, work->scores, work->token_stride,
+             operand_of(work, work->queries, work->width_stride, block->rows, head->d), block->rows,
+             work->key_columns, head->d, head->n);
+    for (size_t r = 0; r < block->rows; r++)
+        head->kernels->softmax(work->softmax + r * work->token_stride,
+                               work->scores + r * work->token_stride, head->n);
+}
+
+/* y = D(x) by rows; returns x itself if there is no dropout. */
+static float *drop(const struct block *block, float *y, float *x)
+{
+    const struct work *work = block->work;
+    const struct attention_train *head = work->head;
+    if (head->dropout <= 0)
+        return x;
+    for (size_t r = 0; r < block->rows; r++)
+        head->backward->dropout(y + r * work->token_stride, x + r * work->token_stride, head->n,
+                                head->key, (uint32_t)((block->first + r) * head->n), head->dropout);
+    return y;
+}
+
+/* log P_j = S_j + the number returned. */
+static float log_offset(const float *scores, const float *softmax, size_t n)
+{
+    size_t top = 0;
+    for (size_t j = 1; j < n; j++)
+        top = scores[j] > scores[top] ? j : top;
+    return logf(softmax[top]) - scores[top];
+}
+
+static bool is_regularised(const struct attention_train *head)
+{
+    return head->entropy != 0 || head->sparsity != 0;
+}
+
+/* R of the block. */
+static double regulariser(const struct block *block)
+{
+    const struct work *work = block->work;
+    const struct attention_train *head = work->head;
+    double entropy = 0, sparsity = 0;
+    for (size_t r = 0; r < block->rows; r++) {
+        const float *s = work->scores + r * work->token_stride;
+        const float *p = work->softmax + r * work->token_stride;
+        float offset = log_offset(s, p, head->n);
+        double squares = 0;
+        for (size_t j = 0; j < head->n; j++) {
+            entropy -= p[j] * (s[j] + offset);
+            squares += p[j] * p[j];
+        }
+        sparsity += 1 - squares;
+    }
+    return head->entropy * entropy + head->sparsity * sparsity;
+}
+
+/* dp += dR/dP = entropy (-log P - 1) - 2 sparsity P. */
+static void add_regulariser(const struct block *block, float *dp)
+{
+    const struct work *work = block->work;
+    const struct attention_train *head = work->head;
+    const float entropy = head->entropy, sparsity = head->sparsity;
+    for (size_t r = 0; r < block->rows; r++, dp += work->token_stride) {
+        const float *s = work->scores + r * work->token_stride;
+        const float *p = work->softmax + r * work->token_stride;
+        float offset = log_offset(s, p, head->n) + 1;
+        for (size_t j = 0; j < head->n; j++)
+            dp[j] -= entropy * (s[j] + offset) + 2 * sparsity * p[j];
+    }
+}
+
+/* ---- passes ---- */
+
+/* Block b of the queries, in blocks of nearly equal height, even but for the last. */
+static struct block block_at(const struct work *work, size_t b, size_t blocks)
+{
+    size_t m = work->head->m, pairs = (m + 1) / 2;
+    size_t first = pairs * b / blocks * 2, last = pairs * (b + 1) / blocks * 2;
+    return (struct block){work, first, (last < m ? last : m) - first};
+}
+
+static size_t count_blocks(const struct attention_train *head)
+{
+    size_t pairs = (head->m + 1) / 2, largest = head->gemm->rows_max / 2;
+    return (pairs + largest - 1) / largest;
+}
+
+double attention_train_forward(const struct attention_train *head, float *out, size_t out_stride,
+                               float *scratch)
+{
+    const struct work work = lay_out(head, scratch);
+    size_t blocks = count_blocks(head);
+    double total = 0;
+    pack_columns(&work, work.key_columns, head->k, head->kv_stride);
+    pack_rows(&work, work.values, head->v, head->kv_stride, head->n);
+    for (size_t b = 0; b < blocks; b++) {
+        const struct block block = block_at(&work, b, blocks);
+        attend(&block);
+        if (is_regularised(head))
+            total += regulariser(&block);
+        const float *dropped = drop(&block, work.dropped, work.softmax);
+        multiply(&work, out + block.first * out_stride, out_stride,
+                 operand_of(&work, dropped, work.token_stride, block.rows, head->n), block.rows,
+                 work.values, head->n, head->d);
+    }
+    return total;
+}
+
+/* D(P) and dS of a block are kept, and dQ. */
+static void block_backward(const struct block *block, const float *dout, size_t dout_stride,
+                           float *dq, size_t dq_stride)
+{
+    const struct work *work = block->work;
+    const struct attention_train *head = work->head;
+    float *gradient = work->dropped; /* of P, then of S */
+    attend(block);
+    keep_rows(block, work->dropped_kept, drop(block, work->dropped, work->softmax));
+    multiply(work, gradient, work->token_stride,
+             operand_of(work, dout + block->first * dout_stride, dout_stride, block->rows, head->d),
+             block->rows, work->value_columns, head->d, head->n);
+    drop(block, gradient, gradient);
+    if (is_regularised(head))
+        add_regulariser(block, gradient);
+    for (size_t r = 0; r < block->rows; r++) {
+        float *row = gradient + r * work->token_stride;
+        head->backward->softmax(row, work->softmax + r * work->token_stride, row, head->n,
+                                scale_of(head));
+    }
+    keep_rows(block, work->dscores_kept, gradient);
+    multiply(work, dq + block->first * dq_stride, dq_stride,
+             operand_of(work, gradient, work->token_stride, block->rows, head->n), block->rows,
+             work->keys, head->n, head->d);
+}
+
+void attention_train_backward(const struct attention_train *head, const float *dout,
+                              size_t dout_stride, float *dq, size_t dq_stride, float *dk, float *dv,
+                              size_t dkv_stride, float *scratch)
+{
+    const struct work work = lay_out(head, scratch);
+    size_t blocks = count_blocks(head);
+    pack_columns(&work, work.key_columns, head->k, head->kv_stride);
+    pack_columns(&work, work.value_columns, head->v, head->kv_stride);
+    pack_rows(&work, work.keys, head->k, head->kv_stride, head->n);
+    pack_rows(&work, work.query_panels, head->q, head->q_stride, head->m);
+    pack_rows(&work, work.dout_panels, dout, dout_stride, head->m);
+    for (size_t b = 0; b < blocks; b++) {
+        const struct block block = block_at(&work, b, blocks);
+        block_backward(&block, dout, dout_stride, dq, dq_stride);
+    }
+    add_product(&work, dv, dkv_stride, work.dropped_kept, work.dout_panels);
+    add_product(&work, dk, dkv_stride, work.dscores_kept, work.query_panels);
+}

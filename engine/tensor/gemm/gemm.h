@@ -1,0 +1,66 @@
+/* gemm.h - the inner loop of every matrix product: one tile of rows times one panel of weights.
+ *
+ * The weights W [out, in] are packed once, at load, into panels of 32 output columns. Within a
+ * panel the numbers of k lie in groups of four bytes: one fp32, two bf16 or four int8, so that one
+ * broadcast of four bytes of an activation row meets two loads of weights whatever the precision:
+ *
+ *     panel p, group g, column c, element e  =  W[32 p + c, G g + e],   G = 1, 2 or 4 numbers
+ *
+ * A tile keeps rows x 32 sums in registers for a whole run over k (Goto and van de Geijn 2008). For
+ * int8 the activations are unsigned with zero point 128 and the sums are int32:
+ *
+ *     sum = Σ_k (a[k] + 128) w[k],     of which the caller subtracts 128 Σ_k w[k]
+ *
+ * unless `biased` is false: then the variant takes the 128 away by itself.
+ *
+ * There is one variant per instruction set and precision, from gemm_body.h. Peak per core on a
+ * Zen 5 with AVX-512 is about 255 GFLOP/s in fp32, 510 in bf16, 1050 GOP/s in int8; the tiles reach
+ * 235-250, 480-500 and 1020-1050 on the shapes of BERT-base.
+ *
+ * Threads: pure functions.
+ */
+#ifndef ATTND_ENGINE_TENSOR_GEMM_GEMM_H
+#define ATTND_ENGINE_TENSOR_GEMM_GEMM_H
+
+#include "engine/tensor/gemm/operand.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    GEMM_COLUMNS = 32,   /* of a panel */
+    GEMM_ROWS_MAX = 14,  /* of a tile, the largest of the variants */
+    GEMM_GROUP_BYTES = 4 /* of one row's numbers that are multiplied at once */
+};
+
+struct gemm {
+    const char *name; /* "avx512", "avx512-vnni", "avx512-bf16", "avx2", "avx2-vnni", "generic" */
+    enum precision precision;
+    unsigned rows_max; /* of a tile */
+    bool biased;       /* int8: the sums still hold the activations' zero point */
+
+    /* sums[r][c] (+)= Σ_g a[r][g] . b[g][c] over `groups` groups; sums is [rows][32], dense, fp32
+     * or int32, 64-byte aligned; rows of a are a_stride bytes apart; 1 <= rows <= rows_max.
+     * Meanwhile one cache line in two of the groups x 128 bytes at `next` is asked for, which need
+     * not be valid memory: weights come from memory at the pace of their use, not in bursts. */
+    void (*tile)(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
+                 const void *next, unsigned rows, bool accumulate);
+    /* The same with a transposed: its rows lie side by side, its groups are a_stride bytes apart.
+     */
+    void (*tile_columns)(void *sums, const void *a, size_t a_stride, const void *panel,
+                         size_t groups, const void *next, unsigned rows, bool accumulate);
+};
+
+extern const struct gemm gemm_avx512, gemm_avx512_bf16, gemm_avx512_vnni;
+extern const struct gemm gemm_avx2, gemm_avx2_vnni, gemm_avx2_int8;
+extern const struct gemm gemm_generic, gemm_generic_bf16, gemm_generic_int8;
+
+/* Every variant, fastest first within its precision; NULL ends the list. */
+extern const struct gemm *const gemm_variants[];
+
+bool gemm_runnable(const struct gemm *gemm);
+
+/* The fastest variant of a precision that this CPU can run. */
+const struct gemm *gemm_best(enum precision precision);
+
+#endif

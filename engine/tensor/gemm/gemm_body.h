@@ -1,0 +1,119 @@
+/* gemm_body.h - a tile, written once and compiled for each instruction set and precision. The
+ * including file sets the target and defines
+ *
+ *     GEMM, NAME         the table's identifier and its name
+ *     PRECISION, BIASED  see gemm.h
+ *     ROWS               rows of the largest tile
+ *     VECTORS            registers of columns held at once; 32 columns are done in one pass or more
+ *     VECTOR, LANES      the register's type and its 4-byte lanes
+ *     SPREAD(p)          four bytes at p in every lane
+ *     DOT(sum, a, b)     sum + a . b, lane by lane
+ *
+ * Registers: ROWS x VECTORS sums, VECTORS weights and one spread. The sums must never leave their
+ * registers inside the loop: `rows` is a constant in each call, and every loop over it unrolls.
+ */
+#include "engine/tensor/gemm/gemm.h"
+
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    PASS_COLUMNS = VECTORS * LANES,
+    GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES,
+};
+
+/* One pass: `rows` x PASS_COLUMNS sums over all groups. Group g of row r is at a + r row_stride + g
+ * group_stride. */
+INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group_stride,
+                      const char *b, size_t groups, const char *next, bool accumulate,
+                      const unsigned rows)
+{
+    VECTOR acc[ROWS][VECTORS];
+#pragma GCC unroll 16
+    for (unsigned r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < VECTORS; v++) {
+            const VECTOR *from = (const VECTOR *)(sums + r * GROUP_STRIDE) + v;
+            acc[r][v] = accumulate ? *from : (VECTOR){0};
+        }
+    for (size_t g = 0; g < groups; g++, b += GROUP_STRIDE, next += GROUP_STRIDE) {
+        VECTOR weights[VECTORS];
+        __builtin_prefetch(next, 0, 2);
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < VECTORS; v++)
+            weights[v] = ((const VECTOR *)b)[v];
+#pragma GCC unroll 16
+        for (unsigned r = 0; r < rows; r++) {
+            VECTOR number = SPREAD(a + r * row_stride + g * group_stride);
+#pragma GCC unroll 4
+            for (unsigned v = 0; v < VECTORS; v++)
+                acc[r][v] = DOT(acc[r][v], number, weights[v]);
+        }
+    }
+#pragma GCC unroll 16
+    for (unsigned r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < VECTORS; v++)
+            ((VECTOR *)(sums + r * GROUP_STRIDE))[v] = acc[r][v];
+}
+
+INLINE void tile_rows(char *sums, const char *a, size_t row_stride, size_t group_stride,
+                      const char *b, size_t groups, const char *next, bool accumulate,
+                      const unsigned rows)
+{
+    for (size_t c = 0; c < GEMM_COLUMNS; c += PASS_COLUMNS)
+        tile_pass(sums + c * GEMM_GROUP_BYTES, a, row_stride, group_stride,
+                  b + c * GEMM_GROUP_BYTES, groups, next, accumulate, rows);
+}
+
+/* One stride is a constant in each call. */
+INLINE void tile_any(char *sums, const char *a, size_t row_stride, size_t group_stride,
+                     const char *panel, size_t groups, const char *next, unsigned rows,
+                     bool accumulate)
+{
+    switch (rows) {
+#define CASE(n)                                                                                    \
+    case n:                                                                                        \
+        tile_rows(sums, a, row_stride, group_stride, panel, groups, next, accumulate, n);          \
+        break;
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+#if ROWS > 4
+        CASE(5)
+        CASE(6)
+#endif
+#if ROWS > 6
+        CASE(7)
+        CASE(8)
+        CASE(9)
+        CASE(10)
+        CASE(11)
+        CASE(12)
+        CASE(13)
+        CASE(14)
+#endif
+#undef CASE
+    }
+}
+
+static void tile(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
+                 const void *next, unsigned rows, bool accumulate)
+{
+    tile_any(sums, a, a_stride, GEMM_GROUP_BYTES, panel, groups, next, rows, accumulate);
+}
+
+static void tile_columns(void *sums, const void *a, size_t a_stride, const void *panel,
+                         size_t groups, const void *next, unsigned rows, bool accumulate)
+{
+    tile_any(sums, a, GEMM_GROUP_BYTES, a_stride, panel, groups, next, rows, accumulate);
+}
+
+const struct gemm GEMM = {.name = NAME,
+                          .precision = PRECISION,
+                          .rows_max = ROWS,
+                          .biased = BIASED,
+                          .tile = tile,
+                          .tile_columns = tile_columns};

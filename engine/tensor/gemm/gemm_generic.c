@@ -1,0 +1,88 @@
+/* The tiles as plain loops, for any CPU of the architecture and for the tests. */
+#include "engine/tensor/gemm/gemm.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { ROWS = 4 };
+
+static float from_bf16(uint16_t half)
+{
+    uint32_t bits = (uint32_t)half << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Rows of a are row_stride bytes apart, groups group_stride. */
+static void tile_f32(float *sums, const char *a, size_t row_stride, size_t group_stride,
+                     const float *panel, size_t groups, unsigned rows)
+{
+    for (unsigned r = 0; r < rows; r++, a += row_stride)
+        for (size_t g = 0; g < groups; g++)
+            for (unsigned c = 0; c < GEMM_COLUMNS; c++)
+                sums[r * GEMM_COLUMNS + c] +=
+                    *(const float *)(a + g * group_stride) * panel[g * GEMM_COLUMNS + c];
+}
+
+static void tile_bf16(float *sums, const char *a, size_t row_stride, size_t group_stride,
+                      const uint16_t *panel, size_t groups, unsigned rows)
+{
+    for (unsigned r = 0; r < rows; r++, a += row_stride)
+        for (size_t g = 0; g < groups; g++) {
+            const uint16_t *pair = (const uint16_t *)(a + g * group_stride);
+            const uint16_t *weight = panel + 2 * g * GEMM_COLUMNS;
+            for (unsigned c = 0; c < GEMM_COLUMNS; c++)
+                sums[r * GEMM_COLUMNS + c] += from_bf16(pair[0]) * from_bf16(weight[2 * c]) +
+                                              from_bf16(pair[1]) * from_bf16(weight[2 * c + 1]);
+        }
+}
+
+static void tile_int8(int32_t *sums, const uint8_t *a, size_t row_stride, size_t group_stride,
+                      const int8_t *panel, size_t groups, unsigned rows)
+{
+    for (unsigned r = 0; r < rows; r++, a += row_stride)
+        for (size_t g = 0; g < groups; g++)
+            for (unsigned c = 0; c < GEMM_COLUMNS; c++)
+                for (unsigned e = 0; e < 4; e++)
+                    sums[r * GEMM_COLUMNS + c] +=
+                        (a[g * group_stride + e] - 128) * panel[4 * (g * GEMM_COLUMNS + c) + e];
+}
+
+#define TILES(type)                                                                                \
+    static void rows_##type(void *sums, const void *a, size_t a_stride, const void *panel,         \
+                            size_t groups, const void *next, unsigned rows, bool accumulate)       \
+    {                                                                                              \
+        (void)next;                                                                                \
+        if (!accumulate)                                                                           \
+            memset(sums, 0, rows *GEMM_COLUMNS * sizeof(float));                                   \
+        tile_##type(sums, a, a_stride, GEMM_GROUP_BYTES, panel, groups, rows);                     \
+    }                                                                                              \
+    static void columns_##type(void *sums, const void *a, size_t a_stride, const void *panel,      \
+                               size_t groups, const void *next, unsigned rows, bool accumulate)    \
+    {                                                                                              \
+        (void)next;                                                                                \
+        if (!accumulate)                                                                           \
+            memset(sums, 0, rows *GEMM_COLUMNS * sizeof(float));                                   \
+        tile_##type(sums, a, GEMM_GROUP_BYTES, a_stride, panel, groups, rows);                     \
+    }
+
+TILES(f32)
+TILES(bf16)
+TILES(int8)
+
+const struct gemm gemm_generic = {.name = "generic",
+                                  .precision = PRECISION_F32,
+                                  .rows_max = ROWS,
+                                  .tile = rows_f32,
+                                  .tile_columns = columns_f32};
+const struct gemm gemm_generic_bf16 = {.name = "generic",
+                                       .precision = PRECISION_BF16,
+                                       .rows_max = ROWS,
+                                       .tile = rows_bf16,
+                                       .tile_columns = columns_bf16};
+const struct gemm gemm_generic_int8 = {.name = "generic",
+                                       .precision = PRECISION_INT8,
+                                       .rows_max = ROWS,
+                                       .tile = rows_int8,
+                                       .tile_columns = columns_int8};

@@ -1,0 +1,79 @@
+#include "engine/tensor/gemm/operand.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64 };
+
+static const struct {
+    const char *name;
+    size_t bytes;
+} precisions[PRECISION_COUNT] = {{"f32", 4}, {"bf16", 2}, {"int8", 1}};
+
+const char *precision_name(enum precision precision)
+{
+    return precisions[precision].name;
+}
+
+bool precision_find(const char *name, enum precision *out)
+{
+    for (unsigned i = 0; i < PRECISION_COUNT; i++)
+        if (strcmp(precisions[i].name, name) == 0) {
+            *out = (enum precision)i;
+            return true;
+        }
+    return false;
+}
+
+size_t precision_bytes(enum precision precision)
+{
+    return precisions[precision].bytes;
+}
+
+size_t operand_stride(size_t width, size_t bytes)
+{
+    size_t lines = (width * bytes + CACHE_LINE - 1) / CACHE_LINE;
+    return (lines | 1) * CACHE_LINE;
+}
+
+enum err_code operand_alloc(struct operand *out, struct arena *arena, enum precision precision,
+                            size_t rows, size_t width, struct err *err)
+{
+    size_t stride = operand_stride(width, precision_bytes(precision));
+    *out = (struct operand){.precision = precision, .stride = stride};
+    out->data = arena_alloc_array(arena, rows, stride);
+    if (precision == PRECISION_INT8)
+        out->scale = arena_alloc_array(arena, rows, sizeof *out->scale);
+    if (out->data == NULL || (precision == PRECISION_INT8 && out->scale == NULL))
+        return err_no_memory(err, rows * stride);
+    return ERR_OK;
+}
+
+struct operand operand_from(const struct operand *operand, size_t first)
+{
+    struct operand rest = *operand;
+    rest.data = (char *)operand->data + first * operand->stride;
+    if (rest.scale != NULL)
+        rest.scale += first;
+    return rest;
+}
+
+void operand_store(const struct operand *operand, const struct kernels *kernels, size_t row,
+                   const float *x, size_t width)
+{
+    void *out = (char *)operand->data + row * operand->stride;
+    float max;
+    switch (operand->precision) {
+    case PRECISION_BF16:
+        kernels->round_bf16(out, x, width);
+        break;
+    case PRECISION_INT8:
+        max = kernels->max_abs(x, width);
+        operand->scale[row] = max / 127;
+        kernels->quantize(out, x, width, max > 0 ? 127 / max : 0);
+        break;
+    default:
+        if (out != x)
+            memcpy(out, x, width * sizeof *x);
+    }
+}

@@ -1,0 +1,57 @@
+/* operand.h - activations as a product reads them: rows of fp32, bf16 or int8.
+ *
+ *     fp32   the numbers themselves
+ *     bf16   rounded to nearest even, ties to even
+ *     int8   q = round(x / scale) + 128 as a byte, scale = max |x| / 127 for each row (token), so
+ *            that no data is needed to choose it (dynamic, symmetric quantisation)
+ *
+ * Rows start on cache lines, and an odd number of lines apart: rows whose distance is a multiple of
+ * 4 KB would all fall into one set of the first-level cache, and a tile reads 14 of them at once.
+ * What lies between two rows is zero and stays so: oneDNN multiplies it.
+ */
+#ifndef ATTND_ENGINE_TENSOR_GEMM_OPERAND_H
+#define ATTND_ENGINE_TENSOR_GEMM_OPERAND_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/tensor/kernels.h"
+
+#include <stddef.h>
+
+enum precision { PRECISION_F32, PRECISION_BF16, PRECISION_INT8, PRECISION_COUNT };
+
+/* "f32", "bf16", "int8". */
+const char *precision_name(enum precision precision);
+/* False for an unknown name. */
+bool precision_find(const char *name, enum precision *out);
+/* Bytes of one number: 4, 2, 1. */
+size_t precision_bytes(enum precision precision);
+
+struct operand {
+    enum precision precision;
+    void *data;
+    size_t stride; /* bytes from one row to the next */
+    float *scale;  /* [rows]; int8 only */
+};
+
+/* Bytes from row to row for rows of `width` numbers of `bytes` bytes each. */
+size_t operand_stride(size_t width, size_t bytes);
+
+/* Zeroed room for `rows` rows of `width` numbers. ERR_NO_MEMORY. */
+enum err_code operand_alloc(struct operand *out, struct arena *arena, enum precision precision,
+                            size_t rows, size_t width, struct err *err);
+
+/* fp32 rows that already lie in memory, `stride` floats apart. */
+static inline struct operand operand_f32(const float *x, size_t stride)
+{
+    return (struct operand){PRECISION_F32, (void *)(size_t)x, stride * sizeof *x, NULL};
+}
+
+/* The operand from row `first` on. */
+struct operand operand_from(const struct operand *operand, size_t first);
+
+/* Writes one row: x [width], which may be the operand's own row if it is fp32. */
+void operand_store(const struct operand *operand, const struct kernels *kernels, size_t row,
+                   const float *x, size_t width);
+
+#endif

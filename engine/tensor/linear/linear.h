@@ -1,0 +1,108 @@
+/* linear.h - the linear layer: Y = act(X W^T + b) (+ R), the shape of nearly all arithmetic here.
+ *
+ *     X [rows, in]   W [out, in]   b [out]   Y, R [rows, out]
+ *
+ *     linear_alloc(&linear, backend, in, out, &err);
+ *     linear_fill(&linear, 0, out, weight);          in any number of pieces
+ *     memcpy(linear.bias, bias, ...);
+ *     linear_open(&linear, &err);
+ *     linear_run(&linear, kernels, team, &(struct linear_io){...});
+ *
+ * The weights are handed over once, at load, in the checkpoint's layout; a backend keeps them as it
+ * likes and in its own precision. A run is cut into blocks of rows and columns that the members of
+ * the team take as they come; a row's result does not depend on how many rows share the batch.
+ *
+ * Threads: a linear is immutable after open; runs may overlap, each with a team of its own.
+ */
+#ifndef ATTND_ENGINE_TENSOR_LINEAR_LINEAR_H
+#define ATTND_ENGINE_TENSOR_LINEAR_LINEAR_H
+
+#include "engine/base/err.h"
+#include "engine/base/team.h"
+#include "engine/tensor/gemm/gemm.h"
+#include "engine/tensor/gemm/operand.h"
+#include "engine/tensor/kernels.h"
+
+#include <stddef.h>
+
+enum { LINEAR_FILL_ROWS = 32 };
+
+struct linear;
+
+struct linear_io {
+    struct operand x; /* [rows, in] in the linear's precision */
+    size_t rows;
+    float *y;         /* [rows, out] */
+    uint16_t *y_bf16; /* instead of y, rounded, if the backend writes_bf16 */
+    size_t y_stride;
+    const float *residual; /* [rows, out] or NULL; not y, which some backends write before */
+    size_t residual_stride;
+    enum activation act;
+};
+
+/* Rows [first_row, last_row) and columns [first_column, last_column) of a run. */
+struct linear_block {
+    size_t first_row, last_row, first_column, last_column;
+};
+
+/* One way to multiply in one precision. */
+struct linear_backend {
+    const char *name;
+    enum precision precision;
+    const struct gemm *gemm; /* of our own products: this variant; NULL: the best one */
+    bool writes_bf16;        /* knows linear_io.y_bf16 */
+    size_t row_block;        /* most rows of a block; 0: no limit */
+    size_t column_block;     /* columns of a block are multiples of it; 0: a share a member */
+    enum err_code (*alloc)(struct linear *linear, struct err *err);
+    void (*fill)(struct linear *linear, size_t first, size_t rows, const float *weight);
+    enum err_code (*open)(struct linear *linear, struct err *err); /* NULL: fill did it all */
+    void (*run)(const struct linear *linear, const struct kernels *kernels,
+                const struct linear_io *io, const struct linear_block *block);
+    /* The weights of one output column as they are multiplied: [in]. */
+    void (*unpack)(const struct linear *linear, size_t column, float *weight);
+    void (*close)(struct linear *linear);
+};
+
+extern const struct linear_backend linear_native[PRECISION_COUNT];
+extern const struct linear_backend linear_scalar[PRECISION_COUNT]; /* the same in plain loops */
+extern const struct linear_backend linear_onednn[PRECISION_INT8];  /* f32 and bf16 */
+extern const struct linear_backend linear_openblas;
+extern const struct linear_backend linear_reference; /* the oracle: naive, double accumulators */
+
+struct linear {
+    const struct linear_backend *backend;
+    size_t in, out;
+    float *bias;        /* [out], owned */
+    void *weights;      /* the backend's, owned */
+    const char *kernel; /* the variant in use: "avx512-vnni"; NULL if the backend does not say */
+    size_t bytes;       /* of the weights as held */
+};
+
+/* The backend of that name for a precision; "auto" and NULL give the fastest one. NULL for a name
+ * that is unknown or that cannot multiply in this precision. */
+const struct linear_backend *linear_backend_find(const char *name, enum precision precision);
+/* "auto, native, onednn, openblas, reference": for error texts and help. */
+const char *linear_backend_names(void);
+
+/* Room for weights and a bias of zeros. ERR_NO_MEMORY. */
+enum err_code linear_alloc(struct linear *linear, const struct linear_backend *backend, size_t in,
+                           size_t out, struct err *err);
+
+/* Rows [first, first + rows) of W, row-major. first, and the end unless it is the matrix's, are
+ * multiples of LINEAR_FILL_ROWS. Any thread, ranges that do not overlap. */
+void linear_fill(struct linear *linear, size_t first, size_t rows, const float *weight);
+
+/* After the last fill. */
+enum err_code linear_open(struct linear *linear, struct err *err);
+void linear_close(struct linear *linear); /* also after a failed alloc or open; idempotent */
+
+/* Compares products of an opened linear, for few and many rows, with naive sums over a sample of
+ * its columns: some OpenBLAS releases have shipped wrong small-matrix kernels. ERR_INTERNAL if they
+ * disagree. */
+enum err_code linear_self_test(const struct linear *linear, const struct kernels *kernels,
+                               struct err *err);
+
+void linear_run(const struct linear *linear, const struct kernels *kernels, struct team *team,
+                const struct linear_io *io);
+
+#endif

@@ -1,0 +1,314 @@
+/* linear_native.c - products by our own tiles (gemm.h), in all three precisions.
+ *
+ * Packing: 32 rows of W at a time become a panel. Whatever the precision, the rows are first turned
+ * into 4-byte groups and the 32 x groups matrix of groups is then transposed, a stretch of
+ * STRETCH groups at a time so that it stays in the first-level cache. int8 weights are symmetric
+ * with one scale for each output column: q = round(127 w / max |w|).
+ *
+ * A block is up to ROW_BLOCK rows times one panel. Its sums, at most 14 KB, stay in the
+ * first-level cache until the epilogue, tile by tile, has turned them into fp32 activations: no
+ * product is ever written to memory unfinished. k is walked in steps of K_GROUPS, 96 KB of a panel,
+ * which stay in the second-level cache beside the block's rows of X while the tiles of the block
+ * run over them.
+ */
+#include "engine/base/pages.h"
+#include "engine/tensor/linear/linear.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROW_BLOCK = 112,
+    K_GROUPS = 768,
+    STRETCH = 64,
+    ZERO_POINT = 128,
+    CACHE_LINE = 64,
+};
+
+struct native {
+    const struct gemm *gemm;
+    size_t per_group;    /* numbers in a group */
+    size_t groups;       /* of a row, the last one padded with zeros */
+    size_t panels;       /* of 32 columns, the last one padded with zeros */
+    uint32_t *panel;     /* [panels, groups, 32] groups of weights */
+    float *column_scale; /* [panels x 32]; int8 only */
+    int32_t *offset;     /* [panels x 32] the zero point's share of each sum; int8 only */
+};
+
+/* ---- load ---- */
+
+static void native_free(struct native *native)
+{
+    if (native == NULL)
+        return;
+    free(native->panel);
+    free(native->column_scale);
+    free(native->offset);
+    free(native);
+}
+
+static enum err_code native_alloc(struct linear *linear, struct err *err)
+{
+    const struct linear_backend *backend = linear->backend;
+    struct native *native = calloc(1, sizeof *native);
+    if (native == NULL)
+        return err_no_memory(err, sizeof *native);
+    native->gemm = backend->gemm != NULL ? backend->gemm : gemm_best(backend->precision);
+    native->per_group = GEMM_GROUP_BYTES / precision_bytes(backend->precision);
+    native->groups = (linear->in + native->per_group - 1) / native->per_group;
+    native->panels = (linear->out + GEMM_COLUMNS - 1) / GEMM_COLUMNS;
+    size_t columns = native->panels * GEMM_COLUMNS, bytes = columns * native->groups * 4;
+    native->panel = pages_alloc(bytes);
+    native->column_scale = calloc(columns, sizeof *native->column_scale);
+    native->offset = calloc(columns, sizeof *native->offset);
+    if (native->panel == NULL || native->column_scale == NULL || native->offset == NULL) {
+        native_free(native);
+        return err_no_memory(err, bytes);
+    }
+    linear->weights = native;
+    linear->kernel = native->gemm->name;
+    linear->bytes = bytes;
+    return ERR_OK;
+}
+
+/* Numbers [first, first + count) of a row as groups; `inverse` is 1 / scale. */
+static void convert(const struct kernels *kernels, enum precision precision, uint32_t *groups,
+                    const float *row, size_t count, float inverse)
+{
+    switch (precision) {
+    case PRECISION_BF16:
+        kernels->round_bf16((uint16_t *)groups, row, count);
+        break;
+    case PRECISION_INT8:
+        memset(groups, ZERO_POINT, (count + 3) / 4 * GEMM_GROUP_BYTES);
+        kernels->quantize((uint8_t *)groups, row, count, inverse);
+        for (size_t i = 0; i < (count + 3) / 4; i++)
+            groups[i] ^= 0x80808080u; /* 128 + q, with the top bit flipped, is q */
+        break;
+    default:
+        memcpy(groups, row, count * sizeof *row);
+    }
+}
+
+/* Scale and inverse scale of each row of a panel. */
+static void choose_scales(const struct kernels *kernels, const float *weight, size_t rows,
+                          size_t in, float *scale, float *inverse)
+{
+    for (size_t r = 0; r < rows; r++) {
+        float max = kernels->max_abs(weight + r * in, in);
+        scale[r] = max / 127;
+        inverse[r] = max > 0 ? 127 / max : 0;
+    }
+}
+
+static int32_t sum_of_bytes(uint32_t group)
+{
+    return (int8_t)group + (int8_t)(group >> 8) + (int8_t)(group >> 16) + (int8_t)(group >> 24);
+}
+
+/* Groups [first, first + count) of a panel's rows, transposed into place. */
+static void fill_stretch(const struct linear *linear, struct native *native, size_t panel,
+                         const float *weight, size_t rows, const float *inverse, size_t first,
+                         size_t count)
+{
+    const struct kernels *kernels = kernels_best();
+    uint32_t groups[GEMM_COLUMNS][STRETCH];
+    size_t from = first * native->per_group, numbers = count * native->per_group;
+    if (numbers > linear->in - from)
+        numbers = linear->in - from;
+    memset(groups, 0, sizeof groups);
+    for (size_t r = 0; r < rows; r++)
+        convert(kernels, linear->backend->precision, groups[r], weight + r * linear->in + from,
+                numbers, inverse[r]);
+    uint32_t *out = native->panel + (panel * native->groups + first) * GEMM_COLUMNS;
+    for (size_t g = 0; g < count; g++)
+        for (size_t c = 0; c < GEMM_COLUMNS; c++)
+            *out++ = groups[c][g];
+    if (native->gemm->biased)
+        for (size_t c = 0; c < GEMM_COLUMNS; c++)
+            for (size_t g = 0; g < count; g++)
+                native->offset[panel * GEMM_COLUMNS + c] += ZERO_POINT * sum_of_bytes(groups[c][g]);
+}
+
+static void fill_panel(const struct linear *linear, struct native *native, size_t panel,
+                       const float *weight, size_t rows)
+{
+    float inverse[GEMM_COLUMNS] = {0};
+    if (linear->backend->precision == PRECISION_INT8)
+        choose_scales(kernels_best(), weight, rows, linear->in,
+                      native->column_scale + panel * GEMM_COLUMNS, inverse);
+    for (size_t first = 0; first < native->groups; first += STRETCH) {
+        size_t count = native->groups - first < STRETCH ? native->groups - first : STRETCH;
+        fill_stretch(linear, native, panel, weight, rows, inverse, first, count);
+    }
+}
+
+static void native_fill(struct linear *linear, size_t first, size_t rows, const float *weight)
+{
+    for (size_t r = 0; r < rows; r += GEMM_COLUMNS)
+        fill_panel(linear, linear->weights, (first + r) / GEMM_COLUMNS, weight + r * linear->in,
+                   rows - r < GEMM_COLUMNS ? rows - r : GEMM_COLUMNS);
+}
+
+static void native_close(struct linear *linear)
+{
+    native_free(linear->weights);
+}
+
+/* A whole layer is read back for the gradient of an explanation, so no division a number here. */
+static void native_unpack(const struct linear *linear, size_t column, float *weight)
+{
+    const struct native *native = linear->weights;
+    const uint32_t *panel = native->panel + column / GEMM_COLUMNS * native->groups * GEMM_COLUMNS +
+                            column % GEMM_COLUMNS;
+    const enum precision precision = linear->backend->precision;
+    const uint32_t step = 32 / (uint32_t)native->per_group;
+    for (size_t k = 0; k < linear->in; panel += GEMM_COLUMNS)
+        for (uint32_t shift = 0; shift < 32 && k < linear->in; shift += step, k++) {
+            uint32_t bits = precision == PRECISION_BF16 ? *panel >> shift << 16 : *panel;
+            if (precision == PRECISION_INT8)
+                weight[k] = (int8_t)(*panel >> shift) * native->column_scale[column];
+            else
+                memcpy(&weight[k], &bits, sizeof bits);
+        }
+}
+
+/* ---- run ---- */
+
+/* One panel against the rows of a block. */
+struct panel_run {
+    const struct linear *linear;
+    const struct kernels *kernels;
+    const struct linear_io *io;
+    size_t first_row, rows, column, columns;
+    float *sums; /* [rows, 32] */
+};
+
+/* Asks for what the epilogue of these rows will touch; the product meanwhile hides the latency. */
+static void prefetch_rows(const struct panel_run *run, size_t row, size_t rows)
+{
+    const struct linear_io *io = run->io;
+    for (size_t r = run->first_row + row; r < run->first_row + row + rows; r++) {
+        if (io->y_bf16 != NULL) {
+            __builtin_prefetch(io->y_bf16 + r * io->y_stride + run->column, 1);
+        } else {
+            const float *y = io->y + r * io->y_stride + run->column;
+            __builtin_prefetch(y, 1);
+            __builtin_prefetch(y + GEMM_COLUMNS / 2, 1);
+        }
+        if (io->residual != NULL) {
+            const float *residual = io->residual + r * io->residual_stride + run->column;
+            __builtin_prefetch(residual);
+            __builtin_prefetch(residual + GEMM_COLUMNS / 2);
+        }
+    }
+}
+
+static void finish_rows(const struct panel_run *run, size_t row, size_t rows)
+{
+    const struct native *native = run->linear->weights;
+    const struct linear_io *io = run->io;
+    bool integer = run->linear->backend->precision == PRECISION_INT8;
+    size_t first = run->first_row + row;
+    struct epilogue epilogue = {
+        .y = io->y != NULL ? io->y + first * io->y_stride + run->column : NULL,
+        .y_bf16 = io->y_bf16 != NULL ? io->y_bf16 + first * io->y_stride + run->column : NULL,
+        .y_stride = io->y_stride,
+        .sums = run->sums + row * GEMM_COLUMNS,
+        .sums_stride = GEMM_COLUMNS,
+        .row_scale = integer ? io->x.scale + first : NULL,
+        .column_scale = integer ? native->column_scale + run->column : NULL,
+        .offset = integer ? native->offset + run->column : NULL,
+        .bias = run->linear->bias + run->column,
+        .residual =
+            io->residual != NULL ? io->residual + first * io->residual_stride + run->column : NULL,
+        .residual_stride = io->residual_stride,
+        .rows = rows,
+        .columns = run->columns,
+        .act = io->act};
+    run->kernels->epilogue(&epilogue);
+}
+
+/* What tile t asks for: the first tile every even line of the weights that come next, the second
+ * every odd one, and the others what they are using anyway. */
+static const void *weights_after(const uint32_t *weights, size_t groups, size_t t)
+{
+    const char *next = (const char *)(weights + groups * GEMM_COLUMNS);
+    return t < 2 ? next + t * CACHE_LINE : (const char *)weights;
+}
+
+/* Groups [k, k + groups) of all rows, in tiles of nearly equal height. */
+static void run_stretch(const struct panel_run *run, size_t k, size_t groups)
+{
+    const struct native *native = run->linear->weights;
+    const struct gemm *gemm = native->gemm;
+    const struct operand *x = &run->io->x;
+    size_t tiles = (run->rows + gemm->rows_max - 1) / gemm->rows_max;
+    const uint32_t *weights =
+        native->panel + (run->column / GEMM_COLUMNS * native->groups + k) * GEMM_COLUMNS;
+    bool is_last = k + groups == native->groups;
+    for (size_t t = 0; t < tiles; t++) {
+        size_t row = run->rows * t / tiles, rows = run->rows * (t + 1) / tiles - row;
+        const char *a = (const char *)x->data + (run->first_row + row) * x->stride + k * 4;
+        if (is_last)
+            prefetch_rows(run, row, rows);
+        gemm->tile(run->sums + row * GEMM_COLUMNS, a, x->stride, weights, groups,
+                   weights_after(weights, groups, t), (unsigned)rows, k > 0);
+        if (is_last)
+            finish_rows(run, row, rows);
+    }
+}
+
+static void native_run_panel(const struct linear *linear, const struct kernels *kernels,
+                             const struct linear_io *io, const struct linear_block *block)
+{
+    const struct native *native = linear->weights;
+    _Alignas(64) float sums[ROW_BLOCK * GEMM_COLUMNS];
+    struct panel_run run = {.linear = linear,
+                            .kernels = kernels,
+                            .io = io,
+                            .first_row = block->first_row,
+                            .rows = block->last_row - block->first_row,
+                            .column = block->first_column,
+                            .columns = block->last_column - block->first_column,
+                            .sums = sums};
+    for (size_t k = 0; k < native->groups; k += K_GROUPS)
+        run_stretch(&run, k, native->groups - k < K_GROUPS ? native->groups - k : K_GROUPS);
+}
+
+static void native_run(const struct linear *linear, const struct kernels *kernels,
+                       const struct linear_io *io, const struct linear_block *block)
+{
+    for (size_t row = block->first_row; row < block->last_row; row += ROW_BLOCK)
+        for (size_t c = block->first_column; c < block->last_column; c += GEMM_COLUMNS) {
+            struct linear_block part = {row, row + ROW_BLOCK, c, c + GEMM_COLUMNS};
+            if (part.last_row > block->last_row)
+                part.last_row = block->last_row;
+            if (part.last_column > block->last_column)
+                part.last_column = block->last_column;
+            native_run_panel(linear, kernels, io, &part);
+        }
+}
+
+#define ROW(backend, number, variant)                                                              \
+    [number] = {.name = backend,                                                                   \
+                .precision = number,                                                               \
+                .gemm = variant,                                                                   \
+                .writes_bf16 = true,                                                               \
+                .row_block = ROW_BLOCK,                                                            \
+                .column_block = GEMM_COLUMNS,                                                      \
+                .alloc = native_alloc,                                                             \
+                .fill = native_fill,                                                               \
+                .run = native_run,                                                                 \
+                .unpack = native_unpack,                                                           \
+                .close = native_close}
+
+const struct linear_backend linear_native[PRECISION_COUNT] = {ROW("native", PRECISION_F32, NULL),
+                                                              ROW("native", PRECISION_BF16, NULL),
+                                                              ROW("native", PRECISION_INT8, NULL)};
+
+const struct linear_backend linear_scalar[PRECISION_COUNT] = {
+    ROW("reference", PRECISION_F32, &gemm_generic),
+    ROW("reference", PRECISION_BF16, &gemm_generic_bf16),
+    ROW("reference", PRECISION_INT8, &gemm_generic_int8)};

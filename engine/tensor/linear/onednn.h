@@ -1,0 +1,56 @@
+/* onednn.h - oneDNN 2.6's C interface, opened when it is first asked for. Part of linear_onednn.c's
+ * implementation.
+ *
+ * It is not linked: loading its 40 MB costs every start 2 ms, and the OpenMP runtime that comes
+ * with it reads its settings when it is loaded. Opened late, one thread can be asked for in time
+ * and no program needs to execute itself again. An execution then starts no thread and nothing
+ * spins: the members of our team each run their own.
+ *
+ * Threads: immutable after open.
+ */
+#ifndef ATTND_ENGINE_TENSOR_LINEAR_ONEDNN_H
+#define ATTND_ENGINE_TENSOR_LINEAR_ONEDNN_H
+
+#include "engine/base/err.h"
+
+#include <oneapi/dnnl/dnnl.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+
+#define ONEDNN_FUNCTIONS(X)                                                                        \
+    X(engine_create)                                                                               \
+    X(engine_destroy)                                                                              \
+    X(stream_create)                                                                               \
+    X(stream_destroy)                                                                              \
+    X(memory_desc_init_by_tag)                                                                     \
+    X(memory_desc_get_size)                                                                        \
+    X(memory_create)                                                                               \
+    X(memory_destroy)                                                                              \
+    X(matmul_desc_init)                                                                            \
+    X(primitive_attr_create)                                                                       \
+    X(primitive_attr_destroy)                                                                      \
+    X(primitive_attr_set_scratchpad_mode)                                                          \
+    X(primitive_desc_create)                                                                       \
+    X(primitive_desc_destroy)                                                                      \
+    X(primitive_desc_query)                                                                        \
+    X(primitive_desc_query_md)                                                                     \
+    X(reorder_primitive_desc_create)                                                               \
+    X(primitive_create)                                                                            \
+    X(primitive_destroy)                                                                           \
+    X(primitive_execute)                                                                           \
+    X(status2str)
+
+/* onednn_library.memory_create is dnnl_memory_create. */
+struct onednn_library {
+    void *handle;
+#define X(name) __typeof__(dnnl_##name) *name;
+    ONEDNN_FUNCTIONS(X)
+#undef X
+};
+
+/* ERR_UNSUPPORTED if the library is not installed or would start threads of its own. Sets
+ * OMP_NUM_THREADS unless it is 1, which in our programs it is (blas_core.h): setenv is not for
+ * programs that have started threads. Yours to close, also after an error. */
+enum err_code onednn_library_open(struct onednn_library *out, struct err *err);
+void onednn_library_close(struct onednn_library *library);
+
+#endif

@@ -1,0 +1,114 @@
+#include "learn/data/csv.h"
+
+#include <string.h>
+
+void csv_open(struct csv *csv, char *bytes, size_t len)
+{
+    csv->bytes = bytes;
+    csv->len = len;
+    csv->at = len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    csv->line = csv->record_line = 1;
+    csv->field_count = 0;
+}
+
+/* Bytes (0 to 2) of the line end at csv->at. A \r that ends the file is one: it was cut off. */
+static size_t line_end_bytes(const struct csv *csv)
+{
+    size_t left = csv->len - csv->at;
+    const char *bytes = csv->bytes + csv->at;
+    if (left > 0 && bytes[0] == '\n')
+        return 1;
+    if (left == 0 || bytes[0] != '\r')
+        return 0;
+    return left == 1 ? 1 : bytes[1] == '\n' ? 2 : 0;
+}
+
+static void skip_empty_lines(struct csv *csv)
+{
+    for (size_t end = line_end_bytes(csv); end > 0; end = line_end_bytes(csv)) {
+        csv->at += end;
+        csv->line++;
+    }
+}
+
+/* From behind the opening quote to behind the closing one; doubled quotes become one, so the field
+ * only shrinks. */
+static enum err_code read_quoted(struct csv *csv, struct csv_field *field, struct err *err)
+{
+    size_t opened = csv->line;
+    char *out = csv->bytes + csv->at;
+    field->text = out;
+    while (csv->at < csv->len) {
+        char c = csv->bytes[csv->at++];
+        if (c == '"' && (csv->at == csv->len || csv->bytes[csv->at] != '"')) {
+            field->len = (size_t)(out - field->text);
+            return ERR_OK;
+        }
+        if (c == '"')
+            csv->at++;
+        if (c == '\n')
+            csv->line++;
+        *out++ = c;
+    }
+    return err_set(err, ERR_MALFORMED, "line %zu: a quoted field is never closed", opened);
+}
+
+static bool ends_unquoted(char c)
+{
+    return c == ',' || c == '"' || c == '\r' || c == '\n';
+}
+
+static enum err_code read_field(struct csv *csv, struct csv_field *field, struct err *err)
+{
+    if (csv->at < csv->len && csv->bytes[csv->at] == '"') {
+        csv->at++;
+        return read_quoted(csv, field, err);
+    }
+    size_t start = csv->at;
+    while (csv->at < csv->len && !ends_unquoted(csv->bytes[csv->at]))
+        csv->at++;
+    *field = (struct csv_field){.text = csv->bytes + start, .len = csv->at - start};
+    return ERR_OK;
+}
+
+/* What follows a field: a comma, the record's end, or a mistake. */
+static enum err_code read_separator(struct csv *csv, bool *more, struct err *err)
+{
+    *more = false;
+    if (csv->at == csv->len)
+        return ERR_OK;
+    size_t end = line_end_bytes(csv);
+    if (end > 0) {
+        csv->at += end;
+        csv->line++;
+        return ERR_OK;
+    }
+    if (csv->bytes[csv->at] != ',')
+        return err_set(err, ERR_MALFORMED,
+                       "line %zu: after a field there must be a comma or the line's end, not %s",
+                       csv->line,
+                       csv->bytes[csv->at] == '"'    ? "a quote"
+                       : csv->bytes[csv->at] == '\r' ? "a lone carriage return"
+                                                     : "more text");
+    csv->at++;
+    *more = true;
+    return ERR_OK;
+}
+
+enum err_code csv_next(struct csv *csv, bool *found, struct err *err)
+{
+    skip_empty_lines(csv);
+    csv->field_count = 0;
+    csv->record_line = csv->line;
+    *found = csv->at < csv->len;
+    for (bool more = *found; more;) {
+        if (csv->field_count == CSV_FIELDS_MAX)
+            return err_set(err, ERR_TOO_LARGE, "line %zu: more than %d fields", csv->line,
+                           CSV_FIELDS_MAX);
+        struct csv_field *field = &csv->fields[csv->field_count++];
+        if (read_field(csv, field, err) || read_separator(csv, &more, err))
+            return err->code;
+        field->text[field->len] = '\0';
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,239 @@
+/* dataset.c - see dataset.h: what the forms share. A reader (dataset_jsonl.c, dataset_csv.c,
+ * dataset_text.c, dataset_folder.c) knows its form's grammar and hands over records; here they are
+ * checked, named and kept. Labels stay text, since a trainer learns its classes from them and an
+ * evaluation looks them up in a checkpoint. */
+#include "learn/data/dataset.h"
+
+#include "engine/base/file.h"
+#include "engine/base/utf8.h"
+#include "learn/data/dataset_form.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum { LIST_BYTES_MAX = 2000 * 1000 * 1000, KNOWN_BYTES = 256 };
+
+/* ---- for the readers ---- */
+
+const char *dataset_input_field(const struct dataset_options *options)
+{
+    return options->kind == ENGINE_IMAGE ? options->image_field : options->text_field;
+}
+
+size_t dataset_mark_bytes(const char *bytes, size_t len)
+{
+    return len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
+bool dataset_is_blank(const char *bytes, size_t len)
+{
+    size_t at = 0;
+    while (at < len && (bytes[at] == ' ' || bytes[at] == '\t' || bytes[at] == '\r'))
+        at++;
+    return at == len;
+}
+
+bool dataset_is_full(const struct dataset *dataset, const struct dataset_options *options)
+{
+    return options->items_max != 0 && dataset->count >= options->items_max;
+}
+
+enum err_code dataset_read_file(char **out, size_t *len, const char *path, struct err *err)
+{
+    return file_read(out, len, path, LIST_BYTES_MAX, err);
+}
+
+enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *item, struct err *err)
+{
+    if (dataset->count == dataset->capacity) {
+        size_t capacity = dataset->capacity == 0 ? 256 : 2 * dataset->capacity;
+        struct dataset_item *items = reallocarray(dataset->items, capacity, sizeof *items);
+        if (items == NULL)
+            return err_no_memory(err, capacity * sizeof *items);
+        dataset->items = items;
+        dataset->capacity = capacity;
+    }
+    dataset->items[dataset->count++] = *item;
+    return ERR_OK;
+}
+
+static bool is_utf8(const char *text, size_t len)
+{
+    for (size_t at = 0, bytes; at < len; at += bytes) {
+        bytes = utf8_character_bytes(text + at, len - at);
+        if (bytes == 0)
+            return false;
+    }
+    return true;
+}
+
+static enum err_code check_label(const struct dataset_record *record, struct err *err)
+{
+    size_t line = record->line;
+    if (record->label == NULL)
+        return ERR_OK;
+    if (record->label_len == 0)
+        return err_set(err, ERR_UNUSABLE, "line %zu: the label is empty", line);
+    if (memchr(record->label, '\0', record->label_len) != NULL)
+        return err_set(err, ERR_UNUSABLE, "line %zu: the label contains a NUL character", line);
+    if (!is_utf8(record->label, record->label_len))
+        return err_set(err, ERR_UNUSABLE, "line %zu: the label is not UTF-8", line);
+    return ERR_OK;
+}
+
+static enum err_code check_record(const struct dataset *dataset,
+                                  const struct dataset_record *record, struct err *err)
+{
+    size_t line = record->line;
+    if (check_label(record, err))
+        return err->code;
+    if (dataset->kind == ENGINE_TEXT)
+        return ERR_OK;
+    if (record->input_len == 0 || memchr(record->input, '\0', record->input_len) != NULL)
+        return err_set(err, ERR_UNUSABLE, "line %zu: the image's path is %s", line,
+                       record->input_len == 0 ? "empty" : "cut by a NUL character");
+    if (record->mask != NULL &&
+        (record->mask_len == 0 || memchr(record->mask, '\0', record->mask_len) != NULL))
+        return err_set(err, ERR_UNUSABLE, "line %zu: the mask's path is %s", line,
+                       record->mask_len == 0 ? "empty" : "cut by a NUL character");
+    return ERR_OK;
+}
+
+/* A path of a list, which is relative to it; NULL if there is no memory. */
+static char *beside(struct dataset *dataset, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = name[0] == '/' || slash == NULL ? 0 : (int)(slash + 1 - path);
+    return arena_format(&dataset->arena, "%.*s%s", folder, path, name);
+}
+
+static enum err_code add_image(struct dataset *dataset, const char *path,
+                               const struct dataset_record *record, struct err *err)
+{
+    struct dataset_item item = {.name = record->input, .label = record->label};
+    item.input = beside(dataset, path, record->input);
+    if (record->mask != NULL)
+        item.mask = beside(dataset, path, record->mask);
+    if (item.input == NULL || (record->mask != NULL && item.mask == NULL))
+        return err_no_memory(err, record->input_len + record->mask_len);
+    item.input_len = strlen(item.input);
+    return dataset_add(dataset, &item, err);
+}
+
+enum err_code dataset_add_record(struct dataset *dataset, const char *path,
+                                 const struct dataset_record *record, struct err *err)
+{
+    if (check_record(dataset, record, err))
+        return err->code;
+    if (dataset->kind == ENGINE_IMAGE)
+        return add_image(dataset, path, record, err);
+    struct dataset_item item = {
+        .input = record->input, .input_len = record->input_len, .label = record->label};
+    item.name = arena_format(&dataset->arena, "line %zu", record->line);
+    if (item.name == NULL)
+        return err_no_memory(err, sizeof item);
+    return dataset_add(dataset, &item, err);
+}
+
+/* ---- open ---- */
+
+typedef enum err_code (*reader)(struct dataset *dataset, const char *path,
+                                const struct dataset_options *options, struct err *err);
+
+static bool ends_in(const char *path, const char *suffix)
+{
+    size_t len = strlen(path), tail = strlen(suffix);
+    return len > tail && strcasecmp(path + len - tail, suffix) == 0;
+}
+
+static enum err_code choose_reader(reader *out, const char *path,
+                                   const struct dataset_options *options, struct err *err)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return err_set(err, ERR_IO, "cannot be opened: %s", strerror(errno));
+    *out = S_ISDIR(status.st_mode)                               ? dataset_folder_read
+           : ends_in(path, ".jsonl") || ends_in(path, ".ndjson") ? dataset_jsonl_read
+           : ends_in(path, ".csv")                               ? dataset_csv_read
+           : ends_in(path, ".txt") || ends_in(path, ".log")      ? dataset_text_read
+                                                                 : NULL;
+    if (*out == NULL && options->labels_optional)
+        return err_set(err, ERR_UNUSABLE,
+                       "a data set is a file .jsonl, .ndjson, .csv, .txt or .log");
+    if (*out == NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "a data set is a file .jsonl, .ndjson or .csv, or a "
+                       "folder with a folder of images for each class");
+    return ERR_OK;
+}
+
+static struct dataset_options complete(const struct dataset_options *options)
+{
+    struct dataset_options all = *options;
+    all.text_field = options->text_field != NULL ? options->text_field : "text";
+    all.image_field = options->image_field != NULL ? options->image_field : "image";
+    all.label_field = options->label_field != NULL ? options->label_field : "label";
+    return all;
+}
+
+enum err_code dataset_open(struct dataset *out, const char *path,
+                           const struct dataset_options *options, struct err *err)
+{
+    struct dataset_options all = complete(options);
+    reader read;
+    *out = (struct dataset){.kind = options->kind};
+    arena_init(&out->arena);
+    if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0)
+        err_set(err, ERR_UNUSABLE, "no %sinput is in it", all.labels_optional ? "" : "labelled ");
+    return err->code == ERR_OK ? ERR_OK : err_prefix(err, "%s: ", path);
+}
+
+void dataset_close(struct dataset *dataset)
+{
+    free(dataset->items);
+    free(dataset->bytes);
+    arena_deinit(&dataset->arena);
+    *dataset = (struct dataset){0};
+}
+
+/* ---- labels ---- */
+
+static void list_labels(const char *const *labels, unsigned count, char out[KNOWN_BYTES])
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (unsigned i = 0; i < count && used < KNOWN_BYTES; i++)
+        used +=
+            (size_t)snprintf(out + used, KNOWN_BYTES - used, "%s%s", i > 0 ? ", " : "", labels[i]);
+}
+
+static unsigned find_label(const char *label, const char *const *labels, unsigned count)
+{
+    unsigned at = 0;
+    while (at < count && strcmp(labels[at], label) != 0)
+        at++;
+    return at;
+}
+
+enum err_code dataset_match(const struct dataset *dataset, const char *const *labels,
+                            unsigned label_count, unsigned *classes, struct err *err)
+{
+    for (size_t i = 0; i < dataset->count; i++) {
+        const struct dataset_item *item = &dataset->items[i];
+        if (item->label == NULL)
+            return err_set(err, ERR_UNUSABLE, "%.80s: it has no label", item->name);
+        classes[i] = find_label(item->label, labels, label_count);
+        if (classes[i] < label_count)
+            continue;
+        char known[KNOWN_BYTES];
+        list_labels(labels, label_count, known);
+        return err_set(err, ERR_UNUSABLE, "%.80s: the model has no label '%.60s' (it has: %s)",
+                       item->name, item->label, known);
+    }
+    return ERR_OK;
+}

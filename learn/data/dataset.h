@@ -1,0 +1,71 @@
+/* dataset.h - labelled inputs for training and evaluation, from a list or a folder; also texts
+ * without labels, for vocabularies and pre-training.
+ *
+ *     struct dataset dataset;
+ *     struct dataset_options options = {.kind = ENGINE_TEXT};
+ *     if (dataset_open(&dataset, "reports.jsonl", &options, &err)) ...
+ *     if (dataset_match(&dataset, info->labels, info->label_count, classes, &err)) ...
+ *     dataset_close(&dataset);
+ *
+ * Three forms, told by the path: a file .jsonl or .ndjson (one object a line) or a file .csv (RFC
+ * 4180, the first record names the columns), each with {"text" or "image", "label"}, where an image
+ * is a path, relative to the file; and a folder that has a folder of .png, .jpg and .jpeg files for
+ * each class. An image may be a wafer of an STDF file: "lot.stdf#W03", or "lot.stdf" for the only
+ * one (picture.h); in a folder's .stdf files each wafer is an item. Where labels are optional, a
+ * plain text .txt or .log is a fourth form: one document, or one a line. Mistakes are named with
+ * their line. Texts are held, images only named: reading them is the caller's.
+ *
+ * An image of a list of objects may also have a "mask": the path of an image of its size that marks
+ * where what the label names is.
+ *
+ * Threads: immutable after open.
+ */
+#ifndef ATTND_LEARN_DATA_DATASET_H
+#define ATTND_LEARN_DATA_DATASET_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/model/input.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct dataset_options {
+    enum engine_kind kind;                              /* which field is the input */
+    const char *text_field, *image_field, *label_field; /* NULL: "text", "image", "label" */
+    size_t items_max;                                   /* only the first so many; 0: all */
+    bool labels_optional; /* an item without a label, or with an empty one, has label NULL */
+    bool line_documents;  /* of a .txt or .log each line that is not blank is a document */
+};
+
+/* Strings are the data set's. */
+struct dataset_item {
+    const char *name;  /* how a report names it: "line 12", or the image as the list names it */
+    const char *input; /* a text, which may hold NUL characters, or the path of an image */
+    size_t input_len;
+    const char *label; /* UTF-8, not empty; NULL only if labels are optional */
+    const char *mask;  /* path of an image that marks what the label names; NULL: none is told */
+};
+
+struct dataset {
+    enum engine_kind kind;
+    struct dataset_item *items; /* in the file's order; a folder's sorted by class, then name */
+    size_t count;               /* at least 1 */
+
+    size_t capacity;
+    char *bytes; /* a CSV or text file: its parts are used where they stand */
+    struct arena arena;
+};
+
+/* ERR_IO, ERR_MALFORMED, ERR_UNUSABLE (a missing field, one of the wrong type, no item at all),
+ * ERR_TOO_LARGE; the text begins with the path. Close it in any case. */
+enum err_code dataset_open(struct dataset *out, const char *path,
+                           const struct dataset_options *options, struct err *err);
+void dataset_close(struct dataset *dataset);
+
+/* classes[i] = the index of item i's label among `labels`. ERR_UNUSABLE names the first item whose
+ * label is not there, and the known ones, or that has none. */
+enum err_code dataset_match(const struct dataset *dataset, const char *const *labels,
+                            unsigned label_count, unsigned *classes, struct err *err);
+
+#endif

@@ -1,0 +1,92 @@
+#include "learn/data/csv.h"
+#include "learn/data/dataset_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct columns {
+    unsigned count, input, label;
+    bool labels_optional; /* label: count if there is no such column */
+};
+
+static enum err_code find_column(const struct csv *csv, const char *name, bool optional,
+                                 unsigned *out, struct err *err)
+{
+    *out = csv->field_count;
+    for (unsigned i = 0; i < csv->field_count; i++) {
+        if (strcmp(csv->fields[i].text, name) != 0)
+            continue;
+        if (*out != csv->field_count)
+            return err_set(err, ERR_UNUSABLE, "line %zu: two columns are named '%s'",
+                           csv->record_line, name);
+        *out = i;
+    }
+    if (*out == csv->field_count && !optional)
+        return err_set(err, ERR_UNUSABLE, "line %zu: no column is named '%s'", csv->record_line,
+                       name);
+    return ERR_OK;
+}
+
+static enum err_code read_header(struct csv *csv, const struct dataset_options *options,
+                                 struct columns *columns, struct err *err)
+{
+    bool found;
+    if (csv_next(csv, &found, err))
+        return err->code;
+    if (!found)
+        return err_set(err, ERR_UNUSABLE,
+                       "line 1: the header, which names the columns, is missing");
+    columns->count = csv->field_count;
+    columns->labels_optional = options->labels_optional;
+    if (find_column(csv, dataset_input_field(options), false, &columns->input, err))
+        return err->code;
+    return find_column(csv, options->label_field, options->labels_optional, &columns->label, err);
+}
+
+static enum err_code add_record(struct dataset *dataset, const char *path, const struct csv *csv,
+                                const struct columns *columns, struct err *err)
+{
+    if (csv->field_count != columns->count)
+        return err_set(err, ERR_MALFORMED, "line %zu: %u fields, but the header has %u",
+                       csv->record_line, csv->field_count, columns->count);
+    const struct csv_field *input = &csv->fields[columns->input];
+    struct csv_field label = {0};
+    if (columns->label < columns->count)
+        label = csv->fields[columns->label];
+    if (columns->labels_optional && label.len == 0)
+        label.text = NULL;
+    struct dataset_record record = {.line = csv->record_line,
+                                    .input = input->text,
+                                    .input_len = input->len,
+                                    .label = label.text,
+                                    .label_len = label.len};
+    return dataset_add_record(dataset, path, &record, err);
+}
+
+static enum err_code read_records(struct dataset *dataset, const char *path, struct csv *csv,
+                                  const struct dataset_options *options, struct err *err)
+{
+    struct columns columns = {0};
+    bool found = true;
+    if (read_header(csv, options, &columns, err))
+        return err->code;
+    while (!dataset_is_full(dataset, options) && !csv_next(csv, &found, err) && found)
+        if (add_record(dataset, path, csv, &columns, err))
+            return err->code;
+    return err->code;
+}
+
+enum err_code dataset_csv_read(struct dataset *dataset, const char *path,
+                               const struct dataset_options *options, struct err *err)
+{
+    size_t len;
+    if (dataset_read_file(&dataset->bytes, &len, path, err))
+        return err->code;
+    struct csv *csv = malloc(sizeof *csv);
+    if (csv == NULL)
+        return err_no_memory(err, sizeof *csv);
+    csv_open(csv, dataset->bytes, len);
+    read_records(dataset, path, csv, options, err);
+    free(csv);
+    return err->code;
+}

@@ -1,0 +1,222 @@
+/* dataset_folder.c - see dataset.h: a folder with a folder of images and lots for each class, both
+ * in the order of their names. Not by fts(3): glibc 2.36's fts_open writes through the NULL that
+ * its allocation gives where there is no memory. */
+#include "learn/data/dataset_form.h"
+#include "learn/data/picture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+static enum err_code unreadable(const char *path, struct err *err)
+{
+    return err_set(err, err_code_of_errno(errno), "%s: cannot be read: %s", path, strerror(errno));
+}
+
+/* ---- the names in a folder ---- */
+
+struct names {
+    struct arena arena;
+    const char **at; /* [count], ascending */
+    size_t count, capacity;
+};
+
+static enum err_code add_name(struct names *names, const char *name, struct err *err)
+{
+    if (names->count == names->capacity) {
+        size_t capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
+        const char **at = reallocarray(names->at, capacity, sizeof *at);
+        if (at == NULL)
+            return err_no_memory(err, capacity * sizeof *at);
+        names->at = at;
+        names->capacity = capacity;
+    }
+    names->at[names->count] = arena_copy(&names->arena, name, strlen(name));
+    if (names->at[names->count] == NULL)
+        return err_no_memory(err, strlen(name));
+    names->count++;
+    return ERR_OK;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+    return strcmp(*a, *b);
+}
+
+/* But for those that begin with a dot. Close them in any case. */
+static enum err_code names_open(struct names *out, const char *path, struct err *err)
+{
+    *out = (struct names){0};
+    arena_init(&out->arena);
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return unreadable(path, err);
+    errno = 0;
+    for (struct dirent *entry = readdir(folder); entry != NULL && err->code == ERR_OK;
+         entry = readdir(folder)) {
+        if (entry->d_name[0] != '.')
+            add_name(out, entry->d_name, err);
+        errno = 0;
+    }
+    if (err->code == ERR_OK && errno != 0)
+        unreadable(path, err);
+    closedir(folder);
+    if (err->code == ERR_OK && out->count > 0)
+        qsort(out->at, out->count, sizeof *out->at, compare_names);
+    return err->code;
+}
+
+static void names_close(struct names *names)
+{
+    free(names->at);
+    arena_deinit(&names->arena);
+}
+
+/* *out is all zeros for a link to nowhere. */
+static enum err_code look_at(const char *path, struct stat *out, struct err *err)
+{
+    *out = (struct stat){0};
+    if (stat(path, out) == 0 || errno == ENOENT || errno == ELOOP)
+        return ERR_OK;
+    return unreadable(path, err);
+}
+
+/* ---- a class ---- */
+
+/* A file of it. */
+struct place {
+    const char *path, *class, *name;
+};
+
+static bool is_image_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot != NULL && (strcasecmp(dot, ".png") == 0 || strcasecmp(dot, ".jpg") == 0 ||
+                           strcasecmp(dot, ".jpeg") == 0);
+}
+
+static bool is_stdf_name(const char *name)
+{
+    size_t len;
+    const char *wafer;
+    return picture_is_stdf(name, &len, &wafer) && wafer == NULL;
+}
+
+/* `wafer` is what names it in its file: "#ID", or nothing. */
+static enum err_code add_wafer(struct dataset *dataset, const struct place *place,
+                               const char *wafer, struct err *err)
+{
+    struct dataset_item item = {.input_len = strlen(place->path) + strlen(wafer)};
+    item.input = arena_format(&dataset->arena, "%s%s", place->path, wafer);
+    item.label = arena_copy(&dataset->arena, place->class, strlen(place->class));
+    item.name = arena_format(&dataset->arena, "%s/%s%s", place->class, place->name, wafer);
+    if (item.input == NULL || item.label == NULL || item.name == NULL)
+        return err_no_memory(err, item.input_len);
+    return dataset_add(dataset, &item, err);
+}
+
+static enum err_code add_wafers(struct dataset *dataset, const struct place *place,
+                                const struct stdf *stdf, const struct dataset_options *options,
+                                struct err *err)
+{
+    for (unsigned w = 0; w < stdf->wafer_count && !dataset_is_full(dataset, options); w++) {
+        const char *name = arena_format(&dataset->arena, "#%s", stdf->wafers[w].id);
+        if (name == NULL)
+            return err_no_memory(err, strlen(stdf->wafers[w].id));
+        if (add_wafer(dataset, place, name, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+/* Each wafer is an item. A file that cannot be used is one, which fails alone when it is asked for,
+ * as a damaged image does. */
+static enum err_code add_stdf(struct dataset *dataset, const struct place *place,
+                              const struct dataset_options *options, struct err *err)
+{
+    struct stdf stdf;
+    struct err cause = {0};
+    stdf_open(&stdf, place->path, &cause);
+    if (err_is_of_system(cause.code))
+        err_set(err, cause.code, "%s: %s", place->path, cause.text);
+    else if (cause.code != ERR_OK || stdf.wafer_count < 2)
+        add_wafer(dataset, place, "", err);
+    else
+        add_wafers(dataset, place, &stdf, options, err);
+    stdf_close(&stdf);
+    return err->code;
+}
+
+static enum err_code read_file(struct dataset *dataset, const struct place *place,
+                               const struct dataset_options *options, struct err *err)
+{
+    struct stat status;
+    bool is_image = is_image_name(place->name);
+    if ((!is_image && !is_stdf_name(place->name)) || look_at(place->path, &status, err) ||
+        !S_ISREG(status.st_mode))
+        return err->code;
+    return is_image ? add_wafer(dataset, place, "", err) : add_stdf(dataset, place, options, err);
+}
+
+static enum err_code read_class(struct dataset *dataset, const char *path, const char *class,
+                                const struct dataset_options *options, struct err *err)
+{
+    struct names names;
+    names_open(&names, path, err);
+    for (size_t i = 0; i < names.count && err->code == ERR_OK && !dataset_is_full(dataset, options);
+         i++) {
+        struct place place = {.class = class, .name = names.at[i]};
+        place.path = arena_format(&names.arena, "%s/%s", path, place.name);
+        if (place.path == NULL)
+            err_no_memory(err, strlen(path) + strlen(place.name));
+        else
+            read_file(dataset, &place, options, err);
+    }
+    names_close(&names);
+    return err->code;
+}
+
+/* ---- all ---- */
+
+static bool is_class(const struct stat *status, const struct stat *root)
+{
+    bool is_root = status->st_dev == root->st_dev && status->st_ino == root->st_ino; /* a link */
+    return S_ISDIR(status->st_mode) && !is_root;
+}
+
+static enum err_code read_entry(struct dataset *dataset, const char *path, const char *name,
+                                const struct stat *root, const struct dataset_options *options,
+                                struct err *err)
+{
+    struct stat status;
+    if (look_at(path, &status, err) || !is_class(&status, root))
+        return err->code;
+    return read_class(dataset, path, name, options, err);
+}
+
+enum err_code dataset_folder_read(struct dataset *dataset, const char *path,
+                                  const struct dataset_options *options, struct err *err)
+{
+    struct names names;
+    struct stat root;
+    if (options->kind != ENGINE_IMAGE)
+        return err_set(err, ERR_UNUSABLE, "a folder holds images, but texts are wanted");
+    if (stat(path, &root) != 0)
+        return unreadable(path, err);
+    names_open(&names, path, err);
+    const char *between = path[strlen(path) - 1] == '/' ? "" : "/";
+    for (size_t i = 0; i < names.count && err->code == ERR_OK && !dataset_is_full(dataset, options);
+         i++) {
+        const char *entry = arena_format(&names.arena, "%s%s%s", path, between, names.at[i]);
+        if (entry == NULL)
+            err_no_memory(err, strlen(path) + strlen(names.at[i]));
+        else
+            read_entry(dataset, entry, names.at[i], &root, options, err);
+    }
+    names_close(&names);
+    return err->code;
+}

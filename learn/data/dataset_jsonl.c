@@ -1,0 +1,83 @@
+#include "engine/base/json.h"
+#include "learn/data/dataset_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A member that must be a string, copied: the tree goes when its line is done. */
+static enum err_code take(struct dataset *dataset, const struct json_t *object, const char *key,
+                          const char **out, size_t *len, struct err *err)
+{
+    const struct json_t *value = json_member(object, key);
+    const char *text = json_text(value, len);
+    if (value == NULL)
+        return err_set(err, ERR_UNUSABLE, "member '%s' is missing", key);
+    if (text == NULL)
+        return err_set(err, ERR_UNUSABLE, "member '%s': expected a string, found %s", key,
+                       json_type_name(value));
+    *out = arena_copy(&dataset->arena, text, *len);
+    return *out != NULL ? ERR_OK : err_no_memory(err, *len);
+}
+
+static enum err_code take_label(struct dataset *dataset, const struct json_t *object,
+                                const struct dataset_options *options,
+                                struct dataset_record *record, struct err *err)
+{
+    bool optional = options->labels_optional;
+    if (optional && json_member(object, options->label_field) == NULL)
+        return ERR_OK;
+    take(dataset, object, options->label_field, &record->label, &record->label_len, err);
+    if (optional && record->label_len == 0)
+        record->label = NULL;
+    return err->code;
+}
+
+static enum err_code parse_line(struct dataset *dataset, const char *bytes, size_t len,
+                                const struct dataset_options *options,
+                                struct dataset_record *record, struct err *err)
+{
+    struct json_t *object;
+    if (json_parse(&object, bytes, len, &json_limits_file, err))
+        return err->code;
+    if (strcmp(json_type_name(object), "an object") != 0)
+        err_set(err, ERR_UNUSABLE, "expected an object, found %s", json_type_name(object));
+    else if (!take(dataset, object, dataset_input_field(options), &record->input,
+                   &record->input_len, err) &&
+             !take_label(dataset, object, options, record, err) && dataset->kind == ENGINE_IMAGE &&
+             json_member(object, "mask") != NULL)
+        take(dataset, object, "mask", &record->mask, &record->mask_len, err);
+    json_free(object);
+    return err->code;
+}
+
+static enum err_code read_lines(struct dataset *dataset, const char *path, const char *bytes,
+                                size_t len, const struct dataset_options *options, struct err *err)
+{
+    size_t number = 1;
+    size_t at = dataset_mark_bytes(bytes, len);
+    for (; at < len && !dataset_is_full(dataset, options); number++) {
+        const char *end = memchr(bytes + at, '\n', len - at);
+        size_t line = end != NULL ? (size_t)(end - bytes) - at : len - at;
+        struct dataset_record record = {.line = number};
+        if (!dataset_is_blank(bytes + at, line)) {
+            if (parse_line(dataset, bytes + at, line, options, &record, err))
+                return err_prefix(err, "line %zu: ", number);
+            if (dataset_add_record(dataset, path, &record, err))
+                return err->code;
+        }
+        at += line + (end != NULL);
+    }
+    return ERR_OK;
+}
+
+enum err_code dataset_jsonl_read(struct dataset *dataset, const char *path,
+                                 const struct dataset_options *options, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    if (dataset_read_file(&bytes, &len, path, err))
+        return err->code;
+    read_lines(dataset, path, bytes, len, options, err);
+    free(bytes);
+    return err->code;
+}

@@ -1,0 +1,94 @@
+#include "learn/data/picture.h"
+
+#include "engine/base/file.h"
+#include "engine/vision/png.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { IMAGE_BYTES_MAX = 256 * 1024 * 1024 };
+
+static bool ends_in(const char *path, size_t len, const char *suffix)
+{
+    size_t tail = strlen(suffix);
+    return len > tail && strncasecmp(path + len - tail, suffix, tail) == 0;
+}
+
+bool picture_is_stdf(const char *path, size_t *file_len, const char **wafer)
+{
+    static const char *const suffixes[] = {".stdf", ".std", ".stdf.gz", ".std.gz"};
+    for (size_t len = strcspn(path, "#");; len += 1 + strcspn(path + len + 1, "#")) {
+        for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+            if (!ends_in(path, len, suffixes[i]))
+                continue;
+            *file_len = len;
+            *wafer = path[len] == '#' ? path + len + 1 : NULL;
+            return true;
+        }
+        if (path[len] == '\0')
+            return false;
+    }
+}
+
+void pictures_close(struct pictures *pictures)
+{
+    if (pictures->stdf_path != NULL)
+        stdf_close(&pictures->stdf);
+    free(pictures->stdf_path);
+    *pictures = (struct pictures){0};
+}
+
+static enum err_code open_stdf(struct pictures *pictures, const char *path, size_t len,
+                               struct err *err)
+{
+    const char *open = pictures->stdf_path;
+    if (open != NULL && strlen(open) == len && memcmp(open, path, len) == 0)
+        return ERR_OK;
+    pictures_close(pictures);
+    pictures->stdf_path = strndup(path, len);
+    if (pictures->stdf_path == NULL)
+        return err_no_memory(err, len);
+    if (stdf_open(&pictures->stdf, pictures->stdf_path, err))
+        pictures_close(pictures);
+    return err->code;
+}
+
+static enum err_code encode(const struct stdf_map *map, struct arena *arena, char **bytes,
+                            size_t *len, struct err *err)
+{
+    struct image image = {.width = map->width, .height = map->height};
+    size_t count = (size_t)map->width * map->height;
+    image.rgb = arena_alloc(arena, count * 3);
+    if (image.rgb == NULL)
+        return err_no_memory(err, count * 3);
+    for (size_t i = 0; i < count; i++)
+        memset(image.rgb + 3 * i, map->grey[i], 3);
+    return png_encode(bytes, len, &image, err);
+}
+
+static enum err_code read_wafer(struct pictures *pictures, const char *wafer, char **bytes,
+                                size_t *len, struct err *err)
+{
+    unsigned number;
+    struct stdf_map map;
+    struct arena arena;
+    arena_init(&arena);
+    if (!stdf_find(&pictures->stdf, wafer, &number, err) &&
+        !stdf_draw(&pictures->stdf, number, &arena, &map, err))
+        encode(&map, &arena, bytes, len, err);
+    arena_deinit(&arena);
+    return err->code;
+}
+
+enum err_code picture_read(struct pictures *pictures, const char *path, char **bytes, size_t *len,
+                           struct err *err)
+{
+    const char *wafer;
+    size_t file_len;
+    if (!picture_is_stdf(path, &file_len, &wafer))
+        return file_read_input(bytes, len, path, IMAGE_BYTES_MAX, err);
+    if (open_stdf(pictures, path, file_len, err))
+        return err->code;
+    return read_wafer(pictures, wafer, bytes, len, err);
+}

@@ -1,0 +1,245 @@
+/* samples.c - see samples.h: reads a data set with a team of threads, in rounds between which
+ * progress is told. Each thread keeps what it reads in an arena of its own; what an image or a text
+ * is made into is samples_image.c's and samples_text.c's, and the view of a masked language model
+ * samples_masked.c's. */
+#include "learn/data/samples.h"
+
+#include "engine/base/team.h"
+#include "learn/data/samples_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUND_ITEMS = 512, PIXELS_MAX = 1 << 19, PIECES_MAX = 8192, PIECES_LIMIT = 1 << 24 };
+
+/* ---- read ---- */
+
+/* Items first .. end - 1, shared out among the team in blocks, ascending with the loader. */
+struct round {
+    struct samples_loader *loaders; /* [team] */
+    const struct dataset *dataset;
+    struct sample *items;
+    size_t first, end;
+};
+
+static void load(struct samples_loader *loader, const struct dataset_item *item, struct sample *out)
+{
+    struct err err = {0};
+    if (loader->samples->spec.family->kind == ENGINE_IMAGE)
+        samples_load_image(loader, item, out, &err);
+    else
+        samples_load_text(loader, item, out, &err);
+    arena_deinit(&loader->scratch);
+    if (err.code == ERR_OK)
+        return;
+    if (!err_is_of_system(err.code)) {
+        *out = (struct sample){.problem = arena_copy(loader->kept, err.text, strlen(err.text))};
+        if (out->problem == NULL)
+            err_no_memory(&loader->err, strlen(err.text));
+        return;
+    }
+    err_set(&loader->err, err.code, "%.80s: %s", item->name, err.text);
+}
+
+/* A team's task. */
+static void load_block(void *context, unsigned index, unsigned count)
+{
+    struct round *round = context;
+    size_t items = round->end - round->first;
+    size_t end = round->first + items * (index + 1) / count;
+    struct samples_loader *loader = &round->loaders[index];
+    for (size_t i = round->first + items * index / count; i < end && !loader->err.code; i++)
+        load(loader, &round->dataset->items[i], &round->items[i]);
+}
+
+static enum err_code failure_of(const struct samples_loader *loaders, unsigned count,
+                                struct err *err)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (loaders[i].err.code != ERR_OK)
+            return err_set(err, loaders[i].err.code, "%s", loaders[i].err.text);
+    return ERR_OK;
+}
+
+static enum err_code load_rounds(struct samples *samples, struct samples_loader *loaders,
+                                 struct team *team, const struct dataset *dataset,
+                                 const struct samples_options *options, struct err *err)
+{
+    struct round round = {.loaders = loaders, .dataset = dataset, .items = samples->items};
+    while (round.first < samples->count) {
+        size_t left = samples->count - round.first;
+        round.end = round.first + (left < ROUND_ITEMS ? left : ROUND_ITEMS);
+        team_run(team, load_block, &round);
+        if (failure_of(loaders, options->threads, err))
+            return err->code;
+        round.first = round.end;
+        if (options->progress != NULL)
+            options->progress(options->context, round.end);
+    }
+    return ERR_OK;
+}
+
+static unsigned pieces_max_of(const struct samples_options *options)
+{
+    unsigned most = options->pieces_max != 0 ? options->pieces_max : PIECES_MAX;
+    return most < PIECES_LIMIT ? most : PIECES_LIMIT;
+}
+
+static enum err_code load_all(struct samples *samples, const struct dataset *dataset,
+                              const struct samples_options *options, struct err *err)
+{
+    struct team *team = NULL;
+    struct samples_loader *loaders = calloc(options->threads, sizeof *loaders);
+    if (loaders == NULL)
+        return err_no_memory(err, options->threads * sizeof *loaders);
+    for (unsigned t = 0; t < options->threads; t++)
+        loaders[t] = (struct samples_loader){
+            .samples = samples,
+            .pixels_max = options->pixels_max != 0 ? options->pixels_max : PIXELS_MAX,
+            .pieces_max = pieces_max_of(options),
+            .kept = &samples->arenas[t]};
+    if (!team_open(&team, options->threads, err))
+        load_rounds(samples, loaders, team, dataset, options, err);
+    team_close(team);
+    for (unsigned t = 0; t < options->threads; t++)
+        pictures_close(&loaders[t].pictures);
+    free(loaders);
+    return err->code;
+}
+
+/* ---- open and close ---- */
+
+static enum err_code open_input(struct samples *samples, const char *dir, struct err *err)
+{
+    const struct spec *spec = &samples->spec;
+    if (spec->family->kind == ENGINE_IMAGE)
+        return preprocess_open(&samples->preprocess, dir, spec->image_size, err);
+    if (wordpiece_open(&samples->tokenizer, dir, spec->positions, err))
+        return err->code;
+    unsigned words = wordpiece_vocab_size(samples->tokenizer);
+    if (words > spec->vocab_size)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the vocabulary has %u entries but config.json's vocab_size is %u", words,
+                       spec->vocab_size);
+    samples->tokens_max = wordpiece_limit(samples->tokenizer);
+    samples->specials = wordpiece_specials(samples->tokenizer);
+    return ERR_OK;
+}
+
+static enum err_code open_room(struct samples *samples, unsigned threads, struct err *err)
+{
+    samples->items = calloc(samples->count, sizeof *samples->items);
+    samples->arenas = calloc(threads, sizeof *samples->arenas);
+    if (samples->items == NULL || samples->arenas == NULL)
+        return err_no_memory(err, samples->count * sizeof *samples->items);
+    samples->arena_count = threads;
+    return ERR_OK;
+}
+
+static enum err_code take_stock(struct samples *samples, const struct dataset *dataset,
+                                struct err *err)
+{
+    samples->first_failed = samples->count;
+    for (size_t i = samples->count; i-- > 0;) {
+        const struct sample *item = &samples->items[i];
+        if (item->piece_count > samples->longest_pieces)
+            samples->longest_pieces = item->piece_count;
+        if (item->problem == NULL)
+            continue;
+        samples->first_failed = i;
+        samples->failed++;
+    }
+    if (samples->failed < samples->count)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "none of %zu inputs can be used; %.80s: %s", samples->count,
+                   dataset->items[0].name, samples->items[0].problem);
+}
+
+static enum err_code check_kind(const struct dataset *dataset, const struct spec *spec,
+                                struct err *err)
+{
+    if (dataset->kind == spec->family->kind)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "the model takes %s",
+                   spec->family->kind == ENGINE_IMAGE ? "images" : "texts");
+}
+
+enum err_code samples_open(struct samples **out, const struct dataset *dataset,
+                           const struct spec *spec, const char *dir,
+                           const struct samples_options *options, struct err *err)
+{
+    *out = NULL;
+    struct samples *samples = calloc(1, sizeof *samples);
+    if (samples == NULL)
+        return err_no_memory(err, sizeof *samples);
+    samples->spec = *spec;
+    samples->spec.labels = NULL;
+    samples->spec.version = NULL;
+    samples->count = dataset->count;
+    if (check_kind(dataset, spec, err) || open_input(samples, dir, err) ||
+        open_room(samples, options->threads, err) || load_all(samples, dataset, options, err) ||
+        take_stock(samples, dataset, err)) {
+        samples_close(samples);
+        return err->code;
+    }
+    *out = samples;
+    return ERR_OK;
+}
+
+void samples_close(struct samples *samples)
+{
+    if (samples == NULL)
+        return;
+    for (unsigned i = 0; i < samples->arena_count; i++)
+        arena_deinit(&samples->arenas[i]);
+    wordpiece_close(samples->tokenizer);
+    free(samples->arenas);
+    free(samples->items);
+    free(samples);
+}
+
+/* ---- what it holds ---- */
+
+size_t samples_count(const struct samples *samples)
+{
+    return samples->count;
+}
+
+size_t samples_bytes(const struct samples *samples)
+{
+    size_t bytes = samples->count * sizeof *samples->items;
+    for (unsigned i = 0; i < samples->arena_count; i++)
+        bytes += samples->arenas[i].bytes;
+    return bytes;
+}
+
+size_t samples_failed(const struct samples *samples, size_t *first)
+{
+    *first = samples->first_failed;
+    return samples->failed;
+}
+
+const char *samples_problem(const struct samples *samples, size_t item)
+{
+    return samples->items[item].problem;
+}
+
+unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view)
+{
+    if (samples->spec.family->kind == ENGINE_IMAGE)
+        return samples_patches(samples, view) + samples->spec.family->image_specials;
+    unsigned room = samples_room(samples, view->tokens_max);
+    return (samples->longest_pieces < room ? samples->longest_pieces : room) + 2;
+}
+
+enum err_code samples_input(const struct samples *samples, size_t item,
+                            const struct samples_view *view, struct rng *rng, struct arena *arena,
+                            struct engine_input *out, struct err *err)
+{
+    const struct sample *sample = &samples->items[item];
+    if (sample->problem != NULL)
+        return err_set(err, ERR_UNUSABLE, "%s", sample->problem);
+    if (samples->spec.family->kind == ENGINE_IMAGE)
+        return samples_prepare_image(samples, sample, view, rng, arena, out, err);
+    return samples_prepare_text(samples, sample, view, rng, arena, out, err);
+}

@@ -1,0 +1,109 @@
+/* samples.h - a data set in memory, read once and prepared as often as a trainer likes: each time
+ * with other augmentation, at another image size, from another window of a text.
+ *
+ *     struct samples_options options = {.threads = 2};
+ *     samples_open(&samples, &dataset, &spec, "models/wafer-vit", &options, &err);
+ *     struct samples_view view = {.image_size = 72, .augment = {.mirror = 0.5f, .turn = 1}};
+ *     struct rng rng = rng_for(seed, epoch, item);
+ *     samples_input(samples, item, &view, &rng, &arena, &input, &err);
+ *     samples_close(samples);
+ *
+ * Images are decoded once and kept as 8-bit pixels at their own size, one byte a pixel if they are
+ * grey; texts are kept as word pieces, four bytes each, and the places where lines begin. What
+ * comes out is what serving prepares (the same code): without an rng, at the model's own size or
+ * length and from the head, an input is bit-identical with engine_prepare_image's and
+ * engine_prepare_text's, but for character offsets, which are NULL here.
+ *
+ * Threads: open uses options.threads of its own; then immutable: any number of threads may prepare,
+ * each with its own rng and arena.
+ */
+#ifndef ATTND_LEARN_DATA_SAMPLES_H
+#define ATTND_LEARN_DATA_SAMPLES_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/base/rng.h"
+#include "engine/model/input.h"
+#include "engine/model/spec.h"
+#include "learn/data/augment.h"
+#include "learn/data/dataset.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct samples;
+
+struct samples_options {
+    unsigned threads;    /* at least 1 */
+    size_t pixels_max;   /* a larger image is shrunk to this many pixels, its shape kept, and then
+                            is no longer bit-identical; 0: 2^19 (724 x 724) */
+    unsigned pieces_max; /* word pieces kept of a text; 0: 8192 */
+    /* Called by the opening thread with the number of items done; NULL: not called. */
+    void (*progress)(void *context, size_t done);
+    void *context;
+};
+
+/* How to prepare an item. All zeros: as serving does. */
+struct samples_view {
+    unsigned image_size;    /* at least a patch; 0: the model's */
+    unsigned patch;         /* 0: the model's */
+    struct augment augment; /* images, with an rng only */
+
+    unsigned tokens_max; /* [CLS] and [SEP] included; 0 or above the model's: the model's */
+    /* Of a text with more pieces than that, any window, all as likely, instead of the first, with
+     * an rng only. Windows are consecutive and cover the text; the last ends with it, and overlaps
+     * with the one before so as to be full. */
+    bool any_window;
+    /* Of the text's lines from the window's start, each is left out with a probability drawn for
+     * the text from 0 .. line_dropout, and later lines move up into the room; if none is left, all
+     * stay. With an rng only. */
+    float line_dropout;
+    float word_dropout; /* each piece becomes [MASK] (in a vocabulary without it: [UNK]) with this
+                           probability, with an rng only */
+};
+
+/* What a masked-language-model view asks for: the tokens that were chosen, ascending places in the
+ * input, and the ids that belong there. In the arena. */
+struct samples_masked {
+    unsigned count; /* at least 1, unless every piece of the window is a special token */
+    const unsigned *places;
+    const int32_t *ids;
+};
+
+/* Reads every item. `dir` is the model's, for preprocessor_config.json or the tokenizer's files. An
+ * item that cannot be used fails alone (samples_problem); ERR_UNUSABLE, with the first one's
+ * problem, if all do. ERR_NO_MEMORY and ERR_IO while an item is read are not the item's fault and
+ * end it all: nobody is to learn from fewer inputs because the system was short of something. The
+ * data set and the spec are not needed afterwards. Yours to close. */
+enum err_code samples_open(struct samples **out, const struct dataset *dataset,
+                           const struct spec *spec, const char *dir,
+                           const struct samples_options *options, struct err *err);
+void samples_close(struct samples *samples);
+
+size_t samples_count(const struct samples *samples); /* the data set's */
+size_t samples_bytes(const struct samples *samples); /* memory held */
+/* How many items cannot be used, and the first of them (samples_count if none). */
+size_t samples_failed(const struct samples *samples, size_t *first);
+/* Why an item cannot be used; NULL if it can. */
+const char *samples_problem(const struct samples *samples, size_t item);
+
+/* Tokens of the longest text in a view, [CLS] and [SEP] included, or of an image at its size. */
+unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view);
+
+/* Prepares one item; `rng` NULL: no augmentation, no dropout. Arrays live in the arena.
+ * ERR_UNUSABLE for an item with a problem and for an image_size below a patch. */
+enum err_code samples_input(const struct samples *samples, size_t item,
+                            const struct samples_view *view, struct rng *rng, struct arena *arena,
+                            struct engine_input *out, struct err *err);
+
+/* The same for masked language modelling (Devlin et al. 2019, 3.1): 15 % of the pieces, never a
+ * special token, are chosen (one at least); of these 80 % become [MASK], 10 % another word of the
+ * vocabulary, 10 % stay. Texts only, with an rng. ERR_UNSUPPORTED if the vocabulary has no [MASK].
+ */
+enum err_code samples_masked_input(const struct samples *samples, size_t item,
+                                   const struct samples_view *view, struct rng *rng,
+                                   struct arena *arena, struct engine_input *out,
+                                   struct samples_masked *masked, struct err *err);
+
+#endif

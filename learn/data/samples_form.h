@@ -1,0 +1,71 @@
+/* samples_form.h - between samples.c and its two kinds of item. Threads: a loader is one thread's;
+ * struct samples is immutable once open. */
+#ifndef ATTND_LEARN_DATA_SAMPLES_FORM_H
+#define ATTND_LEARN_DATA_SAMPLES_FORM_H
+
+#include "engine/text/wordpiece.h"
+#include "engine/vision/preprocess.h"
+#include "learn/data/picture.h"
+#include "learn/data/samples.h"
+
+/* One item as it is kept: an image's pixels or a text's pieces, or why there are none. */
+struct sample {
+    const char *problem;
+    struct augment_pixels pixels;
+    const int32_t *pieces; /* without [CLS] and [SEP] */
+    unsigned piece_count;
+    const unsigned *lines; /* [line_count] the first piece of each line that has one; ascending */
+    unsigned line_count;
+    bool is_cut; /* the text had more pieces than are kept */
+};
+
+struct samples {
+    struct spec spec; /* sizes and family; its labels are not ours */
+    size_t count;
+    struct sample *items;
+    size_t failed, first_failed;
+
+    struct preprocess preprocess; /* images */
+
+    struct wordpiece *tokenizer; /* texts */
+    struct wordpiece_specials specials;
+    unsigned tokens_max;     /* the model's */
+    unsigned longest_pieces; /* of any text */
+
+    struct arena *arenas; /* [arena_count], one a thread that loaded */
+    unsigned arena_count;
+};
+
+/* What one thread loads with. */
+struct samples_loader {
+    const struct samples *samples;
+    size_t pixels_max;
+    unsigned pieces_max;
+    struct arena *kept;   /* what stays */
+    struct arena scratch; /* of one item */
+    struct pictures pictures;
+    struct err err; /* the system's failure, after which nothing more is loaded */
+};
+
+/* Reads one item into `out`. */
+enum err_code samples_load_image(struct samples_loader *loader, const struct dataset_item *item,
+                                 struct sample *out, struct err *err);
+enum err_code samples_load_text(struct samples_loader *loader, const struct dataset_item *item,
+                                struct sample *out, struct err *err);
+
+/* Prepares one item that has no problem. */
+enum err_code samples_prepare_image(const struct samples *samples, const struct sample *sample,
+                                    const struct samples_view *view, struct rng *rng,
+                                    struct arena *arena, struct engine_input *out, struct err *err);
+enum err_code samples_prepare_text(const struct samples *samples, const struct sample *sample,
+                                   const struct samples_view *view, struct rng *rng,
+                                   struct arena *arena, struct engine_input *out, struct err *err);
+
+/* Pieces that a view of tokens_max (0: the model's) tokens has room for, at least 1, and the
+ * windows of so many that cover a text. */
+unsigned samples_room(const struct samples *samples, unsigned tokens_max);
+
+/* Patches of an image in a view. */
+unsigned samples_patches(const struct samples *samples, const struct samples_view *view);
+
+#endif

@@ -1,0 +1,85 @@
+#include "learn/data/samples_form.h"
+
+static const float chosen_share = 0.15f, masked_share = 0.8f, random_share = 0.1f;
+
+static bool is_special(const struct wordpiece_specials *specials, int32_t id)
+{
+    return id == specials->cls || id == specials->sep || id == specials->unk ||
+           id == specials->pad || id == specials->mask;
+}
+
+/* The n-th place that is no special token. */
+static unsigned nth_plain(const struct wordpiece_specials *specials, const int32_t *ids, unsigned n)
+{
+    unsigned at = 0;
+    while (is_special(specials, ids[at]) || n-- > 0)
+        at++;
+    return at;
+}
+
+/* Ascending places; every plain token with the same probability, and one at least if there is one.
+ */
+static unsigned choose(const struct wordpiece_specials *specials, const struct engine_input *input,
+                       struct rng *rng, unsigned *places)
+{
+    unsigned count = 0, plain = 0;
+    for (unsigned i = 0; i < input->tokens; i++) {
+        if (is_special(specials, input->ids[i]))
+            continue;
+        plain++;
+        if (rng_uniform(rng) < chosen_share)
+            places[count++] = i;
+    }
+    if (count == 0 && plain > 0)
+        places[count++] = nth_plain(specials, input->ids, rng_below(rng, plain));
+    return count;
+}
+
+static int32_t replacement(const struct samples *samples, int32_t id, struct rng *rng)
+{
+    float u = rng_uniform(rng);
+    if (u < masked_share)
+        return samples->specials.mask;
+    if (u < masked_share + random_share)
+        return (int32_t)rng_below(rng, wordpiece_vocab_size(samples->tokenizer));
+    return id;
+}
+
+static enum err_code mask(const struct samples *samples, struct engine_input *input,
+                          struct rng *rng, struct arena *arena, struct samples_masked *out,
+                          struct err *err)
+{
+    unsigned *places = arena_alloc_array(arena, input->tokens, sizeof *places);
+    int32_t *truth = arena_alloc_array(arena, input->tokens, sizeof *truth);
+    int32_t *ids = arena_alloc_array(arena, input->tokens, sizeof *ids);
+    if (places == NULL || truth == NULL || ids == NULL)
+        return err_no_memory(err, input->tokens * sizeof *ids);
+    out->count = choose(&samples->specials, input, rng, places);
+    out->places = places;
+    out->ids = truth;
+    for (unsigned i = 0; i < input->tokens; i++)
+        ids[i] = input->ids[i];
+    for (unsigned k = 0; k < out->count; k++) {
+        truth[k] = ids[places[k]];
+        ids[places[k]] = replacement(samples, truth[k], rng);
+    }
+    input->ids = ids;
+    return ERR_OK;
+}
+
+enum err_code samples_masked_input(const struct samples *samples, size_t item,
+                                   const struct samples_view *view, struct rng *rng,
+                                   struct arena *arena, struct engine_input *out,
+                                   struct samples_masked *masked, struct err *err)
+{
+    struct samples_view plain = *view;
+    plain.word_dropout = 0;
+    *masked = (struct samples_masked){0};
+    if (samples->spec.family->kind != ENGINE_TEXT)
+        return err_set(err, ERR_UNUSABLE, "words are masked in texts only");
+    if (samples->specials.mask < 0)
+        return err_set(err, ERR_UNSUPPORTED, "the vocabulary has no mask_token");
+    if (samples_input(samples, item, &plain, rng, arena, out, err))
+        return err->code;
+    return mask(samples, out, rng, arena, masked, err);
+}

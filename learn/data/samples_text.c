@@ -1,0 +1,159 @@
+#include "learn/data/samples_form.h"
+
+#include <string.h>
+
+enum { CLS_AND_SEP = 2, TOKENS_MIN = CLS_AND_SEP + 1 };
+
+/* ---- load ---- */
+
+/* Where the text goes on behind the next line feed, and the code points up to there; NULL at its
+ * end. */
+static const char *next_line(const char *at, const char *end, uint32_t *character)
+{
+    for (; at < end; at++) {
+        *character += ((unsigned char)*at & 0xC0) != 0x80; /* UTF-8: not a continuation */
+        if (*at == '\n')
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* Lines that can have a piece: no more than there are pieces. */
+static unsigned lines_max(const struct dataset_item *item, unsigned piece_count)
+{
+    const char *at = item->input, *end = item->input + item->input_len;
+    unsigned count = 1;
+    while (count < piece_count && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        at++;
+        count++;
+    }
+    return count;
+}
+
+/* Notes which pieces begin a line. `starts` has the first character of each. */
+static enum err_code find_lines(const struct dataset_item *item, const uint32_t *starts,
+                                struct arena *kept, struct sample *out, struct err *err)
+{
+    const char *at = item->input, *end = item->input + item->input_len;
+    uint32_t line_end = 0;
+    unsigned most = lines_max(item, out->piece_count);
+    unsigned *lines = arena_alloc_array(kept, most, sizeof *lines);
+    if (lines == NULL)
+        return err_no_memory(err, most * sizeof *lines);
+    for (unsigned i = 0; i < out->piece_count; i++) {
+        if (i > 0 && (at == NULL || starts[i] < line_end))
+            continue;
+        lines[out->line_count++] = i;
+        while (at != NULL && line_end <= starts[i])
+            at = next_line(at, end, &line_end);
+    }
+    out->lines = lines;
+    return ERR_OK;
+}
+
+enum err_code samples_load_text(struct samples_loader *loader, const struct dataset_item *item,
+                                struct sample *out, struct err *err)
+{
+    struct encoding encoding;
+    if (wordpiece_encode_to(loader->samples->tokenizer, loader->pieces_max + CLS_AND_SEP,
+                            item->input, item->input_len, NULL, &loader->scratch, &encoding, err))
+        return err->code;
+    if (encoding.count <= CLS_AND_SEP)
+        return err_set(err, ERR_UNUSABLE,
+                       "the text has no token: it is empty, blank or holds only "
+                       "control characters");
+    out->piece_count = encoding.count - CLS_AND_SEP;
+    out->is_cut = encoding.truncated;
+    size_t bytes = out->piece_count * sizeof *out->pieces;
+    int32_t *pieces = arena_alloc(loader->kept, bytes);
+    if (pieces == NULL)
+        return err_no_memory(err, bytes);
+    memcpy(pieces, encoding.ids + 1, bytes);
+    out->pieces = pieces;
+    return find_lines(item, encoding.starts + 1, loader->kept, out, err);
+}
+
+/* ---- windows ---- */
+
+unsigned samples_room(const struct samples *samples, unsigned tokens_max)
+{
+    if (tokens_max == 0 || tokens_max > samples->tokens_max)
+        tokens_max = samples->tokens_max;
+    return (tokens_max < TOKENS_MIN ? TOKENS_MIN : tokens_max) - CLS_AND_SEP;
+}
+
+/* Where the window begins that a view asks for; the text has more pieces than `room`. */
+static unsigned window_start(const struct sample *sample, const struct samples_view *view,
+                             unsigned room, struct rng *rng)
+{
+    unsigned windows = (sample->piece_count + room - 1) / room;
+    unsigned window = view->any_window && rng != NULL ? rng_below(rng, windows) : 0;
+    return window == windows - 1 ? sample->piece_count - room : window * room;
+}
+
+/* Writes the lines from `start` on that are not left out; at most `room` pieces, and none if all
+ * lines are left out. */
+static unsigned take_lines(const struct sample *sample, float dropout, unsigned start,
+                           unsigned room, struct rng *rng, int32_t *out)
+{
+    float rate = dropout * rng_uniform(rng);
+    unsigned count = 0;
+    for (unsigned i = 0; i < sample->line_count && count < room; i++) {
+        unsigned end = i + 1 < sample->line_count ? sample->lines[i + 1] : sample->piece_count;
+        unsigned first = sample->lines[i] > start ? sample->lines[i] : start;
+        if (end <= start || rng_uniform(rng) < rate)
+            continue;
+        unsigned taken = end - first < room - count ? end - first : room - count;
+        memcpy(out + count, sample->pieces + first, taken * sizeof *out);
+        count += taken;
+    }
+    return count;
+}
+
+/* Writes the view's pieces; at most `room`. */
+static unsigned take_window(const struct sample *sample, const struct samples_view *view,
+                            unsigned room, struct rng *rng, int32_t *out)
+{
+    unsigned count = sample->piece_count < room ? sample->piece_count : room;
+    unsigned start = sample->piece_count > room ? window_start(sample, view, room, rng) : 0;
+    if (rng != NULL && view->line_dropout > 0) {
+        unsigned taken = take_lines(sample, view->line_dropout, start, room, rng, out);
+        if (taken > 0)
+            return taken;
+    }
+    memcpy(out, sample->pieces + start, count * sizeof *out);
+    return count;
+}
+
+/* ---- prepare ---- */
+
+static void drop_words(const struct samples *samples, float rate, struct rng *rng, int32_t *pieces,
+                       unsigned count)
+{
+    const struct wordpiece_specials *specials = &samples->specials;
+    int32_t hidden = specials->mask >= 0 ? specials->mask : specials->unk;
+    for (unsigned i = 0; i < count; i++)
+        if (rng_uniform(rng) < rate)
+            pieces[i] = hidden;
+}
+
+enum err_code samples_prepare_text(const struct samples *samples, const struct sample *sample,
+                                   const struct samples_view *view, struct rng *rng,
+                                   struct arena *arena, struct engine_input *out, struct err *err)
+{
+    unsigned room = samples_room(samples, view->tokens_max);
+    unsigned most = sample->piece_count < room ? sample->piece_count : room;
+    int32_t *ids = arena_alloc_array(arena, most + CLS_AND_SEP, sizeof *ids);
+    if (ids == NULL)
+        return err_no_memory(err, (most + CLS_AND_SEP) * sizeof *ids);
+    ids[0] = samples->specials.cls;
+    unsigned count = take_window(sample, view, room, rng, ids + 1);
+    ids[count + 1] = samples->specials.sep;
+    if (rng != NULL && view->word_dropout > 0)
+        drop_words(samples, view->word_dropout, rng, ids + 1, count);
+    *out = (struct engine_input){.kind = ENGINE_TEXT,
+                                 .tokens = count + CLS_AND_SEP,
+                                 .truncated = sample->piece_count > room || sample->is_cut,
+                                 .ids = ids};
+    return ERR_OK;
+}

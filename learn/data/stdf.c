@@ -1,0 +1,406 @@
+/* stdf.c - see stdf.h. Records follow each other: length, type, subtype, body. The byte order of a
+ * file is FAR's, its first record, and is checked there: FAR's own length is 2. A record may end
+ * early, since fields from the end may be left out; what is left out reads as missing. A wafer is
+ * open on a test head from its WIR to its WRR, and its dies are the PRRs of that head between them;
+ * WIRs of one id are one wafer, tested again. At the end the dies are sorted by wafer, in the order
+ * of the file, so that of two results of a die the later one is drawn over the earlier. */
+#include "learn/data/stdf.h"
+
+#include "engine/base/file.h"
+#include "learn/data/gunzip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEADER_BYTES = 4,
+    CPU_VAX = 0,
+    CPU_BIG_ENDIAN = 1, /* Sun; 2 is the little-endian PC */
+    CPU_LITTLE_ENDIAN = 2,
+    VERSION = 4,
+    HEADS = 256,
+    WAFER_STARTS_MAX = 1 << 16,
+    NO_COORDINATE = -32768,
+};
+
+struct record {
+    size_t offset; /* in the file */
+    const unsigned char *body;
+    size_t len;
+};
+
+struct parser {
+    struct stdf *out;
+    const unsigned char *bytes;
+    size_t len, at;
+    bool big_endian, ended;
+    unsigned wafer_capacity, starts;
+    unsigned open[HEADS]; /* number of the wafer on a head, plus one; 0: none */
+};
+
+/* ---- fields ---- */
+
+static unsigned read_u2(const struct parser *parser, const unsigned char *bytes)
+{
+    return parser->big_endian ? (unsigned)(bytes[0] << 8 | bytes[1])
+                              : (unsigned)(bytes[1] << 8 | bytes[0]);
+}
+
+static unsigned get_u2(const struct parser *parser, const struct record *record, size_t at)
+{
+    return read_u2(parser, record->body + at);
+}
+
+static int get_coordinate(const struct parser *parser, const struct record *record, size_t at)
+{
+    return at + 2 <= record->len ? (int16_t)get_u2(parser, record, at) : NO_COORDINATE;
+}
+
+static enum err_code malformed(const struct record *record, const char *name, const char *what,
+                               struct err *err)
+{
+    return err_set(err, ERR_MALFORMED, "byte %zu: %s %s", record->offset, name, what);
+}
+
+/* A counted string (Cn) as printable text without spaces around; empty if left out. */
+static enum err_code get_text(struct parser *parser, const struct record *record, const char *name,
+                              size_t at, const char **out, struct err *err)
+{
+    size_t len = at < record->len ? record->body[at] : 0;
+    if (len > 0 && len > record->len - at - 1)
+        return malformed(record, name, "has a string that is longer than the record", err);
+    const char *text = len > 0 ? (const char *)record->body + at + 1 : "";
+    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\0'))
+        len--;
+    while (len > 0 && *text == ' ') {
+        text++;
+        len--;
+    }
+    char *copy = arena_copy(&parser->out->arena, text, len);
+    if (copy == NULL)
+        return err_no_memory(err, len);
+    for (size_t i = 0; i < len; i++)
+        if (copy[i] < 0x20 || copy[i] > 0x7e)
+            copy[i] = '?';
+    *out = copy;
+    return ERR_OK;
+}
+
+/* ---- records ---- */
+
+static enum err_code take_mir(struct parser *parser, const struct record *record, struct err *err)
+{
+    enum { LOT_ID = 15 };
+    return get_text(parser, record, "MIR", LOT_ID, &parser->out->lot, err);
+}
+
+static enum err_code take_mrr(struct parser *parser, const struct record *record, struct err *err)
+{
+    (void)record;
+    (void)err;
+    parser->ended = true;
+    return ERR_OK;
+}
+
+static enum err_code take_wcr(struct parser *parser, const struct record *record, struct err *err)
+{
+    enum { POS_X = 18, POS_Y = 19 };
+    (void)err;
+    parser->out->x_leftward = record->len > POS_X && record->body[POS_X] == 'L';
+    parser->out->y_upward = record->len > POS_Y && record->body[POS_Y] == 'U';
+    return ERR_OK;
+}
+
+static enum err_code add_wafer(struct parser *parser, const struct record *record, const char *id,
+                               struct err *err)
+{
+    struct stdf *out = parser->out;
+    if (out->wafer_count == STDF_WAFERS_MAX)
+        return err_set(err, ERR_TOO_LARGE, "byte %zu: more than %d wafers", record->offset,
+                       STDF_WAFERS_MAX);
+    if (out->wafer_count == parser->wafer_capacity) {
+        unsigned capacity = parser->wafer_capacity == 0 ? 32 : 2 * parser->wafer_capacity;
+        struct stdf_wafer *wafers = reallocarray(out->wafers, capacity, sizeof *wafers);
+        if (wafers == NULL)
+            return err_no_memory(err, capacity * sizeof *wafers);
+        out->wafers = wafers;
+        parser->wafer_capacity = capacity;
+    }
+    out->wafers[out->wafer_count++] = (struct stdf_wafer){.id = id};
+    return ERR_OK;
+}
+
+static unsigned number_of(const struct stdf *stdf, const char *id)
+{
+    unsigned at = 0;
+    while (at < stdf->wafer_count && strcmp(stdf->wafers[at].id, id) != 0)
+        at++;
+    return at;
+}
+
+/* A wafer without an id is a new one each time: its WRR may yet name it. */
+static enum err_code take_wir(struct parser *parser, const struct record *record, struct err *err)
+{
+    enum { WAFER_ID = 6 };
+    struct stdf *out = parser->out;
+    const char *id = "";
+    if (record->len == 0)
+        return malformed(record, "WIR", "has no head number", err);
+    if (parser->starts++ == WAFER_STARTS_MAX)
+        return err_set(err, ERR_TOO_LARGE, "byte %zu: wafers begin more than %d times",
+                       record->offset, WAFER_STARTS_MAX);
+    if (get_text(parser, record, "WIR", WAFER_ID, &id, err))
+        return err->code;
+    unsigned number = *id != '\0' ? number_of(out, id) : out->wafer_count;
+    if (number == out->wafer_count && add_wafer(parser, record, id, err))
+        return err->code;
+    parser->open[record->body[0]] = number + 1;
+    return ERR_OK;
+}
+
+static enum err_code take_wrr(struct parser *parser, const struct record *record, struct err *err)
+{
+    enum { WAFER_ID = 26 };
+    const char *id = "";
+    if (record->len == 0)
+        return malformed(record, "WRR", "has no head number", err);
+    if (get_text(parser, record, "WRR", WAFER_ID, &id, err))
+        return err->code;
+    unsigned *open = &parser->open[record->body[0]];
+    if (*open != 0 && parser->out->wafers[*open - 1].id[0] == '\0')
+        parser->out->wafers[*open - 1].id = id;
+    *open = 0;
+    return ERR_OK;
+}
+
+static enum err_code add_die(struct stdf *out, const struct record *record,
+                             const struct stdf_die *die, struct err *err)
+{
+    if (out->die_count == STDF_DIES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "byte %zu: more than %d dies", record->offset,
+                       STDF_DIES_MAX);
+    if (out->die_count == out->die_capacity) {
+        size_t capacity = out->die_capacity == 0 ? 1024 : 2 * out->die_capacity;
+        struct stdf_die *dies = reallocarray(out->dies, capacity, sizeof *dies);
+        if (dies == NULL)
+            return err_no_memory(err, capacity * sizeof *dies);
+        out->dies = dies;
+        out->die_capacity = capacity;
+    }
+    out->dies[out->die_count++] = *die;
+    return ERR_OK;
+}
+
+/* PART_FLG: bit 2 the test ended abnormally, bit 3 the part failed, bit 4 bit 3 says nothing. Then
+ * the bin decides, 1 being good by convention. What was not tested to its end has not passed. */
+static bool has_failed(unsigned flag, unsigned hard_bin)
+{
+    enum { ABNORMAL = 1 << 2, FAILED = 1 << 3, FAILED_UNKNOWN = 1 << 4, GOOD_BIN = 1 };
+    if (flag & ABNORMAL)
+        return true;
+    return flag & FAILED_UNKNOWN ? hard_bin != GOOD_BIN : (flag & FAILED) != 0;
+}
+
+static enum err_code take_prr(struct parser *parser, const struct record *record, struct err *err)
+{
+    enum { PART_FLG = 2, HARD_BIN = 5, X_COORD = 9, Y_COORD = 11 };
+    if (record->len < HARD_BIN + 2)
+        return malformed(record, "PRR", "ends before its hard bin", err);
+    int x = get_coordinate(parser, record, X_COORD), y = get_coordinate(parser, record, Y_COORD);
+    unsigned open = parser->open[record->body[0]];
+    if (open == 0 || x == NO_COORDINATE || y == NO_COORDINATE) {
+        parser->out->placeless++;
+        return ERR_OK;
+    }
+    unsigned bin = get_u2(parser, record, HARD_BIN);
+    struct stdf_die die = {.x = (int16_t)x,
+                           .y = (int16_t)y,
+                           .hard_bin = (uint16_t)bin,
+                           .wafer = (uint16_t)(open - 1),
+                           .failed = has_failed(record->body[PART_FLG], bin)};
+    return add_die(parser->out, record, &die, err);
+}
+
+static const struct {
+    unsigned char type, subtype;
+    enum err_code (*take)(struct parser *parser, const struct record *record, struct err *err);
+} records[] = {
+    {1, 10, take_mir}, {1, 20, take_mrr}, {2, 10, take_wir},
+    {2, 20, take_wrr}, {2, 30, take_wcr}, {5, 20, take_prr},
+};
+
+/* ---- file ---- */
+
+static enum err_code take_far(struct parser *parser, struct err *err)
+{
+    enum { FAR_LEN = 2 };
+    const unsigned char *bytes = parser->bytes;
+    if (parser->len < HEADER_BYTES + FAR_LEN || bytes[2] != 0 || bytes[3] != 10)
+        return err_set(err, ERR_UNUSABLE,
+                       "not STDF: it does not begin with a FAR record (%zu bytes)", parser->len);
+    unsigned cpu = bytes[4], version = bytes[5];
+    if (cpu > CPU_LITTLE_ENDIAN)
+        return err_set(err, ERR_UNUSABLE, "byte 4: CPU type %u is not known (known: %d to %d)", cpu,
+                       CPU_VAX, CPU_LITTLE_ENDIAN);
+    parser->big_endian = cpu == CPU_BIG_ENDIAN;
+    if (read_u2(parser, bytes) != FAR_LEN)
+        return err_set(err, ERR_MALFORMED,
+                       "byte 0: FAR's length is not %d in the byte order of its CPU type %u",
+                       FAR_LEN, cpu);
+    if (version != VERSION)
+        return err_set(err, ERR_UNUSABLE, "byte 5: STDF version %u; only version %d can be read",
+                       version, VERSION);
+    parser->at = HEADER_BYTES + FAR_LEN;
+    return ERR_OK;
+}
+
+static enum err_code take_record(struct parser *parser, struct err *err)
+{
+    size_t left = parser->len - parser->at;
+    const unsigned char *header = parser->bytes + parser->at;
+    struct record record = {.offset = parser->at};
+    if (left < HEADER_BYTES)
+        return err_set(err, ERR_MALFORMED, "byte %zu: the file is cut off in a record's header",
+                       parser->at);
+    record.len = read_u2(parser, header);
+    record.body = header + HEADER_BYTES;
+    if (record.len > left - HEADER_BYTES)
+        return err_set(err, ERR_MALFORMED,
+                       "byte %zu: the file is cut off: a record of %zu bytes, %zu are left",
+                       parser->at, record.len, left - HEADER_BYTES);
+    parser->at += HEADER_BYTES + record.len;
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++)
+        if (header[2] == records[i].type && header[3] == records[i].subtype)
+            return records[i].take(parser, &record, err);
+    return ERR_OK;
+}
+
+/* Padding to whole blocks may follow; another lot may not. */
+static enum err_code check_end(const struct parser *parser, struct err *err)
+{
+    if (!parser->ended)
+        return err_set(err, ERR_MALFORMED, "byte %zu: the file is cut off: it has no MRR record",
+                       parser->at);
+    for (size_t at = parser->at; at < parser->len; at++)
+        if (parser->bytes[at] != 0)
+            return err_set(err, ERR_MALFORMED, "byte %zu: more data after the MRR record", at);
+    return ERR_OK;
+}
+
+/* A counting sort, stable. */
+static enum err_code sort_dies(struct stdf *out, struct err *err)
+{
+    struct stdf_die *sorted = reallocarray(NULL, out->die_count + 1, sizeof *sorted);
+    size_t first = 0;
+    if (sorted == NULL)
+        return err_no_memory(err, out->die_count * sizeof *sorted);
+    for (size_t i = 0; i < out->die_count; i++)
+        out->wafers[out->dies[i].wafer].count++;
+    for (unsigned w = 0; w < out->wafer_count; w++) {
+        out->wafers[w].first = first;
+        first += out->wafers[w].count;
+        out->wafers[w].count = 0;
+    }
+    for (size_t i = 0; i < out->die_count; i++) {
+        struct stdf_wafer *wafer = &out->wafers[out->dies[i].wafer];
+        sorted[wafer->first + wafer->count++] = out->dies[i];
+    }
+    free(out->dies);
+    out->dies = sorted;
+    return ERR_OK;
+}
+
+enum err_code stdf_parse(struct stdf *out, const void *bytes, size_t len, struct err *err)
+{
+    struct parser parser = {.out = out, .bytes = bytes, .len = len};
+    *out = (struct stdf){.lot = ""};
+    arena_init(&out->arena);
+    if (take_far(&parser, err))
+        return err->code;
+    while (!parser.ended && parser.at < parser.len)
+        if (take_record(&parser, err))
+            return err->code;
+    if (check_end(&parser, err))
+        return err->code;
+    return sort_dies(out, err);
+}
+
+enum err_code stdf_open(struct stdf *out, const char *path, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    *out = (struct stdf){.lot = ""};
+    if (file_read_input(&bytes, &len, path, STDF_BYTES_MAX, err))
+        return err->code;
+    if (!gunzip_if_packed(&bytes, &len, STDF_BYTES_MAX, err))
+        stdf_parse(out, bytes, len, err);
+    free(bytes);
+    return err->code;
+}
+
+void stdf_close(struct stdf *stdf)
+{
+    free(stdf->wafers);
+    free(stdf->dies);
+    arena_deinit(&stdf->arena);
+    *stdf = (struct stdf){.lot = ""};
+}
+
+/* ---- maps ---- */
+
+enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer, struct err *err)
+{
+    *wafer = 0;
+    if (id == NULL && stdf->wafer_count == 1)
+        return ERR_OK;
+    if (stdf->wafer_count == 0)
+        return err_set(err, ERR_UNUSABLE, "no wafer: the file has no WIR record");
+    if (id == NULL)
+        return err_set(err, ERR_UNUSABLE, "%u wafers: name one as FILE#WAFER_ID",
+                       stdf->wafer_count);
+    *wafer = number_of(stdf, id);
+    if (*wafer < stdf->wafer_count)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "no wafer '%.40s' among %u", id, stdf->wafer_count);
+}
+
+/* What a coordinate of a wafer runs through. */
+struct range {
+    int low, high;
+};
+
+static void widen(struct range *range, int at)
+{
+    range->low = at < range->low ? at : range->low;
+    range->high = at > range->high ? at : range->high;
+}
+
+enum err_code stdf_draw(const struct stdf *stdf, unsigned wafer, struct arena *arena,
+                        struct stdf_map *out, struct err *err)
+{
+    const struct stdf_wafer *of = &stdf->wafers[wafer];
+    const struct stdf_die *dies = stdf->dies + of->first;
+    struct range x = {INT16_MAX, INT16_MIN}, y = x;
+    *out = (struct stdf_map){0};
+    for (size_t i = 0; i < of->count; i++) {
+        widen(&x, dies[i].x);
+        widen(&y, dies[i].y);
+    }
+    if (of->count == 0)
+        return err_set(err, ERR_UNUSABLE, "the wafer has no die with coordinates");
+    if (x.high - x.low >= STDF_SIDE_MAX || y.high - y.low >= STDF_SIDE_MAX)
+        return err_set(err, ERR_UNUSABLE, "the dies span %d x %d places; the limit is %d a side",
+                       x.high - x.low + 1, y.high - y.low + 1, STDF_SIDE_MAX);
+    out->width = (unsigned)(x.high - x.low + 1);
+    out->height = (unsigned)(y.high - y.low + 1);
+    out->grey = arena_alloc_array(arena, out->width, out->height);
+    if (out->grey == NULL)
+        return err_no_memory(err, (size_t)out->width * out->height);
+    for (size_t i = 0; i < of->count; i++) {
+        int column = stdf->x_leftward ? x.high - dies[i].x : dies[i].x - x.low;
+        int row = stdf->y_upward ? y.high - dies[i].y : dies[i].y - y.low;
+        out->grey[(size_t)row * out->width + (size_t)column] =
+            dies[i].failed ? STDF_FAIL : STDF_PASS;
+    }
+    return ERR_OK;
+}

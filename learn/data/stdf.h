@@ -1,0 +1,82 @@
+/* stdf.h - wafer maps out of STDF V4, the datalog of a test floor (Teradyne, Standard Test Data
+ * Format Specification, version 4).
+ *
+ *     struct stdf stdf;
+ *     if (stdf_open(&stdf, "lot.stdf", &err) || stdf_find(&stdf, "W03", &wafer, &err)) ...
+ *     stdf_draw(&stdf, wafer, &arena, &map, &err);
+ *     stdf_close(&stdf);
+ *
+ * A strict reader of what a map needs: FAR (byte order, version), MIR (lot), WIR and WRR (a wafer
+ * begins and ends), WCR (which way x and y point), PRR (a die: place, pass or fail, bin), MRR (the
+ * end, without which a file counts as cut off); every other record is skipped by its length. Gzip
+ * is unpacked. Sizes are bounded: STDF_* below.
+ *
+ * Threads: immutable after open.
+ */
+#ifndef ATTND_LEARN_DATA_STDF_H
+#define ATTND_LEARN_DATA_STDF_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    STDF_BYTES_MAX = 1 << 30, /* of a file, also unpacked */
+    STDF_WAFERS_MAX = 4096,
+    STDF_DIES_MAX = 1 << 24, /* results, retests included */
+    STDF_SIDE_MAX = 4096,    /* from the first to the last x or y of a wafer */
+};
+
+/* The greys of a map, as WM-811K's are drawn. */
+enum { STDF_NO_DIE = 0, STDF_PASS = 127, STDF_FAIL = 255 };
+
+/* One result of a die, in the order of the file: the last one counts. */
+struct stdf_die {
+    int16_t x, y;
+    uint16_t hard_bin;
+    uint16_t wafer;
+    bool failed;
+};
+
+struct stdf_wafer {
+    const char *id; /* printable ASCII (other bytes are '?'), without spaces around; may be empty */
+    size_t first, count; /* of its dies */
+};
+
+struct stdf {
+    const char *lot; /* as an id; empty if the file does not tell */
+    struct stdf_wafer *wafers;
+    unsigned wafer_count;
+    struct stdf_die *dies; /* sorted by wafer */
+    size_t die_count;
+    size_t placeless; /* results without coordinates or outside a wafer */
+    bool x_leftward, y_upward;
+
+    size_t die_capacity;
+    struct arena arena;
+};
+
+/* A wafer as grey pixels, one a die: row 0 is at the top, column 0 at the left, as WCR says (if it
+ * does not: x to the right, y down). */
+struct stdf_map {
+    unsigned width, height;
+    unsigned char *grey; /* [height, width] */
+};
+
+/* As file_read_input; ERR_MALFORMED and ERR_UNUSABLE with the byte offset (in the unpacked
+ * file). Close it in any case. */
+enum err_code stdf_open(struct stdf *out, const char *path, struct err *err);
+enum err_code stdf_parse(struct stdf *out, const void *bytes, size_t len, struct err *err);
+void stdf_close(struct stdf *stdf);
+
+/* The wafer of this id; NULL: the only one. ERR_UNUSABLE if there is none, or more than one. */
+enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer, struct err *err);
+
+/* ERR_UNUSABLE: no die has coordinates, or they span more than STDF_SIDE_MAX. */
+enum err_code stdf_draw(const struct stdf *stdf, unsigned wafer, struct arena *arena,
+                        struct stdf_map *out, struct err *err);
+
+#endif

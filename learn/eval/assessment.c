@@ -1,0 +1,146 @@
+#include "learn/eval/assessment.h"
+
+#include "engine/base/file.h"
+#include "engine/base/memory_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED = 1 }; /* of folds and draws: the same report for the same data */
+
+/* ---- open ---- */
+
+enum err_code assessment_open(struct assessment *out, const struct assessment_options *options,
+                              struct err *err)
+{
+    *out = (struct assessment){.options = *options};
+    if (engine_open(&out->model, options->dir, &options->engine, err))
+        return err_prefix(err, "%s: ", options->dir);
+    if (strcmp(engine_describe(out->model)->scores, "none") == 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s: a regression has no classes to evaluate",
+                       options->dir);
+    return ERR_OK;
+}
+
+enum err_code assessment_take(struct assessment *assessment, const struct dataset *dataset,
+                              const char *data_path, struct err *err)
+{
+    const struct engine_info *info = engine_describe(assessment->model);
+    assessment->dataset = dataset;
+    assessment->data_path = data_path;
+    assessment->classes = calloc(dataset->count, sizeof *assessment->classes);
+    assessment->scratch = calloc(info->label_count, sizeof *assessment->scratch);
+    if (assessment->classes == NULL || assessment->scratch == NULL)
+        return err_no_memory(err, dataset->count * sizeof *assessment->classes);
+    if (dataset_match(dataset, info->labels, info->label_count, assessment->classes, err))
+        err_prefix(err, "%s: ", data_path);
+    return err->code;
+}
+
+void assessment_close(struct assessment *assessment)
+{
+    findings_close(&assessment->findings);
+    confusion_close(&assessment->confusion);
+    evaluation_close(&assessment->evaluation);
+    engine_close(assessment->model);
+    free(assessment->classes);
+    free(assessment->scratch);
+    *assessment = (struct assessment){0};
+}
+
+/* ---- run ---- */
+
+/* What the checkpoint itself would do with each input. */
+static void decide(struct assessment *assessment)
+{
+    const struct evaluation *evaluation = &assessment->evaluation;
+    struct selective_decisions *sum = &assessment->decisions;
+    *sum = (struct selective_decisions){0};
+    for (size_t i = 0; i < evaluation->count; i++) {
+        struct judgement judgement;
+        const float *logits = evaluation_logits(evaluation, i);
+        if (evaluation->problems[i] != NULL)
+            continue;
+        engine_scores(assessment->model, logits, assessment->scratch);
+        engine_judge(assessment->model, logits, assessment->scratch,
+                     evaluation_features(evaluation, i), &judgement);
+        sum->count++;
+        sum->review += judgement.decision == DECISION_REVIEW;
+        sum->unknown += judgement.decision == DECISION_UNKNOWN;
+        if (judgement.decision == DECISION_AUTO) {
+            sum->automatic++;
+            sum->right += evaluation_winner(evaluation, i) == assessment->classes[i];
+        }
+    }
+}
+
+static void fill_report(struct assessment *assessment)
+{
+    const struct engine_info *info = engine_describe(assessment->model);
+    bool decides = info->purity > 0 || info->ood_threshold != NULL;
+    assessment->report = (struct report){.model_dir = assessment->options.dir,
+                                         .data_path = assessment->data_path,
+                                         .model = assessment->model,
+                                         .dataset = assessment->dataset,
+                                         .classes = assessment->classes,
+                                         .threads = assessment->options.evaluation.threads,
+                                         .run = {.dtype = info->dtype,
+                                                 .linear_backend = info->linear_backend,
+                                                 .evaluation = &assessment->evaluation,
+                                                 .confusion = &assessment->confusion},
+                                         .findings = &assessment->findings,
+                                         .decisions = decides ? &assessment->decisions : NULL,
+                                         .scratch = assessment->scratch};
+}
+
+enum err_code assessment_measure(struct assessment *assessment, struct err *err)
+{
+    const struct engine_info *info = engine_describe(assessment->model);
+    struct findings_options find = {.purity = assessment->options.purity,
+                                    .temperature = info->temperature,
+                                    .sigmoid = strcmp(info->scores, "sigmoid") == 0,
+                                    .seed = SEED};
+    findings_close(&assessment->findings);
+    confusion_close(&assessment->confusion);
+    if (evaluation_measure(&assessment->evaluation, assessment->classes, &assessment->confusion,
+                           err) ||
+        findings_open(&assessment->findings, &assessment->evaluation, assessment->classes,
+                      &assessment->confusion, &find, err))
+        return err->code;
+    decide(assessment);
+    fill_report(assessment);
+    return ERR_OK;
+}
+
+enum err_code assessment_run(struct assessment *assessment, struct err *err)
+{
+    struct evaluation_options how = assessment->options.evaluation;
+    how.features = true;
+    if (evaluation_run(&assessment->evaluation, assessment->model, assessment->dataset, &how, err))
+        return err->code;
+    return assessment_measure(assessment, err);
+}
+
+/* ---- write ---- */
+
+typedef enum err_code (*printer)(const struct report *report, FILE *file, struct err *err);
+
+static enum err_code write_file(const struct report *report, const char *folder, const char *name,
+                                printer print, struct err *err)
+{
+    char path[PATH_MAX];
+    struct memory_file file;
+    if (file_path(path, folder, name, err) || memory_file_open(&file, err))
+        return err->code;
+    print(report, file.stream, err);
+    return memory_file_save(&file, path, err);
+}
+
+enum err_code assessment_write(const struct assessment *assessment, const char *folder,
+                               struct err *err)
+{
+    if (write_file(&assessment->report, folder, "report.json", report_print_json, err))
+        return err->code;
+    return write_file(&assessment->report, folder, "report.html", report_print_html, err);
+}

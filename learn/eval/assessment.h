@@ -1,0 +1,65 @@
+/* assessment.h - a checkpoint judged by labelled inputs, from its directory to the report: what
+ * attnd-eval and attnd-train have in common.
+ *
+ *     struct assessment_options options = {.dir = dir, .purity = 0.95, .evaluation = {2}};
+ *     assessment_open(&assessment, &options, &err);
+ *     assessment_take(&assessment, &dataset, "validation.jsonl", &err);
+ *     assessment_run(&assessment, &err);
+ *     report_print(&assessment.report, stdout);
+ *     assessment_write(&assessment, "reports", &err);
+ *     assessment_close(&assessment);
+ *
+ * Threads: one at a time.
+ */
+#ifndef ATTND_LEARN_EVAL_ASSESSMENT_H
+#define ATTND_LEARN_EVAL_ASSESSMENT_H
+
+#include "engine/engine.h"
+#include "learn/eval/measure/confusion.h"
+#include "learn/eval/measure/evaluation.h"
+#include "learn/eval/measure/findings.h"
+#include "learn/eval/measure/selective.h"
+#include "learn/eval/report/report.h"
+
+#include <stdbool.h>
+
+struct assessment_options {
+    const char *dir; /* of the checkpoint */
+    struct engine_options engine;
+    double purity;
+    struct evaluation_options evaluation;
+};
+
+struct assessment {
+    struct assessment_options options;
+    struct engine_model *model;
+    const struct dataset *dataset;
+    const char *data_path; /* what the report calls the data */
+    unsigned *classes;     /* [dataset->count] */
+    float *scratch;        /* [labels] */
+    struct evaluation evaluation;
+    struct confusion confusion;
+    struct findings findings;
+    struct selective_decisions decisions; /* by the checkpoint's own attnd.json */
+    struct report report; /* of all the above; epochs and a second run are the caller's */
+};
+
+/* Opens the model. ERR_UNSUPPORTED for a regression; the text begins with the directory. Close it
+ * in any case. */
+enum err_code assessment_open(struct assessment *out, const struct assessment_options *options,
+                              struct err *err);
+/* Matches the labels of the data, which are borrowed. */
+enum err_code assessment_take(struct assessment *assessment, const struct dataset *dataset,
+                              const char *data_path, struct err *err);
+void assessment_close(struct assessment *assessment);
+
+enum err_code assessment_run(struct assessment *assessment, struct err *err);
+/* The second half of it: everything that follows from the evaluation, whose logits may have been
+ * changed. */
+enum err_code assessment_measure(struct assessment *assessment, struct err *err);
+
+/* FOLDER/report.json and FOLDER/report.html, each whole or absent. */
+enum err_code assessment_write(const struct assessment *assessment, const char *folder,
+                               struct err *err);
+
+#endif

@@ -1,0 +1,118 @@
+#include "learn/eval/calibrate.h"
+
+#include "learn/eval/fit/attnd_json.h"
+#include "learn/eval/fit/outlier.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A threshold that is NaN is never reached (policy.h). */
+static enum err_code take_thresholds(struct spec *spec, const struct findings *findings,
+                                     struct arena *arena, struct err *err)
+{
+    float *thresholds = arena_alloc_array(arena, spec->label_count, sizeof *thresholds);
+    if (thresholds == NULL)
+        return err_no_memory(err, spec->label_count * sizeof *thresholds);
+    for (unsigned c = 0; c < spec->label_count; c++) {
+        const struct selective_threshold *threshold = &findings->classes[c].threshold;
+        thresholds[c] = threshold->reachable ? threshold->score : NAN;
+    }
+    spec->policy.thresholds = thresholds;
+    spec->policy.purity = findings->purity;
+    spec->temperature = findings->fitted.temperature;
+    return ERR_OK;
+}
+
+/* The rows of an evaluation that have features. */
+static size_t *usable_items(const struct evaluation *evaluation, size_t *count, struct err *err)
+{
+    size_t *items = calloc(evaluation->count + 1, sizeof *items);
+    *count = 0;
+    if (items == NULL) {
+        err_no_memory(err, evaluation->count * sizeof *items);
+        return NULL;
+    }
+    for (size_t i = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] == NULL)
+            items[(*count)++] = i;
+    return items;
+}
+
+static enum err_code fit(struct ood *ood, const struct calibrate *how, bool independent,
+                         struct arena *arena, struct err *err)
+{
+    const struct assessment *assessment = how->assessment;
+    bool has_known = how->known != NULL;
+    const struct evaluation *known = has_known ? how->known : &assessment->evaluation;
+    struct outlier_data data = {.features = known->features,
+                                .classes = has_known ? how->known_classes : assessment->classes,
+                                .hidden = known->hidden_size,
+                                .label_count = known->label_count,
+                                .independent = independent};
+    size_t *items = usable_items(known, &data.count, err);
+    data.items = items;
+    if (items != NULL)
+        outlier_fit(ood, how->method, &data, 0, arena, err);
+    free(items);
+    return err->code;
+}
+
+static enum err_code choose_threshold(struct ood *ood, const struct assessment *assessment,
+                                      struct arena *arena, struct err *err)
+{
+    const struct evaluation *evaluation = &assessment->evaluation;
+    struct outlier_data data = {.features = evaluation->features,
+                                .classes = assessment->classes,
+                                .hidden = evaluation->hidden_size,
+                                .label_count = evaluation->label_count};
+    size_t *items = usable_items(evaluation, &data.count, err);
+    float *scores = calloc(evaluation->count + 1, sizeof *scores);
+    data.items = items;
+    if (items != NULL && scores == NULL)
+        err_no_memory(err, evaluation->count * sizeof *scores);
+    if (err->code == ERR_OK) {
+        outlier_scores(ood, evaluation->logits, &data, scores);
+        outlier_calibrate(ood, scores, data.count, 1 - CALIBRATE_UNKNOWN, arena, err);
+    }
+    free(scores);
+    free(items);
+    return err->code;
+}
+
+/* A covariance of few inputs says little; energy needs none. */
+static enum ood_method method_for(const struct calibrate *how)
+{
+    const struct evaluation *known = how->known != NULL ? how->known : &how->assessment->evaluation;
+    bool is_distance = how->method == OOD_MAHALANOBIS || how->method == OOD_RELATIVE;
+    return is_distance && known->count - known->failed < CALIBRATE_DISTANCE_MIN ? OOD_ENERGY
+                                                                                : how->method;
+}
+
+static enum err_code take_outliers(struct spec *spec, const struct calibrate *how,
+                                   struct arena *arena, struct err *err)
+{
+    struct calibrate chosen = *how;
+    chosen.method = method_for(how);
+    if (chosen.method == OOD_NONE)
+        return ERR_OK;
+    if (fit(&spec->policy.ood, &chosen, spec->scores == SCORES_SIGMOID, arena, err))
+        return err->code;
+    return choose_threshold(&spec->policy.ood, how->assessment, arena, err);
+}
+
+enum err_code calibrate_write(const struct calibrate *how, struct err *err)
+{
+    const char *dir = how->assessment->options.dir;
+    struct spec spec;
+    struct arena arena;
+    arena_init(&arena);
+    if (!spec_read(&spec, dir, &arena, err) &&
+        !take_thresholds(&spec, &how->assessment->findings, &arena, err) &&
+        !take_outliers(&spec, how, &arena, err)) {
+        if (how->version != NULL)
+            spec.version = how->version;
+        attnd_json_write(dir, &spec, err);
+    }
+    arena_deinit(&arena);
+    return err->code;
+}

@@ -1,0 +1,33 @@
+/* calibrate.h - what validation data say of a checkpoint, put into its attnd.json: a temperature, a
+ * threshold for each class, and what tells strange inputs from known ones.
+ *
+ *     calibrate_write(&(struct calibrate){.assessment = &validation, .known = &train, ...}, &err);
+ *
+ * Threads: one at a time in a directory.
+ */
+#ifndef ATTND_LEARN_EVAL_CALIBRATE_H
+#define ATTND_LEARN_EVAL_CALIBRATE_H
+
+#include "engine/decide/ood.h"
+#include "learn/eval/assessment.h"
+
+/* The share of validation inputs that may be called unknown. */
+#define CALIBRATE_UNKNOWN 0.01
+
+enum { CALIBRATE_DISTANCE_MIN = 200 }; /* inputs; with fewer, strangeness is the energy */
+
+struct calibrate {
+    const struct assessment *assessment; /* run, on inputs the model has not learnt */
+    /* Inputs it has learnt, with features, and their classes: for the distances' statistics. NULL:
+     * those of the assessment. */
+    const struct evaluation *known;
+    const unsigned *known_classes;
+    enum ood_method
+        method;          /* OOD_NONE: nothing is unknown; too few inputs for a distance: energy */
+    const char *version; /* NULL: as it is */
+};
+
+/* Replaces the directory's attnd.json; the model that the assessment has open does not change. */
+enum err_code calibrate_write(const struct calibrate *how, struct err *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* faithfulness.h - does an explanation name what the answer hangs on? Deletion and insertion
+ * (Petsiuk, Das and Saenko 2018, "RISE"; of words DeYoung et al. 2020, "ERASER").
+ *
+ *     faithfulness_order(relevance, parts, seed, order);
+ *     faithfulness_ask(&scorer, order, parts, kept, &curves);
+ *     scorer.flush(scorer.context);
+ *     faithfulness_end(&curves, whole, empty);
+ *     faithfulness_area(curves.deletion, SCORE_PROBABILITY);
+ *
+ * Parts are ranked by relevance. Deletion removes the most relevant first, and a faithful ranking
+ * makes the score fall early: a small area under the curve. Insertion starts without any part and
+ * adds the most relevant first: a large area. Each alone can be had by luck with what removed parts
+ * become; the difference, insertion minus deletion, is what methods are compared by.
+ *
+ * Two references: an order drawn at random, which explains nothing, and occlusion (Zeiler and
+ * Fergus 2014), which removes each part alone and takes the fall of the score for its relevance: as
+ * many runs of the model as there are parts, the price that attention is meant to save.
+ *
+ * Threads: pure functions; a scorer is one thread's.
+ */
+#ifndef ATTND_LEARN_EVAL_EXPLAIN_FAITHFULNESS_H
+#define ATTND_LEARN_EVAL_EXPLAIN_FAITHFULNESS_H
+
+#include "learn/eval/explain/probe.h"
+
+#include <stdint.h>
+
+/* The score at 0, 5, 10 ... 100 % of the parts. */
+enum { FAITHFULNESS_STEPS = 20, FAITHFULNESS_POINTS = FAITHFULNESS_STEPS + 1 };
+
+struct faithfulness_curves {
+    struct score deletion[FAITHFULNESS_POINTS], insertion[FAITHFULNESS_POINTS];
+};
+
+/* order [parts]: the most relevant first; equal ones in an order of the seed's, so that none gains
+ * by where it stands. relevance [parts], finite. */
+void faithfulness_order(const float *relevance, unsigned parts, uint64_t seed, unsigned *order);
+/* order [parts]: all orders as likely. */
+void faithfulness_random_order(unsigned parts, uint64_t seed, unsigned *order);
+
+/* Asks for all points but the first and the last, which are the same for every order. kept [parts]
+ * is scratch. */
+void faithfulness_ask(const struct scorer *scorer, const unsigned *order, unsigned parts,
+                      bool *kept, struct faithfulness_curves *out);
+/* Sets these: the score of the whole input and of the empty one. */
+void faithfulness_end(struct faithfulness_curves *curves, struct score whole, struct score empty);
+
+/* Asks for the input without each of its parts: without [parts]. kept [parts] is scratch. */
+void faithfulness_ask_occlusion(const struct scorer *scorer, unsigned parts, bool *kept,
+                                struct score *without);
+/* relevance [parts]: the fall of the log-odds, which ranks parts as the fall of the probability
+ * does, and keeps apart those that the probability's rounding makes equal. */
+void faithfulness_occlusion(struct score whole, const struct score *without, unsigned parts,
+                            float *relevance);
+
+/* The area under points[FAITHFULNESS_POINTS] over 0 .. 1, by trapezoids. */
+double faithfulness_area(const struct score *points, enum score_scale scale);
+
+#endif

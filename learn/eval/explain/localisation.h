@@ -1,0 +1,43 @@
+/* localisation.h - does an explanation point to where a defect is known to be?
+ *
+ *     localisation_read_mask(path, image_width, image_height, &arena, &mask, &err);
+ *     count = localisation_patches(&mask, &view, marked);
+ *     found = localisation_measure(order, marked, count);
+ *
+ * Pointing game (Zhang et al. 2018, "Excitation backprop"): the most relevant patch touches the
+ * mask. IoU: of the most relevant patches, as many as the mask has, with those of the mask, so that
+ * no threshold is to be chosen.
+ *
+ * Threads: pure functions.
+ */
+#ifndef ATTND_LEARN_EVAL_EXPLAIN_LOCALISATION_H
+#define ATTND_LEARN_EVAL_EXPLAIN_LOCALISATION_H
+
+#include "engine/engine.h"
+
+struct localisation_mask {
+    unsigned width, height;
+    const bool *marked; /* [height][width] */
+};
+
+/* A PNG or JPEG of exactly the image's size; what is at least half white is marked. In the arena.
+ * ERR_UNUSABLE if it has another size or marks nothing; ERR_IO; the text begins with the path. */
+enum err_code localisation_read_mask(const char *path, unsigned width, unsigned height,
+                                     struct arena *arena, struct localisation_mask *out,
+                                     struct err *err);
+
+/* marked [rows][columns]: a patch is, if the centre of a marked pixel lies in it, or its own centre
+ * in a marked pixel, for maps so small that a pixel is wider than a patch. Returns how many are. */
+unsigned localisation_patches(const struct localisation_mask *mask, const struct patches_view *view,
+                              bool *marked);
+
+struct localisation {
+    bool pointed;
+    double iou;
+};
+
+/* order [patches] by relevance; marked_count >= 1 of marked [patches]. */
+struct localisation localisation_measure(const unsigned *order, const bool *marked,
+                                         unsigned marked_count);
+
+#endif

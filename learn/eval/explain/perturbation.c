@@ -1,0 +1,141 @@
+#include "learn/eval/explain/perturbation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+/* As words_fold counts them. */
+static enum err_code find_words(struct perturbation *out, struct arena *arena, struct err *err)
+{
+    const struct engine_input *input = out->input;
+    unsigned *part_of = arena_alloc_array(arena, input->tokens, sizeof *part_of);
+    if (part_of == NULL)
+        return err_no_memory(err, input->tokens * sizeof *part_of);
+    for (unsigned t = 0; t < input->tokens; t++) {
+        bool special = input->ends[t] == 0;
+        if (!special && (out->count == 0 || !input->continued[t]))
+            out->count++;
+        part_of[t] = special ? PERTURBATION_NONE : out->count - 1;
+    }
+    out->part_of = part_of;
+    return ERR_OK;
+}
+
+static void keep_words(const struct perturbation *parts, const bool *kept, int32_t *ids,
+                       struct engine_input *out)
+{
+    const struct engine_input *input = parts->input;
+    unsigned count = 0;
+    for (unsigned t = 0; t < input->tokens; t++)
+        if (parts->part_of[t] == PERTURBATION_NONE || kept[parts->part_of[t]])
+            ids[count++] = input->ids[t];
+    out->ids = ids;
+    out->tokens = count;
+}
+
+/* ---- patches ---- */
+
+static int compare(const void *left, const void *right)
+{
+    float a = *(const float *)left, b = *(const float *)right;
+    return (a > b) - (a < b);
+}
+
+/* The lower of the middle two, so that it is a value of the image. scratch: [patches x pixels]. */
+static float median_of(const struct perturbation *parts, size_t channel, size_t pixels,
+                       float *scratch)
+{
+    size_t count = parts->count * pixels;
+    for (size_t p = 0; p < parts->count; p++)
+        memcpy(scratch + p * pixels,
+               parts->input->patches + p * parts->patch_numbers + channel * pixels,
+               pixels * sizeof *scratch);
+    qsort(scratch, count, sizeof *scratch, compare);
+    return scratch[(count - 1) / 2];
+}
+
+static enum err_code find_neutral(struct perturbation *out, enum perturbation_fill fill,
+                                  struct arena *arena, struct err *err)
+{
+    size_t pixels = out->patch_numbers / PERTURBATION_CHANNELS;
+    float *neutral = arena_alloc_array(arena, out->patch_numbers, sizeof *neutral);
+    float *scratch = arena_alloc_array(arena, out->count, pixels * sizeof *scratch);
+    if (neutral == NULL || scratch == NULL)
+        return err_no_memory(err, out->count * pixels * sizeof *scratch);
+    for (size_t c = 0; fill != PERTURBATION_MEAN && c < PERTURBATION_CHANNELS; c++) {
+        float median = median_of(out, c, pixels, scratch);
+        for (size_t i = 0; i < pixels; i++)
+            neutral[c * pixels + i] = median;
+    }
+    out->neutral = neutral;
+    return ERR_OK;
+}
+
+static void remove_patch(const struct perturbation *parts, const float *from, float *to)
+{
+    for (size_t i = 0; i < parts->patch_numbers; i++)
+        to[i] = parts->clips && from[i] < parts->neutral[i] ? from[i] : parts->neutral[i];
+}
+
+static void keep_patches(const struct perturbation *parts, const bool *kept, float *patches,
+                         struct engine_input *out)
+{
+    size_t numbers = parts->patch_numbers;
+    for (size_t p = 0; p < parts->count; p++) {
+        const float *from = parts->input->patches + p * numbers;
+        if (kept[p])
+            memcpy(patches + p * numbers, from, numbers * sizeof *patches);
+        else
+            remove_patch(parts, from, patches + p * numbers);
+    }
+    out->patches = patches;
+}
+
+/* ---- both ---- */
+
+enum err_code perturbation_find_fill(const char *name, enum perturbation_fill *fill,
+                                     struct err *err)
+{
+    static const char *const names[] = {"median", "clip", "mean"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *fill = (enum perturbation_fill)i;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_UNUSABLE, "must be median, clip or mean");
+}
+
+enum err_code perturbation_open(struct perturbation *out, const struct engine_input *input,
+                                unsigned patch, unsigned image_size, enum perturbation_fill fill,
+                                struct arena *arena, struct err *err)
+{
+    *out = (struct perturbation){.input = input};
+    if (input->kind == ENGINE_TEXT)
+        return find_words(out, arena, err);
+    out->count = (image_size / patch) * (image_size / patch);
+    out->clips = fill == PERTURBATION_CLIP;
+    out->patch_numbers = (size_t)PERTURBATION_CHANNELS * patch * patch;
+    return find_neutral(out, fill, arena, err);
+}
+
+size_t perturbation_bytes(const struct perturbation *parts)
+{
+    if (parts->input->kind == ENGINE_TEXT)
+        return parts->input->tokens * sizeof *parts->input->ids;
+    return parts->count * parts->patch_numbers * sizeof *parts->input->patches;
+}
+
+void perturbation_keep(const struct perturbation *parts, const bool *kept, void *room,
+                       struct engine_input *out)
+{
+    const struct engine_input *input = parts->input;
+    *out = (struct engine_input){.kind = input->kind,
+                                 .tokens = input->tokens,
+                                 .width = input->width,
+                                 .height = input->height};
+    if (input->kind == ENGINE_TEXT)
+        keep_words(parts, kept, room, out);
+    else
+        keep_patches(parts, kept, room, out);
+}

@@ -1,0 +1,66 @@
+/* perturbation.h - an input with parts taken out of it: what a judge of explanations asks a model.
+ *
+ *     perturbation_open(&parts, &input, patch, image_size, PERTURBATION_MEDIAN, &arena, &err);
+ *     perturbation_keep(&parts, kept, room, &perturbed);     // kept [parts.count]
+ *
+ * Parts are what an explanation of the same input lists: an image's patches, row by row, or the
+ * words of a text (explain/words.h), in its order.
+ *
+ * A word that is removed leaves no gap: its tokens go, [CLS] and [SEP] stay (DeYoung et al. 2020,
+ * "ERASER"). A text without any word is [CLS] [SEP], which models do take.
+ *
+ * A patch must become something. Grey, blur or noise are themselves unusual, and then the fall of a
+ * score tells how strange the picture has become, not what was removed (Hooker et al. 2019). So it
+ * becomes the image's own median, channel by channel: on a wafer map that is a passing die (or, on
+ * one that is mostly background, background), neutral content that all classes have. On a map where
+ * most dies fail it is a failing die, and there removing shows nothing. The mean colour of the
+ * model, zero once normalised, is the other choice, for telling whether a result hangs on the fill.
+ *
+ * Threads: a struct perturbation is immutable after open; perturbation_keep is a pure function.
+ */
+#ifndef ATTND_LEARN_EVAL_EXPLAIN_PERTURBATION_H
+#define ATTND_LEARN_EVAL_EXPLAIN_PERTURBATION_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/model/input.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum perturbation_fill {
+    PERTURBATION_MEDIAN,
+    PERTURBATION_CLIP,
+    PERTURBATION_MEAN
+}; /* of images */
+
+struct perturbation {
+    const struct engine_input *input; /* the whole one, borrowed */
+    unsigned count;                   /* parts */
+    const unsigned *part_of; /* text: [tokens] the word of a token; PERTURBATION_NONE: special */
+    const float *neutral;    /* image: [3 x patch x patch] what a removed patch becomes */
+    bool clips;              /* image: only where the patch is brighter */
+    size_t patch_numbers;    /* 3 x patch x patch */
+};
+
+enum { PERTURBATION_CHANNELS = 3, PERTURBATION_NONE = ~0u };
+
+/* "median", "clip" or "mean"; ERR_UNUSABLE. */
+enum err_code perturbation_find_fill(const char *name, enum perturbation_fill *fill,
+                                     struct err *err);
+
+/* `input` as engine_prepare_* gives it; patch, image_size: the model's, 0 for a text. From the
+ * arena; ERR_NO_MEMORY. */
+enum err_code perturbation_open(struct perturbation *out, const struct engine_input *input,
+                                unsigned patch, unsigned image_size, enum perturbation_fill fill,
+                                struct arena *arena, struct err *err);
+
+/* Bytes of `room` that an input with some parts left needs. */
+size_t perturbation_bytes(const struct perturbation *parts);
+
+/* *out: the input with only those parts for which kept[part] holds; its numbers lie in `room`,
+ * which must outlive it. It has no trace and no offsets. */
+void perturbation_keep(const struct perturbation *parts, const bool *kept, void *room,
+                       struct engine_input *out);
+
+#endif

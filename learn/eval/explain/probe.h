@@ -1,0 +1,74 @@
+/* probe.h - what a model says of an input of which parts were removed: many such inputs, run in
+ * packed batches.
+ *
+ *     probe_open(&probe, model, threads, &err);
+ *     probe_take(&probe, &parts, label, &err);
+ *     struct scorer scorer = probe_scorer(&probe);
+ *     scorer.ask(scorer.context, kept, &score);       // as often as one likes
+ *     scorer.flush(scorer.context);                   // now score is there
+ *     probe_close(&probe);
+ *
+ * What is asked of the model goes by way of struct scorer, so that a measure of explanations can be
+ * tested on a function whose relevance is known.
+ *
+ * Threads: one at a time; the session has its own.
+ */
+#ifndef ATTND_LEARN_EVAL_EXPLAIN_PROBE_H
+#define ATTND_LEARN_EVAL_EXPLAIN_PROBE_H
+
+#include "engine/engine.h"
+#include "learn/eval/explain/perturbation.h"
+
+/* What became of one class. Probabilities saturate: of a sure answer one may remove a lot before
+ * the probability moves. Log-odds do not. */
+enum score_scale { SCORE_PROBABILITY, SCORE_LOG_ODDS, SCORE_SCALES };
+
+struct score {
+    double on[SCORE_SCALES];
+};
+
+struct scorer {
+    /* *out is the score of what is kept, once flush has returned. kept is read at once. */
+    void (*ask)(void *context, const bool *kept, struct score *out);
+    void (*flush)(void *context);
+    void *context;
+};
+
+enum { PROBE_ROWS = 64 };
+
+struct probe {
+    const struct engine_model *model;
+    struct engine_session *session;
+    unsigned tokens_max; /* of a batch */
+    float *logits;       /* [PROBE_ROWS][labels] */
+    float *scores;       /* [labels] */
+
+    /* of the input taken */
+    const struct perturbation *parts;
+    unsigned label;
+
+    /* asked and not yet run */
+    char *rooms; /* [PROBE_ROWS][room_bytes] */
+    size_t room_bytes, rooms_bytes;
+    unsigned rows, tokens;
+    struct engine_input inputs[PROBE_ROWS];
+    struct score *out[PROBE_ROWS];
+};
+
+/* Close it in any case. */
+enum err_code probe_open(struct probe *out, const struct engine_model *model, unsigned threads,
+                         struct err *err);
+void probe_close(struct probe *probe);
+
+/* From now on it is asked about this input and class; both are borrowed. ERR_NO_MEMORY. */
+enum err_code probe_take(struct probe *probe, const struct perturbation *parts, unsigned label,
+                         struct err *err);
+struct scorer probe_scorer(struct probe *probe);
+
+/* The whole input, with its trace if it has one, run at once and alone: logits [labels]. */
+void probe_run(struct probe *probe, const struct engine_input *input, float *logits);
+
+/* Log-odds of a class, after temperature. logits [labels]. */
+double probe_log_odds(const struct engine_model *model, const float *logits, unsigned label);
+
+#endif

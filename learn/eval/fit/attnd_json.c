@@ -1,0 +1,179 @@
+/* attnd_json.c - see attnd_json.h. The text is made by hand: statistics are thousands of numbers of
+ * 7 digits beside thresholds of 9, and jansson prints all numbers of a tree alike. A reader of its
+ * own looks at the text before it replaces the file, so that a writer's mistake cannot make a
+ * checkpoint unusable. */
+#include "learn/eval/fit/attnd_json.h"
+
+#include "engine/base/file.h"
+#include "engine/base/json.h"
+#include "engine/base/memory_file.h"
+#include "engine/base/replace.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGITS = 7, SCORE_DIGITS = 9, LINE_NUMBERS = 8 }; /* a float survives 9 */
+
+static void put_text(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const char *at = text; *at != '\0'; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (c < 0x20)
+            fprintf(out, "\\u%04x", c);
+        else
+            fprintf(out, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
+    }
+    fputc('"', out);
+}
+
+static void put_numbers(FILE *out, const float *numbers, size_t count, int digits)
+{
+    fputc('[', out);
+    for (size_t i = 0; i < count; i++) {
+        const char *between = i == 0 ? "" : i % LINE_NUMBERS == 0 ? ",\n    " : ", ";
+        fprintf(out, "%s%.*g", between, digits, (double)numbers[i]);
+    }
+    fputc(']', out);
+}
+
+/* {"label": ..., } with `put` for each label's value; of equal labels only the first. */
+static void put_labels(FILE *out, const struct spec *spec,
+                       void (*put)(FILE *out, const struct spec *spec, unsigned label))
+{
+    const char *between = "{\n    ";
+    for (unsigned i = 0; i < spec->label_count; i++) {
+        bool again = false;
+        for (unsigned j = 0; j < i && !again; j++)
+            again = strcmp(spec->labels[i], spec->labels[j]) == 0;
+        if (again)
+            continue;
+        fputs(between, out);
+        put_text(out, spec->labels[i]);
+        fputs(": ", out);
+        put(out, spec, i);
+        between = ",\n    ";
+    }
+    fputs("}", out);
+}
+
+static void put_threshold(FILE *out, const struct spec *spec, unsigned label)
+{
+    float threshold = spec->policy.thresholds[label];
+    if (isnan(threshold))
+        fputs("null", out);
+    else
+        fprintf(out, "%.*g", SCORE_DIGITS, (double)threshold);
+}
+
+static void put_class_code(FILE *out, const struct spec *spec, unsigned label)
+{
+    const struct class_code *code = &spec->class_codes[label];
+    if (code->text != NULL)
+        put_text(out, code->text);
+    else
+        fprintf(out, "%lld", code->number);
+}
+
+static void put_class_mean(FILE *out, const struct spec *spec, unsigned label)
+{
+    const struct ood *ood = &spec->policy.ood;
+    const float *class_mean = ood->class_means + (size_t)label * ood->components;
+    if (isnan(class_mean[0]))
+        fputs("null", out);
+    else
+        put_numbers(out, class_mean, ood->components, DIGITS);
+}
+
+static void put_statistics(FILE *out, const struct spec *spec)
+{
+    const struct ood *ood = &spec->policy.ood;
+    fputs(",\n  \"mean\": ", out);
+    put_numbers(out, ood->mean, ood->hidden, DIGITS);
+    fputs(",\n  \"projection\": [\n   ", out);
+    for (unsigned i = 0; i < ood->components; i++) {
+        put_numbers(out, ood->projection + (size_t)i * ood->hidden, ood->hidden, DIGITS);
+        fputs(i + 1 < ood->components ? ",\n   " : "]", out);
+    }
+    fputs(",\n  \"variances\": ", out);
+    put_numbers(out, ood->variances, ood->components, DIGITS);
+    fputs(",\n  \"class_means\": ", out);
+    put_labels(out, spec, put_class_mean);
+    if (ood->method == OOD_MAHALANOBIS)
+        fprintf(out, ",\n  \"residual_variance\": %.*g", DIGITS, (double)ood->residual);
+    if (ood->method != OOD_RELATIVE)
+        return;
+    fputs(",\n  \"background\": ", out);
+    put_numbers(out, ood->background, ood->components, DIGITS);
+}
+
+static void put_ood(FILE *out, const struct spec *spec)
+{
+    const struct ood *ood = &spec->policy.ood;
+    if (ood->method == OOD_NONE)
+        return;
+    fprintf(out, ",\n \"ood\": {\n  \"method\": \"%s\"", ood_method_name(ood->method));
+    if (ood->has_threshold)
+        fprintf(out, ",\n  \"threshold\": %.*g", SCORE_DIGITS, (double)ood->threshold);
+    if (ood->quantile_count > 0) {
+        fputs(",\n  \"quantiles\": ", out);
+        put_numbers(out, ood->quantiles, ood->quantile_count, SCORE_DIGITS);
+    }
+    if (ood->method != OOD_ENERGY)
+        put_statistics(out, spec);
+    fputs("}", out);
+}
+
+static void put_spec(FILE *out, const struct spec *spec)
+{
+    fputs("{\"version\": ", out);
+    put_text(out, spec->version);
+    fprintf(out, ",\n \"temperature\": %.*g", SCORE_DIGITS, spec->temperature);
+    if (spec->grey16_minmax)
+        fputs(",\n \"grey16\": \"minmax\"", out);
+    if (spec->policy.purity > 0)
+        fprintf(out, ",\n \"purity\": %.*g", SCORE_DIGITS, spec->policy.purity);
+    if (spec->policy.thresholds != NULL) {
+        fputs(",\n \"thresholds\": ", out);
+        put_labels(out, spec, put_threshold);
+    }
+    if (spec->class_codes != NULL) {
+        fputs(",\n \"class_codes\": ", out);
+        put_labels(out, spec, put_class_code);
+    }
+    put_ood(out, spec);
+    fputs("}\n", out);
+}
+
+/* Whether the reader takes it. */
+static enum err_code check(const char *text, size_t len, const struct spec *spec, struct err *err)
+{
+    struct json_t *object = NULL;
+    struct arena arena;
+    struct spec again = *spec;
+    arena_init(&arena);
+    if (json_parse(&object, text, len, &json_limits_file, err) ||
+        spec_read_attnd(&again, object, &arena, err)) {
+        err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
+        err_prefix(err, "attnd.json would not be read again: ");
+    }
+    json_free(object);
+    arena_deinit(&arena);
+    return err->code;
+}
+
+enum err_code attnd_json_write(const char *dir, const struct spec *spec, struct err *err)
+{
+    char path[PATH_MAX];
+    struct memory_file text;
+    if (file_path(path, dir, "attnd.json", err) || memory_file_open(&text, err))
+        return err->code;
+    put_spec(text.stream, spec);
+    if (!memory_file_close(&text, err) && !check(text.bytes, text.len, spec, err))
+        replace_file(path, text.bytes, text.len, err);
+    free(text.bytes);
+    return err->code;
+}

@@ -1,0 +1,202 @@
+/* biases.c - see biases.h. For one class c an input has a margin: how much must be added to c's
+ * logit for c to win. Sorted by it, the inputs go over to c one after another as the shift rises,
+ * and with each the counts of two classes change: a sweep costs a sort. */
+#include "learn/eval/fit/biases.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Per class: inputs of it, inputs given it, and those that are both. */
+struct tally {
+    size_t support, given, hits;
+};
+
+/* An input on its way to class c. */
+struct crossing {
+    float margin;
+    unsigned rival; /* its winner until then */
+    unsigned label;
+};
+
+struct search {
+    const struct calibration_set *set;
+    float *shifts;
+    struct tally *tallies;      /* [labels] */
+    struct crossing *crossings; /* [count] */
+};
+
+static size_t row_of(const struct calibration_set *set, size_t i)
+{
+    return set->items != NULL ? set->items[i] : i;
+}
+
+/* The best label but `left_out` (labels: none is). */
+static unsigned winner(const struct search *search, size_t row, unsigned left_out)
+{
+    unsigned labels = search->set->label_count, best = left_out == 0 ? 1 : 0;
+    const float *logits = search->set->logits + row * labels;
+    for (unsigned k = best + 1; k < labels; k++)
+        if (k != left_out && logits[k] + search->shifts[k] > logits[best] + search->shifts[best])
+            best = k;
+    return best;
+}
+
+static double f1(const struct tally *tally)
+{
+    size_t sum = tally->support + tally->given;
+    return sum > 0 ? 2.0 * (double)tally->hits / (double)sum : 0;
+}
+
+/* Over the classes that occur, in truth or as a winner (confusion.h). */
+static double macro_f1(const struct tally *tallies, unsigned labels)
+{
+    double sum = 0, classes = 0;
+    for (unsigned k = 0; k < labels; k++) {
+        sum += f1(&tallies[k]);
+        classes += tallies[k].support + tallies[k].given > 0;
+    }
+    return classes > 0 ? sum / classes : 0;
+}
+
+static void count(struct tally *tallies, unsigned label, unsigned given)
+{
+    tallies[label].support++;
+    tallies[given].given++;
+    tallies[given].hits += given == label;
+}
+
+static void move(struct tally *tallies, const struct crossing *input, unsigned c)
+{
+    tallies[input->rival].given--;
+    tallies[input->rival].hits -= input->rival == input->label;
+    tallies[c].given++;
+    tallies[c].hits += c == input->label;
+}
+
+static int by_margin(const void *a, const void *b)
+{
+    float x = ((const struct crossing *)a)->margin, y = ((const struct crossing *)b)->margin;
+    return (x > y) - (x < y);
+}
+
+/* Everyone's way to class c, and the tallies of a world without c. */
+static void leave_out(struct search *search, unsigned c)
+{
+    const struct calibration_set *set = search->set;
+    memset(search->tallies, 0, set->label_count * sizeof *search->tallies);
+    for (size_t i = 0; i < set->count; i++) {
+        size_t row = row_of(set, i);
+        const float *logits = set->logits + row * set->label_count;
+        unsigned rival = winner(search, row, c);
+        float margin = logits[rival] + search->shifts[rival] - logits[c];
+        search->crossings[i] = (struct crossing){margin, rival, set->classes[row]};
+        count(search->tallies, set->classes[row], rival);
+    }
+    qsort(search->crossings, set->count, sizeof *search->crossings, by_margin);
+}
+
+/* The best shift of class c; the old one unless another is better by more than rounding. */
+static double sweep(struct search *search, unsigned c, double current)
+{
+    const struct crossing *inputs = search->crossings;
+    size_t n = search->set->count;
+    double best = current;
+    float shift = search->shifts[c];
+    leave_out(search, c);
+    for (size_t i = 0; i < n; i++) {
+        move(search->tallies, &inputs[i], c);
+        float next = i + 1 < n ? inputs[i + 1].margin : inputs[i].margin + 1;
+        float between = inputs[i].margin + (next - inputs[i].margin) / 2;
+        if (!(between > inputs[i].margin) || fabsf(between) > BIASES_MAX)
+            continue;
+        double value = macro_f1(search->tallies, search->set->label_count);
+        if (value > best + 1e-9) {
+            best = value;
+            shift = between;
+        }
+    }
+    search->shifts[c] = shift;
+    return best;
+}
+
+static double measure(struct search *search)
+{
+    const struct calibration_set *set = search->set;
+    memset(search->tallies, 0, set->label_count * sizeof *search->tallies);
+    for (size_t i = 0; i < set->count; i++) {
+        size_t row = row_of(set, i);
+        count(search->tallies, set->classes[row], winner(search, row, set->label_count));
+    }
+    return macro_f1(search->tallies, set->label_count);
+}
+
+static double ascend(struct search *search)
+{
+    unsigned labels = search->set->label_count;
+    memset(search->shifts, 0, labels * sizeof *search->shifts);
+    double value = measure(search), before;
+    for (unsigned round = 0; round < BIASES_ROUNDS; round++) {
+        before = value;
+        for (unsigned c = 0; c < labels; c++)
+            value = sweep(search, c, value);
+        if (value <= before)
+            break;
+    }
+    return value;
+}
+
+/* Every second input's winner by the shifts of the others. */
+static double cross(struct search *search, size_t *half, struct tally *tallies)
+{
+    const struct calibration_set *set = search->set;
+    for (size_t fold = 0; fold < 2; fold++) {
+        struct calibration_set part = *set;
+        part.items = half;
+        part.count = 0;
+        for (size_t i = 1 - fold; i < set->count; i += 2)
+            half[part.count++] = row_of(set, i);
+        search->set = &part;
+        ascend(search);
+        search->set = set;
+        for (size_t i = fold; i < set->count; i += 2) {
+            size_t row = row_of(set, i);
+            count(tallies, set->classes[row], winner(search, row, set->label_count));
+        }
+    }
+    return macro_f1(tallies, set->label_count);
+}
+
+static void centre(float *shifts, unsigned labels)
+{
+    double sum = 0;
+    for (unsigned k = 0; k < labels; k++)
+        sum += shifts[k];
+    for (unsigned k = 0; k < labels; k++)
+        shifts[k] -= (float)(sum / labels);
+}
+
+enum err_code biases_fit(struct biases *out, const struct calibration_set *set, float *shifts,
+                         struct err *err)
+{
+    unsigned labels = set->label_count;
+    struct search search = {.set = set,
+                            .shifts = shifts,
+                            .tallies = calloc(2 * labels, sizeof(struct tally)),
+                            .crossings = calloc(set->count + 1, sizeof(struct crossing))};
+    size_t *half = calloc(set->count + 1, sizeof *half);
+    *out = (struct biases){0};
+    if (search.tallies == NULL || search.crossings == NULL || half == NULL) {
+        err_no_memory(err, set->count * sizeof(struct crossing));
+    } else {
+        out->crossed = cross(&search, half, search.tallies + labels);
+        memset(shifts, 0, labels * sizeof *shifts);
+        out->before = measure(&search);
+        out->after = ascend(&search);
+        centre(shifts, labels);
+    }
+    free(half);
+    free(search.crossings);
+    free(search.tallies);
+    return err->code;
+}

@@ -1,0 +1,49 @@
+/* outlier.h - fits what decide/ood.h scores with: statistics of the features of labelled inputs,
+ * and a threshold from inputs that a model has not learnt from.
+ *
+ *     struct outlier_data data = {.features = evaluation.features, .classes = classes, ...};
+ *     struct ood ood;
+ *     outlier_fit(&ood, OOD_MAHALANOBIS, &data, 0, &arena, &err);          training part
+ *     outlier_scores(&ood, logits, &validation, scores);                   validation part
+ *     outlier_calibrate(&ood, scores, validation.count, 0.99, &arena, &err);
+ *
+ * Threads: no state.
+ */
+#ifndef ATTND_LEARN_EVAL_FIT_OUTLIER_H
+#define ATTND_LEARN_EVAL_FIT_OUTLIER_H
+
+#include "engine/decide/ood.h"
+
+#include <stddef.h>
+
+enum { OUTLIER_QUANTILES = 101, OUTLIER_CLASSES_MAX = 1024 };
+
+/* Features with their classes. */
+struct outlier_data {
+    const float *features;   /* [.., hidden] */
+    const unsigned *classes; /* [..], below label_count; outlier_scores does not read them */
+    const size_t *items;     /* [count]: which rows are meant; NULL: 0 .. count - 1 */
+    size_t count;
+    unsigned hidden, label_count;
+    bool independent; /* each label has a sigmoid of its own */
+};
+
+/* Without a threshold and quantiles; numbers are the arena's. Classes with at least 100 inputs
+ * weigh alike, others by their inputs. Covariances are shrunk towards a multiple of the identity by
+ * the oracle approximating amount (Chen et al. 2010). Mahalanobis keeps the components_max
+ * directions in which the features vary most (0: 64, or as many as keep attnd.json below about 200
+ * kB), relative those in which the classes differ most. ERR_UNUSABLE: too few inputs or classes, or
+ * features that do not vary. */
+enum err_code outlier_fit(struct ood *out, enum ood_method method, const struct outlier_data *data,
+                          unsigned components_max, struct arena *arena, struct err *err);
+
+/* scores [count]; logits [.., label_count] by the same rows as the features. */
+void outlier_scores(const struct ood *ood, const float *logits, const struct outlier_data *data,
+                    float *scores);
+
+/* A threshold that at least `share` (0 to 1) of these inputs do not exceed, and the quantiles from
+ * which ranks are told. Sorts the scores. */
+enum err_code outlier_calibrate(struct ood *ood, float *scores, size_t count, double share,
+                                struct arena *arena, struct err *err);
+
+#endif

@@ -1,0 +1,78 @@
+/* calibration.h - do scores mean what they say? Fitting a temperature, and measuring the rest.
+ *
+ *     struct calibration_set set = {.logits = logits, .classes = classes, .count = n, ...};
+ *     double temperature = calibration_temperature(&set);
+ *     calibration_winners(&set, temperature, verdicts);
+ *     calibration_bins(bins, verdicts, n);
+ *     calibration_ece(bins);
+ *
+ * A temperature divides the logits before the softmax (or, if `sigmoid`, before each label's
+ * sigmoid) and changes no winner: Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural
+ * networks", ICML 2017. A figure on the inputs that a temperature was fitted on flatters:
+ * findings.h judges each input by what was fitted on others. Threads: no state; verdicts are plain
+ * data.
+ */
+#ifndef ATTND_LEARN_EVAL_MEASURE_CALIBRATION_H
+#define ATTND_LEARN_EVAL_MEASURE_CALIBRATION_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CALIBRATION_BINS = 15 };
+
+/* Logits with the truth. For sigmoid models an input has one label too: the others are wrong. */
+struct calibration_set {
+    const float *logits;     /* [.., label_count] */
+    const unsigned *classes; /* [..] */
+    const size_t *items;     /* [count]: which rows are meant; NULL: 0 .. count - 1 */
+    size_t count;
+    unsigned label_count;
+    bool sigmoid;
+};
+
+/* A label that a model gives an input, with its score. */
+struct verdict {
+    float score; /* as a server computes it, in one precision with thresholds */
+    unsigned label;
+    bool right;
+    size_t item;
+};
+
+/* The temperature of least negative log-likelihood, within CALIBRATION_TEMPERATURE_MIN .. _MAX: a
+ * set without a mistake, whose likelihood has no optimum, gives the lower bound. */
+#define CALIBRATION_TEMPERATURE_MIN 0.05
+#define CALIBRATION_TEMPERATURE_MAX 20.0
+double calibration_temperature(const struct calibration_set *set);
+
+/* Sums over inputs, to be divided by their number, or added up over folds first. NLL in nats; the
+ * Brier score is the sum of (score - truth)^2 over labels (0 to 2; Brier 1950). For sigmoid both
+ * are means over the labels, that is, of binary problems. */
+struct calibration_losses {
+    double nll, brier;
+};
+struct calibration_losses calibration_losses(const struct calibration_set *set, double temperature);
+
+/* The winner of each input: [count]; equal logits: the first. */
+void calibration_winners(const struct calibration_set *set, double temperature,
+                         struct verdict *out);
+/* Each label of each input, by its sigmoid: [count, label_count]. */
+void calibration_labels(const struct calibration_set *set, double temperature, struct verdict *out);
+
+/* A bin of verdicts: how many, their mean score, and the share of them that is right. */
+struct calibration_bin {
+    size_t count;
+    double score, right;
+};
+
+/* Bins of equal width over 0 .. 1; the upper edge belongs to a bin. */
+void calibration_bins(struct calibration_bin bins[CALIBRATION_BINS], const struct verdict *verdicts,
+                      size_t count);
+/* Bins of equal mass (Nguyen and O'Connor 2015): equal scores stay together. Sorts the verdicts. */
+void calibration_bins_by_mass(struct calibration_bin bins[CALIBRATION_BINS],
+                              struct verdict *verdicts, size_t count);
+/* Expected calibration error: the mean of |score - right| over verdicts (Naeini et al. 2015). */
+double calibration_ece(const struct calibration_bin bins[CALIBRATION_BINS]);
+
+#endif

@@ -1,0 +1,300 @@
+/* evaluation.c - see evaluation.h. The data set goes by in chunks: all threads prepare the items of
+ * a chunk (decoding and resizing images costs a few percent of running them), then one session with
+ * all threads runs them in packed batches. Memory is bounded by a chunk, whatever the data set. */
+#include "learn/eval/measure/evaluation.h"
+
+#include "engine/base/clock.h"
+#include "engine/base/team.h"
+#include "engine/decide/winner.h"
+#include "learn/data/picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_ITEMS = 64, BATCH_TOKENS = 256, PIXELS_MAX = 64 * 1024 * 1024 };
+
+/* Items first .. first + count - 1, prepared; each has an arena, so that any thread may fill it. */
+struct chunk {
+    const struct engine_model *model;
+    const struct dataset *dataset;
+    size_t first;
+    unsigned count;
+    struct engine_input inputs[CHUNK_ITEMS];
+    struct arena arenas[CHUNK_ITEMS];
+    struct err errs[CHUNK_ITEMS];
+};
+
+/* What a run needs while it lasts. */
+struct runner {
+    struct evaluation *out;
+    struct engine_session *session;
+    struct team *team;
+    unsigned tokens_max; /* of a batch */
+    struct chunk chunk;
+};
+
+/* ---- prepare ---- */
+
+static enum err_code prepare_image(const struct engine_model *model, const char *path,
+                                   struct arena *arena, struct engine_input *input, struct err *err)
+{
+    struct pictures pictures = {0};
+    char *bytes;
+    size_t len;
+    if (!picture_read(&pictures, path, &bytes, &len, err)) {
+        engine_prepare_image(model, bytes, len, PIXELS_MAX, NULL, arena, input, err);
+        free(bytes);
+    }
+    pictures_close(&pictures);
+    return err->code;
+}
+
+enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
+                                 size_t item, struct arena *arena, struct engine_input *out,
+                                 struct err *err)
+{
+    const struct dataset_item *from = &dataset->items[item];
+    if (dataset->kind == ENGINE_IMAGE)
+        return prepare_image(model, from->input, arena, out, err);
+    return engine_prepare_text(model, from->input, from->input_len, NULL, arena, out, err);
+}
+
+/* A team's task. */
+static void prepare_items(void *context, unsigned index, unsigned count)
+{
+    struct chunk *chunk = context;
+    for (unsigned i = index; i < chunk->count; i += count)
+        evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, &chunk->arenas[i],
+                           &chunk->inputs[i], &chunk->errs[i]);
+}
+
+/* ---- run ---- */
+
+static enum err_code note_problem(struct evaluation *out, size_t item, const char *text,
+                                  struct err *err)
+{
+    out->problems[item] = arena_copy(&out->arena, text, strlen(text));
+    out->failed++;
+    return out->problems[item] != NULL ? ERR_OK : err_no_memory(err, strlen(text));
+}
+
+static float *row_of(const struct evaluation *evaluation, size_t item)
+{
+    return evaluation->logits + item * evaluation->label_count;
+}
+
+/* Those of the batch that was just run; its rows are the logits of their items. */
+static void keep_features(const struct runner *runner, float *const *logits, unsigned rows)
+{
+    const struct evaluation *out = runner->out;
+    size_t width = out->hidden_size;
+    for (unsigned r = 0; r < rows; r++) {
+        size_t item = (size_t)(logits[r] - out->logits) / out->label_count;
+        memcpy(out->features + item * width, engine_features(runner->session, r),
+               width * sizeof *out->features);
+    }
+}
+
+/* Packs prepared items from *at on into one batch and runs it. */
+static void run_batch(struct runner *runner, unsigned *at)
+{
+    const struct chunk *chunk = &runner->chunk;
+    const struct engine_input *inputs[CHUNK_ITEMS];
+    float *logits[CHUNK_ITEMS];
+    unsigned rows = 0, tokens = 0;
+    for (; *at < chunk->count; ++*at) {
+        const struct engine_input *input = &chunk->inputs[*at];
+        if (chunk->errs[*at].code != ERR_OK)
+            continue;
+        if (input->tokens > runner->tokens_max - tokens)
+            break;
+        logits[rows] = row_of(runner->out, chunk->first + *at);
+        inputs[rows++] = input;
+        tokens += input->tokens;
+    }
+    if (rows > 0)
+        engine_run(runner->session, inputs, rows, logits);
+    if (runner->out->features != NULL)
+        keep_features(runner, logits, rows);
+}
+
+static bool is_finite(const float *logits, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!isfinite(logits[i]))
+            return false;
+    return true;
+}
+
+/* A failure of the system's is not the item's, which the next run may well use. */
+static enum err_code note_failure(struct runner *runner, unsigned i, struct err *err)
+{
+    size_t item = runner->chunk.first + i;
+    const struct err *cause = &runner->chunk.errs[i];
+    if (err_is_of_system(cause->code))
+        return err_set(err, cause->code, "%.80s: %s", runner->chunk.dataset->items[item].name,
+                       cause->text);
+    return note_problem(runner->out, item, cause->text, err);
+}
+
+/* As if nothing had been computed of the item. */
+static void forget(struct evaluation *out, size_t item)
+{
+    memset(row_of(out, item), 0, out->label_count * sizeof *out->logits);
+    if (out->features != NULL)
+        memset(out->features + item * out->hidden_size, 0,
+               out->hidden_size * sizeof *out->features);
+}
+
+static enum err_code note_failures(struct runner *runner, struct err *err)
+{
+    const struct chunk *chunk = &runner->chunk;
+    for (unsigned i = 0; i < chunk->count && err->code == ERR_OK; i++) {
+        float *row = row_of(runner->out, chunk->first + i);
+        if (chunk->errs[i].code != ERR_OK) {
+            note_failure(runner, i, err);
+        } else if (!is_finite(row, runner->out->label_count)) {
+            forget(runner->out, chunk->first + i);
+            note_problem(runner->out, chunk->first + i, "the logits are not finite", err);
+        }
+    }
+    return err->code;
+}
+
+static void clear(struct chunk *chunk)
+{
+    for (unsigned i = 0; i < chunk->count; i++) {
+        arena_deinit(&chunk->arenas[i]);
+        chunk->errs[i] = (struct err){0};
+    }
+}
+
+static enum err_code run_chunk(struct runner *runner, size_t first,
+                               const struct evaluation_options *options, struct err *err)
+{
+    struct chunk *chunk = &runner->chunk;
+    size_t left = chunk->dataset->count - first;
+    chunk->first = first;
+    chunk->count = left < CHUNK_ITEMS ? (unsigned)left : CHUNK_ITEMS;
+    team_run(runner->team, prepare_items, chunk);
+    for (unsigned at = 0; at < chunk->count;) {
+        run_batch(runner, &at);
+        if (options->progress != NULL)
+            options->progress(options->context, first + at);
+    }
+    note_failures(runner, err);
+    clear(chunk);
+    return err->code;
+}
+
+/* ---- open and close ---- */
+
+static enum err_code open_result(struct evaluation *out, const struct engine_model *model,
+                                 const struct dataset *dataset, bool features, struct err *err)
+{
+    size_t count = dataset->count;
+    unsigned labels = engine_describe(model)->label_count;
+    unsigned width = engine_describe(model)->hidden_size;
+    *out = (struct evaluation){.count = count, .label_count = labels, .hidden_size = width};
+    arena_init(&out->arena);
+    out->problems = calloc(count, sizeof *out->problems);
+    out->logits = calloc(count, labels * sizeof *out->logits);
+    if (out->problems == NULL || out->logits == NULL)
+        return err_no_memory(err, count * labels * sizeof *out->logits);
+    if (features && (out->features = calloc(count, width * sizeof *out->features)) == NULL)
+        return err_no_memory(err, count * width * sizeof *out->features);
+    return ERR_OK;
+}
+
+static void close_runner(struct runner *runner)
+{
+    team_close(runner->team);
+    engine_session_close(runner->session);
+    free(runner);
+}
+
+static enum err_code open_runner(struct runner **out, struct evaluation *evaluation,
+                                 const struct engine_model *model, const struct dataset *dataset,
+                                 unsigned threads, struct err *err)
+{
+    unsigned longest = engine_describe(model)->tokens_max;
+    struct runner *runner = calloc(1, sizeof *runner);
+    *out = runner;
+    if (runner == NULL)
+        return err_no_memory(err, sizeof *runner);
+    runner->out = evaluation;
+    runner->tokens_max = longest > BATCH_TOKENS ? longest : BATCH_TOKENS;
+    runner->chunk.model = model;
+    runner->chunk.dataset = dataset;
+    if (engine_session_open(&runner->session, model, runner->tokens_max, threads, err))
+        return err->code;
+    return team_open(&runner->team, threads, err);
+}
+
+static enum err_code run_all(struct evaluation *out, const struct engine_model *model,
+                             const struct dataset *dataset,
+                             const struct evaluation_options *options, struct err *err)
+{
+    struct runner *runner;
+    if (!open_runner(&runner, out, model, dataset, options->threads, err)) {
+        uint64_t start = clock_now_ns();
+        for (size_t first = 0; first < dataset->count && err->code == ERR_OK; first += CHUNK_ITEMS)
+            run_chunk(runner, first, options, err);
+        out->seconds = clock_ms_between(start, clock_now_ns()) / 1e3;
+    }
+    if (runner != NULL)
+        close_runner(runner);
+    return err->code;
+}
+
+enum err_code evaluation_run(struct evaluation *out, const struct engine_model *model,
+                             const struct dataset *dataset,
+                             const struct evaluation_options *options, struct err *err)
+{
+    if (open_result(out, model, dataset, options->features, err) ||
+        run_all(out, model, dataset, options, err))
+        return err->code;
+    if (out->failed == out->count)
+        return err_set(err, ERR_UNUSABLE, "none of %zu inputs can be used; %.80s: %s", out->count,
+                       dataset->items[0].name, out->problems[0]);
+    return ERR_OK;
+}
+
+void evaluation_close(struct evaluation *evaluation)
+{
+    free(evaluation->logits);
+    free(evaluation->features);
+    free(evaluation->problems);
+    arena_deinit(&evaluation->arena);
+    *evaluation = (struct evaluation){0};
+}
+
+/* ---- the result ---- */
+
+const float *evaluation_logits(const struct evaluation *evaluation, size_t item)
+{
+    return row_of(evaluation, item);
+}
+
+unsigned evaluation_winner(const struct evaluation *evaluation, size_t item)
+{
+    return winner_of(row_of(evaluation, item), evaluation->label_count);
+}
+
+const float *evaluation_features(const struct evaluation *evaluation, size_t item)
+{
+    return evaluation->features + item * evaluation->hidden_size;
+}
+
+enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,
+                                 struct confusion *out, struct err *err)
+{
+    if (confusion_open(out, evaluation->label_count, err))
+        return err->code;
+    for (size_t i = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] == NULL)
+            confusion_add(out, classes[i], evaluation_winner(evaluation, i));
+    confusion_finish(out);
+    return ERR_OK;
+}

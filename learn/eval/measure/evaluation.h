@@ -1,0 +1,62 @@
+/* evaluation.h - a data set run through an open model with all threads: the logits of every item.
+ *
+ *     struct evaluation evaluation;
+ *     struct evaluation_options options = {.threads = 2};
+ *     if (evaluation_run(&evaluation, model, &dataset, &options, &err)) ...
+ *     evaluation_winner(&evaluation, i);
+ *     evaluation_close(&evaluation);
+ *
+ * What is made of the logits (confusion, agreement of two precisions, calibration) is elsewhere.
+ * Threads: the call uses options.threads of its own; the result is plain data.
+ */
+#ifndef ATTND_LEARN_EVAL_MEASURE_EVALUATION_H
+#define ATTND_LEARN_EVAL_MEASURE_EVALUATION_H
+
+#include "engine/engine.h"
+#include "learn/data/dataset.h"
+#include "learn/eval/measure/confusion.h"
+
+struct evaluation_options {
+    unsigned threads; /* at least 1 */
+    bool features;    /* also keep what the classifier reads of each item */
+    /* Called between batches with the number of items done; NULL: not called. */
+    void (*progress)(void *context, size_t done);
+    void *context;
+};
+
+struct evaluation {
+    size_t count; /* the data set's */
+    unsigned label_count;
+    float *logits; /* [count, label_count]; zeros where an item failed */
+    unsigned hidden_size;
+    float *features;       /* [count, hidden_size] if asked for, else NULL; zeros likewise */
+    const char **problems; /* [count]: why an item has no logits; NULL if it has them */
+    size_t failed;         /* how many have none */
+    double seconds;        /* preparing and computing */
+    struct arena arena;
+};
+
+/* An item that cannot be used or computed fails alone, with a problem; ERR_UNUSABLE, with the first
+ * one's problem, if all do. ERR_NO_MEMORY and ERR_IO while an item is read or prepared are not the
+ * item's fault and end the run. Close it in any case. */
+enum err_code evaluation_run(struct evaluation *out, const struct engine_model *model,
+                             const struct dataset *dataset,
+                             const struct evaluation_options *options, struct err *err);
+void evaluation_close(struct evaluation *evaluation);
+
+/* Reads and prepares one item, as a run does. Any thread; the arena is the caller's. */
+enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
+                                 size_t item, struct arena *arena, struct engine_input *out,
+                                 struct err *err);
+
+/* The logits of an item [label_count], and the index of the largest: the first of equal ones. */
+const float *evaluation_logits(const struct evaluation *evaluation, size_t item);
+unsigned evaluation_winner(const struct evaluation *evaluation, size_t item);
+/* What the classifier read of an item [hidden_size], if it was asked for. */
+const float *evaluation_features(const struct evaluation *evaluation, size_t item);
+
+/* Opens a confusion and counts every item that has logits; classes as dataset_match gives them. */
+enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,
+                                 struct confusion *out, struct err *err);
+
+#endif

@@ -1,0 +1,292 @@
+/* findings.c - see findings.h. The inputs that have logits are listed once, and dealt once into
+ * folds. Folds are stratified: inputs sorted by class and, within a class, by a hash of seed and
+ * place, then dealt out one by one. */
+#include "learn/eval/measure/findings.h"
+
+#include "engine/base/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Inputs that are too few say nothing when cut in five. */
+enum { CROSSED_INPUTS_MIN = 4 * FINDINGS_FOLDS };
+
+struct work {
+    struct calibration_set set; /* all inputs with logits */
+    struct selective_goal goal;
+    size_t *items;                          /* [set.count] */
+    size_t *dealt;                          /* [set.count], fold after fold */
+    size_t folds[FINDINGS_FOLDS + 1];       /* where each begins */
+    size_t *rest;                           /* [set.count]: all folds but one */
+    struct verdict *winners;                /* [set.count] */
+    struct verdict *labels;                 /* [set.count, label_count] if sigmoid, else [count] */
+    struct verdict *crossed;                /* the same, gathered over folds */
+    struct selective_threshold *thresholds; /* [label_count] */
+};
+
+/* ---- memory ---- */
+
+static size_t verdicts_each(const struct work *work)
+{
+    return work->set.sigmoid ? work->set.label_count : 1;
+}
+
+static enum err_code open_work(struct work *work, const struct evaluation *evaluation,
+                               const unsigned *classes, const struct findings_options *options,
+                               struct err *err)
+{
+    size_t count = evaluation->count - evaluation->failed;
+    *work = (struct work){.set = {.logits = evaluation->logits,
+                                  .classes = classes,
+                                  .label_count = evaluation->label_count,
+                                  .sigmoid = options->sigmoid},
+                          .goal = {.purity = options->purity, .z = SELECTIVE_Z}};
+    size_t each = verdicts_each(work);
+    work->items = reallocarray(NULL, count, sizeof *work->items);
+    work->dealt = reallocarray(NULL, count, sizeof *work->dealt);
+    work->rest = reallocarray(NULL, count, sizeof *work->rest);
+    work->winners = reallocarray(NULL, count, sizeof *work->winners);
+    work->labels = reallocarray(NULL, count, each * sizeof *work->labels);
+    work->crossed = reallocarray(NULL, count, each * sizeof *work->crossed);
+    work->thresholds = calloc(evaluation->label_count, sizeof *work->thresholds);
+    if (work->items == NULL || work->dealt == NULL || work->rest == NULL || work->winners == NULL ||
+        work->labels == NULL || work->crossed == NULL || work->thresholds == NULL)
+        return err_no_memory(err, count * each * sizeof *work->labels);
+    for (size_t i = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] == NULL)
+            work->items[work->set.count++] = i;
+    work->set.items = work->items;
+    return ERR_OK;
+}
+
+static void close_work(struct work *work)
+{
+    free(work->items);
+    free(work->dealt);
+    free(work->rest);
+    free(work->winners);
+    free(work->labels);
+    free(work->crossed);
+    free(work->thresholds);
+}
+
+/* ---- one temperature for all inputs ---- */
+
+static struct calibration_set part_of(const struct work *work, const size_t *items, size_t count)
+{
+    struct calibration_set part = work->set;
+    part.items = items;
+    part.count = count;
+    return part;
+}
+
+/* What scores are judged by: winners, or, where each label is a question of its own, all labels. */
+static size_t judge(const struct calibration_set *set, double temperature, struct verdict *out)
+{
+    (set->sigmoid ? calibration_labels : calibration_winners)(set, temperature, out);
+    return set->count * (set->sigmoid ? set->label_count : 1);
+}
+
+/* Sorts the verdicts. */
+static void measure_bins(struct findings_figures *out, struct verdict *verdicts, size_t count)
+{
+    struct calibration_bin by_mass[CALIBRATION_BINS];
+    calibration_bins(out->bins, verdicts, count);
+    calibration_bins_by_mass(by_mass, verdicts, count);
+    out->ece = calibration_ece(out->bins);
+    out->ece_by_mass = calibration_ece(by_mass);
+}
+
+static void decide_by_score(struct selective_decisions *sum, const struct selective_curve *curve,
+                            const struct verdict *verdicts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool automatic = curve->coverage > 0 && verdicts[i].score >= curve->threshold;
+        sum->automatic += automatic;
+        sum->right += automatic && verdicts[i].right;
+        sum->review += !automatic;
+    }
+    sum->count += count;
+}
+
+/* Leaves the thresholds in `work`. */
+static void measure_at(struct findings_figures *out, struct selective_curve *curve,
+                       struct work *work, double temperature)
+{
+    const struct calibration_set *set = &work->set;
+    double count = (double)set->count;
+    struct calibration_losses losses = calibration_losses(set, temperature);
+    size_t judged = judge(set, temperature, work->labels);
+    out->temperature = temperature;
+    out->nll = losses.nll / count;
+    out->brier = losses.brier / count;
+    measure_bins(out, work->labels, judged);
+    selective_thresholds(work->thresholds, set->label_count, work->labels, judged, &work->goal);
+    calibration_winners(set, temperature, work->winners);
+    selective_decide(&out->by_class, work->thresholds, work->winners, set->count);
+    selective_curve(curve, work->winners, set->count, work->goal.purity);
+    decide_by_score(&out->by_score, curve, work->winners, set->count);
+}
+
+/* ---- folds ---- */
+
+struct card {
+    unsigned class;
+    uint32_t key;
+    size_t item;
+};
+
+static int compare_cards(const void *left, const void *right)
+{
+    const struct card *a = left, *b = right;
+    if (a->class != b->class)
+        return a->class < b->class ? -1 : 1;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+static enum err_code deal(struct work *work, uint64_t seed, struct err *err)
+{
+    size_t count = work->set.count, at = 0;
+    struct card *cards = reallocarray(NULL, count, sizeof *cards);
+    if (cards == NULL)
+        return err_no_memory(err, count * sizeof *cards);
+    for (size_t i = 0; i < count; i++) {
+        size_t item = work->items[i];
+        cards[i] = (struct card){.class = work->set.classes[item],
+                                 .key = rng_hash((uint32_t)seed, (uint32_t)item),
+                                 .item = item};
+    }
+    qsort(cards, count, sizeof *cards, compare_cards);
+    for (unsigned fold = 0; fold < FINDINGS_FOLDS; fold++) {
+        work->folds[fold] = at;
+        for (size_t i = fold; i < count; i += FINDINGS_FOLDS)
+            work->dealt[at++] = cards[i].item;
+    }
+    work->folds[FINDINGS_FOLDS] = at;
+    free(cards);
+    return ERR_OK;
+}
+
+/* The inputs of all folds but one, into work->rest. */
+static size_t leave_out(struct work *work, unsigned fold)
+{
+    size_t begin = work->folds[fold], end = work->folds[fold + 1];
+    size_t behind = work->set.count - end;
+    memcpy(work->rest, work->dealt, begin * sizeof *work->rest);
+    memcpy(work->rest + begin, work->dealt + end, behind * sizeof *work->rest);
+    return begin + behind;
+}
+
+/* The inputs of a fold are judged by what the others taught. */
+static void cross_fold(struct findings_figures *out, struct work *work, unsigned index,
+                       struct verdict *crossed)
+{
+    size_t begin = work->folds[index], held = work->folds[index + 1] - begin;
+    struct calibration_set other = part_of(work, work->rest, leave_out(work, index));
+    struct calibration_set fold = part_of(work, work->dealt + begin, held);
+    struct selective_curve curve;
+    double temperature = calibration_temperature(&other);
+    size_t judged = judge(&other, temperature, work->labels);
+    selective_thresholds(work->thresholds, other.label_count, work->labels, judged, &work->goal);
+    calibration_winners(&other, temperature, work->winners);
+    selective_curve(&curve, work->winners, other.count, work->goal.purity);
+
+    struct calibration_losses losses = calibration_losses(&fold, temperature);
+    out->temperature += log(temperature) / FINDINGS_FOLDS;
+    out->nll += losses.nll / (double)work->set.count;
+    out->brier += losses.brier / (double)work->set.count;
+    judge(&fold, temperature, crossed);
+    calibration_winners(&fold, temperature, work->winners);
+    selective_decide(&out->by_class, work->thresholds, work->winners, held);
+    decide_by_score(&out->by_score, &curve, work->winners, held);
+}
+
+static enum err_code cross(struct findings_figures *out, struct work *work, uint64_t seed,
+                           struct err *err)
+{
+    size_t count = work->set.count, each = verdicts_each(work);
+    if (deal(work, seed, err))
+        return err->code;
+    for (unsigned i = 0; i < FINDINGS_FOLDS; i++)
+        cross_fold(out, work, i, work->crossed + work->folds[i] * each);
+    out->temperature = exp(out->temperature);
+    measure_bins(out, work->crossed, count * each);
+    return ERR_OK;
+}
+
+/* ---- the rest ---- */
+
+/* Where all answers of a class are right, or none, every draw says the same, and an interval of no
+ * width would claim what a few inputs cannot: Wilson's of its recall stands in. */
+static struct interval f1_interval(const struct confusion_class *class, struct interval drawn)
+{
+    bool flawless = class->hits == class->support && class->hits == class->predicted;
+    if (class->hits > 0 && !flawless)
+        return drawn;
+    size_t count = class->support > class->predicted ? class->support : class->predicted;
+    return interval_wilson(class->hits, count);
+}
+
+static enum err_code measure_classes(struct findings *out, const struct confusion *confusion,
+                                     uint64_t seed, struct err *err)
+{
+    unsigned count = confusion->class_count;
+    struct interval *f1 = calloc(count, sizeof *f1);
+    out->classes = calloc(count, sizeof *out->classes);
+    if (f1 == NULL || out->classes == NULL)
+        err_no_memory(err, count * sizeof *out->classes);
+    else
+        interval_bootstrap_f1(&out->macro_f1, f1, confusion, seed, err);
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++) {
+        const struct confusion_class *class = &confusion->classes[i];
+        out->classes[i].precision = interval_wilson(class->hits, class->predicted);
+        out->classes[i].recall = interval_wilson(class->hits, class->support);
+        out->classes[i].f1 = f1_interval(class, f1[i]);
+    }
+    out->accuracy = interval_wilson(confusion->hits, confusion->count);
+    free(f1);
+    return err->code;
+}
+
+/* After measure_at, which leaves the winners by falling score. */
+static void collect_mistakes(struct findings *out, const struct work *work)
+{
+    for (size_t i = 0; i < work->set.count && out->mistake_count < FINDINGS_MISTAKES_MAX; i++)
+        if (!work->winners[i].right)
+            out->mistakes[out->mistake_count++] = work->winners[i];
+}
+
+static enum err_code measure(struct findings *out, struct work *work,
+                             const struct findings_options *options, struct err *err)
+{
+    struct selective_curve fitted;
+    measure_at(&out->served, &out->curve, work, options->temperature);
+    collect_mistakes(out, work);
+    measure_at(&out->fitted, &fitted, work, calibration_temperature(&work->set));
+    for (unsigned i = 0; i < work->set.label_count; i++)
+        out->classes[i].threshold = work->thresholds[i];
+    out->has_crossed = work->set.count >= CROSSED_INPUTS_MIN;
+    return out->has_crossed ? cross(&out->crossed, work, options->seed, err) : ERR_OK;
+}
+
+enum err_code findings_open(struct findings *out, const struct evaluation *evaluation,
+                            const unsigned *classes, const struct confusion *confusion,
+                            const struct findings_options *options, struct err *err)
+{
+    struct work work;
+    *out = (struct findings){.purity = options->purity};
+    if (!open_work(&work, evaluation, classes, options, err) &&
+        !measure_classes(out, confusion, options->seed, err))
+        measure(out, &work, options, err);
+    close_work(&work);
+    return err->code;
+}
+
+void findings_close(struct findings *findings)
+{
+    free(findings->classes);
+    *findings = (struct findings){0};
+}

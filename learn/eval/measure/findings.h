@@ -1,0 +1,64 @@
+/* findings.h - everything that a report says of a model beyond the confusion matrix.
+ *
+ *     struct findings_options options = {.purity = 0.95, .temperature = 1};
+ *     if (findings_open(&findings, &evaluation, classes, &confusion, &options, &err)) ...
+ *     report.findings = &findings;
+ *     findings_close(&findings);
+ *
+ * Scores are measured three times. `served`: with the temperature that the checkpoint has.
+ * `fitted`: with one fitted on these very inputs, and thresholds, too: what attnd.json would be
+ * given, and a figure that flatters. `crossed`: each fifth of the inputs with a temperature and
+ * thresholds from the other four, which is what new inputs may expect. Threads: plain data.
+ */
+#ifndef ATTND_LEARN_EVAL_MEASURE_FINDINGS_H
+#define ATTND_LEARN_EVAL_MEASURE_FINDINGS_H
+
+#include "learn/eval/measure/calibration.h"
+#include "learn/eval/measure/confusion.h"
+#include "learn/eval/measure/evaluation.h"
+#include "learn/eval/measure/interval.h"
+#include "learn/eval/measure/selective.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { FINDINGS_FOLDS = 5, FINDINGS_MISTAKES_MAX = 24 };
+
+struct findings_options {
+    double purity;      /* above 0, at most 1 */
+    double temperature; /* the checkpoint's */
+    bool sigmoid;
+    uint64_t seed; /* of folds and draws */
+};
+
+struct findings_figures {
+    double temperature; /* `crossed`: the folds' geometric mean */
+    double ece, ece_by_mass, nll, brier;
+    struct calibration_bin bins[CALIBRATION_BINS]; /* of equal width */
+    struct selective_decisions by_score;           /* one threshold for all */
+    struct selective_decisions by_class;           /* thresholds for each class */
+};
+
+struct findings_class {
+    struct interval precision, recall, f1;
+    struct selective_threshold threshold; /* of `fitted` */
+};
+
+struct findings {
+    double purity;
+    struct interval accuracy, macro_f1;
+    struct findings_class *classes; /* [class_count] */
+    struct findings_figures served, fitted, crossed;
+    bool has_crossed;                               /* enough inputs for folds */
+    struct selective_curve curve;                   /* of `served` */
+    struct verdict mistakes[FINDINGS_MISTAKES_MAX]; /* of `served`, by falling score */
+    unsigned mistake_count;
+};
+
+/* `confusion` is finished and of the same evaluation. Close it in any case. */
+enum err_code findings_open(struct findings *out, const struct evaluation *evaluation,
+                            const unsigned *classes, const struct confusion *confusion,
+                            const struct findings_options *options, struct err *err);
+void findings_close(struct findings *findings);
+
+#endif

@@ -1,0 +1,157 @@
+/* selective.c - see selective.h. All of it is a walk down sorted scores, from the surest answer on,
+ * that stops only where a threshold could: between two different scores. */
+#include "learn/eval/measure/selective.h"
+
+#include "learn/eval/measure/interval.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* ---- one score for all ---- */
+
+static int compare_falling(const void *left, const void *right)
+{
+    const struct verdict *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+/* How many verdicts from `at` on have the same score. */
+static size_t equal_scores_from(const struct verdict *verdicts, size_t count, size_t at)
+{
+    size_t end = at + 1;
+    while (end < count && verdicts[end].score == verdicts[at].score)
+        end++;
+    return end - at;
+}
+
+/* Points so far apart that they fit, and always the last one: the first is above 0, at most 253
+ * more are below 1. */
+static void add_point(struct selective_curve *out, size_t taken, size_t wrong)
+{
+    double coverage = (double)taken / (double)out->count, apart = 1.0 / (SELECTIVE_POINTS_MAX - 2);
+    unsigned last = out->point_count;
+    if (last > 0 && taken < out->count && coverage - out->points[last - 1].coverage < apart)
+        return;
+    assert(last < SELECTIVE_POINTS_MAX);
+    out->points[last] =
+        (struct selective_point){.coverage = coverage, .risk = (double)wrong / (double)taken};
+    out->point_count = last + 1;
+}
+
+void selective_curve(struct selective_curve *out, struct verdict *verdicts, size_t count,
+                     double purity)
+{
+    size_t wrong = 0, taken = 0;
+    double risks = 0.0;
+    *out = (struct selective_curve){.count = count};
+    qsort(verdicts, count, sizeof *verdicts, compare_falling);
+    while (taken < count) {
+        size_t ties = equal_scores_from(verdicts, count, taken), wrong_ties = 0;
+        for (size_t i = 0; i < ties; i++)
+            wrong_ties += !verdicts[taken + i].right;
+        double each = (double)wrong_ties / (double)ties;
+        for (size_t i = 1; i <= ties; i++)
+            risks += ((double)wrong + each * (double)i) / (double)(taken + i);
+        taken += ties;
+        wrong += wrong_ties;
+        if ((double)(taken - wrong) >= purity * (double)taken) {
+            out->coverage = (double)taken / (double)count;
+            out->threshold = verdicts[taken - 1].score;
+        }
+        add_point(out, taken, wrong);
+    }
+    out->aurc = count > 0 ? risks / (double)count : 0.0;
+}
+
+/* ---- one score for each class ---- */
+
+static int compare_label_falling(const void *left, const void *right)
+{
+    const struct verdict *a = left, *b = right;
+    if (a->label != b->label)
+        return a->label < b->label ? -1 : 1;
+    return compare_falling(left, right);
+}
+
+/* The verdicts are one label's, by falling score. */
+static struct selective_threshold choose(const struct verdict *verdicts, size_t count,
+                                         const struct selective_goal *goal)
+{
+    struct selective_threshold chosen = {0};
+    size_t taken = 0, right = 0;
+    while (taken < count) {
+        size_t ties = equal_scores_from(verdicts, count, taken);
+        for (size_t i = 0; i < ties; i++)
+            right += verdicts[taken + i].right;
+        taken += ties;
+        if (right > 0 && interval_wilson_low(right, taken, goal->z) >= goal->purity)
+            chosen = (struct selective_threshold){.reachable = true,
+                                                  .score = verdicts[taken - 1].score,
+                                                  .count = taken,
+                                                  .right = right};
+    }
+    return chosen;
+}
+
+/* Too few answers of a label to vouch for the goal, were they all right. */
+static bool is_small(size_t count, const struct selective_goal *goal)
+{
+    return count > 0 && interval_wilson_low(count, count, goal->z) < goal->purity;
+}
+
+/* Moves verdicts first .. end - 1 to the places from `to` on; those that lay there come behind. */
+static size_t move_down(struct verdict *verdicts, size_t to, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        struct verdict moved = verdicts[i];
+        verdicts[i] = verdicts[to];
+        verdicts[to++] = moved;
+    }
+    return to;
+}
+
+/* One score for the first `count` verdicts, which are all answers of the small labels. */
+static void choose_together(struct selective_threshold *out, struct verdict *verdicts, size_t count,
+                            const struct selective_goal *goal)
+{
+    qsort(verdicts, count, sizeof *verdicts, compare_falling);
+    struct selective_threshold common = choose(verdicts, count, goal);
+    for (size_t i = 0; common.reachable && i < count; i++) {
+        struct selective_threshold *own = &out[verdicts[i].label];
+        own->reachable = true;
+        own->score = common.score;
+        own->count += i < common.count;
+        own->right += i < common.count && verdicts[i].right;
+    }
+}
+
+void selective_thresholds(struct selective_threshold *out, unsigned label_count,
+                          struct verdict *verdicts, size_t count, const struct selective_goal *goal)
+{
+    size_t at = 0, small = 0;
+    qsort(verdicts, count, sizeof *verdicts, compare_label_falling);
+    for (unsigned label = 0; label < label_count; label++) {
+        size_t first = at;
+        while (at < count && verdicts[at].label == label)
+            at++;
+        out[label] = choose(verdicts + first, at - first, goal);
+        if (is_small(at - first, goal))
+            small = move_down(verdicts, small, first, at);
+    }
+    choose_together(out, verdicts, small, goal);
+}
+
+void selective_decide(struct selective_decisions *sum, const struct selective_threshold *thresholds,
+                      const struct verdict *verdicts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct selective_threshold *threshold = &thresholds[verdicts[i].label];
+        bool automatic = threshold->reachable && verdicts[i].score >= threshold->score;
+        sum->automatic += automatic;
+        sum->right += automatic && verdicts[i].right;
+        sum->review += !automatic;
+    }
+    sum->count += count;
+}

@@ -1,0 +1,27 @@
+#include "learn/eval/measure/strangeness.h"
+
+#include <stdlib.h>
+
+float *strangeness_scores(const struct engine_model *model, const struct evaluation *evaluation,
+                          size_t *count, struct err *err)
+{
+    float *out = calloc(evaluation->count + 1, sizeof *out);
+    float *scores = calloc(evaluation->label_count + 1, sizeof *scores);
+    *count = 0;
+    if (out == NULL || scores == NULL) {
+        err_no_memory(err, evaluation->count * sizeof *out);
+        free(out);
+        out = NULL;
+    }
+    for (size_t i = 0; out != NULL && i < evaluation->count; i++) {
+        struct judgement judgement;
+        const float *logits = evaluation_logits(evaluation, i);
+        if (evaluation->problems[i] != NULL)
+            continue;
+        engine_scores(model, logits, scores);
+        engine_judge(model, logits, scores, evaluation_features(evaluation, i), &judgement);
+        out[(*count)++] = judgement.ood_score;
+    }
+    free(scores);
+    return out;
+}

@@ -1,0 +1,242 @@
+/* explanations_html.c - see explanations_report.h: the page. First the table that compares methods,
+ * then their curves, then what it is like for each class, then the explanations themselves. Style
+ * is the report's, with what a stack of images needs. */
+#include "learn/eval/report/chart.h"
+#include "learn/eval/report/explanations_gallery.h"
+#include "learn/eval/report/explanations_report.h"
+#include "learn/eval/report/html.h"
+#include "learn/eval/report/report_page.h"
+
+#include <math.h>
+
+static const char style[] =
+    ".range{color:var(--muted);font-size:.78rem}\n"
+    ".stack{position:relative}\n"
+    ".stack img+img{position:absolute;inset:0;background:none;image-rendering:auto}\n"
+    ".images+h3,.texts+h3{margin-top:1.75rem}\n"
+    "h3+.about{margin-bottom:.5rem;overflow-wrap:anywhere}\n"
+    ".shaded{white-space:pre-wrap;overflow-wrap:anywhere;max-height:16rem;overflow-y:auto}\n";
+
+/* ---- top ---- */
+
+static void head(const struct explanations_report *report, FILE *file)
+{
+    report_page_open(file, report->model_name, "explanations", style);
+    fputs("<header><h1>", file);
+    html_text(file, report->model_name);
+    fputs(": how faithful are its explanations?</h1>\n<ul class=\"meta\"><li>data ", file);
+    html_text(file, report->data_path);
+    fprintf(file, "</li><li>%zu inputs, %zu of them right</li><li>%s</li>",
+            report->explanations->count, explanations_right(report->explanations),
+            explanations_fill_text(report->explanations));
+    fprintf(file, "<li>inference %.2f ms an input</li></ul></header>\n\n",
+            explanations_mean_ms(report->explanations, report->explanations->inference_ms));
+}
+
+/* ---- tables ---- */
+
+static void put_figure(FILE *file, const struct explanations_figure *figure)
+{
+    fprintf(file, "<td>%.3f", figure->mean);
+    if (isfinite(figure->interval.low))
+        fprintf(file, "<br><span class=\"range\">%.3f to %.3f</span>", figure->interval.low,
+                figure->interval.high);
+    fputs("</td>", file);
+}
+
+static enum err_code put_table(const struct explanations *explanations, unsigned over,
+                               enum score_scale scale, FILE *file, struct err *err)
+{
+    struct explanations_figures figures;
+    fputs("<div class=\"scroll\"><table class=\"wide\"><thead><tr><th scope=\"col\">method</th>"
+          "<th scope=\"col\">deletion (lower is better)</th>"
+          "<th scope=\"col\">insertion (higher)</th><th scope=\"col\">insertion - deletion</th>"
+          "<th scope=\"col\">more than random's</th><th scope=\"col\">ms after it</th></tr>"
+          "</thead><tbody>\n",
+          file);
+    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
+        if (explanations_figures(explanations, way, over, scale, &figures, err))
+            return err->code;
+        fprintf(file, "<tr><th scope=\"row\">%s</th>", explanations_way_name(way));
+        put_figure(file, &figures.deletion);
+        put_figure(file, &figures.insertion);
+        put_figure(file, &figures.difference);
+        put_figure(file, &figures.gain);
+        fprintf(file, "<td>%.2f</td></tr>\n",
+                explanations_mean_ms(explanations, explanations->ms[way]));
+    }
+    fputs("</tbody></table></div>\n", file);
+    return ERR_OK;
+}
+
+static enum err_code put_more(const struct explanations *explanations, const char *summary,
+                              unsigned over, enum score_scale scale, FILE *file, struct err *err)
+{
+    fprintf(file, "<details><summary>%s</summary>\n", summary);
+    if (put_table(explanations, over, scale, file, err))
+        return err->code;
+    fputs("</details>\n", file);
+    return ERR_OK;
+}
+
+static enum err_code put_methods(const struct explanations *explanations, FILE *file,
+                                 struct err *err)
+{
+    report_page_section(
+        file, "Methods",
+        "Parts of an input are ranked by relevance. Deletion removes the most relevant first: "
+        "the score of the class that won should fall early, and the area under the curve be "
+        "small. Insertion adds them to the empty input: the area should be large. Random ranks "
+        "by chance; occlusion removes each part alone, one run of the model for each. "
+        "Intervals are at 95&nbsp;%, over inputs; the last pair is measured input by input.");
+    if (put_table(explanations, EXPLANATIONS_ALL, SCORE_PROBABILITY, file, err) ||
+        put_more(explanations, "Of inputs that the model got right", EXPLANATIONS_RIGHT,
+                 SCORE_PROBABILITY, file, err) ||
+        put_more(explanations, "In log-odds, which do not saturate", EXPLANATIONS_ALL,
+                 SCORE_LOG_ODDS, file, err))
+        return err->code;
+    report_page_end_section(file);
+    return ERR_OK;
+}
+
+static enum err_code put_class(const struct explanations *explanations, unsigned label, FILE *file,
+                               struct err *err)
+{
+    const struct engine_info *info = engine_describe(explanations->source.model);
+    struct explanations_figures figures;
+    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
+        if (explanations_figures(explanations, way, EXPLANATIONS_CLASS + label, SCORE_PROBABILITY,
+                                 &figures, err) ||
+            figures.count == 0)
+            return err->code;
+        if (way == 0) {
+            fputs("<tr><th scope=\"row\">", file);
+            html_text(file, info->labels[label]);
+            fprintf(file, "</th><td>%zu</td>", figures.count);
+        }
+        fprintf(file, "<td>%.3f</td>", figures.difference.mean);
+    }
+    fputs("</tr>\n", file);
+    return ERR_OK;
+}
+
+static enum err_code put_classes(const struct explanations *explanations, FILE *file,
+                                 struct err *err)
+{
+    unsigned labels = engine_describe(explanations->source.model)->label_count;
+    report_page_section(
+        file, "Classes",
+        "Insertion minus deletion. A class that stands for the absence of something shows "
+        "little: no part of the input speaks for it alone.");
+    fputs("<div class=\"scroll\"><table class=\"wide\"><thead><tr><th scope=\"col\">class</th>"
+          "<th scope=\"col\">inputs</th>",
+          file);
+    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
+        fprintf(file, "<th scope=\"col\">%s</th>", explanations_way_name(way));
+    fputs("</tr></thead><tbody>\n", file);
+    for (unsigned label = 0; label < labels; label++)
+        if (put_class(explanations, label, file, err))
+            return err->code;
+    fputs("</tbody></table></div>\n", file);
+    report_page_end_section(file);
+    return ERR_OK;
+}
+
+static enum err_code put_places(const struct explanations *explanations, FILE *file,
+                                struct err *err)
+{
+    struct explanations_figures figures;
+    double marked;
+    size_t masked = explanations_masked(explanations, &marked);
+    if (masked == 0)
+        return ERR_OK;
+    report_page_section(
+        file, "Places",
+        "Of inputs whose defect is marked and that the model got right: does the most relevant "
+        "patch touch it, and how well do as many of the most relevant patches as it has "
+        "coincide with its own (intersection over union)?");
+    fputs("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">method</th>"
+          "<th scope=\"col\">points to it</th><th scope=\"col\">IoU</th></tr></thead><tbody>\n",
+          file);
+    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
+        if (explanations_figures(explanations, way, EXPLANATIONS_MASKED, SCORE_PROBABILITY,
+                                 &figures, err))
+            return err->code;
+        fprintf(file, "<tr><th scope=\"row\">%s</th>", explanations_way_name(way));
+        put_figure(file, &figures.points);
+        put_figure(file, &figures.iou);
+        fputs("</tr>\n", file);
+    }
+    fprintf(file,
+            "</tbody></table></div>\n<p class=\"about\">%zu inputs have a mask, %zu of them right; "
+            "masks have %.1f&nbsp;%% of their patches.</p>\n",
+            masked, figures.count, 100 * marked);
+    report_page_end_section(file);
+    return ERR_OK;
+}
+
+/* ---- curves ---- */
+
+static void draw(const struct chart *chart, const char *class, const struct score *sums,
+                 size_t count, const char *note)
+{
+    struct chart_point line[FAITHFULNESS_POINTS];
+    for (unsigned p = 0; p < FAITHFULNESS_POINTS; p++)
+        line[p] = (struct chart_point){100.0 * p / FAITHFULNESS_STEPS,
+                                       sums[p].on[SCORE_PROBABILITY] / (double)count};
+    chart_line(chart, class, line, FAITHFULNESS_POINTS);
+    if (note != NULL)
+        chart_note(chart, line[FAITHFULNESS_STEPS / 4], note);
+}
+
+static void put_curves(const struct explanations *explanations, FILE *file)
+{
+    const struct faithfulness_curves *random = &explanations->curves[WAY_RANDOM];
+    report_page_section(
+        file, "Curves",
+        "The mean score of the class that won on the whole input, over the share of parts "
+        "removed (deletion) or added (insertion). Dashed: the same in random order.");
+    fputs("<div class=\"charts\">\n", file);
+    for (unsigned way = 0; way < EXPLANATIONS_WAYS && explanations->count > 0; way++) {
+        const struct faithfulness_curves *curves = &explanations->curves[way];
+        struct chart chart = {.file = file, .x = {0, 100}, .y = {0, 1}};
+        if (way == WAY_RANDOM)
+            continue;
+        fprintf(file, "<figure><h3>%s</h3>", explanations_way_name(way));
+        chart_open(&chart, explanations_way_name(way), "Deletion and insertion curves.");
+        chart_axes(&chart, "% of the parts removed or added", "score");
+        draw(&chart, "faint", random->deletion, explanations->count, NULL);
+        draw(&chart, "faint", random->insertion, explanations->count, NULL);
+        draw(&chart, "accent", curves->deletion, explanations->count, "deletion");
+        draw(&chart, "accent", curves->insertion, explanations->count, "insertion");
+        chart_close(&chart);
+        fputs("</figure>\n", file);
+    }
+    fputs("</div>\n", file);
+    report_page_end_section(file);
+}
+
+/* ---- the page ---- */
+
+enum err_code explanations_print_html(const struct explanations_report *report, FILE *file,
+                                      struct err *err)
+{
+    const struct explanations *explanations = report->explanations;
+    head(report, file);
+    if (put_methods(explanations, file, err))
+        return err->code;
+    put_curves(explanations, file);
+    if (put_classes(explanations, file, err) || put_places(explanations, file, err))
+        return err->code;
+    report_page_section(
+        file, "Examples",
+        "Right answers, each explained for its class by each method; beside the name, what "
+        "insertion minus deletion is for this input.");
+    if (explanations_gallery(explanations, file, err))
+        return err->code;
+    report_page_end_section(file);
+    fprintf(file, "<p class=\"foot\">attnd %s</p>\n</body></html>\n", ATTND_VERSION);
+    if (fflush(file) != 0 || ferror(file))
+        return err_set(err, ERR_IO, "the page cannot be written");
+    return ERR_OK;
+}

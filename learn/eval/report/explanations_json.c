@@ -1,0 +1,134 @@
+/* explanations_json.c - see explanations_report.h: the form for a program. Parts that are NULL make
+ * the whole NULL, as in report_json.c. */
+#include "engine/answer.h"
+#include "engine/base/utf8.h"
+#include "learn/eval/report/explanations_report.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <string.h>
+
+/* Puts a value under a key and takes it over; *object becomes NULL if that fails. */
+static void put(json_t **object, const char *key, json_t *value)
+{
+    if (*object != NULL && json_object_set_new(*object, key, value) == 0)
+        return;
+    if (*object == NULL)
+        json_decref(value);
+    json_decref(*object);
+    *object = NULL;
+}
+
+/* {"mean", "interval"}; too few inputs have no interval. */
+static json_t *figure_of(const struct explanations_figure *figure)
+{
+    if (!isfinite(figure->interval.low))
+        return json_pack("{s:f, s:n}", "mean", figure->mean, "interval");
+    return json_pack("{s:f, s:[f,f]}", "mean", figure->mean, "interval", figure->interval.low,
+                     figure->interval.high);
+}
+
+/* ---- parts ---- */
+
+static json_t *areas_of(const struct explanations *explanations, unsigned way, unsigned over,
+                        enum score_scale scale, struct err *err)
+{
+    struct explanations_figures figures;
+    if (explanations_figures(explanations, way, over, scale, &figures, err))
+        return NULL;
+    return json_pack("{s:I, s:o, s:o, s:o, s:o}", "inputs", (json_int_t)figures.count, "deletion",
+                     figure_of(&figures.deletion), "insertion", figure_of(&figures.insertion),
+                     "difference", figure_of(&figures.difference), "more_than_random",
+                     figure_of(&figures.gain));
+}
+
+static json_t *curve_of(const struct explanations *explanations, const struct score *sums)
+{
+    json_t *points = json_array();
+    double n = explanations->count > 0 ? (double)explanations->count : 1;
+    for (unsigned p = 0; p < FAITHFULNESS_POINTS && points != NULL; p++)
+        if (json_array_append_new(points, json_real(sums[p].on[SCORE_PROBABILITY] / n)) != 0) {
+            json_decref(points);
+            points = NULL;
+        }
+    return points;
+}
+
+/* The difference by label; classes without an input are left out. */
+static json_t *classes_of(const struct explanations *explanations, unsigned way, struct err *err)
+{
+    const struct engine_info *info = engine_describe(explanations->source.model);
+    json_t *classes = json_object();
+    for (unsigned label = 0; label < info->label_count && classes != NULL; label++) {
+        json_t *areas =
+            areas_of(explanations, way, EXPLANATIONS_CLASS + label, SCORE_PROBABILITY, err);
+        if (areas != NULL && json_integer_value(json_object_get(areas, "inputs")) == 0)
+            json_decref(areas);
+        else
+            put(&classes, info->labels[label], areas);
+    }
+    return classes;
+}
+
+static json_t *places_of(const struct explanations *explanations, unsigned way, struct err *err)
+{
+    struct explanations_figures figures;
+    if (explanations_figures(explanations, way, EXPLANATIONS_MASKED, SCORE_PROBABILITY, &figures,
+                             err))
+        return NULL;
+    return json_pack("{s:I, s:o, s:o}", "inputs", (json_int_t)figures.count, "points",
+                     figure_of(&figures.points), "iou", figure_of(&figures.iou));
+}
+
+static json_t *way_of(const struct explanations *explanations, unsigned way, struct err *err)
+{
+    static const char *const keys[][SCORE_SCALES] = {{"probability", "log_odds"},
+                                                     {"probability_right", "log_odds_right"}};
+    double marked;
+    json_t *object = json_pack("{s:s, s:f}", "method", explanations_way_name(way), "milliseconds",
+                               explanations_mean_ms(explanations, explanations->ms[way]));
+    for (unsigned over = EXPLANATIONS_ALL; over <= EXPLANATIONS_RIGHT; over++)
+        for (unsigned scale = 0; scale < SCORE_SCALES; scale++)
+            put(&object, keys[over][scale], areas_of(explanations, way, over, scale, err));
+    put(&object, "classes", classes_of(explanations, way, err));
+    put(&object, "deletion_curve", curve_of(explanations, explanations->curves[way].deletion));
+    put(&object, "insertion_curve", curve_of(explanations, explanations->curves[way].insertion));
+    if (explanations_masked(explanations, &marked) > 0)
+        put(&object, "places", places_of(explanations, way, err));
+    return object;
+}
+
+/* ---- the object ---- */
+
+static json_t *report_of(const struct explanations_report *report, struct err *err)
+{
+    const struct explanations *explanations = report->explanations;
+    double marked;
+    size_t masked = explanations_masked(explanations, &marked);
+    json_t *ways = json_array();
+    for (unsigned way = 0; way < EXPLANATIONS_WAYS && ways != NULL; way++)
+        if (json_array_append_new(ways, way_of(explanations, way, err)) != 0) {
+            json_decref(ways);
+            ways = NULL;
+        }
+    return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:f, s:I, s:f, s:o}", "model",
+                     utf8_or_note(report->model_name), "data", utf8_or_note(report->data_path),
+                     "inputs", (json_int_t)explanations->count, "right",
+                     (json_int_t)explanations_right(explanations), "parts",
+                     explanations_parts_name(explanations), "removed",
+                     explanations_fill_text(explanations), "inference_milliseconds",
+                     explanations_mean_ms(explanations, explanations->inference_ms), "masked",
+                     (json_int_t)masked, "marked_share", marked, "methods", ways);
+}
+
+enum err_code explanations_print_json(const struct explanations_report *report, FILE *file,
+                                      struct err *err)
+{
+    json_t *object = report_of(report, err);
+    if (object == NULL)
+        return err->code != ERR_OK ? err->code : err_no_memory(err, sizeof *report);
+    bool printed = answer_print(object, file);
+    json_decref(object);
+    return printed ? ERR_OK : err_set(err, ERR_IO, "the explanations cannot be printed");
+}

@@ -1,0 +1,28 @@
+/* html.h - text and bytes that nobody vouches for, made fit for an HTML page.
+ *
+ *     html_text(file, label);                       // <script> becomes &lt;script&gt;
+ *     html_data_uri(file, "image/png", bytes, len); // data:image/png;base64,...
+ *
+ * Labels, logs and names of files come from anywhere. What is written is well-formed UTF-8 in which
+ * no byte is markup, in an element as in a quoted attribute; what is not UTF-8, and characters that
+ * would not be seen, become U+FFFD. Failures show in ferror(file). Threads: one a file.
+ */
+#ifndef ATTND_LEARN_EVAL_REPORT_HTML_H
+#define ATTND_LEARN_EVAL_REPORT_HTML_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+void html_text(FILE *file, const char *text);
+void html_text_bytes(FILE *file, const char *text, size_t len);
+
+/* At most lines_max lines of a text, each cut to line_characters_max
+ * characters, with an ellipsis where something is left out. */
+struct html_excerpt {
+    unsigned lines_max, line_characters_max;
+};
+void html_excerpt(FILE *file, const char *text, size_t len, const struct html_excerpt *limits);
+
+void html_data_uri(FILE *file, const char *media_type, const void *bytes, size_t len);
+
+#endif

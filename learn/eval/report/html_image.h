@@ -1,0 +1,19 @@
+/* html_image.h - an image of a data set inside a page, shrunk so that no side is above 128 pixels.
+ * Threads: one a file. */
+#ifndef ATTND_LEARN_EVAL_REPORT_HTML_IMAGE_H
+#define ATTND_LEARN_EVAL_REPORT_HTML_IMAGE_H
+
+#include "engine/base/err.h"
+
+#include <stdio.h>
+
+/* As it is shown. */
+struct html_image {
+    unsigned width, height;
+};
+
+/* Writes an <img>; nothing if the image cannot be read. */
+enum err_code html_image(FILE *file, const char *path, struct html_image *shown, struct err *err);
+void html_image_png(FILE *file, const char *png, size_t len);
+
+#endif

@@ -1,0 +1,65 @@
+/* report.h - what an evaluation found: for a terminal, as a page, or as one JSON object.
+ *
+ * All three hold the same: accuracy and macro-F1 with intervals, each class, the confusion matrix,
+ * calibration, risk and coverage, the surest mistakes, the rate, the inputs that failed, and,
+ * beside a second precision, where the two differ; a trainer adds its epochs. The page shows the
+ * mistakes themselves and needs no other file and no script. Lists of inputs end after
+ * REPORT_INPUTS_MAX. Threads: one at a time (the scratch).
+ */
+#ifndef ATTND_LEARN_EVAL_REPORT_REPORT_H
+#define ATTND_LEARN_EVAL_REPORT_REPORT_H
+
+#include "learn/eval/measure/agreement.h"
+#include "learn/eval/measure/confusion.h"
+#include "learn/eval/measure/evaluation.h"
+#include "learn/eval/measure/findings.h"
+
+#include <stdio.h>
+
+enum { REPORT_INPUTS_MAX = 20 };
+
+/* One pass over the data set. */
+struct report_run {
+    const char *dtype, *linear_backend;
+    const struct evaluation *evaluation;
+    const struct confusion *confusion; /* finished */
+};
+
+/* One epoch of a training; NAN: not measured. */
+struct report_epoch {
+    double train_loss, validation_loss, macro_f1, rate; /* rate: of learning, at its end */
+};
+
+struct report {
+    const char *model_dir, *data_path;
+    const struct engine_model *model; /* of `run`; labels and scores are taken from it */
+    const struct dataset *dataset;
+    const unsigned *classes; /* of the data set, as dataset_match gives them */
+    unsigned threads;
+    struct report_run run;
+    const struct findings *findings; /* of run */
+    /* What the checkpoint's own thresholds make of the data; NULL: it has none. */
+    const struct selective_decisions *decisions;
+    const struct report_epoch *epochs; /* [epoch_count]; 0: no training */
+    unsigned epoch_count;
+    struct report_run against;         /* evaluation NULL: there is none */
+    const struct agreement *agreement; /* of run and against */
+    float *scratch;                    /* [label_count], for scores */
+};
+
+void report_print(const struct report *report, FILE *file);
+/* ERR_IO or ERR_NO_MEMORY. */
+enum err_code report_print_json(const struct report *report, FILE *file, struct err *err);
+enum err_code report_print_html(const struct report *report, FILE *file, struct err *err);
+
+/* The winner's score of an item in one of the runs. */
+float report_score(const struct report *report, const struct report_run *run, size_t item);
+/* Macro-F1 of `run` less that of `against`, in points of a hundredth. */
+double report_macro_f1_points(const struct report *report);
+double report_inputs_per_second(const struct report_run *run);
+/* Last component of the model's path. */
+const char *report_model_name(const struct report *report);
+/* 100 x part / whole; 0 if there is no whole. */
+double report_percent(size_t part, size_t whole);
+
+#endif

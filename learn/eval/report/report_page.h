@@ -1,0 +1,24 @@
+/* report_page.h - what every page of attnd-eval and attnd-train stands in: a head that lets it load
+ * nothing and run no script, one style sheet, sections.
+ *
+ *     report_page_open(file, "wafer-vit", "evaluation", "");
+ *     report_page_section(file, "Classes", "What the table says.");
+ *     report_page_end_section(file);
+ *     fputs("</body></html>\n", file);
+ *
+ * Failures show in ferror(file). Threads: one a file.
+ */
+#ifndef ATTND_LEARN_EVAL_REPORT_REPORT_PAGE_H
+#define ATTND_LEARN_EVAL_REPORT_REPORT_PAGE_H
+
+#include <stdio.h>
+
+/* Up to <body>. `model_name` is anybody's text; `kind` and `more_style`, rules after the common
+ * ones, are ours. */
+void report_page_open(FILE *file, const char *model_name, const char *kind, const char *more_style);
+
+/* title and about: markup of ours. */
+void report_page_section(FILE *file, const char *title, const char *about);
+void report_page_end_section(FILE *file);
+
+#endif

@@ -1,0 +1,173 @@
+/* export.c - see export.h.
+ *
+ * config.json is edited rather than made anew: a later transformers has members of which we know
+ * nothing, and what shapes the encoder was read from there. Everything that training decided is in
+ * parameters->spec, so tensors and configuration cannot disagree.
+ *
+ * The weights come last. A kill before leaves a directory that holds none, or, when an older export
+ * is overwritten, the older ones: the same tensors of an earlier epoch.
+ */
+#include "learn/train/checkpoint/export.h"
+
+#include "engine/base/file.h"
+#include "engine/base/json_edit.h"
+#include "engine/format/safetensors_write.h"
+#include "learn/train/checkpoint/export_files.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IMAGE_SIZE_DEFAULT = 224 }; /* of ViTConfig and DeiTConfig */
+
+/* ---- config.json ---- */
+
+static const struct {
+    const char *family, *classifier, *mlm;
+} architectures[] = {
+    {"bert", "BertForSequenceClassification", "BertForMaskedLM"},
+    {"distilbert", "DistilBertForSequenceClassification", NULL},
+    {"vit", "ViTForImageClassification", NULL},
+    {"deit", "DeiTForImageClassification", NULL},
+    {"deit-distilled", "DeiTForImageClassificationWithTeacher", NULL},
+};
+
+static enum err_code put_architecture(struct json_t *config, const struct parameters *parameters,
+                                      struct err *err)
+{
+    const char *family = parameters->spec.family->name, *name = NULL;
+    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++)
+        if (strcmp(architectures[i].family, family) == 0)
+            name = parameters->head == PARAMETERS_MLM ? architectures[i].mlm
+                                                      : architectures[i].classifier;
+    if (name == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "a %s model with this head cannot be written", family);
+    if (json_edit_text(config, "model_type", parameters->spec.family->model_type, err))
+        return err->code;
+    return json_edit_texts(config, "architectures", &name, 1, err);
+}
+
+static enum err_code put_label(struct json_t *id2label, struct json_t *label2id, unsigned id,
+                               const char *label, struct err *err)
+{
+    char key[16];
+    snprintf(key, sizeof key, "%u", id);
+    if (json_edit_text(id2label, key, label, err))
+        return err->code;
+    return json_edit_integer(label2id, label, id, err);
+}
+
+/* num_labels would contradict id2label in the configuration's own words. */
+static enum err_code put_labels(struct json_t *config, const struct spec *spec, struct err *err)
+{
+    static const char *const problems[] = {[SCORES_SOFTMAX] = "single_label_classification",
+                                           [SCORES_SIGMOID] = "multi_label_classification",
+                                           [SCORES_NONE] = "regression"};
+    struct json_t *id2label, *label2id;
+    json_edit_remove(config, "num_labels");
+    if (json_edit_object(config, "id2label", &id2label, err) ||
+        json_edit_object(config, "label2id", &label2id, err))
+        return err->code;
+    for (unsigned i = 0; i < spec->label_count; i++)
+        if (put_label(id2label, label2id, i, spec->labels[i], err))
+            return err->code;
+    return json_edit_text(config, "problem_type", problems[spec->scores], err);
+}
+
+/* "dtype" is what transformers has called torch_dtype since 4.56; of both it takes the first. */
+static enum err_code put_dtype(struct json_t *config, enum dtype dtype, struct err *err)
+{
+    json_edit_remove(config, "torch_dtype");
+    return json_edit_text(config, "dtype", dtype == DTYPE_F16 ? "float16" : "float32", err);
+}
+
+static enum err_code edit_config(struct json_t *config, const struct export *what, struct err *err)
+{
+    const struct spec *spec = &what->parameters->spec;
+    bool is_text = spec->family->kind == ENGINE_TEXT;
+    if (put_architecture(config, what->parameters, err) || put_dtype(config, what->dtype, err) ||
+        json_edit_integer(config, is_text ? "vocab_size" : "image_size",
+                          is_text ? spec->vocab_size : spec->image_size, err))
+        return err->code;
+    if (what->parameters->head == PARAMETERS_CLASSIFIER)
+        return put_labels(config, spec, err);
+    json_edit_remove(config, "problem_type");
+    return ERR_OK;
+}
+
+/* The configuration to write, and the source's own image size. *out is yours to json_free. */
+static enum err_code make_config(struct json_t **out, unsigned *image_size,
+                                 const struct export *what, struct err *err)
+{
+    char path[PATH_MAX];
+    long long size = IMAGE_SIZE_DEFAULT;
+    if (file_path(path, what->source_dir, "config.json", err) || json_edit_open(out, path, err))
+        return err->code;
+    if (json_get_integer(*out, "$", "image_size", 1, 65536, &size, err) ||
+        edit_config(*out, what, err))
+        return err_prefix(err, "%s: ", path);
+    *image_size = (unsigned)size;
+    return ERR_OK;
+}
+
+/* ---- model.safetensors ---- */
+
+static void describe(struct tensor_out *out, const struct parameter *parameter,
+                     const struct export *what)
+{
+    *out = (struct tensor_out){.name = parameter->name,
+                               .dtype = what->dtype,
+                               .rank = parameter->rank,
+                               .values = what->values + parameter->offset};
+    for (unsigned i = 0; i < parameter->rank; i++)
+        out->shape[i] = parameter->shape[i];
+}
+
+static enum err_code write_weights(const char *dir, const struct export *what, struct err *err)
+{
+    const struct parameters *parameters = what->parameters;
+    char path[PATH_MAX];
+    if (file_path(path, dir, "model.safetensors", err))
+        return err->code;
+    struct tensor_out *tensors = calloc(parameters->count + 1u, sizeof *tensors);
+    if (tensors == NULL)
+        return err_no_memory(err, parameters->count * sizeof *tensors);
+    for (unsigned i = 0; i < parameters->count; i++)
+        describe(&tensors[i], &parameters->list[i], what);
+    safetensors_write(path, tensors, parameters->count, "pt", err);
+    free(tensors);
+    return err->code;
+}
+
+/* ---- all ---- */
+
+/* config.json after the preprocessor: what is read of a directory that is saved onto itself stays
+ * true if a kill comes between the two. */
+static enum err_code write_files(const char *dir, const struct export *what,
+                                 const struct json_t *config, unsigned source_size, struct err *err)
+{
+    const struct spec *spec = &what->parameters->spec;
+    const char *tokenizer = what->tokenizer_dir != NULL ? what->tokenizer_dir : what->source_dir;
+    char path[PATH_MAX];
+    if (export_files_make_dir(dir, err) || file_path(path, dir, "config.json", err))
+        return err->code;
+    if (spec->family->kind == ENGINE_TEXT)
+        export_files_tokenizer(dir, tokenizer, what->tokens_max, err);
+    else
+        export_files_preprocessor(dir, what->source_dir, source_size, spec->image_size, err);
+    if (err->code != ERR_OK || json_edit_save(config, path, err))
+        return err->code;
+    return write_weights(dir, what, err);
+}
+
+enum err_code export_checkpoint(const char *dir, const struct export *what, struct err *err)
+{
+    struct json_t *config = NULL;
+    unsigned source_size;
+    assert(what->dtype == DTYPE_F32 || what->dtype == DTYPE_F16);
+    if (!make_config(&config, &source_size, what, err))
+        write_files(dir, what, config, source_size, err);
+    json_free(config);
+    return err->code;
+}

@@ -1,0 +1,44 @@
+/* export.h - writes what was learnt as a checkpoint directory that attnd and Hugging Face open.
+ *
+ *     struct export what = {.parameters = &parameters,
+ *                           .values = parameters.values,
+ *                           .dtype = DTYPE_F16,
+ *                           .source_dir = "models/encoder"};
+ *     export_checkpoint("models/kernel-bert", &what, &err);
+ *
+ * model.safetensors holds the parameters under their names. config.json is the source's, unknown
+ * members kept, with what training decides set anew from parameters->spec: model_type,
+ * architectures, dtype, vocab_size or image_size and, under a classifier, id2label, label2id and
+ * problem_type. A text model gets the tokenizer's files as they are (vocab.txt, tokenizer.json,
+ * tokenizer_config.json, special_tokens_map.json, added_tokens.json; one of the first two must be
+ * there; what the source lacks of them is removed), an image model a preprocessor_config.json of
+ * its image size.
+ *
+ * The directory is made if it is absent (its parent is not); files of other names in it, an
+ * attnd.json too, are left alone. Each file is whole or absent (base/replace.h); model.safetensors
+ * comes last, so a directory without it is unfinished.
+ *
+ * Threads: one export into a directory at a time.
+ */
+#ifndef ATTND_LEARN_TRAIN_CHECKPOINT_EXPORT_H
+#define ATTND_LEARN_TRAIN_CHECKPOINT_EXPORT_H
+
+#include "engine/base/err.h"
+#include "engine/format/safetensors.h"
+#include "learn/train/network/parameters.h"
+
+struct export
+{
+    const struct parameters *parameters; /* the list of tensors and the spec */
+    const float *values;                 /* [parameters->numbers]: theirs, or a moving average */
+    enum dtype dtype;                    /* F32 or F16 */
+    const char *source_dir;              /* has config.json; also `dir` itself, to save again */
+    const char *tokenizer_dir;           /* texts: has the tokenizer's files; NULL: source_dir */
+    unsigned tokens_max;                 /* texts: model_max_length; 0: as it is */
+};
+
+/* ERR_IO with the path; ERR_UNSUPPORTED for what the source lacks, or a value that dtype cannot
+ * hold (safetensors_write.h). */
+enum err_code export_checkpoint(const char *dir, const struct export *what, struct err *err);
+
+#endif

@@ -1,0 +1,185 @@
+#include "learn/train/checkpoint/export_files.h"
+
+#include "engine/base/file.h"
+#include "engine/base/json_edit.h"
+#include "engine/base/replace.h"
+#include "engine/vision/preprocess.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
+
+static const char preprocessor_name[] = "preprocessor_config.json";
+
+enum err_code export_files_make_dir(const char *dir, struct err *err)
+{
+    struct stat status;
+    if (mkdir(dir, 0777) == 0 ||
+        (errno == EEXIST && stat(dir, &status) == 0 && S_ISDIR(status.st_mode)))
+        return ERR_OK;
+    return err_set(err, ERR_IO, "%s: cannot be made a directory: %s", dir, strerror(errno));
+}
+
+/* ---- copies ---- */
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat left, right;
+    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
+static enum err_code copy(const char *from, const char *to, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    if (is_same_file(from, to))
+        return ERR_OK;
+    if (file_read(&bytes, &len, from, FILE_BYTES_MAX, err))
+        return err_prefix(err, "%s: ", from);
+    replace_file(to, bytes, len, err);
+    free(bytes);
+    return err->code;
+}
+
+enum err_code export_files_copy(const char *dir, const char *source, const char *name, bool *found,
+                                struct err *err)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    bool exists;
+    if (file_path(from, source, name, err) || file_path(to, dir, name, err) ||
+        file_exists(from, &exists, err))
+        return err->code;
+    if (found != NULL)
+        *found = exists;
+    if (exists)
+        return copy(from, to, err);
+    if (unlink(to) != 0 && errno != ENOENT)
+        return err_set(err, ERR_IO, "%s: cannot be removed: %s", to, strerror(errno));
+    return ERR_OK;
+}
+
+/* A text is served as long as it was learnt. */
+static enum err_code put_length(const char *dir, unsigned tokens_max, struct err *err)
+{
+    struct json_t *root = NULL;
+    char path[PATH_MAX];
+    bool exists;
+    if (file_path(path, dir, "tokenizer_config.json", err) || file_exists(path, &exists, err))
+        return err->code;
+    if (!(exists ? json_edit_open(&root, path, err) : json_edit_new(&root, err)) &&
+        !json_edit_integer(root, "model_max_length", tokens_max, err))
+        json_edit_save(root, path, err);
+    json_free(root);
+    return err->code;
+}
+
+enum err_code export_files_tokenizer(const char *dir, const char *source, unsigned tokens_max,
+                                     struct err *err)
+{
+    static const char *const names[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
+                                        "special_tokens_map.json", "added_tokens.json"};
+    bool found[sizeof names / sizeof names[0]], has_vocab, has_tokenizer;
+    char vocab[PATH_MAX], tokenizer[PATH_MAX];
+    if (file_path(vocab, source, names[0], err) || file_path(tokenizer, source, names[1], err) ||
+        file_exists(vocab, &has_vocab, err) || file_exists(tokenizer, &has_tokenizer, err))
+        return err->code;
+    if (!has_vocab && !has_tokenizer)
+        return err_set(err, ERR_UNSUPPORTED, "%s: there is neither a %s nor a %s", source, names[0],
+                       names[1]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (export_files_copy(dir, source, names[i], &found[i], err))
+            return err->code;
+    return tokens_max > 0 ? put_length(dir, tokens_max, err) : ERR_OK;
+}
+
+/* ---- preprocessor_config.json ---- */
+
+static enum err_code put_square(struct json_t *root, const char *key, unsigned height,
+                                unsigned width, struct err *err)
+{
+    struct json_t *size;
+    if (json_edit_object(root, key, &size, err) || json_edit_integer(size, "height", height, err))
+        return err->code;
+    return json_edit_integer(size, "width", width, err);
+}
+
+static enum err_code put_edge(struct json_t *root, unsigned edge, struct err *err)
+{
+    struct json_t *size;
+    if (json_edit_object(root, "size", &size, err))
+        return err->code;
+    return json_edit_integer(size, "shortest_edge", edge, err);
+}
+
+/* A side that was so much larger than the crop stays so. */
+static unsigned scaled(unsigned side, unsigned from, unsigned to)
+{
+    return (unsigned)(((unsigned long long)side * to + from / 2) / from);
+}
+
+static enum err_code put_sizes(struct json_t *root, const struct preprocess *was,
+                               unsigned source_size, unsigned image_size, struct err *err)
+{
+    if (!was->do_center_crop)
+        return put_square(root, "size", image_size, image_size, err);
+    if (put_square(root, "crop_size", image_size, image_size, err))
+        return err->code;
+    if (was->shortest_edge != 0)
+        return put_edge(root, scaled(was->shortest_edge, source_size, image_size), err);
+    return put_square(root, "size", scaled(was->resize_height, source_size, image_size),
+                      scaled(was->resize_width, source_size, image_size), err);
+}
+
+static enum err_code put_defaults(struct json_t *root, struct err *err)
+{
+    if (json_edit_text(root, "image_processor_type", "ViTImageProcessor", err) ||
+        json_edit_bool(root, "do_resize", true, err) ||
+        json_edit_integer(root, "resample", RESAMPLE_BILINEAR, err) ||
+        json_edit_bool(root, "do_rescale", true, err) ||
+        json_edit_number(root, "rescale_factor", 1.0 / 255.0, err) ||
+        json_edit_bool(root, "do_normalize", true, err) ||
+        json_edit_number(root, "image_mean", 0.5, err))
+        return err->code;
+    return json_edit_number(root, "image_std", 0.5, err);
+}
+
+/* The tree of the file to write; `exists` if the source has one. */
+static enum err_code edit(struct json_t **root, const char *source, const char *from, bool exists,
+                          unsigned source_size, unsigned image_size, struct err *err)
+{
+    struct preprocess was;
+    if (preprocess_open(&was, source, source_size, err))
+        return err_prefix(err, "%s: ", source);
+    if (exists ? json_edit_open(root, from, err) : json_edit_new(root, err))
+        return err->code;
+    if (!exists && put_defaults(*root, err))
+        return err->code;
+    return put_sizes(*root, &was, source_size, image_size, err);
+}
+
+enum err_code export_files_preprocessor(const char *dir, const char *source, unsigned source_size,
+                                        unsigned image_size, struct err *err)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    struct json_t *root = NULL;
+    struct preprocess is;
+    struct err misfit = {0};
+    bool exists;
+    if (file_path(from, source, preprocessor_name, err) ||
+        file_path(to, dir, preprocessor_name, err) || file_exists(from, &exists, err))
+        return err->code;
+    if (exists && preprocess_open(&is, source, image_size, &misfit) == ERR_OK)
+        return copy(from, to, err);
+    if (err_is_of_system(misfit.code))
+        return err_set(err, misfit.code, "%s: %s", source, misfit.text);
+    if (!edit(&root, source, from, exists, source_size, image_size, err))
+        json_edit_save(root, to, err);
+    json_free(root);
+    return err->code;
+}

@@ -1,0 +1,30 @@
+/* export_files.h - the files beside the weights of a checkpoint directory, written from those of
+ * another. Errors are named by path. Threads: one at a time in a directory. */
+#ifndef ATTND_LEARN_TRAIN_CHECKPOINT_EXPORT_FILES_H
+#define ATTND_LEARN_TRAIN_CHECKPOINT_EXPORT_FILES_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Makes a directory unless it is there. */
+enum err_code export_files_make_dir(const char *dir, struct err *err);
+
+/* Copies SOURCE/NAME to DIR/NAME; if there is no such file, DIR/NAME is removed. *found (may be
+ * NULL) tells. */
+enum err_code export_files_copy(const char *dir, const char *source, const char *name, bool *found,
+                                struct err *err);
+
+/* The tokenizer's files as they are, but for model_max_length, which becomes tokens_max unless that
+ * is 0. ERR_UNSUPPORTED if there is no vocabulary. */
+enum err_code export_files_tokenizer(const char *dir, const char *source, unsigned tokens_max,
+                                     struct err *err);
+
+/* preprocessor_config.json for another image size: as it is if it yields that size already; else
+ * the crop, or without a crop the size, becomes image_size, and a size before a crop grows with it.
+ * `source_size` is the source model's. A source without the file gives ViT's defaults. */
+enum err_code export_files_preprocessor(const char *dir, const char *source, unsigned source_size,
+                                        unsigned image_size, struct err *err);
+
+#endif

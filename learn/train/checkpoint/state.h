@@ -1,0 +1,51 @@
+/* state.h - where a run stands, in one file: a run that was killed or stopped goes on from there as
+ * if nothing had happened, with the same weights at the end.
+ *
+ * The file is a safetensors file of fp32 numbers (integers and doubles in 16-bit digits), replaced
+ * as a whole. It names the run by a fingerprint of options and data: another run's state is
+ * refused. Threads: pure functions.
+ */
+#ifndef ATTND_LEARN_TRAIN_CHECKPOINT_STATE_H
+#define ATTND_LEARN_TRAIN_CHECKPOINT_STATE_H
+
+#include "engine/base/err.h"
+#include "engine/base/sha256.h"
+#include "learn/train/checkpoint/history.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Counters of a run. */
+struct state_counters {
+    uint64_t step;            /* batches done */
+    uint64_t optimizer_steps; /* of these, those that changed something */
+    uint64_t image_size;      /* 0 for texts */
+    uint64_t best_epoch;      /* from 1; 0: none yet */
+    double best;              /* its figure: larger is better */
+    double epoch_loss;        /* sum over the current epoch's batches */
+    double epoch_seconds;
+    uint64_t epoch_skipped;
+};
+
+/* What a file holds; arrays are [numbers] and the caller's. */
+struct state {
+    char fingerprint[SHA256_HEX_BYTES];
+    struct state_counters counters;
+    struct history history; /* read: yours to free */
+    float *values, *m, *v;
+    float *average; /* NULL: the run has none */
+    float *best;
+    size_t numbers;
+};
+
+enum err_code state_write(const char *path, const struct state *state, struct err *err);
+
+/* First the counters: image_size decides how large the arrays are. *found is false if there is no
+ * file. ERR_UNUSABLE if the fingerprint is another run's. */
+enum err_code state_read_counters(const char *path, const char *fingerprint, bool *found,
+                                  struct state_counters *out, struct err *err);
+/* Then history and arrays, whose number must be right: ERR_UNSUPPORTED. */
+enum err_code state_read(const char *path, struct state *state, struct err *err);
+
+#endif

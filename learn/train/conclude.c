@@ -1,0 +1,253 @@
+#include "learn/train/conclude.h"
+
+#include "learn/eval/assessment.h"
+#include "learn/eval/calibrate.h"
+#include "learn/eval/fit/biases.h"
+#include "learn/train/checkpoint/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KNOWN_MAX = 20000 }; /* inputs learnt that strangeness is fitted on */
+
+struct closing {
+    struct run *run;
+    const struct conclude_progress *progress;
+    struct dataset validation, known; /* views of the corpus */
+    struct assessment assessment;
+};
+
+/* ---- the checkpoint ---- */
+
+static enum err_code write_checkpoint(const struct run *run, struct err *err)
+{
+    struct export what = {.parameters = &run->learner.parameters,
+                          .values = run->learner.best,
+                          .dtype = strcmp(run->options->store, "f16") == 0 ? DTYPE_F16 : DTYPE_F32,
+                          .source_dir = run->options->model,
+                          .tokens_max = run->options->tokens};
+    return export_checkpoint(run->options->out, &what, err);
+}
+
+static enum err_code remove_file(const char *path, struct err *err)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
+    return ERR_OK;
+}
+
+/* An earlier run's attnd.json says nothing of these weights. */
+static enum err_code forget_decisions(const struct run *run, struct err *err)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/attnd.json", run->options->out) < 0)
+        return err_no_memory(err, strlen(run->options->out));
+    remove_file(path, err);
+    free(path);
+    return err->code;
+}
+
+/* ---- evaluations ---- */
+
+static void pass_on(void *context, size_t done)
+{
+    const struct closing *closing = context;
+    closing->progress->call(closing->progress->context, done, closing->validation.count);
+}
+
+static enum err_code assess(struct closing *closing, struct err *err)
+{
+    const struct train_options *options = closing->run->options;
+    struct assessment_options how = {
+        .dir = options->out,
+        .purity = options->purity,
+        .evaluation = {.threads = closing->run->threads,
+                       .progress = closing->progress->call != NULL ? pass_on : NULL,
+                       .context = closing}};
+    assessment_close(&closing->assessment);
+    const char *path = options->validation != NULL ? options->validation : options->data;
+    if (assessment_open(&closing->assessment, &how, err) ||
+        assessment_take(&closing->assessment, &closing->validation, path, err))
+        return err->code;
+    return assessment_run(&closing->assessment, err);
+}
+
+/* The features of inputs that were learnt, and their classes. */
+static enum err_code evaluate_known(struct closing *closing, struct evaluation *known,
+                                    unsigned *classes, struct err *err)
+{
+    const struct engine_info *info = engine_describe(closing->assessment.model);
+    struct evaluation_options how = {.threads = closing->run->threads, .features = true};
+    if (dataset_match(&closing->known, info->labels, info->label_count, classes, err))
+        return err->code;
+    return evaluation_run(known, closing->assessment.model, &closing->known, &how, err);
+}
+
+/* ---- class biases ---- */
+
+static struct calibration_set set_of(const struct assessment *assessment, size_t *items)
+{
+    const struct evaluation *evaluation = &assessment->evaluation;
+    struct calibration_set set = {.logits = evaluation->logits,
+                                  .classes = assessment->classes,
+                                  .items = items,
+                                  .label_count = evaluation->label_count};
+    for (size_t i = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] == NULL)
+            items[set.count++] = i;
+    return set;
+}
+
+/* Into the classifiers, and into the logits that were computed without them. */
+static void fold(struct run *run, struct evaluation *evaluation, const float *shifts)
+{
+    const struct parameters_map *map = &run->learner.parameters.map;
+    unsigned labels = evaluation->label_count;
+    for (unsigned c = 0; c < labels; c++) {
+        run->learner.best[map->classifier_bias + c] += shifts[c];
+        if (map->distillation_bias != SIZE_MAX)
+            run->learner.best[map->distillation_bias + c] += shifts[c];
+    }
+    for (size_t i = 0; i < evaluation->count * labels; i++)
+        evaluation->logits[i] += shifts[i % labels];
+}
+
+static enum err_code fit_biases(struct closing *closing, struct conclusion *out, struct err *err)
+{
+    struct assessment *assessment = &closing->assessment;
+    struct biases biases;
+    if (strcmp(closing->run->options->class_biases, "fit") != 0)
+        return ERR_OK;
+    size_t *items = calloc(assessment->evaluation.count, sizeof *items);
+    float *shifts = calloc(assessment->evaluation.label_count, sizeof *shifts);
+    if (items == NULL || shifts == NULL) {
+        err_no_memory(err, assessment->evaluation.count * sizeof *items);
+    } else {
+        struct calibration_set set = set_of(assessment, items);
+        if (!biases_fit(&biases, &set, shifts, err)) {
+            out->macro_f1_before = biases.before;
+            out->macro_f1_crossed = biases.crossed;
+            fold(closing->run, &assessment->evaluation, shifts);
+        }
+    }
+    free(items);
+    free(shifts);
+    return err->code != ERR_OK ? err->code : assessment_measure(assessment, err);
+}
+
+/* ---- attnd.json ---- */
+
+static enum ood_method method_of(const char *name)
+{
+    for (int method = 1; method < OOD_METHOD_COUNT; method++)
+        if (strcmp(name, ood_method_name((enum ood_method)method)) == 0)
+            return (enum ood_method)method;
+    return OOD_NONE;
+}
+
+static enum err_code decide(struct closing *closing, struct err *err)
+{
+    struct evaluation known = {0};
+    unsigned *classes = calloc(closing->known.count, sizeof *classes);
+    struct calibrate how = {.assessment = &closing->assessment,
+                            .known = &known,
+                            .known_classes = classes,
+                            .method = method_of(closing->run->options->strangeness),
+                            .version = closing->run->options->version};
+    if (classes == NULL)
+        err_no_memory(err, closing->known.count * sizeof *classes);
+    else if (!evaluate_known(closing, &known, classes, err))
+        calibrate_write(&how, err);
+    evaluation_close(&known);
+    free(classes);
+    return err->code;
+}
+
+/* ---- the report ---- */
+
+static enum err_code copy_epochs(const struct run *run, struct report_epoch **out, struct err *err)
+{
+    const struct history *history = &run->history;
+    *out = calloc(history->count + 1, sizeof **out);
+    if (*out == NULL)
+        return err_no_memory(err, history->count * sizeof **out);
+    for (unsigned i = 0; i < history->count; i++)
+        (*out)[i] = (struct report_epoch){.train_loss = history->epochs[i].train_loss,
+                                          .validation_loss = history->epochs[i].validation_loss,
+                                          .macro_f1 = history->epochs[i].macro_f1,
+                                          .rate = history->epochs[i].rate};
+    return ERR_OK;
+}
+
+static enum err_code write_report(struct closing *closing, struct err *err)
+{
+    struct report_epoch *epochs;
+    struct report *report = &closing->assessment.report;
+    if (copy_epochs(closing->run, &epochs, err))
+        return err->code;
+    report->epochs = epochs;
+    report->epoch_count = closing->run->history.count;
+    assessment_write(&closing->assessment, closing->run->options->out, err);
+    report->epochs = NULL;
+    free(epochs);
+    return err->code;
+}
+
+static void sum_up(const struct assessment *assessment, struct conclusion *out)
+{
+    const struct selective_decisions *decisions = &assessment->decisions;
+    out->judged = true;
+    out->accuracy = assessment->confusion.accuracy;
+    out->macro_f1 = assessment->confusion.macro_f1;
+    out->ece = assessment->findings.served.ece;
+    out->temperature = assessment->findings.served.temperature;
+    if (decisions->count > 0)
+        out->automatic = (double)decisions->automatic / (double)decisions->count;
+    if (decisions->automatic > 0)
+        out->right = (double)decisions->right / (double)decisions->automatic;
+}
+
+/* ---- all of it ---- */
+
+/* Every so many-th input learnt, at most KNOWN_MAX. */
+static enum err_code open_views(struct closing *closing, struct err *err)
+{
+    struct corpus *corpus = &closing->run->corpus;
+    struct corpus_items known = corpus->train;
+    size_t step = (known.count + KNOWN_MAX - 1) / KNOWN_MAX;
+    known.item = arena_alloc_array(&corpus->arena, known.count / step + 1, sizeof *known.item);
+    if (known.item == NULL)
+        return err_no_memory(err, known.count * sizeof *known.item);
+    known.count = 0;
+    for (size_t i = 0; i < corpus->train.count; i += step)
+        known.item[known.count++] = corpus->train.item[i];
+    if (corpus_view(corpus, &known, &closing->known, err))
+        return err->code;
+    return corpus_view(corpus, &corpus->validation, &closing->validation, err);
+}
+
+static enum err_code judge_and_decide(struct closing *closing, struct conclusion *out,
+                                      struct err *err)
+{
+    if (open_views(closing, err) || assess(closing, err) || fit_biases(closing, out, err) ||
+        decide(closing, err) || write_checkpoint(closing->run, err) || assess(closing, err) ||
+        write_report(closing, err))
+        return err->code;
+    sum_up(&closing->assessment, out);
+    return ERR_OK;
+}
+
+enum err_code conclude(struct run *run, const struct conclude_progress *progress,
+                       struct conclusion *out, struct err *err)
+{
+    struct closing closing = {.run = run, .progress = progress};
+    *out = (struct conclusion){0};
+    if (forget_decisions(run, err) || write_checkpoint(run, err))
+        return err->code;
+    if (!run->is_mlm && !run->options->multi_label)
+        judge_and_decide(&closing, out, err);
+    assessment_close(&closing.assessment);
+    return err->code != ERR_OK ? err->code : remove_file(run->state_path, err);
+}

@@ -1,0 +1,25 @@
+/* conclude.h - the end of a run: the checkpoint is written, its class biases are fitted, it is
+ * judged by the validation part as it will be served, attnd.json gets what follows from that, and
+ * the report is written beside it.
+ *
+ * The first evaluation, of the weights as they were learnt, is what biases, temperature, thresholds
+ * and strangeness are fitted on; the second, of the directory as it stands, is what the report
+ * says. Of masked language modelling and of several labels an input only the checkpoint is written.
+ * Threads: one caller.
+ */
+#ifndef ATTND_LEARN_TRAIN_CONCLUDE_H
+#define ATTND_LEARN_TRAIN_CONCLUDE_H
+
+#include "learn/train/conclusion.h"
+#include "learn/train/loop/run.h"
+
+/* `done` is told the inputs judged, of `total`; NULL: nobody. */
+struct conclude_progress {
+    void (*call)(void *context, size_t done, size_t total);
+    void *context;
+};
+
+enum err_code conclude(struct run *run, const struct conclude_progress *progress,
+                       struct conclusion *out, struct err *err);
+
+#endif

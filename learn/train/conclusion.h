@@ -1,0 +1,16 @@
+/* conclusion.h - what a finished run came to. Threads: plain data. */
+#ifndef ATTND_LEARN_TRAIN_CONCLUSION_H
+#define ATTND_LEARN_TRAIN_CONCLUSION_H
+
+#include <stdbool.h>
+
+/* What the validation part said. */
+struct conclusion {
+    bool judged;
+    double accuracy, macro_f1, ece, temperature;
+    double automatic, right; /* shares: of inputs, and of the automatic ones */
+    double macro_f1_before;  /* without class biases */
+    double macro_f1_crossed; /* with biases that were fitted on other inputs */
+};
+
+#endif

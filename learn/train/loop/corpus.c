@@ -1,0 +1,211 @@
+/* corpus.c - see corpus.h. Order: the lists, the labels, the inputs themselves, the split; what is
+ * wrong with a list is said before the first image is read. */
+#include "learn/train/loop/corpus.h"
+
+#include "engine/base/rng.h"
+#include "learn/train/network/places.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- a part ---- */
+
+struct reading {
+    const struct corpus_progress *progress;
+    size_t total;
+};
+
+static void pass_on(void *context, size_t done)
+{
+    const struct reading *reading = context;
+    reading->progress->call(reading->progress->context, done, reading->total);
+}
+
+static bool learns_labels(const struct train_options *options)
+{
+    return strcmp(options->task, "mlm") != 0;
+}
+
+static enum err_code open_list(struct corpus_part *part, const char *path,
+                               const struct train_options *options, const struct spec *spec,
+                               struct err *err)
+{
+    struct dataset_options fields = {.kind = spec->family->kind,
+                                     .text_field = options->text_field,
+                                     .image_field = options->image_field,
+                                     .label_field = options->label_field,
+                                     .labels_optional = !learns_labels(options),
+                                     .line_documents = true};
+    part->is_open = true;
+    return dataset_open(&part->dataset, path, &fields, err);
+}
+
+static enum err_code read_inputs(struct corpus_part *part, const struct spec *spec, const char *dir,
+                                 unsigned threads, const struct corpus_progress *progress,
+                                 struct err *err)
+{
+    struct reading reading = {progress, part->dataset.count};
+    struct samples_options options = {.threads = threads,
+                                      .progress = progress->call != NULL ? pass_on : NULL,
+                                      .context = &reading};
+    return samples_open(&part->samples, &part->dataset, spec, dir, &options, err);
+}
+
+/* ---- items ---- */
+
+static enum err_code alloc_items(struct corpus *corpus, struct corpus_items *items,
+                                 const struct corpus_part *part, struct err *err)
+{
+    size_t count = part->dataset.count, labels = corpus->labels.count;
+    items->part = part;
+    items->item = arena_alloc_array(&corpus->arena, count, sizeof *items->item);
+    items->classes = arena_alloc_array(&corpus->arena, count, sizeof *items->classes);
+    items->targets = arena_alloc_array(&corpus->arena, count * labels + 1, sizeof(float));
+    if (items->item == NULL || items->classes == NULL || items->targets == NULL)
+        return err_no_memory(err, count * labels * sizeof(float));
+    return ERR_OK;
+}
+
+/* Every usable input of a part. */
+static enum err_code list_items(struct corpus *corpus, struct corpus_items *items,
+                                const struct corpus_part *part, struct err *err)
+{
+    size_t labels = corpus->labels.count;
+    if (alloc_items(corpus, items, part, err))
+        return err->code;
+    for (size_t i = 0; i < part->dataset.count; i++) {
+        const struct dataset_item *item = &part->dataset.items[i];
+        size_t at = items->count;
+        if (labels > 0 && labels_match(&corpus->labels, item->label, items->targets + at * labels,
+                                       &items->classes[at], err))
+            return err_prefix(err, "%.80s: ", item->name);
+        if (samples_problem(part->samples, i) == NULL)
+            items->item[items->count++] = i;
+    }
+    return ERR_OK;
+}
+
+static void move_item(struct corpus_items *to, const struct corpus_items *from, size_t i,
+                      size_t labels)
+{
+    to->item[to->count] = from->item[i];
+    to->classes[to->count] = from->classes[i];
+    memmove(to->targets + to->count * labels, from->targets + i * labels,
+            labels * sizeof *to->targets);
+    to->count++;
+}
+
+/* Holds back a share of each class, at least one of a class that has two: within a class the inputs
+ * are drawn one after another, each with the probability that leaves the right number (Knuth, The
+ * Art of Computer Programming 3.4.2, algorithm S). */
+static enum err_code split(struct corpus *corpus, const struct train_options *options,
+                           struct err *err)
+{
+    size_t labels = corpus->labels.count, classes = labels > 0 ? labels : 1;
+    struct corpus_items all = corpus->train;
+    size_t *left = arena_alloc_array(&corpus->arena, classes, sizeof *left);
+    size_t *wanted = arena_alloc_array(&corpus->arena, classes, sizeof *wanted);
+    if (left == NULL || wanted == NULL)
+        return err_no_memory(err, classes * sizeof *left);
+    if (alloc_items(corpus, &corpus->validation, all.part, err))
+        return err->code;
+    for (size_t i = 0; i < all.count; i++)
+        left[all.classes[i]]++;
+    for (size_t c = 0; c < classes; c++) {
+        wanted[c] = (size_t)lround((double)left[c] * options->validation_share);
+        wanted[c] += wanted[c] == 0 && left[c] > 1;
+    }
+    struct rng rng = rng_for(options->seed, PLACE_SPLIT, 0);
+    corpus->train.count = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        unsigned c = all.classes[i];
+        bool held_back = rng_below(&rng, (uint32_t)left[c]--) < wanted[c];
+        wanted[c] -= held_back;
+        move_item(held_back ? &corpus->validation : &corpus->train, &all, i, labels);
+    }
+    return ERR_OK;
+}
+
+static enum err_code check_items(const struct corpus *corpus, struct err *err)
+{
+    if (corpus->train.count == 0 || corpus->validation.count == 0)
+        return err_set(err, ERR_UNUSABLE, "%zu inputs to learn and %zu to judge by: too few",
+                       corpus->train.count, corpus->validation.count);
+    for (unsigned c = 0; c < corpus->labels.count; c++) {
+        bool found = false;
+        for (size_t i = 0; i < corpus->train.count && !found; i++)
+            found = corpus->train.targets[i * corpus->labels.count + c] > 0;
+        if (!found)
+            return err_set(err, ERR_UNUSABLE, "no usable input to learn has the label '%.80s'",
+                           corpus->labels.name[c]);
+    }
+    return ERR_OK;
+}
+
+/* ---- all ---- */
+
+static enum err_code open_lists(struct corpus *corpus, const struct train_options *options,
+                                const struct spec *spec, struct err *err)
+{
+    if (open_list(&corpus->parts[0], options->data, options, spec, err))
+        return err->code;
+    if (options->validation != NULL &&
+        open_list(&corpus->parts[1], options->validation, options, spec, err))
+        return err->code;
+    if (!learns_labels(options))
+        return ERR_OK;
+    return labels_learn(&corpus->labels, &corpus->parts[0].dataset, options->multi_label, spec,
+                        &corpus->arena, err);
+}
+
+static enum err_code list_part(struct corpus *corpus, unsigned part, struct corpus_items *items,
+                               const char *path, struct err *err)
+{
+    if (list_items(corpus, items, &corpus->parts[part], err))
+        return err_prefix(err, "%s: ", path);
+    return ERR_OK;
+}
+
+enum err_code corpus_open(struct corpus *out, const struct train_options *options,
+                          const struct spec *spec, const char *dir, unsigned threads,
+                          const struct corpus_progress *progress, struct err *err)
+{
+    *out = (struct corpus){0};
+    arena_init(&out->arena);
+    if (open_lists(out, options, spec, err))
+        return err->code;
+    for (unsigned i = 0; i < 2; i++)
+        if (out->parts[i].is_open && read_inputs(&out->parts[i], spec, dir, threads, progress, err))
+            return err->code;
+    if (list_part(out, 0, &out->train, options->data, err))
+        return err->code;
+    if (options->validation != NULL)
+        list_part(out, 1, &out->validation, options->validation, err);
+    else
+        split(out, options, err);
+    return err->code != ERR_OK ? err->code : check_items(out, err);
+}
+
+void corpus_close(struct corpus *corpus)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        samples_close(corpus->parts[i].samples);
+        if (corpus->parts[i].is_open)
+            dataset_close(&corpus->parts[i].dataset);
+    }
+    arena_deinit(&corpus->arena);
+    *corpus = (struct corpus){0};
+}
+
+enum err_code corpus_view(struct corpus *corpus, const struct corpus_items *items,
+                          struct dataset *out, struct err *err)
+{
+    const struct dataset *dataset = &items->part->dataset;
+    *out = (struct dataset){.kind = dataset->kind, .count = items->count};
+    out->items = arena_alloc_array(&corpus->arena, items->count, sizeof *out->items);
+    if (out->items == NULL)
+        return err_no_memory(err, items->count * sizeof *out->items);
+    for (size_t i = 0; i < items->count; i++)
+        out->items[i] = dataset->items[items->item[i]];
+    return ERR_OK;
+}

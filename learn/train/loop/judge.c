@@ -1,0 +1,131 @@
+#include "learn/train/loop/judge.h"
+
+#include "engine/decide/winner.h"
+#include "learn/eval/measure/confusion.h"
+
+#include <stdlib.h>
+
+/* Counts that add up over the batches. */
+struct tally {
+    double loss;
+    size_t judged, hits;
+    struct confusion confusion; /* of one label an input */
+    size_t *labels;             /* [labels, 3] of several: true, given, both */
+};
+
+static void count_row(const struct judge *judge, struct tally *tally, size_t item,
+                      const float *logits, float *dlogits)
+{
+    const struct loss *loss = judge->loss;
+    const float *target = judge->items->targets + item * loss->labels;
+    struct loss own = *loss;
+    own.teacher_share = 0;
+    tally->loss += loss_run(&own, logits, target, NULL, 0, dlogits);
+    if (loss->scores == SCORES_SOFTMAX) {
+        tally->judged++;
+        confusion_add(&tally->confusion, judge->items->classes[item],
+                      winner_of(logits, loss->labels));
+        return;
+    }
+    tally->judged++;
+    for (unsigned k = 0; k < loss->labels; k++) {
+        bool is_true = target[k] > 0, is_given = logits[k] > 0;
+        tally->labels[3 * k] += is_true;
+        tally->labels[3 * k + 1] += is_given;
+        tally->labels[3 * k + 2] += is_true && is_given;
+        tally->hits += is_true == is_given;
+    }
+}
+
+static enum err_code count_rows(const struct judge *judge, struct learner *learner,
+                                const struct feed *feed, size_t first, struct tally *tally,
+                                struct err *err)
+{
+    size_t labels = judge->loss->labels;
+    float *logits = malloc((feed->rows + 1) * labels * sizeof *logits);
+    if (logits == NULL)
+        return err_no_memory(err, feed->rows * labels * sizeof *logits);
+    learner_logits(learner, feed, logits);
+    for (size_t row = 0; row < feed->rows; row++)
+        count_row(judge, tally, first + row, logits + row * labels, logits + feed->rows * labels);
+    free(logits);
+    return ERR_OK;
+}
+
+static enum err_code run_batches(const struct judge *judge, struct learner *learner,
+                                 struct feed *feed, struct tally *tally, struct err *err)
+{
+    bool is_mlm = learner->setup.head == PARAMETERS_MLM;
+    const struct corpus_items *items = judge->items;
+    for (size_t first = 0; first < items->count; first += feed->rows) {
+        size_t left = items->count - first;
+        unsigned count = left < feed->rows_max ? (unsigned)left : feed->rows_max;
+        struct feed_order order = {
+            .view = &judge->view, .masks = is_mlm, .seed = judge->seed, .position = first};
+        if (feed_prepare(feed, network_team(learner->network), items->item + first, count, &order,
+                         err))
+            return err->code;
+        if (is_mlm)
+            learner_words(learner, feed, &tally->loss, &tally->judged, &tally->hits, err);
+        else
+            count_rows(judge, learner, feed, first, tally, err);
+        if (err->code != ERR_OK)
+            return err->code;
+        if (judge->progress != NULL)
+            judge->progress(judge->context, first + count);
+    }
+    return ERR_OK;
+}
+
+/* The mean of the labels' F1. */
+static double macro_f1_of_labels(const struct tally *tally, unsigned labels)
+{
+    double sum = 0;
+    for (unsigned k = 0; k < labels; k++) {
+        const size_t *counts = &tally->labels[3 * k];
+        if (counts[0] + counts[1] > 0)
+            sum += 2.0 * (double)counts[2] / (double)(counts[0] + counts[1]);
+    }
+    return sum / labels;
+}
+
+static void sum_up(const struct judge *judge, struct tally *tally, bool is_mlm,
+                   struct judge_result *out)
+{
+    double judged = (double)tally->judged;
+    out->loss = tally->loss / judged;
+    if (is_mlm) {
+        out->accuracy = (double)tally->hits / judged;
+    } else if (judge->loss->scores == SCORES_SIGMOID) {
+        out->accuracy = (double)tally->hits / judged / judge->loss->labels;
+        out->macro_f1 = macro_f1_of_labels(tally, judge->loss->labels);
+    } else {
+        confusion_finish(&tally->confusion);
+        out->accuracy = tally->confusion.accuracy;
+        out->macro_f1 = tally->confusion.macro_f1;
+    }
+}
+
+enum err_code judge_run(const struct judge *judge, struct learner *learner, struct feed *feed,
+                        struct judge_result *out, struct err *err)
+{
+    bool is_mlm = learner->setup.head == PARAMETERS_MLM;
+    unsigned labels = is_mlm ? 1 : judge->loss->labels;
+    struct tally tally = {.labels = calloc(3 * (size_t)labels, sizeof *tally.labels)};
+    *out = (struct judge_result){0};
+    if (tally.labels == NULL || confusion_open(&tally.confusion, labels, err)) {
+        confusion_close(&tally.confusion);
+        free(tally.labels);
+        return err_no_memory(err, 3 * labels * sizeof *tally.labels);
+    }
+    const struct samples *samples = feed->samples;
+    feed->samples = judge->items->part->samples;
+    learner_pause(learner);
+    if (!run_batches(judge, learner, feed, &tally, err) && tally.judged > 0)
+        sum_up(judge, &tally, is_mlm, out);
+    learner_resume(learner);
+    feed->samples = samples;
+    confusion_close(&tally.confusion);
+    free(tally.labels);
+    return err->code;
+}

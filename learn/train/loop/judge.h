@@ -1,0 +1,28 @@
+/* judge.h - the model as it is now, on the inputs that were held back. Threads: one at a time. */
+#ifndef ATTND_LEARN_TRAIN_LOOP_JUDGE_H
+#define ATTND_LEARN_TRAIN_LOOP_JUDGE_H
+
+#include "learn/train/loop/corpus.h"
+#include "learn/train/loop/learner.h"
+
+struct judge {
+    const struct corpus_items *items;
+    const struct loss *loss; /* unused for MLM */
+    struct samples_view view;
+    uint64_t seed; /* of the words that are masked: the same ones each time */
+    /* Told the inputs done; NULL: nobody. */
+    void (*progress)(void *context, size_t done);
+    void *context;
+};
+
+struct judge_result {
+    double loss;     /* mean, with the loss's own smoothing and weights but without a teacher */
+    double accuracy; /* of winners; with several labels, of single labels at score 0.5 */
+    double macro_f1; /* confusion.h; 0 for MLM */
+};
+
+/* The weights judged are the learner's best now (its moving average, if it has one). */
+enum err_code judge_run(const struct judge *judge, struct learner *learner, struct feed *feed,
+                        struct judge_result *out, struct err *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* labels.h - the names that a model learns to give, and which of them an input has.
+ *
+ * Threads: immutable after labels_learn.
+ */
+#ifndef ATTND_LEARN_TRAIN_LOOP_LABELS_H
+#define ATTND_LEARN_TRAIN_LOOP_LABELS_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/model/spec.h"
+#include "learn/data/dataset.h"
+
+#include <stdbool.h>
+
+struct labels {
+    const char **name; /* [count] */
+    unsigned count;
+    bool several; /* an input may have more than one, written with '|' between them */
+};
+
+/* The distinct labels of a data set, in the order of their bytes; if `spec` has exactly these, in
+ * its order, so that its head fits. ERR_UNUSABLE if there is only one, or more than
+ * SPEC_LABELS_MAX. Names live in the arena. */
+enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bool several,
+                           const struct spec *spec, struct arena *arena, struct err *err);
+
+/* targets [count] = 1 for each label that `text` names, 0 for the others; *first is the first one
+ * named. ERR_UNUSABLE for a name that is unknown or empty. */
+enum err_code labels_match(const struct labels *labels, const char *text, float *targets,
+                           unsigned *first, struct err *err);
+
+#endif

@@ -1,0 +1,404 @@
+/* learner.c - see learner.h. A change of image size or of what rests closes the network and opens
+ * another over the same values: both are rare, and a network's memory is laid out for one shape. */
+#include "learn/train/loop/learner.h"
+
+#include "engine/base/pages.h"
+#include "engine/base/rng.h"
+#include "engine/tensor/backward/backward.h"
+#include "learn/train/network/places.h"
+#include "learn/train/network/resize.h"
+#include "learn/train/network/structured.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- open ---- */
+
+static enum err_code open_network(struct learner *learner, struct err *err)
+{
+    if (network_open(&learner->network, &learner->parameters, &learner->setup.network, err))
+        return err->code;
+    network_repack(learner->network, learner->parameters.values);
+    return ERR_OK;
+}
+
+static enum err_code fill_parameters(struct learner *learner, const struct checkpoint *checkpoint,
+                                     struct err *err)
+{
+    if (learner->setup.structured)
+        structured_init(&learner->parameters, learner->setup.seed);
+    else
+        parameters_init(&learner->parameters, learner->setup.seed);
+    if (checkpoint == NULL)
+        return ERR_OK;
+    return parameters_load(&learner->parameters, checkpoint, &learner->loaded, err);
+}
+
+static enum err_code alloc_best(struct learner *learner, struct err *err)
+{
+    size_t bytes = learner->parameters.numbers * sizeof(float);
+    free(learner->best);
+    learner->best = pages_alloc(bytes);
+    if (learner->best == NULL)
+        return err_no_memory(err, bytes);
+    memcpy(learner->best, learner->parameters.values, bytes);
+    return ERR_OK;
+}
+
+enum err_code learner_open(struct learner *out, const struct learner_setup *setup,
+                           const struct checkpoint *checkpoint, struct err *err)
+{
+    *out = (struct learner){.setup = *setup};
+    if (parameters_open(&out->parameters, &setup->spec, setup->head, err) ||
+        fill_parameters(out, checkpoint, err) ||
+        optimizer_open(&out->optimizer, &out->parameters, &setup->optimizer, err) ||
+        alloc_best(out, err))
+        return err->code;
+    return open_network(out, err);
+}
+
+void learner_close(struct learner *learner)
+{
+    network_close(learner->network);
+    optimizer_close(&learner->optimizer);
+    parameters_close(&learner->parameters);
+    free(learner->best);
+    free(learner->dlogits);
+    *learner = (struct learner){0};
+}
+
+/* ---- other shapes ---- */
+
+static enum err_code reopen(struct learner *learner, struct err *err)
+{
+    network_close(learner->network);
+    learner->network = NULL;
+    return open_network(learner, err);
+}
+
+enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, struct err *err)
+{
+    if (learner->setup.network.frozen_depth == frozen_depth)
+        return ERR_OK;
+    learner->setup.network.frozen_depth = frozen_depth;
+    return reopen(learner, err);
+}
+
+/* Second moments must stay positive, which interpolation does not promise: the positions' begin
+ * again, the first at 0 and the second at its mean. */
+static void restart_moments(const struct parameters *from, const float *v,
+                            const struct parameters *to, struct optimizer *optimizer)
+{
+    for (unsigned i = 0; i < to->count; i++) {
+        const struct parameter *source = &from->list[i], *target = &to->list[i];
+        double sum = 0;
+        if (target->offset != to->map.position)
+            continue;
+        for (size_t k = 0; k < source->count; k++)
+            sum += v[source->offset + k];
+        for (size_t k = 0; k < target->count; k++) {
+            optimizer->m[target->offset + k] = 0;
+            optimizer->v[target->offset + k] = (float)(sum / (double)source->count);
+        }
+    }
+}
+
+/* Everything that has the parameters' shape goes over to the new shape. */
+static enum err_code move_arrays(const struct learner *from, struct learner *to, struct err *err)
+{
+    const struct optimizer *old = &from->optimizer;
+    struct optimizer *new = &to->optimizer;
+    const struct parameters *list = &from->parameters;
+    if (resize_values(list, list->values, &to->parameters, to->parameters.values, err) ||
+        optimizer_open(new, &to->parameters, &to->setup.optimizer, err) || alloc_best(to, err) ||
+        resize_values(list, old->m, &to->parameters, new->m, err) ||
+        resize_values(list, old->v, &to->parameters, new->v, err) ||
+        resize_values(list, from->best, &to->parameters, to->best, err))
+        return err->code;
+    restart_moments(list, old->v, &to->parameters, new);
+    new->steps = old->steps;
+    if (old->average != NULL)
+        resize_values(list, old->average, &to->parameters, new->average, err);
+    return err->code;
+}
+
+enum err_code learner_resize(struct learner *learner, unsigned image_size, struct err *err)
+{
+    struct learner resized = {.setup = learner->setup, .loaded = learner->loaded};
+    struct spec *spec = &resized.setup.spec;
+    if (spec->image_size == image_size)
+        return ERR_OK;
+    spec_set_image_size(spec, image_size);
+    if (parameters_open(&resized.parameters, spec, resized.setup.head, err) ||
+        move_arrays(learner, &resized, err)) {
+        learner_close(&resized);
+        return err->code;
+    }
+    learner_close(learner);
+    *learner = resized;
+    learner->optimizer.parameters = &learner->parameters;
+    return open_network(learner, err);
+}
+
+/* ---- a batch ---- */
+
+static enum err_code reserve(struct learner *learner, size_t numbers, struct err *err)
+{
+    if (numbers <= learner->dlogits_numbers)
+        return ERR_OK;
+    free(learner->dlogits);
+    learner->dlogits_numbers = 0;
+    learner->dlogits = pages_alloc(numbers * sizeof(float));
+    if (learner->dlogits == NULL)
+        return err_no_memory(err, numbers * sizeof(float));
+    learner->dlogits_numbers = numbers;
+    return ERR_OK;
+}
+
+/* Losses of the rows of one micro-batch, and their gradients. */
+static double judge_rows(struct learner *learner, const struct feed_part *part,
+                         const struct loss *loss, const struct learner_targets *targets,
+                         float share)
+{
+    const float *logits = network_logits(learner->network);
+    size_t labels = loss->labels;
+    double sum = 0;
+    for (size_t r = 0; r < part->rows; r++) {
+        size_t row = part->first + r;
+        const float *teacher = targets->teacher != NULL ? targets->teacher + row * labels : NULL;
+        sum += loss_run(loss, logits + r * labels, targets->rows[row], teacher, share,
+                        learner->dlogits + r * labels);
+    }
+    return sum;
+}
+
+/* A team's task: the losses of masked words. */
+struct word_run {
+    float *logits; /* [count, words], turned into gradients */
+    const int32_t *ids;
+    double *losses;
+    unsigned char *hits;
+    size_t words;
+    unsigned count;
+    float share;
+};
+
+static bool is_top(const float *logits, size_t words, size_t word)
+{
+    for (size_t k = 0; k < words; k++)
+        if (logits[k] > logits[word])
+            return false;
+    return true;
+}
+
+static void judge_word_share(void *context, unsigned index, unsigned count)
+{
+    const struct word_run *run = context;
+    for (unsigned i = index; i < run->count; i += count) {
+        float *logits = run->logits + i * run->words;
+        run->hits[i] = is_top(logits, run->words, (size_t)run->ids[i]);
+        run->losses[i] = loss_word(logits, run->words, (size_t)run->ids[i], run->share);
+    }
+}
+
+/* The masked words of a micro-batch: where they are in it, and which they are. */
+struct word_list {
+    unsigned *places;
+    int32_t *ids;
+    unsigned count;
+};
+
+static enum err_code list_words(const struct feed *feed, const struct feed_part *part,
+                                struct arena *arena, struct word_list *out, struct err *err)
+{
+    unsigned first = 0;
+    *out = (struct word_list){0};
+    out->places = arena_alloc_array(arena, part->tokens, sizeof *out->places);
+    out->ids = arena_alloc_array(arena, part->tokens, sizeof *out->ids);
+    if (out->places == NULL || out->ids == NULL)
+        return err_no_memory(err, part->tokens * sizeof *out->ids);
+    for (unsigned row = part->first; row < part->first + part->rows; row++) {
+        const struct samples_masked *masked = &feed->masked[row];
+        for (unsigned i = 0; i < masked->count; i++) {
+            out->places[out->count] = first + masked->places[i];
+            out->ids[out->count++] = masked->ids[i];
+        }
+        first += feed->inputs[row].tokens;
+    }
+    return ERR_OK;
+}
+
+/* Runs the forward pass for a list of words and judges it; dlogits then holds the gradients. */
+static enum err_code run_words(struct learner *learner, const struct network_batch *batch,
+                               const struct word_list *list, float share, struct arena *arena,
+                               double *loss, size_t *hits, struct err *err)
+{
+    size_t words = learner->setup.spec.vocab_size;
+    struct word_run run = {.ids = list->ids, .words = words, .count = list->count, .share = share};
+    run.losses = arena_alloc_array(arena, list->count, sizeof *run.losses);
+    run.hits = arena_alloc_array(arena, list->count, sizeof *run.hits);
+    if (run.losses == NULL || run.hits == NULL)
+        return err_no_memory(err, list->count * sizeof *run.losses);
+    if (reserve(learner, list->count * words, err))
+        return err->code;
+    network_forward(learner->network, batch);
+    memcpy(learner->dlogits, network_logits(learner->network),
+           list->count * words * sizeof *run.logits);
+    run.logits = learner->dlogits;
+    team_run(network_team(learner->network), judge_word_share, &run);
+    for (unsigned i = 0; i < list->count; i++) {
+        *loss += run.losses[i];
+        *hits += run.hits[i];
+    }
+    return ERR_OK;
+}
+
+static struct network_batch batch_of(const struct feed *feed, const struct feed_part *part)
+{
+    return (struct network_batch){.inputs = feed->listed + part->first, .rows = part->rows};
+}
+
+/* One micro-batch of masked words, with gradients. */
+static enum err_code learn_words(struct learner *learner, const struct feed *feed,
+                                 const struct feed_part *part, uint64_t dropout, float share,
+                                 double *sum, struct err *err)
+{
+    struct word_list list;
+    struct arena arena;
+    size_t hits = 0;
+    arena_init(&arena);
+    if (!list_words(feed, part, &arena, &list, err) && list.count > 0) {
+        struct network_batch batch = batch_of(feed, part);
+        batch.kept = list.places;
+        batch.kept_count = list.count;
+        batch.training = true;
+        batch.dropout = dropout;
+        if (!run_words(learner, &batch, &list, share, &arena, sum, &hits, err))
+            network_backward(learner->network, learner->dlogits, 1);
+    }
+    arena_deinit(&arena);
+    return err->code;
+}
+
+static enum err_code learn_rows(struct learner *learner, const struct feed *feed,
+                                const struct feed_part *part, const struct loss *loss,
+                                const struct learner_targets *targets, uint64_t dropout,
+                                double *sum, struct err *err)
+{
+    float share = 1 / (float)feed->rows;
+    struct network_batch batch = batch_of(feed, part);
+    batch.training = true;
+    batch.dropout = dropout;
+    if (reserve(learner, (size_t)part->rows * loss->labels, err))
+        return err->code;
+    network_forward(learner->network, &batch);
+    *sum += judge_rows(learner, part, loss, targets, share);
+    network_backward(learner->network, learner->dlogits, share * (float)part->rows);
+    return ERR_OK;
+}
+
+static size_t count_words(const struct feed *feed)
+{
+    size_t count = 0;
+    for (unsigned row = 0; row < feed->rows; row++)
+        count += feed->masked[row].count;
+    return count;
+}
+
+enum err_code learner_batch(struct learner *learner, const struct feed *feed,
+                            const struct loss *loss, const struct learner_targets *targets,
+                            uint64_t position, double *value, struct err *err)
+{
+    bool is_mlm = learner->setup.head == PARAMETERS_MLM;
+    size_t judged = is_mlm ? count_words(feed) : feed->rows;
+    struct feed_part part;
+    double sum = 0;
+    for (unsigned at = 0; feed_next(feed, &at, learner->setup.network.tokens_max, &part);) {
+        struct rng rng = rng_for(learner->setup.seed, PLACE_DROPOUT, position + part.first);
+        uint64_t dropout = rng_next(&rng);
+        if (is_mlm)
+            learn_words(learner, feed, &part, dropout, 1 / (float)judged, &sum, err);
+        else
+            learn_rows(learner, feed, &part, loss, targets, dropout, &sum, err);
+        if (err->code != ERR_OK)
+            return err->code;
+    }
+    *value = judged > 0 ? sum / (double)judged : 0;
+    return ERR_OK;
+}
+
+struct optimizer_report learner_step(struct learner *learner, float rate)
+{
+    struct network *network = learner->network;
+    struct optimizer_report report =
+        optimizer_step(&learner->optimizer, network_team(network), network_gradient(network), rate,
+                       learner->setup.network.frozen_depth);
+    network_repack(network, learner->parameters.values);
+    return report;
+}
+
+void learner_sharpen(struct learner *learner, const struct feed *feed)
+{
+    struct feed_part part;
+    unsigned at = 0;
+    if (!feed_next(feed, &at, learner->setup.network.tokens_max, &part))
+        return;
+    struct network_batch batch = batch_of(feed, &part);
+    structured_sharpen(&learner->parameters, learner->network, &batch);
+    size_t bytes = learner->parameters.numbers * sizeof(float);
+    memcpy(learner->best, learner->parameters.values, bytes);
+    if (learner->optimizer.average != NULL)
+        memcpy(learner->optimizer.average, learner->parameters.values, bytes);
+}
+
+/* ---- judging ---- */
+
+void learner_pause(struct learner *learner)
+{
+    network_repack(learner->network, optimizer_best(&learner->optimizer));
+}
+
+void learner_resume(struct learner *learner)
+{
+    network_repack(learner->network, learner->parameters.values);
+}
+
+void learner_logits(struct learner *learner, const struct feed *feed, float *logits)
+{
+    size_t labels = learner->setup.spec.label_count;
+    struct feed_part part;
+    for (unsigned at = 0; feed_next(feed, &at, learner->setup.network.tokens_max, &part);) {
+        struct network_batch batch = batch_of(feed, &part);
+        network_forward(learner->network, &batch);
+        memcpy(logits + part.first * labels, network_logits(learner->network),
+               part.rows * labels * sizeof *logits);
+    }
+}
+
+enum err_code learner_words(struct learner *learner, const struct feed *feed, double *loss,
+                            size_t *words, size_t *hits, struct err *err)
+{
+    struct feed_part part;
+    for (unsigned at = 0; feed_next(feed, &at, learner->setup.network.tokens_max, &part);) {
+        struct word_list list;
+        struct arena arena;
+        arena_init(&arena);
+        if (!list_words(feed, &part, &arena, &list, err) && list.count > 0) {
+            struct network_batch batch = batch_of(feed, &part);
+            batch.kept = list.places;
+            batch.kept_count = list.count;
+            run_words(learner, &batch, &list, 0, &arena, loss, hits, err);
+            *words += list.count;
+        }
+        arena_deinit(&arena);
+        if (err->code != ERR_OK)
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+void learner_keep(struct learner *learner)
+{
+    memcpy(learner->best, optimizer_best(&learner->optimizer),
+           learner->parameters.numbers * sizeof *learner->best);
+}

@@ -1,0 +1,86 @@
+/* learner.h - a model that learns: parameters, network and optimiser together, for one image size
+ * at a time.
+ *
+ *     learner_open(&learner, &setup, checkpoint, &err);
+ *     learner_batch(...)     gradients of a prepared batch
+ *     learner_step(...)      one step of the optimiser
+ *     learner_resize(...)    the same model at another image size
+ *
+ * Threads: one at a time; the team is the network's.
+ */
+#ifndef ATTND_LEARN_TRAIN_LOOP_LEARNER_H
+#define ATTND_LEARN_TRAIN_LOOP_LEARNER_H
+
+#include "engine/base/err.h"
+#include "engine/format/checkpoint.h"
+#include "learn/train/loop/feed.h"
+#include "learn/train/loop/optimizer.h"
+#include "learn/train/network/loss.h"
+#include "learn/train/network/network.h"
+#include "learn/train/network/parameters.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct learner_setup {
+    struct spec spec; /* labels and sizes as they are to be learned */
+    enum parameters_head head;
+    struct network_options network;
+    struct optimizer_options optimizer;
+    uint64_t seed;
+    bool structured; /* begins as structured.h has it */
+};
+
+struct learner {
+    struct learner_setup setup;
+    struct parameters parameters;
+    struct network *network;
+    struct optimizer optimizer;
+    float *best;    /* [numbers] values worth keeping */
+    float *dlogits; /* of a micro-batch */
+    size_t dlogits_numbers;
+    struct parameters_loaded loaded;
+};
+
+/* Weights from the checkpoint, or, if it is NULL, initialised. Close it in any case. */
+enum err_code learner_open(struct learner *out, const struct learner_setup *setup,
+                           const struct checkpoint *checkpoint, struct err *err);
+void learner_close(struct learner *learner);
+
+/* The same weights, moments and averages at another image size: position embeddings are
+ * interpolated. */
+enum err_code learner_resize(struct learner *learner, unsigned image_size, struct err *err);
+/* Depths below rest from now on (network.h). */
+enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, struct err *err);
+
+/* Targets of a batch's rows. For MLM there are none: the feed knows the words. */
+struct learner_targets {
+    const float *const *rows; /* [rows] of [labels] */
+    const float *teacher;     /* [rows, labels] the teacher's logits; NULL: none */
+};
+
+/* `position` is the batch's in the run: dropout is drawn by it. Adds the gradient of the mean loss
+ * over a prepared batch; returns that loss. */
+enum err_code learner_batch(struct learner *learner, const struct feed *feed,
+                            const struct loss *loss, const struct learner_targets *targets,
+                            uint64_t position, double *value, struct err *err);
+struct optimizer_report learner_step(struct learner *learner, float rate);
+
+/* Sets how sharply the heads of a structured beginning look, on a prepared batch. */
+void learner_sharpen(struct learner *learner, const struct feed *feed);
+
+/* ---- judging ---- */
+
+/* Packs what is best now (the average, if there is one) until learner_resume. */
+void learner_pause(struct learner *learner);
+void learner_resume(struct learner *learner);
+/* Logits of a prepared batch: classifier, [rows, labels]. */
+void learner_logits(struct learner *learner, const struct feed *feed, float *logits);
+/* Adds up the loss over the masked words of a prepared batch, their number, and how many of them
+ * the model found. */
+enum err_code learner_words(struct learner *learner, const struct feed *feed, double *loss,
+                            size_t *words, size_t *hits, struct err *err);
+/* best = what is best now. */
+void learner_keep(struct learner *learner);
+
+#endif

@@ -1,0 +1,57 @@
+/* optimizer.h - AdamW over the flat array of parameters, with what fine-tuning asks of it: no
+ * weight decay on norms and biases, a rate that falls with the distance from the head (layer-wise
+ * decay: Howard and Ruder 2018; Clark et al. 2020), gradients clipped by their global norm (Pascanu
+ * et al. 2013), blocks that rest, and a moving average of the weights.
+ *
+ *     optimizer_open(&optimizer, &parameters, &options, &err);
+ *     optimizer_step(optimizer, team, gradient, rate, frozen_depth);   the gradient is cleared
+ *
+ * Threads: one at a time, with the team of the caller; results do not depend on its size.
+ */
+#ifndef ATTND_LEARN_TRAIN_LOOP_OPTIMIZER_H
+#define ATTND_LEARN_TRAIN_LOOP_OPTIMIZER_H
+
+#include "engine/base/err.h"
+#include "engine/base/team.h"
+#include "learn/train/network/parameters.h"
+
+#include <stdint.h>
+
+struct optimizer_options {
+    float beta1, beta2, eps;
+    float weight_decay;
+    float layer_decay;   /* a block's rate is that of the one above it times this; 1: all equal */
+    float clip;          /* largest norm of the gradient; 0: not clipped */
+    float average_decay; /* of the moving average; 0: there is none */
+};
+
+struct optimizer {
+    struct parameters *parameters;
+    struct optimizer_options options;
+    uint64_t steps;   /* done */
+    float *m, *v;     /* [numbers] first and second moments */
+    float *average;   /* [numbers], starts as the values; NULL without average_decay */
+    double *partials; /* of the gradient's norm, a chunk each */
+};
+
+/* Borrows the parameters, whose values it changes. ERR_NO_MEMORY. Close it in any case. */
+enum err_code optimizer_open(struct optimizer *out, struct parameters *parameters,
+                             const struct optimizer_options *options, struct err *err);
+void optimizer_close(struct optimizer *optimizer);
+
+/* What a step met. */
+struct optimizer_report {
+    double norm;  /* of the gradient, before clipping */
+    bool skipped; /* the gradient was not finite: nothing changed but that it was cleared */
+};
+
+/* One step down the gradient [numbers], which is set to zero; depths below frozen_depth rest. The
+ * average follows with min(average_decay, (1 + steps) / (10 + steps)), so that it forgets the start
+ * (as TensorFlow's ExponentialMovingAverage does). */
+struct optimizer_report optimizer_step(struct optimizer *optimizer, struct team *team,
+                                       float *gradient, float rate, unsigned frozen_depth);
+
+/* What a model that is saved or judged now should hold: the average, else the values. */
+const float *optimizer_best(const struct optimizer *optimizer);
+
+#endif

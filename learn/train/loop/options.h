@@ -1,0 +1,59 @@
+/* options.h - the options of a training run, from the rows of options.def.
+ *
+ *     struct train_options options;
+ *     train_options_default(&options);
+ *     cli_parse(&(struct cli){.options = train_cli_options, ...}, argc, argv, &options, ...);
+ *     train_options_check(&options, &err);
+ *
+ * Strings are those of the command line. Threads: plain data.
+ */
+#ifndef ATTND_LEARN_TRAIN_LOOP_OPTIONS_H
+#define ATTND_LEARN_TRAIN_LOOP_OPTIONS_H
+
+#include "engine/base/cli.h"
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { TRAIN_STAGES_MAX = 8 };
+
+/* Image sizes to learn at, in this order. */
+struct train_stages {
+    struct train_stage {
+        unsigned image_size, epochs;
+    } stage[TRAIN_STAGES_MAX];
+    unsigned count;
+};
+
+struct train_options {
+#define FIELD_PATH const char *
+#define FIELD_WORD const char *
+#define FIELD_COUNT unsigned
+#define FIELD_REAL float
+#define FIELD_FLAG bool
+#define FIELD_STAGES struct train_stages
+#define GROUP(title)
+#define OPTION(field, flag, type, fallback, min, max, value, sentence) FIELD_##type field;
+#include "learn/train/loop/options.def"
+#undef OPTION
+#undef GROUP
+};
+
+/* Every option as the table has it; call it before anything is applied. */
+void train_options_default(struct train_options *options);
+
+/* What no single option can know: what is missing, and what excludes what. With stages, `epochs`
+ * becomes their sum. ERR_UNUSABLE. */
+enum err_code train_options_check(struct train_options *options, struct err *err);
+
+/* "key=value" lines of all that decides the weights: two runs with the same text and the same data
+ * give the same ones. */
+void train_options_print(const struct train_options *options, FILE *file);
+
+/* The rows for cli.h; the target is a struct train_options. */
+extern const struct cli_option train_cli_options[];
+extern const char *const train_cli_defaults[];
+extern const size_t train_cli_option_count;
+
+#endif

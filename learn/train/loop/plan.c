@@ -1,0 +1,79 @@
+#include "learn/train/loop/plan.h"
+
+#include <string.h>
+
+static enum err_code plan_stages(struct plan *plan, const struct train_options *options,
+                                 const struct spec *spec, struct err *err)
+{
+    bool is_text = spec->family->kind == ENGINE_TEXT;
+    plan->stages = options->stages;
+    if (is_text && options->stages.count > 0)
+        return err_set(err, ERR_UNUSABLE, "--stages is for images; the model reads texts");
+    if (options->stages.count == 0)
+        plan->stages = (struct train_stages){
+            .stage = {{is_text ? 0 : spec->image_size, options->epochs}}, .count = 1};
+    for (unsigned i = 0; i < plan->stages.count && !is_text; i++)
+        if (plan->stages.stage[i].image_size % spec->patch != 0)
+            return err_set(err, ERR_UNUSABLE,
+                           "--stages: %u pixels are no multiple of the model's patches of %u",
+                           plan->stages.stage[i].image_size, spec->patch);
+    return ERR_OK;
+}
+
+static void plan_views(struct plan *plan, const struct train_options *options)
+{
+    plan->judging = (struct samples_view){.tokens_max = options->tokens};
+    plan->learning = plan->judging;
+    plan->learning.any_window = strcmp(options->window, "any") == 0;
+    plan->learning.line_dropout = options->line_dropout;
+    plan->learning.word_dropout = options->word_dropout;
+    plan->learning.augment = (struct augment){.mirror = options->mirror ? 0.5f : 0,
+                                              .turn = options->turn ? 1 : 0,
+                                              .spin = options->spin,
+                                              .shift = options->shift,
+                                              .die_noise = options->die_noise,
+                                              .die_dropout = options->die_dropout,
+                                              .brightness = options->contrast,
+                                              .contrast = options->contrast};
+}
+
+enum err_code plan_make(struct plan *out, const struct train_options *options,
+                        const struct spec *spec, size_t inputs, struct err *err)
+{
+    size_t wanted = options->epoch_inputs > 0 ? options->epoch_inputs : inputs;
+    *out = (struct plan){.batch = options->batch,
+                         .epochs = options->epochs,
+                         .freeze_epochs = options->freeze_epochs,
+                         .epoch_inputs = (unsigned)wanted};
+    out->epoch_steps = (out->epoch_inputs + out->batch - 1) / out->batch;
+    out->steps = (uint64_t)out->epochs * out->epoch_steps;
+    uint64_t warmup = (uint64_t)((double)options->warmup * (double)out->steps);
+    out->schedule = (struct schedule){.peak = options->rate,
+                                      .floor = options->rate * options->rate_floor,
+                                      .warmup = warmup,
+                                      .end = out->steps};
+    plan_views(out, options);
+    return plan_stages(out, options, spec, err);
+}
+
+unsigned plan_image_size(const struct plan *plan, unsigned epoch)
+{
+    unsigned i = 0;
+    for (unsigned end = plan->stages.stage[0].epochs; i + 1 < plan->stages.count && epoch >= end;)
+        end += plan->stages.stage[++i].epochs;
+    return plan->stages.stage[i].image_size;
+}
+
+double plan_work(const struct plan *plan, const struct spec *spec, uint64_t step)
+{
+    double work = 0;
+    uint64_t first = 0;
+    for (unsigned i = 0; i < plan->stages.count && first < step; i++) {
+        uint64_t steps = (uint64_t)plan->stages.stage[i].epochs * plan->epoch_steps;
+        uint64_t done = step - first < steps ? step - first : steps;
+        double across = spec->patch > 0 ? plan->stages.stage[i].image_size / spec->patch : 1;
+        work += (double)done * (across * across + 1);
+        first += steps;
+    }
+    return work;
+}

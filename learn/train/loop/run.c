@@ -1,0 +1,338 @@
+/* run.c - see run.h. The order of run_open is the order in which mistakes are cheapest to find:
+ * configuration, lists and labels, inputs, then weights, teacher and an earlier state. */
+#include "learn/train/loop/run.h"
+
+#include "engine/base/cpu.h"
+#include "engine/base/file.h"
+#include "engine/base/memory_file.h"
+#include "engine/tensor/linear/bf16.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char state_name[] = "training-state.safetensors";
+
+/* ---- what to learn ---- */
+
+static enum err_code read_source(struct run *run, struct err *err)
+{
+    const struct train_options *options = run->options;
+    if (spec_read(&run->spec, options->model, &run->arena, err))
+        return err_prefix(err, "%s: ", options->model);
+    if (run->is_mlm && strcmp(run->spec.family->name, "bert") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "--task mlm learns BERT; %s is '%s'", options->model,
+                       run->spec.family->name);
+    return ERR_OK;
+}
+
+static void take_labels(struct run *run)
+{
+    struct spec *spec = &run->spec;
+    spec->temperature = 1;
+    if (run->is_mlm)
+        return;
+    spec->labels = run->corpus.labels.name;
+    spec->label_count = run->corpus.labels.count;
+    spec->scores = run->options->multi_label ? SCORES_SIGMOID : SCORES_SOFTMAX;
+}
+
+/* count^-power of each class, scaled so that the mean over the inputs is 1. */
+static enum err_code weigh_classes(struct run *run, struct err *err)
+{
+    const struct corpus_items *items = &run->corpus.train;
+    size_t labels = run->corpus.labels.count;
+    if (run->options->class_weight == 0 || run->is_mlm)
+        return ERR_OK;
+    double *counts = arena_alloc_array(&run->arena, labels, sizeof *counts);
+    float *weights = arena_alloc_array(&run->arena, labels, sizeof *weights);
+    if (counts == NULL || weights == NULL)
+        return err_no_memory(err, labels * sizeof *counts);
+    double sum = 0, total = 0;
+    for (size_t i = 0; i < items->count * labels; i++)
+        counts[i % labels] += items->targets[i];
+    for (size_t c = 0; c < labels; c++) {
+        weights[c] = (float)pow(counts[c], -run->options->class_weight);
+        sum += weights[c] * counts[c];
+        total += counts[c];
+    }
+    for (size_t c = 0; c < labels; c++)
+        weights[c] *= (float)(total / sum);
+    run->class_weights = weights;
+    return ERR_OK;
+}
+
+static enum err_code open_order(struct run *run, struct err *err)
+{
+    const struct corpus_items *items = &run->corpus.train;
+    size_t *places = arena_alloc_array(&run->arena, items->count, sizeof *places);
+    run->order = arena_alloc_array(&run->arena, run->plan.epoch_inputs, sizeof *run->order);
+    run->items = arena_alloc_array(&run->arena, run->plan.batch, sizeof *run->items);
+    run->targets = arena_alloc_array(&run->arena, run->plan.batch, sizeof *run->targets);
+    if (places == NULL || run->order == NULL || run->items == NULL || run->targets == NULL)
+        return err_no_memory(err, run->plan.epoch_inputs * sizeof *run->order);
+    for (size_t i = 0; i < items->count; i++)
+        places[i] = i;
+    struct sampler_options sampler = {.items = places,
+                                      .classes = run->is_mlm ? NULL : items->classes,
+                                      .count = items->count,
+                                      .class_count = run->corpus.labels.count,
+                                      .balance = run->options->balance,
+                                      .seed = run->options->seed};
+    return sampler_open(&run->sampler, &sampler, err);
+}
+
+static enum err_code open_data(struct run *run, const struct corpus_progress *progress,
+                               struct err *err)
+{
+    if (corpus_open(&run->corpus, run->options, &run->spec, run->options->model, run->threads,
+                    progress, err))
+        return err->code;
+    take_labels(run);
+    if (plan_make(&run->plan, run->options, &run->spec, run->corpus.train.count, err) ||
+        weigh_classes(run, err) || open_order(run, err))
+        return err->code;
+    run->loss = (struct loss){.scores = run->spec.scores,
+                              .labels = run->spec.label_count,
+                              .smoothing = run->options->label_smoothing,
+                              .weights = run->class_weights,
+                              .teacher_share = run->options->teacher_share,
+                              .teacher_temperature = run->options->teacher_temperature};
+    return feed_open(&run->feed, run->corpus.train.part->samples, run->plan.batch, err);
+}
+
+/* ---- the model ---- */
+
+static enum precision choose_precision(const char *name)
+{
+    struct err ignored = {0};
+    const struct linear_backend *backend;
+    enum precision precision = PRECISION_F32;
+    if (strcmp(name, "auto") != 0)
+        precision_find(name, &precision);
+    else if (bf16_choose(&backend, "native", &ignored) == ERR_OK)
+        precision = PRECISION_BF16;
+    return precision;
+}
+
+static unsigned micro_tokens(const struct run *run)
+{
+    struct samples_view view = run->plan.learning;
+    unsigned longest = run->options->micro_tokens;
+    for (unsigned i = 0; i < run->plan.stages.count; i++)
+        for (unsigned part = 0; part < 2; part++) {
+            const struct samples *samples = run->corpus.parts[part].samples;
+            view.image_size = run->plan.stages.stage[i].image_size;
+            unsigned tokens = samples != NULL ? samples_tokens_max(samples, &view) : 0;
+            longest = tokens > longest ? tokens : longest;
+        }
+    return longest;
+}
+
+static struct learner_setup setup_of(const struct run *run, unsigned image_size)
+{
+    const struct train_options *options = run->options;
+    struct learner_setup setup = {.spec = run->spec,
+                                  .head = run->is_mlm ? PARAMETERS_MLM : PARAMETERS_CLASSIFIER,
+                                  .network = {.threads = run->threads,
+                                              .precision = choose_precision(options->precision),
+                                              .tokens_max = micro_tokens(run),
+                                              .hidden_dropout = options->dropout,
+                                              .attention_dropout = options->attention_dropout,
+                                              .entropy = options->entropy,
+                                              .sparsity = options->sparsity},
+                                  .optimizer = {.beta1 = options->beta1,
+                                                .beta2 = options->beta2,
+                                                .eps = 1e-8f,
+                                                .weight_decay = options->weight_decay,
+                                                .layer_decay = options->layer_decay,
+                                                .clip = options->clip,
+                                                .average_decay = options->average},
+                                  .seed = options->seed,
+                                  .structured = strcmp(options->init, "structured") == 0};
+    if (image_size > 0)
+        spec_set_image_size(&setup.spec, image_size);
+    return setup;
+}
+
+static enum err_code has_weights(const char *dir, bool *out, struct err *err)
+{
+    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
+    char path[PATH_MAX];
+    *out = false;
+    for (unsigned i = 0; i < 2 && !*out; i++)
+        if (file_path(path, dir, names[i], err) || file_exists(path, out, err))
+            return err->code;
+    return ERR_OK;
+}
+
+static enum err_code check_structured(const struct spec *spec, struct err *err)
+{
+    unsigned head = spec->hidden / spec->heads;
+    if (spec->family->kind == ENGINE_TEXT || head % 4 != 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "--init structured is for images and heads that are a multiple of 4 wide");
+    return ERR_OK;
+}
+
+/* A structured beginning is fitted to inputs from all over the data. */
+static enum err_code sharpen(struct run *run, struct err *err)
+{
+    const struct corpus_items *train = &run->corpus.train;
+    struct feed_order order = {.view = &run->plan.judging};
+    struct learner *learner = &run->learner;
+    run->plan.judging.image_size = learner->setup.spec.image_size;
+    for (unsigned i = 0; i < run->plan.batch; i++)
+        run->items[i] = train->item[(size_t)i * train->count / run->plan.batch];
+    if (feed_prepare(&run->feed, network_team(learner->network), run->items, run->plan.batch,
+                     &order, err))
+        return err->code;
+    learner_sharpen(learner, &run->feed);
+    return ERR_OK;
+}
+
+/* The source's weights, unless there are none, none are wanted, or a state replaces them anyway. */
+static enum err_code open_learner(struct run *run, unsigned image_size, struct err *err)
+{
+    const struct train_options *options = run->options;
+    struct learner_setup setup = setup_of(run, image_size);
+    struct checkpoint *checkpoint = NULL;
+    bool takes_weights = !options->from_scratch && !run->resumed;
+    if ((setup.structured && check_structured(&setup.spec, err)) ||
+        (takes_weights && has_weights(options->model, &takes_weights, err)))
+        return err->code;
+    if (takes_weights && checkpoint_open(&checkpoint, options->model, err))
+        return err_prefix(err, "%s: ", options->model);
+    if (learner_open(&run->learner, &setup, checkpoint, err) && takes_weights)
+        err_prefix(err, "%s: ", options->model);
+    checkpoint_close(checkpoint);
+    bool begins = setup.structured && !takes_weights && !run->resumed;
+    return err->code == ERR_OK && begins ? sharpen(run, err) : err->code;
+}
+
+static enum err_code open_teacher(struct run *run, struct err *err)
+{
+    const struct train_options *options = run->options;
+    if (options->teacher == NULL)
+        return ERR_OK;
+    return teacher_open(&run->teacher, options->teacher, &run->corpus, &run->plan.learning,
+                        run->spec.vocab_size, run->plan.batch, run->threads, err);
+}
+
+/* ---- state ---- */
+
+/* A hash of the options, and of every input's name and label. */
+static enum err_code take_fingerprint(struct run *run, struct err *err)
+{
+    struct memory_file text;
+    if (memory_file_open(&text, err))
+        return err->code;
+    train_options_print(run->options, text.stream);
+    for (unsigned i = 0; i < 2; i++)
+        for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++) {
+            const struct dataset_item *item = &run->corpus.parts[i].dataset.items[k];
+            fprintf(text.stream, "%s\n%s\n", item->name, item->label != NULL ? item->label : "");
+        }
+    if (!memory_file_close(&text, err))
+        sha256_hex(text.bytes, text.len, run->fingerprint);
+    free(text.bytes);
+    return err->code;
+}
+
+static struct state state_of(const struct run *run)
+{
+    const struct learner *learner = &run->learner;
+    struct state state = {.counters = run->at,
+                          .history = run->history,
+                          .values = learner->parameters.values,
+                          .m = learner->optimizer.m,
+                          .v = learner->optimizer.v,
+                          .average = learner->optimizer.average,
+                          .best = learner->best,
+                          .numbers = learner->parameters.numbers};
+    memcpy(state.fingerprint, run->fingerprint, sizeof state.fingerprint);
+    state.counters.optimizer_steps = learner->optimizer.steps;
+    state.counters.image_size = learner->setup.spec.image_size;
+    return state;
+}
+
+enum err_code run_save(const struct run *run, struct err *err)
+{
+    struct state state = state_of(run);
+    return state_write(run->state_path, &state, err);
+}
+
+static enum err_code restore(struct run *run, struct err *err)
+{
+    struct state state = state_of(run);
+    state.history = (struct history){0};
+    if (state_read(run->state_path, &state, err)) {
+        free(state.history.epochs);
+        return err->code;
+    }
+    run->history = state.history;
+    run->learner.optimizer.steps = run->at.optimizer_steps;
+    network_repack(run->learner.network, run->learner.parameters.values);
+    return ERR_OK;
+}
+
+static enum err_code open_output(struct run *run, struct err *err)
+{
+    const char *dir = run->options->out;
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return err_set(err, ERR_IO, "cannot make %s: %s", dir, strerror(errno));
+    run->state_path = arena_format(&run->arena, "%s/%s", dir, state_name);
+    if (run->state_path == NULL)
+        return err_no_memory(err, strlen(dir));
+    if (run->options->restart && unlink(run->state_path) != 0 && errno != ENOENT)
+        return err_set(err, ERR_IO, "cannot remove %s: %s", run->state_path, strerror(errno));
+    return state_read_counters(run->state_path, run->fingerprint, &run->resumed, &run->at, err);
+}
+
+/* ---- open and close ---- */
+
+static enum err_code open_all(struct run *run, const struct corpus_progress *progress,
+                              struct err *err)
+{
+    if (read_source(run, err) || open_data(run, progress, err) || take_fingerprint(run, err) ||
+        open_output(run, err))
+        return err->code;
+    unsigned size = run->resumed ? (unsigned)run->at.image_size : plan_image_size(&run->plan, 0);
+    if (open_learner(run, size, err) || open_teacher(run, err))
+        return err->code;
+    return run->resumed ? restore(run, err) : ERR_OK;
+}
+
+enum err_code run_open(struct run *out, const struct train_options *options,
+                       const struct corpus_progress *progress, struct err *err)
+{
+    *out = (struct run){.options = options, .is_mlm = strcmp(options->task, "mlm") == 0};
+    arena_init(&out->arena);
+    out->threads = options->threads > 0 ? options->threads : cpu_quota_threads("");
+    return open_all(out, progress, err);
+}
+
+void run_close(struct run *run)
+{
+    teacher_close(&run->teacher);
+    feed_close(&run->feed);
+    learner_close(&run->learner);
+    sampler_close(&run->sampler);
+    corpus_close(&run->corpus);
+    free(run->history.epochs);
+    arena_deinit(&run->arena);
+    *run = (struct run){0};
+}
+
+enum err_code run_shape(struct run *run, unsigned epoch, struct err *err)
+{
+    unsigned size = plan_image_size(&run->plan, epoch), layers = run->spec.layers;
+    run->plan.learning.image_size = run->plan.judging.image_size = size;
+    if (size > 0 && learner_resize(&run->learner, size, err))
+        return err->code;
+    return learner_freeze(&run->learner, epoch < run->plan.freeze_epochs ? layers + 1 : 0, err);
+}

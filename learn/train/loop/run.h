@@ -1,0 +1,50 @@
+/* run.h - everything that a training run has open, between trainer.c, which walks through its
+ * epochs, and run.c, which opens, restores and saves it. Threads: one at a time. */
+#ifndef ATTND_LEARN_TRAIN_LOOP_RUN_H
+#define ATTND_LEARN_TRAIN_LOOP_RUN_H
+
+#include "learn/train/checkpoint/state.h"
+#include "learn/train/loop/corpus.h"
+#include "learn/train/loop/feed.h"
+#include "learn/train/loop/judge.h"
+#include "learn/train/loop/learner.h"
+#include "learn/train/loop/plan.h"
+#include "learn/train/loop/sampler.h"
+#include "learn/train/loop/teacher.h"
+#include "learn/train/network/loss.h"
+
+struct run {
+    const struct train_options *options;
+    struct spec spec; /* the source's, with the labels to learn */
+    struct plan plan;
+    struct corpus corpus;
+    struct sampler sampler;
+    struct learner learner;
+    struct teacher teacher; /* model NULL: there is none */
+    struct feed feed;
+    struct loss loss;
+    float *class_weights; /* [labels]; NULL: all 1 */
+    size_t *order; /* [plan.epoch_inputs] items of the current epoch: places in corpus.train */
+    size_t *items; /* [batch] the same as places in the data set */
+    const float **targets; /* [batch] */
+    char *state_path;
+    char fingerprint[SHA256_HEX_BYTES];
+    struct state_counters at;
+    struct history history;
+    unsigned threads;
+    bool is_mlm, resumed;
+    struct arena arena;
+};
+
+/* Opens data, model and teacher, and restores the state of an earlier run, if there is one. Close
+ * it in any case. */
+enum err_code run_open(struct run *out, const struct train_options *options,
+                       const struct corpus_progress *progress, struct err *err);
+void run_close(struct run *run);
+
+/* Writes the state to go on from. */
+enum err_code run_save(const struct run *run, struct err *err);
+/* The model in the shape that an epoch (from 0) wants: image size, and what rests. */
+enum err_code run_shape(struct run *run, unsigned epoch, struct err *err);
+
+#endif

@@ -1,0 +1,41 @@
+/* loss.h - what training minimises, and its gradient with respect to the logits.
+ *
+ * Cross-entropy over softmax, for one label an input, with q the target distribution:
+ *     L = w (-sum_k q_k log p_k),  p = softmax(z)          dL/dz = w (p - q)
+ *     q = (1 - s) onehot(y) + s / K     (label smoothing s: Szegedy et al. 2016, section 7)
+ * or the sum of binary cross-entropies over sigmoids, for several labels an input:
+ *     L = w sum_k (-q_k log p_k - (1 - q_k) log(1 - p_k)) / K,  p = 1 / (1 + exp(-z))
+ *     dL/dz = w (p - q) / K,  q = (1 - s) y + s / 2
+ *
+ * w is the weight of the input's class (of several labels: their mean). With a teacher whose logits
+ * are t (Hinton, Vinyals and Dean 2015, section 2; softmax only), share a and temperature T:
+ *     L = w ((1 - a) CE(q, p) + a T^2 CE(softmax(t / T), softmax(z / T)))
+ *
+ * Threads: pure functions.
+ */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_LOSS_H
+#define ATTND_LEARN_TRAIN_NETWORK_LOSS_H
+
+#include "engine/model/spec.h"
+
+#include <stddef.h>
+
+struct loss {
+    enum spec_scores scores; /* SCORES_SOFTMAX or SCORES_SIGMOID */
+    unsigned labels;         /* K */
+    float smoothing;         /* s */
+    const float *weights;    /* [labels]; NULL: all 1 */
+    float teacher_share;     /* a */
+    float teacher_temperature;
+};
+
+/* L of one input, from logits and target (0 or 1 for each label) [labels] and the teacher's logits
+ * or NULL; writes dlogits [labels] = share x dL/dz, share being the input's part of the batch. */
+double loss_run(const struct loss *loss, const float *logits, const float *target,
+                const float *teacher, float share, float *dlogits);
+
+/* -log softmax(z)[word] of one token among `words` (masked language modelling); z is turned into
+ * share x dL/dz in place. */
+double loss_word(float *logits, size_t words, size_t word, float share);
+
+#endif

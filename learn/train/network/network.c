@@ -1,0 +1,192 @@
+/* network.c - see network.h. The parts are files of their own: network_embed, network_block
+ * (network_attention in it), network_head; they share struct network (network_state.h), the linear
+ * layer (network_linear) and the steps that work by rows (network_rows). */
+#include "learn/train/network/network.h"
+
+#include "learn/train/network/network_block.h"
+#include "learn/train/network/network_embed.h"
+#include "learn/train/network/network_head.h"
+#include "learn/train/network/network_memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- open and close ---- */
+
+static enum err_code check(const struct network_options *options, struct err *err)
+{
+    if (options->precision != PRECISION_F32 && options->precision != PRECISION_BF16)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "training in %s is not supported (supported: f32, bf16)",
+                       precision_name(options->precision));
+    if (options->threads == 0 || options->tokens_max == 0)
+        return err_set(err, ERR_UNSUPPORTED, "a network needs at least one thread and one token");
+    return ERR_OK;
+}
+
+static enum err_code open_blocks(struct network *network, struct err *err)
+{
+    unsigned layers = network->spec->layers;
+    network->blocks = arena_alloc_array(&network->arena, layers, sizeof *network->blocks);
+    if (network->blocks == NULL)
+        return err_no_memory(err, layers * sizeof *network->blocks);
+    network->blocks[0].x = network_memory_rows(network, network->spec->hidden, err);
+    for (unsigned i = 0; i < layers && err->code == ERR_OK; i++) {
+        if (i > 0)
+            network->blocks[i].x = network->blocks[i - 1].out;
+        network_block_open(network, &network->blocks[i], i, err);
+    }
+    return err->code;
+}
+
+enum err_code network_open(struct network **out, const struct parameters *parameters,
+                           const struct network_options *options, struct err *err)
+{
+    *out = NULL;
+    if (check(options, err))
+        return err->code;
+    struct network *network = calloc(1, sizeof *network);
+    if (network == NULL)
+        return err_no_memory(err, sizeof *network);
+    arena_init(&network->arena);
+    network->parameters = parameters;
+    network->spec = &parameters->spec;
+    network->options = *options;
+    network->kernels = kernels_best();
+    network->backward = backward_best();
+    network->gemm = gemm_best(options->precision);
+    if (team_open(&network->team, options->threads, err) || network_memory_open(network, err) ||
+        open_blocks(network, err) || network_embed_open(network, err) ||
+        network_head_open(network, err)) {
+        network_close(network);
+        return err->code;
+    }
+    *out = network;
+    return ERR_OK;
+}
+
+void network_close(struct network *network)
+{
+    if (network == NULL)
+        return;
+    if (network->team != NULL)
+        team_close(network->team);
+    arena_deinit(&network->arena);
+    free(network);
+}
+
+void network_repack(struct network *network, const float *values)
+{
+    network->values = values;
+    network_embed_pack(network);
+    for (unsigned i = 0; i < network->spec->layers; i++)
+        network_block_pack(network, &network->blocks[i]);
+    network_head_pack(network);
+}
+
+/* ---- the micro-batch ---- */
+
+static void list_tokens(struct network *network, const struct network_batch *batch)
+{
+    unsigned tokens = 0;
+    for (unsigned r = 0; r < batch->rows; r++) {
+        const struct engine_input *input = batch->inputs[r];
+        assert(input->tokens <= network->options.tokens_max - tokens);
+        network->offset[r] = tokens;
+        for (unsigned t = 0; t < input->tokens; t++)
+            network->places[tokens + t] = t;
+        if (input->ids != NULL)
+            memcpy(network->ids + tokens, input->ids, input->tokens * sizeof *input->ids);
+        tokens += input->tokens;
+    }
+    network->offset[batch->rows] = tokens;
+    network->rows = batch->rows;
+    network->tokens = tokens;
+}
+
+/* The first tokens of each sequence. */
+static void keep_head_tokens(struct network *network)
+{
+    unsigned each = spec_head_tokens(network->spec);
+    for (unsigned r = 0; r <= network->rows; r++)
+        network->kept_first[r] = r * each;
+    for (unsigned i = 0; i < network->rows * each; i++)
+        network->kept[i] = network->offset[i / each] + i % each;
+    network->kept_count = network->rows * each;
+}
+
+static void keep_listed(struct network *network, const struct network_batch *batch)
+{
+    unsigned i = 0;
+    for (unsigned r = 0; r < network->rows; r++) {
+        network->kept_first[r] = i;
+        while (i < batch->kept_count && batch->kept[i] < network->offset[r + 1]) {
+            assert(i == 0 || batch->kept[i - 1] < batch->kept[i]);
+            network->kept[i] = batch->kept[i];
+            i++;
+        }
+    }
+    assert(i == batch->kept_count);
+    network->kept_first[network->rows] = i;
+    network->kept_count = i;
+}
+
+/* ---- passes ---- */
+
+void network_forward(struct network *network, const struct network_batch *batch)
+{
+    list_tokens(network, batch);
+    if (network->parameters->head == PARAMETERS_MLM)
+        keep_listed(network, batch);
+    else
+        keep_head_tokens(network);
+    network->dropping = batch->training;
+    network->dropout = batch->dropout;
+    network->penalty = 0;
+    network_embed_forward(network, batch->inputs, network->blocks[0].x);
+    for (unsigned i = 0; i < network->spec->layers; i++)
+        network_block_forward(network, &network->blocks[i]);
+    network_head_forward(network);
+}
+
+void network_backward(struct network *network, const float *dlogits, float share)
+{
+    unsigned frozen = network->options.frozen_depth;
+    network_head_backward(network, dlogits);
+    for (unsigned i = network->spec->layers; i > 0 && i >= frozen; i--)
+        network_block_backward(network, &network->blocks[i - 1], share);
+    if (frozen == 0)
+        network_embed_backward(network);
+}
+
+const float *network_logits(const struct network *network)
+{
+    return network->head.logits[0].x;
+}
+
+const float *network_features(const struct network *network)
+{
+    return network->head.features.x;
+}
+
+double network_attention_penalty(const struct network *network)
+{
+    return network->penalty;
+}
+
+float *network_gradient(struct network *network)
+{
+    return network->gradient;
+}
+
+struct team *network_team(struct network *network)
+{
+    return network->team;
+}
+
+const float *network_attention_input(const struct network *network, unsigned layer, size_t *stride)
+{
+    *stride = network->blocks[layer].n.stride;
+    return network->blocks[layer].n.x;
+}

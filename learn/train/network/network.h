@@ -1,0 +1,86 @@
+/* network.h - the encoder that learns: forward pass with everything the backward pass needs kept,
+ * and the backward pass, over one packed micro-batch (as engine.h packs them: sequences end to end,
+ * no padding).
+ *
+ *     network_open(&network, &parameters, &options, &err);
+ *     network_repack(network);                        after every change of the values
+ *     network_forward(network, &batch);               -> network_logits(network)
+ *     network_backward(network, dlogits);             gradient += dL/dparameters
+ *
+ * The blocks, their order and their names are those of engine/model/encoder.c; in the last block
+ * only the tokens that the head reads are computed. Dropout is Hugging Face's: after the
+ * embeddings, on the attention probabilities, on each residual branch, before the classifier; the
+ * table of what each family has is network_rows.c's.
+ *
+ * Determinism: values and gradients do not depend on the number of threads.
+ * Threads: one at a time; a network has a team of its own.
+ */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_H
+#define ATTND_LEARN_TRAIN_NETWORK_NETWORK_H
+
+#include "engine/base/err.h"
+#include "engine/base/team.h"
+#include "engine/model/input.h"
+#include "engine/tensor/gemm/operand.h"
+#include "learn/train/network/parameters.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct network;
+
+struct network_options {
+    unsigned threads;         /* at least 1 */
+    enum precision precision; /* of the blocks' linear layers: f32 or bf16 */
+    unsigned tokens_max;      /* of a micro-batch */
+    float hidden_dropout, attention_dropout;
+    float entropy, sparsity; /* attention_train.h; averaged, see network_attention_penalty */
+    unsigned frozen_depth;   /* gradients are neither computed nor needed for depths below it */
+};
+
+/* One micro-batch. For MLM, `kept` lists the tokens (of the packed batch, ascending) whose words
+ * are asked for; a classifier keeps the family's head tokens by itself (kept_count 0). */
+struct network_batch {
+    const struct engine_input *const *inputs;
+    unsigned rows;
+    const unsigned *kept;
+    unsigned kept_count;
+    bool training;    /* dropout, and room kept for the backward pass */
+    uint64_t dropout; /* training: a number for this micro-batch, from which the masks are drawn */
+};
+
+/* Takes all memory for micro-batches of up to tokens_max tokens. `parameters` is borrowed; the
+ * gradient [parameters->numbers] is the network's and starts as zeros. */
+enum err_code network_open(struct network **out, const struct parameters *parameters,
+                           const struct network_options *options, struct err *err);
+void network_close(struct network *network);
+
+/* Packs the weights as they are now in `values` [parameters->numbers] (the parameters' own, or a
+ * moving average to be evaluated). What is not a linear layer's is read from `values` itself, which
+ * is borrowed until the next call. */
+void network_repack(struct network *network, const float *values);
+
+/* The sum of tokens is at most tokens_max. */
+void network_forward(struct network *network, const struct network_batch *batch);
+
+/* Of the last forward pass: [rows, labels] (of a distilled DeiT the mean of both heads), or for MLM
+ * [kept_count, vocab_size]. */
+const float *network_logits(const struct network *network);
+/* What the classifier read in the last forward pass, before dropout: [rows, D]; the class token
+ * after the final norm or the pooler. NULL for MLM. */
+const float *network_features(const struct network *network);
+/* What query and key of a block read in the last forward pass: [tokens, D], rows *stride apart. */
+const float *network_attention_input(const struct network *network, unsigned layer, size_t *stride);
+/* The regulariser's value in the last forward pass: its mean over the heads and queries of a layer,
+ * and that over the layers (the last one has only the kept queries). */
+double network_attention_penalty(const struct network *network);
+
+/* gradient += dL/dvalues for the last forward pass (training), from dL/dlogits in its shape. The
+ * regulariser's part is weighted with `share`: this micro-batch's share of the batch. */
+void network_backward(struct network *network, const float *dlogits, float share);
+float *network_gradient(struct network *network);
+/* Its threads, for the optimiser. */
+struct team *network_team(struct network *network);
+
+#endif

@@ -1,0 +1,141 @@
+#include "learn/train/network/network_attention.h"
+
+#include "engine/base/rng.h"
+#include "engine/tensor/backward/attention_train.h"
+#include "learn/train/network/network_rows.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+struct run {
+    struct network *network;
+    const struct network_block *block;
+    void (*task)(const struct run *run, unsigned sequence, unsigned head, float *scratch);
+    const unsigned *query_first; /* [rows + 1] */
+    float dropout, entropy, sparsity;
+    uint32_t key;
+    struct matrix dcontext, dquery, dqkv;
+    atomic_uint next; /* the next task; partners: the members of the team */
+};
+
+size_t network_attention_floats(const struct network *network)
+{
+    const struct spec *spec = network->spec;
+    unsigned tokens = spec->family->kind == ENGINE_TEXT ? spec->positions : spec_image_tokens(spec);
+    if (tokens > network->options.tokens_max)
+        tokens = network->options.tokens_max;
+    size_t floats = attention_train_scratch(tokens, tokens, spec->hidden / spec->heads);
+    return (floats + 15) / 16 * 16;
+}
+
+static struct attention_train head_of(const struct run *run, unsigned sequence, unsigned head)
+{
+    const struct network *network = run->network;
+    const struct network_block *block = run->block;
+    size_t hidden = network->spec->hidden, width = hidden / network->spec->heads;
+    unsigned first = network->offset[sequence], query = run->query_first[sequence];
+    const float *keys = block->qkv_rows.x + first * block->qkv_rows.stride + hidden + head * width;
+    return (struct attention_train){
+        .kernels = network->kernels,
+        .backward = network->backward,
+        .gemm = network->gemm,
+        .q = block->query_rows.x + query * block->query_rows.stride + head * width,
+        .q_stride = block->query_rows.stride,
+        .m = run->query_first[sequence + 1] - query,
+        .k = keys,
+        .v = keys + hidden,
+        .kv_stride = block->qkv_rows.stride,
+        .n = network->offset[sequence + 1] - first,
+        .d = width,
+        .dropout = run->dropout,
+        .key = rng_hash(run->key, sequence * network->spec->heads + head),
+        .entropy = run->entropy,
+        .sparsity = run->sparsity};
+}
+
+static void run_tasks(void *context, unsigned index, unsigned count)
+{
+    struct run *run = context;
+    const struct network *network = run->network;
+    unsigned heads = network->spec->heads, tasks = network->rows * heads;
+    float *scratch = network->attention_scratch + index * network->attention_floats;
+    (void)count;
+    for (;;) {
+        unsigned task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
+        if (task >= tasks)
+            return;
+        run->task(run, task / heads, task % heads, scratch);
+    }
+}
+
+static struct run begin(struct network *network, const struct network_block *block)
+{
+    bool drops = network_rows_drops(network, NETWORK_SITE_ATTENTION);
+    return (struct run){.network = network,
+                        .block = block,
+                        .query_first = block->is_last ? network->kept_first : network->offset,
+                        .dropout = drops ? network->options.attention_dropout : 0,
+                        .key = network_rows_key(network, NETWORK_SITE_ATTENTION, block->layer)};
+}
+
+/* 1 / (layers, heads and queries): what a head's sum over its queries counts. */
+static double weight_of(const struct network *network, const struct network_block *block)
+{
+    double queries = block->is_last ? network->kept_count : network->tokens;
+    return queries > 0 ? 1 / (queries * network->spec->heads * network->spec->layers) : 0;
+}
+
+static void forward_task(const struct run *run, unsigned sequence, unsigned head, float *scratch)
+{
+    const struct network *network = run->network;
+    const struct matrix *context = &run->block->context;
+    struct attention_train one = head_of(run, sequence, head);
+    double *penalty = &network->penalties[sequence * network->spec->heads + head];
+    float *out = context->x + run->query_first[sequence] * context->stride + head * one.d;
+    *penalty = one.m > 0 ? attention_train_forward(&one, out, context->stride, scratch) : 0;
+}
+
+void network_attention_forward(struct network *network, const struct network_block *block)
+{
+    struct run run = begin(network, block);
+    double sum = 0;
+    run.task = forward_task;
+    run.entropy = network->options.entropy;
+    run.sparsity = network->options.sparsity;
+    team_run(network->team, run_tasks, &run);
+    for (size_t i = 0; i < (size_t)network->rows * network->spec->heads; i++)
+        sum += network->penalties[i];
+    network->penalty += sum * weight_of(network, block);
+}
+
+static void backward_task(const struct run *run, unsigned sequence, unsigned head, float *scratch)
+{
+    struct attention_train one = head_of(run, sequence, head);
+    size_t hidden = run->network->spec->hidden, query = run->query_first[sequence];
+    float *dk =
+        run->dqkv.x + run->network->offset[sequence] * run->dqkv.stride + hidden + head * one.d;
+    for (size_t t = 0; t < one.n; t++) {
+        memset(dk + t * run->dqkv.stride, 0, one.d * sizeof *dk);
+        memset(dk + t * run->dqkv.stride + hidden, 0, one.d * sizeof *dk);
+    }
+    if (one.m > 0)
+        attention_train_backward(
+            &one, run->dcontext.x + query * run->dcontext.stride + head * one.d,
+            run->dcontext.stride, run->dquery.x + query * run->dquery.stride + head * one.d,
+            run->dquery.stride, dk, dk + hidden, run->dqkv.stride, scratch);
+}
+
+void network_attention_backward(struct network *network, const struct network_block *block,
+                                struct matrix dcontext, struct matrix dquery, struct matrix dqkv,
+                                float share)
+{
+    struct run run = begin(network, block);
+    float weight = (float)(weight_of(network, block) * share);
+    run.task = backward_task;
+    run.entropy = network->options.entropy * weight;
+    run.sparsity = network->options.sparsity * weight;
+    run.dcontext = dcontext;
+    run.dquery = dquery;
+    run.dqkv = dqkv;
+    team_run(network->team, run_tasks, &run);
+}

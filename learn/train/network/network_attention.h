@@ -1,0 +1,22 @@
+/* network_attention.h - the attention of a block over the sequences of a micro-batch. A task is one
+ * head of one sequence; the members of the team take tasks from a counter. Threads: one caller,
+ * with his team.
+ */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_ATTENTION_H
+#define ATTND_LEARN_TRAIN_NETWORK_NETWORK_ATTENTION_H
+
+#include "learn/train/network/network_state.h"
+
+/* Floats of scratch of one member. */
+size_t network_attention_floats(const struct network *network);
+
+/* qkv_rows, query_rows -> context; adds to network->penalty. */
+void network_attention_forward(struct network *network, const struct network_block *block);
+
+/* dcontext [queries, D] -> dquery [queries, D] and columns D to 3 D of dqkv [T, 3 D]. Both
+ * regularisers are weighted with `share`. */
+void network_attention_backward(struct network *network, const struct network_block *block,
+                                struct matrix dcontext, struct matrix dquery, struct matrix dqkv,
+                                float share);
+
+#endif

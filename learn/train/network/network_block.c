@@ -1,0 +1,262 @@
+/* network_block.c - see network_block.h.
+ *
+ * Backward, the gradient of a sum goes to both its terms, so that network->d walks down the
+ * residual stream while each branch is computed beside it:
+ *
+ *     post-norm   e = norm'(d)     mlp(e) + e -> d     e = norm'(d)     attention(e) + e -> d
+ *     pre-norm    mlp(d) -> e      norm'(e) + d -> d   attention(d) -> e   norm'(e) + d -> d
+ *
+ * In the last block the residual stream has only the kept rows: x and n are gathered for the
+ * queries and the sum, and what comes back is added to the rows it was taken from. Keys and values
+ * are a product over all rows. That is a tenth of a step of six layers. */
+#include "learn/train/network/network_block.h"
+
+#include "learn/train/network/network_attention.h"
+#include "learn/train/network/network_linear.h"
+#include "learn/train/network/network_memory.h"
+#include "learn/train/network/network_rows.h"
+
+/* ---- open ---- */
+
+static bool learns(const struct network *network, const struct network_block *block)
+{
+    return block->layer + 1 >= network->options.frozen_depth;
+}
+
+static enum err_code open_linear(struct network *network, const struct network_block *block,
+                                 struct network_linear *linear, size_t weight, size_t bias,
+                                 size_t in, size_t out, struct err *err)
+{
+    bool is_learnt = learns(network, block);
+    *linear = (struct network_linear){.weight = weight,
+                                      .bias = bias,
+                                      .in = in,
+                                      .out = out,
+                                      .precision = network->options.precision,
+                                      .learns_weight = is_learnt,
+                                      .learns_bias = is_learnt};
+    return network_linear_open(network, linear, err);
+}
+
+static enum err_code open_qkv(struct network *network, struct network_block *block, struct err *err)
+{
+    const struct parameters_layer *layer = &network->parameters->map.layers[block->layer];
+    size_t hidden = network->spec->hidden, weight = layer->qkv_weight, bias = layer->qkv_bias;
+    if (!block->is_last)
+        return open_linear(network, block, &block->qkv, weight, bias, hidden, 3 * hidden, err);
+    if (open_linear(network, block, &block->query, weight, bias, hidden, hidden, err))
+        return err->code;
+    return open_linear(network, block, &block->key_value, weight + hidden * hidden,
+                       bias != SIZE_MAX ? bias + hidden : SIZE_MAX, hidden, 2 * hidden, err);
+}
+
+static enum err_code open_matrices(struct network *network, struct network_block *block,
+                                   struct err *err)
+{
+    size_t hidden = network->spec->hidden, intermediate = network->spec->intermediate;
+    bool post_norm = network->spec->family->post_norm;
+    block->qkv_rows = network_memory_rows(network, 3 * hidden, err);
+    block->query_rows = block->is_last ? network_memory_rows(network, hidden, err)
+                                       : matrix_columns(block->qkv_rows, 0, hidden);
+    block->n = post_norm ? block->x : network_memory_rows(network, hidden, err);
+    block->kept_x = block->x;
+    block->kept_n = block->n;
+    if (block->is_last) {
+        block->kept_x = network_memory_rows(network, hidden, err);
+        block->kept_n = post_norm ? block->kept_x : network_memory_rows(network, hidden, err);
+    }
+    block->context = network_memory_rows(network, hidden, err);
+    block->a = network_memory_rows(network, hidden, err);
+    block->h = network_memory_rows(network, hidden, err);
+    block->u = network_memory_rows(network, intermediate, err);
+    block->activated = network_memory_rows(network, intermediate, err);
+    block->out = network_memory_rows(network, hidden, err);
+    block->m = post_norm ? network_memory_rows(network, hidden, err) : block->out;
+    return err->code;
+}
+
+enum err_code network_block_open(struct network *network, struct network_block *block,
+                                 unsigned layer, struct err *err)
+{
+    const struct parameters_layer *map = &network->parameters->map.layers[layer];
+    size_t hidden = network->spec->hidden, intermediate = network->spec->intermediate;
+    block->layer = layer;
+    block->is_last = layer + 1 == network->spec->layers;
+    bool is_learnt = learns(network, block);
+    block->attention_norm =
+        (struct network_norm){map->attention_gamma, map->attention_beta, is_learnt};
+    block->mlp_norm = (struct network_norm){map->mlp_gamma, map->mlp_beta, is_learnt};
+    if (open_qkv(network, block, err) ||
+        open_linear(network, block, &block->attention_out, map->out_weight, map->out_bias, hidden,
+                    hidden, err) ||
+        open_linear(network, block, &block->mlp_in, map->mlp_in_weight, map->mlp_in_bias, hidden,
+                    intermediate, err) ||
+        open_linear(network, block, &block->mlp_out, map->mlp_out_weight, map->mlp_out_bias,
+                    intermediate, hidden, err))
+        return err->code;
+    return open_matrices(network, block, err);
+}
+
+void network_block_pack(struct network *network, struct network_block *block)
+{
+    if (block->is_last) {
+        network_linear_pack(network, &block->query);
+        network_linear_pack(network, &block->key_value);
+    } else {
+        network_linear_pack(network, &block->qkv);
+    }
+    network_linear_pack(network, &block->attention_out);
+    network_linear_pack(network, &block->mlp_in);
+    network_linear_pack(network, &block->mlp_out);
+}
+
+/* ---- forward ---- */
+
+static size_t rows_of(const struct network *network, const struct network_block *block)
+{
+    return block->is_last ? network->kept_count : network->tokens;
+}
+
+static void project_qkv(struct network *network, struct network_block *block)
+{
+    size_t hidden = network->spec->hidden;
+    if (!block->is_last) {
+        network_linear_forward(network, &block->qkv, block->qkv_rows, block->n, NULL,
+                               network->tokens);
+        return;
+    }
+    network_rows_gather(network, block->kept_x, block->x);
+    if (block->kept_n.x != block->kept_x.x)
+        network_rows_gather(network, block->kept_n, block->n);
+    network_linear_forward(network, &block->key_value,
+                           matrix_columns(block->qkv_rows, hidden, 2 * hidden), block->n, NULL,
+                           network->tokens);
+    network_linear_forward(network, &block->query, block->query_rows, block->kept_n, NULL,
+                           network->kept_count);
+}
+
+/* y = residual + D(x W^T + b) */
+static void add_branch(struct network *network, const struct network_block *block,
+                       enum network_site site, const struct network_linear *linear, struct matrix y,
+                       struct matrix x, struct matrix residual)
+{
+    size_t rows = rows_of(network, block);
+    bool drops = network_rows_drops(network, site);
+    network_linear_forward(network, linear, y, x, drops ? NULL : &residual, rows);
+    if (drops)
+        network_rows_dropout(network, site, block->layer, y, y, &residual, rows);
+}
+
+void network_block_forward(struct network *network, struct network_block *block)
+{
+    bool post_norm = network->spec->family->post_norm;
+    size_t rows = rows_of(network, block);
+    if (!post_norm)
+        network_rows_norm(network, &block->attention_norm, block->n, block->x, network->tokens);
+    project_qkv(network, block);
+    network_attention_forward(network, block);
+    add_branch(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, block->a,
+               block->context, block->kept_x);
+    network_rows_norm(network, post_norm ? &block->attention_norm : &block->mlp_norm, block->h,
+                      block->a, rows);
+    network_linear_forward(network, &block->mlp_in, block->u, block->h, NULL, rows);
+    network_rows_activate(network, block->activated, block->u, rows, network->spec->activation);
+    add_branch(network, block, NETWORK_SITE_MLP_OUT, &block->mlp_out, block->m, block->activated,
+               post_norm ? block->h : block->a);
+    if (post_norm)
+        network_rows_norm(network, &block->mlp_norm, block->out, block->m, rows);
+}
+
+/* ---- backward ---- */
+
+/* Back through y = D(x W^T + b): dx from dy; network->f may be used on the way. */
+static void branch_backward(struct network *network, const struct network_block *block,
+                            enum network_site site, const struct network_linear *linear,
+                            struct matrix dx, struct matrix dy, struct matrix x)
+{
+    size_t rows = rows_of(network, block);
+    if (network_rows_drops(network, site)) {
+        network_rows_dropout(network, site, block->layer, network->f, dy, NULL, rows);
+        dy = network->f;
+    }
+    network_linear_backward(network, linear, &dx, dy, x, NULL, rows);
+}
+
+/* dh = the MLP's from dy, plus residual (NULL: none). */
+static void mlp_backward(struct network *network, struct network_block *block, struct matrix dh,
+                         struct matrix dy, const struct matrix *residual)
+{
+    size_t rows = rows_of(network, block);
+    branch_backward(network, block, NETWORK_SITE_MLP_OUT, &block->mlp_out, network->du, dy,
+                    block->activated);
+    network_rows_activation(network, network->du, network->du, block->u, rows,
+                            network->spec->activation);
+    network_linear_backward(network, &block->mlp_in, &dh, network->du, block->h, residual, rows);
+}
+
+/* dn [T, D] from dqkv; in a post-norm block (whose n is x) plus da, the residual stream's. */
+static void qkv_backward(struct network *network, struct network_block *block, struct matrix dn,
+                         struct matrix da)
+{
+    size_t hidden = network->spec->hidden;
+    const struct matrix *residual = network->spec->family->post_norm ? &da : NULL;
+    if (!block->is_last) {
+        network_linear_backward(network, &block->qkv, &dn, network->dqkv, block->n, residual,
+                                network->tokens);
+        return;
+    }
+    network_linear_backward(network, &block->key_value, &dn,
+                            matrix_columns(network->dqkv, hidden, 2 * hidden), block->n, NULL,
+                            network->tokens);
+    network_linear_backward(network, &block->query, &network->f, network->dquery, block->kept_n,
+                            residual, network->kept_count);
+    network_rows_scatter(network, dn, network->f);
+}
+
+/* dn [T, D] from da [rows, D]; dn is not da. */
+static void attention_backward(struct network *network, struct network_block *block,
+                               struct matrix dn, struct matrix da, float share)
+{
+    struct matrix dquery =
+        block->is_last ? network->dquery : matrix_columns(network->dqkv, 0, network->spec->hidden);
+    branch_backward(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, network->g,
+                    da, block->context);
+    network_attention_backward(network, block, network->g, dquery, network->dqkv, share);
+    qkv_backward(network, block, dn, da);
+}
+
+static void post_norm_backward(struct network *network, struct network_block *block, float share)
+{
+    size_t rows = rows_of(network, block);
+    struct matrix d = network->d, e = network->e;
+    network_rows_norm_backward(network, &block->mlp_norm, e, d, block->m, NULL, rows);
+    mlp_backward(network, block, d, e, &e);
+    network_rows_norm_backward(network, &block->attention_norm, e, d, block->a, NULL, rows);
+    attention_backward(network, block, d, e, share);
+}
+
+static void pre_norm_backward(struct network *network, struct network_block *block, float share)
+{
+    size_t rows = rows_of(network, block);
+    struct matrix d = network->d, e = network->e, g = network->g;
+    mlp_backward(network, block, e, d, NULL);
+    network_rows_norm_backward(network, &block->mlp_norm, d, e, block->a, &d, rows);
+    attention_backward(network, block, e, d, share);
+    if (!block->is_last) {
+        network_rows_norm_backward(network, &block->attention_norm, d, e, block->x, &d, rows);
+        return;
+    }
+    network_rows_norm_backward(network, &block->attention_norm, g, e, block->x, NULL,
+                               network->tokens);
+    network_rows_scatter(network, g, d);
+    network->g = d;
+    network->d = g;
+}
+
+void network_block_backward(struct network *network, struct network_block *block, float share)
+{
+    if (network->spec->family->post_norm)
+        post_norm_backward(network, block, share);
+    else
+        pre_norm_backward(network, block, share);
+}

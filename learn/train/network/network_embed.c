@@ -1,0 +1,197 @@
+/* network_embed.c - see network_embed.h. The patches of all images are one product: rows of zeros
+ * stand for the learnt tokens, so that their gradients add nothing to the patch weights. Gradients
+ * of tables are sums over tokens: each member of the team has its columns. */
+#include "learn/train/network/network_embed.h"
+
+#include "learn/train/network/network_linear.h"
+#include "learn/train/network/network_memory.h"
+#include "learn/train/network/network_rows.h"
+
+#include <string.h>
+
+enum { COLUMNS_UNIT = 16 };
+
+struct embedding {
+    struct network *network;
+    const struct engine_input *const *inputs;
+    struct matrix x;
+};
+
+static bool is_text(const struct network *network)
+{
+    return network->spec->family->kind == ENGINE_TEXT;
+}
+
+enum err_code network_embed_open(struct network *network, struct err *err)
+{
+    const struct spec *spec = network->spec;
+    const struct parameters_map *map = &network->parameters->map;
+    bool is_learnt = network->options.frozen_depth == 0;
+    if (is_text(network)) {
+        network->embedding_norm =
+            (struct network_norm){map->embedding_gamma, map->embedding_beta, is_learnt};
+        network->embedded = network_memory_rows(network, spec->hidden, err);
+        return err->code;
+    }
+    size_t in = (size_t)spec->channels * spec->patch * spec->patch;
+    network->patch = (struct network_linear){.weight = map->patch_weight,
+                                             .bias = map->patch_bias,
+                                             .in = in,
+                                             .out = spec->hidden,
+                                             .precision = PRECISION_F32,
+                                             .learns_weight = is_learnt};
+    network->patches = network_memory_rows(network, in, err);
+    return err->code != ERR_OK ? err->code : network_linear_open(network, &network->patch, err);
+}
+
+void network_embed_pack(struct network *network)
+{
+    if (!is_text(network))
+        network_linear_pack(network, &network->patch);
+}
+
+/* ---- forward ---- */
+
+static void add(float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += x[i];
+}
+
+static void run_shares(struct embedding *embedding,
+                       void (*share)(void *context, unsigned index, unsigned count))
+{
+    team_run(embedding->network->team, share, embedding);
+}
+
+static void look_up_words(void *context, unsigned index, unsigned count)
+{
+    const struct embedding *embedding = context;
+    const struct network *network = embedding->network;
+    const struct parameters_map *map = &network->parameters->map;
+    const float *values = network->values;
+    size_t width = network->spec->hidden;
+    size_t last = share_begin(network->tokens, 1, index + 1, count);
+    for (size_t t = share_begin(network->tokens, 1, index, count); t < last; t++) {
+        float *row = embedding->x.x + t * embedding->x.stride;
+        memcpy(row, values + map->word + (size_t)network->ids[t] * width, width * sizeof *row);
+        add(row, values + map->position + network->places[t] * width, width);
+        if (map->token_type != SIZE_MAX)
+            add(row, values + map->token_type, width);
+    }
+}
+
+static void copy_patches(void *context, unsigned index, unsigned count)
+{
+    const struct embedding *embedding = context;
+    const struct network *network = embedding->network;
+    size_t specials = network->spec->family->image_specials, width = network->patches.width;
+    size_t last = share_begin(network->rows, 1, index + 1, count);
+    for (size_t r = share_begin(network->rows, 1, index, count); r < last; r++) {
+        const float *patches = embedding->inputs[r]->patches;
+        for (size_t t = network->offset[r]; t < network->offset[r + 1]; t++) {
+            float *row = network->patches.x + t * network->patches.stride;
+            size_t place = network->places[t];
+            if (place < specials)
+                memset(row, 0, width * sizeof *row);
+            else
+                memcpy(row, patches + (place - specials) * width, width * sizeof *row);
+        }
+    }
+}
+
+static size_t learnt_token(const struct network *network, size_t place)
+{
+    const struct parameters_map *map = &network->parameters->map;
+    return place == 0 ? map->cls_token : map->distillation_token;
+}
+
+static void add_positions(void *context, unsigned index, unsigned count)
+{
+    const struct embedding *embedding = context;
+    const struct network *network = embedding->network;
+    const struct spec *spec = network->spec;
+    const float *position = network->values + network->parameters->map.position;
+    size_t width = spec->hidden, last = share_begin(network->tokens, 1, index + 1, count);
+    for (size_t t = share_begin(network->tokens, 1, index, count); t < last; t++) {
+        float *row = embedding->x.x + t * embedding->x.stride;
+        size_t place = network->places[t];
+        if (place < spec->family->image_specials)
+            memcpy(row, network->values + learnt_token(network, place), width * sizeof *row);
+        add(row, position + place * width, width);
+    }
+}
+
+void network_embed_forward(struct network *network, const struct engine_input *const *inputs,
+                           struct matrix x)
+{
+    struct embedding embedding = {network, inputs, x};
+    if (is_text(network)) {
+        embedding.x = network->embedded;
+        run_shares(&embedding, look_up_words);
+        network_rows_norm(network, &network->embedding_norm, x, network->embedded, network->tokens);
+    } else {
+        run_shares(&embedding, copy_patches);
+        network_linear_forward(network, &network->patch, x, network->patches, NULL,
+                               network->tokens);
+        run_shares(&embedding, add_positions);
+    }
+    if (network_rows_drops(network, NETWORK_SITE_EMBEDDING))
+        network_rows_dropout(network, NETWORK_SITE_EMBEDDING, 0, x, x, NULL, network->tokens);
+}
+
+/* ---- backward ---- */
+
+static void add_word_gradients(void *context, unsigned index, unsigned count)
+{
+    const struct embedding *embedding = context;
+    const struct network *network = embedding->network;
+    const struct parameters_map *map = &network->parameters->map;
+    float *gradient = network->gradient;
+    size_t width = network->spec->hidden;
+    size_t first = share_begin(width, COLUMNS_UNIT, index, count);
+    size_t columns = share_begin(width, COLUMNS_UNIT, index + 1, count) - first;
+    for (size_t t = 0; t < network->tokens; t++) {
+        const float *d = embedding->x.x + t * embedding->x.stride + first;
+        add(gradient + map->word + (size_t)network->ids[t] * width + first, d, columns);
+        add(gradient + map->position + network->places[t] * width + first, d, columns);
+        if (map->token_type != SIZE_MAX)
+            add(gradient + map->token_type + first, d, columns);
+    }
+}
+
+static void add_image_gradients(void *context, unsigned index, unsigned count)
+{
+    const struct embedding *embedding = context;
+    const struct network *network = embedding->network;
+    const struct parameters_map *map = &network->parameters->map;
+    size_t width = network->spec->hidden, specials = network->spec->family->image_specials;
+    size_t first = share_begin(width, COLUMNS_UNIT, index, count);
+    size_t columns = share_begin(width, COLUMNS_UNIT, index + 1, count) - first;
+    float *gradient = network->gradient + first;
+    for (size_t t = 0; t < network->tokens; t++) {
+        const float *d = embedding->x.x + t * embedding->x.stride + first;
+        size_t place = network->places[t];
+        add(gradient + map->position + place * width, d, columns);
+        add(gradient + (place < specials ? learnt_token(network, place) : map->patch_bias), d,
+            columns);
+    }
+}
+
+void network_embed_backward(struct network *network)
+{
+    struct embedding embedding = {.network = network, .x = network->d};
+    if (network_rows_drops(network, NETWORK_SITE_EMBEDDING))
+        network_rows_dropout(network, NETWORK_SITE_EMBEDDING, 0, network->d, network->d, NULL,
+                             network->tokens);
+    if (is_text(network)) {
+        network_rows_norm_backward(network, &network->embedding_norm, network->e, network->d,
+                                   network->embedded, NULL, network->tokens);
+        embedding.x = network->e;
+        run_shares(&embedding, add_word_gradients);
+    } else {
+        network_linear_backward(network, &network->patch, NULL, network->d, network->patches, NULL,
+                                network->tokens);
+        run_shares(&embedding, add_image_gradients);
+    }
+}

@@ -1,0 +1,228 @@
+#include "learn/train/network/network_head.h"
+
+#include "learn/train/network/network_linear.h"
+#include "learn/train/network/network_memory.h"
+#include "learn/train/network/network_rows.h"
+
+#include <string.h>
+
+/* ---- open ---- */
+
+static bool learns(const struct network *network)
+{
+    return network->spec->layers + 1 >= network->options.frozen_depth;
+}
+
+/* A layer in fp32, as the engine's. */
+static enum err_code open_linear(struct network *network, struct network_linear *linear,
+                                 size_t weight, size_t bias, size_t out, struct err *err)
+{
+    *linear = (struct network_linear){.weight = weight,
+                                      .bias = bias,
+                                      .in = network->spec->hidden,
+                                      .out = out,
+                                      .precision = PRECISION_F32,
+                                      .learns_weight = learns(network),
+                                      .learns_bias = learns(network)};
+    return network_linear_open(network, linear, err);
+}
+
+static enum err_code open_mlm(struct network *network, struct err *err)
+{
+    const struct parameters_map *map = &network->parameters->map;
+    struct network_head *head = &network->head;
+    size_t vocab = network->spec->vocab_size;
+    head->mlm_norm = (struct network_norm){map->mlm_gamma, map->mlm_beta, learns(network)};
+    head->transformed = network_memory_rows(network, network->spec->hidden, err);
+    head->logits[0] = network_memory_dense(network, vocab, err);
+    if (open_linear(network, &head->decoder, map->word, map->mlm_bias, vocab, err))
+        return err->code;
+    head->decoder.learns_weight = network->options.frozen_depth == 0;
+    return err->code;
+}
+
+static enum err_code open_classifier(struct network *network, struct err *err)
+{
+    const struct parameters_map *map = &network->parameters->map;
+    struct network_head *head = &network->head;
+    size_t hidden = network->spec->hidden, labels = network->spec->label_count;
+    const size_t weights[] = {map->classifier_weight, map->distillation_weight};
+    const size_t biases[] = {map->classifier_bias, map->distillation_bias};
+    head->final_norm = (struct network_norm){map->final_gamma, map->final_beta, learns(network)};
+    head->has_norm = map->final_gamma != SIZE_MAX;
+    head->classifiers = spec_head_tokens(network->spec);
+    head->dropped = network_memory_rows(network, hidden, err);
+    head->features = network_memory_dense(network, hidden, err);
+    head->dlogits = network_memory_dense(network, labels, err);
+    head->normed = head->has_norm ? network_memory_rows(network, hidden, err) : head->x;
+    for (unsigned i = 0; i < head->classifiers; i++) {
+        head->logits[i] = network_memory_dense(network, labels, err);
+        if (open_linear(network, &head->classifier[i], weights[i], biases[i], labels, err))
+            return err->code;
+    }
+    return err->code;
+}
+
+enum err_code network_head_open(struct network *network, struct err *err)
+{
+    const struct parameters_map *map = &network->parameters->map;
+    struct network_head *head = &network->head;
+    size_t hidden = network->spec->hidden;
+    bool is_mlm = network->parameters->head == PARAMETERS_MLM;
+    head->x = network->blocks[network->spec->layers - 1].out;
+    head->has_pooler = map->pooler_weight != SIZE_MAX;
+    if (head->has_pooler) {
+        head->activation =
+            is_mlm ? network->spec->activation : network->spec->family->pooler_activation;
+        head->u = network_memory_rows(network, hidden, err);
+        head->pooled = network_memory_rows(network, hidden, err);
+        if (open_linear(network, &head->pooler, map->pooler_weight, map->pooler_bias, hidden, err))
+            return err->code;
+    }
+    return is_mlm ? open_mlm(network, err) : open_classifier(network, err);
+}
+
+void network_head_pack(struct network *network)
+{
+    struct network_head *head = &network->head;
+    if (head->has_pooler)
+        network_linear_pack(network, &head->pooler);
+    for (unsigned i = 0; i < head->classifiers; i++)
+        network_linear_pack(network, &head->classifier[i]);
+    if (network->parameters->head == PARAMETERS_MLM)
+        network_linear_pack(network, &head->decoder);
+}
+
+/* ---- classifier ---- */
+
+/* Rows of token `token` of each sequence, of a matrix of kept tokens. */
+static struct matrix token_rows(const struct network *network, struct matrix kept, unsigned token)
+{
+    return (struct matrix){kept.x + token * kept.stride, kept.stride * network->head.classifiers,
+                           kept.width};
+}
+
+static void copy_features(struct network *network, struct matrix from)
+{
+    struct matrix to = network->head.features;
+    for (size_t r = 0; r < network->rows; r++)
+        memcpy(to.x + r * to.stride, from.x + r * from.stride, to.width * sizeof *to.x);
+}
+
+/* act(W_p x + b_p) */
+static void pool(struct network *network, struct matrix x, size_t rows)
+{
+    struct network_head *head = &network->head;
+    network_linear_forward(network, &head->pooler, head->u, x, NULL, rows);
+    network_rows_activate(network, head->pooled, head->u, rows, head->activation);
+}
+
+static void classify(struct network *network, unsigned token)
+{
+    struct network_head *head = &network->head;
+    struct matrix read = token_rows(network, head->normed, token);
+    if (head->has_pooler) {
+        pool(network, read, network->rows);
+        read = head->pooled;
+    }
+    if (token == 0)
+        copy_features(network, read);
+    if (network_rows_drops(network, NETWORK_SITE_CLASSIFIER)) {
+        network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, head->dropped, read, NULL,
+                             network->rows);
+        read = head->dropped;
+    }
+    head->read[token] = read;
+    network_linear_forward(network, &head->classifier[token], head->logits[token], read, NULL,
+                           network->rows);
+}
+
+static void classifier_forward(struct network *network)
+{
+    struct network_head *head = &network->head;
+    size_t numbers = (size_t)network->rows * network->spec->label_count;
+    if (head->has_norm)
+        network_rows_norm(network, &head->final_norm, head->normed, head->x, network->kept_count);
+    for (unsigned i = 0; i < head->classifiers; i++)
+        classify(network, i);
+    for (size_t i = 0; head->classifiers == 2 && i < numbers; i++)
+        head->logits[0].x[i] = (head->logits[0].x[i] + head->logits[1].x[i]) * 0.5f;
+}
+
+/* From head.dlogits to the rows of network->g that `token` has. */
+static void classify_backward(struct network *network, unsigned token)
+{
+    struct network_head *head = &network->head;
+    struct matrix dx = token_rows(network, network->g, token);
+    struct matrix dread = head->has_pooler ? network->e : dx;
+    network_linear_backward(network, &head->classifier[token], &dread, head->dlogits,
+                            head->read[token], NULL, network->rows);
+    if (network_rows_drops(network, NETWORK_SITE_CLASSIFIER))
+        network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, dread, dread, NULL,
+                             network->rows);
+    if (!head->has_pooler)
+        return;
+    network_rows_activation(network, dread, dread, head->u, network->rows, head->activation);
+    network_linear_backward(network, &head->pooler, &dx, dread,
+                            token_rows(network, head->normed, token), NULL, network->rows);
+}
+
+static void classifier_backward(struct network *network, const float *dlogits)
+{
+    struct network_head *head = &network->head;
+    size_t numbers = (size_t)network->rows * network->spec->label_count;
+    struct matrix d = network->d;
+    for (size_t i = 0; i < numbers; i++)
+        head->dlogits.x[i] = dlogits[i] / (float)head->classifiers;
+    for (unsigned i = 0; i < head->classifiers; i++)
+        classify_backward(network, i);
+    if (head->has_norm) {
+        network_rows_norm_backward(network, &head->final_norm, d, network->g, head->x, NULL,
+                                   network->kept_count);
+        return;
+    }
+    network->d = network->g;
+    network->g = d;
+}
+
+/* ---- masked language model ---- */
+
+static void mlm_forward(struct network *network)
+{
+    struct network_head *head = &network->head;
+    pool(network, head->x, network->kept_count);
+    network_rows_norm(network, &head->mlm_norm, head->transformed, head->pooled,
+                      network->kept_count);
+    network_linear_forward(network, &head->decoder, head->logits[0], head->transformed, NULL,
+                           network->kept_count);
+}
+
+static void mlm_backward(struct network *network, const float *dlogits)
+{
+    struct network_head *head = &network->head;
+    size_t rows = network->kept_count, vocab = network->spec->vocab_size;
+    struct matrix dy = {(float *)(uintptr_t)dlogits, vocab, vocab}; /* read only */
+    struct matrix e = network->e, f = network->f;
+    network_linear_backward(network, &head->decoder, &e, dy, head->transformed, NULL, rows);
+    network_rows_norm_backward(network, &head->mlm_norm, f, e, head->pooled, NULL, rows);
+    network_rows_activation(network, f, f, head->u, rows, head->activation);
+    network_linear_backward(network, &head->pooler, &network->d, f, head->x, NULL, rows);
+}
+
+/* ---- either ---- */
+
+void network_head_forward(struct network *network)
+{
+    if (network->parameters->head == PARAMETERS_MLM)
+        mlm_forward(network);
+    else
+        classifier_forward(network);
+}
+
+void network_head_backward(struct network *network, const float *dlogits)
+{
+    if (network->parameters->head == PARAMETERS_MLM)
+        mlm_backward(network, dlogits);
+    else
+        classifier_backward(network, dlogits);
+}

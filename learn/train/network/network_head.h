@@ -1,0 +1,20 @@
+/* network_head.h - what sits on the encoder: the classifier of model/head.h, or BERT's
+ * masked-language-model head. Threads: one caller, with his team.
+ *
+ *     classifier   logits = W_c D(act(W_p norm(x))) + b_c       (norm or pooler may be missing)
+ *     MLM          logits = E norm(act(W_t x + b_t)) + b        E: the word embeddings
+ */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_HEAD_H
+#define ATTND_LEARN_TRAIN_NETWORK_NETWORK_HEAD_H
+
+#include "learn/train/network/network_state.h"
+
+enum err_code network_head_open(struct network *network, struct err *err);
+void network_head_pack(struct network *network);
+
+/* The kept rows of the last block's out -> head.logits[0], head.features. */
+void network_head_forward(struct network *network);
+/* dlogits, dense -> network->d, the gradient of the last block's out. */
+void network_head_backward(struct network *network, const float *dlogits);
+
+#endif

@@ -1,0 +1,17 @@
+/* network_memory.h - memory of a network, all of it taken while it is opened. Threads: one caller.
+ */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_MEMORY_H
+#define ATTND_LEARN_TRAIN_NETWORK_NETWORK_MEMORY_H
+
+#include "learn/train/network/network_state.h"
+
+/* [tokens_max, width], uninitialised, rows an odd number of cache lines apart (operand.h). All
+ * zero, with the error recorded, if there is no memory. */
+struct matrix network_memory_rows(struct network *network, size_t width, struct err *err);
+/* The same without room between the rows. */
+struct matrix network_memory_dense(struct network *network, size_t width, struct err *err);
+
+/* What the passes share: the batch's lists, scratch, the buffers of the products. */
+enum err_code network_memory_open(struct network *network, struct err *err);
+
+#endif

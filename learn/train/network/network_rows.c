@@ -1,0 +1,209 @@
+/* network_rows.c - see network_rows.h. Each step is a `pass`: its matrices and a function over a
+ * range of rows, which the members of the team call for their shares.
+ *
+ * Dropout sites, as Hugging Face's classes have them (modeling_bert.py, modeling_distilbert.py,
+ * modeling_vit.py, modeling_deit.py):
+ *
+ *     site                 bert   distilbert   vit, deit
+ *     embeddings            x         x           x        behind norm or positions
+ *     attention             x         x           x        on the probabilities
+ *     attention_out         x         -           x        before the residual sum
+ *     mlp_out               x         x           x        before the residual sum
+ *     classifier            x         x           -        behind pooler and activation
+ */
+#include "learn/train/network/network_rows.h"
+
+#include "engine/base/rng.h"
+
+#include <string.h>
+
+enum {
+    COLUMNS_UNIT = 16,
+    PURPOSE = 0x44524F50 /* of the random numbers: "DROP" */
+};
+
+struct pass {
+    struct network *network;
+    void (*rows)(const struct pass *pass, size_t first, size_t last);
+    const struct network_norm *norm;
+    struct matrix y, x, dy;
+    const struct matrix *residual;
+    size_t count;
+    enum activation act;
+    uint32_t key;
+    float rate;
+};
+
+static float *row_of(struct matrix matrix, size_t row)
+{
+    return matrix.x + row * matrix.stride;
+}
+
+static void run_share(void *context, unsigned index, unsigned count)
+{
+    const struct pass *pass = context;
+    size_t first = share_begin(pass->count, 1, index, count);
+    size_t last = share_begin(pass->count, 1, index + 1, count);
+    if (first < last)
+        pass->rows(pass, first, last);
+}
+
+static void run(struct pass pass)
+{
+    team_run(pass.network->team, run_share, &pass);
+}
+
+/* ---- norms ---- */
+
+static void norm_rows(const struct pass *pass, size_t first, size_t last)
+{
+    const struct network *network = pass->network;
+    network->kernels->layer_norm(row_of(pass->y, first), pass->y.stride, row_of(pass->x, first),
+                                 pass->x.stride, network->values + pass->norm->gamma,
+                                 network->values + pass->norm->beta, last - first, pass->x.width,
+                                 network->spec->norm_eps);
+}
+
+void network_rows_norm(struct network *network, const struct network_norm *norm, struct matrix y,
+                       struct matrix x, size_t rows)
+{
+    run((struct pass){network, norm_rows, .norm = norm, .y = y, .x = x, .count = rows});
+}
+
+static void norm_backward_rows(const struct pass *pass, size_t first, size_t last)
+{
+    const struct network *network = pass->network;
+    const struct matrix *residual = pass->residual;
+    network->backward->layer_norm(
+        row_of(pass->y, first), pass->y.stride, network->stats + 2 * first, row_of(pass->dy, first),
+        pass->dy.stride, row_of(pass->x, first), pass->x.stride,
+        network->values + pass->norm->gamma, residual != NULL ? row_of(*residual, first) : NULL,
+        residual != NULL ? residual->stride : 0, last - first, pass->x.width,
+        network->spec->norm_eps);
+}
+
+static void norm_columns(void *context, unsigned index, unsigned count)
+{
+    const struct pass *pass = context;
+    const struct network *network = pass->network;
+    size_t first = share_begin(pass->x.width, COLUMNS_UNIT, index, count);
+    size_t last = share_begin(pass->x.width, COLUMNS_UNIT, index + 1, count);
+    if (first < last)
+        network->backward->layer_norm_columns(
+            network->gradient + pass->norm->gamma, network->gradient + pass->norm->beta, pass->dy.x,
+            pass->dy.stride, pass->x.x, pass->x.stride, network->stats, pass->count, first, last);
+}
+
+void network_rows_norm_backward(struct network *network, const struct network_norm *norm,
+                                struct matrix dx, struct matrix dy, struct matrix x,
+                                const struct matrix *residual, size_t rows)
+{
+    struct pass pass = {network, norm_backward_rows, .norm = norm,         .y = dx,
+                        .x = x,  .dy = dy,           .residual = residual, .count = rows};
+    run(pass);
+    if (norm->learns)
+        team_run(network->team, norm_columns, &pass);
+}
+
+/* ---- activations ---- */
+
+static void activate_rows(const struct pass *pass, size_t first, size_t last)
+{
+    for (size_t r = first; r < last; r++)
+        pass->network->backward->activate(row_of(pass->y, r), row_of(pass->x, r), pass->x.width,
+                                          pass->act);
+}
+
+void network_rows_activate(struct network *network, struct matrix y, struct matrix x, size_t rows,
+                           enum activation act)
+{
+    run((struct pass){network, activate_rows, .y = y, .x = x, .count = rows, .act = act});
+}
+
+static void activation_rows(const struct pass *pass, size_t first, size_t last)
+{
+    for (size_t r = first; r < last; r++)
+        pass->network->backward->activation(row_of(pass->y, r), row_of(pass->dy, r),
+                                            row_of(pass->x, r), pass->x.width, pass->act);
+}
+
+void network_rows_activation(struct network *network, struct matrix dx, struct matrix dy,
+                             struct matrix x, size_t rows, enum activation act)
+{
+    run((struct pass){network, activation_rows, .y = dx, .x = x, .dy = dy, .count = rows,
+                      .act = act});
+}
+
+/* ---- dropout ---- */
+
+bool network_rows_drops(const struct network *network, enum network_site site)
+{
+    const struct spec *spec = network->spec;
+    bool is_text = spec->family->kind == ENGINE_TEXT;
+    bool has_attention_out = strcmp(spec->family->name, "distilbert") != 0;
+    if (!network->dropping)
+        return false;
+    if (site == NETWORK_SITE_ATTENTION)
+        return network->options.attention_dropout > 0;
+    if ((site == NETWORK_SITE_ATTENTION_OUT && !has_attention_out) ||
+        (site == NETWORK_SITE_CLASSIFIER && !is_text))
+        return false;
+    return network->options.hidden_dropout > 0;
+}
+
+uint32_t network_rows_key(const struct network *network, enum network_site site, unsigned layer)
+{
+    struct rng rng = rng_for(network->dropout, PURPOSE, layer * NETWORK_SITE_COUNT + site);
+    return (uint32_t)rng_next(&rng);
+}
+
+static void dropout_rows(const struct pass *pass, size_t first, size_t last)
+{
+    size_t width = pass->x.width;
+    for (size_t r = first; r < last; r++) {
+        const float *x = row_of(pass->x, r);
+        float *y = row_of(pass->y, r);
+        const float *residual = pass->residual != NULL ? row_of(*pass->residual, r) : NULL;
+        pass->network->backward->dropout(y, x, width, pass->key, (uint32_t)(r * width), pass->rate);
+        for (size_t i = 0; residual != NULL && i < width; i++)
+            y[i] += residual[i];
+    }
+}
+
+void network_rows_dropout(struct network *network, enum network_site site, unsigned layer,
+                          struct matrix y, struct matrix x, const struct matrix *residual,
+                          size_t rows)
+{
+    run((struct pass){network, dropout_rows, .y = y, .x = x, .residual = residual, .count = rows,
+                      .key = network_rows_key(network, site, layer),
+                      .rate = network->options.hidden_dropout});
+}
+
+/* ---- kept rows ---- */
+
+static void gather_rows(const struct pass *pass, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++)
+        memcpy(row_of(pass->y, i), row_of(pass->x, pass->network->kept[i]),
+               pass->x.width * sizeof *pass->x.x);
+}
+
+void network_rows_gather(struct network *network, struct matrix y, struct matrix x)
+{
+    run((struct pass){network, gather_rows, .y = y, .x = x, .count = network->kept_count});
+}
+
+static void scatter_rows(const struct pass *pass, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++) {
+        float *x = row_of(pass->x, pass->network->kept[i]);
+        const float *y = row_of(pass->y, i);
+        for (size_t c = 0; c < pass->x.width; c++)
+            x[c] += y[c];
+    }
+}
+
+void network_rows_scatter(struct network *network, struct matrix x, struct matrix y)
+{
+    run((struct pass){network, scatter_rows, .y = y, .x = x, .count = network->kept_count});
+}

@@ -1,0 +1,39 @@
+/* network_rows.h - the steps of a network that work row by row, shared out over the team: norms,
+ * activations, dropout, and the kept rows taken out and put back.
+ *
+ * Sums over rows (of gammas, betas) are cut by columns. Threads: one caller, with his team.
+ */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_ROWS_H
+#define ATTND_LEARN_TRAIN_NETWORK_NETWORK_ROWS_H
+
+#include "learn/train/network/network_state.h"
+
+/* y = norm(x); y may be x. */
+void network_rows_norm(struct network *network, const struct network_norm *norm, struct matrix y,
+                       struct matrix x, size_t rows);
+/* dx = norm'(dy; x) + residual (NULL: none), and the gradients of gamma and beta. dx is not dy. */
+void network_rows_norm_backward(struct network *network, const struct network_norm *norm,
+                                struct matrix dx, struct matrix dy, struct matrix x,
+                                const struct matrix *residual, size_t rows);
+
+/* y = act(x), dx = dy act'(x); dx may be dy. */
+void network_rows_activate(struct network *network, struct matrix y, struct matrix x, size_t rows,
+                           enum activation act);
+void network_rows_activation(struct network *network, struct matrix dx, struct matrix dy,
+                             struct matrix x, size_t rows, enum activation act);
+
+/* Does the micro-batch have dropout at this site? */
+bool network_rows_drops(const struct network *network, enum network_site site);
+/* The key of a site's mask; layer 0 for sites outside the blocks. */
+uint32_t network_rows_key(const struct network *network, enum network_site site, unsigned layer);
+/* y = D(x) + residual (NULL: none), with the site's mask; y may be x. Call it only where the
+ * site drops. */
+void network_rows_dropout(struct network *network, enum network_site site, unsigned layer,
+                          struct matrix y, struct matrix x, const struct matrix *residual,
+                          size_t rows);
+
+/* y[i] = x[kept[i]], and x[kept[i]] += y[i]. */
+void network_rows_gather(struct network *network, struct matrix y, struct matrix x);
+void network_rows_scatter(struct network *network, struct matrix x, struct matrix y);
+
+#endif

@@ -1,0 +1,148 @@
+/* network_state.h - what the parts of a network (network*.c) share: its memory, the micro-batch at
+ * hand, and the matrices that the forward pass leaves for the backward pass. Private to them.
+ *
+ * Matrices of tokens have room for tokens_max rows; how many are in use is the batch's. Threads:
+ * the team of the one caller.
+ */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_STATE_H
+#define ATTND_LEARN_TRAIN_NETWORK_NETWORK_STATE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/team.h"
+#include "engine/tensor/backward/backward.h"
+#include "engine/tensor/gemm/product.h"
+#include "learn/train/network/network.h"
+
+/* fp32, rows `stride` numbers apart. */
+struct matrix {
+    float *x;
+    size_t stride, width;
+};
+
+/* Y = X W^T + b. The offsets are the parameters' (SIZE_MAX: no bias). */
+struct network_linear {
+    size_t weight, bias, in, out;
+    enum precision precision;
+    bool learns_weight, learns_bias;
+    struct panels forward, backward; /* W^T and W, packed */
+};
+
+struct network_norm {
+    size_t gamma, beta; /* offsets */
+    bool learns;
+};
+
+/* One block; in the last one query, context and all below have only the kept tokens' rows.
+ *
+ *   post-norm  n = x;        a = x + D(attention(n) W_o); h = norm(a); m = h + D(act(h W_1) W_2);
+ *              out = norm(m)
+ *   pre-norm   n = norm(x);  a = x + D(attention(n) W_o); h = norm(a); out = a + D(act(h W_1) W_2)
+ */
+struct network_block {
+    unsigned layer;
+    bool is_last;
+    struct network_norm attention_norm, mlp_norm;
+    struct network_linear qkv;              /* not the last */
+    struct network_linear query, key_value; /* the last */
+    struct network_linear attention_out, mlp_in, mlp_out;
+
+    struct matrix x, n;           /* [T, D]; n is x in a post-norm block */
+    struct matrix qkv_rows;       /* [T, 3 D]; in the last block the first D columns are not used */
+    struct matrix query_rows;     /* [T, D]: those of qkv_rows, or the last block's own */
+    struct matrix kept_x, kept_n; /* [kept, D] rows of x and n; the last block's */
+    struct matrix context, a, h;  /* [T, D] */
+    struct matrix u, activated;   /* [T, F] */
+    struct matrix m;              /* [T, D]; post-norm */
+    struct matrix out;            /* [T, D]: the next block's x */
+};
+
+/* Buffers of the products of one precision, one product at a time. */
+struct network_buffers {
+    struct rows operand, transposed;
+    struct panels panels;
+};
+
+struct network_head {
+    struct network_norm final_norm, mlm_norm;
+    struct network_linear pooler; /* MLM: the transform */
+    struct network_linear classifier[2];
+    struct network_linear decoder; /* its weight is the word embedding */
+    bool has_norm, has_pooler;
+    unsigned classifiers;       /* 2: of a distilled DeiT; 0: MLM */
+    enum activation activation; /* the pooler's */
+
+    struct matrix x;                  /* [kept, D] the last block's out */
+    struct matrix normed;             /* [kept, D] after the final norm, or x */
+    struct matrix u, pooled;          /* [rows, D] before and after the pooler's activation */
+    struct matrix transformed;        /* [kept, D] MLM: after the transform's norm */
+    struct matrix dropped;            /* [rows, D] */
+    struct matrix read[2];            /* [rows, D] what each classifier read: one of the above */
+    struct matrix logits[2], dlogits; /* [rows, labels] or [kept, vocab_size], dense */
+    struct matrix features;           /* [rows, D], dense */
+};
+
+struct network {
+    const struct parameters *parameters;
+    const struct spec *spec;
+    struct network_options options;
+    const struct kernels *kernels;
+    const struct backward *backward;
+    const struct gemm *gemm; /* of the attention */
+    struct team *team;
+    const float *values;
+    float *gradient;
+
+    /* The micro-batch. */
+    unsigned rows, tokens, kept_count;
+    unsigned *offset;     /* [rows + 1] sequence r is tokens offset[r] to offset[r + 1] */
+    unsigned *kept;       /* [kept_count] tokens that the head reads, ascending */
+    unsigned *kept_first; /* [rows + 1] those of sequence r: kept_first[r] to kept_first[r + 1] */
+    int32_t *ids;         /* [T] texts */
+    unsigned *places;     /* [T] of a token in its sequence */
+    bool dropping;
+    uint64_t dropout;
+    double penalty;
+
+    struct network_linear patch;
+    struct network_norm embedding_norm;
+    struct matrix patches;  /* [T, channels patch patch], zero for learnt tokens */
+    struct matrix embedded; /* [T, D] texts: before the norm */
+    struct network_block *blocks;
+    struct network_head head;
+
+    /* Scratch of the passes. */
+    struct network_buffers buffers[PRECISION_COUNT];
+    struct matrix d, e, f, g;   /* [T, D] gradients on their way down; d leads */
+    struct matrix dqkv, dquery; /* [T, 3 D], [T, D] */
+    struct matrix du;           /* [T, F] */
+    float *stats;               /* [T, 2] of a norm */
+    double *penalties;          /* [rows heads] */
+    float *attention_scratch;   /* [team, attention_floats] */
+    size_t attention_floats;
+    struct arena arena;
+};
+
+/* Where dropout is applied; with the layer it names a mask. */
+enum network_site {
+    NETWORK_SITE_EMBEDDING,
+    NETWORK_SITE_ATTENTION,
+    NETWORK_SITE_ATTENTION_OUT,
+    NETWORK_SITE_MLP_OUT,
+    NETWORK_SITE_CLASSIFIER,
+    NETWORK_SITE_COUNT
+};
+
+/* `width` columns of a matrix from `first` on; its rows from row `first` on. */
+static inline struct matrix matrix_columns(struct matrix matrix, size_t first, size_t width)
+{
+    return (struct matrix){matrix.x + first, matrix.stride, width};
+}
+
+/* Item `index` of `count` equal shares of n, cut at multiples of `unit`. */
+static inline size_t share_begin(size_t n, size_t unit, unsigned index, unsigned count)
+{
+    size_t units = (n + unit - 1) / unit, begin = units * index / count * unit;
+    return begin < n ? begin : n;
+}
+
+#endif

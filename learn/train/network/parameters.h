@@ -1,0 +1,109 @@
+/* parameters.h - the weights of a model that learns: one flat array of numbers and the list of the
+ * tensors in it, named as the family's checkpoints name them.
+ *
+ *     parameters_open(&parameters, &spec, PARAMETERS_CLASSIFIER, &err);
+ *     parameters_init(&parameters, seed);
+ *     parameters_load(&parameters, checkpoint, &loaded, &err);     what it lacks stays initialised
+ *
+ * Gradients, the optimiser's moments and moving averages are arrays of the same length, so that a
+ * tensor lies at the same offset in all of them.
+ *
+ * Threads: the list is immutable after open; the values belong to whoever trains.
+ */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_PARAMETERS_H
+#define ATTND_LEARN_TRAIN_NETWORK_PARAMETERS_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/format/checkpoint.h"
+#include "engine/model/spec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What sits on the encoder. */
+enum parameters_head {
+    PARAMETERS_CLASSIFIER, /* the family's: final norm, pooler, classifier */
+    PARAMETERS_MLM /* BERT: cls.predictions (transform, norm, tied decoder's bias); Devlin et
+                      al. 2019, section 3.1 */
+};
+
+enum parameter_kind {
+    PARAMETER_WEIGHT,    /* of a linear layer: [out, in] */
+    PARAMETER_BIAS,      /* of a linear layer */
+    PARAMETER_GAMMA,     /* of a norm */
+    PARAMETER_BETA,      /* of a norm */
+    PARAMETER_EMBEDDING, /* words, positions, token types, [CLS] */
+};
+
+struct parameter {
+    const char *name; /* in the checkpoint */
+    enum parameter_kind kind;
+    unsigned rank;
+    size_t shape[4];
+    size_t offset, count; /* numbers [offset, offset + count) of the flat array; 16-float aligned,
+                             but for key and value, which follow the query without padding */
+    unsigned depth;       /* 0: embeddings, 1 .. layers: a block, layers + 1: the head */
+};
+
+/* Offsets of one block's tensors. query, key and value lie one after another, so that weight and
+ * bias of the three are those of one [3 D, D] product. SIZE_MAX: the model has none. */
+struct parameters_layer {
+    size_t attention_gamma, attention_beta, mlp_gamma, mlp_beta;
+    size_t qkv_weight, qkv_bias, out_weight, out_bias;
+    size_t mlp_in_weight, mlp_in_bias, mlp_out_weight, mlp_out_bias;
+};
+
+/* Offsets of the others; SIZE_MAX: the model has none. */
+struct parameters_map {
+    size_t word, position, token_type, embedding_gamma, embedding_beta;
+    size_t cls_token, distillation_token, patch_weight, patch_bias;
+    size_t final_gamma, final_beta;
+    size_t pooler_weight, pooler_bias; /* MLM: the transform's */
+    size_t mlm_gamma, mlm_beta, mlm_bias;
+    size_t classifier_weight, classifier_bias;
+    size_t distillation_weight, distillation_bias; /* the second classifier of a distilled DeiT */
+    struct parameters_layer *layers;
+};
+
+struct parameters {
+    struct spec spec;
+    enum parameters_head head;
+    struct parameter *list;
+    unsigned count;
+    size_t numbers; /* of the flat array, padding included (which stays zero) */
+    float *values;
+    struct parameters_map map;
+    struct arena arena;
+};
+
+/* Room for every tensor that the spec asks for, all zero. Strings of the spec are borrowed.
+ * ERR_UNSUPPORTED for the MLM head of a family other than BERT. Yours to close, also after a
+ * failure. */
+enum err_code parameters_open(struct parameters *out, const struct spec *spec,
+                              enum parameters_head head, struct err *err);
+void parameters_close(struct parameters *parameters);
+
+/* As Hugging Face initialises: weights and embeddings normal with deviation 0.02 (cut at two
+ * deviations), biases and betas 0, gammas 1. The same seed gives the same numbers. */
+void parameters_init(struct parameters *parameters, uint64_t seed);
+
+/* What a checkpoint gave. */
+struct parameters_loaded {
+    unsigned found, missing; /* tensors */
+    const char *first_missing;
+    bool head_missing;      /* no classifier, or one of another number of labels */
+    bool positions_resized; /* an image model of another image size: interpolated bicubically */
+    bool positions_cut;     /* a text model for longer texts: its first positions are kept */
+};
+
+/* Fills the values from a checkpoint: names as the family writes them, or, in a bare encoder,
+ * without the prefix ("bert.", "vit.", ...), norms also with gamma and beta (weights.c). Missing
+ * tensors of the head, or a classifier for another number of labels, leave the values as they are
+ * and are told; anything else that is missing or has another shape is ERR_UNSUPPORTED by name.
+ * Position embeddings of an image model are interpolated from the checkpoint's grid. */
+enum err_code parameters_load(struct parameters *parameters, const struct checkpoint *checkpoint,
+                              struct parameters_loaded *loaded, struct err *err);
+
+#endif

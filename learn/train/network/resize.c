@@ -1,0 +1,33 @@
+#include "learn/train/network/resize.h"
+
+#include "learn/train/network/positions.h"
+
+#include <string.h>
+
+/* Rows in front ([CLS], distillation) are no place in the image and stay. */
+static void resize_positions(const struct parameters *from, const float *from_values,
+                             const struct parameters *to, float *to_values)
+{
+    size_t hidden = to->spec.hidden, specials = to->spec.family->image_specials;
+    memcpy(to_values, from_values, specials * hidden * sizeof *to_values);
+    positions_resize(to_values + specials * hidden, to->spec.image_size / to->spec.patch,
+                     from_values + specials * hidden, from->spec.image_size / from->spec.patch,
+                     hidden);
+}
+
+enum err_code resize_values(const struct parameters *from, const float *from_values,
+                            const struct parameters *to, float *to_values, struct err *err)
+{
+    for (unsigned i = 0; i < to->count; i++) {
+        const struct parameter *target = &to->list[i], *source = &from->list[i];
+        if (target->offset == to->map.position)
+            resize_positions(from, from_values + source->offset, to, to_values + target->offset);
+        else if (i < from->count && target->count == source->count)
+            memcpy(to_values + target->offset, from_values + source->offset,
+                   target->count * sizeof *to_values);
+        else
+            return err_set(err, ERR_INTERNAL, "tensor '%s' does not fit the other image size",
+                           target->name);
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,348 @@
+/* trainer.c - see trainer.h: the walk through the epochs of a run. Whatever is drawn is a function
+ * of seed and position, so that a run can be left after any step and be taken up again. */
+#include "learn/train/trainer.h"
+
+#include "engine/base/clock.h"
+#include "learn/train/conclude.h"
+#include "learn/train/loop/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRESS_MS = 200, SAVE_MS = 5 * 60 * 1000 }; /* a kill costs no more than that */
+
+/* A run, and who watches it. */
+struct walk {
+    struct run run;
+    const struct trainer_hooks *hooks;
+    double rate; /* of the last step */
+    uint64_t shown_ns, start_ns, saved_ns;
+    uint64_t start_step; /* where this process took the run up */
+    bool interrupted;
+    struct conclusion conclusion;
+};
+
+/* ---- telling ---- */
+
+/* Is it time to show something again? The end of a phase always is. */
+static bool is_due(struct walk *walk, size_t done, size_t total)
+{
+    uint64_t now = clock_now_ns();
+    if (walk->hooks->progress == NULL ||
+        (done < total && clock_ms_between(walk->shown_ns, now) < PROGRESS_MS))
+        return false;
+    walk->shown_ns = now;
+    return true;
+}
+
+static void tell_reading(void *context, size_t done, size_t total)
+{
+    struct walk *walk = context;
+    struct trainer_progress progress = {
+        .phase = TRAINER_READING, .done = done, .total = total, .seconds_left = -1};
+    if (is_due(walk, done, total))
+        walk->hooks->progress(walk->hooks->context, &progress);
+}
+
+/* Rate and time left, from what this process has done so far; the work of larger images counts for
+ * more. */
+static void estimate(const struct walk *walk, struct trainer_progress *progress)
+{
+    const struct run *run = &walk->run;
+    uint64_t step = run->at.step;
+    double seconds = clock_ms_between(walk->start_ns, clock_now_ns()) / 1e3;
+    double done = plan_work(&run->plan, &run->spec, step) -
+                  plan_work(&run->plan, &run->spec, walk->start_step);
+    double left = plan_work(&run->plan, &run->spec, run->plan.steps) -
+                  plan_work(&run->plan, &run->spec, step);
+    progress->seconds_left = done > 0 ? seconds * left / done : -1;
+    progress->inputs_per_second =
+        seconds > 0 ? (double)(step - walk->start_step) * run->plan.batch / seconds : 0;
+}
+
+static void tell(struct walk *walk, enum trainer_phase phase, unsigned epoch, size_t done,
+                 size_t total)
+{
+    const struct run *run = &walk->run;
+    uint64_t steps = run->at.step - (uint64_t)epoch * run->plan.epoch_steps;
+    struct trainer_progress progress = {.phase = phase,
+                                        .done = done,
+                                        .total = total,
+                                        .epoch = epoch + 1,
+                                        .epochs = run->plan.epochs,
+                                        .image_size = run->plan.learning.image_size,
+                                        .loss = steps > 0 ? run->at.epoch_loss / (double)steps : 0,
+                                        .rate = walk->rate};
+    if (!is_due(walk, done, total))
+        return;
+    estimate(walk, &progress);
+    walk->hooks->progress(walk->hooks->context, &progress);
+}
+
+static void tell_judging(void *context, size_t done)
+{
+    struct walk *walk = context;
+    const struct run *run = &walk->run;
+    unsigned epoch = (unsigned)(run->at.step / run->plan.epoch_steps) - 1;
+    tell(walk, TRAINER_JUDGING, epoch, done, run->corpus.validation.count);
+}
+
+static void tell_concluding(void *context, size_t done, size_t total)
+{
+    struct walk *walk = context;
+    struct trainer_progress progress = {.phase = TRAINER_CONCLUDING,
+                                        .done = done,
+                                        .total = total,
+                                        .image_size = walk->run.plan.judging.image_size};
+    if (is_due(walk, done, total))
+        walk->hooks->progress(walk->hooks->context, &progress);
+}
+
+/* Without what lies between the tensors to align them. */
+static size_t count_weights(const struct parameters *parameters)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < parameters->count; i++)
+        count += parameters->list[i].count;
+    return count;
+}
+
+static void tell_plan(const struct walk *walk)
+{
+    const struct run *run = &walk->run;
+    const struct corpus_items *train = &run->corpus.train, *validation = &run->corpus.validation;
+    const struct samples *samples = train->part->samples;
+    struct trainer_plan plan = {.family = run->spec.family->name,
+                                .precision = precision_name(run->learner.setup.network.precision),
+                                .train = train->count,
+                                .validation = validation->count,
+                                .labels = run->corpus.labels.count,
+                                .epochs = run->plan.epochs,
+                                .threads = run->threads,
+                                .parameters = count_weights(&run->learner.parameters),
+                                .tensors_missing = run->learner.loaded.missing,
+                                .resumed = run->resumed,
+                                .step = run->at.step,
+                                .steps = run->plan.steps};
+    size_t first;
+    plan.unusable = samples_failed(samples, &first);
+    if (plan.unusable > 0) {
+        plan.unusable_name = train->part->dataset.items[first].name;
+        plan.unusable_reason = samples_problem(samples, first);
+    }
+    if (walk->hooks->plan != NULL)
+        walk->hooks->plan(walk->hooks->context, &plan);
+}
+
+/* ---- a step ---- */
+
+static bool must_stop(const struct walk *walk)
+{
+    return walk->hooks->stop != NULL && atomic_load(walk->hooks->stop);
+}
+
+static enum err_code learn_batch(struct walk *walk, unsigned first, unsigned count,
+                                 uint64_t position, struct err *err)
+{
+    struct run *run = &walk->run;
+    struct learner *learner = &run->learner;
+    const struct corpus_items *train = &run->corpus.train;
+    struct team *team = network_team(learner->network);
+    struct feed_order order = {.view = &run->plan.learning,
+                               .draws = true,
+                               .masks = run->is_mlm,
+                               .seed = run->options->seed,
+                               .position = position};
+    struct learner_targets targets = {.rows = run->targets};
+    double loss;
+    for (unsigned i = 0; i < count; i++) {
+        size_t place = run->order[first + i];
+        run->items[i] = train->item[place];
+        run->targets[i] = train->targets + place * run->corpus.labels.count;
+    }
+    if (feed_prepare(&run->feed, team, run->items, count, &order, err))
+        return err->code;
+    if (run->teacher.model != NULL &&
+        teacher_run(&run->teacher, team, run->items, count, &order, &targets.teacher, err))
+        return err->code;
+    if (learner_batch(learner, &run->feed, &run->loss, &targets, position, &loss, err))
+        return err->code;
+    run->at.epoch_loss += loss;
+    return ERR_OK;
+}
+
+static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, struct err *err)
+{
+    struct run *run = &walk->run;
+    unsigned first = number * run->plan.batch, left = run->plan.epoch_inputs - first;
+    unsigned count = left < run->plan.batch ? left : run->plan.batch;
+    uint64_t position = (uint64_t)epoch * run->plan.epoch_inputs + first;
+    if (learn_batch(walk, first, count, position, err))
+        return err->code;
+    walk->rate = schedule_rate(&run->plan.schedule, run->at.step);
+    struct optimizer_report report = learner_step(&run->learner, (float)walk->rate);
+    run->at.epoch_skipped += report.skipped;
+    run->at.step++;
+    tell(walk, TRAINER_LEARNING, epoch, first + count, run->plan.epoch_inputs);
+    return ERR_OK;
+}
+
+/* ---- an epoch ---- */
+
+/* Long epochs are saved on the way, with the time they took so far. */
+static enum err_code save_now_and_then(struct walk *walk, uint64_t *since_ns, struct err *err)
+{
+    uint64_t now = clock_now_ns();
+    if (clock_ms_between(walk->saved_ns, now) < SAVE_MS)
+        return ERR_OK;
+    walk->saved_ns = now;
+    walk->run.at.epoch_seconds += clock_ms_between(*since_ns, now) / 1e3;
+    *since_ns = now;
+    return run_save(&walk->run, err);
+}
+
+/* Steps from where the run stands to the end of the epoch, or until it must stop. */
+static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
+{
+    struct run *run = &walk->run;
+    uint64_t first = (uint64_t)epoch * run->plan.epoch_steps;
+    uint64_t start_ns = clock_now_ns();
+    sampler_epoch(&run->sampler, epoch, run->order, run->plan.epoch_inputs);
+    while (run->at.step - first < run->plan.epoch_steps && !must_stop(walk))
+        if (step(walk, epoch, (unsigned)(run->at.step - first), err) ||
+            save_now_and_then(walk, &start_ns, err))
+            return err->code;
+    run->at.epoch_seconds += clock_ms_between(start_ns, clock_now_ns()) / 1e3;
+    walk->interrupted = run->at.step - first < run->plan.epoch_steps;
+    return ERR_OK;
+}
+
+/* What makes one epoch better than another: macro-F1; of masked words a small loss. */
+static double figure_of(const struct run *run, const struct judge_result *judged)
+{
+    return run->is_mlm ? -judged->loss : judged->macro_f1;
+}
+
+static enum err_code note_epoch(struct walk *walk, unsigned epoch,
+                                const struct judge_result *judged, bool is_best, struct err *err)
+{
+    struct run *run = &walk->run;
+    struct history *history = &run->history;
+    size_t count = history->count + 1;
+    struct history_epoch *grown = reallocarray(history->epochs, count, sizeof *grown);
+    if (grown == NULL)
+        return err_no_memory(err, count * sizeof *grown);
+    history->epochs = grown;
+    grown[history->count++] =
+        (struct history_epoch){.epoch = epoch + 1,
+                               .image_size = run->plan.learning.image_size,
+                               .rate = walk->rate,
+                               .train_loss = run->at.epoch_loss / run->plan.epoch_steps,
+                               .validation_loss = judged->loss,
+                               .accuracy = judged->accuracy,
+                               .macro_f1 = judged->macro_f1,
+                               .seconds = run->at.epoch_seconds,
+                               .skipped = (double)run->at.epoch_skipped};
+    run->at.epoch_loss = run->at.epoch_seconds = 0;
+    run->at.epoch_skipped = 0;
+    if (walk->hooks->epoch != NULL)
+        walk->hooks->epoch(walk->hooks->context, &grown[history->count - 1], is_best);
+    return ERR_OK;
+}
+
+static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
+{
+    struct run *run = &walk->run;
+    struct judge judge = {.items = &run->corpus.validation,
+                          .loss = &run->loss,
+                          .view = run->plan.judging,
+                          .seed = run->options->seed,
+                          .progress = tell_judging,
+                          .context = walk};
+    struct judge_result judged;
+    if (judge_run(&judge, &run->learner, &run->feed, &judged, err))
+        return err->code;
+    double figure = figure_of(run, &judged);
+    bool takes_last = strcmp(run->options->keep, "last") == 0;
+    bool is_best = run->at.best_epoch == 0 || figure > run->at.best || takes_last;
+    if (is_best) {
+        run->at.best = figure;
+        run->at.best_epoch = epoch + 1;
+        learner_keep(&run->learner);
+    }
+    return note_epoch(walk, epoch, &judged, is_best, err);
+}
+
+/* A figure of another image size is no measure for this one: the first epoch of a stage is new. */
+static void forget_smaller_images(struct run *run, unsigned epoch)
+{
+    if (epoch > 0 && plan_image_size(&run->plan, epoch) != plan_image_size(&run->plan, epoch - 1) &&
+        run->at.step == (uint64_t)epoch * run->plan.epoch_steps)
+        run->at.best_epoch = 0;
+}
+
+static enum err_code run_epoch(struct walk *walk, unsigned epoch, struct err *err)
+{
+    struct run *run = &walk->run;
+    forget_smaller_images(run, epoch);
+    if (run_shape(run, epoch, err) || learn(walk, epoch, err))
+        return err->code;
+    if (!walk->interrupted && judge(walk, epoch, err))
+        return err->code;
+    walk->saved_ns = clock_now_ns();
+    return run_save(run, err);
+}
+
+/* ---- the run ---- */
+
+/* Has no epoch been better for as long as --patience allows? */
+static bool is_early(const struct run *run)
+{
+    uint64_t done = run->at.step / run->plan.epoch_steps;
+    return run->options->patience > 0 && run->at.best_epoch > 0 &&
+           done - run->at.best_epoch >= run->options->patience;
+}
+
+static enum err_code walk_through(struct walk *walk, const struct train_options *options,
+                                  struct err *err)
+{
+    struct run *run = &walk->run;
+    struct corpus_progress reading = {tell_reading, walk};
+    if (run_open(run, options, &reading, err))
+        return err->code;
+    tell_plan(walk);
+    walk->start_ns = walk->saved_ns = clock_now_ns();
+    walk->start_step = run->at.step;
+    while (run->at.step < run->plan.steps && !walk->interrupted && !is_early(run))
+        if (run_epoch(walk, (unsigned)(run->at.step / run->plan.epoch_steps), err))
+            return err->code;
+    struct conclude_progress judging = {tell_concluding, walk};
+    return walk->interrupted ? ERR_OK : conclude(run, &judging, &walk->conclusion, err);
+}
+
+enum err_code trainer_run(const struct train_options *options, const struct trainer_hooks *hooks,
+                          struct trainer_result *result, struct err *err)
+{
+    struct walk *walk = calloc(1, sizeof *walk);
+    *result = (struct trainer_result){0};
+    if (walk == NULL)
+        return err_no_memory(err, sizeof *walk);
+    walk->hooks = hooks;
+    if (walk_through(walk, options, err) == ERR_OK) {
+        result->history = walk->run.history;
+        walk->run.history = (struct history){0};
+        result->best_epoch = (unsigned)walk->run.at.best_epoch;
+        result->interrupted = walk->interrupted;
+        result->conclusion = walk->conclusion;
+        result->early = !walk->interrupted && walk->run.at.step < walk->run.plan.steps;
+    }
+    run_close(&walk->run);
+    free(walk);
+    return err->code;
+}
+
+void trainer_result_free(struct trainer_result *result)
+{
+    free(result->history.epochs);
+    *result = (struct trainer_result){0};
+}

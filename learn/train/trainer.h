@@ -1,0 +1,73 @@
+/* trainer.h - a training run from options to a checkpoint directory.
+ *
+ *     trainer_run(&options, &hooks, &result, &err);
+ *     trainer_result_free(&result);
+ *
+ * What lies in --out afterwards: the checkpoint as attnd and Hugging Face open it, with
+ * attnd.json and report.json and report.html (conclude.h), and, while the run is not finished,
+ * training-state.safetensors, from which the same call goes on. The state is written after every
+ * epoch, every five minutes, and when *stop is set: then the run ends early without an error and
+ * result->interrupted is true.
+ *
+ * Threads: one run at a time in a directory; `stop` may be set by a signal handler.
+ */
+#ifndef ATTND_LEARN_TRAIN_TRAINER_H
+#define ATTND_LEARN_TRAIN_TRAINER_H
+
+#include "engine/base/err.h"
+#include "learn/train/checkpoint/history.h"
+#include "learn/train/conclusion.h"
+#include "learn/train/loop/options.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum trainer_phase { TRAINER_READING, TRAINER_LEARNING, TRAINER_JUDGING, TRAINER_CONCLUDING };
+
+/* What a person wants to see now. */
+struct trainer_progress {
+    enum trainer_phase phase;
+    size_t done, total; /* inputs: read, of the epoch, of the validation part */
+    unsigned epoch, epochs;
+    unsigned image_size;      /* 0 for texts */
+    double loss, rate;        /* learning: the epoch's mean so far; the last step's rate */
+    double inputs_per_second; /* of this epoch; 0: not known yet */
+    double seconds_left;      /* of the whole run; negative: not known yet */
+};
+
+/* What a run begins with, told once. */
+struct trainer_plan {
+    const char *family, *precision;
+    size_t train, validation, unusable;          /* inputs */
+    const char *unusable_name, *unusable_reason; /* the first of them */
+    unsigned labels, epochs, threads;
+    size_t parameters;
+    unsigned tensors_missing; /* of the source: initialised instead */
+    bool resumed;
+    uint64_t step, steps; /* done before, and of the whole run */
+};
+
+/* Any may be NULL. */
+struct trainer_hooks {
+    void (*plan)(void *context, const struct trainer_plan *plan);
+    void (*progress)(void *context, const struct trainer_progress *progress);
+    void (*epoch)(void *context, const struct history_epoch *epoch, bool is_best);
+    void *context;
+    const atomic_bool *stop;
+};
+
+struct trainer_result {
+    struct conclusion conclusion;
+    struct history history;
+    unsigned best_epoch;
+    bool interrupted; /* by *stop: the checkpoint is not written, the state is */
+    bool early;       /* by --patience */
+};
+
+enum err_code trainer_run(const struct train_options *options, const struct trainer_hooks *hooks,
+                          struct trainer_result *result, struct err *err);
+void trainer_result_free(struct trainer_result *result);
+
+#endif

@@ -1,0 +1,168 @@
+#include "engine/base/json.h"
+#include "engine/decide/policy.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+enum { LABELS = 3 };
+
+static const char *const labels[LABELS] = {"Center", "Donut", "Scratch"};
+static struct arena arena;
+static struct policy policy;
+static struct err err;
+
+static enum err_code read_policy(enum spec_scores scores, const char *text)
+{
+    struct json_t *object;
+    arena_deinit(&arena);
+    arena_init(&arena);
+    err = (struct err){0};
+    policy = policy_default(scores, LABELS, 2);
+    if (json_parse(&object, text, strlen(text), &json_limits_file, &err))
+        return err.code;
+    enum err_code code = policy_read(&policy, object, labels, &arena, &err);
+    ck_assert_int_eq(code, err.code);
+    json_free(object);
+    return err.code;
+}
+
+static struct judgement judge(float first, float second, float third)
+{
+    const float scores[LABELS] = {first, second, third}, logits[LABELS] = {0, 0, 0};
+    const float features[2] = {0, 0};
+    struct judgement judgement;
+    policy_judge(&policy, logits, scores, features, &judgement);
+    return judgement;
+}
+
+#define THRESHOLDS "{\"Center\": 0.75, \"Donut\": 0.25, \"Scratch\": null}"
+
+START_TEST(policy_without_a_file_is_auto_and_scores_energy)
+{
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{}"), ERR_OK);
+    struct judgement judgement = judge(0.4f, 0.3f, 0.3f);
+    ck_assert_int_eq(judgement.decision, DECISION_AUTO);
+    ck_assert(judgement.has_ood && !judgement.has_rank);
+    ck_assert_double_eq_tol((double)judgement.ood_score, -1.0986123, 1e-6);
+    ck_assert_int_eq(read_policy(SCORES_NONE, "{}"), ERR_OK);
+    ck_assert(!judge(7, 8, 9).has_ood);
+}
+END_TEST
+
+START_TEST(policy_reviews_a_winner_below_its_threshold)
+{
+    ck_assert_msg(
+        read_policy(SCORES_SOFTMAX, "{\"purity\": 0.95, \"thresholds\": " THRESHOLDS "}") == ERR_OK,
+        "%s", err.text);
+    ck_assert_double_eq(policy.purity, 0.95);
+    ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
+    struct judgement judgement = judge(0.7499999f, 0.2f, 0.05f);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert_uint_eq(judgement.label, 0);
+    ck_assert(judgement.threshold == 0.75f && !judgement.never);
+    ck_assert_int_eq(judge(0.3f, 0.4f, 0.3f).decision, DECISION_AUTO); /* Donut needs 0.25 */
+}
+END_TEST
+
+START_TEST(policy_always_reviews_a_label_without_a_threshold)
+{
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"thresholds\": " THRESHOLDS "}"), ERR_OK);
+    struct judgement judgement = judge(0, 0, 1);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert_uint_eq(judgement.label, 2);
+    ck_assert(judgement.never);
+}
+END_TEST
+
+/* Center and Donut both say yes; a label below one half is not part of the answer. */
+START_TEST(policy_reviews_any_unsure_label_of_several)
+{
+    ck_assert_int_eq(read_policy(SCORES_SIGMOID, "{\"thresholds\": " THRESHOLDS "}"), ERR_OK);
+    ck_assert_int_eq(judge(0.8f, 0.9f, 0.4f).decision, DECISION_AUTO);
+    struct judgement judgement = judge(0.5f, 0.9f, 0.4f);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert_uint_eq(judgement.label, 0);
+    judgement = judge(0.6f, 0.9f, 0.7f); /* two are unsure: the higher one is named */
+    ck_assert_uint_eq(judgement.label, 2);
+    ck_assert_uint_eq(judge(0.6f, 0.9f, 0.6f).label, 0);                 /* of equals the first */
+    ck_assert_int_eq(judge(0.4f, 0.3f, 0.1f).decision, DECISION_REVIEW); /* the best in any case */
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"thresholds\": " THRESHOLDS "}"), ERR_OK);
+    ck_assert_int_eq(judge(0.5f, 0.5f, 0).decision, DECISION_REVIEW); /* equal: the first */
+}
+END_TEST
+
+START_TEST(policy_calls_strange_inputs_unknown_whatever_their_score)
+{
+    static const char strange[] =
+        "{\"thresholds\": " THRESHOLDS ", \"ood\": {\"method\": \"energy\", \"threshold\": -2, "
+        "\"quantiles\": [-3, -1]}}";
+    ck_assert_msg(read_policy(SCORES_SOFTMAX, strange) == ERR_OK, "%s", err.text);
+    struct judgement judgement = judge(0, 0, 1); /* would be reviewed */
+    ck_assert_int_eq(judgement.decision, DECISION_UNKNOWN);
+    ck_assert(judgement.threshold == -2 && judgement.ood_score > -2);
+    ck_assert(judgement.has_rank && judgement.ood_rank > 0.9f && judgement.ood_rank < 1);
+    policy.ood.threshold = judgement.ood_score; /* at it is not above it */
+    ck_assert_int_eq(judge(1, 0, 0).decision, DECISION_AUTO);
+}
+END_TEST
+
+START_TEST(policy_gives_equal_labels_one_threshold)
+{
+    static const char *const twins[] = {"same", "other", "same"};
+    struct json_t *object;
+    static const char text[] = "{\"thresholds\": {\"same\": 0.5, \"other\": 0.25}}";
+    err = (struct err){0};
+    policy = policy_default(SCORES_SOFTMAX, LABELS, 2);
+    ck_assert_int_eq(json_parse(&object, text, strlen(text), &json_limits_file, &err), ERR_OK);
+    ck_assert_int_eq(policy_read(&policy, object, twins, &arena, &err), ERR_OK);
+    ck_assert(policy.thresholds[0] == 0.5f && policy.thresholds[2] == 0.5f);
+    json_free(object);
+}
+END_TEST
+
+static const struct {
+    const char *text, *word;
+} hostile[] = {
+    {"{\"thresholds\": 0.5}", "$.thresholds"},
+    {"{\"thresholds\": [0.5, 0.5, 0.5]}", "$.thresholds"},
+    {"{\"thresholds\": \"high\"}", "$.thresholds"},
+    {"{\"thresholds\": {}}", "'Center'"},
+    {"{\"thresholds\": {\"Center\": 0.5, \"Donut\": 0.5}}", "'Scratch'"},
+    {"{\"thresholds\": {\"Center\": 0, \"Donut\": 0, \"Scratch\": 0, \"Loc\": 0}}", "'Loc'"},
+    {"{\"thresholds\": {\"Center\": 0, \"Donut\": 0, \"Scratch\": true}}", "label 2"},
+    {"{\"thresholds\": {\"Center\": 0, \"Donut\": 0, \"Scratch\": \"0\"}}", "label 2"},
+    {"{\"thresholds\": {\"Center\": 0, \"Donut\": 0, \"Scratch\": [0]}}", "label 2"},
+    {"{\"thresholds\": {\"Center\": 0, \"Donut\": 0, \"Scratch\": -0.1}}", "label 2"},
+    {"{\"thresholds\": {\"Center\": 0, \"Donut\": 0, \"Scratch\": 1.0000001}}", "label 2"},
+    {"{\"thresholds\": {\"Center\": 0, \"Donut\": 0, \"Scratch\": NaN}}", "JSON"},
+    {"{\"thresholds\": {\"Center\": 0, \"Center\": 0, \"Scratch\": 0}}", "duplicate"},
+    {"{\"purity\": 0.9}", "$.thresholds"},
+    {"{\"purity\": 0, \"thresholds\": " THRESHOLDS "}", "$.purity"},
+    {"{\"purity\": 1.5, \"thresholds\": " THRESHOLDS "}", "$.purity"},
+    {"{\"purity\": \"0.9\", \"thresholds\": " THRESHOLDS "}", "$.purity"},
+    {"{\"ood\": 3}", "$.ood: expected an object, found a number"},
+    {"{\"ood\": {\"method\": \"knn\"}}",
+     "$.ood.method must be \"energy\", \"mahalanobis\" or \"relative\""},
+};
+
+START_TEST(policy_refuses_wrong_members_by_name)
+{
+    for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+        ck_assert_msg(read_policy(SCORES_SOFTMAX, hostile[i].text) != ERR_OK, "%s was read",
+                      hostile[i].text);
+        ck_assert_msg(strstr(err.text, hostile[i].word) != NULL, "'%s' does not name '%s'",
+                      err.text, hostile[i].word);
+    }
+    ck_assert_int_eq(read_policy(SCORES_NONE, "{\"ood\": {\"method\": \"energy\"}}"),
+                     ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "$.ood is for classifiers; this model is a regression");
+    ck_assert_int_eq(read_policy(SCORES_NONE, "{\"thresholds\": " THRESHOLDS "}"), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "$.thresholds is for classifiers; this model is a regression");
+}
+END_TEST
+
+SUITE("policy", policy_without_a_file_is_auto_and_scores_energy,
+      policy_reviews_a_winner_below_its_threshold,
+      policy_always_reviews_a_label_without_a_threshold, policy_reviews_any_unsure_label_of_several,
+      policy_calls_strange_inputs_unknown_whatever_their_score,
+      policy_gives_equal_labels_one_threshold, policy_refuses_wrong_members_by_name)

@@ -1,0 +1,236 @@
+#include "engine/base/cpu.h"
+#include "engine/tensor/linear/linear.h"
+#include "tests/support/numbers.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every backend in every precision that it multiplies in. */
+static const struct linear_backend *const backends[] = {
+    &linear_openblas,
+    &linear_onednn[PRECISION_F32],
+    &linear_onednn[PRECISION_BF16],
+    &linear_native[PRECISION_F32],
+    &linear_native[PRECISION_BF16],
+    &linear_native[PRECISION_INT8],
+    &linear_scalar[PRECISION_F32],
+    &linear_scalar[PRECISION_BF16],
+    &linear_scalar[PRECISION_INT8],
+};
+enum { BACKENDS = sizeof backends / sizeof backends[0], LIBRARIES = 3 };
+
+/* oneDNN 2.6 knows bf16 from AVX-512 on. */
+static bool runs_here(const struct linear_backend *backend)
+{
+    return backend != &linear_onednn[PRECISION_BF16] || cpu_level() >= CPU_AVX512;
+}
+
+static void open_filled(struct linear *linear, const struct linear_backend *backend, size_t in,
+                        size_t out, const float *weight)
+{
+    struct err err = {0};
+    ck_assert_int_eq(linear_alloc(linear, backend, in, out, &err), ERR_OK);
+    for (size_t first = 0; first < out; first += LINEAR_FILL_ROWS)
+        linear_fill(linear, first, out - first < LINEAR_FILL_ROWS ? out - first : LINEAR_FILL_ROWS,
+                    weight + first * in);
+    numbers_fill(linear->bias, out, 1, 3);
+    ck_assert_int_eq(linear_open(linear, &err), ERR_OK);
+}
+
+/* y = gelu(x W^T + b) + residual with everything that a linear needs around it. */
+static void run(const struct linear *linear, const struct kernels *kernels, unsigned threads,
+                const float *x, size_t rows, const float *residual, float *y)
+{
+    struct err err = {0};
+    struct arena arena;
+    struct team *team;
+    arena_init(&arena);
+    struct linear_io io = {.rows = rows,
+                           .y = y,
+                           .y_stride = linear->out,
+                           .residual = residual,
+                           .residual_stride = linear->out,
+                           .act = ACTIVATION_GELU};
+    ck_assert_int_eq(
+        operand_alloc(&io.x, &arena, linear->backend->precision, rows, linear->in, &err), ERR_OK);
+    for (size_t r = 0; r < rows; r++)
+        operand_store(&io.x, kernels, r, x + r * linear->in, linear->in);
+    ck_assert_int_eq(team_open(&team, threads, &err), ERR_OK);
+    linear_run(linear, kernels, team, &io);
+    team_close(team);
+    arena_deinit(&arena);
+}
+
+/* What the precision costs at most, over the largest result. */
+static double tolerance(enum precision precision)
+{
+    return precision == PRECISION_F32 ? 1e-5 : precision == PRECISION_BF16 ? 0.015 : 0.025;
+}
+
+static void check_size(const struct linear_backend *backend, size_t rows, size_t in, size_t out,
+                       unsigned threads)
+{
+    struct linear fast, oracle;
+    float *weight = numbers_new(in * out, 0.5f, (uint32_t)(in + out));
+    float *x = numbers_new(rows * in, 1, 1), *residual = numbers_new(rows * out, 1, 2);
+    float *y = numbers_new(rows * out, 0, 0), *expected = numbers_new(rows * out, 0, 0);
+    open_filled(&fast, backend, in, out, weight);
+    open_filled(&oracle, &linear_reference, in, out, weight);
+    run(&oracle, &kernels_reference, 1, x, rows, residual, expected);
+    run(&fast, kernels_best(), threads, x, rows, residual, y);
+    double difference = numbers_relative_difference(y, expected, rows * out);
+    ck_assert_msg(difference < tolerance(backend->precision), "%s %s, %zu x %zu x %zu: %g",
+                  backend->name, precision_name(backend->precision), rows, out, in, difference);
+    free(weight), free(x), free(residual), free(y), free(expected);
+    linear_close(&fast), linear_close(&oracle);
+}
+
+START_TEST(linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_team)
+{
+    static const size_t sizes[][3] = {{1, 1, 1},   {1, 64, 10},   {3, 48, 96},    {16, 100, 33},
+                                      {5, 17, 15}, {40, 80, 168}, {230, 96, 200}, {30, 3100, 40}};
+    for (int b = 0; b < BACKENDS; b++) /* one product alone says little in few bits */
+        for (size_t i = backends[b]->precision != PRECISION_F32; i < sizeof sizes / sizeof *sizes;
+             i++)
+            for (unsigned threads = 1; threads <= 3 && runs_here(backends[b]); threads++)
+                check_size(backends[b], sizes[i][0], sizes[i][1], sizes[i][2], threads);
+}
+END_TEST
+
+START_TEST(linear_gives_a_row_the_same_result_in_any_company)
+{
+    enum { ROWS = 250, IN = 200, OUT = 70 };
+    float *weight = numbers_new(IN * OUT, 1, 1), *x = numbers_new(ROWS * IN, 1, 2);
+    float *residual = numbers_new(ROWS * OUT, 1, 3);
+    float *all = numbers_new(ROWS * OUT, 0, 0), *one = numbers_new(OUT, 0, 0);
+    for (int b = LIBRARIES; b < BACKENDS; b++) { /* these choose kernels by the number of rows */
+        struct linear linear;
+        open_filled(&linear, backends[b], IN, OUT, weight);
+        run(&linear, kernels_best(), 2, x, ROWS, residual, all);
+        for (size_t r = 0; r < ROWS; r += 83) {
+            run(&linear, kernels_best(), 1, x + r * IN, 1, residual + r * OUT, one);
+            ck_assert_msg(memcmp(one, all + r * OUT, sizeof(float[OUT])) == 0, "%s %s, row %zu",
+                          backends[b]->name, precision_name(backends[b]->precision), r);
+        }
+        linear_close(&linear);
+    }
+    free(weight), free(x), free(residual), free(all), free(one);
+}
+END_TEST
+
+/* The scalar path is the readable one; integer sums leave it no room to differ. */
+START_TEST(int8_products_are_those_of_the_scalar_path)
+{
+    enum { ROWS = 33, IN = 333, OUT = 65 };
+    struct linear fast, scalar;
+    float *weight = numbers_new(IN * OUT, 1, 1), *x = numbers_new(ROWS * IN, 1, 2);
+    float *y = numbers_new(ROWS * OUT, 0, 0), *expected = numbers_new(ROWS * OUT, 0, 0);
+    open_filled(&fast, &linear_native[PRECISION_INT8], IN, OUT, weight);
+    open_filled(&scalar, &linear_scalar[PRECISION_INT8], IN, OUT, weight);
+    run(&fast, kernels_best(), 2, x, ROWS, NULL, y);
+    run(&scalar, kernels_best(), 1, x, ROWS, NULL, expected);
+    ck_assert(memcmp(y, expected, sizeof(float[ROWS * OUT])) == 0);
+    linear_close(&fast), linear_close(&scalar);
+    free(weight), free(x), free(y), free(expected);
+}
+END_TEST
+
+static void run_and_spoil(const struct linear *linear, const struct kernels *kernels,
+                          const struct linear_io *io, const struct linear_block *block)
+{
+    linear_native[PRECISION_F32].run(linear, kernels, io, block);
+    io->y[linear->out - 1] += 1e-2f;
+}
+
+START_TEST(linear_self_test_accepts_every_backend_and_finds_a_wrong_product)
+{
+    enum { IN = 100, OUT = 70 };
+    float *weight = numbers_new(IN * OUT, 1, 1);
+    struct err err = {0};
+    struct linear linear;
+    for (int b = 0; b < BACKENDS; b++) {
+        if (!runs_here(backends[b])) {
+            suite_skipped(__func__, "oneDNN multiplies no bf16 on this processor");
+            continue;
+        }
+        open_filled(&linear, backends[b], IN, OUT, weight);
+        ck_assert_msg(linear_self_test(&linear, kernels_best(), &err) == ERR_OK, "%s: %s",
+                      backends[b]->name, err.text);
+        linear_close(&linear);
+    }
+    struct linear_backend broken = linear_native[PRECISION_F32];
+    broken.run = run_and_spoil;
+    open_filled(&linear, &broken, IN, OUT, weight);
+    ck_assert_int_eq(linear_self_test(&linear, kernels_best(), &err), ERR_INTERNAL);
+    linear_close(&linear);
+    free(weight);
+}
+END_TEST
+
+START_TEST(linear_knows_its_backends_by_name)
+{
+    ck_assert_ptr_eq(linear_backend_find("openblas", PRECISION_F32), &linear_openblas);
+    ck_assert_ptr_eq(linear_backend_find("reference", PRECISION_F32), &linear_reference);
+    ck_assert_ptr_eq(linear_backend_find("reference", PRECISION_INT8),
+                     &linear_scalar[PRECISION_INT8]);
+    ck_assert_ptr_eq(linear_backend_find(NULL, PRECISION_INT8), &linear_native[PRECISION_INT8]);
+    ck_assert_ptr_eq(linear_backend_find("auto", PRECISION_BF16), &linear_native[PRECISION_BF16]);
+    ck_assert_ptr_eq(linear_backend_find("onednn", PRECISION_BF16), &linear_onednn[PRECISION_BF16]);
+    ck_assert_ptr_null(linear_backend_find("onednn", PRECISION_INT8));
+    ck_assert_ptr_null(linear_backend_find("openblas", PRECISION_INT8));
+    ck_assert_ptr_null(linear_backend_find("cuda", PRECISION_F32));
+}
+END_TEST
+
+START_TEST(linear_refuses_sizes_that_overflow)
+{
+    struct linear linear;
+    struct err err = {0};
+    ck_assert_int_eq(
+        linear_alloc(&linear, &linear_openblas, (size_t)1 << 40, (size_t)1 << 40, &err),
+        ERR_NO_MEMORY);
+    linear_close(&linear);
+}
+END_TEST
+
+START_TEST(linear_refuses_rows_longer_than_onednn_takes)
+{
+    struct linear linear;
+    struct err err = {0};
+    ck_assert_int_eq(linear_alloc(&linear, &linear_onednn[PRECISION_F32], 40000, 8, &err),
+                     ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, "40000"));
+    linear_close(&linear);
+}
+END_TEST
+
+/* Rows that do not lie as operand_alloc lays them, 41 at most copied at a time. */
+START_TEST(onednn_reads_rows_any_distance_apart)
+{
+    enum { ROWS = 100, IN = 768, OUT = 200, APART = 801 };
+    struct linear linear;
+    struct err err = {0};
+    struct team *team;
+    float *weight = numbers_new(IN * OUT, 1, 1), *x = numbers_new(ROWS * APART, 1, 2);
+    float *y = numbers_new(ROWS * OUT, 0, 0), *expected = numbers_new(ROWS * OUT, 0, 0);
+    struct linear_io io = {.x = operand_f32(x, APART), .rows = ROWS, .y = y, .y_stride = OUT};
+    ck_assert_int_eq(team_open(&team, 2, &err), ERR_OK);
+    open_filled(&linear, &linear_onednn[PRECISION_F32], IN, OUT, weight);
+    linear_run(&linear, kernels_best(), team, &io);
+    linear_close(&linear);
+    open_filled(&linear, &linear_reference, IN, OUT, weight);
+    io.y = expected;
+    linear_run(&linear, kernels_best(), team, &io);
+    linear_close(&linear);
+    ck_assert(numbers_relative_difference(y, expected, ROWS * OUT) < 1e-5);
+    team_close(team);
+    free(weight), free(x), free(y), free(expected);
+}
+END_TEST
+
+SUITE("linear", linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_team,
+      linear_gives_a_row_the_same_result_in_any_company, int8_products_are_those_of_the_scalar_path,
+      linear_self_test_accepts_every_backend_and_finds_a_wrong_product,
+      linear_knows_its_backends_by_name, linear_refuses_sizes_that_overflow,
+      linear_refuses_rows_longer_than_onednn_takes, onednn_reads_rows_any_distance_apart)

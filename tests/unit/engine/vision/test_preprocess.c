@@ -1,0 +1,341 @@
+/* test_preprocess.c - geometry and normalisation against transformers' processors. With
+ * ATTND_GOLDEN set to a directory of whole golden checkpoints and their images/, every image of
+ * every vit-*, deit-* and dinov2-* there is checked, too. */
+#include "engine/vision/preprocess.h"
+
+#include "engine/base/json.h"
+#include "tests/unit/engine/vision/fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PREPROCESS "tests/data/preprocess/"
+#define GOLDEN_IMAGES "tests/data/images/golden"
+
+/* An image through the whole of preprocess, as [channel, y, x]; the patch is the image. */
+static float *run(const struct preprocess *preprocess, const char *path, struct arena *arena,
+                  struct image *fitted)
+{
+    struct err err = {0};
+    struct image image;
+    size_t len;
+    unsigned char *bytes = fixture_read(path, &len, arena);
+    const struct image_options options = {.pixels_max = 1 << 25};
+    ck_assert_int_eq(image_decode(&image, bytes, len, &options, arena, &err), ERR_OK);
+    ck_assert_msg(preprocess_geometry(preprocess, &image, NULL, arena, fitted, &err) == ERR_OK,
+                  "%s", err.text);
+    size_t count = (size_t)fitted->width * fitted->height * 3;
+    float *out = arena_alloc_array(arena, count, sizeof *out);
+    preprocess_patches(preprocess, fitted, fitted->width, out);
+    return out;
+}
+
+static double number_of(const struct json_t *object, const char *key)
+{
+    double number = NAN;
+    json_as_number(json_member(object, key), &number);
+    return number;
+}
+
+static void check_golden_case(const char *model, const struct preprocess *preprocess,
+                              const struct json_t *item, const char *images)
+{
+    struct arena arena;
+    struct image fitted;
+    arena_init(&arena);
+    const char *name = json_as_string(json_member(item, "image"));
+    const char *sha256 = json_as_string(json_member(item, "resized_sha256"));
+    float *pixels = run(preprocess, arena_format(&arena, "%s/%s", images, name), &arena, &fitted);
+    if (sha256 != NULL) {
+        char found[65];
+        fixture_pixels_sha256(&fitted, found);
+        ck_assert_msg(strcmp(found, sha256) == 0, "%s %s: wrong pixels", model, name);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < (size_t)fitted.width * fitted.height * 3; i++)
+        sum += pixels[i];
+    ck_assert_msg(fabs(sum - number_of(item, "pixels_sum")) < 1e-2, "%s %s: sum %.9g", model, name,
+                  sum);
+    const struct json_t *head = json_member(item, "pixels_head");
+    for (size_t i = 0; i < 16; i++) {
+        double expected = NAN;
+        json_as_number(json_array_item(head, i), &expected);
+        ck_assert_msg(fabs(pixels[i] - expected) < 1e-6, "%s %s: pixel %zu", model, name, i);
+    }
+    arena_deinit(&arena);
+}
+
+/* Returns the number of images checked. */
+static size_t check_golden(const char *checkpoints, const char *model, const char *images)
+{
+    struct arena arena;
+    struct err err = {0};
+    struct json_t *config, *cases;
+    struct preprocess preprocess;
+    arena_init(&arena);
+    const char *dir = arena_format(&arena, "%s/%s", checkpoints, model);
+    ck_assert_int_eq(
+        json_parse_file(&config, arena_format(&arena, "%s/config.json", dir), 1 << 20, &err), 0);
+    ck_assert_int_eq(
+        json_parse_file(&cases, arena_format(&arena, "%s/cases.json", dir), 1 << 24, &err), 0);
+    ck_assert_msg(
+        preprocess_open(&preprocess, dir, (unsigned)number_of(config, "image_size"), &err) == 0,
+        "%s: %s", model, err.text);
+    size_t count = json_array_count(cases);
+    for (size_t i = 0; i < count; i++)
+        check_golden_case(model, &preprocess, json_array_item(cases, i), images);
+    json_free(config);
+    json_free(cases);
+    arena_deinit(&arena);
+    return count;
+}
+
+static const char *const models[] = {"vit-0", "vit-1", "vit-2", "deit-0", "deit-1", "dinov2-0"};
+enum { MODEL_COUNT = sizeof models / sizeof models[0] };
+
+START_TEST(preprocess_gives_the_golden_pixels)
+{
+    for (size_t i = 0; i < MODEL_COUNT; i++)
+        ck_assert_uint_eq(check_golden(PREPROCESS, models[i], GOLDEN_IMAGES), 4);
+}
+END_TEST
+
+START_TEST(preprocess_gives_all_golden_pixels_of_the_full_set)
+{
+    const char *golden = getenv("ATTND_GOLDEN");
+    if (golden == NULL)
+        suite_skip("ATTND_GOLDEN is not set");
+    struct arena arena;
+    size_t count = 0;
+    arena_init(&arena);
+    for (size_t i = 0; i < MODEL_COUNT; i++)
+        count += check_golden(golden, models[i], arena_format(&arena, "%s/images", golden));
+    printf("%zu golden images checked\n", count);
+    arena_deinit(&arena);
+}
+END_TEST
+
+/* A checkpoint directory that holds nothing but `config`; none if it is NULL. */
+static enum err_code open_config(struct preprocess *out, const char *config, unsigned image_size,
+                                 struct err *err)
+{
+    char dir[] = "/tmp/attnd-preprocess-XXXXXX", path[128];
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/preprocessor_config.json", dir);
+    if (config != NULL) {
+        FILE *file = fopen(path, "w");
+        fputs(config, file);
+        fclose(file);
+    }
+    *err = (struct err){0};
+    enum err_code code = preprocess_open(out, dir, image_size, err);
+    unlink(path);
+    rmdir(dir);
+    ck_assert_int_eq(code, err->code);
+    return code;
+}
+
+static void check_made_case(const struct json_t *item)
+{
+    struct arena arena;
+    struct err err;
+    struct preprocess preprocess;
+    struct image fitted;
+    char found[65];
+    arena_init(&arena);
+    const char *config = json_as_string(json_member(item, "config"));
+    unsigned size = (unsigned)number_of(item, "image_size");
+    ck_assert_msg(open_config(&preprocess, config, size, &err) == ERR_OK, "%s: %s", config,
+                  err.text);
+    const char *path =
+        arena_format(&arena, GOLDEN_IMAGES "/%s", json_as_string(json_member(item, "image")));
+    float *pixels = run(&preprocess, path, &arena, &fitted);
+    ck_assert_uint_eq(fitted.width, size);
+    sha256_hex(pixels, (size_t)size * size * 3 * sizeof *pixels, found);
+    ck_assert_msg(strcmp(found, json_as_string(json_member(item, "sha256"))) == 0, "%s: %s", config,
+                  path);
+    arena_deinit(&arena);
+}
+
+START_TEST(preprocess_gives_the_very_floats_of_transformers)
+{
+    struct err err = {0};
+    struct json_t *cases;
+    ck_assert_int_eq(json_parse_file(&cases, PREPROCESS "made.json", 1 << 20, &err), ERR_OK);
+    ck_assert_uint_ge(json_array_count(cases), 60);
+    for (size_t i = 0; i < json_array_count(cases); i++)
+        check_made_case(json_array_item(cases, i));
+    json_free(cases);
+}
+END_TEST
+
+START_TEST(preprocess_without_a_file_is_vit_at_the_models_size)
+{
+    struct err err;
+    struct preprocess preprocess;
+    ck_assert_int_eq(open_config(&preprocess, NULL, 96, &err), ERR_OK);
+    ck_assert_uint_eq(preprocess.resize_height, 96);
+    ck_assert_uint_eq(preprocess.resize_width, 96);
+    ck_assert_int_eq(preprocess.resample, RESAMPLE_BILINEAR);
+    ck_assert(preprocess.do_resize && preprocess.do_rescale && preprocess.do_normalize);
+    ck_assert(!preprocess.do_center_crop);
+    ck_assert(preprocess.mean[1] == 0.5f && preprocess.std[2] == 0.5f);
+}
+END_TEST
+
+START_TEST(preprocess_reads_a_file_that_names_no_processor_by_its_members)
+{
+    struct err err;
+    struct preprocess preprocess;
+    ck_assert_int_eq(open_config(&preprocess, "{\"size\": 224}", 224, &err), ERR_OK);
+    ck_assert(!preprocess.do_center_crop && preprocess.resample == RESAMPLE_BILINEAR);
+    ck_assert_int_eq(open_config(&preprocess, "{\"size\": 256, \"crop_size\": 224}", 224, &err),
+                     ERR_OK);
+    ck_assert(preprocess.do_center_crop && preprocess.resample == RESAMPLE_BICUBIC);
+}
+END_TEST
+
+#define NO_SIZE(member)                                                                            \
+    "$." member ": expected a number, [height, width], {height, width} or {shortest_edge}, "       \
+    "from 1 to 16384 pixels"
+#define PIXELS "$.rescale_factor, $.image_mean and $.image_std make pixels that are "
+#define NO_PROCESSOR(name)                                                                         \
+    "$.image_processor_type: '" name                                                               \
+    "' is not one of the image processors of ViT, DeiT, Bit and CLIP"
+
+struct refusal {
+    const char *config, *text;
+};
+
+static void expect_refusals(const struct refusal *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct err err;
+        struct preprocess preprocess;
+        char expected[256];
+        snprintf(expected, sizeof expected, "preprocessor_config.json: %s", cases[i].text);
+        ck_assert_msg(open_config(&preprocess, cases[i].config, 224, &err) != ERR_OK, "%s",
+                      cases[i].config);
+        ck_assert_str_eq(err.text, expected);
+    }
+}
+
+START_TEST(preprocess_refuses_sizes_that_the_model_does_not_take)
+{
+    static const struct refusal cases[] = {
+        {"{\"size\": 96}", "images become 96 x 96; the model takes 224 x 224"},
+        {"{\"size\": {\"height\": 224, \"width\": 225}}",
+         "images become 224 x 225; the model takes 224 x 224"},
+        {"{\"size\": [224, 225]}", "images become 224 x 225; the model takes 224 x 224"},
+        {"{\"size\": [223, 224]}", "images become 223 x 224; the model takes 224 x 224"},
+        {"{\"size\": [0, 224]}", NO_SIZE("size")},
+        {"{\"size\": 16384}", "images become 16384 x 16384; the model takes 224 x 224"},
+        {"{\"size\": 16385}", NO_SIZE("size")},
+        {"{\"do_center_crop\": true, \"crop_size\": [224, 200]}",
+         "images become 224 x 200; the model takes 224 x 224"},
+        {"{\"do_center_crop\": true, \"crop_size\": 200}",
+         "images become 200 x 200; the model takes 224 x 224"},
+        {"{\"size\": {\"shortest_edge\": 224}}",
+         "images would keep their own shape; the model takes 224 x 224"},
+        {"{\"do_resize\": false}", "images would keep their own shape; the model takes 224 x 224"},
+        {"{\"size\": {\"longest_edge\": 224}}", NO_SIZE("size")},
+        {"{\"size\": {\"height\": 224}}", NO_SIZE("size")},
+        {"{\"size\": {\"height\": 224, \"width\": 224, \"depth\": 1}}", NO_SIZE("size")},
+        {"{\"size\": 0}", NO_SIZE("size")},
+        {"{\"size\": -224}", NO_SIZE("size")},
+        {"{\"size\": 224.5}", NO_SIZE("size")},
+        {"{\"size\": 1e30}", NO_SIZE("size")},
+        {"{\"size\": \"224\"}", NO_SIZE("size")},
+        {"{\"size\": [224]}", NO_SIZE("size")},
+        {"{\"size\": [224, \"x\"]}", NO_SIZE("size")},
+        {"{\"crop_size\": {\"shortest_edge\": 224}}", NO_SIZE("crop_size")},
+    };
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
+}
+END_TEST
+
+START_TEST(preprocess_refuses_what_it_cannot_do_and_says_where)
+{
+    static const struct refusal cases[] = {
+        {"{\"resample\": 6}", "$.resample: must be from 0 to 5"},
+        {"{\"do_resize\": 1}", "$.do_resize: expected true or false, found a number"},
+        {"{\"rescale_factor\": \"x\"}", "$.rescale_factor: expected a number, found a string"},
+        {"{\"image_mean\": [0.5, 0.5]}", "$.image_mean: expected a number or three"},
+        {"{\"image_mean\": 1e300}", "$.image_mean: expected a number or three"},
+        {"{\"image_std\": [0.5, 0, 0.5]}", "$.image_std: must not be zero"},
+        {"{\"rescale_factor\": 1e308}", PIXELS "not finite numbers"},
+        {"{\"rescale_factor\": 1e37}", PIXELS "not finite numbers"},
+        {"{\"rescale_factor\": 0}", PIXELS "all the same"},
+        {"{\"rescale_factor\": 1e-320}", PIXELS "all the same"},
+        {"{\"image_mean\": [0.5, 0.5, 1e30]}", PIXELS "all the same"},
+        {"{\"image_std\": 1e-44}", PIXELS "not finite numbers"},
+        {"{\"image_std\": [1, 1, 1e-40]}", PIXELS "not finite numbers"},
+        {"{\"rescale_factor\": 1, \"image_mean\": 255, \"image_std\": 7.478e-37}",
+         PIXELS "not finite numbers"}, /* black alone is not */
+        {"{\"rescale_factor\": 1, \"image_mean\": 0, \"image_std\": 7.478e-37}",
+         PIXELS "not finite numbers"}, /* white alone is not */
+        {"{\"image_std\": 1e-60}", "$.image_std: must not be zero"},
+        {"{\"image_processor_type\": \"DonutImageProcessor\"}",
+         NO_PROCESSOR("DonutImageProcessor")},
+        {"{\"image_processor_type\": \"ViTHybridImageProcessor\"}",
+         NO_PROCESSOR("ViTHybridImageProcessor")},
+        {"{\"image_processor_type\": 7}",
+         "$.image_processor_type: expected a string, found a number"},
+        {"{", "JSON ends too early at byte 1"},
+        {"", "JSON ends too early at byte 0"},
+    };
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
+}
+END_TEST
+
+START_TEST(preprocess_lays_patches_out_row_by_row_and_channel_by_channel)
+{
+    struct preprocess as_is = {0};
+    unsigned char rgb[4 * 6 * 3];
+    float out[4 * 6 * 3];
+    for (unsigned i = 0; i < sizeof rgb; i++)
+        rgb[i] = (unsigned char)i;
+    struct image image = {.width = 6, .height = 4, .rgb = rgb};
+    preprocess_patches(&as_is, &image, 2, out);
+    for (unsigned p = 0; p < 6; p++)
+        for (unsigned c = 0; c < 3; c++)
+            for (unsigned y = 0; y < 2; y++)
+                for (unsigned x = 0; x < 2; x++) {
+                    unsigned row = p / 3 * 2 + y, column = p % 3 * 2 + x;
+                    float expected = (float)rgb[(row * 6 + column) * 3 + c];
+                    ck_assert(out[((p * 3 + c) * 2 + y) * 2 + x] == expected);
+                }
+}
+END_TEST
+
+START_TEST(preprocess_refuses_an_image_that_is_too_thin_for_its_shortest_edge)
+{
+    struct arena arena;
+    struct err err;
+    struct preprocess preprocess;
+    struct image out;
+    arena_init(&arena);
+    ck_assert_int_eq(
+        open_config(&preprocess, "{\"image_processor_type\": \"BitImageProcessor\"}", 224, &err),
+        ERR_OK);
+    struct image thin = {1, 400, arena_alloc_array(&arena, 400, 3)};
+    struct image thinner = {500, 1, arena_alloc_array(&arena, 500, 3)};
+    ck_assert_int_eq(preprocess_geometry(&preprocess, &thin, NULL, &arena, &out, &err), ERR_OK);
+    ck_assert(out.width == 224 && out.height == 224);
+    ck_assert_int_eq(preprocess_geometry(&preprocess, &thinner, NULL, &arena, &out, &err),
+                     ERR_UNUSABLE);
+    arena_deinit(&arena);
+}
+END_TEST
+
+SUITE("preprocess", preprocess_gives_the_golden_pixels,
+      preprocess_gives_all_golden_pixels_of_the_full_set,
+      preprocess_gives_the_very_floats_of_transformers,
+      preprocess_without_a_file_is_vit_at_the_models_size,
+      preprocess_reads_a_file_that_names_no_processor_by_its_members,
+      preprocess_refuses_sizes_that_the_model_does_not_take,
+      preprocess_refuses_what_it_cannot_do_and_says_where,
+      preprocess_lays_patches_out_row_by_row_and_channel_by_channel,
+      preprocess_refuses_an_image_that_is_too_thin_for_its_shortest_edge)

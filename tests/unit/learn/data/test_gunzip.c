@@ -1,0 +1,154 @@
+#include "learn/data/gunzip.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* One gzip member that unpacks to `len` bytes of a pattern; appended to what is there. */
+static void pack(unsigned char **packed, size_t *packed_len, const void *bytes, size_t len)
+{
+    z_stream stream = {0};
+    size_t room = len + 1024;
+    ck_assert_int_eq(deflateInit2(&stream, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY),
+                     Z_OK);
+    *packed = realloc(*packed, *packed_len + room);
+    ck_assert_ptr_nonnull(*packed);
+    stream.next_in = (Bytef *)(uintptr_t)bytes;
+    stream.avail_in = (uInt)len;
+    stream.next_out = *packed + *packed_len;
+    stream.avail_out = (uInt)room;
+    ck_assert_int_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    *packed_len += room - stream.avail_out;
+    deflateEnd(&stream);
+}
+
+static unsigned char *pattern_new(size_t len)
+{
+    unsigned char *bytes = malloc(len + 1);
+    ck_assert_ptr_nonnull(bytes);
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = (unsigned char)(i * i >> 7);
+    return bytes;
+}
+
+/* Unpacks a copy; what comes out is yours to free, also after a failure. */
+static enum err_code unpack(const void *packed, size_t packed_len, size_t bytes_max, char **bytes,
+                            size_t *len, struct err *err)
+{
+    *bytes = malloc(packed_len + 1);
+    ck_assert_ptr_nonnull(*bytes);
+    memcpy(*bytes, packed, packed_len);
+    *len = packed_len;
+    *err = (struct err){0};
+    enum err_code code = gunzip_if_packed(bytes, len, bytes_max, err);
+    ck_assert_int_eq(code, err->code);
+    return code;
+}
+
+START_TEST(gunzip_gives_back_texts_of_every_size)
+{
+    static const size_t sizes[] = {0, 1, 1000, 65535, 65536, 65537, 131072, 131073, 1000000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        unsigned char *pattern = pattern_new(sizes[i]), *packed = NULL;
+        char *bytes;
+        size_t packed_len = 0, len;
+        struct err err;
+        pack(&packed, &packed_len, pattern, sizes[i]);
+        ck_assert_msg(!unpack(packed, packed_len, 1 << 20, &bytes, &len, &err), "%s", err.text);
+        ck_assert_uint_eq(len, sizes[i]);
+        ck_assert_int_eq(memcmp(bytes, pattern, len), 0);
+        free(bytes), free(packed), free(pattern);
+    }
+}
+END_TEST
+
+START_TEST(gunzip_accepts_exactly_the_limit)
+{
+    static const size_t limits[] = {1, 100, 65536, 65537, 200000};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        unsigned char *pattern = pattern_new(limits[i]), *packed = NULL;
+        char *bytes, text[80];
+        size_t packed_len = 0, len;
+        struct err err;
+        pack(&packed, &packed_len, pattern, limits[i]);
+        ck_assert_int_eq(unpack(packed, packed_len, limits[i], &bytes, &len, &err), ERR_OK);
+        ck_assert_uint_eq(len, limits[i]);
+        free(bytes);
+        ck_assert_int_eq(unpack(packed, packed_len, limits[i] - 1, &bytes, &len, &err),
+                         ERR_TOO_LARGE);
+        snprintf(text, sizeof text, "it unpacks to more than %zu bytes", limits[i] - 1);
+        ck_assert_str_eq(err.text, text);
+        ck_assert_uint_eq(len, packed_len); /* as it was */
+        ck_assert_int_eq(memcmp(bytes, packed, len), 0);
+        free(bytes), free(packed), free(pattern);
+    }
+}
+END_TEST
+
+START_TEST(gunzip_joins_the_members_of_a_file)
+{
+    unsigned char *packed = NULL;
+    char *bytes;
+    size_t packed_len = 0, len;
+    struct err err;
+    pack(&packed, &packed_len, "one ", 4);
+    pack(&packed, &packed_len, "", 0);
+    pack(&packed, &packed_len, "two", 3);
+    ck_assert_int_eq(unpack(packed, packed_len, 7, &bytes, &len, &err), ERR_OK);
+    ck_assert_uint_eq(len, 7);
+    ck_assert_int_eq(memcmp(bytes, "one two", 7), 0);
+    free(bytes);
+    ck_assert_int_eq(unpack(packed, packed_len, 6, &bytes, &len, &err), ERR_TOO_LARGE);
+    free(bytes);
+    for (size_t cut = 2; cut < packed_len; cut++) {
+        enum err_code code = unpack(packed, cut, 100, &bytes, &len, &err);
+        if (code == ERR_OK) /* between two members */
+            ck_assert(len == 4);
+        else
+            ck_assert_str_eq(err.text, "damaged or cut off gzip data");
+        free(bytes);
+    }
+    free(packed);
+}
+END_TEST
+
+START_TEST(gunzip_leaves_what_is_not_packed)
+{
+    static const char *const texts[] = {"", "\x1f", "\x1fx", "x\x8b", "text", "\x8b\x1f"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *bytes;
+        size_t len;
+        struct err err;
+        ck_assert_int_eq(unpack(texts[i], strlen(texts[i]), 1, &bytes, &len, &err), ERR_OK);
+        ck_assert_uint_eq(len, strlen(texts[i]));
+        ck_assert_int_eq(memcmp(bytes, texts[i], len), 0);
+        free(bytes);
+    }
+}
+END_TEST
+
+/* The room is full to its last byte, and there is one more member, of nothing. */
+START_TEST(gunzip_of_nothing_more_at_the_limit_is_no_excess)
+{
+    enum { LIMIT = 65536 };
+    unsigned char *pattern = pattern_new(LIMIT), *packed = NULL;
+    char *bytes;
+    size_t packed_len = 0, len;
+    struct err err;
+    pack(&packed, &packed_len, pattern, LIMIT);
+    pack(&packed, &packed_len, "", 0);
+    ck_assert_int_eq(unpack(packed, packed_len, LIMIT, &bytes, &len, &err), ERR_OK);
+    ck_assert_uint_eq(len, LIMIT);
+    free(bytes);
+    pack(&packed, &packed_len, "x", 1);
+    ck_assert_int_eq(unpack(packed, packed_len, LIMIT, &bytes, &len, &err), ERR_TOO_LARGE);
+    ck_assert_str_eq(err.text, "it unpacks to more than 65536 bytes");
+    free(bytes), free(packed), free(pattern);
+}
+END_TEST
+
+SUITE("gunzip", gunzip_gives_back_texts_of_every_size, gunzip_accepts_exactly_the_limit,
+      gunzip_joins_the_members_of_a_file, gunzip_leaves_what_is_not_packed,
+      gunzip_of_nothing_more_at_the_limit_is_no_excess)

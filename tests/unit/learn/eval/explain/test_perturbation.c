@@ -1,0 +1,195 @@
+/* Parts taken out of images and texts that are made by hand, and of real ones. */
+#include "engine/engine.h"
+#include "learn/eval/explain/perturbation.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Four patches of 2 x 2 pixels. */
+enum { PATCH = 2, SIDE = 4, PATCHES = 4, PIXELS = PATCH * PATCH, NUMBERS = 3 * PIXELS };
+
+static float numbers[PATCHES * NUMBERS];
+
+/* Channel c of pixel i of the image is (i + 1) (c + 1), for i of 16. */
+static struct engine_input make_image(void)
+{
+    for (unsigned p = 0; p < PATCHES; p++)
+        for (unsigned c = 0; c < 3; c++)
+            for (unsigned i = 0; i < PIXELS; i++)
+                numbers[p * NUMBERS + c * PIXELS + i] = (float)((p * PIXELS + i + 1) * (c + 1));
+    return (struct engine_input){.kind = ENGINE_IMAGE, .tokens = 1 + PATCHES, .patches = numbers};
+}
+
+/* [CLS] ab ##c , d [SEP] */
+static const int32_t ids[] = {101, 7, 8, 9, 10, 102};
+static const uint32_t starts[] = {0, 0, 2, 3, 5, 0}, ends[] = {0, 2, 3, 4, 6, 0};
+static const bool continued[] = {false, false, true, false, false, false};
+static const struct engine_input text = {.kind = ENGINE_TEXT,
+                                         .tokens = 6,
+                                         .ids = ids,
+                                         .starts = starts,
+                                         .ends = ends,
+                                         .continued = continued};
+
+static struct perturbation open_parts(const struct engine_input *input, enum perturbation_fill fill,
+                                      struct arena *arena)
+{
+    struct perturbation parts;
+    struct err err = {0};
+    arena_init(arena);
+    ck_assert_int_eq(perturbation_open(&parts, input, PATCH, SIDE, fill, arena, &err), ERR_OK);
+    return parts;
+}
+
+/* Of 1 .. 16 the lower middle value is 8. */
+START_TEST(removed_patches_become_the_median_of_each_channel)
+{
+    static const bool kept[PATCHES] = {true, false, true, false};
+    float room[PATCHES * NUMBERS];
+    struct arena arena;
+    struct engine_input image = make_image(), out;
+    struct perturbation parts = open_parts(&image, PERTURBATION_MEDIAN, &arena);
+    ck_assert_uint_eq(parts.count, PATCHES);
+    ck_assert_uint_eq(perturbation_bytes(&parts), sizeof room);
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert_uint_eq(out.tokens, image.tokens);
+    ck_assert_mem_eq(out.patches, numbers, NUMBERS * sizeof *room);
+    ck_assert_mem_eq(out.patches + 2 * NUMBERS, numbers + 2 * NUMBERS, NUMBERS * sizeof *room);
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        ck_assert(out.patches[NUMBERS + i] == 8.0f * (float)(i / PIXELS + 1));
+        ck_assert(out.patches[3 * NUMBERS + i] == out.patches[NUMBERS + i]);
+    }
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(removed_patches_become_zero_where_the_mean_is_asked_for)
+{
+    static const bool kept[PATCHES];
+    float room[PATCHES * NUMBERS];
+    struct arena arena;
+    struct engine_input image = make_image(), out;
+    struct perturbation parts = open_parts(&image, PERTURBATION_MEAN, &arena);
+    perturbation_keep(&parts, kept, room, &out);
+    for (unsigned i = 0; i < PATCHES * NUMBERS; i++)
+        ck_assert(out.patches[i] == 0);
+    arena_deinit(&arena);
+}
+END_TEST
+
+/* What is darker than the median is no defect and stays: a wafer's background. */
+START_TEST(clipped_patches_lose_only_what_is_brighter)
+{
+    static const bool kept[PATCHES];
+    float room[PATCHES * NUMBERS];
+    struct arena arena;
+    struct engine_input image = make_image(), out;
+    struct perturbation parts = open_parts(&image, PERTURBATION_CLIP, &arena);
+    perturbation_keep(&parts, kept, room, &out);
+    for (unsigned i = 0; i < PATCHES * NUMBERS; i++) {
+        float median = 8.0f * (float)(i % NUMBERS / PIXELS + 1);
+        ck_assert(out.patches[i] == (numbers[i] < median ? numbers[i] : median));
+    }
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(fills_are_known_by_name)
+{
+    enum perturbation_fill fill;
+    struct err err = {0};
+    ck_assert(!perturbation_find_fill("median", &fill, &err) && fill == PERTURBATION_MEDIAN);
+    ck_assert(!perturbation_find_fill("clip", &fill, &err) && fill == PERTURBATION_CLIP);
+    ck_assert(!perturbation_find_fill("mean", &fill, &err) && fill == PERTURBATION_MEAN);
+    ck_assert_int_eq(perturbation_find_fill("blur", &fill, &err), ERR_UNUSABLE);
+}
+END_TEST
+
+START_TEST(removed_words_leave_with_all_their_pieces)
+{
+    static const bool kept[] = {false, true, true};
+    static const int32_t expected[] = {101, 9, 10, 102};
+    int32_t room[6];
+    struct arena arena;
+    struct engine_input out;
+    struct perturbation parts = open_parts(&text, PERTURBATION_MEDIAN, &arena);
+    ck_assert_uint_eq(parts.count, 3);
+    ck_assert_uint_eq(perturbation_bytes(&parts), sizeof ids);
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert_uint_eq(out.tokens, 4);
+    ck_assert_mem_eq(out.ids, expected, sizeof expected);
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(the_empty_text_keeps_its_special_tokens)
+{
+    static const bool kept[3];
+    int32_t room[6];
+    struct arena arena;
+    struct engine_input out;
+    struct perturbation parts = open_parts(&text, PERTURBATION_MEDIAN, &arena);
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert_uint_eq(out.tokens, 2);
+    ck_assert_int_eq(out.ids[0], 101);
+    ck_assert_int_eq(out.ids[1], 102);
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(the_whole_input_stays_as_it_is)
+{
+    static const bool kept[] = {true, true, true};
+    int32_t room[6];
+    struct arena arena;
+    struct engine_input out;
+    struct perturbation parts = open_parts(&text, PERTURBATION_MEDIAN, &arena);
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert_uint_eq(out.tokens, 6);
+    ck_assert_mem_eq(out.ids, ids, sizeof ids);
+    arena_deinit(&arena);
+}
+END_TEST
+
+static const char report[] = "BUG: KASAN: use-after-free in tcp_v4_connect+0x1b2/0x310";
+
+/* Parts and the words that an explanation lists are the same, and a text of [CLS] [SEP] runs. */
+START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
+{
+    struct engine_model *model;
+    struct engine_session *session;
+    struct engine_input input, out;
+    struct explanation explanation;
+    struct arena arena, parts_arena;
+    struct err err = {0};
+    float logits[16], *row = logits;
+    ck_assert_int_eq(engine_open(&model, "models/kernel-bert", &(struct engine_options){0}, &err),
+                     ERR_OK);
+    ck_assert_int_eq(engine_session_open(&session, model, 64, 1, &err), ERR_OK);
+    arena_init(&arena);
+    engine_prepare_text(model, report, strlen(report), NULL, &arena, &input, &err);
+    const struct explain_options how = {.method = EXPLAIN_ATTENTION};
+    engine_trace(model, &input, &how, &arena, &err);
+    engine_run(session, (const struct engine_input *[]){&input}, 1, &row);
+    engine_explain(model, &input, &how, 0, &arena, &explanation, &err);
+    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    struct perturbation parts = open_parts(&input, PERTURBATION_MEDIAN, &parts_arena);
+    ck_assert_uint_eq(parts.count, explanation.word_count);
+    perturbation_keep(&parts, (const bool[64]){false}, arena_alloc(&arena, 4096), &out);
+    ck_assert_uint_eq(out.tokens, 2);
+    engine_run(session, (const struct engine_input *[]){&out}, 1, &row);
+    for (unsigned i = 0; i < engine_describe(model)->label_count; i++)
+        ck_assert(isfinite(logits[i]));
+    arena_deinit(&parts_arena);
+    arena_deinit(&arena);
+    engine_session_close(session);
+    engine_close(model);
+}
+END_TEST
+
+SUITE("perturbation", removed_patches_become_the_median_of_each_channel,
+      removed_patches_become_zero_where_the_mean_is_asked_for,
+      clipped_patches_lose_only_what_is_brighter, fills_are_known_by_name,
+      removed_words_leave_with_all_their_pieces, the_empty_text_keeps_its_special_tokens,
+      the_whole_input_stays_as_it_is, parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)

@@ -1,0 +1,323 @@
+/* state.h: what is written comes back to the last bit, and what is another run's does not. */
+#include "engine/format/safetensors_write.h"
+#include "learn/train/checkpoint/state.h"
+#include "tests/support/numbers.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NUMBERS = 1000 };
+
+struct fixture {
+    struct tempdir dir;
+    char path[128];
+    struct state state;
+    struct history_epoch epochs[2];
+};
+
+static const char fingerprint[SHA256_HEX_BYTES] =
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+static void open_fixture(struct fixture *f)
+{
+    *f = (struct fixture){.epochs = {{1, 48, 1e-3, 0.1 + 0.2, 1.0 / 3, 0.5, 0.25, 12.5, 0},
+                                     {2, 48, 1e-4, 0.1, 0.3, 0.75, 0.5, 11, 3}}};
+    tempdir_open(&f->dir);
+    snprintf(f->path, sizeof f->path, "%s/state.safetensors", f->dir.path);
+    f->state = (struct state){
+        .counters = {.step = 0x0123456789ABCDEF, .best = -1.0 / 3, .epoch_loss = 1e300},
+        .history = {f->epochs, 2},
+        .values = numbers_new(NUMBERS, 1, 1),
+        .m = numbers_new(NUMBERS, 1, 2),
+        .v = numbers_new(NUMBERS, 1, 3),
+        .average = numbers_new(NUMBERS, 1, 4),
+        .best = numbers_new(NUMBERS, 1, 5),
+        .numbers = NUMBERS};
+    memcpy(f->state.fingerprint, fingerprint, sizeof fingerprint);
+}
+
+static void write_state(struct fixture *f)
+{
+    struct err err = {0};
+    ck_assert_msg(state_write(f->path, &f->state, &err) == ERR_OK, "%s", err.text);
+}
+
+static void free_arrays(struct state *state)
+{
+    free(state->values);
+    free(state->m);
+    free(state->v);
+    free(state->average);
+    free(state->best);
+}
+
+static void close_fixture(struct fixture *f)
+{
+    free_arrays(&f->state);
+    tempdir_close(&f->dir);
+}
+
+static struct state empty_state(void)
+{
+    return (struct state){.values = calloc(NUMBERS, sizeof(float)),
+                          .m = calloc(NUMBERS, sizeof(float)),
+                          .v = calloc(NUMBERS, sizeof(float)),
+                          .average = calloc(NUMBERS, sizeof(float)),
+                          .best = calloc(NUMBERS, sizeof(float)),
+                          .numbers = NUMBERS};
+}
+
+START_TEST(a_state_comes_back_to_the_last_bit)
+{
+    struct fixture f;
+    struct err err = {0};
+    bool found;
+    open_fixture(&f);
+    write_state(&f);
+    struct state back = empty_state();
+    ck_assert_int_eq(state_read_counters(f.path, fingerprint, &found, &back.counters, &err),
+                     ERR_OK);
+    ck_assert(found);
+    ck_assert_mem_eq(&back.counters, &f.state.counters, sizeof back.counters);
+    ck_assert_msg(state_read(f.path, &back, &err) == ERR_OK, "%s", err.text);
+    ck_assert_uint_eq(back.history.count, 2);
+    ck_assert_mem_eq(back.history.epochs, f.epochs, sizeof f.epochs);
+    ck_assert_mem_eq(back.values, f.state.values, NUMBERS * sizeof(float));
+    ck_assert_mem_eq(back.m, f.state.m, NUMBERS * sizeof(float));
+    ck_assert_mem_eq(back.v, f.state.v, NUMBERS * sizeof(float));
+    ck_assert_mem_eq(back.average, f.state.average, NUMBERS * sizeof(float));
+    ck_assert_mem_eq(back.best, f.state.best, NUMBERS * sizeof(float));
+    free(back.history.epochs);
+    free_arrays(&back);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(no_file_is_no_state)
+{
+    struct state_counters counters;
+    struct err err = {0};
+    bool found = true;
+    ck_assert_int_eq(state_read_counters("/nowhere/state", fingerprint, &found, &counters, &err),
+                     ERR_OK);
+    ck_assert(!found);
+}
+END_TEST
+
+START_TEST(another_runs_state_is_refused_with_the_way_out)
+{
+    struct fixture f;
+    struct state_counters counters;
+    struct err err = {0};
+    bool found;
+    open_fixture(&f);
+    f.state.fingerprint[10] = 'f';
+    write_state(&f);
+    ck_assert_int_eq(state_read_counters(f.path, fingerprint, &found, &counters, &err),
+                     ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(err.text, "--restart"));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_state_of_another_size_is_refused)
+{
+    struct fixture f;
+    struct err err = {0};
+    open_fixture(&f);
+    write_state(&f);
+    f.state.numbers = NUMBERS - 1;
+    ck_assert_int_eq(state_read(f.path, &f.state, &err), ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, "values"));
+    free(f.state.history.epochs);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_cut_file_is_refused)
+{
+    struct fixture f;
+    struct state_counters counters;
+    struct err err = {0};
+    bool found;
+    open_fixture(&f);
+    write_state(&f);
+    ck_assert_int_eq(truncate(f.path, 5000), 0);
+    ck_assert_int_ne(state_read_counters(f.path, fingerprint, &found, &counters, &err), ERR_OK);
+    close_fixture(&f);
+}
+END_TEST
+
+/* ---- files that are no state ---- */
+
+enum { COUNTERS = 32, ROW = 36 }; /* digits of the counters, and of an epoch */
+
+/* A state's file by its tensors, of which one may be other than it should. */
+struct raw {
+    float fingerprint[SHA256_HEX_BYTES], counters[COUNTERS], history[2 * ROW], values[8];
+    struct tensor_out tensors[8];
+};
+
+static void open_raw(struct raw *raw, struct fixture *f)
+{
+    open_fixture(f);
+    *raw = (struct raw){0};
+    for (size_t i = 0; i < SHA256_HEX_BYTES; i++)
+        raw->fingerprint[i] = (float)(unsigned char)fingerprint[i];
+    const struct tensor_out tensors[8] = {
+        {"fingerprint", DTYPE_F32, 1, {SHA256_HEX_BYTES}, raw->fingerprint},
+        {"counters", DTYPE_F32, 1, {COUNTERS}, raw->counters},
+        {"history", DTYPE_F32, 2, {2, ROW}, raw->history},
+        {"values", DTYPE_F32, 1, {8}, raw->values},
+        {"m", DTYPE_F32, 1, {8}, raw->values},
+        {"v", DTYPE_F32, 1, {8}, raw->values},
+        {"best", DTYPE_F32, 1, {8}, raw->values},
+        {"average", DTYPE_F32, 1, {8}, raw->values}};
+    memcpy(raw->tensors, tensors, sizeof tensors);
+}
+
+/* Reads it as a run with eight numbers would; its code, and the text without the path. */
+static enum err_code read_raw(const struct raw *raw, const struct fixture *f, struct err *err)
+{
+    float arrays[5][8];
+    char want[160];
+    bool found = false;
+    struct state state = {.values = arrays[0],
+                          .m = arrays[1],
+                          .v = arrays[2],
+                          .average = arrays[3],
+                          .best = arrays[4],
+                          .numbers = 8};
+    *err = (struct err){0};
+    ck_assert_msg(!safetensors_write(f->path, raw->tensors, 8, "pt", err), "%s", err->text);
+    ck_assert_int_eq(state_read_counters(f->path, fingerprint, &found, &state.counters, err),
+                     err->code);
+    ck_assert(found);
+    if (err->code == ERR_OK)
+        ck_assert_int_eq(state_read(f->path, &state, err), err->code);
+    free(state.history.epochs);
+    snprintf(want, sizeof want, "%s: ", f->path);
+    if (err->code != ERR_OK) {
+        ck_assert_msg(strncmp(err->text, want, strlen(want)) == 0, "%s", err->text);
+        memmove(err->text, err->text + strlen(want), strlen(err->text + strlen(want)) + 1);
+    }
+    return err->code;
+}
+
+/* A word is four digits of 16 bits, the lowest first. */
+START_TEST(digits_are_of_sixteen_bits)
+{
+    static const float wrong[] = {-1, 65536, 1e9f, -0.5f};
+    struct raw raw;
+    struct fixture f;
+    struct err err = {0};
+    struct state_counters counters;
+    bool found;
+    open_raw(&raw, &f);
+    raw.counters[0] = 65535;
+    raw.counters[3] = 1;
+    raw.counters[COUNTERS - 4] = 7;
+    ck_assert_int_eq(read_raw(&raw, &f, &err), ERR_OK);
+    ck_assert(!state_read_counters(f.path, fingerprint, &found, &counters, &err));
+    ck_assert_uint_eq(counters.step, 0x000100000000FFFF);
+    ck_assert_uint_eq(counters.epoch_skipped, 7);
+    for (unsigned i = 0; i < 4; i++) {
+        raw.counters[COUNTERS - 1] = wrong[i];
+        ck_assert_int_eq(read_raw(&raw, &f, &err), ERR_UNSUPPORTED);
+        ck_assert_str_eq(err.text, "a counter of the training state is damaged");
+    }
+    raw.counters[COUNTERS - 1] = 0;
+    raw.history[2 * ROW - 1] = -1;
+    ck_assert_int_eq(read_raw(&raw, &f, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "a counter of the training state is damaged");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_a_state_lacks_is_named)
+{
+    static const char *const names[] = {"fingerprint", "counters", NULL,   "values",
+                                        "m",           "v",        "best", "average"};
+    struct raw raw;
+    struct fixture f;
+    struct err err = {0};
+    open_raw(&raw, &f);
+    for (unsigned i = 0; i < 8; i++)
+        for (unsigned shorter = 0; shorter < 2; shorter++) {
+            char want[128];
+            struct tensor_out whole = raw.tensors[i];
+            if (shorter)
+                raw.tensors[i].shape[raw.tensors[i].rank - 1]--;
+            else
+                raw.tensors[i].name = "another";
+            ck_assert_int_eq(read_raw(&raw, &f, &err), ERR_UNSUPPORTED);
+            snprintf(want, sizeof want,
+                     "the training state has no '%s' of %zu numbers; --restart begins anew",
+                     names[i] != NULL ? names[i] : "", whole.shape[0]);
+            ck_assert_str_eq(err.text,
+                             names[i] != NULL ? want : "the training state's history is damaged");
+            raw.tensors[i] = whole;
+        }
+    ck_assert_int_eq(read_raw(&raw, &f, &err), ERR_OK);
+    close_fixture(&f);
+}
+END_TEST
+
+/* No epoch is over yet, and there is no average. */
+START_TEST(a_run_that_has_just_begun_has_a_state_too)
+{
+    struct fixture f;
+    struct err err = {0};
+    open_fixture(&f);
+    float *average = f.state.average;
+    f.state.average = NULL;
+    f.state.history.count = 0;
+    write_state(&f);
+    struct state back = empty_state();
+    ck_assert_int_eq(state_read(f.path, &back, &err), ERR_UNSUPPORTED); /* one that averages */
+    ck_assert_ptr_nonnull(strstr(err.text, "'average' of 1000 numbers"));
+    free(back.history.epochs);
+    free(back.average);
+    back.average = NULL;
+    err = (struct err){0};
+    ck_assert_msg(!state_read(f.path, &back, &err), "%s", err.text);
+    ck_assert_uint_eq(back.history.count, 0);
+    ck_assert_mem_eq(back.best, f.state.best, NUMBERS * sizeof(float));
+    free(back.history.epochs);
+    free_arrays(&back);
+    f.state.average = average;
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_state_that_cannot_be_written_or_read_is_told_by_its_path)
+{
+    struct fixture f;
+    struct err err = {0};
+    open_fixture(&f);
+    ck_assert_int_eq(state_write("/no/where", &f.state, &err), ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, "/no/where"));
+    err = (struct err){0};
+    struct state back = empty_state();
+    tempdir_write(&f.dir, "state.safetensors", "no", 2);
+    ck_assert_int_ne(state_read(f.path, &back, &err), ERR_OK);
+    ck_assert_int_eq(strncmp(err.text, f.path, strlen(f.path)), 0);
+    bool found;
+    err = (struct err){0};
+    ck_assert_int_ne(state_read_counters(f.path, fingerprint, &found, &back.counters, &err),
+                     ERR_OK);
+    ck_assert_int_eq(strncmp(err.text, f.path, strlen(f.path)), 0);
+    free_arrays(&back);
+    close_fixture(&f);
+}
+END_TEST
+
+SUITE("state", a_state_comes_back_to_the_last_bit, no_file_is_no_state,
+      another_runs_state_is_refused_with_the_way_out, a_state_of_another_size_is_refused,
+      a_cut_file_is_refused, digits_are_of_sixteen_bits, what_a_state_lacks_is_named,
+      a_run_that_has_just_begun_has_a_state_too,
+      a_state_that_cannot_be_written_or_read_is_told_by_its_path)

@@ -1,0 +1,609 @@
+/* The network's gradients against central differences, and what they do not depend on.
+ *
+ * The models are tiny and their weights large (deviation 0.26), so that the gradients of every
+ * tensor are of the order of one. A difference is then off by 4e-4 at most, fp32's noise over the
+ * step (measured over all tensors); the error of the step itself is far below. */
+#include "learn/train/network/network.h"
+
+#include "engine/base/rng.h"
+#include "learn/train/network/network_rows.h"
+#include "tests/support/numbers.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HIDDEN = 16, LAYERS = 2, TOKENS_MAX = 96, ROWS_MAX = 8, VOCAB = 40, LABELS = 3, KEPT = 7 };
+
+/* ---- a tiny model and its micro-batch ---- */
+
+struct tiny {
+    struct spec spec;
+    struct parameters parameters;
+    struct network *network;
+    struct engine_input inputs[ROWS_MAX];
+    const struct engine_input *pointers[ROWS_MAX];
+    int32_t ids[TOKENS_MAX];
+    float *patches;
+    unsigned kept[KEPT];
+    struct network_batch batch;
+    float *dlogits; /* the loss is their scalar product with the logits, and the penalty */
+    size_t logit_count;
+};
+
+struct choice {
+    const char *model_type, *architecture;
+    enum parameters_head head;
+    unsigned hidden; /* 0: HIDDEN */
+};
+
+static const struct choice choices[] = {
+    {"bert", NULL, PARAMETERS_CLASSIFIER, 0},
+    {"bert", NULL, PARAMETERS_MLM, 0},
+    {"distilbert", NULL, PARAMETERS_CLASSIFIER, 0},
+    {"vit", NULL, PARAMETERS_CLASSIFIER, 0},
+    {"deit", NULL, PARAMETERS_CLASSIFIER, 0},
+    {"deit", "DeiTForImageClassificationWithTeacher", PARAMETERS_CLASSIFIER, 0},
+};
+enum { CHOICES = sizeof choices / sizeof *choices };
+
+static void fill_spec(struct spec *spec, const struct choice *choice)
+{
+    *spec = (struct spec){.family = family_find(choice->model_type, choice->architecture),
+                          .layers = LAYERS,
+                          .heads = 2,
+                          .hidden = choice->hidden > 0 ? choice->hidden : HIDDEN,
+                          .intermediate = 24,
+                          .activation = ACTIVATION_GELU,
+                          .norm_eps = 1e-6f,
+                          .qkv_bias = true,
+                          .label_count = LABELS};
+    if (spec->family->kind == ENGINE_TEXT) {
+        spec->positions = 20;
+        spec->token_types = 2;
+        return;
+    }
+    spec->image_size = 9;
+    spec->patch = 3;
+    spec->channels = 3;
+    spec->patches = 9;
+}
+
+static void fill_values(struct parameters *parameters)
+{
+    for (unsigned p = 0; p < parameters->count; p++) {
+        const struct parameter *parameter = &parameters->list[p];
+        float *values = parameters->values + parameter->offset;
+        numbers_fill(values, parameter->count, 0.45f, p + 1);
+        for (size_t i = 0; i < parameter->count && parameter->kind == PARAMETER_GAMMA; i++)
+            values[i] += 1;
+    }
+}
+
+/* A rectifier's inputs away from its kink, where there is no slope to compare with. */
+static void leave_kinks(struct parameters *parameters)
+{
+    float *bias = parameters->values + parameters->map.pooler_bias;
+    for (size_t i = 0; i < HIDDEN; i++)
+        bias[i] = i % 4 == 0 ? -9 : 9;
+}
+
+static void fill_texts(struct tiny *tiny)
+{
+    static const unsigned lengths[] = {5, 17, 2, 9};
+    unsigned at = 0;
+    for (unsigned i = 0; i < TOKENS_MAX; i++)
+        tiny->ids[i] = (int32_t)(rng_hash(5, i) % VOCAB);
+    for (unsigned r = 0; r < 4; r++) {
+        tiny->inputs[r] =
+            (struct engine_input){.kind = ENGINE_TEXT, .tokens = lengths[r], .ids = tiny->ids + at};
+        at += lengths[r];
+    }
+    tiny->batch.rows = 4;
+}
+
+static void fill_images(struct tiny *tiny)
+{
+    size_t numbers = (size_t)tiny->spec.patches * 27;
+    tiny->patches = numbers_new(3 * numbers, 1, 77);
+    for (unsigned r = 0; r < 3; r++)
+        tiny->inputs[r] = (struct engine_input){.kind = ENGINE_IMAGE,
+                                                .tokens = spec_image_tokens(&tiny->spec),
+                                                .patches = tiny->patches + r * numbers};
+    tiny->batch.rows = 3;
+}
+
+static const struct network_options plain = {.threads = 1, .tokens_max = TOKENS_MAX};
+
+static void tiny_open_network(struct tiny *tiny, const struct network_options *options)
+{
+    struct err err = {0};
+    network_close(tiny->network);
+    network_open(&tiny->network, &tiny->parameters, options, &err);
+    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    network_repack(tiny->network, tiny->parameters.values);
+}
+
+static void tiny_open_vocab(struct tiny *tiny, const struct choice *choice,
+                            const struct network_options *options, unsigned vocab)
+{
+    /* None of the third sequence. */
+    static const unsigned kept[KEPT] = {1, 4, 6, 7, 20, 25, 32};
+    struct err err = {0};
+    *tiny = (struct tiny){.batch = {.training = true, .dropout = 99}};
+    fill_spec(&tiny->spec, choice);
+    tiny->spec.vocab_size = vocab;
+    parameters_open(&tiny->parameters, &tiny->spec, choice->head, &err);
+    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    fill_values(&tiny->parameters);
+    if (tiny->spec.family->pooler_activation == ACTIVATION_RELU)
+        leave_kinks(&tiny->parameters);
+    if (tiny->spec.family->kind == ENGINE_TEXT)
+        fill_texts(tiny);
+    else
+        fill_images(tiny);
+    for (unsigned r = 0; r < ROWS_MAX; r++)
+        tiny->pointers[r] = &tiny->inputs[r];
+    tiny->batch.inputs = tiny->pointers;
+    tiny->logit_count = (size_t)tiny->batch.rows * LABELS;
+    if (choice->head == PARAMETERS_MLM) {
+        memcpy(tiny->kept, kept, sizeof kept);
+        tiny->batch.kept = tiny->kept;
+        tiny->batch.kept_count = KEPT;
+        tiny->logit_count = (size_t)KEPT * vocab;
+    }
+    tiny->dlogits = numbers_new(tiny->logit_count, 1, 3);
+    tiny_open_network(tiny, options);
+}
+
+static void tiny_open(struct tiny *tiny, const struct choice *choice,
+                      const struct network_options *options)
+{
+    tiny_open_vocab(tiny, choice, options, VOCAB);
+}
+
+static void tiny_close(struct tiny *tiny)
+{
+    network_close(tiny->network);
+    parameters_close(&tiny->parameters);
+    free(tiny->patches);
+    free(tiny->dlogits);
+}
+
+enum { SHARE_PERCENT = 50 };
+
+static double loss_of(struct tiny *tiny)
+{
+    network_repack(tiny->network, tiny->parameters.values);
+    network_forward(tiny->network, &tiny->batch);
+    const float *logits = network_logits(tiny->network);
+    double loss = network_attention_penalty(tiny->network) * SHARE_PERCENT / 100;
+    for (size_t i = 0; i < tiny->logit_count; i++)
+        loss += (double)tiny->dlogits[i] * logits[i];
+    return loss;
+}
+
+static float *gradient_of(struct tiny *tiny)
+{
+    loss_of(tiny);
+    network_backward(tiny->network, tiny->dlogits, SHARE_PERCENT / 100.0f);
+    return network_gradient(tiny->network);
+}
+
+static float *copy_gradient(struct tiny *tiny)
+{
+    size_t bytes = tiny->parameters.numbers * sizeof(float);
+    float *copy = malloc(bytes);
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, gradient_of(tiny), bytes);
+    return copy;
+}
+
+/* ---- gradients against differences ---- */
+
+/* (f(x + h) - f(x - h)) / 2 h with two steps, extrapolated (Richardson): its error is h^4. */
+static double difference(struct tiny *tiny, float *value)
+{
+    const float kept = *value, steps[2] = {0.04f, 0.02f};
+    double slope[2];
+    for (int i = 0; i < 2; i++) {
+        *value = kept + steps[i];
+        double above = loss_of(tiny), width = *value;
+        *value = kept - steps[i];
+        width -= *value;
+        slope[i] = (above - loss_of(tiny)) / width;
+    }
+    *value = kept;
+    return (4 * slope[1] - slope[0]) / 3;
+}
+
+static double root_mean_square(const float *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i] * x[i];
+    return sqrt(sum / (double)n);
+}
+
+enum { SAMPLES = 6 };
+
+/* Some numbers of a tensor, its largest gradient among them. */
+static size_t sample(const float *gradient, const struct parameter *parameter, unsigned s)
+{
+    size_t best = 0;
+    if (s > 0)
+        return rng_hash((uint32_t)parameter->offset, s) % parameter->count;
+    for (size_t i = 0; i < parameter->count; i++)
+        if (fabsf(gradient[i]) > fabsf(gradient[best]))
+            best = i;
+    return best;
+}
+
+static void check_number(struct tiny *tiny, const struct parameter *parameter, const float *all,
+                         size_t i, double size)
+{
+    float got = all[parameter->offset + i];
+    double expected = difference(tiny, tiny->parameters.values + parameter->offset + i);
+    ck_assert_msg(fabs(got - expected) < 6e-4 + 1e-3 * fmax(size, fabs(expected)),
+                  "%s %s[%zu]: %g, by differences %g", tiny->spec.family->name, parameter->name, i,
+                  got, expected);
+}
+
+static void check_tensor(struct tiny *tiny, const struct parameter *parameter, const float *all)
+{
+    const float *gradient = all + parameter->offset;
+    double size = root_mean_square(gradient, parameter->count);
+    bool is_key_bias = strstr(parameter->name, "key.bias") || strstr(parameter->name, "k_lin.bias");
+    if (!is_key_bias) /* which softmax cancels */
+        ck_assert_msg(size > 5e-3, "%s: no gradient", parameter->name);
+    for (unsigned s = 0; s < SAMPLES; s++)
+        check_number(tiny, parameter, all, sample(gradient, parameter, s), size);
+}
+
+static void check_gradients(const struct choice *choice, const struct network_options *options)
+{
+    struct tiny tiny;
+    tiny_open(&tiny, choice, options);
+    float *gradient = copy_gradient(&tiny);
+    for (unsigned p = 0; p < tiny.parameters.count; p++)
+        check_tensor(&tiny, &tiny.parameters.list[p], gradient);
+    free(gradient);
+    tiny_close(&tiny);
+}
+
+START_TEST(network_gradients_are_the_slopes_of_the_loss)
+{
+    for (int i = 0; i < CHOICES; i++)
+        check_gradients(&choices[i], &plain);
+}
+END_TEST
+
+static struct network_options dropping(void)
+{
+    struct network_options options = plain;
+    options.hidden_dropout = 0.2f;
+    options.attention_dropout = 0.3f;
+    options.entropy = 2;
+    options.sparsity = -3;
+    return options;
+}
+
+START_TEST(network_gradients_are_the_slopes_with_dropout_and_regularisers)
+{
+    struct network_options options = dropping();
+    for (int i = 0; i < CHOICES; i++)
+        check_gradients(&choices[i], &options);
+}
+END_TEST
+
+/* Its gradient is made a part of the vocabulary at a time. */
+START_TEST(network_gradients_of_a_large_vocabulary_are_the_slopes)
+{
+    static const size_t words[] = {0, 2047, 2048, 2099};
+    struct tiny tiny;
+    tiny_open_vocab(&tiny, &choices[1], &plain, 2100);
+    float *gradient = copy_gradient(&tiny);
+    const struct parameter *word = &tiny.parameters.list[0];
+    ck_assert_uint_eq(word->offset, tiny.parameters.map.word);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        check_number(&tiny, word, gradient, words[i] * HIDDEN + 5, 1);
+    free(gradient);
+    tiny_close(&tiny);
+}
+END_TEST
+
+/* ---- what gradients do not depend on ---- */
+
+/* So wide that every thread has columns of its own. */
+START_TEST(network_gradients_are_the_same_bits_for_any_team)
+{
+    for (int i = 0; i < 2 * CHOICES; i++) {
+        struct tiny tiny;
+        struct choice wide = choices[i % CHOICES];
+        struct network_options options = dropping();
+        wide.hidden = 5 * HIDDEN;
+        options.precision = i < CHOICES ? PRECISION_F32 : PRECISION_BF16;
+        tiny_open(&tiny, &wide, &options);
+        float *alone = copy_gradient(&tiny);
+        double penalty = network_attention_penalty(tiny.network);
+        for (options.threads = 2; options.threads <= 3; options.threads++) {
+            tiny_open_network(&tiny, &options);
+            ck_assert_mem_eq(gradient_of(&tiny), alone, tiny.parameters.numbers * sizeof *alone);
+            ck_assert_double_eq(network_attention_penalty(tiny.network), penalty);
+        }
+        free(alone);
+        tiny_close(&tiny);
+    }
+}
+END_TEST
+
+/* Sequences of the tiny classifier's batch from `first` on, with their part of dlogits. */
+static void run_part(struct tiny *tiny, unsigned first, unsigned rows)
+{
+    struct network_batch part = tiny->batch;
+    part.inputs += first;
+    part.rows = rows;
+    network_forward(tiny->network, &part);
+    network_backward(tiny->network, tiny->dlogits + (size_t)first * LABELS, 1);
+}
+
+START_TEST(network_gradients_add_up_over_micro_batches)
+{
+    for (int i = 0; i < CHOICES; i++) {
+        struct tiny tiny;
+        if (choices[i].head == PARAMETERS_MLM)
+            continue;
+        tiny_open(&tiny, &choices[i], &plain);
+        float *whole = copy_gradient(&tiny);
+        tiny_open_network(&tiny, &plain);
+        run_part(&tiny, 0, 1);
+        run_part(&tiny, 1, tiny.batch.rows - 1);
+        double difference = numbers_relative_difference(network_gradient(tiny.network), whole,
+                                                        tiny.parameters.numbers);
+        ck_assert_msg(difference < 1e-5, "%s: %g", choices[i].model_type, difference);
+        free(whole);
+        tiny_close(&tiny);
+    }
+}
+END_TEST
+
+/* More tokens than a backward pass takes at once (1024): what the parts have must add up to it. */
+START_TEST(network_gradients_of_more_tokens_than_a_piece_add_up)
+{
+    enum { ROWS = 66, TOKENS = 17, HALF = 33 };
+    static int32_t ids[ROWS * TOKENS];
+    static struct engine_input inputs[ROWS];
+    static const struct engine_input *listed[ROWS];
+    struct network_options options = plain;
+    struct tiny tiny;
+    float *dlogits = numbers_new(ROWS * LABELS, 1, 9);
+    options.tokens_max = ROWS * TOKENS;
+    for (unsigned r = 0; r < ROWS; r++) {
+        for (unsigned t = 0; t < TOKENS; t++)
+            ids[r * TOKENS + t] = (int32_t)(rng_hash(6, r * TOKENS + t) % VOCAB);
+        inputs[r] = (struct engine_input){
+            .kind = ENGINE_TEXT, .tokens = TOKENS, .ids = ids + (size_t)r * TOKENS};
+        listed[r] = &inputs[r];
+    }
+    tiny_open(&tiny, &choices[0], &options);
+    tiny.batch.inputs = listed;
+    tiny.batch.rows = ROWS;
+    free(tiny.dlogits);
+    tiny.dlogits = dlogits;
+    tiny.logit_count = ROWS * LABELS;
+    run_part(&tiny, 0, ROWS);
+    size_t numbers = tiny.parameters.numbers;
+    float *whole = malloc(numbers * sizeof *whole);
+    ck_assert_ptr_nonnull(whole);
+    memcpy(whole, network_gradient(tiny.network), numbers * sizeof *whole);
+    tiny_open_network(&tiny, &options);
+    run_part(&tiny, 0, HALF);
+    run_part(&tiny, HALF, ROWS - HALF);
+    ck_assert_double_lt(numbers_relative_difference(network_gradient(tiny.network), whole, numbers),
+                        1e-5);
+    free(whole);
+    tiny_close(&tiny);
+}
+END_TEST
+
+static double cosine(const float *a, const float *b, size_t n)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (size_t i = 0; i < n; i++) {
+        ab += (double)a[i] * b[i];
+        aa += (double)a[i] * a[i];
+        bb += (double)b[i] * b[i];
+    }
+    return ab / sqrt(aa * bb);
+}
+
+START_TEST(network_gradients_in_bf16_point_where_those_in_fp32_do)
+{
+    for (int i = 0; i < CHOICES; i++) {
+        struct tiny tiny;
+        struct network_options options = plain;
+        tiny_open(&tiny, &choices[i], &options);
+        float *exact = copy_gradient(&tiny);
+        options.precision = PRECISION_BF16;
+        tiny_open_network(&tiny, &options);
+        const float *rounded = gradient_of(&tiny);
+        double along = cosine(rounded, exact, tiny.parameters.numbers);
+        ck_assert_msg(along > 0.999, "%s: cosine %g", choices[i].model_type, along);
+        ck_assert_mem_ne(rounded, exact, tiny.parameters.numbers * sizeof *exact);
+        free(exact);
+        tiny_close(&tiny);
+    }
+}
+END_TEST
+
+static void check_frozen(struct tiny *tiny, const float *whole, unsigned frozen)
+{
+    const float *gradient = gradient_of(tiny);
+    for (unsigned p = 0; p < tiny->parameters.count; p++) {
+        const struct parameter *parameter = &tiny->parameters.list[p];
+        for (size_t i = 0; i < parameter->count; i++) {
+            size_t at = parameter->offset + i;
+            float expected = parameter->depth < frozen ? 0 : whole[at];
+            ck_assert_msg(gradient[at] == expected, "%s[%zu], frozen below %u: %g instead of %g",
+                          parameter->name, i, frozen, gradient[at], expected);
+        }
+    }
+}
+
+START_TEST(network_frozen_depths_have_no_gradient_and_the_others_the_same)
+{
+    for (int i = 0; i < CHOICES; i++) {
+        struct tiny tiny;
+        struct network_options options = dropping();
+        tiny_open(&tiny, &choices[i], &options);
+        float *whole = copy_gradient(&tiny);
+        for (options.frozen_depth = 1; options.frozen_depth <= LAYERS + 2; options.frozen_depth++) {
+            tiny_open_network(&tiny, &options);
+            check_frozen(&tiny, whole, options.frozen_depth);
+        }
+        free(whole);
+        tiny_close(&tiny);
+    }
+}
+END_TEST
+
+/* ---- dropout and the regularisers' value ---- */
+
+static void copy_logits(struct tiny *tiny, float *out)
+{
+    network_forward(tiny->network, &tiny->batch);
+    memcpy(out, network_logits(tiny->network), tiny->logit_count * sizeof *out);
+}
+
+START_TEST(network_drops_by_the_batch_number_and_only_in_training)
+{
+    for (int i = 0; i < CHOICES; i++) {
+        struct tiny tiny;
+        struct network_options options = dropping();
+        float first[KEPT * VOCAB], second[KEPT * VOCAB];
+        tiny_open(&tiny, &choices[i], &options);
+        size_t bytes = tiny.logit_count * sizeof(float);
+        copy_logits(&tiny, first);
+        copy_logits(&tiny, second);
+        ck_assert_mem_eq(first, second, bytes);
+        tiny.batch.dropout++;
+        copy_logits(&tiny, second);
+        ck_assert_mem_ne(first, second, bytes);
+        tiny.batch.training = false;
+        copy_logits(&tiny, first);
+        tiny_open_network(&tiny, &plain);
+        copy_logits(&tiny, second);
+        ck_assert_mem_eq(first, second, bytes);
+        tiny_close(&tiny);
+    }
+}
+END_TEST
+
+/* Hugging Face's places: DistilBERT has none behind attention, image models none before the
+ * classifier. */
+START_TEST(network_drops_where_hugging_face_does)
+{
+    for (int i = 0; i < CHOICES; i++) {
+        struct tiny tiny;
+        struct network_options options = plain;
+        options.hidden_dropout = 0.1f;
+        tiny_open(&tiny, &choices[i], &options);
+        bool is_text = tiny.spec.family->kind == ENGINE_TEXT;
+        bool is_distilbert = strcmp(choices[i].model_type, "distilbert") == 0;
+        network_forward(tiny.network, &tiny.batch);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT));
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == !is_distilbert);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);
+        ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
+        options.hidden_dropout = 0;
+        options.attention_dropout = 0.1f;
+        tiny_open_network(&tiny, &options);
+        network_forward(tiny.network, &tiny.batch);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
+        ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
+        tiny_close(&tiny);
+    }
+}
+END_TEST
+
+START_TEST(network_drops_attention_of_like_sequences_differently)
+{
+    struct tiny tiny;
+    struct network_options options = plain;
+    options.attention_dropout = 0.5f;
+    tiny_open(&tiny, &choices[0], &options);
+    tiny.pointers[1] = tiny.pointers[0];
+    tiny.batch.rows = 2;
+    network_forward(tiny.network, &tiny.batch);
+    const float *logits = network_logits(tiny.network);
+    ck_assert_mem_ne(logits, logits + LABELS, LABELS * sizeof *logits);
+    tiny.batch.training = false;
+    network_forward(tiny.network, &tiny.batch);
+    ck_assert_mem_eq(logits, logits + LABELS, LABELS * sizeof *logits);
+    tiny_close(&tiny);
+}
+END_TEST
+
+START_TEST(network_penalty_of_even_attention_is_the_entropy_of_even_weights)
+{
+    struct tiny tiny;
+    struct network_options options = plain;
+    double kept = 0, all = 0, tokens = 0;
+    options.entropy = 1;
+    tiny_open(&tiny, &choices[0], &options);
+    for (unsigned i = 0; i < LAYERS; i++) { /* query weights and biases */
+        const struct parameters_layer *layer = &tiny.parameters.map.layers[i];
+        memset(tiny.parameters.values + layer->qkv_weight, 0, HIDDEN * HIDDEN * sizeof(float));
+        memset(tiny.parameters.values + layer->qkv_bias, 0, HIDDEN * sizeof(float));
+    }
+    loss_of(&tiny);
+    for (unsigned r = 0; r < tiny.batch.rows; r++) {
+        kept += log(tiny.inputs[r].tokens) / tiny.batch.rows;
+        all += tiny.inputs[r].tokens * log(tiny.inputs[r].tokens);
+        tokens += tiny.inputs[r].tokens;
+    }
+    ck_assert_double_eq_tol(network_attention_penalty(tiny.network), (kept + all / tokens) / 2,
+                            1e-5);
+    tiny_close(&tiny);
+}
+END_TEST
+
+START_TEST(network_refuses_what_it_cannot_do)
+{
+    static const struct {
+        struct network_options options;
+        const char *text;
+    } cases[] = {
+        {{.threads = 1, .tokens_max = 8, .precision = PRECISION_INT8},
+         "training in int8 is not supported (supported: f32, bf16)"},
+        {{.threads = 0, .tokens_max = 8}, "a network needs at least one thread and one token"},
+        {{.threads = 1, .tokens_max = 0}, "a network needs at least one thread and one token"},
+    };
+    struct tiny tiny;
+    tiny_open(&tiny, &choices[0], &plain);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct network *network;
+        struct err err = {0};
+        ck_assert_int_eq(network_open(&network, &tiny.parameters, &cases[i].options, &err),
+                         ERR_UNSUPPORTED);
+        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_ptr_null(network);
+    }
+    tiny_close(&tiny);
+}
+END_TEST
+
+SUITE("network", network_gradients_are_the_slopes_of_the_loss,
+      network_gradients_are_the_slopes_with_dropout_and_regularisers,
+      network_gradients_are_the_same_bits_for_any_team, network_gradients_add_up_over_micro_batches,
+      network_gradients_of_more_tokens_than_a_piece_add_up,
+      network_gradients_in_bf16_point_where_those_in_fp32_do,
+      network_frozen_depths_have_no_gradient_and_the_others_the_same,
+      network_drops_by_the_batch_number_and_only_in_training, network_drops_where_hugging_face_does,
+      network_drops_attention_of_like_sequences_differently,
+      network_gradients_of_a_large_vocabulary_are_the_slopes,
+      network_penalty_of_even_attention_is_the_entropy_of_even_weights,
+      network_refuses_what_it_cannot_do)

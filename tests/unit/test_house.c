@@ -1,0 +1,243 @@
+/* test_house.c - what keeps the sources readable, as a test: folders that can be taken in at a
+ * glance, functions that fit on a screen, comments that name what is there.
+ */
+#include "tests/support/source_tree.h"
+#include "tests/support/suite.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOLDER_MODULES_MAX = 24, FUNCTION_LINES_MAX = 60, COLUMNS_MAX = 100 };
+
+static struct source_tree tree;
+
+/* The product's sources. */
+static void setup(void)
+{
+    source_tree_open(&tree, source_tree_product);
+}
+
+static void teardown(void)
+{
+    source_tree_close(&tree);
+}
+
+/* A module is a .c file with its header, or either alone. */
+static void module_of(const char *path, char module[SOURCE_PATH_SIZE])
+{
+    snprintf(module, SOURCE_PATH_SIZE, "%.*s", (int)(strrchr(path, '.') - path), path);
+}
+
+START_TEST(house_folders_hold_at_most_24_modules)
+{
+    char folder[SOURCE_PATH_SIZE], module[SOURCE_PATH_SIZE], last[SOURCE_PATH_SIZE] = "";
+    setup();
+    for (size_t f = 0; f < tree.count; f++) {
+        int modules = 0;
+        source_folder(tree.files[f].path, folder);
+        if (strcmp(folder, "server") == 0)
+            continue; /* its rooms are built next */
+        for (size_t g = 0; g < tree.count; g++) {
+            char other[SOURCE_PATH_SIZE];
+            source_folder(tree.files[g].path, other);
+            if (strcmp(folder, other) != 0)
+                continue;
+            module_of(tree.files[g].path, module);
+            modules += strcmp(module, last) != 0;
+            strcpy(last, module);
+        }
+        ck_assert_msg(modules <= FOLDER_MODULES_MAX, "%s holds %d modules", folder, modules);
+    }
+    teardown();
+}
+END_TEST
+
+/* A function's body is what stands between a "{" and a "}" at the start of their lines. */
+static int longest_function(const char *text)
+{
+    int lines = 0, longest = 0;
+    bool is_inside = false;
+    for (const char *line = text; line != NULL && *line != '\0'; lines++) {
+        if (strncmp(line, "{\n", 2) == 0) {
+            is_inside = true;
+            lines = -1;
+        } else if (*line == '}' && is_inside) {
+            is_inside = false;
+            longest = lines > longest ? lines : longest;
+        }
+        line = strchr(line, '\n');
+        line = line != NULL ? line + 1 : NULL;
+    }
+    return longest;
+}
+
+START_TEST(house_functions_have_at_most_60_lines)
+{
+    int longest = 0;
+    setup();
+    for (size_t f = 0; f < tree.count; f++) {
+        int lines = longest_function(tree.files[f].text);
+        longest = lines > longest ? lines : longest;
+        ck_assert_msg(lines <= FUNCTION_LINES_MAX, "%s: a function of %d lines", tree.files[f].path,
+                      lines);
+    }
+    ck_assert_int_gt(longest, 20);
+    teardown();
+}
+END_TEST
+
+START_TEST(house_lines_have_at_most_100_columns)
+{
+    setup();
+    for (size_t f = 0; f < tree.count; f++) {
+        int number = 1;
+        if (fnmatch("*.def", tree.files[f].path, 0) == 0)
+            continue; /* a table's rows */
+        for (const char *line = tree.files[f].text; line != NULL; number++) {
+            size_t columns = strcspn(line, "\n");
+            ck_assert_msg(columns <= COLUMNS_MAX, "%s:%d: %zu columns", tree.files[f].path, number,
+                          columns);
+            line = line[columns] != '\0' ? line + columns + 1 : NULL;
+        }
+    }
+    teardown();
+}
+END_TEST
+
+/* ---- comments name files that are there ---- */
+
+/* Sources of others, which a comment may cite. */
+static const char *const cited[] = {
+    "driver/others/dynamic.c", "load.c",          "Geometry.c", "libImaging/Resample.c",
+    "modeling_*.py",           "tokenization.py", "linux/tcp.h"};
+
+static char **known; /* [known_count] paths of all files, each after a '/' */
+static size_t known_count;
+
+static void remember(const char *path)
+{
+    known = realloc(known, (known_count + 1) * sizeof *known);
+    ck_assert_ptr_nonnull(known);
+    ck_assert_int_ge(asprintf(&known[known_count++], "/%s", path), 0);
+}
+
+static void remember_all_files(void)
+{
+    static char here[] = ".";
+    FTS *walk = fts_open((char *[]){here, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    ck_assert_ptr_nonnull(walk);
+    for (FTSENT *entry = fts_read(walk); entry != NULL; entry = fts_read(walk)) {
+        if (entry->fts_info == FTS_D &&
+            (strcmp(entry->fts_name, ".git") == 0 || strcmp(entry->fts_name, "node_modules") == 0 ||
+             fnmatch("build*", entry->fts_name, 0) == 0))
+            fts_set(walk, entry, FTS_SKIP);
+        else if (entry->fts_info == FTS_F && entry->fts_path[0] == '.')
+            remember(entry->fts_path + 2);
+    }
+    fts_close(walk);
+}
+
+static void forget_all_files(void)
+{
+    while (known_count > 0)
+        free(known[--known_count]);
+    free(known);
+    known = NULL;
+}
+
+/* Whether a path ends in the name, which may leave out leading folders. */
+static bool is_there(const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t c = 0; c < sizeof cited / sizeof *cited; c++)
+        if (fnmatch(cited[c], name, 0) == 0)
+            return true;
+    for (size_t k = 0; k < known_count; k++) {
+        size_t whole = strlen(known[k]);
+        if (whole > len && known[k][whole - len - 1] == '/' &&
+            strcmp(known[k] + whole - len, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The next word of a comment that looks like a file of ours; NULL: there is none. */
+static const char *next_name(const char *at, const char *end, char name[SOURCE_PATH_SIZE])
+{
+    static const char *const kinds[] = {".c", ".h", ".def", ".py", ".sh", ".md"};
+    while (at < end) {
+        size_t len = 0;
+        bool is_one = false;
+        while (at + len < end &&
+               (isalnum((unsigned char)at[len]) || strchr("_/.-", at[len]) != NULL))
+            len++;
+        while (len > 0 && strchr(".-/", at[len - 1]) != NULL)
+            len--;
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            is_one |= len > strlen(kinds[k]) && len < SOURCE_PATH_SIZE &&
+                      strncmp(at + len - strlen(kinds[k]), kinds[k], strlen(kinds[k])) == 0;
+        /* "*_body.h" and "NAME.c" stand for many, "<check.h>" is a library's. */
+        if (is_one && strchr("<*_", at[-1]) == NULL && !isupper((unsigned char)at[0])) {
+            snprintf(name, SOURCE_PATH_SIZE, "%.*s", (int)len, at);
+            return at + len;
+        }
+        at += len > 0 ? len : 1;
+    }
+    return NULL;
+}
+
+static int count_missing(const struct source_file *file)
+{
+    int missing = 0;
+    for (const char *start = strstr(file->text, "/*"); start != NULL; start = strstr(start, "/*")) {
+        char name[SOURCE_PATH_SIZE];
+        const char *end = strstr(start, "*/");
+        ck_assert_ptr_nonnull(end);
+        for (const char *at = next_name(start + 2, end, name); at != NULL;
+             at = next_name(at, end, name))
+            if (!is_there(name)) {
+                fprintf(stderr, "%s: a comment names %s\n", file->path, name);
+                missing++;
+            }
+        start = end;
+    }
+    return missing;
+}
+
+START_TEST(house_comments_name_files_that_are_there)
+{
+    int missing = 0;
+    setup();
+    remember_all_files();
+    for (size_t f = 0; f < tree.count; f++)
+        missing += count_missing(&tree.files[f]);
+    forget_all_files();
+    teardown();
+    ck_assert_msg(missing == 0, "%d files that are not there, listed above", missing);
+}
+END_TEST
+
+START_TEST(house_test_sees_what_it_looks_for)
+{
+    struct source_file file = {.path = "engine/base/new.c"};
+    static char gone[] = "/* As gone.h says. */",
+                here[] = "/* See base/err.h, err.c and *_body.h. */";
+    setup();
+    remember_all_files();
+    file.text = gone;
+    ck_assert_int_eq(count_missing(&file), 1);
+    file.text = here;
+    ck_assert_int_eq(count_missing(&file), 0);
+    ck_assert_int_eq(longest_function("int f(void)\n{\n    a();\n    b();\n}\n"), 2);
+    forget_all_files();
+    teardown();
+}
+END_TEST
+
+SUITE("house", house_folders_hold_at_most_24_modules, house_functions_have_at_most_60_lines,
+      house_lines_have_at_most_100_columns, house_comments_name_files_that_are_there,
+      house_test_sees_what_it_looks_for)

@@ -1,0 +1,462 @@
+/* attnd-predict - files in, labels out, no server: the shortest path to a prediction, and the
+ * oracle that the server's answers are compared with. */
+#include "engine/answer.h"
+#include "engine/base/blas_core.h"
+#include "engine/base/cli.h"
+#include "engine/base/cpu.h"
+#include "engine/base/file.h"
+#include "engine/base/json.h"
+#include "engine/decide/winner.h"
+#include "engine/engine.h"
+#include "learn/data/picture.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
+enum { FILE_BYTES_MAX = 256 * 1024 * 1024, PIXELS_MAX = 64 * 1024 * 1024, INPUTS_MAX = 65536 };
+
+struct source {
+    enum { SOURCE_TEXT, SOURCE_TEXT_FILE, SOURCE_IMAGE } type;
+    const char *value;
+};
+
+struct predict {
+    struct engine_options options;
+    const char *dir;
+    struct source *sources;
+    unsigned source_count;
+    unsigned top_k; /* 0: all */
+    bool json, raw_logits;
+    bool explain;
+    struct explain_options how;
+
+    struct engine_model *model;
+    struct engine_session *session;
+    float *logits, *scores;
+    struct judgement judgement; /* of the current input */
+    char name[NAME_MAX + 1];    /* the model's, as its directory is called */
+    char digest[72];
+    struct pictures pictures;
+};
+
+/* ---- options ---- */
+
+static enum err_code set_model(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct predict *)target)->dir = value;
+    return ERR_OK;
+}
+
+static enum err_code add_source(struct predict *predict, int type, const char *value,
+                                struct err *err)
+{
+    if (predict->source_count == INPUTS_MAX)
+        return err_set(err, ERR_UNUSABLE, "at most %d inputs at a time", INPUTS_MAX);
+    size_t bytes = (predict->source_count + 1) * sizeof *predict->sources;
+    struct source *sources = realloc(predict->sources, bytes);
+    if (sources == NULL)
+        return err_no_memory(err, bytes);
+    sources[predict->source_count++] = (struct source){.type = type, .value = value};
+    predict->sources = sources;
+    return ERR_OK;
+}
+
+static enum err_code add_text(void *target, const char *value, struct err *err)
+{
+    return add_source(target, SOURCE_TEXT, value, err);
+}
+
+static enum err_code add_text_file(void *target, const char *value, struct err *err)
+{
+    return add_source(target, SOURCE_TEXT_FILE, value, err);
+}
+
+static enum err_code add_image(void *target, const char *value, struct err *err)
+{
+    return add_source(target, SOURCE_IMAGE, value, err);
+}
+
+static enum err_code set_top_k(void *target, const char *value, struct err *err)
+{
+    unsigned *top_k = &((struct predict *)target)->top_k;
+    if (strcmp(value, "all") == 0) {
+        *top_k = 0;
+        return ERR_OK;
+    }
+    return cli_parse_unsigned(value, 1, 1000000, top_k, err);
+}
+
+static enum err_code set_dtype(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct predict *)target)->options.dtype = value;
+    return ERR_OK;
+}
+
+static enum err_code set_backend(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct predict *)target)->options.linear_backend = value;
+    return ERR_OK;
+}
+
+static enum err_code set_json(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct predict *)target)->json = true;
+    return ERR_OK;
+}
+
+static enum err_code set_raw_logits(void *target, const char *value, struct err *err)
+{
+    ((struct predict *)target)->raw_logits = true;
+    return set_json(target, value, err);
+}
+
+static enum err_code set_explain(void *target, const char *value, struct err *err)
+{
+    struct predict *predict = target;
+    predict->explain = true;
+    predict->how.method = EXPLAIN_DEFAULT;
+    if (strcmp(value, "default") == 0 || method_find(value, &predict->how.method))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "no method '%s' (known: default, %s)", value, method_names());
+}
+
+static enum err_code set_explain_layer(void *target, const char *value, struct err *err)
+{
+    return cli_parse_unsigned(value, 1, 1000, &((struct predict *)target)->how.layer, err);
+}
+
+static enum err_code set_attention_stats(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct predict *)target)->how.statistics = true;
+    return ERR_OK;
+}
+
+static const struct cli_option options[] = {
+    {"model", "DIR", "The checkpoint directory (required).", set_model},
+    {"text", "S", "Predicts this text.", add_text},
+    {"text-file", "F", "Predicts the whole file as one text; - is standard input.", add_text_file},
+    {"image", "F", "Predicts this PNG or JPEG file, or a wafer: F.stdf or F.stdf#WAFER_ID.",
+     add_image},
+    {"top-k", "N|all", "How many labels to print, best first (default: all; with --json: 1).",
+     set_top_k},
+    {"explain", "METHOD",
+     "Also tells where the model looked: default, rollout, attention, or, for the best label, "
+     "gradient or gradient-last.",
+     set_explain},
+    {"explain-layer", "N",
+     "The layer of rollout or attention; 1 is the lowest (default: the last).", set_explain_layer},
+    {"attention-stats", NULL, "With --explain and --json, numbers on the attention of each head.",
+     set_attention_stats},
+    {"json", NULL, "Prints one JSON object a line, as POST /predict answers.", set_json},
+    {"raw-logits", NULL, "With JSON, adds the logits and, for a text, the token ids.",
+     set_raw_logits},
+    {"dtype", "f32", "The precision of the linear layers.", set_dtype},
+    {"linear-backend", "NAME", "auto, native, onednn, openblas or reference.", set_backend},
+};
+
+static const struct cli cli = {
+    .program = "attnd-predict",
+    .usage = "attnd-predict --model DIR (--text S | --text-file F | --image F)... [OPTION]...",
+    .summary = "Classifies texts or images with a Hugging Face checkpoint directory.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+};
+
+/* ---- one input ---- */
+
+static enum err_code prepare_bytes(const struct predict *predict, const struct source *source,
+                                   const char *bytes, size_t len, struct arena *arena,
+                                   struct engine_input *input, struct err *err)
+{
+    bool is_image = engine_describe(predict->model)->kind == ENGINE_IMAGE;
+    if (is_image != (source->type == SOURCE_IMAGE))
+        return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
+    if (is_image)
+        return engine_prepare_image(predict->model, bytes, len, PIXELS_MAX, NULL, arena, input,
+                                    err);
+    return engine_prepare_text(predict->model, bytes, len, NULL, arena, input, err);
+}
+
+static enum err_code read_source(struct predict *predict, const struct source *source, char **bytes,
+                                 size_t *len, struct err *err)
+{
+    if (source->type == SOURCE_IMAGE)
+        return picture_read(&predict->pictures, source->value, bytes, len, err);
+    return file_read(bytes, len, source->value, FILE_BYTES_MAX, err);
+}
+
+static enum err_code prepare(struct predict *predict, const struct source *source,
+                             struct arena *arena, struct engine_input *input, struct err *err)
+{
+    if (source->type == SOURCE_TEXT)
+        return prepare_bytes(predict, source, source->value, strlen(source->value), arena, input,
+                             err);
+    char *bytes;
+    size_t len;
+    if (read_source(predict, source, &bytes, &len, err))
+        return err_prefix(err, "%s: ", source->value);
+    prepare_bytes(predict, source, bytes, len, arena, input, err);
+    free(bytes);
+    return err->code;
+}
+
+/* ---- output ---- */
+
+static struct answer make_answer(const struct predict *predict, bool truncated)
+{
+    const struct engine_info *info = engine_describe(predict->model);
+    return (struct answer){.model_name = predict->name,
+                           .model_version = info->version,
+                           .model_digest = predict->digest,
+                           .info = info,
+                           .scores = predict->scores,
+                           .judgement = predict->judgement,
+                           .top_k = predict->top_k,
+                           .truncated = truncated};
+}
+
+static enum err_code print_json(const struct predict *predict, const struct engine_input *input,
+                                const struct explanation *explanation, struct err *err)
+{
+    const struct engine_info *info = engine_describe(predict->model);
+    struct answer answer = make_answer(predict, input->truncated);
+    answer.explanation = explanation;
+    struct json_t *object = answer_prediction(&answer);
+    bool ok = object != NULL;
+    if (ok && predict->raw_logits)
+        ok = answer_add_reals(object, "logits", predict->logits, info->label_count);
+    if (ok && predict->raw_logits && input->kind == ENGINE_TEXT)
+        ok = answer_add_integers(object, "ids", input->ids, input->tokens);
+    ok = ok && answer_print(object, stdout);
+    json_free(object);
+    return ok ? ERR_OK : err_set(err, ERR_IO, "the answer cannot be printed");
+}
+
+static unsigned best_after(const float *scores, unsigned count, const bool *shown)
+{
+    unsigned best = count;
+    for (unsigned i = 0; i < count; i++)
+        if (!shown[i] && (best == count || scores[i] > scores[best]))
+            best = i;
+    return best;
+}
+
+/* A bar of 32 cells beside each score. */
+static void print_row(const char *label, float score)
+{
+    static const char cells[] = "################################";
+    int filled = score > 0 && score <= 1 ? (int)(score * 32 + 0.5f) : 0;
+    printf("  %-24s %12.9g  %.*s\n", label, (double)score, filled, cells);
+}
+
+/* "decision auto, ood_score -4.1 (rank 0.93)" */
+static void print_judgement(const struct judgement *judgement)
+{
+    printf("  decision %s", decision_name(judgement->decision));
+    if (judgement->has_ood)
+        printf(", ood_score %.9g", (double)judgement->ood_score);
+    if (judgement->has_rank)
+        printf(" (rank %.9g)", (double)judgement->ood_rank);
+    if (judgement->decision != DECISION_AUTO && !judgement->never)
+        printf(", threshold %.9g", (double)judgement->threshold);
+    putchar('\n');
+}
+
+/* The patch grid, two characters a patch, the darker the less relevant. */
+static void print_grid(const struct explanation *explanation)
+{
+    static const char shades[] = " .:-=+*#%@";
+    const struct patches_view *view = &explanation->view;
+    float largest = 0;
+    for (unsigned p = 0; p < view->rows * view->columns; p++)
+        largest = explanation->patches[p] > largest ? explanation->patches[p] : largest;
+    for (unsigned row = 0; row < view->rows; row++) {
+        printf("  ");
+        for (unsigned column = 0; column < view->columns; column++) {
+            float relevance = explanation->patches[row * view->columns + column];
+            char shade = shades[(int)(relevance / largest * 9 + 0.5f)];
+            printf("%c%c", shade, shade);
+        }
+        putchar('\n');
+    }
+}
+
+static void print_explanation(const struct explanation *explanation)
+{
+    printf("  %s:\n", method_name(explanation->method));
+    if (explanation->words == NULL)
+        print_grid(explanation);
+    for (unsigned i = 0; i < explanation->span_count; i++)
+        printf("  characters %u to %u: %.0f %%\n", explanation->spans[i].start,
+               explanation->spans[i].end, 100 * (double)explanation->spans[i].relevance);
+}
+
+static enum err_code print_table(const struct predict *predict, const struct source *source,
+                                 const struct engine_input *input, struct err *err)
+{
+    const struct engine_info *info = engine_describe(predict->model);
+    bool *shown = calloc(info->label_count, sizeof *shown);
+    if (shown == NULL)
+        return err_no_memory(err, info->label_count);
+    unsigned rows = predict->top_k == 0 || predict->top_k > info->label_count ? info->label_count
+                                                                              : predict->top_k;
+    printf("%s%s\n", source->type == SOURCE_TEXT ? "text" : source->value,
+           input->truncated ? " (longer than the model reads: cut)" : "");
+    for (unsigned i = 0; i < rows; i++) {
+        unsigned best = best_after(predict->scores, info->label_count, shown);
+        shown[best] = true;
+        print_row(info->labels[best], predict->scores[best]);
+    }
+    print_judgement(&predict->judgement);
+    free(shown);
+    return ERR_OK;
+}
+
+/* An input that failed: on stderr, and with --json its problem object in its place. */
+static void report(const struct predict *predict, unsigned number, const struct err *err)
+{
+    fprintf(stderr, "attnd-predict: input %u: %s\n", number, err->text);
+    if (!predict->json)
+        return;
+    struct json_t *problem = answer_problem(err, NULL);
+    if (problem != NULL)
+        answer_print(problem, stdout);
+    json_free(problem);
+}
+
+static enum err_code predict_input(struct predict *predict, struct engine_input *input,
+                                   struct arena *arena, struct explanation *explanation,
+                                   struct err *err)
+{
+    if (predict->explain && engine_trace(predict->model, input, &predict->how, arena, err))
+        return err->code;
+    engine_run(predict->session, &(const struct engine_input *){input}, 1, &predict->logits);
+    engine_scores(predict->model, predict->logits, predict->scores);
+    engine_judge(predict->model, predict->logits, predict->scores,
+                 engine_features(predict->session, 0), &predict->judgement);
+    if (!predict->explain)
+        return ERR_OK;
+    unsigned best = winner_of(predict->scores, engine_describe(predict->model)->label_count);
+    return engine_explain(predict->model, input, &predict->how, best, arena, explanation, err);
+}
+
+static bool predict_one(struct predict *predict, unsigned index)
+{
+    const struct source *source = &predict->sources[index];
+    struct engine_input input = {0};
+    struct explanation explanation;
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena);
+    if (!prepare(predict, source, &arena, &input, &err) &&
+        !predict_input(predict, &input, &arena, &explanation, &err)) {
+        const struct explanation *why = predict->explain ? &explanation : NULL;
+        if (predict->json)
+            print_json(predict, &input, why, &err);
+        else if (!print_table(predict, source, &input, &err) && why != NULL)
+            print_explanation(why);
+    }
+    if (err.code != ERR_OK)
+        report(predict, index + 1, &err);
+    arena_deinit(&arena);
+    return err.code == ERR_OK;
+}
+
+/* ---- main ---- */
+
+/* The last part of the directory's path. */
+static void take_name(struct predict *predict)
+{
+    size_t len = strlen(predict->dir);
+    while (len > 1 && predict->dir[len - 1] == '/')
+        len--;
+    size_t start = len;
+    while (start > 0 && predict->dir[start - 1] != '/')
+        start--;
+    snprintf(predict->name, sizeof predict->name, "%.*s", (int)(len - start), predict->dir + start);
+}
+
+static enum err_code open_all(struct predict *predict, struct err *err)
+{
+    take_name(predict);
+    if (engine_open(&predict->model, predict->dir, &predict->options, err) ||
+        engine_session_open(&predict->session, predict->model, 0, cpu_quota_threads(""), err))
+        return err_prefix(err, "%s: ", predict->dir);
+    if (predict->json && engine_digest(predict->model, NULL, predict->digest, err))
+        return err->code;
+    unsigned labels = engine_describe(predict->model)->label_count;
+    predict->logits = calloc(labels, sizeof *predict->logits);
+    predict->scores = calloc(labels, sizeof *predict->scores);
+    if (predict->logits == NULL || predict->scores == NULL)
+        return err_no_memory(err, labels * sizeof *predict->scores);
+    return ERR_OK;
+}
+
+static void close_all(struct predict *predict)
+{
+    pictures_close(&predict->pictures);
+    engine_session_close(predict->session);
+    engine_close(predict->model);
+    free(predict->logits);
+    free(predict->scores);
+    free(predict->sources);
+}
+
+static enum err_code parse(struct predict *predict, int argc, char **argv, enum cli_action *action,
+                           struct err *err)
+{
+    enum { UNSET = ~0u };
+    predict->top_k = UNSET;
+    if (cli_parse(&cli, argc, argv, predict, action, err) || *action != CLI_RUN)
+        return err->code;
+    if (predict->top_k == UNSET)
+        predict->top_k = predict->json ? 1 : 0;
+    if (predict->dir == NULL)
+        return err_set(err, ERR_UNUSABLE, "--model DIR is missing; --help shows the usage");
+    if (predict->source_count == 0)
+        return err_set(err, ERR_UNUSABLE, "no input: give --text, --text-file or --image");
+    if (!predict->explain && (predict->how.layer > 0 || predict->how.statistics))
+        return err_set(err, ERR_UNUSABLE,
+                       "--explain-layer and --attention-stats belong to --explain METHOD");
+    return ERR_OK;
+}
+
+static int run(struct predict *predict, int argc, char **argv)
+{
+    enum cli_action action;
+    struct err err = {0};
+    if (!parse(predict, argc, argv, &action, &err) && action == CLI_RUN)
+        open_all(predict, &err);
+    if (err.code != ERR_OK) {
+        fprintf(stderr, "attnd-predict: %s\n", err.text);
+        return EXIT_USAGE;
+    }
+    if (action == CLI_HELP)
+        cli_print_help(&cli, stdout);
+    if (action == CLI_VERSION)
+        cli_print_version(&cli, stdout);
+    int status = EXIT_SUCCESS;
+    for (unsigned i = 0; action == CLI_RUN && i < predict->source_count; i++)
+        if (!predict_one(predict, i))
+            status = EXIT_RUNTIME;
+    return fflush(stdout) == 0 ? status : EXIT_RUNTIME;
+}
+
+int main(int argc, char **argv)
+{
+    blas_core_repair(argv);
+    struct predict predict = {0};
+    int status = run(&predict, argc, argv);
+    close_all(&predict);
+    return status;
+}

@@ -1,0 +1,223 @@
+/* attnd-train - fine-tunes a checkpoint, or trains one from its config.json, on labelled inputs,
+ * and writes a checkpoint directory that attnd serves. The work is learn/train's; here are the
+ * options, what a person sees meanwhile, and Ctrl-C.
+ *
+ * On a terminal one line shows the epoch as a bar and overwrites itself; each epoch leaves a line.
+ * Into a file go the lines of the epochs, and what the bar would say once a minute. */
+#include "engine/base/blas_core.h"
+#include "engine/base/cli.h"
+#include "engine/base/clock.h"
+#include "learn/train/trainer.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, BAR_WIDTH = 24, LINE_MS = 60000 };
+
+static const char summary[] =
+    "Trains an attnd checkpoint, on this machine and without a network. Lists and folders are as\n"
+    "attnd-eval reads them. Ctrl-C saves; the same command goes on where it stopped.\n"
+    "\n"
+    "  attnd-train --model minilm --data logs.csv --out models/logs --epochs 8 --rate 1e-4\n"
+    "  attnd-train --model vit-config --data wafers/ --out models/wafers --epochs 40 \\\n"
+    "              --rate 1e-3 --mirror --turn --average 0.999";
+
+/* ---- Ctrl-C ---- */
+
+static atomic_bool stop; /* set by the handler, read by the trainer */
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (atomic_exchange(&stop, true)) /* the second time it is meant */
+        _exit(128 + SIGINT);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- what a person sees ---- */
+
+struct screen {
+    bool is_terminal;
+    uint64_t spoken_ns; /* when the last line of progress went into a file */
+};
+
+static void clear_line(const struct screen *screen)
+{
+    if (screen->is_terminal)
+        fputs("\r\033[K", stderr);
+}
+
+static void format_time(char out[16], double seconds)
+{
+    unsigned long s = seconds > 0 ? (unsigned long)seconds : 0;
+    if (seconds < 0)
+        snprintf(out, 16, "-:--");
+    else if (s < 3600)
+        snprintf(out, 16, "%lu:%02lu", s / 60, s % 60);
+    else
+        snprintf(out, 16, "%lu:%02lu:%02lu", s / 3600 % 10000, s / 60 % 60, s % 60);
+}
+
+static void show_plan(void *context, const struct trainer_plan *plan)
+{
+    struct screen *screen = context;
+    clear_line(screen);
+    fprintf(stderr, "%s, %zu weights, %s, %u thread%s\n", plan->family, plan->parameters,
+            plan->precision, plan->threads, plan->threads == 1 ? "" : "s");
+    fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u labels, %u epochs\n", plan->train,
+            plan->validation, plan->labels, plan->epochs);
+    if (plan->tensors_missing > 0)
+        fprintf(stderr, "%u tensors are not in the source and begin at random\n",
+                plan->tensors_missing);
+    if (plan->unusable > 0)
+        fprintf(stderr, "%zu inputs cannot be used; the first is %.80s: %s\n", plan->unusable,
+                plan->unusable_name, plan->unusable_reason);
+    if (plan->resumed)
+        fprintf(stderr, "goes on after step %llu of %llu\n", (unsigned long long)plan->step,
+                (unsigned long long)plan->steps);
+}
+
+static void show_bar(const struct trainer_progress *progress)
+{
+    size_t full = progress->total > 0 ? progress->done * BAR_WIDTH / progress->total : 0;
+    fputc('[', stderr);
+    for (size_t i = 0; i < BAR_WIDTH; i++)
+        fputc(i < full ? '=' : i == full ? '>' : ' ', stderr);
+    fputc(']', stderr);
+}
+
+static void describe(const struct trainer_progress *progress, bool is_terminal)
+{
+    static const char *const verbs[] = {"reading", "learning", "judging", "concluding"};
+    char left[16];
+    bool in_epoch = progress->phase == TRAINER_LEARNING || progress->phase == TRAINER_JUDGING;
+    if (in_epoch)
+        fprintf(stderr, "epoch %u/%u ", progress->epoch, progress->epochs);
+    if (progress->image_size > 0)
+        fprintf(stderr, "%u px ", progress->image_size);
+    if (is_terminal)
+        show_bar(progress);
+    fprintf(stderr, " %s %zu/%zu", verbs[progress->phase], progress->done, progress->total);
+    if (in_epoch) {
+        format_time(left, progress->seconds_left);
+        fprintf(stderr, "  loss %.4f  rate %.2e  %.0f/s  %s left", progress->loss, progress->rate,
+                progress->inputs_per_second, left);
+    }
+}
+
+static void show_progress(void *context, const struct trainer_progress *progress)
+{
+    struct screen *screen = context;
+    uint64_t now = clock_now_ns();
+    if (!screen->is_terminal && clock_ms_between(screen->spoken_ns, now) < LINE_MS)
+        return;
+    screen->spoken_ns = now;
+    clear_line(screen);
+    describe(progress, screen->is_terminal);
+    if (!screen->is_terminal)
+        fputc('\n', stderr);
+    fflush(stderr);
+}
+
+static void show_epoch(void *context, const struct history_epoch *epoch, bool is_best)
+{
+    const struct screen *screen = context;
+    char took[16];
+    clear_line(screen);
+    format_time(took, epoch->seconds);
+    fprintf(stderr, "epoch %3.0f  loss %.4f  validation %.4f  accuracy %.4f", epoch->epoch,
+            epoch->train_loss, epoch->validation_loss, epoch->accuracy);
+    if (epoch->macro_f1 > 0)
+        fprintf(stderr, "  macro-F1 %.4f", epoch->macro_f1);
+    if (epoch->image_size > 0)
+        fprintf(stderr, "  %.0f px", epoch->image_size);
+    fprintf(stderr, "  %s%s", took, is_best ? "  *" : "");
+    if (epoch->skipped > 0)
+        fprintf(stderr, "  %.0f steps skipped: gradients not finite", epoch->skipped);
+    fputc('\n', stderr);
+}
+
+static void show_end(const struct train_options *options, const struct trainer_result *result)
+{
+    const struct conclusion *found = &result->conclusion;
+    if (found->judged)
+        fprintf(stderr,
+                "accuracy %.4f, macro-F1 %.4f, calibration error %.4f; automatic %.1f %%, of which "
+                "%.1f %% right\nreport: %s/report.html\n",
+                found->accuracy, found->macro_f1, found->ece, 100 * found->automatic,
+                100 * found->right, options->out);
+    if (found->macro_f1_crossed > 0)
+        fprintf(stderr,
+                "macro-F1 was %.4f without class biases, and %.4f with biases from other inputs\n",
+                found->macro_f1_before, found->macro_f1_crossed);
+    if (result->interrupted)
+        fprintf(stderr, "stopped; the same command goes on from %s\n", options->out);
+    else
+        fprintf(stderr, "%s%s has the weights of epoch %u; serve it with attnd --model NAME=%s\n",
+                result->early ? "no better epoch for a while: stopped early; " : "", options->out,
+                result->best_epoch, options->out);
+}
+
+/* ---- main ---- */
+
+static int fail(const struct err *err)
+{
+    fprintf(stderr, "%sattnd-train: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", err->text);
+    bool is_usage = err->code == ERR_UNUSABLE || err->code == ERR_UNSUPPORTED;
+    return is_usage ? EXIT_USAGE : EXIT_RUNTIME;
+}
+
+static int train(const struct train_options *options)
+{
+    struct screen screen = {.is_terminal = isatty(STDERR_FILENO), .spoken_ns = clock_now_ns()};
+    struct trainer_hooks hooks = {.plan = show_plan,
+                                  .progress = show_progress,
+                                  .epoch = show_epoch,
+                                  .context = &screen,
+                                  .stop = &stop};
+    struct trainer_result result;
+    struct err err = {0};
+    catch_signals();
+    if (trainer_run(options, &hooks, &result, &err))
+        return fail(&err);
+    clear_line(&screen);
+    show_end(options, &result);
+    int code = result.interrupted ? 128 + SIGINT : EXIT_SUCCESS;
+    trainer_result_free(&result);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = {.program = "attnd-train",
+                      .usage = "attnd-train --model DIR --data PATH --out DIR [OPTION]...",
+                      .summary = summary,
+                      .options = train_cli_options,
+                      .option_count = train_cli_option_count,
+                      .defaults = train_cli_defaults};
+    struct train_options options;
+    enum cli_action action;
+    struct err err = {0};
+    blas_core_repair(argv);
+    train_options_default(&options);
+    if (cli_parse(&cli, argc, argv, &options, &action, &err))
+        return fail(&err);
+    if (action == CLI_HELP)
+        cli_print_help(&cli, stdout);
+    if (action == CLI_VERSION)
+        cli_print_version(&cli, stdout);
+    if (action != CLI_RUN)
+        return EXIT_SUCCESS;
+    if (train_options_check(&options, &err))
+        return fail(&err);
+    return train(&options);
+}

@@ -1,0 +1,408 @@
+/* attnd-vocab - a WordPiece vocabulary for a fab's own logs: built from them, or an encoder's own
+ * cut down to what they use. The parts are engine/text's and learn/train's; here are the two
+ * commands' options, the reading of data and progress.
+ *
+ * Data files are read one after another, so the largest bounds the memory. A text that is not UTF-8
+ * is named and left out; only if none is left the run fails. Wrong use ends with 2, a failure
+ * afterwards with 1. */
+#include "engine/base/cli.h"
+#include "engine/base/clock.h"
+#include "engine/text/vocab_build.h"
+#include "engine/text/vocab_use.h"
+#include "engine/text/word_counts.h"
+#include "learn/data/dataset.h"
+#include "learn/train/checkpoint/export_files.h"
+#include "learn/train/checkpoint/vocab_files.h"
+#include "learn/train/checkpoint/vocab_trim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
+enum { DATA_MAX = 4096, SIZE_MIN = 200, SIZE_LIMIT = 1 << 20, COUNT_LIMIT = 1000 * 1000 * 1000 };
+enum { PROGRESS_MS = 200, NAMED_MAX = 5 };
+
+struct vocab {
+    const char *data[DATA_MAX];
+    size_t data_count;
+    const char *output, *dir; /* dir: the model to trim */
+    struct dataset_options fields;
+    unsigned size, pair_min, character_min, keep_min;
+    bool cased, without_numbers;
+
+    bool is_watched; /* a person sees stderr */
+    uint64_t shown_ns;
+    size_t used, unusable; /* texts */
+};
+
+/* ---- options ---- */
+
+static enum err_code set_data(void *target, const char *value, struct err *err)
+{
+    struct vocab *vocab = target;
+    if (vocab->data_count == DATA_MAX)
+        return err_set(err, ERR_UNUSABLE, "more than %d files", DATA_MAX);
+    vocab->data[vocab->data_count++] = value;
+    return ERR_OK;
+}
+
+static enum err_code set_output(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct vocab *)target)->output = value;
+    return ERR_OK;
+}
+
+static enum err_code set_model(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct vocab *)target)->dir = value;
+    return ERR_OK;
+}
+
+static enum err_code set_size(void *target, const char *value, struct err *err)
+{
+    return cli_parse_unsigned(value, SIZE_MIN, SIZE_LIMIT, &((struct vocab *)target)->size, err);
+}
+
+static enum err_code set_pair_min(void *target, const char *value, struct err *err)
+{
+    return cli_parse_unsigned(value, 1, COUNT_LIMIT, &((struct vocab *)target)->pair_min, err);
+}
+
+static enum err_code set_character_min(void *target, const char *value, struct err *err)
+{
+    return cli_parse_unsigned(value, 1, COUNT_LIMIT, &((struct vocab *)target)->character_min, err);
+}
+
+static enum err_code set_keep_min(void *target, const char *value, struct err *err)
+{
+    return cli_parse_unsigned(value, 1, COUNT_LIMIT, &((struct vocab *)target)->keep_min, err);
+}
+
+static enum err_code set_cased(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct vocab *)target)->cased = true;
+    return ERR_OK;
+}
+
+static enum err_code set_without_numbers(void *target, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    ((struct vocab *)target)->without_numbers = true;
+    return ERR_OK;
+}
+
+static enum err_code set_text_field(void *target, const char *value, struct err *err)
+{
+    (void)err;
+    ((struct vocab *)target)->fields.text_field = value;
+    return ERR_OK;
+}
+
+#define DATA_HELP "Texts: .txt or .log, or .jsonl or .csv (required; more may follow)."
+#define FIELD_HELP "The member or column that holds the text (default: text)."
+
+static const struct cli_option build_options[] = {
+    {"data", "FILE", DATA_HELP, set_data},
+    {"size", "N", "Pieces to have (required): 200 to 1048576; 8000 suits logs.", set_size},
+    {"out", "DIR", "Where the tokenizer's files are written (required).", set_output},
+    {"cased", NULL, "Keeps capitals and accents apart (default: they are folded).", set_cased},
+    {"pair-min", "N", "Merges only what meets so often (default: 2).", set_pair_min},
+    {"character-min", "N", "Takes other than ASCII characters seen so often (default: 10).",
+     set_character_min},
+    {"text-field", "NAME", FIELD_HELP, set_text_field},
+};
+
+static const struct cli_option trim_options[] = {
+    {"model", "DIR", "The checkpoint directory, with a vocab.txt (required).", set_model},
+    {"data", "FILE", DATA_HELP, set_data},
+    {"out", "DIR", "Where the smaller checkpoint is written (required).", set_output},
+    {"keep-min", "N", "Keeps pieces used so often (default: 1, which changes no answer).",
+     set_keep_min},
+    {"without-numbers", NULL, "Drops pieces with digits: a word that has one becomes [UNK].",
+     set_without_numbers},
+    {"text-field", "NAME", FIELD_HELP, set_text_field},
+};
+
+static const struct cli build_cli = {
+    .program = "attnd-vocab",
+    .usage = "attnd-vocab build --data FILE... --size N --out DIR [OPTION]...",
+    .summary =
+        "Trains a WordPiece vocabulary on texts, and writes vocab.txt,\n"
+        "tokenizer_config.json and special_tokens_map.json. Labels are not needed; each line\n"
+        "of a .txt or .log is a text.",
+    .options = build_options,
+    .option_count = sizeof build_options / sizeof build_options[0],
+    .positional = set_data,
+};
+
+static const struct cli trim_cli = {
+    .program = "attnd-vocab",
+    .usage = "attnd-vocab trim --model DIR --data FILE... --out DIR [OPTION]...",
+    .summary =
+        "Writes a checkpoint directory without the words that the texts never use. What the\n"
+        "texts do use, special tokens and ASCII characters stay; answers to the texts do not\n"
+        "change.",
+    .options = trim_options,
+    .option_count = sizeof trim_options / sizeof trim_options[0],
+    .positional = set_data,
+};
+
+/* ---- progress ---- */
+
+/* A line that overwrites itself, now and then. */
+static bool is_time(struct vocab *vocab)
+{
+    uint64_t now = clock_now_ns();
+    if (!vocab->is_watched || clock_ms_between(vocab->shown_ns, now) < PROGRESS_MS)
+        return false;
+    vocab->shown_ns = now;
+    return true;
+}
+
+static void show_pieces(void *context, size_t pieces)
+{
+    struct vocab *vocab = context;
+    if (is_time(vocab))
+        fprintf(stderr, "\r\033[K%zu of %u pieces", pieces, vocab->size);
+}
+
+static void clear_line(const struct vocab *vocab)
+{
+    if (vocab->is_watched)
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- data ---- */
+
+/* What is done with each text. */
+typedef enum err_code (*taker)(void *target, const char *text, size_t len, struct err *err);
+
+static void name_unusable(struct vocab *vocab, const char *path, const char *name,
+                          const struct err *cause)
+{
+    vocab->unusable++;
+    if (vocab->unusable > NAMED_MAX)
+        return;
+    clear_line(vocab);
+    fprintf(stderr, "attnd-vocab: %s: %s: %s; it is left out%s\n", path, name, cause->text,
+            vocab->unusable == NAMED_MAX ? ", as more may be" : "");
+}
+
+static enum err_code take_items(struct vocab *vocab, const struct dataset *dataset,
+                                const char *path, taker take, void *target, struct err *err)
+{
+    for (size_t i = 0; i < dataset->count; i++) {
+        const struct dataset_item *item = &dataset->items[i];
+        struct err cause = {0};
+        if (take(target, item->input, item->input_len, &cause) == ERR_OK)
+            vocab->used++;
+        else if (cause.code == ERR_UNUSABLE)
+            name_unusable(vocab, path, item->name, &cause);
+        else
+            return err_set(err, cause.code, "%s: %s: %s", path, item->name, cause.text);
+        if (is_time(vocab))
+            fprintf(stderr, "\r\033[K%.60s: %zu of %zu texts", path, i + 1, dataset->count);
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_data(struct vocab *vocab, taker take, void *target, struct err *err)
+{
+    vocab->fields.kind = ENGINE_TEXT;
+    vocab->fields.labels_optional = vocab->fields.line_documents = true;
+    for (size_t i = 0; i < vocab->data_count && err->code == ERR_OK; i++) {
+        struct dataset dataset;
+        if (!dataset_open(&dataset, vocab->data[i], &vocab->fields, err))
+            take_items(vocab, &dataset, vocab->data[i], take, target, err);
+        dataset_close(&dataset);
+    }
+    clear_line(vocab);
+    if (err->code == ERR_OK && vocab->used == 0)
+        return err_set(err, ERR_UNUSABLE, "none of the %zu texts can be used", vocab->unusable);
+    return err->code;
+}
+
+/* ---- build ---- */
+
+static enum err_code take_words(void *target, const char *text, size_t len, struct err *err)
+{
+    return word_counts_add(target, text, len, err);
+}
+
+static enum err_code build_from(struct vocab *vocab, const struct word_counts *words,
+                                struct err *err)
+{
+    struct vocab_build_options options = {.size = vocab->size,
+                                          .pair_min = vocab->pair_min,
+                                          .character_min = vocab->character_min,
+                                          .progress = show_pieces,
+                                          .context = vocab};
+    struct vocab_list list;
+    vocab_build(&list, words, &options, err);
+    clear_line(vocab);
+    if (err->code == ERR_OK &&
+        !vocab_files_write(vocab->output, list.pieces, list.count, vocab->cased, err))
+        printf("%s: %zu pieces, from %zu texts with %zu different words\n", vocab->output,
+               list.count, vocab->used, words->count);
+    if (err->code == ERR_OK && list.count < vocab->size)
+        printf("fewer than the %u asked for: nothing else is in the texts %u times\n", vocab->size,
+               vocab->pair_min);
+    vocab_build_close(&list);
+    return err->code;
+}
+
+static enum err_code build(struct vocab *vocab, struct err *err)
+{
+    struct word_counts words;
+    word_counts_init(&words, (struct normalizer_flags){.clean_text = true,
+                                                       .space_cjk = true,
+                                                       .strip_accents = !vocab->cased,
+                                                       .lower_case = !vocab->cased});
+    if (!read_data(vocab, take_words, &words, err))
+        build_from(vocab, &words, err);
+    word_counts_deinit(&words);
+    return err->code;
+}
+
+/* ---- trim ---- */
+
+static enum err_code take_pieces(void *target, const char *text, size_t len, struct err *err)
+{
+    return vocab_use_add(target, text, len, err);
+}
+
+static enum err_code trim_to(const struct vocab *vocab, const struct vocab_use *use,
+                             struct err *err)
+{
+    struct vocab_trimmed trimmed;
+    size_t size = vocab_use_size(use);
+    int32_t *ids = calloc(size + 1, sizeof *ids);
+    if (ids == NULL)
+        return err_no_memory(err, size * sizeof *ids);
+    struct vocab_trim what = {.source_dir = vocab->dir, .use = use, .ids = ids};
+    const struct vocab_choice choice = {.keep_min = vocab->keep_min,
+                                        .without_numbers = vocab->without_numbers};
+    what.count = vocab_use_choose(use, &choice, ids);
+    if (!vocab_trim_write(vocab->output, &what, &trimmed, err))
+        printf("%s: %zu of %zu pieces, %zu of %zu weights, from %zu texts\n", vocab->output,
+               what.count, size, trimmed.numbers_after, trimmed.numbers_before, vocab->used);
+    free(ids);
+    return err->code;
+}
+
+static enum err_code trim(struct vocab *vocab, struct err *err)
+{
+    struct vocab_use *use;
+    if (vocab_use_open(&use, vocab->dir, err))
+        return err->code;
+    if (!read_data(vocab, take_pieces, use, err))
+        trim_to(vocab, use, err);
+    vocab_use_close(use);
+    return err->code;
+}
+
+/* ---- main ---- */
+
+static const struct command {
+    const char *name;
+    const struct cli *cli;
+    enum err_code (*run)(struct vocab *vocab, struct err *err);
+} commands[] = {{"build", &build_cli, build}, {"trim", &trim_cli, trim}};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (name != NULL && strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* What would else be found after minutes of reading. */
+static enum err_code check(const struct vocab *vocab, const struct command *command,
+                           struct err *err)
+{
+    const char *missing = vocab->data_count == 0                       ? "data FILE"
+                          : vocab->output == NULL                      ? "out DIR"
+                          : command->run == build && vocab->size == 0  ? "size N"
+                          : command->run == trim && vocab->dir == NULL ? "model DIR"
+                                                                       : NULL;
+    if (missing != NULL)
+        return err_set(err, ERR_UNUSABLE, "--%s is missing; attnd-vocab %s --help shows the usage",
+                       missing, command->name);
+    for (size_t i = 0; i < vocab->data_count; i++)
+        if (access(vocab->data[i], R_OK) != 0)
+            return err_set(err, ERR_UNUSABLE, "%s: cannot be read: %s", vocab->data[i],
+                           strerror(errno));
+    return export_files_make_dir(vocab->output, err);
+}
+
+static int fail(const struct err *err, int status)
+{
+    fflush(stdout);
+    fprintf(stderr, "attnd-vocab: %s\n", err->text);
+    return status;
+}
+
+static int run(struct vocab *vocab, const struct command *command, int argc, char **argv)
+{
+    enum cli_action action;
+    struct err err = {0};
+    if (cli_parse(command->cli, argc, argv, vocab, &action, &err) ||
+        (action == CLI_RUN && check(vocab, command, &err)))
+        return fail(&err, EXIT_USAGE);
+    if (action == CLI_HELP)
+        cli_print_help(command->cli, stdout);
+    if (action == CLI_VERSION)
+        cli_print_version(command->cli, stdout);
+    if (action == CLI_RUN && command->run(vocab, &err))
+        return fail(&err, EXIT_RUNTIME);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_RUNTIME;
+}
+
+/* Without a command: --help and --version, or what is wrong. */
+static int run_none(const char *argument)
+{
+    struct err err = {0};
+    if (argument != NULL && strcmp(argument, "--version") == 0) {
+        cli_print_version(&build_cli, stdout);
+    } else if (argument != NULL &&
+               (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
+        for (size_t i = 0; i < COMMANDS; i++) {
+            cli_print_help(commands[i].cli, stdout);
+            fputs(i + 1 < COMMANDS ? "\n" : "", stdout);
+        }
+    } else {
+        err_set(&err, ERR_UNUSABLE,
+                "the first argument is a command, build or trim; --help shows "
+                "the usage");
+        return fail(&err, EXIT_USAGE);
+    }
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_RUNTIME;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    const struct command *command = find_command(name);
+    if (command == NULL)
+        return run_none(name);
+    struct vocab *vocab = calloc(1, sizeof *vocab);
+    if (vocab == NULL)
+        return EXIT_RUNTIME;
+    vocab->pair_min = 2;
+    vocab->character_min = 10;
+    vocab->keep_min = 1;
+    vocab->is_watched = isatty(STDERR_FILENO) == 1;
+    int status = run(vocab, command, argc - 1, argv + 1);
+    free(vocab);
+    return status;
+}
