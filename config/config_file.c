@@ -1,6 +1,6 @@
 #include "config/config_file.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/base/nearest.h"
 
 #include <jansson.h>
@@ -29,7 +29,7 @@ static enum err_code read_model(struct config *config, json_t *value, const char
     const char **const fields[] = {&model.name, &model.dir, &model.dtype};
     if (!json_is_object(value))
         return err_set(err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
-                       json_type_name(value));
+                       doc_type_name(value));
     for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
         const char *key = json_object_iter_key(at);
         size_t i = 0;
@@ -37,7 +37,7 @@ static enum err_code read_model(struct config *config, json_t *value, const char
             i++;
         if (i == 3)
             return unknown_key(path, key, keys, 3, err);
-        if (json_get_string(value, path, key, fields[i], err))
+        if (doc_get_string(value, path, key, fields[i], err))
             return err->code;
     }
     if (model.name == NULL || model.dir == NULL)
@@ -51,7 +51,7 @@ static enum err_code read_models(struct config *config, const json_t *value, str
 {
     if (!json_is_array(value))
         return err_set(err, ERR_UNUSABLE, "$.models: expected an array, found %s",
-                       json_type_name(value));
+                       doc_type_name(value));
     for (size_t i = 0; i < json_array_size(value); i++) {
         char path[64];
         snprintf(path, sizeof path, "$.models[%zu]", i);
@@ -65,7 +65,7 @@ static enum err_code read_text(const struct option *option, struct config *confi
                                const json_t *root, struct err *err)
 {
     const char *text = NULL;
-    if (json_get_string(root, "$", option->key, &text, err) || text == NULL)
+    if (doc_get_string(root, "$", option->key, &text, err) || text == NULL)
         return err->code;
     if (option_set_text(option, config, text, err))
         return err_prefix(err, "$.%s: ", option->key);
@@ -76,8 +76,8 @@ static enum err_code read_number(const struct option *option, struct config *con
                                  const json_t *root, struct err *err)
 {
     long long number = (long long)option_number(option, config);
-    if (json_get_integer(root, "$", option->key, (long long)option->min, (long long)option->max,
-                         &number, err))
+    if (doc_get_integer(root, "$", option->key, (long long)option->min, (long long)option->max,
+                        &number, err))
         return err->code;
     return option_set_number(option, config, (size_t)number, err);
 }
@@ -112,11 +112,11 @@ enum err_code config_file_read(struct config *config, bool given[OPTION_TOTAL], 
                                struct err *err)
 {
     json_t *root = NULL;
-    if (!json_parse_file(&root, path, FILE_BYTES_MAX, err) && !json_is_object(root))
-        err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", json_type_name(root));
+    if (!doc_parse_file(&root, path, FILE_BYTES_MAX, err) && !json_is_object(root))
+        err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
     if (!err->code)
         read_members(config, given, root, err);
-    json_free(root);
+    doc_free(root);
     if (err->code)
         err_prefix(err, "%s: ", path);
     return err->code;

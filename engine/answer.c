@@ -4,7 +4,7 @@
 #include "engine/answer.h"
 
 #include "engine/base/utf8.h"
-#include "engine/decide/winner.h"
+#include "engine/decide/argmax.h"
 
 #include <jansson.h>
 
@@ -94,7 +94,7 @@ static json_t *scored_label(const struct answer *answer, unsigned index)
 static json_t *best_prediction(const struct answer *answer)
 {
     json_t *rows = json_array();
-    unsigned best = winner_of(answer->scores, answer->info->label_count);
+    unsigned best = argmax(answer->scores, answer->info->label_count);
     if (json_array_append_new(rows, scored_label(answer, best)) == 0)
         return rows;
     json_decref(rows);
@@ -275,7 +275,7 @@ struct json_t *answer_prediction(const struct answer *answer)
     unsigned rows = answer->top_k == 0 || answer->top_k > count ? count : answer->top_k;
     if (count == 0 || !all_finite(answer->scores, count))
         return NULL;
-    unsigned best = winner_of(answer->scores, count);
+    unsigned best = argmax(answer->scores, count);
     struct builder reply = build();
     add(&reply, "model", model_of(answer));
     add(&reply, "label", json_string(answer->info->labels[best]));
@@ -348,7 +348,8 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "linear_backend", text_or_null(info->linear_backend));
     add(&model, "kernels", text_or_null(info->kernels));
     add(&model, "scores", json_string(info->scores));
-    add(&model, "purity", info->purity > 0 ? json_real(info->purity) : json_null());
+    add(&model, "purity",
+        info->target_precision > 0 ? json_real(info->target_precision) : json_null());
     add(&model, "ood_method", text_or_null(info->ood_method));
     add(&model, "ood_threshold",
         info->ood_threshold != NULL ? json_real((double)*info->ood_threshold) : json_null());
@@ -394,7 +395,7 @@ bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *
     return json_object_set_new(answer, key, array) == 0 && ok;
 }
 
-/* jansson 2.14 does not look whether a key was written (json_edit.c); the stream knows. */
+/* jansson 2.14 does not look whether a key was written (doc_edit.c); the stream knows. */
 bool answer_print(const struct json_t *answer, FILE *file)
 {
     return json_dumpf(answer, file, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS)) == 0 &&

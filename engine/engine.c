@@ -5,16 +5,16 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/sha256.h"
-#include "engine/decide/winner.h"
+#include "engine/decide/argmax.h"
 #include "engine/explain/attention_map.h"
 #include "engine/explain/gradient.h"
 #include "engine/explain/patches.h"
 #include "engine/explain/words.h"
 #include "engine/format/checkpoint.h"
+#include "engine/model/capture.h"
 #include "engine/model/embed.h"
 #include "engine/model/encoder.h"
 #include "engine/model/head.h"
-#include "engine/model/trace.h"
 #include "engine/tensor/linear/bf16.h"
 #include "engine/text/wordpiece.h"
 #include "engine/vision/image.h"
@@ -168,7 +168,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->unbound = model->weights.unbound;
     info->unbound_count = model->weights.unbound_count;
     info->explain_default = method_default(info->kind);
-    info->purity = spec->policy.purity;
+    info->target_precision = spec->policy.target_precision;
     info->ood_method = ood_method_name(spec->policy.ood.method);
     info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
 }
@@ -349,10 +349,10 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     const struct engine_model *model = session->model;
     struct workspace *workspace = &session->workspace;
     unsigned tokens = 0;
-    workspace->traced = false;
+    workspace->captured = false;
     for (unsigned r = 0; r < rows; r++) {
-        workspace->traces[r] = inputs[r]->trace;
-        workspace->traced = workspace->traced || inputs[r]->trace != NULL;
+        workspace->captures[r] = inputs[r]->capture;
+        workspace->captured = workspace->captured || inputs[r]->capture != NULL;
         workspace->offset[r] = tokens;
         embed(&model->spec, &model->weights, workspace, inputs[r], tokens);
         tokens += inputs[r]->tokens;
@@ -373,9 +373,9 @@ void engine_scores(const struct engine_model *model, const float *logits, float 
     head_scores(&model->spec, model->kernels, logits, scores);
 }
 
-unsigned engine_winner(const struct engine_model *model, const float *scores)
+unsigned engine_argmax(const struct engine_model *model, const float *scores)
 {
-    return winner_of(scores, model->spec.label_count);
+    return argmax(scores, model->spec.label_count);
 }
 
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
@@ -407,39 +407,39 @@ static enum err_code check_layer(const struct engine_model *model,
 }
 
 /* The layers below the last that a method reads. */
-static struct trace_wish wish_of(const struct engine_model *model,
-                                 const struct explain_options *options)
+static struct capture_wish wish_of(const struct engine_model *model,
+                                   const struct explain_options *options)
 {
     const enum explain_method method = method_of(model, options);
     const unsigned lower = model->spec.layers - 1, layer = options->layer;
-    struct trace_wish wish = {.to = layer > 0 && layer < lower ? layer : lower,
-                              .stats = options->statistics};
+    struct capture_wish wish = {.to = layer > 0 && layer < lower ? layer : lower,
+                                .stats = options->statistics};
     if (method == EXPLAIN_ATTENTION || method == EXPLAIN_GRADIENT_LAST)
         wish.from = layer > 0 && layer <= lower ? layer - 1 : wish.to;
     return wish;
 }
 
-enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
-                           const struct explain_options *options, struct arena *arena,
-                           struct err *err)
+enum err_code engine_capture(const struct engine_model *model, struct engine_input *input,
+                             const struct explain_options *options, struct arena *arena,
+                             struct err *err)
 {
     if (check_layer(model, options, err))
         return err->code;
-    struct trace *trace = arena_alloc(arena, sizeof *trace);
-    if (trace == NULL)
-        return err_no_memory(err, sizeof *trace);
-    const struct trace_wish wish = wish_of(model, options);
-    if (trace_open(trace, &model->spec, input->tokens, &wish, arena, err))
+    struct capture *capture = arena_alloc(arena, sizeof *capture);
+    if (capture == NULL)
+        return err_no_memory(err, sizeof *capture);
+    const struct capture_wish wish = wish_of(model, options);
+    if (capture_open(capture, &model->spec, input->tokens, &wish, arena, err))
         return err->code;
-    input->trace = trace;
+    input->capture = capture;
     return ERR_OK;
 }
 
-size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input,
-                          const struct explain_options *options)
+size_t engine_capture_bytes(const struct engine_model *model, const struct engine_input *input,
+                            const struct explain_options *options)
 {
-    const struct trace_wish wish = wish_of(model, options);
-    return trace_bytes(&model->spec, input->tokens, &wish);
+    const struct capture_wish wish = wish_of(model, options);
+    return capture_bytes(&model->spec, input->tokens, &wish);
 }
 
 enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
@@ -454,13 +454,13 @@ enum err_code engine_relevance(const struct engine_model *model, const struct en
         return err_no_memory(err, input->tokens * 2 * sizeof *found);
     *relevance = found;
     if (method == EXPLAIN_GRADIENT)
-        return gradient_map(spec, &model->weights, input->trace, label, arena, found, err);
+        return gradient_map(spec, &model->weights, input->capture, label, arena, found, err);
     if (method == EXPLAIN_GRADIENT_LAST)
-        return gradient_map_last(spec, &model->weights, input->trace, label, arena, found, err);
+        return gradient_map_last(spec, &model->weights, input->capture, label, arena, found, err);
     if (method == EXPLAIN_ROLLOUT)
-        attention_map_rollout(spec, input->trace, layer, found, found + input->tokens);
+        attention_map_rollout(spec, input->capture, layer, found, found + input->tokens);
     else
-        attention_map_layer(spec, input->trace, layer, found);
+        attention_map_layer(spec, input->capture, layer, found);
     return ERR_OK;
 }
 
@@ -498,7 +498,7 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     const float *relevance = NULL;
     *out = (struct explanation){.method = method_of(model, options),
                                 .layer = options->layer,
-                                .stats = input->trace->stats,
+                                .stats = input->capture->stats,
                                 .layers = model->spec.layers,
                                 .heads = model->spec.heads};
     if (engine_relevance(model, input, options, label, arena, &relevance, err))

@@ -62,7 +62,7 @@ struct engine_info {
     unsigned unbound_count;
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
     unsigned weight_file_count;
-    double purity;              /* attnd.json's: what its thresholds were chosen for; 0: not told */
+    double target_precision;    /* attnd.json's: what its thresholds were chosen for; 0: not told */
     const char *ood_method;     /* "energy", "mahalanobis", "relative"; NULL: no ood_score */
     const float *ood_threshold; /* above it an input is unknown; NULL: none is */
     enum explain_method explain_default;
@@ -116,7 +116,7 @@ struct engine_need engine_need_image(const struct engine_model *model, const voi
                                      size_t len, size_t pixels_max);
 
 /* A workspace for batches of up to batch_tokens_max tokens (raised to tokens_max if smaller), with
- * a team of `threads` compute threads (the calling one included). All memory is taken here. */
+ * a pool of `threads` compute threads (the calling one included). All memory is taken here. */
 enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
                                   unsigned batch_tokens_max, unsigned threads, struct err *err);
 void engine_session_close(struct engine_session *session);
@@ -134,7 +134,7 @@ const float *engine_features(const struct engine_session *session, unsigned row)
 void engine_scores(const struct engine_model *model, const float *logits, float *scores);
 
 /* The label with the highest score, the first of equal ones. */
-unsigned engine_winner(const struct engine_model *model, const float *scores);
+unsigned engine_argmax(const struct engine_model *model, const float *scores);
 
 /* auto, review or unknown, by the checkpoint's attnd.json (decide/policy.h), for finite logits and
  * their scores. features [hidden_size] as engine_features gives them. Allocates nothing. */
@@ -144,14 +144,14 @@ void engine_judge(const struct engine_model *model, const float *logits, const f
 /* Before engine_run, for an input that is to be explained: room in the arena for what its tokens
  * attend to, layer by layer. ERR_UNUSABLE for a layer that the model or the method has not;
  * ERR_NO_MEMORY. */
-enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
-                           const struct explain_options *options, struct arena *arena,
-                           struct err *err);
+enum err_code engine_capture(const struct engine_model *model, struct engine_input *input,
+                             const struct explain_options *options, struct arena *arena,
+                             struct err *err);
 /* The bytes of it; they grow with the square of the tokens. */
-size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input,
-                          const struct explain_options *options);
+size_t engine_capture_bytes(const struct engine_model *model, const struct engine_input *input,
+                            const struct explain_options *options);
 
-/* After engine_run, for an input with a trace: how relevant each token was, [input->tokens],
+/* After engine_run, for an input with a capture: how relevant each token was, [input->tokens],
  * special ones included; `label` is what a class-specific method explains. From the arena; any
  * thread. ERR_NO_MEMORY. */
 enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,

@@ -3,7 +3,7 @@
  * freed. Ask for the same top_k in both runs. */
 #include "loadtest/answer.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "loadtest/buffer.h"
 
 #include <errno.h>
@@ -31,13 +31,13 @@ static enum err_code read_expected(struct answer_book *book, const char *line, s
     if (book->count == book->inputs)
         return err_set(err, ERR_UNUSABLE, "more lines than inputs (%u)", book->inputs);
     struct expected *expected = &book->expected[book->count];
-    if (json_parse(&expected->root, line, len, &json_limits_file, err))
+    if (doc_parse(&expected->root, line, len, &doc_limits_file, err))
         return err->code;
     book->count++;
     long long status = 200;
     const char *label = NULL;
-    if (json_get_integer(expected->root, "$", "status", 200, 599, &status, err) ||
-        json_get_string(expected->root, "$", "label", &label, err))
+    if (doc_get_integer(expected->root, "$", "status", 200, 599, &status, err) ||
+        doc_get_string(expected->root, "$", "label", &label, err))
         return err->code;
     expected->status = (unsigned)status;
     if (status == 200 && label == NULL)
@@ -90,7 +90,7 @@ void answer_book_close(struct answer_book *book)
     if (book == NULL)
         return;
     for (unsigned i = 0; book->expected != NULL && i < book->count; i++)
-        json_free(book->expected[i].root);
+        doc_free(book->expected[i].root);
     free(book->expected);
     free(book);
 }
@@ -109,25 +109,25 @@ static enum outcome fail(struct answer *answer, enum outcome outcome, const char
 
 static void read_times(const struct json_t *root, struct answer *answer)
 {
-    const struct json_t *times = json_member(root, "timing_ms");
+    const struct json_t *times = doc_member(root, "timing_ms");
     answer->timed = times != NULL;
-#define X(name) answer->timed &= json_as_number(json_member(times, #name), &answer->name##_ms);
+#define X(name) answer->timed &= doc_as_number(doc_member(times, #name), &answer->name##_ms);
     ANSWER_TIMES(X)
 #undef X
 }
 
 static bool same_text(const struct json_t *a, const struct json_t *b, const char *key)
 {
-    const char *first = json_as_string(json_member(a, key));
-    const char *second = json_as_string(json_member(b, key));
+    const char *first = doc_as_string(doc_member(a, key));
+    const char *second = doc_as_string(doc_member(b, key));
     return first != NULL && second != NULL && strcmp(first, second) == 0;
 }
 
 static bool near(const struct json_t *a, const struct json_t *b, double tolerance)
 {
     double first, second;
-    return json_as_number(json_member(a, "score"), &first) &&
-           json_as_number(json_member(b, "score"), &second) && fabs(first - second) <= tolerance;
+    return doc_as_number(doc_member(a, "score"), &first) &&
+           doc_as_number(doc_member(b, "score"), &second) && fabs(first - second) <= tolerance;
 }
 
 static enum outcome compare(const struct json_t *got, const struct json_t *expected,
@@ -135,17 +135,17 @@ static enum outcome compare(const struct json_t *got, const struct json_t *expec
 {
     if (!same_text(got, expected, "label"))
         return fail(answer, OUTCOME_MISMATCH, "label \"%.40s\" instead of \"%.40s\"",
-                    json_as_string(json_member(got, "label")),
-                    json_as_string(json_member(expected, "label")));
+                    doc_as_string(doc_member(got, "label")),
+                    doc_as_string(doc_member(expected, "label")));
     if (!near(got, expected, tolerance))
         return fail(answer, OUTCOME_MISMATCH, "score differs by more than %g", tolerance);
-    const struct json_t *mine = json_member(got, "predictions");
-    const struct json_t *theirs = json_member(expected, "predictions");
-    size_t count = json_array_count(mine), other = json_array_count(theirs);
+    const struct json_t *mine = doc_member(got, "predictions");
+    const struct json_t *theirs = doc_member(expected, "predictions");
+    size_t count = doc_array_count(mine), other = doc_array_count(theirs);
     if (count != other)
         return fail(answer, OUTCOME_MISMATCH, "%zu predictions instead of %zu", count, other);
     for (size_t i = 0; i < count; i++) {
-        const struct json_t *a = json_array_item(mine, i), *b = json_array_item(theirs, i);
+        const struct json_t *a = doc_array_item(mine, i), *b = doc_array_item(theirs, i);
         if (!same_text(a, b, "label"))
             return fail(answer, OUTCOME_MISMATCH, "another label in place %zu", i + 1);
         if (!near(a, b, tolerance))
@@ -166,14 +166,14 @@ enum outcome answer_judge(const struct answer_book *book, unsigned item, unsigne
         return OUTCOME_STATUS;
     struct json_t *root;
     struct err err = {0};
-    if (json_parse(&root, body, len, &json_limits_file, &err))
+    if (doc_parse(&root, body, len, &doc_limits_file, &err))
         return fail(answer, OUTCOME_MALFORMED, "%.150s", err.text);
     read_times(root, answer);
     enum outcome outcome = OUTCOME_OK;
-    if (json_as_string(json_member(root, "label")) == NULL)
+    if (doc_as_string(doc_member(root, "label")) == NULL)
         outcome = fail(answer, OUTCOME_MALFORMED, "$.label: missing, or not a string");
     else if (expected != NULL)
         outcome = compare(root, expected->root, tolerance, answer);
-    json_free(root);
+    doc_free(root);
     return outcome;
 }

@@ -3,7 +3,7 @@
  * encoded once. What is sent is not validated here: a load test may well send what must fail. */
 #include "loadtest/workload.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -144,9 +144,9 @@ static enum err_code add_line(struct workload *workload, const char *line, size_
 {
     struct json_t *root;
     const char *text = NULL;
-    if (json_parse(&root, line, len, &json_limits_file, err))
+    if (doc_parse(&root, line, len, &doc_limits_file, err))
         return err->code;
-    if (!json_get_string(root, "$", "text", &text, err) && text == NULL)
+    if (!doc_get_string(root, "$", "text", &text, err) && text == NULL)
         err_set(err, ERR_UNUSABLE, "$.text: missing");
     struct buffer input = {0};
     if (!err->code) {
@@ -154,7 +154,7 @@ static enum err_code add_line(struct workload *workload, const char *line, size_
         add_input(workload, false, &input, err);
     }
     buffer_deinit(&input);
-    json_free(root);
+    doc_free(root);
     return err->code;
 }
 

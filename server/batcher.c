@@ -17,8 +17,8 @@
 #include "server/batcher.h"
 
 #include "engine/base/clock.h"
-#include "server/pace.h"
 #include "server/registry.h"
+#include "server/throughput.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -37,7 +37,7 @@ struct entry {
 struct lane {
     unsigned depth;
     uint64_t tokens;
-    struct pace pace;
+    struct throughput throughput;
 };
 
 struct batcher {
@@ -120,7 +120,7 @@ static double wait_ms_locked(const struct batcher *batcher)
     if (batcher->wait_ms_max == 0)
         return 0;
     for (unsigned i = 0; i < batcher->model_count; i++)
-        ns += pace_ns(&batcher->lanes[i].pace, batcher->lanes[i].tokens);
+        ns += throughput_ns(&batcher->lanes[i].throughput, batcher->lanes[i].tokens);
     return ns / CLOCK_NS_PER_MS / batcher->takers;
 }
 
@@ -180,13 +180,13 @@ unsigned batcher_retry_after_s(struct batcher *batcher)
     pthread_mutex_lock(&batcher->lock);
     double over_ms = wait_ms_locked(batcher) - batcher->wait_ms_max;
     pthread_mutex_unlock(&batcher->lock);
-    return pace_retry_after_s(over_ms);
+    return throughput_retry_after_s(over_ms);
 }
 
 void batcher_computed(struct batcher *batcher, unsigned model_index, unsigned tokens, uint64_t ns)
 {
     pthread_mutex_lock(&batcher->lock);
-    pace_add(&batcher->lanes[model_index].pace, tokens, ns);
+    throughput_add(&batcher->lanes[model_index].throughput, tokens, ns);
     pthread_mutex_unlock(&batcher->lock);
 }
 

@@ -1,4 +1,5 @@
-/* body.h - a request body as it arrives: a buffer that grows with the bytes, never with a promise.
+/* body.h - a request body as it arrives: a buffer that grows with the bytes received, not with the
+ * declared length.
  *
  * A client that announces 32 MB and sends nothing costs nothing: the buffer starts small and
  * doubles up to the announced length. All that a body holds is taken from the process's budget, up

@@ -77,15 +77,15 @@ void claim_prepared(struct service *service, struct request *request, size_t pas
 /* The attention maps of a gradient take a row for each head, and one token's way through the last
  * block a few vectors. */
 enum err_code claim_explaining(struct service *service, struct request *request,
-                               const struct row *row, size_t trace_bytes)
+                               const struct row *row, size_t capture_bytes)
 {
     const struct engine_info *info = row->model->info;
     const size_t heads = (size_t)info->heads, tokens = row->input.tokens;
     const size_t vectors = 6 * ((size_t)info->hidden_size + info->intermediate_size);
     const size_t maps = (tokens * (heads + 4) + vectors) * sizeof(float);
     return claim(service, request,
-                 memory_sum(trace_bytes, maps + tokens * TOKEN_BYTES + EXPLAINED_BYTES +
-                                             info->layers * heads * HEAD_BYTES));
+                 memory_sum(capture_bytes, maps + tokens * TOKEN_BYTES + EXPLAINED_BYTES +
+                                               info->layers * heads * HEAD_BYTES));
 }
 
 enum err_code claim_reply(struct service *service, struct request *request, size_t bytes)

@@ -23,9 +23,9 @@ enum err_code claim_reading(struct service *service, struct request *request);
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing);
 void claim_prepared(struct service *service, struct request *request, size_t passing);
 
-/* For a prepared row; trace_bytes are those of its attention and its heat map. */
+/* For a prepared row; capture_bytes are those of its attention and its heat map. */
 enum err_code claim_explaining(struct service *service, struct request *request,
-                               const struct row *row, size_t trace_bytes);
+                               const struct row *row, size_t capture_bytes);
 
 /* For a reply that is made in `begin`. */
 enum err_code claim_reply(struct service *service, struct request *request, size_t bytes);

@@ -17,7 +17,7 @@
  * (kept_string) or written out anew (context_text), so no pointer into the tree can survive it. */
 #include "server/codec.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "server/base64.h"
 #include "server/codec_check.h"
 #include "server/elide.h"
@@ -65,7 +65,7 @@ static enum err_code wrong_type(const char *path, const char *key, const char *e
                                 const json_t *value, struct err *err)
 {
     return err_set(err, ERR_UNUSABLE, "%s.%s: expected %s, found %s", path, key, expected,
-                   json_type_name(value));
+                   doc_type_name(value));
 }
 
 /* ---- values ---- */
@@ -93,7 +93,7 @@ static struct string kept_string(const struct reader *reader, const json_t *valu
 static enum err_code read_label(const struct reader *reader, const char *key, size_t bytes_max,
                                 const char **out, struct err *err)
 {
-    const json_t *value = json_member(reader->tree, key);
+    const json_t *value = doc_member(reader->tree, key);
     if (value == NULL)
         return ERR_OK;
     if (!json_is_string(value))
@@ -133,7 +133,7 @@ static enum err_code check_members(json_t *object, const char *path, const char 
 
 static enum err_code read_top_k(const struct reader *reader, struct err *err)
 {
-    const json_t *value = json_member(reader->tree, "top_k");
+    const json_t *value = doc_member(reader->tree, "top_k");
     long long top_k = 1;
     if (value == NULL)
         return ERR_OK;
@@ -147,7 +147,7 @@ static enum err_code read_top_k(const struct reader *reader, struct err *err)
                        "string");
     if (!json_is_number(value))
         return wrong_type("$", "top_k", "an integer or \"all\"", value, err);
-    if (json_get_integer(reader->tree, "$", "top_k", 1, integer_max, &top_k, err))
+    if (doc_get_integer(reader->tree, "$", "top_k", 1, integer_max, &top_k, err))
         return err->code;
     reader->call->top_k = clamp_to_unsigned(top_k);
     return ERR_OK;
@@ -156,14 +156,14 @@ static enum err_code read_top_k(const struct reader *reader, struct err *err)
 static enum err_code read_deadline(const struct reader *reader, struct err *err)
 {
     long long deadline_ms = 0;
-    json_get_integer(reader->tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err);
+    doc_get_integer(reader->tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err);
     reader->call->deadline_ms = (unsigned)deadline_ms;
     return err->code;
 }
 
 static enum err_code read_explain(const struct reader *reader, struct err *err)
 {
-    const json_t *value = json_member(reader->tree, "explain");
+    const json_t *value = doc_member(reader->tree, "explain");
     if (value == NULL || json_is_false(value))
         return ERR_OK;
     reader->call->explain = true;
@@ -181,9 +181,9 @@ static enum err_code read_explanation(const struct reader *reader, struct err *e
     struct predict_call *call = reader->call;
     long long layer = 0;
     if (read_explain(reader, err) ||
-        json_get_bool(reader->tree, "$", "overlay", &call->overlay, err) ||
-        json_get_bool(reader->tree, "$", "attention_stats", &call->how.statistics, err) ||
-        json_get_integer(reader->tree, "$", "explain_layer", 1, CODEC_LAYER_MAX, &layer, err))
+        doc_get_bool(reader->tree, "$", "overlay", &call->overlay, err) ||
+        doc_get_bool(reader->tree, "$", "attention_stats", &call->how.statistics, err) ||
+        doc_get_integer(reader->tree, "$", "explain_layer", 1, CODEC_LAYER_MAX, &layer, err))
         return err->code;
     call->how.layer = (unsigned)layer;
     return codec_check_explain(call, "$", err);
@@ -310,7 +310,7 @@ static enum err_code read_image(const struct reader *reader, const json_t *value
 static enum err_code read_input(const struct reader *reader, const json_t *object, const char *path,
                                 struct predict_item *item, struct err *err)
 {
-    const json_t *text = json_member(object, "text"), *image = json_member(object, "image");
+    const json_t *text = doc_member(object, "text"), *image = doc_member(object, "image");
     if (text != NULL && image != NULL)
         return err_set(err, ERR_UNUSABLE, "%s: expected one of \"text\" and \"image\", found both",
                        path);
@@ -343,7 +343,7 @@ static void read_item(const struct reader *reader, json_t *object, unsigned inde
     snprintf(path, sizeof path, "$.inputs[%u]", index);
     if (!json_is_object(object))
         err_set(&err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
-                json_type_name(object));
+                doc_type_name(object));
     else if (!check_item_members(object, path, &err))
         read_input(reader, object, path, item, &err);
     item->err = err;
@@ -376,7 +376,7 @@ static enum err_code read_inputs(const struct reader *reader, const json_t *inpu
                                  unsigned inputs_max, struct err *err)
 {
     const struct predict_call *call = reader->call;
-    if (json_member(reader->tree, "text") != NULL || json_member(reader->tree, "image") != NULL)
+    if (doc_member(reader->tree, "text") != NULL || doc_member(reader->tree, "image") != NULL)
         return err_set(err, ERR_UNUSABLE,
                        "$: \"inputs\" stands alone; put \"text\" and \"image\" into its elements");
     if (check_inputs(inputs, inputs_max, err) || items_create(reader, json_array_size(inputs), err))
@@ -396,14 +396,14 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
 {
     json_t *root = reader->tree;
     if (!json_is_object(root))
-        return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", json_type_name(root));
+        return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
     if (read_id(reader, err) || check_members(root, "$", call_members, COUNT(call_members), err) ||
         read_options(reader, err))
         return err->code;
-    const json_t *inputs = json_member(root, "inputs");
+    const json_t *inputs = doc_member(root, "inputs");
     if (inputs != NULL)
         return read_inputs(reader, inputs, limits->inputs_max, err);
-    if (json_member(root, "text") == NULL && json_member(root, "image") == NULL)
+    if (doc_member(root, "text") == NULL && doc_member(root, "image") == NULL)
         return err_set(err, ERR_UNUSABLE,
                        "$: expected one of \"text\", \"image\" and \"inputs\", found none");
     if (items_create(reader, 1, err))
@@ -413,9 +413,9 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
 
 /* ---- the interface ---- */
 
-static struct json_limits json_limits_of(const struct codec_limits *limits)
+static struct doc_limits json_limits_of(const struct codec_limits *limits)
 {
-    struct json_limits json = json_limits_request;
+    struct doc_limits json = doc_limits_request;
     json.depth_max = LIMIT_JSON_DEPTH;
     json.tokens_max += (size_t)limits->inputs_max * TOKENS_PER_INPUT;
     json.bytes_max = LIMIT_JSON_BYTES + (size_t)limits->inputs_max * ELIDE_BYTES_MIN;
@@ -434,7 +434,7 @@ static size_t lesser(size_t a, size_t b)
 size_t codec_parse_bytes(size_t len, const struct codec_limits *limits)
 {
     enum { TOKEN_BYTES = 128, TEXT_COPIES = 5, ITEM_BYTES_MIN = 8, STRING_BYTES_MIN = 9 };
-    const struct json_limits json = json_limits_of(limits);
+    const struct doc_limits json = json_limits_of(limits);
     const size_t tokens = lesser(len, json.tokens_max), seen = lesser(len, json.bytes_max);
     const size_t items = lesser(len / ITEM_BYTES_MIN + 1, limits->inputs_max);
     const size_t strings = lesser(len / STRING_BYTES_MIN, json.tokens_max / 2);
@@ -455,7 +455,7 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
                                struct err *err)
 {
     *out = (struct predict_call){.top_k = 1};
-    const struct json_limits json = json_limits_of(limits);
+    const struct doc_limits json = json_limits_of(limits);
     struct elided elided;
     if (elide_strings(&elided, body, len, json.tokens_max, arena, err))
         return err->code;
@@ -463,9 +463,8 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
         return string_fault(&elided, err);
     struct reader reader = {
         .call = out, .arena = arena, .elided = &elided, .interrupt = limits->interrupt};
-    if (!json_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided,
-                           err))
+    if (!doc_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided, err))
         read_call(&reader, limits, err);
-    json_free(reader.tree);
+    doc_free(reader.tree);
     return err->code;
 }

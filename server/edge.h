@@ -1,5 +1,5 @@
 /* edge.h - the thread at the server's edge: it accepts connections, shuts the overdue ones, and
- * sees off clients that were refused while still sending.
+ * closes, after a linger, connections that were refused while still sending.
  *
  *     edge_open(&edge, "127.0.0.1", 0, &conns, 4096, admit, context, &err);
  *     edge_run(edge, &err);

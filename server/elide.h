@@ -3,7 +3,7 @@
  *
  *     struct elided elided;
  *     elide_strings(&elided, body, len, strings_max, arena, &err);
- *     json_parse_mapped(&tree, elided.text, elided.len, ..., elide_origin, &elided, &err);
+ *     doc_parse_mapped(&tree, elided.text, elided.len, ..., elide_origin, &elided, &err);
  *     const struct elided_span *span = elide_find(&elided, value, value_len);
  *
  * The shortened text has the same tree as the original one, but for placeholders in the place of
@@ -46,7 +46,7 @@ enum err_code elide_strings(struct elided *out, const char *text, size_t len, si
 /* The span that a parsed string stands for; NULL if it stands for itself. */
 const struct elided_span *elide_find(const struct elided *elided, const char *value, size_t len);
 
-/* The offset in the original of byte `at` of the shortened text (for json_parse_mapped). */
+/* The offset in the original of byte `at` of the shortened text (for doc_parse_mapped). */
 size_t elide_origin(const void *elided, size_t at);
 
 /* Length of the data-URL prefix that text starts with (PNG or JPEG, base64); 0 if there is none. */

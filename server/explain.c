@@ -23,7 +23,7 @@ static size_t overlay_pixels(const struct row *row)
 
 static size_t bytes_of(const struct row *row)
 {
-    return engine_trace_bytes(row->model->engine, &row->input, &row->request->call.how) +
+    return engine_capture_bytes(row->model->engine, &row->input, &row->request->call.how) +
            overlay_pixels(row) * OVERLAY_BYTES_PER_PIXEL;
 }
 
@@ -44,13 +44,13 @@ static enum err_code check_overlay(struct row *row)
 static enum err_code reserve(struct service *service, struct request *request, struct row *row)
 {
     size_t bytes = bytes_of(row), most = service->config->explain_bytes_max;
-    if (bytes > most - request->trace_bytes)
+    if (bytes > most - request->capture_bytes)
         return err_set(&row->err, ERR_TOO_LARGE,
                        "explain: the request's inputs up to this one need %zu bytes of attention, "
                        "the limit (explain_bytes_max) is %zu; send fewer or shorter ones",
-                       request->trace_bytes + bytes, most);
-    size_t before = atomic_fetch_add(&service->trace_bytes, bytes);
-    request->trace_bytes += bytes;
+                       request->capture_bytes + bytes, most);
+    size_t before = atomic_fetch_add(&service->capture_bytes, bytes);
+    request->capture_bytes += bytes;
     if (before > most - bytes)
         err_set(&request->err, ERR_QUEUE_FULL,
                 "too many explanations at once: their attention takes all of %zu bytes "
@@ -67,14 +67,14 @@ enum err_code explain_keep(struct service *service, struct request *request, str
         return row->err.code;
     request->explainer = atomic_load(&service->prepare);
     request->explain_units += EXPLAIN_ROW_UNITS + overlay_pixels(row);
-    return engine_trace(row->model->engine, &row->input, &request->call.how,
-                        &request->exchange->arena, &row->err);
+    return engine_capture(row->model->engine, &row->input, &request->call.how,
+                          &request->exchange->arena, &row->err);
 }
 
 void explain_release(struct service *service, struct request *request)
 {
-    atomic_fetch_sub(&service->trace_bytes, request->trace_bytes);
-    request->trace_bytes = 0;
+    atomic_fetch_sub(&service->capture_bytes, request->capture_bytes);
+    request->capture_bytes = 0;
 }
 
 /* ---- after ---- */
@@ -115,7 +115,7 @@ static void explain_row(struct row *row, struct interrupt *interrupt, struct are
         return;
     }
     row->explanation = explanation;
-    unsigned label = engine_winner(row->model->engine, row->scores);
+    unsigned label = engine_argmax(row->model->engine, row->scores);
     if (!engine_explain(row->model->engine, &row->input, &row->request->call.how, label, arena,
                         explanation, &row->err) &&
         has_overlay(row))

@@ -10,7 +10,7 @@
  *   no control byte in a value   RFC 9110, section 5.5; a bare CR is a line's end to some
  *   only POST has a body         a body on GET has no meaning and hides the next request
  *
- * What the library drops or glues together without a trace in the fields is found in layout.c. */
+ * What the library drops or glues together without a capture in the fields is found in layout.c. */
 #include "server/framing.h"
 
 #include <string.h>

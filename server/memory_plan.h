@@ -37,7 +37,7 @@ struct memory_plan {
     size_t fixed_bytes; /* their sum */
 };
 
-/* io_threads: all threads beside the workers' teams. ERR_UNUSABLE if a model cannot be read, or if
+/* io_threads: all threads beside the workers' pools. ERR_UNUSABLE if a model cannot be read, or if
  * the items leave less than MEMORY_REQUESTS_MIN: the text is the sum, with the options to lower. */
 enum err_code memory_plan_make(struct memory_plan *out, const struct config *config,
                                const struct plan *plan, unsigned io_threads, struct err *err);

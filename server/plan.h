@@ -2,18 +2,18 @@
  *
  *     struct plan plan = plan_choose(cpu_quota_threads(""), config);
  *
- * The rule for threads. With a quota of up to PLAN_TEAM_MAX: one worker, whose team has them all.
+ * The rule for threads. With a quota of up to PLAN_POOL_MAX: one worker, whose pool has them all.
  * One request alone then uses every core, which is what latency wants, and under load nothing is
- * lost: a batch is cut by columns and heads, a fork-join costs 0.1 us (team.h), and the weights
- * stream through the shared cache once for all cores instead of once for each. Above: as few teams
- * as keep each at PLAN_TEAM_MAX or less, all of one size. A wider team waits for its slowest member
- * at every one of some hundred joins of a pass, and its slices of 768 columns and 12 heads become
- * too thin to be worth one. What is left over (17 = 3 teams of 5 and 2) serves I/O.
+ * lost: a batch is cut by columns and heads, a fork-join costs 0.1 us (thread_pool.h), and the
+ * weights stream through the shared cache once for all cores instead of once for each. Above: as
+ * few pools as keep each at PLAN_POOL_MAX or less, all of one size. A wider pool waits for its
+ * slowest member at every one of some hundred joins of a pass, and its slices of 768 columns and 12
+ * heads become too thin to be worth one. What is left over (17 = 3 pools of 5 and 2) serves I/O.
  *
  * A count that the operator names stands; the other is then what keeps the product within the
  * quota, and at least 1.
  *
- * One worker runs batches of any model, one after the other. Each of its sessions has a team, of
+ * One worker runs batches of any model, one after the other. Each of its sessions has a pool, of
  * which only one works; the others sleep 80 us after their last task, so that between two models a
  * core is shared for at most that long.
  *
@@ -31,7 +31,7 @@
 
 #include "config/config.h"
 
-enum { PLAN_TEAM_MAX = 8, PLAN_BATCH_TOKENS = 256 };
+enum { PLAN_POOL_MAX = 8, PLAN_BATCH_TOKENS = 256 };
 
 struct plan {
     unsigned workers, threads_per_worker;

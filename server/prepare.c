@@ -12,7 +12,7 @@
 
 #include "engine/base/clock.h"
 #include "server/limits.h"
-#include "server/pace.h"
+#include "server/throughput.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ unsigned prepare_retry_after_s(struct prepare *prepare)
     pthread_mutex_lock(&prepare->lock);
     double over_ms = wait_ms_locked(prepare) - prepare->wait_ms_max;
     pthread_mutex_unlock(&prepare->lock);
-    return pace_retry_after_s(over_ms);
+    return throughput_retry_after_s(over_ms);
 }
 
 /* ---- the threads ---- */

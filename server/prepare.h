@@ -30,7 +30,7 @@ enum prepare_kind {
 
 /* A pool of so many threads, and one more that only reads. `work` gets the baton of each request;
  * those to be read, and the others, are begun in order of arrival. True: it did all of the units
- * that were submitted, so its time tells their pace. */
+ * that were submitted, so its time tells their throughput. */
 enum err_code prepare_start(struct prepare **out, unsigned threads,
                             bool (*work)(void *context, struct request *request), void *context,
                             struct err *err);

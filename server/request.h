@@ -73,7 +73,7 @@ struct request {
     /* With explanations. */
     struct prepare *explainer; /* who gets the baton when the last row is done; NULL: nobody */
     bool computed;             /* the explainer's turn */
-    size_t trace_bytes;        /* reserved by explain_keep, given back by explain_release */
+    size_t capture_bytes;      /* reserved by explain_keep, given back by explain_release */
     uint64_t explain_units;    /* what explaining will cost (explain.h) */
     uint64_t explained_ns;
 

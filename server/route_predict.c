@@ -259,7 +259,7 @@ static enum err_code reply_results(struct request *request)
 static void count_prediction(struct metrics *metrics, const struct row *row)
 {
     const struct registry_model *model = row->model;
-    unsigned best = engine_winner(model->engine, row->scores);
+    unsigned best = engine_argmax(model->engine, row->scores);
     metrics_stage(metrics, model->index, STAGE_QUEUE,
                   clock_ms_between(row->submitted_ns, row->started_ns) / 1000);
     metrics_stage(metrics, model->index, STAGE_INFERENCE,

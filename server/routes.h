@@ -36,8 +36,8 @@ struct service {
     /* NULL while starting, and while stopping if the start failed; partner: server_run */
     _Atomic(struct prepare *) prepare;
     struct request_ids ids;
-    atomic_size_t trace_bytes; /* kept for explanations (explain.h) */
-    atomic_int phase;          /* enum service_phase; partner: server_run */
+    atomic_size_t capture_bytes; /* kept for explanations (explain.h) */
+    atomic_int phase;            /* enum service_phase; partner: server_run */
 };
 
 struct route {

@@ -9,9 +9,9 @@
 #include "engine/base/cpu.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
+#include "learn/eval/measure/ood_scores.h"
 #include "learn/eval/measure/progress.h"
 #include "learn/eval/measure/separation.h"
-#include "learn/eval/measure/strangeness.h"
 #include "learn/eval/report/explanations_report.h"
 
 #include <errno.h>
@@ -127,10 +127,10 @@ static enum err_code set_label_field(void *target, const char *value, struct err
 static enum err_code set_purity(void *target, const char *value, struct err *err)
 {
     char *end;
-    double purity = strtod(value, &end);
-    if (end == value || *end != '\0' || !(purity > 0 && purity <= 1))
+    double target_precision = strtod(value, &end);
+    if (end == value || *end != '\0' || !(target_precision > 0 && target_precision <= 1))
         return err_set(err, ERR_UNUSABLE, "must be a share above 0 and at most 1");
-    ((struct eval *)target)->how.purity = purity;
+    ((struct eval *)target)->how.target_precision = target_precision;
     return ERR_OK;
 }
 
@@ -238,7 +238,7 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
                            struct err *err)
 {
     eval->agree_min = -1;
-    eval->how.purity = 0.95;
+    eval->how.target_precision = 0.95;
     if (cli_parse(&cli, argc, argv, eval, action, err) || *action != CLI_RUN)
         return err->code;
     if (eval->how.dir == NULL || eval->data == NULL)
@@ -356,8 +356,8 @@ static enum err_code print_separation(const struct eval *eval, const struct eval
 {
     size_t known_count, strange_count;
     float *known =
-        strangeness_scores(eval->assessment.model, &eval->assessment.evaluation, &known_count, err);
-    float *others = strangeness_scores(eval->assessment.model, strange, &strange_count, err);
+        ood_scores_compute(eval->assessment.model, &eval->assessment.evaluation, &known_count, err);
+    float *others = ood_scores_compute(eval->assessment.model, strange, &strange_count, err);
     FILE *file = eval->json ? stderr : stdout;
     if (err->code == ERR_OK) {
         double auroc = separation_auroc(known, known_count, others, strange_count);

@@ -2,7 +2,7 @@
 #include "engine/answer.h"
 #include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/engine.h"
 
 #include <stdio.h>
@@ -58,8 +58,8 @@ static void print_input(const struct engine_info *info)
 
 static void print_decisions(const struct engine_info *info)
 {
-    if (info->purity > 0)
-        printf("purity         %g\n", info->purity);
+    if (info->target_precision > 0)
+        printf("purity         %g\n", info->target_precision);
     if (info->ood_method == NULL)
         return;
     printf("ood_score      %s", info->ood_method);
@@ -91,7 +91,7 @@ static enum err_code print_json(const struct engine_info *info, const char *dige
     struct json_t *object = answer_model(info);
     bool ok =
         object != NULL && answer_add_text(object, "digest", digest) && answer_print(object, stdout);
-    json_free(object);
+    doc_free(object);
     return ok ? ERR_OK : err_set(err, ERR_IO, "the description cannot be printed");
 }
 

@@ -4,9 +4,9 @@
 #include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
 #include "engine/base/cpu.h"
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
-#include "engine/decide/winner.h"
+#include "engine/decide/argmax.h"
 #include "engine/engine.h"
 #include "learn/data/picture.h"
 
@@ -238,7 +238,7 @@ static enum err_code print_json(const struct predict *predict, const struct engi
     if (ok && predict->raw_logits && input->kind == ENGINE_TEXT)
         ok = answer_add_integers(object, "ids", input->ids, input->tokens);
     ok = ok && answer_print(object, stdout);
-    json_free(object);
+    doc_free(object);
     return ok ? ERR_OK : err_set(err, ERR_IO, "the answer cannot be printed");
 }
 
@@ -331,14 +331,14 @@ static void report(const struct predict *predict, unsigned number, const struct 
     struct json_t *problem = answer_problem(err, NULL);
     if (problem != NULL)
         answer_print(problem, stdout);
-    json_free(problem);
+    doc_free(problem);
 }
 
 static enum err_code predict_input(struct predict *predict, struct engine_input *input,
                                    struct arena *arena, struct explanation *explanation,
                                    struct err *err)
 {
-    if (predict->explain && engine_trace(predict->model, input, &predict->how, arena, err))
+    if (predict->explain && engine_capture(predict->model, input, &predict->how, arena, err))
         return err->code;
     engine_run(predict->session, &(const struct engine_input *){input}, 1, &predict->logits);
     engine_scores(predict->model, predict->logits, predict->scores);
@@ -346,7 +346,7 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
                  engine_features(predict->session, 0), &predict->judgement);
     if (!predict->explain)
         return ERR_OK;
-    unsigned best = winner_of(predict->scores, engine_describe(predict->model)->label_count);
+    unsigned best = argmax(predict->scores, engine_describe(predict->model)->label_count);
     return engine_explain(predict->model, input, &predict->how, best, arena, explanation, err);
 }
 

@@ -61,7 +61,7 @@ static void restore_process_name(void)
     prctl(PR_SET_NAME, program_invocation_short_name);
 }
 
-/* The waiting policy is for an OpenBLAS with libgomp, which reads it when it loads: a team that
+/* The waiting policy is for an OpenBLAS with libgomp, which reads it when it loads: a pool that
  * spins between products takes the cores from the workers. One OpenBLAS thread: its pool, which the
  * library's constructor would start, is never used. */
 static void execute_again(char *const *argv)

@@ -1,4 +1,4 @@
-/* blas_core.h - OpenBLAS with the kernels that this processor deserves.
+/* blas_core.h - chooses OpenBLAS's core type (its kernels) for this processor.
  *
  *     int main(int argc, char **argv)
  *     {

@@ -1,6 +1,6 @@
 #include "engine/decide/class_codes.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/decide/label_map.h"
 
 #include <math.h>
@@ -17,9 +17,9 @@ static enum err_code read_code(void *context, unsigned label, const struct json_
 {
     const struct reader *reader = context;
     struct class_code *code = &reader->codes[label];
-    const char *text = json_as_string(value);
+    const char *text = doc_as_string(value);
     double number;
-    if (json_as_number(value, &number) && number == floor(number) &&
+    if (doc_as_number(value, &number) && number == floor(number) &&
         fabs(number) <= CLASS_CODE_MAX) {
         code->number = (long long)number;
         return ERR_OK;
@@ -37,7 +37,7 @@ enum err_code class_codes_read(const struct class_code **out, const struct json_
                                const char *const *labels, unsigned label_count, struct arena *arena,
                                struct err *err)
 {
-    const struct json_t *codes = json_member(object, "class_codes");
+    const struct json_t *codes = doc_member(object, "class_codes");
     struct reader reader = {.labels = labels, .arena = arena};
     *out = NULL;
     if (codes == NULL)

@@ -1,6 +1,6 @@
 #include "engine/decide/label_map.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -72,9 +72,9 @@ enum err_code label_map_read(const struct json_t *object, const char *path,
                                                     const struct json_t *value, struct err *err),
                              void *context, struct err *err)
 {
-    if (strcmp(json_type_name(object), "an object") != 0)
+    if (strcmp(doc_type_name(object), "an object") != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: expected an object, found %s", path,
-                       json_type_name(object));
+                       doc_type_name(object));
     struct reader reader = {.path = path, .count = count, .visit = visit, .context = context};
     reader.entries = calloc(count, sizeof *reader.entries);
     if (reader.entries == NULL)
@@ -82,7 +82,7 @@ enum err_code label_map_read(const struct json_t *object, const char *path,
     for (unsigned i = 0; i < count; i++)
         reader.entries[i] = (struct entry){.label = labels[i], .index = i};
     qsort(reader.entries, count, sizeof *reader.entries, compare);
-    if (!json_each_member(object, read_member, &reader, err))
+    if (!doc_each_member(object, read_member, &reader, err))
         check_all_seen(&reader, err);
     free(reader.entries);
     return err->code;

@@ -3,7 +3,7 @@
  */
 #include "engine/decide/ood.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/decide/label_map.h"
 
 #include <float.h>
@@ -173,7 +173,7 @@ static enum err_code check_member(void *context, const char *key, const struct j
 static enum err_code read_method(struct ood *out, const struct json_t *object, struct err *err)
 {
     const char *name = "";
-    if (json_get_string(object, "$.ood", "method", &name, err))
+    if (doc_get_string(object, "$.ood", "method", &name, err))
         return err->code;
     for (int i = OOD_ENERGY; i < OOD_METHOD_COUNT; i++)
         if (strcmp(method_names[i], name) == 0)
@@ -195,17 +195,17 @@ static bool is_in_range(double number, double min)
 static enum err_code read_numbers(const struct json_t *array, const char *path, size_t count,
                                   double min, float *out, struct err *err)
 {
-    if (strcmp(json_type_name(array), "an array") != 0)
+    if (strcmp(doc_type_name(array), "an array") != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: expected an array, found %s", path,
-                       json_type_name(array));
-    if (json_array_count(array) != count)
+                       doc_type_name(array));
+    if (doc_array_count(array) != count)
         return err_set(err, ERR_UNSUPPORTED, "%s has %zu numbers instead of %zu", path,
-                       json_array_count(array), count);
+                       doc_array_count(array), count);
     for (size_t i = 0; i < count; i++) {
         double number = 0;
-        if (!json_as_number(json_array_item(array, i), &number))
+        if (!doc_as_number(doc_array_item(array, i), &number))
             return err_set(err, ERR_UNSUPPORTED, "%s[%zu]: expected a number, found %s", path, i,
-                           json_type_name(json_array_item(array, i)));
+                           doc_type_name(doc_array_item(array, i)));
         if (!is_in_range(number, min))
             return err_set(err, ERR_UNSUPPORTED, "%s[%zu] must be from %g to %g", path, i, min,
                            OOD_NUMBER_MAX);
@@ -223,7 +223,7 @@ static enum err_code take_numbers(const struct json_t *object, const char *key, 
     *out = arena_alloc_array(arena, count, sizeof **out);
     if (*out == NULL)
         return err_no_memory(err, count * sizeof **out);
-    return read_numbers(json_member(object, key), path, count, min, *out, err);
+    return read_numbers(doc_member(object, key), path, count, min, *out, err);
 }
 
 /* A scalar that the float it becomes can hold; absent or null: *given is false. */
@@ -231,8 +231,8 @@ static enum err_code read_scalar(const struct json_t *object, const char *key, d
                                  float *out, bool *given, struct err *err)
 {
     double number = 0;
-    *given = json_member(object, key) != NULL;
-    if (json_get_number(object, "$.ood", key, &number, err) || !*given)
+    *given = doc_member(object, key) != NULL;
+    if (doc_get_number(object, "$.ood", key, &number, err) || !*given)
         return err->code;
     if (!is_in_range(number, min))
         return err_set(err, ERR_UNSUPPORTED, "$.ood.%s must be from %g to %g", key, min,
@@ -244,8 +244,8 @@ static enum err_code read_scalar(const struct json_t *object, const char *key, d
 static enum err_code read_quantiles(struct ood *out, const struct json_t *object,
                                     struct arena *arena, struct err *err)
 {
-    const struct json_t *array = json_member(object, "quantiles");
-    size_t count = json_array_count(array);
+    const struct json_t *array = doc_member(object, "quantiles");
+    size_t count = doc_array_count(array);
     if (array == NULL)
         return ERR_OK;
     if (count < 2 || count > OOD_QUANTILES_MAX)
@@ -263,8 +263,8 @@ static enum err_code read_quantiles(struct ood *out, const struct json_t *object
 static enum err_code read_projection(struct ood *out, const struct json_t *object,
                                      struct arena *arena, struct err *err)
 {
-    const struct json_t *rows = json_member(object, "projection");
-    size_t count = json_array_count(rows);
+    const struct json_t *rows = doc_member(object, "projection");
+    size_t count = doc_array_count(rows);
     if (count == 0 || count > OOD_COMPONENTS_MAX || count > out->hidden)
         return err_set(err, ERR_UNSUPPORTED,
                        "$.ood.projection must be an array of 1 to %d rows, not above hidden_size",
@@ -276,7 +276,7 @@ static enum err_code read_projection(struct ood *out, const struct json_t *objec
     for (size_t i = 0; i < count; i++) {
         char path[64];
         snprintf(path, sizeof path, "$.ood.projection[%zu]", i);
-        if (read_numbers(json_array_item(rows, i), path, out->hidden, -OOD_NUMBER_MAX,
+        if (read_numbers(doc_array_item(rows, i), path, out->hidden, -OOD_NUMBER_MAX,
                          out->projection + i * out->hidden, err))
             return err->code;
     }
@@ -290,7 +290,7 @@ static enum err_code read_class_mean(void *context, unsigned label, const struct
     struct ood *out = context;
     float *class_mean = out->class_means + (size_t)label * out->components;
     char path[64];
-    if (strcmp(json_type_name(value), "null") == 0) {
+    if (strcmp(doc_type_name(value), "null") == 0) {
         class_mean[0] = NAN;
         return ERR_OK;
     }
@@ -306,7 +306,7 @@ static enum err_code read_class_means(struct ood *out, const struct json_t *obje
     out->class_means = arena_alloc_array(arena, numbers, sizeof *out->class_means);
     if (out->class_means == NULL)
         return err_no_memory(err, numbers * sizeof *out->class_means);
-    if (label_map_read(json_member(object, "class_means"), "$.ood.class_means", labels,
+    if (label_map_read(doc_member(object, "class_means"), "$.ood.class_means", labels,
                        out->label_count, read_class_mean, out, err))
         return err->code;
     for (unsigned c = 0; c < out->label_count; c++)
@@ -338,11 +338,11 @@ static enum err_code read_statistics(struct ood *out, const struct json_t *objec
 enum err_code ood_read(struct ood *out, const struct json_t *object, const char *const *labels,
                        struct arena *arena, struct err *err)
 {
-    if (strcmp(json_type_name(object), "an object") != 0)
+    if (strcmp(doc_type_name(object), "an object") != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.ood: expected an object, found %s",
-                       json_type_name(object));
+                       doc_type_name(object));
     out->method = OOD_NONE;
-    if (read_method(out, object, err) || json_each_member(object, check_member, out, err) ||
+    if (read_method(out, object, err) || doc_each_member(object, check_member, out, err) ||
         read_scalar(object, "threshold", -OOD_NUMBER_MAX, &out->threshold, &out->has_threshold,
                     err) ||
         read_quantiles(out, object, arena, err))

@@ -1,8 +1,8 @@
 #include "engine/decide/policy.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
+#include "engine/decide/argmax.h"
 #include "engine/decide/label_map.h"
-#include "engine/decide/winner.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,14 +25,14 @@ static enum err_code read_threshold(void *context, unsigned label, const struct 
 {
     float *thresholds = context;
     double score;
-    if (strcmp(json_type_name(value), "null") == 0) {
+    if (strcmp(doc_type_name(value), "null") == 0) {
         thresholds[label] = NAN;
         return ERR_OK;
     }
-    if (!json_as_number(value, &score))
+    if (!doc_as_number(value, &score))
         return err_set(err, ERR_UNSUPPORTED,
                        "$.thresholds: expected a number or null for label %u, found %s", label,
-                       json_type_name(value));
+                       doc_type_name(value));
     if (!(score >= 0 && score <= 1))
         return err_set(err, ERR_UNSUPPORTED, "$.thresholds: label %u must be from 0 to 1, or null",
                        label);
@@ -52,16 +52,16 @@ static enum err_code read_thresholds(struct policy *policy, const struct json_t 
                           thresholds, err);
 }
 
-static enum err_code read_purity(struct policy *policy, const struct json_t *object,
-                                 struct err *err)
+static enum err_code read_target_precision(struct policy *policy, const struct json_t *object,
+                                           struct err *err)
 {
-    if (json_member(object, "purity") == NULL)
+    if (doc_member(object, "purity") == NULL)
         return ERR_OK;
-    if (json_get_number(object, "$", "purity", &policy->purity, err))
+    if (doc_get_number(object, "$", "purity", &policy->target_precision, err))
         return err->code;
-    if (!(policy->purity > 0 && policy->purity <= 1))
+    if (!(policy->target_precision > 0 && policy->target_precision <= 1))
         return err_set(err, ERR_UNSUPPORTED, "$.purity must be above 0 and at most 1");
-    if (json_member(object, "thresholds") == NULL)
+    if (doc_member(object, "thresholds") == NULL)
         return err_set(err, ERR_UNSUPPORTED, "$.purity is of no effect without $.thresholds");
     return ERR_OK;
 }
@@ -69,12 +69,12 @@ static enum err_code read_purity(struct policy *policy, const struct json_t *obj
 enum err_code policy_read(struct policy *policy, const struct json_t *object,
                           const char *const *labels, struct arena *arena, struct err *err)
 {
-    const struct json_t *thresholds = json_member(object, "thresholds");
-    const struct json_t *ood = json_member(object, "ood");
+    const struct json_t *thresholds = doc_member(object, "thresholds");
+    const struct json_t *ood = doc_member(object, "ood");
     if (policy->scores == SCORES_NONE && (thresholds != NULL || ood != NULL))
         return err_set(err, ERR_UNSUPPORTED, "$.%s is for classifiers; this model is a regression",
                        thresholds != NULL ? "thresholds" : "ood");
-    if (read_purity(policy, object, err) ||
+    if (read_target_precision(policy, object, err) ||
         (thresholds != NULL && read_thresholds(policy, thresholds, labels, arena, err)))
         return err->code;
     return ood != NULL ? ood_read(&policy->ood, ood, labels, arena, err) : ERR_OK;
@@ -85,7 +85,7 @@ enum err_code policy_read(struct policy *policy, const struct json_t *object,
 /* The label that keeps an answer from going out by itself; label_count if none does. */
 static unsigned unsure_label(const struct policy *policy, const float *scores)
 {
-    unsigned best = winner_of(scores, policy->label_count), unsure = policy->label_count;
+    unsigned best = argmax(scores, policy->label_count), unsure = policy->label_count;
     for (unsigned i = 0; i < policy->label_count; i++) {
         bool given = i == best || (policy->scores == SCORES_SIGMOID && scores[i] >= 0.5f);
         bool sure = scores[i] >= policy->thresholds[i]; /* no for NaN */

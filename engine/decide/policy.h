@@ -21,7 +21,7 @@ enum spec_scores { SCORES_SOFTMAX, SCORES_SIGMOID, SCORES_NONE };
 struct policy {
     enum spec_scores scores;
     unsigned label_count;
-    double purity;           /* what the thresholds were chosen for; 0: not told */
+    double target_precision; /* what the thresholds were chosen for; 0: not told */
     const float *thresholds; /* [label_count], NaN: never automatic; NULL: all are automatic */
     struct ood ood;
 };

@@ -3,23 +3,23 @@
 #include <string.h>
 
 /* Of the last layer every head is kept, of the others their mean. */
-static void last_layer(const struct spec *spec, const struct trace *trace, float *relevance)
+static void last_layer(const struct spec *spec, const struct capture *capture, float *relevance)
 {
-    size_t n = trace->tokens;
+    size_t n = capture->tokens;
     memset(relevance, 0, n * sizeof *relevance);
     for (size_t h = 0; h < spec->heads; h++)
         for (size_t j = 0; j < n; j++)
-            relevance[j] += trace->last[h * n + j] / (float)spec->heads;
+            relevance[j] += capture->last[h * n + j] / (float)spec->heads;
 }
 
-void attention_map_layer(const struct spec *spec, const struct trace *trace, unsigned layer,
+void attention_map_layer(const struct spec *spec, const struct capture *capture, unsigned layer,
                          float *relevance)
 {
-    size_t n = trace->tokens;
+    size_t n = capture->tokens;
     if (layer == spec->layers)
-        last_layer(spec, trace, relevance);
+        last_layer(spec, capture, relevance);
     else
-        memcpy(relevance, trace_mean(trace, layer - 1), n * sizeof *relevance);
+        memcpy(relevance, capture_mean(capture, layer - 1), n * sizeof *relevance);
 }
 
 /* r <- (r + r A)/2 */
@@ -36,25 +36,26 @@ static void step_down(float *r, const float *a, size_t n, float *scratch)
 }
 
 /* Through the layers below `layer`, counted from 1. */
-static void carry_down(const struct trace *trace, unsigned layer, float *relevance, float *scratch)
+static void carry_down(const struct capture *capture, unsigned layer, float *relevance,
+                       float *scratch)
 {
-    size_t n = trace->tokens;
+    size_t n = capture->tokens;
     for (size_t below = layer - 1; below-- > 0;)
-        step_down(relevance, trace_mean(trace, below), n, scratch);
+        step_down(relevance, capture_mean(capture, below), n, scratch);
 }
 
-void attention_map_down(const struct spec *spec, const struct trace *trace, float *relevance,
+void attention_map_down(const struct spec *spec, const struct capture *capture, float *relevance,
                         float *scratch)
 {
-    carry_down(trace, spec->layers, relevance, scratch);
+    carry_down(capture, spec->layers, relevance, scratch);
 }
 
-void attention_map_rollout(const struct spec *spec, const struct trace *trace, unsigned layers,
+void attention_map_rollout(const struct spec *spec, const struct capture *capture, unsigned layers,
                            float *relevance, float *scratch)
 {
-    attention_map_layer(spec, trace, layers, relevance);
+    attention_map_layer(spec, capture, layers, relevance);
     relevance[0] += 1; /* the residual of [CLS] itself */
-    for (size_t j = 0; j < trace->tokens; j++)
+    for (size_t j = 0; j < capture->tokens; j++)
         relevance[j] /= 2;
-    carry_down(trace, layers, relevance, scratch);
+    carry_down(capture, layers, relevance, scratch);
 }

@@ -9,8 +9,8 @@
 #ifndef ATTND_ENGINE_EXPLAIN_ATTENTION_MAP_H
 #define ATTND_ENGINE_EXPLAIN_ATTENTION_MAP_H
 
+#include "engine/model/capture.h"
 #include "engine/model/spec.h"
-#include "engine/model/trace.h"
 
 /* The [CLS] row of attention rollout (Abnar and Zuidema 2020, section 3): with A_l the attention of
  * layer l averaged over heads, half of what a token is comes from itself by the residual,
@@ -20,16 +20,16 @@
  * and only the first row of R is carried, from the top down: r <- (r + r A_l)/2. Rows of A_l sum to
  * one, so that those of (A_l + I)/2 do. `layers`, from 1 to all, are rolled out. 2 N^2 flops a
  * layer. relevance, scratch: [N]. */
-void attention_map_rollout(const struct spec *spec, const struct trace *trace, unsigned layers,
+void attention_map_rollout(const struct spec *spec, const struct capture *capture, unsigned layers,
                            float *relevance, float *scratch);
 
 /* What [CLS] attends to in one layer (1 is the lowest), averaged over heads. relevance: [N]. */
-void attention_map_layer(const struct spec *spec, const struct trace *trace, unsigned layer,
+void attention_map_layer(const struct spec *spec, const struct capture *capture, unsigned layer,
                          float *relevance);
 
 /* r <- r (A_(L-1) + I)/2 ... (A_1 + I)/2: a distribution over what the last layer reads becomes one
  * over the inputs. relevance, scratch: [N]. */
-void attention_map_down(const struct spec *spec, const struct trace *trace, float *relevance,
+void attention_map_down(const struct spec *spec, const struct capture *capture, float *relevance,
                         float *scratch);
 
 #endif

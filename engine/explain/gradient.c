@@ -162,33 +162,35 @@ static void attention_back(const struct path *path)
 }
 
 enum err_code gradient_of_attention(const struct spec *spec, const struct weights *weights,
-                                    const struct trace *trace, unsigned label, unsigned token,
+                                    const struct capture *capture, unsigned label, unsigned token,
                                     struct arena *arena, float *gradient, struct err *err)
 {
     struct path path = {.spec = spec, .weights = weights, .token = token};
-    size_t hidden = spec->hidden, width = hidden / spec->heads, n = trace->tokens;
+    size_t hidden = spec->hidden, width = hidden / spec->heads, n = capture->tokens;
     if (open_path(&path, arena, err))
         return err->code;
     (spec->family->post_norm ? post_norm_back : pre_norm_back)(
         &path, token == 0 ? &weights->classifier : &weights->distillation_classifier, label,
-        trace->sums[TRACE_ATTENTION] + token * hidden, trace->sums[TRACE_MLP] + token * hidden);
+        capture->sums[CAPTURE_ATTENTION] + token * hidden,
+        capture->sums[CAPTURE_MLP] + token * hidden);
     attention_back(&path);
     for (size_t h = 0; h < spec->heads; h++)
         for (size_t j = 0; j < n; j++)
-            gradient[h * n + j] = dot(path.normed + h * width,
-                                      trace->projected + (3 * j + 2) * hidden + h * width, width) /
-                                  (float)spec_head_tokens(spec);
+            gradient[h * n + j] =
+                dot(path.normed + h * width, capture->projected + (3 * j + 2) * hidden + h * width,
+                    width) /
+                (float)spec_head_tokens(spec);
     return ERR_OK;
 }
 
 /* ---- the map ---- */
 
 /* relevance[j] += mean over heads of max(0, gradient * attention) */
-static void add_positive(const struct spec *spec, const struct trace *trace, unsigned token,
+static void add_positive(const struct spec *spec, const struct capture *capture, unsigned token,
                          const float *gradient, float *relevance)
 {
-    size_t n = trace->tokens, numbers = spec->heads * n;
-    const float *attention = trace->last + token * numbers;
+    size_t n = capture->tokens, numbers = spec->heads * n;
+    const float *attention = capture->last + token * numbers;
     for (size_t i = 0; i < numbers; i++) {
         float product = gradient[i] * attention[i];
         relevance[i % n] += product > 0 ? product / (float)spec->heads : 0;
@@ -207,34 +209,34 @@ static bool normalise(float *relevance, size_t n)
 }
 
 enum err_code gradient_map_last(const struct spec *spec, const struct weights *weights,
-                                const struct trace *trace, unsigned label, struct arena *arena,
+                                const struct capture *capture, unsigned label, struct arena *arena,
                                 float *relevance, struct err *err)
 {
-    size_t n = trace->tokens, numbers = spec->heads * n;
+    size_t n = capture->tokens, numbers = spec->heads * n;
     float *gradient = arena_alloc_array(arena, numbers, sizeof *gradient);
     if (gradient == NULL)
         return err_no_memory(err, numbers * sizeof *gradient);
     memset(relevance, 0, n * sizeof *relevance);
     for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
-        if (gradient_of_attention(spec, weights, trace, label, token, arena, gradient, err))
+        if (gradient_of_attention(spec, weights, capture, label, token, arena, gradient, err))
             return err->code;
-        add_positive(spec, trace, token, gradient, relevance);
+        add_positive(spec, capture, token, gradient, relevance);
     }
     if (!normalise(relevance, n))
-        attention_map_layer(spec, trace, spec->layers, relevance);
+        attention_map_layer(spec, capture, spec->layers, relevance);
     return ERR_OK;
 }
 
 enum err_code gradient_map(const struct spec *spec, const struct weights *weights,
-                           const struct trace *trace, unsigned label, struct arena *arena,
+                           const struct capture *capture, unsigned label, struct arena *arena,
                            float *relevance, struct err *err)
 {
-    size_t n = trace->tokens;
+    size_t n = capture->tokens;
     float *scratch = arena_alloc_array(arena, n, sizeof *scratch);
     if (scratch == NULL)
         return err_no_memory(err, n * sizeof *scratch);
-    if (gradient_map_last(spec, weights, trace, label, arena, relevance, err))
+    if (gradient_map_last(spec, weights, capture, label, arena, relevance, err))
         return err->code;
-    attention_map_down(spec, trace, relevance, scratch);
+    attention_map_down(spec, capture, relevance, scratch);
     return ERR_OK;
 }

@@ -18,20 +18,20 @@
  * A distilled DeiT, whose logits are the mean of two classifiers on two tokens, has g for each
  * token.
  *
- * Threads: a pure function of a model and a trace.
+ * Threads: a pure function of a model and a capture.
  */
 #ifndef ATTND_ENGINE_EXPLAIN_GRADIENT_H
 #define ATTND_ENGINE_EXPLAIN_GRADIENT_H
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/model/capture.h"
 #include "engine/model/spec.h"
-#include "engine/model/trace.h"
 #include "engine/model/weights.h"
 
 /* relevance [N], not negative, sums to one. Some 2 (2 D F + D D) flops. ERR_NO_MEMORY. */
 enum err_code gradient_map(const struct spec *spec, const struct weights *weights,
-                           const struct trace *trace, unsigned label, struct arena *arena,
+                           const struct capture *capture, unsigned label, struct arena *arena,
                            float *relevance, struct err *err);
 
 /* The same without carrying it down: g / sum(g), over the last layer's tokens. A token of a text
@@ -39,12 +39,12 @@ enum err_code gradient_map(const struct spec *spec, const struct weights *weight
  * minus deletion 0.056 above gradient_map's, 0.025 to 0.087). A patch does not in wafer-vit, whose
  * places it misses: carry it down for images. */
 enum err_code gradient_map_last(const struct spec *spec, const struct weights *weights,
-                                const struct trace *trace, unsigned label, struct arena *arena,
+                                const struct capture *capture, unsigned label, struct arena *arena,
                                 float *relevance, struct err *err);
 
 /* dy/dA of the last layer for head token `token`: gradient [heads][N]. For tests. */
 enum err_code gradient_of_attention(const struct spec *spec, const struct weights *weights,
-                                    const struct trace *trace, unsigned label, unsigned token,
+                                    const struct capture *capture, unsigned label, unsigned token,
                                     struct arena *arena, float *gradient, struct err *err);
 
 #endif

@@ -11,8 +11,8 @@
 #include "engine/format/checkpoint.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "engine/format/printable.h"
 
 #include <assert.h>
@@ -92,7 +92,7 @@ static enum err_code add_indexed_shard(void *context, const char *key, const str
                                        struct err *err)
 {
     (void)key;
-    const char *name = json_as_string(value);
+    const char *name = doc_as_string(value);
     if (name == NULL || !is_plain_name(name))
         return err_set(err, ERR_UNSUPPORTED,
                        "weight_map: a shard must be the plain name of a %s file in the directory",
@@ -156,7 +156,7 @@ static enum err_code check_indexed_tensor(void *context, const char *key,
                                           const struct json_t *value, struct err *err)
 {
     struct checkpoint *checkpoint = context;
-    const struct shard *shard = find_shard(checkpoint, json_as_string(value));
+    const struct shard *shard = find_shard(checkpoint, doc_as_string(value));
     if (safetensors_find(shard->file, key) == NULL)
         return err_set(err, ERR_UNSUPPORTED, "weight_map: names tensor '%s', which is not in %s",
                        printable_name(key).text, shard->name);
@@ -166,16 +166,16 @@ static enum err_code check_indexed_tensor(void *context, const char *key,
 static enum err_code open_index(struct checkpoint *checkpoint, const struct json_t *index,
                                 struct err *err)
 {
-    const struct json_t *map = json_member(index, "weight_map");
-    if (json_object_count(map) == 0)
+    const struct json_t *map = doc_member(index, "weight_map");
+    if (doc_object_count(map) == 0)
         return err_set(err, ERR_UNSUPPORTED,
                        INDEX_NAME ": weight_map: expected an object that is not empty, found %s",
-                       json_type_name(map));
-    if (json_each_member(map, add_indexed_shard, checkpoint, err))
+                       doc_type_name(map));
+    if (doc_each_member(map, add_indexed_shard, checkpoint, err))
         return err_prefix(err, INDEX_NAME ": ");
     if (open_shards(checkpoint, err) || collect_entries(checkpoint, err))
         return err->code;
-    if (json_each_member(map, check_indexed_tensor, checkpoint, err))
+    if (doc_each_member(map, check_indexed_tensor, checkpoint, err))
         return err_prefix(err, INDEX_NAME ": ");
     return ERR_OK;
 }
@@ -184,10 +184,10 @@ static enum err_code open_sharded(struct checkpoint *checkpoint, const char *ind
                                   struct err *err)
 {
     struct json_t *index;
-    if (json_parse_file(&index, index_path, INDEX_BYTES_MAX, err))
+    if (doc_parse_file(&index, index_path, INDEX_BYTES_MAX, err))
         return err_prefix(err, INDEX_NAME ": ");
     open_index(checkpoint, index, err);
-    json_free(index);
+    doc_free(index);
     return err->code;
 }
 

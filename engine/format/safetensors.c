@@ -20,8 +20,8 @@
 #include "engine/format/safetensors.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/doc.h"
 #include "engine/base/half.h"
-#include "engine/base/json.h"
 #include "engine/format/printable.h"
 
 #include <assert.h>
@@ -42,7 +42,7 @@ enum {
 };
 
 /* The header nests three deep: header, entry, shape. */
-static const struct json_limits header_limits = {.depth_max = 4, .tokens_max = 2 * 1000 * 1000};
+static const struct doc_limits header_limits = {.depth_max = 4, .tokens_max = 2 * 1000 * 1000};
 
 struct safetensors {
     int fd;
@@ -124,30 +124,30 @@ static enum err_code read_header_length(struct safetensors *file, size_t *len, s
 
 static bool is_a(const struct json_t *value, const char *type)
 {
-    return strcmp(json_type_name(value), type) == 0;
+    return strcmp(doc_type_name(value), type) == 0;
 }
 
 /* A broken header is a broken rule whatever kind of JSON error it was. */
 static enum err_code parse_tree(struct json_t **out, const char *bytes, size_t len, struct err *err)
 {
     struct err cause = {0};
-    if (json_parse(out, bytes, len, &header_limits, &cause) == ERR_NO_MEMORY)
+    if (doc_parse(out, bytes, len, &header_limits, &cause) == ERR_NO_MEMORY)
         return err_set(err, ERR_NO_MEMORY, "header: %s", cause.text);
     if (cause.code != ERR_OK)
         return err_set(err, ERR_UNSUPPORTED, "header: %s", cause.text);
     if (!is_a(*out, "an object"))
         return err_set(err, ERR_UNSUPPORTED, "header: expected an object, found %s",
-                       json_type_name(*out));
+                       doc_type_name(*out));
     return ERR_OK;
 }
 
 static enum err_code read_dtype(struct tensor_info *info, const struct json_t *value,
                                 struct err *err)
 {
-    const char *name = json_as_string(value);
+    const char *name = doc_as_string(value);
     if (name == NULL)
         return err_set(err, ERR_UNSUPPORTED, "dtype: expected a string, found %s",
-                       json_type_name(value));
+                       doc_type_name(value));
     for (int i = 0; i < DTYPE_COUNT; i++) {
         if (strcmp(name, dtypes[i].name) == 0) {
             info->dtype = (enum dtype)i;
@@ -162,7 +162,7 @@ static enum err_code read_size(const struct json_t *array, size_t index, const c
                                uint64_t *out, struct err *err)
 {
     long long value;
-    if (!json_as_integer(json_array_item(array, index), &value) || value < 0)
+    if (!doc_as_integer(doc_array_item(array, index), &value) || value < 0)
         return err_set(err, ERR_UNSUPPORTED, "%s[%zu]: expected an integer of at least 0", what,
                        index);
     *out = (uint64_t)value;
@@ -174,8 +174,8 @@ static enum err_code read_shape(struct tensor_info *info, const struct json_t *v
 {
     if (!is_a(value, "an array"))
         return err_set(err, ERR_UNSUPPORTED, "shape: expected an array, found %s",
-                       json_type_name(value));
-    size_t rank = json_array_count(value);
+                       doc_type_name(value));
+    size_t rank = doc_array_count(value);
     if (rank > TENSOR_RANK_MAX)
         return err_set(err, ERR_UNSUPPORTED, "shape has %zu dimensions; the limit is %d", rank,
                        TENSOR_RANK_MAX);
@@ -197,7 +197,7 @@ static enum err_code read_offsets(struct tensor_info *info, const struct json_t 
                                   uint64_t data_bytes, struct err *err)
 {
     uint64_t start = 0, end = 0;
-    if (!is_a(value, "an array") || json_array_count(value) != 2)
+    if (!is_a(value, "an array") || doc_array_count(value) != 2)
         return err_set(err, ERR_UNSUPPORTED, "data_offsets: expected an array of two offsets");
     if (read_size(value, 0, "data_offsets", &start, err) ||
         read_size(value, 1, "data_offsets", &end, err))
@@ -225,10 +225,10 @@ static enum err_code check_size(const struct tensor_info *info, struct err *err)
 static enum err_code read_entry(struct tensor_info *info, const struct json_t *entry,
                                 uint64_t data_bytes, struct err *err)
 {
-    const struct json_t *dtype = json_member(entry, "dtype");
-    const struct json_t *shape = json_member(entry, "shape");
-    const struct json_t *offsets = json_member(entry, "data_offsets");
-    if (dtype == NULL || shape == NULL || offsets == NULL || json_object_count(entry) != 3)
+    const struct json_t *dtype = doc_member(entry, "dtype");
+    const struct json_t *shape = doc_member(entry, "shape");
+    const struct json_t *offsets = doc_member(entry, "data_offsets");
+    if (dtype == NULL || shape == NULL || offsets == NULL || doc_object_count(entry) != 3)
         return err_set(err, ERR_UNSUPPORTED,
                        "expected an object of exactly dtype, shape and data_offsets");
     if (read_dtype(info, dtype, err) || read_shape(info, shape, err) ||
@@ -244,7 +244,7 @@ static enum err_code check_metadata_member(void *context, const char *key,
     (void)key;
     if (!is_a(value, "a string"))
         return err_set(err, ERR_UNSUPPORTED, "__metadata__: expected only strings, found %s",
-                       json_type_name(value));
+                       doc_type_name(value));
     return ERR_OK;
 }
 
@@ -252,8 +252,8 @@ static enum err_code check_metadata(const struct json_t *value, struct err *err)
 {
     if (!is_a(value, "an object"))
         return err_set(err, ERR_UNSUPPORTED, "__metadata__: expected an object, found %s",
-                       json_type_name(value));
-    return json_each_member(value, check_metadata_member, NULL, err);
+                       doc_type_name(value));
+    return doc_each_member(value, check_metadata_member, NULL, err);
 }
 
 static enum err_code add_member(void *context, const char *key, const struct json_t *value,
@@ -312,11 +312,11 @@ static enum err_code check_layout(const struct safetensors *file, struct err *er
 static enum err_code take_tensors(struct safetensors *file, const struct json_t *header,
                                   struct err *err)
 {
-    size_t members = json_object_count(header);
+    size_t members = doc_object_count(header);
     file->tensors = calloc(members + 1, sizeof *file->tensors);
     if (file->tensors == NULL)
         return err_no_memory(err, members * sizeof *file->tensors);
-    if (json_each_member(header, add_member, file, err))
+    if (doc_each_member(header, add_member, file, err))
         return err->code;
     qsort(file->tensors, file->count, sizeof *file->tensors, compare_offsets);
     if (check_layout(file, err))
@@ -337,7 +337,7 @@ static enum err_code read_header(struct safetensors *file, struct err *err)
     else if (!read_exactly(file->fd, bytes, len, LENGTH_BYTES, err) &&
              !parse_tree(&header, bytes, len, err))
         take_tensors(file, header, err);
-    json_free(header);
+    doc_free(header);
     free(bytes);
     return err->code;
 }

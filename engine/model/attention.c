@@ -12,7 +12,7 @@ enum {
 struct run {
     const struct spec *spec;
     const struct workspace *workspace;
-    atomic_uint next; /* the next task; partners: the members of the team */
+    atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
 /* Cuts the first `kept` queries of every sequence (0: all) into blocks of `queries`, the last of
@@ -39,7 +39,7 @@ static void cut(struct workspace *workspace, unsigned kept, unsigned queries)
 void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept)
 {
     cut(workspace, kept, ATTENTION_QUERIES);
-    if (workspace->block_count * spec->heads < TASKS_PER_MEMBER * team_size(workspace->team))
+    if (workspace->block_count * spec->heads < TASKS_PER_MEMBER * thread_pool_size(workspace->pool))
         cut(workspace, kept, QUERIES_MIN);
 }
 
@@ -92,5 +92,5 @@ void attention_run(const struct spec *spec, struct workspace *workspace)
     struct run run = {.spec = spec, .workspace = workspace};
     for (unsigned i = 0; i < workspace->block_count; i++)
         atomic_store_explicit(&workspace->heads_left[i], spec->heads, memory_order_relaxed);
-    team_run(workspace->team, attend_share, &run);
+    thread_pool_run(workspace->pool, attend_share, &run);
 }

@@ -1,5 +1,5 @@
 /* attention.h - scaled dot-product attention over a packed batch. A task is one head of one block
- * of at most ATTENTION_QUERIES neighbouring queries of one sequence; the members of the team take
+ * of at most ATTENTION_QUERIES neighbouring queries of one sequence; the members of the pool take
  * tasks from a counter, the heads of a block one after another. Whoever finishes the last head of a
  * block turns its rows into what the next linear layer reads, while they are in the cache.
  *
@@ -12,7 +12,7 @@
 #include "engine/model/spec.h"
 #include "engine/model/workspace.h"
 
-/* From the offsets of the batch to its blocks, smaller ones if that balances the team better.
+/* From the offsets of the batch to its blocks, smaller ones if that balances the pool better.
  * kept > 0: only the first `kept` queries of each sequence, whose rows come out side by side. */
 void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept);
 

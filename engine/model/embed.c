@@ -42,7 +42,7 @@ static void embed_image(const struct spec *spec, const struct weights *weights,
         memcpy(x + stride, weights->distillation_token, hidden * sizeof *x);
         add(x + stride, weights->position + hidden, hidden);
     }
-    linear_run(&weights->patch, workspace->kernels, workspace->team, &io);
+    linear_run(&weights->patch, workspace->kernels, workspace->pool, &io);
 }
 
 void embed(const struct spec *spec, const struct weights *weights, struct workspace *workspace,

@@ -1,7 +1,7 @@
 #include "engine/model/encoder.h"
 
 #include "engine/model/attention.h"
-#include "engine/model/trace.h"
+#include "engine/model/capture.h"
 
 #include <string.h>
 
@@ -54,7 +54,7 @@ static void norm(const struct spec *spec, struct workspace *workspace, const str
                           .rows = workspace->tokens,
                           .width = spec->hidden,
                           .eps = spec->norm_eps};
-    team_run(workspace->team, run_rows, &run);
+    thread_pool_run(workspace->pool, run_rows, &run);
 }
 
 /* operand = x in the operand's precision; nothing to do if it is x itself. */
@@ -68,7 +68,7 @@ static void store(struct workspace *workspace, const struct operand *operand, co
                           .rows = workspace->tokens,
                           .width = width};
     if (operand->data != x)
-        team_run(workspace->team, run_rows, &run);
+        thread_pool_run(workspace->pool, run_rows, &run);
 }
 
 /* ---- the block ---- */
@@ -82,7 +82,7 @@ static void multiply(struct workspace *w, const struct linear *linear, const str
                            .y_stride = w->hidden_stride,
                            .residual = residual,
                            .residual_stride = w->hidden_stride};
-    linear_run(linear, w->kernels, w->team, &io);
+    linear_run(linear, w->kernels, w->pool, &io);
 }
 
 static void project_qkv(struct workspace *w, const struct linear *linear)
@@ -92,7 +92,7 @@ static void project_qkv(struct workspace *w, const struct linear *linear)
                            .y = w->qkv,
                            .y_bf16 = w->qkv_bf16,
                            .y_stride = w->qkv_stride};
-    linear_run(linear, w->kernels, w->team, &io);
+    linear_run(linear, w->kernels, w->pool, &io);
 }
 
 /* activated = act(normed W_1) */
@@ -106,7 +106,7 @@ static void activate(const struct spec *spec, struct workspace *w, const struct 
                            .y_stride =
                                is_bf16 ? w->activated.stride / sizeof(uint16_t) : w->mlp_stride,
                            .act = spec->activation};
-    linear_run(linear, w->kernels, w->team, &io);
+    linear_run(linear, w->kernels, w->pool, &io);
     if (!is_bf16)
         store(w, &w->activated, w->mlp, w->mlp_stride, spec->intermediate);
 }
@@ -129,13 +129,13 @@ static void attention(const struct spec *spec, const struct layer *layer, struct
                       float *out, unsigned index)
 {
     project_qkv(w, &layer->qkv);
-    trace_layer(spec, w, index);
+    capture_layer(spec, w, index);
     if (index + 1 == spec->layers)
         keep_head_tokens(spec, w);
     attention_run(spec, w);
     multiply(w, &layer->attention_out, &w->attended, out, w->x);
     if (index + 1 == spec->layers)
-        trace_sum(spec, w, TRACE_ATTENTION, out);
+        capture_sum(spec, w, CAPTURE_ATTENTION, out);
 }
 
 /* out = W_2 act(normed W_1) + residual */
@@ -145,7 +145,7 @@ static void mlp(const struct spec *spec, const struct layer *layer, struct works
     activate(spec, w, &layer->mlp_in);
     multiply(w, &layer->mlp_out, &w->activated, out, residual);
     if (index + 1 == spec->layers)
-        trace_sum(spec, w, TRACE_MLP, out);
+        capture_sum(spec, w, CAPTURE_MLP, out);
 }
 
 /* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). Each block finds x

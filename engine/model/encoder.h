@@ -5,7 +5,7 @@
  * read their activations in the precision of the weights, made where the value is: by the norm, by
  * whoever finishes a block of attention.
  *
- * Threads: weights are shared; a workspace belongs to one caller, who lends it a team.
+ * Threads: weights are shared; a workspace belongs to one caller, who lends it a pool.
  */
 #ifndef ATTND_ENGINE_MODEL_ENCODER_H
 #define ATTND_ENGINE_MODEL_ENCODER_H

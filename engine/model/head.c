@@ -25,7 +25,7 @@ static void project(struct workspace *w, const struct linear *linear, float *y, 
                            .y = y,
                            .y_stride = linear->out,
                            .act = act};
-    linear_run(linear, w->kernels, w->team, &io);
+    linear_run(linear, w->kernels, w->pool, &io);
 }
 
 static void classify(const struct spec *spec, const struct weights *weights, struct workspace *w,

@@ -8,7 +8,7 @@
 
 enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
 
-struct trace; /* model/trace.h */
+struct capture; /* model/capture.h */
 
 /* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
 struct engine_input {
@@ -20,7 +20,7 @@ struct engine_input {
     const bool *continued;         /* text: [tokens] goes on with the word of the token before */
     const float *patches;          /* image: [patches, channels x patch x patch], normalised */
     unsigned width, height;        /* image: as it was posted, in pixels */
-    struct trace *trace;           /* where to keep what its tokens attend to; NULL: nowhere */
+    struct capture *capture;       /* where to keep what its tokens attend to; NULL: nowhere */
 };
 
 #endif

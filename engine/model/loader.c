@@ -1,7 +1,7 @@
 /* loader.c - see loader.h.
  *
  * The plan is a list of chunks of about 256 KB, sorted by their place in the files. The members of
- * a team take them from one counter, so that a file is read from front to back, and read each into
+ * a pool take them from one counter, so that a file is read from front to back, and read each into
  * its place (tables) or into a buffer of their own that stays in the second level cache until
  * linear_fill has repacked it (matrices).
  *
@@ -21,7 +21,7 @@
 #include "engine/model/loader.h"
 
 #include "engine/base/pages.h"
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -44,7 +44,7 @@ struct load_chunk {
     size_t first, count; /* numbers of the table, or rows of the linear */
 };
 
-/* One member of the team. */
+/* One member of the pool. */
 struct lane {
     float *buffer; /* [buffer_floats] */
     struct err err;
@@ -243,19 +243,19 @@ static enum err_code first_error(const struct lane *lanes, unsigned count, struc
 
 static enum err_code run_lanes(struct loader *loader, unsigned threads, struct err *err)
 {
-    struct team *team = NULL;
+    struct thread_pool *pool = NULL;
     struct lane *lanes = calloc(threads, sizeof *lanes);
     float *buffers = pages_alloc(threads * loader->buffer_floats * sizeof *buffers);
     if (lanes == NULL || buffers == NULL) {
         err_no_memory(err, threads * (sizeof *lanes + loader->buffer_floats * sizeof *buffers));
-    } else if (!team_open(&team, threads, err)) {
+    } else if (!thread_pool_open(&pool, threads, err)) {
         struct run run = {.loader = loader, .lanes = lanes};
         for (unsigned i = 0; i < threads; i++)
             lanes[i].buffer = buffers + i * loader->buffer_floats;
-        team_run(team, run_lane, &run);
+        thread_pool_run(pool, run_lane, &run);
         first_error(lanes, threads, err);
     }
-    team_close(team);
+    thread_pool_close(pool);
     free(buffers);
     free(lanes);
     return err->code;

@@ -9,7 +9,7 @@
  * Adding only writes down what to do: names and shapes are settled before the first byte is read.
  * The room needed beside the destinations is a few hundred kilobytes a thread.
  *
- * Threads: one at a time; loader_run has a team of its own.
+ * Threads: one at a time; loader_run has a pool of its own.
  */
 #ifndef ATTND_ENGINE_MODEL_LOADER_H
 #define ATTND_ENGINE_MODEL_LOADER_H

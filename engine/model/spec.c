@@ -2,8 +2,8 @@
  * save_pretrained leaves out what is at its default in some versions. */
 #include "engine/model/spec.h"
 
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 
 #include <float.h>
 #include <limits.h>
@@ -17,7 +17,7 @@ static enum err_code get_size(const struct json_t *config, const char *key, unsi
                               unsigned fallback, unsigned *out, struct err *err)
 {
     long long value = fallback;
-    json_get_integer(config, "$", key, 1, max, &value, err);
+    doc_get_integer(config, "$", key, 1, max, &value, err);
     *out = (unsigned)value;
     return err->code;
 }
@@ -25,10 +25,10 @@ static enum err_code get_size(const struct json_t *config, const char *key, unsi
 static enum err_code read_family(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const char *model_type = NULL;
-    if (json_get_string(config, "$", "model_type", &model_type, err))
+    if (doc_get_string(config, "$", "model_type", &model_type, err))
         return err->code;
-    const struct json_t *architectures = json_member(config, "architectures");
-    const char *architecture = json_as_string(json_array_item(architectures, 0));
+    const struct json_t *architectures = doc_member(config, "architectures");
+    const char *architecture = doc_as_string(doc_array_item(architectures, 0));
     spec->family = family_find(model_type, architecture);
     if (spec->family == NULL)
         return err_set(err, ERR_UNSUPPORTED, "model_type '%s' is not supported (supported: %s)",
@@ -45,7 +45,7 @@ static enum err_code read_activation(struct spec *spec, const struct json_t *con
     } known[] = {
         {"gelu", ACTIVATION_GELU}, {"gelu_new", ACTIVATION_GELU_TANH}, {"relu", ACTIVATION_RELU}};
     const char *name = "gelu";
-    if (json_get_string(config, "$", spec->family->key_activation, &name, err))
+    if (doc_get_string(config, "$", spec->family->key_activation, &name, err))
         return err->code;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, name) == 0) {
@@ -66,9 +66,9 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     get_size(config, family->key_layers, 1024, family->default_layers, &spec->layers, err);
     get_size(config, family->key_heads, SIZE_LIMIT, 12, &spec->heads, err);
     get_size(config, family->key_intermediate, 4 * SIZE_LIMIT, 3072, &spec->intermediate, err);
-    json_get_number(config, "$", "layer_norm_eps", &eps, err);
+    doc_get_number(config, "$", "layer_norm_eps", &eps, err);
     if (!family->always_biased)
-        json_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
+        doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
     if (read_activation(spec, config, err))
         return err->code;
     if (spec->hidden % spec->heads != 0)
@@ -87,7 +87,7 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
     get_size(config, "vocab_size", VOCAB_LIMIT, 30522, &spec->vocab_size, err);
     get_size(config, "max_position_embeddings", SIZE_LIMIT, 512, &spec->positions, err);
     get_size(config, "type_vocab_size", SIZE_LIMIT, 2, &spec->token_types, err);
-    if (json_get_string(config, "$", "position_embedding_type", &position_type, err))
+    if (doc_get_string(config, "$", "position_embedding_type", &position_type, err))
         return err->code;
     if (strcmp(position_type, "absolute") != 0)
         return err_set(err, ERR_UNSUPPORTED,
@@ -125,7 +125,7 @@ static enum err_code read_named_labels(struct spec *spec, const struct json_t *n
         char key[16];
         snprintf(key, sizeof key, "%u", i);
         const char *label = NULL;
-        if (json_get_string(names, "$.id2label", key, &label, err))
+        if (doc_get_string(names, "$.id2label", key, &label, err))
             return err->code;
         if (label == NULL)
             return err_set(err, ERR_UNSUPPORTED, "$.id2label has %u members but none named '%s'",
@@ -140,8 +140,8 @@ static enum err_code read_named_labels(struct spec *spec, const struct json_t *n
 static enum err_code read_labels(struct spec *spec, const struct json_t *config,
                                  struct arena *arena, struct err *err)
 {
-    const struct json_t *names = json_member(config, "id2label");
-    size_t named = json_object_count(names);
+    const struct json_t *names = doc_member(config, "id2label");
+    size_t named = doc_object_count(names);
     if (named > SPEC_LABELS_MAX)
         return err_set(err, ERR_UNSUPPORTED, "$.id2label has %zu labels; at most %d are supported",
                        named, SPEC_LABELS_MAX);
@@ -163,7 +163,7 @@ static enum err_code read_problem(struct spec *spec, const struct json_t *config
 {
     const char *type =
         spec->label_count == 1 ? "multi_label_classification" : "single_label_classification";
-    if (json_get_string(config, "$", "problem_type", &type, err))
+    if (doc_get_string(config, "$", "problem_type", &type, err))
         return err->code;
     if (strcmp(type, "regression") == 0)
         spec->scores = SCORES_NONE;
@@ -222,10 +222,10 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
 {
     set_defaults(spec);
     const char *version = spec->version, *grey16 = "range";
-    if (json_each_member(object, check_attnd_key, NULL, err) ||
-        json_get_string(object, "$", "version", &version, err) ||
-        json_get_number(object, "$", "temperature", &spec->temperature, err) ||
-        json_get_string(object, "$", "grey16", &grey16, err))
+    if (doc_each_member(object, check_attnd_key, NULL, err) ||
+        doc_get_string(object, "$", "version", &version, err) ||
+        doc_get_number(object, "$", "temperature", &spec->temperature, err) ||
+        doc_get_string(object, "$", "grey16", &grey16, err))
         return err->code;
     if (!(spec->temperature >= 0.001 && spec->temperature <= 1000))
         return err_set(err, ERR_UNSUPPORTED, "$.temperature must be from 0.001 to 1000");
@@ -251,12 +251,12 @@ static enum err_code parse_file(struct json_t **out, const char *dir, const char
     *out = NULL;
     if (file_path(path, dir, name, err) || (optional && (file_exists(path, &found, err) || !found)))
         return err->code;
-    if (json_parse_file(out, path, FILE_BYTES_MAX, err))
+    if (doc_parse_file(out, path, FILE_BYTES_MAX, err))
         return err->code;
-    if (strcmp(json_type_name(*out), "an object") == 0)
+    if (strcmp(doc_type_name(*out), "an object") == 0)
         return ERR_OK;
-    err_set(err, ERR_UNSUPPORTED, "expected an object, found %s", json_type_name(*out));
-    json_free(*out);
+    err_set(err, ERR_UNSUPPORTED, "expected an object, found %s", doc_type_name(*out));
+    doc_free(*out);
     *out = NULL;
     return err->code;
 }
@@ -278,7 +278,7 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
         in_file("config.json", err);
     else
         set_defaults(out);
-    json_free(config);
+    doc_free(config);
     return err->code;
 }
 
@@ -290,7 +290,7 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
     if (parse_file(&extra, dir, "attnd.json", true, err) ||
         (extra != NULL && spec_read_attnd(out, extra, arena, err)))
         in_file("attnd.json", err);
-    json_free(extra);
+    doc_free(extra);
     return err->code;
 }
 

@@ -1,6 +1,6 @@
 #include "engine/model/workspace.h"
 
-#include "engine/model/trace.h"
+#include "engine/model/capture.h"
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/simd.h"
 
@@ -45,10 +45,10 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
     w->qkv_bf16 = is_bf16 ? qkv : NULL;
     /* Rounded up, so that the members' scratch does not share a cache line. */
     w->scratch_floats = simd_round_up(floats);
-    w->trace_scratch_floats = trace_scratch(spec);
-    if (take(w, &w->trace_scratch, team_size(w->team), w->trace_scratch_floats, err))
+    w->capture_scratch_floats = capture_scratch(spec);
+    if (take(w, &w->capture_scratch, thread_pool_size(w->pool), w->capture_scratch_floats, err))
         return err->code;
-    return take(w, &w->scratch, team_size(w->team), w->scratch_floats, err);
+    return take(w, &w->scratch, thread_pool_size(w->pool), w->scratch_floats, err);
 }
 
 static enum err_code take_operands(struct workspace *w, const struct spec *spec,
@@ -73,8 +73,8 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     w->offset = arena_alloc_array(&w->arena, rows + 1, sizeof *w->offset);
     w->blocks = arena_alloc_array(&w->arena, rows, sizeof *w->blocks);
     w->heads_left = arena_alloc_array(&w->arena, rows, sizeof *w->heads_left);
-    w->traces = arena_alloc_array(&w->arena, rows, sizeof *w->traces);
-    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->traces == NULL)
+    w->captures = arena_alloc_array(&w->arena, rows, sizeof *w->captures);
+    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->captures == NULL)
         return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
     return ERR_OK;
 }
@@ -85,7 +85,7 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
 {
     *out = (struct workspace){.kernels = kernels, .tokens_max = tokens_max};
     arena_init(&out->arena);
-    if (team_open(&out->team, threads, err) || take_map(out, err) ||
+    if (thread_pool_open(&out->pool, threads, err) || take_map(out, err) ||
         take_matrices(out, spec, err) || take_qkv(out, spec, encoder, err) ||
         take_operands(out, spec, encoder->precision, err))
         workspace_close(out);
@@ -97,24 +97,24 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
 size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
                        unsigned threads)
 {
-    enum { SMALL_BYTES = 64 * 1024, TEAM_MEMBER_BYTES = 4096 }; /* lines of the arena; the team */
+    enum { SMALL_BYTES = 64 * 1024, POOL_MEMBER_BYTES = 4096 }; /* lines of the arena; the pool */
     const size_t hidden = operand_stride(spec->hidden, sizeof(float));
     const size_t mlp = operand_stride(spec->intermediate, sizeof(float));
     const size_t qkv = operand_stride(3 * (size_t)spec->hidden, sizeof(float));
     const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + mlp;
     const size_t head = (2 * (size_t)spec->hidden + 2 * (size_t)spec->label_count) * sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
-                       sizeof(struct trace *);
+                       sizeof(struct capture *);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
-    const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + trace_scratch(spec);
+    const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec);
     return tokens_max * (4 * hidden + mlp + qkv + operands) + (tokens_max / 2 + 2) * (head + map) +
-           threads * (scratch * sizeof(float) + TEAM_MEMBER_BYTES) + SMALL_BYTES;
+           threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;
 }
 
 void workspace_close(struct workspace *workspace)
 {
-    team_close(workspace->team);
+    thread_pool_close(workspace->pool);
     arena_deinit(&workspace->arena);
     *workspace = (struct workspace){0};
 }

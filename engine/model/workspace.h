@@ -6,7 +6,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 #include "engine/model/spec.h"
 #include "engine/tensor/gemm/operand.h"
 #include "engine/tensor/kernels.h"
@@ -23,21 +23,21 @@ struct query_block {
     unsigned sequence, sequence_tokens;
 };
 
-struct trace;
+struct capture;
 
 struct workspace {
     const struct kernels *kernels;
-    struct team *team;
+    struct thread_pool *pool;
     unsigned tokens_max; /* of a batch: T; every sequence has at least two, so rows <= T / 2 */
 
     unsigned rows;              /* sequences of the current batch */
     unsigned *offset;           /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
     struct query_block *blocks; /* [block_count] the batch cut up for attention; fewer than T */
     unsigned block_count;
-    atomic_uint *heads_left; /* [block_count] heads of a block not yet done; partners: the team */
-    unsigned tokens;         /* rows that the linear layers compute now */
-    struct trace **traces;   /* [rows] where a row's attention is kept, or NULL */
-    bool traced;             /* one of the rows has a trace */
+    atomic_uint *heads_left;   /* [block_count] heads of a block not yet done; partners: the pool */
+    unsigned tokens;           /* rows that the linear layers compute now */
+    struct capture **captures; /* [rows] where a row's attention is kept, or NULL */
+    bool captured;             /* one of the rows has a capture */
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride;
@@ -53,10 +53,10 @@ struct workspace {
     struct operand attended;  /* [T, D] context */
     struct operand activated; /* [T, F] mlp */
 
-    float *scratch; /* [team, scratch_floats] attention's */
+    float *scratch; /* [pool, scratch_floats] attention's */
     size_t scratch_floats;
-    float *trace_scratch; /* [team, trace_scratch_floats] */
-    size_t trace_scratch_floats;
+    float *capture_scratch; /* [pool, capture_scratch_floats] */
+    size_t capture_scratch_floats;
     float *cls, *pooled; /* [rows, D] */
     float *logits[2];    /* [rows, labels], the second for a distillation head */
     struct arena arena;

@@ -6,8 +6,8 @@
  * other than BERT's, and added tokens that want more than a literal match. */
 #include "engine/text/tokenizer_config.h"
 
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "engine/text/utf8.h"
 
 #include <math.h>
@@ -132,11 +132,11 @@ static enum err_code check_added(const struct json_t *token, int32_t id, struct 
 {
     static const char *const wishes[] = {"single_word", "lstrip", "rstrip", "normalized"};
     bool special = false;
-    if (json_get_bool(token, "added token", "special", &special, err))
+    if (doc_get_bool(token, "added token", "special", &special, err))
         return err->code;
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
         bool wish = !special && strcmp(wishes[i], "normalized") == 0; /* the reference's default */
-        if (json_get_bool(token, "added token", wishes[i], &wish, err))
+        if (doc_get_bool(token, "added token", wishes[i], &wish, err))
             return err->code;
         if (wish)
             return err_set(err, ERR_UNSUPPORTED, "added token %d has '%s', which is not supported",
@@ -153,7 +153,7 @@ static enum err_code add_token(struct draft *draft, struct piece_list *list,
     if (!parse_id(number, &piece->id))
         return err_set(err, ERR_UNSUPPORTED, "an added token's id is not from 0 to %d", ID_MAX);
     if (check_added(token, piece->id, err) ||
-        json_get_string(token, "added token", "content", &content, err))
+        doc_get_string(token, "added token", "content", &content, err))
         return err->code;
     if (content == NULL)
         return err_set(err, ERR_UNSUPPORTED, "added token %d has no content", (int)piece->id);
@@ -187,7 +187,7 @@ static enum err_code visit_piece(void *context, const char *key, const struct js
     struct piece_list *list = &visit->draft->pieces;
     struct piece *piece = &list->items[list->count];
     double number = -1;
-    json_as_number(value, &number);
+    doc_as_number(value, &number);
     if (!parse_id(number, &piece->id))
         return err_set(err, ERR_UNSUPPORTED,
                        "$.model.vocab: entry %zu is not an integer from 0 to %d", list->count,
@@ -204,13 +204,13 @@ static enum err_code read_json_vocab(struct draft *draft, const struct json_t *v
                                      struct err *err)
 {
     struct vocab_visit visit = {.draft = draft};
-    json_each_member(vocab, count_piece, &visit, err);
+    doc_each_member(vocab, count_piece, &visit, err);
     visit.text = arena_alloc(draft->arena, visit.bytes);
     if (visit.text == NULL)
         return err_no_memory(err, visit.bytes);
-    if (list_init(&draft->pieces, json_object_count(vocab), draft->arena, err))
+    if (list_init(&draft->pieces, doc_object_count(vocab), draft->arena, err))
         return err->code;
-    return json_each_member(vocab, visit_piece, &visit, err);
+    return doc_each_member(vocab, visit_piece, &visit, err);
 }
 
 /* Refuses a component of another type than the one that is implemented. */
@@ -218,7 +218,7 @@ static enum err_code check_type(const struct json_t *component, const char *path
                                 const char *expected, struct err *err)
 {
     const char *type = NULL;
-    if (json_get_string(component, path, "type", &type, err))
+    if (doc_get_string(component, path, "type", &type, err))
         return err->code;
     if (type == NULL || strcmp(type, expected) != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s.type is '%s', only '%s' is supported", path,
@@ -230,23 +230,23 @@ static enum err_code read_model(struct draft *draft, const struct json_t *model,
 {
     const char *prefix = draft->prefix, *unk = draft->special[UNK];
     if (check_type(model, "$.model", "WordPiece", err) ||
-        json_get_string(model, "$.model", "continuing_subword_prefix", &prefix, err) ||
-        json_get_string(model, "$.model", "unk_token", &unk, err) ||
-        json_get_integer(model, "$.model", "max_input_chars_per_word", 1,
-                         TOKENIZER_WORD_CHARACTERS_MAX, &draft->word_characters_max, err) ||
+        doc_get_string(model, "$.model", "continuing_subword_prefix", &prefix, err) ||
+        doc_get_string(model, "$.model", "unk_token", &unk, err) ||
+        doc_get_integer(model, "$.model", "max_input_chars_per_word", 1,
+                        TOKENIZER_WORD_CHARACTERS_MAX, &draft->word_characters_max, err) ||
         copy_name(draft, &draft->prefix, prefix, err) ||
         copy_name(draft, &draft->special[UNK], unk, err))
         return err->code;
-    return read_json_vocab(draft, json_member(model, "vocab"), err);
+    return read_json_vocab(draft, doc_member(model, "vocab"), err);
 }
 
 static enum err_code read_strip_accents(struct draft *draft, const struct json_t *object,
                                         const char *path, struct err *err)
 {
     bool strip = draft->strip_accents == YES;
-    if (json_member(object, "strip_accents") == NULL)
+    if (doc_member(object, "strip_accents") == NULL)
         return ERR_OK;
-    if (json_get_bool(object, path, "strip_accents", &strip, err))
+    if (doc_get_bool(object, path, "strip_accents", &strip, err))
         return err->code;
     draft->strip_accents = strip ? YES : NO;
     return ERR_OK;
@@ -262,9 +262,9 @@ static enum err_code read_normalizer(struct draft *draft, const struct json_t *n
         return ERR_OK;
     }
     if (check_type(normalizer, path, "BertNormalizer", err) ||
-        json_get_bool(normalizer, path, "clean_text", &flags->clean_text, err) ||
-        json_get_bool(normalizer, path, "handle_chinese_chars", &flags->space_cjk, err) ||
-        json_get_bool(normalizer, path, "lowercase", &flags->lower_case, err))
+        doc_get_bool(normalizer, path, "clean_text", &flags->clean_text, err) ||
+        doc_get_bool(normalizer, path, "handle_chinese_chars", &flags->space_cjk, err) ||
+        doc_get_bool(normalizer, path, "lowercase", &flags->lower_case, err))
         return err->code;
     return read_strip_accents(draft, normalizer, path, err);
 }
@@ -272,13 +272,13 @@ static enum err_code read_normalizer(struct draft *draft, const struct json_t *n
 static enum err_code read_added_tokens(struct draft *draft, const struct json_t *tokens,
                                        struct err *err)
 {
-    size_t count = json_array_count(tokens);
+    size_t count = doc_array_count(tokens);
     if (list_init(&draft->added[0], count, draft->arena, err))
         return err->code;
     for (size_t i = 0; i < count; i++) {
-        const struct json_t *token = json_array_item(tokens, i);
+        const struct json_t *token = doc_array_item(tokens, i);
         double id = -1;
-        if (json_get_number(token, "$.added_tokens[]", "id", &id, err) ||
+        if (doc_get_number(token, "$.added_tokens[]", "id", &id, err) ||
             add_token(draft, &draft->added[0], token, id, err))
             return err->code;
     }
@@ -287,11 +287,11 @@ static enum err_code read_added_tokens(struct draft *draft, const struct json_t 
 
 static enum err_code read_tokenizer(struct draft *draft, const struct json_t *root, struct err *err)
 {
-    if (read_model(draft, json_member(root, "model"), err) ||
-        read_normalizer(draft, json_member(root, "normalizer"), err) ||
-        check_type(json_member(root, "pre_tokenizer"), "$.pre_tokenizer", "BertPreTokenizer", err))
+    if (read_model(draft, doc_member(root, "model"), err) ||
+        read_normalizer(draft, doc_member(root, "normalizer"), err) ||
+        check_type(doc_member(root, "pre_tokenizer"), "$.pre_tokenizer", "BertPreTokenizer", err))
         return err->code;
-    return read_added_tokens(draft, json_member(root, "added_tokens"), err);
+    return read_added_tokens(draft, doc_member(root, "added_tokens"), err);
 }
 
 /* ---- tokenizer_config.json ---- */
@@ -300,14 +300,14 @@ static enum err_code read_tokenizer(struct draft *draft, const struct json_t *ro
 static enum err_code read_special(struct draft *draft, const struct json_t *root,
                                   enum special special, struct err *err)
 {
-    const struct json_t *value = json_member(root, special_keys[special]);
-    const struct json_t *content = json_member(value, "content");
+    const struct json_t *value = doc_member(root, special_keys[special]);
+    const struct json_t *content = doc_member(value, "content");
     if (value == NULL)
         return ERR_OK;
-    const char *name = json_as_string(content != NULL ? content : value);
+    const char *name = doc_as_string(content != NULL ? content : value);
     if (name == NULL)
         return err_set(err, ERR_UNSUPPORTED, "$.%s: expected a string, found %s",
-                       special_keys[special], json_type_name(value));
+                       special_keys[special], doc_type_name(value));
     return copy_name(draft, &draft->special[special], name, err);
 }
 
@@ -323,7 +323,7 @@ static enum err_code visit_added(void *context, const char *key, const struct js
 static enum err_code read_length_max(struct draft *draft, const struct json_t *root,
                                      struct err *err)
 {
-    if (json_get_number(root, "$", "model_max_length", &draft->length_max, err))
+    if (doc_get_number(root, "$", "model_max_length", &draft->length_max, err))
         return err->code;
     if (!(draft->length_max >= LIMIT_MIN))
         return err_set(err, ERR_UNSUPPORTED, "$.model_max_length: must be at least %d", LIMIT_MIN);
@@ -333,16 +333,16 @@ static enum err_code read_length_max(struct draft *draft, const struct json_t *r
 static enum err_code read_config(struct draft *draft, const struct json_t *root, struct err *err)
 {
     struct normalizer_flags *flags = &draft->flags;
-    const struct json_t *added = json_member(root, "added_tokens_decoder");
-    if (json_get_bool(root, "$", "do_lower_case", &flags->lower_case, err) ||
-        json_get_bool(root, "$", "tokenize_chinese_chars", &flags->space_cjk, err) ||
+    const struct json_t *added = doc_member(root, "added_tokens_decoder");
+    if (doc_get_bool(root, "$", "do_lower_case", &flags->lower_case, err) ||
+        doc_get_bool(root, "$", "tokenize_chinese_chars", &flags->space_cjk, err) ||
         read_strip_accents(draft, root, "$", err) || read_length_max(draft, root, err) ||
-        list_init(&draft->added[1], json_object_count(added), draft->arena, err))
+        list_init(&draft->added[1], doc_object_count(added), draft->arena, err))
         return err->code;
     for (enum special i = 0; i < SPECIAL_COUNT; i++)
         if (read_special(draft, root, i, err))
             return err->code;
-    return json_each_member(added, visit_added, draft, err);
+    return doc_each_member(added, visit_added, draft, err);
 }
 
 /* ---- draft -> configuration ---- */
@@ -448,9 +448,9 @@ static enum err_code read_json(struct draft *draft, const char *path,
                                struct err *err)
 {
     struct json_t *root = NULL;
-    if (!json_parse_file(&root, path, FILE_BYTES_MAX, err))
+    if (!doc_parse_file(&root, path, FILE_BYTES_MAX, err))
         reader(draft, root, err);
-    json_free(root);
+    doc_free(root);
     return err->code;
 }
 

@@ -58,7 +58,7 @@ static void look(struct decoder *decoder)
  * ends. A marker met too early that only begins the next restart interval is not the end: libjpeg
  * resynchronises there, and PIL shows the picture with its flaw (hopper_bad_exif of its tests).
  *
- * Higher levels trace: there is one message at least for each marker, of which a file may have
+ * Higher levels capture: there is one message at least for each marker, of which a file may have
  * millions before its pixels. */
 static void on_message(j_common_ptr jpeg, int level)
 {

@@ -9,7 +9,7 @@
  */
 #include "engine/vision/preprocess.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -96,10 +96,10 @@ static enum err_code find_processor(const struct json_t *root, const struct proc
                                     struct err *err)
 {
     const char *name = NULL;
-    bool crops = json_member(root, "crop_size") != NULL;
+    bool crops = doc_member(root, "crop_size") != NULL;
     *out = &processors[crops ? PROCESSOR_DEIT : PROCESSOR_VIT];
-    if (json_get_string(root, "$", "feature_extractor_type", &name, err) ||
-        json_get_string(root, "$", "image_processor_type", &name, err))
+    if (doc_get_string(root, "$", "feature_extractor_type", &name, err) ||
+        doc_get_string(root, "$", "image_processor_type", &name, err))
         return err->code;
     if (name == NULL)
         return ERR_OK;
@@ -126,7 +126,7 @@ static enum err_code read_side(const struct json_t *value, const char *key, unsi
                                struct err *err)
 {
     double number;
-    if (!json_as_number(value, &number) || !(number >= 1 && number <= SIDE_MAX) ||
+    if (!doc_as_number(value, &number) || !(number >= 1 && number <= SIDE_MAX) ||
         number != floor(number))
         return wrong_size(key, err);
     *out = (unsigned)number;
@@ -138,28 +138,28 @@ static enum err_code read_side(const struct json_t *value, const char *key, unsi
 static enum err_code read_size(const struct json_t *root, const char *key, bool number_is_edge,
                                unsigned *height, unsigned *width, unsigned *edge, struct err *err)
 {
-    const struct json_t *value = json_member(root, key);
+    const struct json_t *value = doc_member(root, key);
     double number;
     if (value == NULL)
         return ERR_OK;
     *height = *width = *edge = 0;
-    if (json_as_number(value, &number)) {
+    if (doc_as_number(value, &number)) {
         if (read_side(value, key, number_is_edge ? edge : height, err))
             return err->code;
         *width = *height;
         return ERR_OK;
     }
-    if (json_array_count(value) == 2)
-        return read_side(json_array_item(value, 0), key, height, err)
+    if (doc_array_count(value) == 2)
+        return read_side(doc_array_item(value, 0), key, height, err)
                    ? err->code
-                   : read_side(json_array_item(value, 1), key, width, err);
-    if (json_object_count(value) == 1 && json_member(value, "shortest_edge") != NULL)
-        return read_side(json_member(value, "shortest_edge"), key, edge, err);
-    if (json_object_count(value) != 2)
+                   : read_side(doc_array_item(value, 1), key, width, err);
+    if (doc_object_count(value) == 1 && doc_member(value, "shortest_edge") != NULL)
+        return read_side(doc_member(value, "shortest_edge"), key, edge, err);
+    if (doc_object_count(value) != 2)
         return wrong_size(key, err);
-    return read_side(json_member(value, "height"), key, height, err)
+    return read_side(doc_member(value, "height"), key, height, err)
                ? err->code
-               : read_side(json_member(value, "width"), key, width, err);
+               : read_side(doc_member(value, "width"), key, width, err);
 }
 
 static enum err_code read_sizes(const struct json_t *root, const struct processor *processor,
@@ -177,12 +177,11 @@ static enum err_code read_sizes(const struct json_t *root, const struct processo
 static enum err_code read_channels(const struct json_t *root, const char *key, float out[3],
                                    struct err *err)
 {
-    const struct json_t *value = json_member(root, key);
+    const struct json_t *value = doc_member(root, key);
     double number;
     for (size_t c = 0; value != NULL && c < 3; c++) {
-        const struct json_t *item =
-            json_array_count(value) == 3 ? json_array_item(value, c) : value;
-        if (!json_as_number(item, &number) || !isfinite((float)number))
+        const struct json_t *item = doc_array_count(value) == 3 ? doc_array_item(value, c) : value;
+        if (!doc_as_number(item, &number) || !isfinite((float)number))
             return err_set(err, ERR_UNSUPPORTED, "$.%s: expected a number or three", key);
         out[c] = (float)number;
     }
@@ -192,7 +191,7 @@ static enum err_code read_channels(const struct json_t *root, const char *key, f
 static enum err_code read_normalisation(const struct json_t *root, struct preprocess *out,
                                         struct err *err)
 {
-    if (json_get_number(root, "$", "rescale_factor", &out->rescale_factor, err) ||
+    if (doc_get_number(root, "$", "rescale_factor", &out->rescale_factor, err) ||
         read_channels(root, "image_mean", out->mean, err) ||
         read_channels(root, "image_std", out->std, err))
         return err->code;
@@ -206,11 +205,11 @@ static enum err_code read_flags(const struct json_t *root, const struct processo
                                 struct preprocess *out, struct err *err)
 {
     long long resample = out->resample;
-    if (json_get_bool(root, "$", "do_resize", &out->do_resize, err) ||
-        json_get_bool(root, "$", "do_center_crop", &out->do_center_crop, err) ||
-        json_get_bool(root, "$", "do_rescale", &out->do_rescale, err) ||
-        json_get_bool(root, "$", "do_normalize", &out->do_normalize, err) ||
-        json_get_integer(root, "$", "resample", RESAMPLE_NEAREST, RESAMPLE_HAMMING, &resample, err))
+    if (doc_get_bool(root, "$", "do_resize", &out->do_resize, err) ||
+        doc_get_bool(root, "$", "do_center_crop", &out->do_center_crop, err) ||
+        doc_get_bool(root, "$", "do_rescale", &out->do_rescale, err) ||
+        doc_get_bool(root, "$", "do_normalize", &out->do_normalize, err) ||
+        doc_get_integer(root, "$", "resample", RESAMPLE_NEAREST, RESAMPLE_HAMMING, &resample, err))
         return err->code;
     out->do_center_crop = out->do_center_crop && processor->crops;
     out->resample = (enum resample)resample;
@@ -288,9 +287,9 @@ static enum err_code open_path(struct preprocess *out, const char *path, unsigne
         return ERR_OK;
     }
     struct json_t *root;
-    if (!json_parse_file(&root, path, FILE_BYTES_MAX, err)) {
+    if (!doc_parse_file(&root, path, FILE_BYTES_MAX, err)) {
         read_config(root, image_size, out, err);
-        json_free(root);
+        doc_free(root);
     }
     return err->code != ERR_OK ? err_prefix(err, "%s: ", FILE_NAME) : ERR_OK;
 }

@@ -1,4 +1,4 @@
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "learn/data/dataset_form.h"
 
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 static enum err_code take(struct dataset *dataset, const struct json_t *object, const char *key,
                           const char **out, size_t *len, struct err *err)
 {
-    const struct json_t *value = json_member(object, key);
-    const char *text = json_text(value, len);
+    const struct json_t *value = doc_member(object, key);
+    const char *text = doc_text(value, len);
     if (value == NULL)
         return err_set(err, ERR_UNUSABLE, "member '%s' is missing", key);
     if (text == NULL)
         return err_set(err, ERR_UNUSABLE, "member '%s': expected a string, found %s", key,
-                       json_type_name(value));
+                       doc_type_name(value));
     *out = arena_copy(&dataset->arena, text, *len);
     return *out != NULL ? ERR_OK : err_no_memory(err, *len);
 }
@@ -24,7 +24,7 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
                                 struct dataset_record *record, struct err *err)
 {
     bool optional = options->labels_optional;
-    if (optional && json_member(object, options->label_field) == NULL)
+    if (optional && doc_member(object, options->label_field) == NULL)
         return ERR_OK;
     take(dataset, object, options->label_field, &record->label, &record->label_len, err);
     if (optional && record->label_len == 0)
@@ -37,16 +37,16 @@ static enum err_code parse_line(struct dataset *dataset, const char *bytes, size
                                 struct dataset_record *record, struct err *err)
 {
     struct json_t *object;
-    if (json_parse(&object, bytes, len, &json_limits_file, err))
+    if (doc_parse(&object, bytes, len, &doc_limits_file, err))
         return err->code;
-    if (strcmp(json_type_name(object), "an object") != 0)
-        err_set(err, ERR_UNUSABLE, "expected an object, found %s", json_type_name(object));
+    if (strcmp(doc_type_name(object), "an object") != 0)
+        err_set(err, ERR_UNUSABLE, "expected an object, found %s", doc_type_name(object));
     else if (!take(dataset, object, dataset_input_field(options), &record->input,
                    &record->input_len, err) &&
              !take_label(dataset, object, options, record, err) && dataset->kind == ENGINE_IMAGE &&
-             json_member(object, "mask") != NULL)
+             doc_member(object, "mask") != NULL)
         take(dataset, object, "mask", &record->mask, &record->mask_len, err);
-    json_free(object);
+    doc_free(object);
     return err->code;
 }
 

@@ -1,10 +1,10 @@
-/* samples.c - see samples.h: reads a data set with a team of threads, in rounds between which
+/* samples.c - see samples.h: reads a data set with a pool of threads, in rounds between which
  * progress is told. Each thread keeps what it reads in an arena of its own; what an image or a text
  * is made into is samples_image.c's and samples_text.c's, and the view of a masked language model
  * samples_masked.c's. */
 #include "learn/data/samples.h"
 
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 #include "learn/data/samples_form.h"
 
 #include <stdlib.h>
@@ -14,9 +14,9 @@ enum { ROUND_ITEMS = 512, PIXELS_MAX = 1 << 19, PIECES_MAX = 8192, PIECES_LIMIT 
 
 /* ---- read ---- */
 
-/* Items first .. end - 1, shared out among the team in blocks, ascending with the loader. */
+/* Items first .. end - 1, shared out among the pool in blocks, ascending with the loader. */
 struct round {
-    struct samples_loader *loaders; /* [team] */
+    struct samples_loader *loaders; /* [pool] */
     const struct dataset *dataset;
     struct sample *items;
     size_t first, end;
@@ -41,7 +41,7 @@ static void load(struct samples_loader *loader, const struct dataset_item *item,
     err_set(&loader->err, err.code, "%.80s: %s", item->name, err.text);
 }
 
-/* A team's task. */
+/* A pool's task. */
 static void load_block(void *context, unsigned index, unsigned count)
 {
     struct round *round = context;
@@ -62,14 +62,14 @@ static enum err_code failure_of(const struct samples_loader *loaders, unsigned c
 }
 
 static enum err_code load_rounds(struct samples *samples, struct samples_loader *loaders,
-                                 struct team *team, const struct dataset *dataset,
+                                 struct thread_pool *pool, const struct dataset *dataset,
                                  const struct samples_options *options, struct err *err)
 {
     struct round round = {.loaders = loaders, .dataset = dataset, .items = samples->items};
     while (round.first < samples->count) {
         size_t left = samples->count - round.first;
         round.end = round.first + (left < ROUND_ITEMS ? left : ROUND_ITEMS);
-        team_run(team, load_block, &round);
+        thread_pool_run(pool, load_block, &round);
         if (failure_of(loaders, options->threads, err))
             return err->code;
         round.first = round.end;
@@ -88,7 +88,7 @@ static unsigned pieces_max_of(const struct samples_options *options)
 static enum err_code load_all(struct samples *samples, const struct dataset *dataset,
                               const struct samples_options *options, struct err *err)
 {
-    struct team *team = NULL;
+    struct thread_pool *pool = NULL;
     struct samples_loader *loaders = calloc(options->threads, sizeof *loaders);
     if (loaders == NULL)
         return err_no_memory(err, options->threads * sizeof *loaders);
@@ -98,9 +98,9 @@ static enum err_code load_all(struct samples *samples, const struct dataset *dat
             .pixels_max = options->pixels_max != 0 ? options->pixels_max : PIXELS_MAX,
             .pieces_max = pieces_max_of(options),
             .kept = &samples->arenas[t]};
-    if (!team_open(&team, options->threads, err))
-        load_rounds(samples, loaders, team, dataset, options, err);
-    team_close(team);
+    if (!thread_pool_open(&pool, options->threads, err))
+        load_rounds(samples, loaders, pool, dataset, options, err);
+    thread_pool_close(pool);
     for (unsigned t = 0; t < options->threads; t++)
         pictures_close(&loaders[t].pictures);
     free(loaders);

@@ -6,7 +6,7 @@ enum { CLS_AND_SEP = 2, TOKENS_MIN = CLS_AND_SEP + 1 };
 
 /* ---- load ---- */
 
-/* Where the text goes on behind the next line feed, and the code points up to there; NULL at its
+/* Where the text goes on behind the next line loader, and the code points up to there; NULL at its
  * end. */
 static const char *next_line(const char *at, const char *end, uint32_t *character)
 {

@@ -70,7 +70,7 @@ static void decide(struct assessment *assessment)
         sum->unknown += judgement.decision == DECISION_UNKNOWN;
         if (judgement.decision == DECISION_AUTO) {
             sum->automatic++;
-            sum->right += evaluation_winner(evaluation, i) == assessment->classes[i];
+            sum->right += evaluation_argmax(evaluation, i) == assessment->classes[i];
         }
     }
 }
@@ -78,7 +78,7 @@ static void decide(struct assessment *assessment)
 static void fill_report(struct assessment *assessment)
 {
     const struct engine_info *info = engine_describe(assessment->model);
-    bool decides = info->purity > 0 || info->ood_threshold != NULL;
+    bool decides = info->target_precision > 0 || info->ood_threshold != NULL;
     assessment->report = (struct report){.model_dir = assessment->options.dir,
                                          .data_path = assessment->data_path,
                                          .model = assessment->model,
@@ -97,7 +97,7 @@ static void fill_report(struct assessment *assessment)
 enum err_code assessment_measure(struct assessment *assessment, struct err *err)
 {
     const struct engine_info *info = engine_describe(assessment->model);
-    struct findings_options find = {.purity = assessment->options.purity,
+    struct findings_options find = {.target_precision = assessment->options.target_precision,
                                     .temperature = info->temperature,
                                     .sigmoid = strcmp(info->scores, "sigmoid") == 0,
                                     .seed = SEED};

@@ -1,7 +1,8 @@
 /* assessment.h - a checkpoint judged by labelled inputs, from its directory to the report: what
  * attnd-eval and attnd-train have in common.
  *
- *     struct assessment_options options = {.dir = dir, .purity = 0.95, .evaluation = {2}};
+ *     struct assessment_options options = {
+ *         .dir = dir, .target_precision = 0.95, .evaluation = {2}};
  *     assessment_open(&assessment, &options, &err);
  *     assessment_take(&assessment, &dataset, "validation.jsonl", &err);
  *     assessment_run(&assessment, &err);
@@ -26,7 +27,7 @@
 struct assessment_options {
     const char *dir; /* of the checkpoint */
     struct engine_options engine;
-    double purity;
+    double target_precision;
     struct evaluation_options evaluation;
 };
 

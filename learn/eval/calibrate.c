@@ -18,7 +18,7 @@ static enum err_code take_thresholds(struct spec *spec, const struct findings *f
         thresholds[c] = threshold->reachable ? threshold->score : NAN;
     }
     spec->policy.thresholds = thresholds;
-    spec->policy.purity = findings->purity;
+    spec->policy.target_precision = findings->target_precision;
     spec->temperature = findings->fitted.temperature;
     return ERR_OK;
 }

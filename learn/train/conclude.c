@@ -2,7 +2,7 @@
 
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
-#include "learn/eval/fit/biases.h"
+#include "learn/eval/fit/logit_adjustment.h"
 #include "learn/train/checkpoint/export.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static enum err_code assess(struct closing *closing, struct err *err)
     const struct train_options *options = closing->run->options;
     struct assessment_options how = {
         .dir = options->out,
-        .purity = options->purity,
+        .target_precision = options->target_precision,
         .evaluation = {.threads = closing->run->threads,
                        .progress = closing->progress->call != NULL ? pass_on : NULL,
                        .context = closing}};
@@ -117,7 +117,7 @@ static void fold(struct run *run, struct evaluation *evaluation, const float *sh
 static enum err_code fit_biases(struct closing *closing, struct conclusion *out, struct err *err)
 {
     struct assessment *assessment = &closing->assessment;
-    struct biases biases;
+    struct logit_adjustment biases;
     if (strcmp(closing->run->options->class_biases, "fit") != 0)
         return ERR_OK;
     size_t *items = calloc(assessment->evaluation.count, sizeof *items);
@@ -126,7 +126,7 @@ static enum err_code fit_biases(struct closing *closing, struct conclusion *out,
         err_no_memory(err, assessment->evaluation.count * sizeof *items);
     } else {
         struct calibration_set set = set_of(assessment, items);
-        if (!biases_fit(&biases, &set, shifts, err)) {
+        if (!logit_adjustment_fit(&biases, &set, shifts, err)) {
             out->macro_f1_before = biases.before;
             out->macro_f1_crossed = biases.crossed;
             fold(closing->run, &assessment->evaluation, shifts);

@@ -147,12 +147,12 @@ static enum err_code learn_batch(struct walk *walk, unsigned first, unsigned cou
     struct run *run = &walk->run;
     struct learner *learner = &run->learner;
     const struct corpus_items *train = &run->corpus.train;
-    struct team *team = network_team(learner->network);
-    struct feed_order order = {.view = &run->plan.learning,
-                               .draws = true,
-                               .masks = run->is_mlm,
-                               .seed = run->options->seed,
-                               .position = position};
+    struct thread_pool *pool = network_pool(learner->network);
+    struct data_loader_order order = {.view = &run->plan.learning,
+                                      .draws = true,
+                                      .masks = run->is_mlm,
+                                      .seed = run->options->seed,
+                                      .position = position};
     struct learner_targets targets = {.rows = run->targets};
     double loss;
     for (unsigned i = 0; i < count; i++) {
@@ -160,12 +160,12 @@ static enum err_code learn_batch(struct walk *walk, unsigned first, unsigned cou
         run->items[i] = train->item[place];
         run->targets[i] = train->targets + place * run->corpus.labels.count;
     }
-    if (feed_prepare(&run->feed, team, run->items, count, &order, err))
+    if (data_loader_prepare(&run->loader, pool, run->items, count, &order, err))
         return err->code;
     if (run->teacher.model != NULL &&
-        teacher_run(&run->teacher, team, run->items, count, &order, &targets.teacher, err))
+        teacher_run(&run->teacher, pool, run->items, count, &order, &targets.teacher, err))
         return err->code;
-    if (learner_batch(learner, &run->feed, &run->loss, &targets, position, &loss, err))
+    if (learner_batch(learner, &run->loader, &run->loss, &targets, position, &loss, err))
         return err->code;
     run->at.epoch_loss += loss;
     return ERR_OK;
@@ -260,7 +260,7 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
                           .progress = tell_judging,
                           .context = walk};
     struct judge_result judged;
-    if (judge_run(&judge, &run->learner, &run->feed, &judged, err))
+    if (judge_run(&judge, &run->learner, &run->loader, &judged, err))
         return err->code;
     double figure = figure_of(run, &judged);
     bool takes_last = strcmp(run->options->keep, "last") == 0;

@@ -25,7 +25,7 @@ static double explained_ms(const struct bout *bout, const struct explain_options
     const float *relevance;
     uint64_t start = clock_now_ns();
     arena_init(&arena);
-    if (!engine_trace(model, &input, how, &arena, bout->err)) {
+    if (!engine_capture(model, &input, how, &arena, bout->err)) {
         engine_run(bout->runner->session, &(const struct engine_input *){&input}, 1,
                    bout->inputs->logits);
         engine_relevance(model, &input, how, 0, &arena, &relevance, bout->err);

@@ -11,7 +11,7 @@
 #include "tests/bench/http_lines.h"
 
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/bench/process.h"
 #include "tests/bench/runner.h"
 #include "tests/bench/samples.h"
@@ -123,29 +123,29 @@ struct load {
 static enum err_code read_quantile(const struct json_t *root, const char *member,
                                    const char *quantile, double *out, struct err *err)
 {
-    const struct json_t *quantiles = json_member(root, member);
+    const struct json_t *quantiles = doc_member(root, member);
     if (quantiles == NULL)
         return err_set(err, ERR_INTERNAL, "attnd-load reports no %s", member);
-    return json_get_number(quantiles, member, quantile, out, err);
+    return doc_get_number(quantiles, member, quantile, out, err);
 }
 
 static enum err_code read_report(const char *report, struct load *out, struct err *err)
 {
     struct json_t *root;
     *out = (struct load){0};
-    if (json_parse(&root, report, strlen(report), &json_limits_file, err))
+    if (doc_parse(&root, report, strlen(report), &doc_limits_file, err))
         return err_prefix(err, "attnd-load: ");
-    const struct json_t *outcomes = json_member(root, "outcomes");
+    const struct json_t *outcomes = doc_member(root, "outcomes");
     if (outcomes == NULL)
         err_set(err, ERR_INTERNAL, "attnd-load reports no outcomes");
-    else if (!json_get_number(outcomes, "$.outcomes", "ok", &out->answers, err) &&
-             !json_get_number(root, "$", "seconds", &out->seconds, err) &&
-             !json_get_number(root, "$", "cpu_seconds", &out->cpu_seconds, err) &&
+    else if (!doc_get_number(outcomes, "$.outcomes", "ok", &out->answers, err) &&
+             !doc_get_number(root, "$", "seconds", &out->seconds, err) &&
+             !doc_get_number(root, "$", "cpu_seconds", &out->cpu_seconds, err) &&
              !read_quantile(root, "latency_ms", "p50", &out->p50_ms, err) &&
              !read_quantile(root, "latency_ms", "p99", &out->p99_ms, err) &&
              !read_quantile(root, "overhead_ms", "p50", &out->overhead_p50_ms, err))
         read_quantile(root, "server_prepare_ms", "p50", &out->prepare_p50_ms, err);
-    json_free(root);
+    doc_free(root);
     return err->code;
 }
 

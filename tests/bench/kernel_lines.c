@@ -10,7 +10,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/blas_core.h"
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 #include "engine/tensor/kernels.h"
 #include "engine/tensor/linear/linear.h"
 #include "tests/bench/stopwatch.h"
@@ -233,7 +233,7 @@ static enum err_code open_linear(struct linear *out, const struct product *produ
 struct product_run {
     struct linear layers[COLD_MAX];
     unsigned count, next; /* layers in turn */
-    struct team *team;
+    struct thread_pool *pool;
     size_t rows;
     float *numbers; /* [rows, in], dense */
     struct operand x;
@@ -248,7 +248,7 @@ static void run_product(void *context)
                            .rows = run->rows,
                            .y = run->y,
                            .y_stride = operand_stride(linear->out, sizeof(float)) / sizeof(float)};
-    linear_run(linear, kernels_best(), run->team, &io);
+    linear_run(linear, kernels_best(), run->pool, &io);
     run->next = (run->next + 1) % run->count;
 }
 
@@ -342,9 +342,9 @@ static enum err_code print_linears(const struct machine *machine, FILE *file, st
     run->y = numbers(ROWS_MAX * operand_stride(SIDE_MAX, 1));
     if (run->numbers == NULL || run->y == NULL)
         err_no_memory(err, ROWS_MAX * SIDE_MAX * sizeof *run->y);
-    else if (!team_open(&run->team, machine->threads, err)) {
+    else if (!thread_pool_open(&run->pool, machine->threads, err)) {
         print_products(run, machine, file, err);
-        team_close(run->team);
+        thread_pool_close(run->pool);
     }
     free(run->numbers), free(run->y), free(run);
     return err->code;

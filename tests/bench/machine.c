@@ -5,7 +5,7 @@
 #include "tests/bench/machine.h"
 
 #include "engine/base/cpu.h"
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/bench/stream.h"
 
@@ -27,7 +27,7 @@ static void run_alone(void *context)
 }
 
 struct together {
-    struct team *team;
+    struct thread_pool *pool;
     const struct peak_loop *loop;
 };
 
@@ -41,22 +41,22 @@ static void member(void *context, unsigned index, unsigned count)
 static void run_together(void *context)
 {
     struct together *together = context;
-    team_run(together->team, member, together);
+    thread_pool_run(together->pool, member, together);
 }
 
-static void measure_peak(struct machine *machine, enum peak_type type, struct team *team)
+static void measure_peak(struct machine *machine, enum peak_type type, struct thread_pool *pool)
 {
     const struct peak_loop *loop = peak_best(type);
     if (loop == NULL)
         return;
     double giga = (double)loop->operations * PEAK_ROUNDS * 1e-9;
     struct peak_loop copy = *loop;
-    struct together together = {team, loop};
+    struct together together = {pool, loop};
     struct stopwatch one = stopwatch_take(run_alone, &copy, plan);
     struct stopwatch all = stopwatch_take(run_together, &together, plan);
     machine->peak[type].name = loop->name;
     machine->peak[type].one = giga / one.minimum_ms * 1e3;
-    machine->peak[type].all = giga / all.minimum_ms * 1e3 * team_size(team);
+    machine->peak[type].all = giga / all.minimum_ms * 1e3 * thread_pool_size(pool);
 }
 
 /* ---- bandwidths ---- */
@@ -76,7 +76,7 @@ static bool read_line(const char *path, char *out, size_t size)
 
 struct sweep {
     void (*loop)(float *data, size_t bytes);
-    struct team *team; /* NULL: the calling thread alone */
+    struct thread_pool *pool; /* NULL: the calling thread alone */
     float *data;
     size_t bytes;
 };
@@ -91,10 +91,10 @@ static void sweep_part(void *context, unsigned index, unsigned count)
 static void sweep_once(void *context)
 {
     struct sweep *sweep = context;
-    if (sweep->team == NULL)
+    if (sweep->pool == NULL)
         sweep_part(sweep, 0, 1);
     else
-        team_run(sweep->team, sweep_part, sweep);
+        thread_pool_run(sweep->pool, sweep_part, sweep);
 }
 
 static double gigabytes_per_s(struct sweep *sweep)
@@ -104,7 +104,7 @@ static double gigabytes_per_s(struct sweep *sweep)
 }
 
 static void measure_level(struct machine *machine, enum machine_level level, struct sweep sweep,
-                          struct team *team)
+                          struct thread_pool *pool)
 {
     const struct stream_loops *loops = stream_best();
     sweep.loop = loops->read;
@@ -113,7 +113,7 @@ static void measure_level(struct machine *machine, enum machine_level level, str
     machine->level[level].update = 2 * gigabytes_per_s(&sweep);
     if (level != MACHINE_MEMORY)
         return;
-    sweep.team = team;
+    sweep.pool = pool;
     machine->level[level].update_all = 2 * gigabytes_per_s(&sweep);
     sweep.loop = loops->read;
     machine->level[level].read_all = gigabytes_per_s(&sweep);
@@ -145,7 +145,8 @@ static size_t memory_bytes(size_t last_cache)
     return bytes > MEMORY_BYTES_MIN ? bytes : MEMORY_BYTES_MIN;
 }
 
-static enum err_code measure_levels(struct machine *machine, struct team *team, struct err *err)
+static enum err_code measure_levels(struct machine *machine, struct thread_pool *pool,
+                                    struct err *err)
 {
     for (unsigned i = 0; i < MACHINE_MEMORY; i++)
         machine->level[i].bytes = cache_bytes(i + 1);
@@ -158,7 +159,7 @@ static enum err_code measure_levels(struct machine *machine, struct team *team, 
         size_t part = i == MACHINE_MEMORY ? bytes : machine->level[i].bytes / 2;
         part = part / STREAM_STEP_BYTES * STREAM_STEP_BYTES;
         if (part > 0 && part <= bytes)
-            measure_level(machine, i, (struct sweep){.data = data, .bytes = part}, team);
+            measure_level(machine, i, (struct sweep){.data = data, .bytes = part}, pool);
     }
     free(data);
     return ERR_OK;
@@ -183,17 +184,17 @@ static void read_cpu_name(char *out, size_t size)
 
 enum err_code machine_measure(struct machine *out, unsigned threads, struct err *err)
 {
-    struct team *team;
+    struct thread_pool *pool;
     *out = (struct machine){.threads = threads};
     read_cpu_name(out->cpu, sizeof out->cpu);
     if (getloadavg(&out->load, 1) != 1)
         out->load = 0;
-    if (team_open(&team, threads, err))
+    if (thread_pool_open(&pool, threads, err))
         return err->code;
     for (unsigned type = 0; type < PEAK_TYPES; type++)
-        measure_peak(out, type, team);
-    measure_levels(out, team, err);
-    team_close(team);
+        measure_peak(out, type, pool);
+    measure_levels(out, pool, err);
+    thread_pool_close(pool);
     return err->code;
 }
 

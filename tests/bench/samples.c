@@ -1,6 +1,6 @@
 #include "tests/bench/samples.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/bench/inputs.h"
 
 #include <errno.h>
@@ -80,17 +80,17 @@ static enum err_code count_tokens(const char *line, const struct engine_model *m
     struct arena arena;
     struct engine_input input = {0};
     size_t len = 0;
-    if (json_parse(&root, line, strlen(line), &json_limits_request, err))
+    if (doc_parse(&root, line, strlen(line), &doc_limits_request, err))
         return err->code;
     arena_init(&arena);
-    const char *text = json_text(json_member(root, "text"), &len);
+    const char *text = doc_text(doc_member(root, "text"), &len);
     if (text == NULL)
         err_set(err, ERR_MALFORMED, "a line has no \"text\"");
     else
         engine_prepare_text(model, text, len, NULL, &arena, &input, err);
     *tokens = input.tokens;
     arena_deinit(&arena);
-    json_free(root);
+    doc_free(root);
     return err->code;
 }
 

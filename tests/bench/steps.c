@@ -16,7 +16,7 @@ struct stepper {
     char dtype[8], kind[8];
     unsigned rows;
     struct learner learner;
-    struct feed feed;
+    struct data_loader loader;
     struct loss loss;
     struct arena arena;
     const float *targets[ROWS_MAX];
@@ -49,24 +49,24 @@ static void fill_image(struct engine_input *input, const struct spec *spec, unsi
         .kind = ENGINE_IMAGE, .tokens = spec_image_tokens(spec), .patches = patches};
 }
 
-static enum err_code fill_feed(struct stepper *stepper, const struct spec *spec, struct err *err)
+static enum err_code fill_loader(struct stepper *stepper, const struct spec *spec, struct err *err)
 {
-    struct feed *feed = &stepper->feed;
+    struct data_loader *loader = &stepper->loader;
     size_t numbers = (size_t)spec->patches * 3 * spec->patch * spec->patch;
     float *targets = arena_alloc_array(&stepper->arena, stepper->rows, spec->label_count * 4);
-    feed->inputs = arena_alloc_array(&stepper->arena, stepper->rows, sizeof *feed->inputs);
-    feed->listed = arena_alloc_array(&stepper->arena, stepper->rows, sizeof *feed->listed);
-    feed->rows = stepper->rows;
+    loader->inputs = arena_alloc_array(&stepper->arena, stepper->rows, sizeof *loader->inputs);
+    loader->listed = arena_alloc_array(&stepper->arena, stepper->rows, sizeof *loader->listed);
+    loader->rows = stepper->rows;
     for (unsigned r = 0; r < stepper->rows; r++) {
         void *room = arena_alloc(&stepper->arena,
                                  (numbers > TEXT_TOKENS ? numbers : TEXT_TOKENS) * sizeof(float));
-        if (room == NULL || targets == NULL || feed->inputs == NULL || feed->listed == NULL)
+        if (room == NULL || targets == NULL || loader->inputs == NULL || loader->listed == NULL)
             return err_no_memory(err, numbers * sizeof(float));
         if (spec->family->kind == ENGINE_TEXT)
-            fill_text(&feed->inputs[r], r, room);
+            fill_text(&loader->inputs[r], r, room);
         else
-            fill_image(&feed->inputs[r], spec, r, room);
-        feed->listed[r] = &feed->inputs[r];
+            fill_image(&loader->inputs[r], spec, r, room);
+        loader->listed[r] = &loader->inputs[r];
         stepper->targets[r] = targets + (size_t)r * spec->label_count;
         targets[(size_t)r * spec->label_count + r % spec->label_count] = 1;
     }
@@ -93,7 +93,7 @@ static enum err_code open_learner(struct stepper *stepper, const char *dir, unsi
         return err->code;
     stepper->loss = (struct loss){.scores = setup.spec.scores, .labels = setup.spec.label_count};
     if (!learner_open(&stepper->learner, &setup, checkpoint, err))
-        fill_feed(stepper, &setup.spec, err);
+        fill_loader(stepper, &setup.spec, err);
     checkpoint_close(checkpoint);
     return err->code;
 }
@@ -119,8 +119,8 @@ static enum err_code take_step(struct stepper *stepper, double *ms, double *loss
 {
     struct learner_targets targets = {.rows = stepper->targets};
     uint64_t start = clock_now_ns();
-    if (learner_batch(&stepper->learner, &stepper->feed, &stepper->loss, &targets, stepper->steps++,
-                      loss, err))
+    if (learner_batch(&stepper->learner, &stepper->loader, &stepper->loss, &targets,
+                      stepper->steps++, loss, err))
         return err->code;
     learner_step(&stepper->learner, rate);
     *ms = clock_ms_between(start, clock_now_ns());

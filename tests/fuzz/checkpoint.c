@@ -4,7 +4,7 @@
  * small numbers. What opens is run once. */
 #include "engine/engine.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static enum err_code see_entry(void *context, const char *key, const struct json
     size_t *end = context;
     long long offset = 0;
     (void)key, (void)err;
-    json_as_integer(json_array_item(json_member(value, "data_offsets"), 1), &offset);
+    doc_as_integer(doc_array_item(doc_member(value, "data_offsets"), 1), &offset);
     if (offset > 0 && offset <= DATA_MAX && (size_t)offset > *end)
         *end = (size_t)offset;
     return ERR_OK;
@@ -29,13 +29,13 @@ static enum err_code see_entry(void *context, const char *key, const struct json
 /* Where the last tensor ends, as far as that can be told. */
 static size_t data_bytes(const char *header, size_t len)
 {
-    static const struct json_limits limits = {.depth_max = 4, .tokens_max = 4096};
+    static const struct doc_limits limits = {.depth_max = 4, .tokens_max = 4096};
     struct json_t *root = NULL;
     struct err err = {0};
     size_t end = 0;
-    if (json_parse(&root, header, len, &limits, &err) == ERR_OK)
-        json_each_member(root, see_entry, &end, &err);
-    json_free(root);
+    if (doc_parse(&root, header, len, &limits, &err) == ERR_OK)
+        doc_each_member(root, see_entry, &end, &err);
+    doc_free(root);
     return end;
 }
 

@@ -5,7 +5,7 @@
  * n stands for n + 1 runs of 600 base64 characters, as long as a sum of runs is not reached. */
 #include "server/elide.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>
@@ -43,12 +43,12 @@ static enum err_code compare_member(void *context, const char *key, const struct
                                     struct err *err)
 {
     const struct comparison *with = context;
-    const struct json_t *member = json_member(with->cut, key);
+    const struct json_t *member = doc_member(with->cut, key);
     (void)err;
     if (member != NULL)
         compare(with->elided, value, member);
     else
-        FUZZ_CLAIM(strcmp(json_type_name(value), "null") == 0);
+        FUZZ_CLAIM(strcmp(doc_type_name(value), "null") == 0);
     return ERR_OK;
 }
 
@@ -56,7 +56,7 @@ static void compare_strings(const struct elided *elided, const struct json_t *wh
                             const struct json_t *cut)
 {
     size_t len, cut_len;
-    const char *text = json_text(whole, &len), *cut_text = json_text(cut, &cut_len);
+    const char *text = doc_text(whole, &len), *cut_text = doc_text(cut, &cut_len);
     const struct elided_span *span = elide_find(elided, cut_text, cut_len);
     if (span != NULL) {
         cut_text = span->bytes;
@@ -71,14 +71,14 @@ static void compare(const struct elided *elided, const struct json_t *whole,
     struct comparison with = {.elided = elided, .cut = cut};
     struct err err = {0};
     size_t len;
-    FUZZ_CLAIM(strcmp(json_type_name(whole), json_type_name(cut)) == 0);
-    FUZZ_CLAIM(json_object_count(whole) == json_object_count(cut));
-    FUZZ_CLAIM(json_array_count(whole) == json_array_count(cut));
-    if (json_text(whole, &len) != NULL)
+    FUZZ_CLAIM(strcmp(doc_type_name(whole), doc_type_name(cut)) == 0);
+    FUZZ_CLAIM(doc_object_count(whole) == doc_object_count(cut));
+    FUZZ_CLAIM(doc_array_count(whole) == doc_array_count(cut));
+    if (doc_text(whole, &len) != NULL)
         compare_strings(elided, whole, cut);
-    for (size_t i = 0; i < json_array_count(whole); i++)
-        compare(elided, json_array_item(whole, i), json_array_item(cut, i));
-    json_each_member(whole, compare_member, &with, &err);
+    for (size_t i = 0; i < doc_array_count(whole); i++)
+        compare(elided, doc_array_item(whole, i), doc_array_item(cut, i));
+    doc_each_member(whole, compare_member, &with, &err);
 }
 
 /* A string with NUL where only a key may stand is refused as such; without it what follows is. */
@@ -99,15 +99,15 @@ static void check(const char *text, size_t len, struct arena *arena)
         FUZZ_CLAIM(origin >= before && origin <= len);
         before = origin;
     }
-    json_parse(&whole, text, len, &json_limits_request, &whole_err);
-    json_parse_mapped(&cut, elided.text, elided.len, &json_limits_request, elide_origin, &elided,
-                      &cut_err);
+    doc_parse(&whole, text, len, &doc_limits_request, &whole_err);
+    doc_parse_mapped(&cut, elided.text, elided.len, &doc_limits_request, elide_origin, &elided,
+                     &cut_err);
     FUZZ_CLAIM((whole_err.code == ERR_OK) == (cut_err.code == ERR_OK));
     FUZZ_CLAIM(whole_err.code == cut_err.code || has_nul(text, len));
     if (whole != NULL && cut != NULL)
         compare(&elided, whole, cut);
-    json_free(whole);
-    json_free(cut);
+    doc_free(whole);
+    doc_free(cut);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

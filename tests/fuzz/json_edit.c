@@ -1,6 +1,6 @@
 /* A JSON file that is changed and kept: what is opened can be saved and opens again, with the same
  * members and the change. */
-#include "engine/base/json_edit.h"
+#include "engine/base/doc_edit.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 
@@ -11,16 +11,16 @@ static void change(struct json_t *root, const char *path)
     struct json_t *again;
     struct err err = {0};
     const char *text = NULL;
-    size_t members = json_object_count(root) +
-                     (json_edit_member(root, "kept") == NULL && json_member(root, "kept") == NULL);
-    FUZZ_CLAIM(json_edit_text(root, "kept", "a\"b", &err) == ERR_OK);
-    FUZZ_CLAIM(json_edit_rename(root, "absent", "gone", &err) == ERR_OK);
-    FUZZ_CLAIM(json_edit_save(root, path, &err) == ERR_OK);
-    FUZZ_CLAIM(json_edit_open(&again, path, &err) == ERR_OK);
-    FUZZ_CLAIM(json_get_string(again, "$", "kept", &text, &err) == ERR_OK);
+    size_t members = doc_object_count(root) +
+                     (doc_edit_member(root, "kept") == NULL && doc_member(root, "kept") == NULL);
+    FUZZ_CLAIM(doc_edit_text(root, "kept", "a\"b", &err) == ERR_OK);
+    FUZZ_CLAIM(doc_edit_rename(root, "absent", "gone", &err) == ERR_OK);
+    FUZZ_CLAIM(doc_edit_save(root, path, &err) == ERR_OK);
+    FUZZ_CLAIM(doc_edit_open(&again, path, &err) == ERR_OK);
+    FUZZ_CLAIM(doc_get_string(again, "$", "kept", &text, &err) == ERR_OK);
     FUZZ_CLAIM(text != NULL && strcmp(text, "a\"b") == 0);
-    FUZZ_CLAIM(json_object_count(again) <= members);
-    json_free(again);
+    FUZZ_CLAIM(doc_object_count(again) <= members);
+    doc_free(again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -30,9 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[256];
     fuzz_file_remove("edited.json"); /* the writer puts another file in its place */
     strcpy(path, fuzz_file("edited.json", data, size));
-    if (json_edit_open(&root, path, &err) == ERR_OK)
+    if (doc_edit_open(&root, path, &err) == ERR_OK)
         change(root, path);
     fuzz_check_err(&err);
-    json_free(root);
+    doc_free(root);
     return 0;
 }

@@ -229,7 +229,7 @@ def winners_with(case, items, shifts):
 
 
 def fit_shifts(case, items):
-    """Coordinate ascent (learn/eval/fit/biases.h): every shift of one label that could change a winner
+    """Coordinate ascent (learn/eval/fit/logit_adjustment.h): every shift of one label that could change a winner
     is tried by counting all inputs again."""
     labels = len(case["logits"][0])
     shifts = [0.0] * labels

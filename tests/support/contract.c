@@ -1,6 +1,6 @@
 #include "tests/support/contract.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "server/base64.h"
 #include "tests/support/server_process.h"
 
@@ -42,13 +42,13 @@ struct reply reply_of(struct http_answer answer)
     struct reply reply = {.answer = answer};
     struct err err = {0};
     if (answer.body_len > 0)
-        json_parse(&reply.json, answer.body, answer.body_len, &json_limits_request, &err);
+        doc_parse(&reply.json, answer.body, answer.body_len, &doc_limits_request, &err);
     return reply;
 }
 
 void reply_free(struct reply *reply)
 {
-    json_free(reply->json);
+    doc_free(reply->json);
     reply->json = NULL;
     http_answer_free(&reply->answer);
 }
@@ -127,8 +127,8 @@ const struct json_t *contract_at(const struct json_t *root, const char *path)
     while (root != NULL && *path != '\0') {
         size_t len = strcspn(path, ".");
         snprintf(key, sizeof key, "%.*s", (int)len, path);
-        root = json_array_count(root) > 0 ? json_array_item(root, strtoul(key, NULL, 10))
-                                          : json_member(root, key);
+        root = doc_array_count(root) > 0 ? doc_array_item(root, strtoul(key, NULL, 10))
+                                         : doc_member(root, key);
         path += len + (path[len] == '.');
     }
     return root;
@@ -136,7 +136,7 @@ const struct json_t *contract_at(const struct json_t *root, const char *path)
 
 const char *reply_text(const struct reply *reply, const char *path)
 {
-    const char *text = json_as_string(contract_at(reply->json, path));
+    const char *text = doc_as_string(contract_at(reply->json, path));
     ck_assert_msg(text != NULL, "no string at %s of %s", path, reply->answer.body);
     return text;
 }
@@ -149,14 +149,14 @@ void reply_expect_text(const struct reply *reply, const char *path, const char *
 double reply_number(const struct reply *reply, const char *path)
 {
     double number = 0;
-    ck_assert_msg(json_as_number(contract_at(reply->json, path), &number), "no number at %s of %s",
+    ck_assert_msg(doc_as_number(contract_at(reply->json, path), &number), "no number at %s of %s",
                   path, reply->answer.body);
     return number;
 }
 
 size_t reply_count(const struct reply *reply, const char *path)
 {
-    return json_array_count(contract_at(reply->json, path));
+    return doc_array_count(contract_at(reply->json, path));
 }
 
 const char *reply_header(const struct reply *reply, const char *name)
@@ -179,15 +179,15 @@ void reply_expect_problem_at(const struct reply *reply, const char *path, int st
     const struct json_t *problem = contract_at(reply->json, path);
     long long number = 0;
     ck_assert_msg(problem != NULL, "no problem at '%s' of %s", path, reply->answer.body);
-    const char *found = json_as_string(json_member(problem, "detail"));
+    const char *found = doc_as_string(doc_member(problem, "detail"));
     ck_assert_ptr_nonnull(found);
     ck_assert_msg(strncmp(found, detail, strlen(detail)) == 0, "got '%s', want '%s'", found,
                   detail);
-    ck_assert_str_eq(json_as_string(json_member(problem, "error")), found);
-    ck_assert_str_eq(json_as_string(json_member(problem, "error_type")), error_type);
-    ck_assert_ptr_nonnull(json_as_string(json_member(problem, "type")));
-    ck_assert_ptr_nonnull(json_as_string(json_member(problem, "title")));
-    ck_assert(json_as_integer(json_member(problem, "status"), &number));
+    ck_assert_str_eq(doc_as_string(doc_member(problem, "error")), found);
+    ck_assert_str_eq(doc_as_string(doc_member(problem, "error_type")), error_type);
+    ck_assert_ptr_nonnull(doc_as_string(doc_member(problem, "type")));
+    ck_assert_ptr_nonnull(doc_as_string(doc_member(problem, "title")));
+    ck_assert(doc_as_integer(doc_member(problem, "status"), &number));
     ck_assert_int_eq(number, status);
 }
 
@@ -198,5 +198,5 @@ void reply_expect_problem(const struct reply *reply, int status, const char *err
     ck_assert_str_eq(reply_header(reply, "Content-Type"), "application/problem+json");
     ck_assert_uint_gt(strlen(reply_header(reply, "X-Request-Id")), 0);
     reply_expect_problem_at(reply, "", status, error_type, detail);
-    ck_assert_ptr_nonnull(json_as_string(json_member(reply->json, "instance")));
+    ck_assert_ptr_nonnull(doc_as_string(doc_member(reply->json, "instance")));
 }

@@ -1,6 +1,6 @@
 #include "tests/support/outcome.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
 
@@ -42,7 +42,7 @@ struct json_t *outcome_json(struct outcome *outcome)
     struct json_t *root;
     struct err err = {0};
     ck_assert_msg(outcome->code == 0, "%s", outcome->errors);
-    ck_assert_msg(json_parse(&root, outcome->out, strlen(outcome->out), &json_limits_file, &err) ==
+    ck_assert_msg(doc_parse(&root, outcome->out, strlen(outcome->out), &doc_limits_file, &err) ==
                       ERR_OK,
                   "%s", err.text);
     free(outcome);
@@ -88,7 +88,7 @@ int outcome_on_terminal(const char *program, const char *const *arguments, char 
 double outcome_number(const struct json_t *root, const char *path)
 {
     double value = NAN;
-    ck_assert_msg(json_as_number(contract_at(root, path), &value), "%s", path);
+    ck_assert_msg(doc_as_number(contract_at(root, path), &value), "%s", path);
     return value;
 }
 

@@ -25,7 +25,7 @@ struct outcome *outcome_of(const char *program, const char *const *arguments);
 void outcome_holds(const struct outcome *outcome, int code, const char *out, const char *errors);
 /* The same, and frees it. */
 void outcome_expect(struct outcome *outcome, int code, const char *out, const char *errors);
-/* It ended well and printed one JSON value, which is yours to json_free. Frees the outcome. */
+/* It ended well and printed one JSON value, which is yours to doc_free. Frees the outcome. */
 struct json_t *outcome_json(struct outcome *outcome);
 
 /* Runs a program whose standard error is a terminal; what it said there, at most OUTCOME_BYTES, and

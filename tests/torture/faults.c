@@ -71,8 +71,8 @@ const unsigned faults_count = sizeof faults_table / sizeof faults_table[0];
 
 enum {
     STACK = 24,
-    OWN_FRAMES = 3,   /* of a place's stack: this file's and the wrapper's */
-    PLACE_FRAMES = 5, /* of those who called, by which places are told apart */
+    OWN_FRAMES = 3,    /* of a place's stack: this file's and the wrapper's */
+    STREAM_FRAMES = 5, /* of those who called, by which places are told apart */
 };
 
 /* Partners: faults_arm sets the three before it sets armed; whoever sees it armed sees them. */
@@ -153,9 +153,9 @@ static bool concerns(const struct fault *fault, const char *call)
  * the stack, which verdict therefore has not. */
 static __attribute__((noinline)) uint64_t place_now(void)
 {
-    void *frames[OWN_FRAMES + PLACE_FRAMES];
+    void *frames[OWN_FRAMES + STREAM_FRAMES];
     spared = true;
-    int len = backtrace(frames, OWN_FRAMES + PLACE_FRAMES);
+    int len = backtrace(frames, OWN_FRAMES + STREAM_FRAMES);
     spared = false;
     uint64_t hash = 0xCBF29CE484222325u;
     for (int i = OWN_FRAMES; i < len; i++)

@@ -1,6 +1,6 @@
 /* The engine with every call to the C library failing in turn: a checkpoint opens or says that
  * there is no memory or that input failed, and what it answers is what the reference answers. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/engine.h"
 #include "tests/torture/drill.h"
 
@@ -74,7 +74,7 @@ static enum err_code predict(const struct subject *subject, const struct engine_
     struct arena arena;
     arena_init(&arena);
     if (!prepare(subject, model, &arena, &prepared, err) &&
-        (!subject->explain || !engine_trace(model, &prepared, &how, &arena, err))) {
+        (!subject->explain || !engine_capture(model, &prepared, &how, &arena, err))) {
         engine_run(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
         if (subject->explain)
             explain(model, &prepared, &how, &arena, err);
@@ -147,20 +147,20 @@ static void read_golden(struct subject *subject)
     const char *slash = strrchr(subject->input, '/');
     const char *wanted = subject->kind == ENGINE_TEXT ? subject->input : slash + 1;
     snprintf(path, sizeof path, "%s/cases.json", subject->dir);
-    ck_assert_msg(json_parse_file(&cases, path, 1 << 24, &err) == ERR_OK, "%s", err.text);
-    for (size_t i = 0; i < json_array_count(cases); i++) {
-        const struct json_t *one = json_array_item(cases, i), *logits = json_member(one, "logits");
-        const char *name = json_as_string(json_member(one, key));
+    ck_assert_msg(doc_parse_file(&cases, path, 1 << 24, &err) == ERR_OK, "%s", err.text);
+    for (size_t i = 0; i < doc_array_count(cases); i++) {
+        const struct json_t *one = doc_array_item(cases, i), *logits = doc_member(one, "logits");
+        const char *name = doc_as_string(doc_member(one, key));
         double number = 0;
         if (name == NULL || strcmp(name, wanted) != 0)
             continue;
-        subject->label_count = (unsigned)json_array_count(logits);
+        subject->label_count = (unsigned)doc_array_count(logits);
         for (unsigned j = 0; j < subject->label_count; j++) {
-            ck_assert(json_as_number(json_array_item(logits, j), &number));
+            ck_assert(doc_as_number(doc_array_item(logits, j), &number));
             subject->logits[j] = (float)number;
         }
     }
-    json_free(cases);
+    doc_free(cases);
     ck_assert_uint_gt(subject->label_count, 0);
 }
 

@@ -94,7 +94,7 @@ static void open_judging(struct judging *judging, enum engine_kind kind)
     judging->f.options.strangeness = "energy";
     train_fixture_learn(&judging->f);
     judging->options = (struct assessment_options){
-        .dir = judging->f.first.path, .purity = 0.95, .evaluation = {.threads = 1}};
+        .dir = judging->f.first.path, .target_precision = 0.95, .evaluation = {.threads = 1}};
 }
 
 static void list_inputs(struct judging *judging, const char *text, size_t len)

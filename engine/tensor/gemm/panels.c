@@ -1,6 +1,6 @@
 /* panels.c - B of a product, packed into panels; see product.h.
  *
- * Work is cut into stretches of STRETCH groups of k, which the members of the team share evenly; a
+ * Work is cut into stretches of STRETCH groups of k, which the members of the pool share evenly; a
  * stretch of one panel is 8 KB and is written from beginning to end, while what it comes from, a
  * strip of 32 numbers of some rows, has just been fetched by its neighbours. Columns behind the
  * last one and the second number of an odd last pair are written as zeros each time: a buffer that
@@ -89,7 +89,7 @@ static void pack_columns(const struct packing *packing, size_t first, size_t cou
                         smaller(panels->n - column, GEMM_COLUMNS), numbers, count);
 }
 
-/* ---- shared between the members of a team ---- */
+/* ---- shared between the members of a pool ---- */
 
 static void share(const struct packing *packing, unsigned index, unsigned count,
                   void (*pack)(const struct packing *packing, size_t first, size_t count))
@@ -109,8 +109,8 @@ static void share_columns(void *context, unsigned index, unsigned count)
     share(context, index, count, pack_columns);
 }
 
-void panels_pack(struct panels *panels, struct team *team, size_t k, size_t n, const float *b,
-                 size_t b_stride, bool transposed)
+void panels_pack(struct panels *panels, struct thread_pool *pool, size_t k, size_t n,
+                 const float *b, size_t b_stride, bool transposed)
 {
     size_t per_group = GEMM_GROUP_BYTES / precision_bytes(panels->gemm->precision);
     struct packing packing = {panels, b, b_stride, per_group, (k + per_group - 1) / per_group};
@@ -118,5 +118,5 @@ void panels_pack(struct panels *panels, struct team *team, size_t k, size_t n, c
     panels->n = n;
     assert((n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS * packing.groups * per_group <=
            panels->numbers_max);
-    team_run(team, transposed ? share_columns : share_rows, &packing);
+    thread_pool_run(pool, transposed ? share_columns : share_rows, &packing);
 }

@@ -1,6 +1,6 @@
 /* product.c - the product of two packed operands; see product.h.
  *
- * A block is up to ROW_BLOCK rows times up to PANELS_MAX panels; the members of the team take the
+ * A block is up to ROW_BLOCK rows times up to PANELS_MAX panels; the members of the pool take the
  * blocks as they come. k is walked in stretches of at most K_GROUPS, cut evenly: 96 KB of a panel
  * and 344 KB of the block's rows, which stay in the second-level cache while the stretch's panels
  * run over them. The sums of a block wait on the stack for the next stretch (14 KB a panel: one of
@@ -10,7 +10,7 @@
  * exceeds the second-level cache, and each panel more saves a pass over the rows from the third.
  * With one stretch a block is one panel, and the blocks of the same rows follow each other.
  *
- * Stretches depend on k alone and each sum is of one block: the team changes no result.
+ * Stretches depend on k alone and each sum is of one block: the pool changes no result.
  */
 #include "engine/tensor/gemm/product.h"
 
@@ -35,7 +35,7 @@ struct run {
     const struct product *product;
     const struct kernels *kernels;
     struct cut rows, panels, groups;
-    atomic_size_t next; /* the next block; partners: the members of the team */
+    atomic_size_t next; /* the next block; partners: the members of the pool */
 };
 
 struct block {
@@ -190,7 +190,7 @@ static void run_block(const struct run *run, size_t row_part, size_t panel_part)
             run_stretch(&block, s, p);
 }
 
-/* ---- the team ---- */
+/* ---- the pool ---- */
 
 static void run_blocks(void *context, unsigned index, unsigned count)
 {
@@ -224,7 +224,8 @@ static struct cut cut_rows(const struct product *product)
     return (struct cut){product->m, panels.size * GEMM_COLUMNS, panels.count};
 }
 
-void product_run(const struct product *product, const struct kernels *kernels, struct team *team)
+void product_run(const struct product *product, const struct kernels *kernels,
+                 struct thread_pool *pool)
 {
     const struct panels *b = product->b;
     size_t per_group = GEMM_GROUP_BYTES / precision_bytes(b->gemm->precision);
@@ -234,6 +235,6 @@ void product_run(const struct product *product, const struct kernels *kernels, s
                       .kernels = kernels,
                       .rows = cut_rows(product),
                       .groups = cut_evenly((b->k + per_group - 1) / per_group, K_GROUPS)};
-    run.panels = cut_panels(&run, (b->n + GEMM_COLUMNS - 1) / GEMM_COLUMNS, team_size(team));
-    team_run(team, run_blocks, &run);
+    run.panels = cut_panels(&run, (b->n + GEMM_COLUMNS - 1) / GEMM_COLUMNS, thread_pool_size(pool));
+    thread_pool_run(pool, run_blocks, &run);
 }

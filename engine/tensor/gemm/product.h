@@ -15,14 +15,14 @@
  *
  * Precision: fp32, or bf16 operands (rounded to nearest even when packed) with fp32 sums.
  * Determinism: a number of C is summed in an order that depends on k alone, so that the result is
- * the same for any team. Threads: a call uses its team; panels and operands are the caller's.
+ * the same for any pool. Threads: a call uses its pool; panels and operands are the caller's.
  */
 #ifndef ATTND_ENGINE_TENSOR_GEMM_PRODUCT_H
 #define ATTND_ENGINE_TENSOR_GEMM_PRODUCT_H
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 #include "engine/tensor/gemm/gemm.h"
 #include "engine/tensor/gemm/operand.h"
 
@@ -43,8 +43,8 @@ enum err_code panels_alloc(struct panels *out, struct arena *arena, const struct
                            size_t numbers_max, struct err *err);
 
 /* B[i, j] = b[i b_stride + j], or b[j b_stride + i] if `transposed`. */
-void panels_pack(struct panels *panels, struct team *team, size_t k, size_t n, const float *b,
-                 size_t b_stride, bool transposed);
+void panels_pack(struct panels *panels, struct thread_pool *pool, size_t k, size_t n,
+                 const float *b, size_t b_stride, bool transposed);
 
 /* A, packed: as an operand, or transposed, where a row of the operand is a group of k and the rows
  * of A lie side by side, 32 to a panel as in `panels`. fp32 is read where it lies. */
@@ -63,7 +63,7 @@ enum err_code rows_alloc(struct rows *out, struct arena *arena, enum precision p
                          size_t rows_max, size_t width_max, struct err *err);
 
 /* A = x [m, k], or x^T where x is [k, m]; fp32 is x itself and must stay. */
-void rows_pack(struct rows *rows, struct team *team, size_t m, size_t k, const float *x,
+void rows_pack(struct rows *rows, struct thread_pool *pool, size_t m, size_t k, const float *x,
                size_t x_stride, bool transposed);
 
 /* c[i, j] = act(sum + bias[j]) + residual[i, j], as struct epilogue (kernels.h); with `accumulate`
@@ -81,6 +81,7 @@ struct product {
     enum activation act;
 };
 
-void product_run(const struct product *product, const struct kernels *kernels, struct team *team);
+void product_run(const struct product *product, const struct kernels *kernels,
+                 struct thread_pool *pool);
 
 #endif

@@ -71,7 +71,7 @@ static void share_columns(void *context, unsigned index, unsigned count)
                            smaller(packing->k, 2 * last) - 2 * first, packing->m);
 }
 
-static void pack_transposed(struct rows *rows, struct team *team, size_t m, size_t k,
+static void pack_transposed(struct rows *rows, struct thread_pool *pool, size_t m, size_t k,
                             const float *x, size_t x_stride)
 {
     const size_t line = GEMM_COLUMNS * GEMM_GROUP_BYTES;
@@ -83,14 +83,14 @@ static void pack_transposed(struct rows *rows, struct team *team, size_t m, size
     rows->panel_bytes = (k + 1) / 2 * line;
     rows->operand = (struct operand){rows->precision, rows->data, line, NULL};
     assert((m + GEMM_COLUMNS - 1) / GEMM_COLUMNS * rows->panel_bytes <= rows->bytes_max);
-    team_run(team, share_columns, &(struct packing){&rows->operand, x, x_stride, m, k});
+    thread_pool_run(pool, share_columns, &(struct packing){&rows->operand, x, x_stride, m, k});
 }
 
-void rows_pack(struct rows *rows, struct team *team, size_t m, size_t k, const float *x,
+void rows_pack(struct rows *rows, struct thread_pool *pool, size_t m, size_t k, const float *x,
                size_t x_stride, bool transposed)
 {
     if (transposed) {
-        pack_transposed(rows, team, m, k, x, x_stride);
+        pack_transposed(rows, pool, m, k, x, x_stride);
         return;
     }
     rows->transposed = false;
@@ -100,5 +100,5 @@ void rows_pack(struct rows *rows, struct team *team, size_t m, size_t k, const f
     rows->operand = (struct operand){rows->precision, rows->data,
                                      operand_stride(k, precision_bytes(rows->precision)), NULL};
     assert(m * rows->operand.stride <= rows->bytes_max);
-    team_run(team, share_rows, &(struct packing){&rows->operand, x, x_stride, m, k});
+    thread_pool_run(pool, share_rows, &(struct packing){&rows->operand, x, x_stride, m, k});
 }

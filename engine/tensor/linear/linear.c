@@ -110,7 +110,7 @@ struct run {
     const struct kernels *kernels;
     const struct linear_io *io;
     struct cut rows, columns;
-    atomic_size_t next; /* the next block; partners: the members of the team */
+    atomic_size_t next; /* the next block; partners: the members of the pool */
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -150,17 +150,17 @@ static size_t columns_of_block(const struct linear *linear, unsigned members)
     return units > 0 ? units * unit : unit;
 }
 
-void linear_run(const struct linear *linear, const struct kernels *kernels, struct team *team,
-                const struct linear_io *io)
+void linear_run(const struct linear *linear, const struct kernels *kernels,
+                struct thread_pool *pool, const struct linear_io *io)
 {
     size_t row_block = linear->backend->row_block != 0 ? linear->backend->row_block : io->rows;
-    size_t columns = columns_of_block(linear, team_size(team));
+    size_t columns = columns_of_block(linear, thread_pool_size(pool));
     struct run run = {.linear = linear,
                       .kernels = kernels,
                       .io = io,
                       .rows = cut_evenly(io->rows, row_block),
                       .columns = {linear->out, columns, (linear->out + columns - 1) / columns}};
-    team_run(team, run_blocks, &run);
+    thread_pool_run(pool, run_blocks, &run);
 }
 
 /* ---- self-test ---- */

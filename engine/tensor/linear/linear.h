@@ -6,19 +6,19 @@
  *     linear_fill(&linear, 0, out, weight);          in any number of pieces
  *     memcpy(linear.bias, bias, ...);
  *     linear_open(&linear, &err);
- *     linear_run(&linear, kernels, team, &(struct linear_io){...});
+ *     linear_run(&linear, kernels, pool, &(struct linear_io){...});
  *
  * The weights are handed over once, at load, in the checkpoint's layout; a backend keeps them as it
  * likes and in its own precision. A run is cut into blocks of rows and columns that the members of
- * the team take as they come; a row's result does not depend on how many rows share the batch.
+ * the pool take as they come; a row's result does not depend on how many rows share the batch.
  *
- * Threads: a linear is immutable after open; runs may overlap, each with a team of its own.
+ * Threads: a linear is immutable after open; runs may overlap, each with a pool of its own.
  */
 #ifndef ATTND_ENGINE_TENSOR_LINEAR_LINEAR_H
 #define ATTND_ENGINE_TENSOR_LINEAR_LINEAR_H
 
 #include "engine/base/err.h"
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 #include "engine/tensor/gemm/gemm.h"
 #include "engine/tensor/gemm/operand.h"
 #include "engine/tensor/kernels.h"
@@ -102,7 +102,7 @@ void linear_close(struct linear *linear); /* also after a failed alloc or open; 
 enum err_code linear_self_test(const struct linear *linear, const struct kernels *kernels,
                                struct err *err);
 
-void linear_run(const struct linear *linear, const struct kernels *kernels, struct team *team,
-                const struct linear_io *io);
+void linear_run(const struct linear *linear, const struct kernels *kernels,
+                struct thread_pool *pool, const struct linear_io *io);
 
 #endif

@@ -4,7 +4,7 @@
  * It is not linked: loading its 40 MB costs every start 2 ms, and the OpenMP runtime that comes
  * with it reads its settings when it is loaded. Opened late, one thread can be asked for in time
  * and no program needs to execute itself again. An execution then starts no thread and nothing
- * spins: the members of our team each run their own.
+ * spins: the members of our pool each run their own.
  *
  * Threads: immutable after open.
  */

@@ -5,7 +5,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
-#include "engine/decide/winner.h"
+#include "engine/decide/argmax.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@
 
 enum { ORDERS = 3, PURPOSE_CHOICE = 0x4558 }; /* random orders that an input is judged by */
 
-const char *explanations_way_name(unsigned way)
+const char *explanations_method_name(unsigned method)
 {
-    if (way < EXPLAIN_METHODS)
-        return method_name((enum explain_method)way);
-    return way == WAY_RANDOM ? "random" : "occlusion";
+    if (method < EXPLAIN_METHODS)
+        return method_name((enum explain_method)method);
+    return method == METHOD_RANDOM ? "random" : "occlusion";
 }
 
-/* One input on its way through all ways; memory is its arena's. */
+/* One input on its way through all methods; memory is its arena's. */
 struct subject {
     struct explanations *out;
     struct explained *explained;
@@ -29,11 +29,11 @@ struct subject {
     struct engine_input input;
     struct perturbation parts;
     struct score whole, empty;
-    struct explanation shape;            /* of the first method: where the parts lie */
-    bool *kept;                          /* [parts] scratch */
-    unsigned *order;                     /* [parts] */
-    float *relevance[EXPLANATIONS_WAYS]; /* [parts] */
-    bool *marked;                        /* [parts] */
+    struct explanation shape;               /* of the first method: where the parts lie */
+    bool *kept;                             /* [parts] scratch */
+    unsigned *order;                        /* [parts] */
+    float *relevance[EXPLANATIONS_METHODS]; /* [parts] */
+    bool *marked;                           /* [parts] */
     unsigned marked_count;
 };
 
@@ -83,15 +83,15 @@ static enum err_code take_memory(struct subject *subject, struct err *err)
     subject->kept = arena_alloc_array(subject->arena, parts, sizeof *subject->kept);
     subject->order = arena_alloc_array(subject->arena, parts, sizeof *subject->order);
     float *relevance =
-        arena_alloc_array(subject->arena, (size_t)parts * EXPLANATIONS_WAYS, sizeof *relevance);
+        arena_alloc_array(subject->arena, (size_t)parts * EXPLANATIONS_METHODS, sizeof *relevance);
     if (subject->kept == NULL || subject->order == NULL || relevance == NULL)
-        return err_no_memory(err, (size_t)parts * EXPLANATIONS_WAYS * sizeof *relevance);
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
-        subject->relevance[way] = relevance + (size_t)way * parts;
+        return err_no_memory(err, (size_t)parts * EXPLANATIONS_METHODS * sizeof *relevance);
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
+        subject->relevance[method] = relevance + (size_t)method * parts;
     return ERR_OK;
 }
 
-/* With a trace that holds what every method reads. */
+/* With a capture that holds what every method reads. */
 static enum err_code run_whole(struct subject *subject, struct err *err)
 {
     const struct engine_model *model = subject->out->source.model;
@@ -100,29 +100,29 @@ static enum err_code run_whole(struct subject *subject, struct err *err)
     float *logits = arena_alloc_array(subject->arena, labels, sizeof *logits);
     if (logits == NULL)
         return err_no_memory(err, labels * sizeof *logits);
-    if (engine_trace(model, &subject->input, &all, subject->arena, err))
+    if (engine_capture(model, &subject->input, &all, subject->arena, err))
         return err->code;
     uint64_t start = clock_now_ns();
     probe_run(subject->probe, &subject->input, logits);
     subject->out->inference_ms += clock_ms_between(start, clock_now_ns());
-    subject->explained->winner = winner_of(logits, labels);
+    subject->explained->winner = argmax(logits, labels);
     return ERR_OK;
 }
 
-static enum err_code explain(struct subject *subject, unsigned way, struct err *err)
+static enum err_code explain(struct subject *subject, unsigned method, struct err *err)
 {
     struct explanation found;
     const struct engine_model *model = subject->out->source.model;
     uint64_t start = clock_now_ns();
-    const struct explain_options how = {.method = (enum explain_method)way};
+    const struct explain_options how = {.method = (enum explain_method)method};
     if (engine_explain(model, &subject->input, &how, subject->explained->winner, subject->arena,
                        &found, err))
         return err->code;
-    subject->out->ms[way] += clock_ms_between(start, clock_now_ns());
+    subject->out->ms[method] += clock_ms_between(start, clock_now_ns());
     for (unsigned i = 0; i < subject->parts.count; i++)
-        subject->relevance[way][i] =
+        subject->relevance[method][i] =
             found.words != NULL ? found.words[i].relevance : found.patches[i];
-    if (way == 0)
+    if (method == 0)
         subject->shape = found;
     return ERR_OK;
 }
@@ -142,8 +142,8 @@ static enum err_code occlude(struct subject *subject, const struct scorer *score
     uint64_t start = clock_now_ns();
     faithfulness_ask_occlusion(scorer, parts, subject->kept, without);
     scorer->flush(scorer->context);
-    faithfulness_occlusion(subject->whole, without, parts, subject->relevance[WAY_OCCLUSION]);
-    subject->out->ms[WAY_OCCLUSION] += clock_ms_between(start, clock_now_ns());
+    faithfulness_occlusion(subject->whole, without, parts, subject->relevance[METHOD_OCCLUSION]);
+    subject->out->ms[METHOD_OCCLUSION] += clock_ms_between(start, clock_now_ns());
     return ERR_OK;
 }
 
@@ -156,11 +156,12 @@ static void add_points(struct score *sum, const struct score *points, double wei
             sum[p].on[s] += weight * points[p].on[s];
 }
 
-/* One order's figures, which count `weight` of its way's. */
-static void judge(struct subject *subject, unsigned way, const struct scorer *scorer, double weight)
+/* One order's figures, which count `weight` of its method's. */
+static void judge(struct subject *subject, unsigned method, const struct scorer *scorer,
+                  double weight)
 {
-    struct faithfulness_curves curves, *sum = &subject->out->curves[way];
-    struct explanations_areas *areas = &subject->explained->ways[way];
+    struct faithfulness_curves curves, *sum = &subject->out->curves[method];
+    struct explanations_areas *areas = &subject->explained->methods[method];
     faithfulness_ask(scorer, subject->order, subject->parts.count, subject->kept, &curves);
     scorer->flush(scorer->context);
     faithfulness_end(&curves, subject->whole, subject->empty);
@@ -183,15 +184,15 @@ static void judge_all(struct subject *subject, const struct scorer *scorer)
     unsigned parts = subject->parts.count;
     uint64_t seed =
         rng_hash((uint32_t)subject->out->options.seed, (uint32_t)subject->explained->item);
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-        if (way == WAY_RANDOM)
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+        if (method == METHOD_RANDOM)
             continue;
-        faithfulness_order(subject->relevance[way], parts, seed, subject->order);
-        judge(subject, way, scorer, 1);
+        faithfulness_order(subject->relevance[method], parts, seed, subject->order);
+        judge(subject, method, scorer, 1);
     }
     for (unsigned i = 0; i < ORDERS; i++) {
         faithfulness_random_order(parts, seed + i, subject->order);
-        judge(subject, WAY_RANDOM, scorer, 1.0 / ORDERS);
+        judge(subject, METHOD_RANDOM, scorer, 1.0 / ORDERS);
     }
 }
 
@@ -222,8 +223,8 @@ static enum err_code explain_all(struct subject *subject, const struct scorer *s
     if (take_memory(subject, err) || run_whole(subject, err) ||
         probe_take(subject->probe, &subject->parts, subject->explained->winner, err))
         return err->code;
-    for (unsigned way = 0; way < EXPLAIN_METHODS; way++)
-        if (explain(subject, way, err))
+    for (unsigned method = 0; method < EXPLAIN_METHODS; method++)
+        if (explain(subject, method, err))
             return err->code;
     return occlude(subject, scorer, err);
 }
@@ -260,7 +261,7 @@ static enum err_code exhibit(const struct subject *subject, struct err *err)
 {
     struct explanations *out = subject->out;
     struct explanations_exhibit *exhibit = &out->gallery[out->gallery_count];
-    size_t parts = subject->parts.count, numbers = parts * EXPLANATIONS_WAYS;
+    size_t parts = subject->parts.count, numbers = parts * EXPLANATIONS_METHODS;
     float *relevance = arena_alloc_array(&out->arena, numbers, sizeof *relevance);
     struct excerpt *words = arena_alloc_array(&out->arena, parts, sizeof *words);
     if (relevance == NULL || words == NULL)
@@ -268,8 +269,8 @@ static enum err_code exhibit(const struct subject *subject, struct err *err)
     memcpy(relevance, subject->relevance[0], numbers * sizeof *relevance);
     *exhibit =
         (struct explanations_exhibit){.explained = subject->explained, .shape = subject->shape};
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
-        exhibit->relevance[way] = relevance + way * parts;
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
+        exhibit->relevance[method] = relevance + method * parts;
     exhibit->shape.patches = NULL;
     if (subject->shape.words != NULL)
         memcpy(words, subject->shape.words, parts * sizeof *words);
@@ -348,10 +349,10 @@ static bool is_over(const struct explained *explained, unsigned over)
 
 enum figure { DELETION, INSERTION, DIFFERENCE, GAIN, POINTS, IOU, FIGURES };
 
-static double value_of(const struct explained *explained, unsigned way, enum figure figure,
+static double value_of(const struct explained *explained, unsigned method, enum figure figure,
                        enum score_scale scale)
 {
-    const struct explanations_areas *areas = &explained->ways[way];
+    const struct explanations_areas *areas = &explained->methods[method];
     switch (figure) {
     case DELETION:
         return areas->deletion[scale];
@@ -360,8 +361,8 @@ static double value_of(const struct explained *explained, unsigned way, enum fig
     case DIFFERENCE:
         return areas->insertion[scale] - areas->deletion[scale];
     case GAIN:
-        return value_of(explained, way, DIFFERENCE, scale) -
-               value_of(explained, WAY_RANDOM, DIFFERENCE, scale);
+        return value_of(explained, method, DIFFERENCE, scale) -
+               value_of(explained, METHOD_RANDOM, DIFFERENCE, scale);
     case POINTS:
         return areas->points;
     default:
@@ -369,7 +370,7 @@ static double value_of(const struct explained *explained, unsigned way, enum fig
     }
 }
 
-enum err_code explanations_figures(const struct explanations *explanations, unsigned way,
+enum err_code explanations_figures(const struct explanations *explanations, unsigned method,
                                    unsigned over, enum score_scale scale,
                                    struct explanations_figures *out, struct err *err)
 {
@@ -382,10 +383,10 @@ enum err_code explanations_figures(const struct explanations *explanations, unsi
         out->count = 0;
         for (size_t i = 0; i < explanations->count; i++)
             if (is_over(&explanations->inputs[i], over))
-                values[out->count++] = value_of(&explanations->inputs[i], way, f, scale);
+                values[out->count++] = value_of(&explanations->inputs[i], method, f, scale);
         figures[f]->interval = interval_mean(values, out->count, &figures[f]->mean);
     }
-    if (way != WAY_RANDOM) /* a share: of random orders it is a mean of several */
+    if (method != METHOD_RANDOM) /* a share: of random orders it is a mean of several */
         out->points.interval =
             interval_wilson((size_t)(out->points.mean * (double)out->count + 0.5), out->count);
     free(values);

@@ -2,7 +2,7 @@
  * set: the run, and the figures that follow from it.
  *
  *     explanations_run(&explanations, &source, &options, &err);
- *     explanations_figures(&explanations, way, EXPLANATIONS_RIGHT, SCORE_PROBABILITY, &figures,
+ *     explanations_figures(&explanations, method, EXPLANATIONS_RIGHT, SCORE_PROBABILITY, &figures,
  *                          &err);
  *     explanations_close(&explanations);
  *
@@ -24,9 +24,9 @@
 #include "learn/eval/measure/interval.h"
 
 /* Ways to rank the parts of an input: enum explain_method, then the references. */
-enum { WAY_RANDOM = EXPLAIN_METHODS, WAY_OCCLUSION, EXPLANATIONS_WAYS };
+enum { METHOD_RANDOM = EXPLAIN_METHODS, METHOD_OCCLUSION, EXPLANATIONS_METHODS };
 
-const char *explanations_way_name(unsigned way);
+const char *explanations_method_name(unsigned method);
 
 enum { EXPLANATIONS_GALLERY_MAX = 12 };
 
@@ -54,19 +54,19 @@ struct explanations_areas {
     double points; /* 1: the most relevant patch touches the mask; of random orders the mean */
 };
 
-/* One input, explained in every way. */
+/* One input, explained in every method. */
 struct explained {
     size_t item;
     unsigned label, winner, parts;
     double marked; /* share of patches that the mask has; 0: there is no mask */
-    struct explanations_areas ways[EXPLANATIONS_WAYS];
+    struct explanations_areas methods[EXPLANATIONS_METHODS];
 };
 
-/* An input to be shown: relevance [parts] of each way but the random one. */
+/* An input to be shown: relevance [parts] of each method but the random one. */
 struct explanations_exhibit {
     const struct explained *explained;
     struct explanation shape; /* view or words: where the parts lie */
-    const float *relevance[EXPLANATIONS_WAYS];
+    const float *relevance[EXPLANATIONS_METHODS];
 };
 
 struct explanations {
@@ -74,11 +74,11 @@ struct explanations {
     struct explanations_options options;
     struct explained *inputs; /* [count] in the data set's order */
     size_t count;
-    /* Sums over inputs, and the time of each way beside that of the inference. */
-    struct faithfulness_curves curves[EXPLANATIONS_WAYS];
-    double ms[EXPLANATIONS_WAYS]; /* after the inference; what keeping attention adds to that,
+    /* Sums over inputs, and the time of each method beside that of the inference. */
+    struct faithfulness_curves curves[EXPLANATIONS_METHODS];
+    double ms[EXPLANATIONS_METHODS]; /* after the inference; what keeping attention adds to that,
                                      attnd-bench tells */
-    double inference_ms;          /* with all attention kept */
+    double inference_ms;             /* with all attention kept */
     struct explanations_exhibit gallery[EXPLANATIONS_GALLERY_MAX];
     unsigned gallery_count;
     struct arena arena;
@@ -106,7 +106,7 @@ struct explanations_figures {
     struct explanations_figure points, iou; /* of EXPLANATIONS_MASKED: with a mask and right */
 };
 
-enum err_code explanations_figures(const struct explanations *explanations, unsigned way,
+enum err_code explanations_figures(const struct explanations *explanations, unsigned method,
                                    unsigned over, enum score_scale scale,
                                    struct explanations_figures *out, struct err *err);
 /* Inputs that have a mask, right or not, and the mean share of patches that masks have among those

@@ -59,7 +59,7 @@ enum err_code perturbation_open(struct perturbation *out, const struct engine_in
 size_t perturbation_bytes(const struct perturbation *parts);
 
 /* *out: the input with only those parts for which kept[part] holds; its numbers lie in `room`,
- * which must outlive it. It has no trace and no offsets. */
+ * which must outlive it. It has no capture and no offsets. */
 void perturbation_keep(const struct perturbation *parts, const bool *kept, void *room,
                        struct engine_input *out);
 

@@ -65,7 +65,7 @@ enum err_code probe_take(struct probe *probe, const struct perturbation *parts, 
                          struct err *err);
 struct scorer probe_scorer(struct probe *probe);
 
-/* The whole input, with its trace if it has one, run at once and alone: logits [labels]. */
+/* The whole input, with its capture if it has one, run at once and alone: logits [labels]. */
 void probe_run(struct probe *probe, const struct engine_input *input, float *logits);
 
 /* Log-odds of a class, after temperature. logits [labels]. */

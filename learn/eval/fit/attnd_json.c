@@ -4,8 +4,8 @@
  * checkpoint unusable. */
 #include "learn/eval/fit/attnd_json.h"
 
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
 
@@ -134,8 +134,8 @@ static void put_spec(FILE *out, const struct spec *spec)
     fprintf(out, ",\n \"temperature\": %.*g", SCORE_DIGITS, spec->temperature);
     if (spec->grey16_minmax)
         fputs(",\n \"grey16\": \"minmax\"", out);
-    if (spec->policy.purity > 0)
-        fprintf(out, ",\n \"purity\": %.*g", SCORE_DIGITS, spec->policy.purity);
+    if (spec->policy.target_precision > 0)
+        fprintf(out, ",\n \"purity\": %.*g", SCORE_DIGITS, spec->policy.target_precision);
     if (spec->policy.thresholds != NULL) {
         fputs(",\n \"thresholds\": ", out);
         put_labels(out, spec, put_threshold);
@@ -155,12 +155,12 @@ static enum err_code check(const char *text, size_t len, const struct spec *spec
     struct arena arena;
     struct spec again = *spec;
     arena_init(&arena);
-    if (json_parse(&object, text, len, &json_limits_file, err) ||
+    if (doc_parse(&object, text, len, &doc_limits_file, err) ||
         spec_read_attnd(&again, object, &arena, err)) {
         err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
         err_prefix(err, "attnd.json would not be read again: ");
     }
-    json_free(object);
+    doc_free(object);
     arena_deinit(&arena);
     return err->code;
 }

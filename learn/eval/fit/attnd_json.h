@@ -1,8 +1,8 @@
 /* attnd_json.h - the one writer of attnd.json: what a checkpoint was found to be worth on
  * validation data, as model/spec.h reads it.
  *
- *     spec_read(&spec, dir, &arena, &err);            with the old attnd.json, if there is one
- *     spec.temperature = temperature;                 spec.policy.thresholds, .purity, .ood
+ *     spec_read(&spec, dir, &arena, &err);     with the old attnd.json, if there is one
+ *     spec.temperature = temperature;          spec.policy.thresholds, .target_precision, .ood
  *     attnd_json_write(dir, &spec, &err);
  *
  * What is written reads back to the same spec: thresholds and scores to the bit, statistics to 7

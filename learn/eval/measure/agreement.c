@@ -7,7 +7,7 @@ bool agreement_differs(const struct evaluation *a, const struct evaluation *b, s
     bool a_failed = a->problems[item] != NULL, b_failed = b->problems[item] != NULL;
     if (a_failed || b_failed)
         return a_failed != b_failed;
-    return evaluation_winner(a, item) != evaluation_winner(b, item);
+    return evaluation_argmax(a, item) != evaluation_argmax(b, item);
 }
 
 static void compare_logits(struct agreement *out, const float *a, const float *b, unsigned count,

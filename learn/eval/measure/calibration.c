@@ -9,7 +9,7 @@
  * verdicts are float because thresholds are compared with a server's float scores. */
 #include "learn/eval/measure/calibration.h"
 
-#include "engine/decide/winner.h"
+#include "engine/decide/argmax.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static double softplus(double x)
 /* sum over labels of exp(b (z - z_max)) */
 static double mass_of(const float *logits, unsigned count, double b)
 {
-    double sum = 0.0, top = (double)logits[winner_of(logits, count)];
+    double sum = 0.0, top = (double)logits[argmax(logits, count)];
     for (unsigned i = 0; i < count; i++)
         sum += exp(b * ((double)logits[i] - top));
     return sum;
@@ -59,7 +59,7 @@ struct slope {
 static void add_softmax_slope(struct slope *slope, const float *logits, unsigned count,
                               unsigned class, double b)
 {
-    double top = (double)logits[winner_of(logits, count)];
+    double top = (double)logits[argmax(logits, count)];
     double mass = 0.0, first = 0.0, second = 0.0;
     for (unsigned i = 0; i < count; i++) {
         double z = (double)logits[i] - top, e = exp(b * z);
@@ -117,7 +117,7 @@ double calibration_temperature(const struct calibration_set *set)
 static void add_softmax_losses(struct calibration_losses *sum, const float *logits, unsigned count,
                                unsigned class, double b)
 {
-    double top = (double)logits[winner_of(logits, count)], mass = mass_of(logits, count, b);
+    double top = (double)logits[argmax(logits, count)], mass = mass_of(logits, count, b);
     sum->nll += log(mass) - b * ((double)logits[class] - top);
     for (unsigned i = 0; i < count; i++) {
         double error = exp(b * ((double)logits[i] - top)) / mass - (i == class);
@@ -148,12 +148,13 @@ struct calibration_losses calibration_losses(const struct calibration_set *set, 
 
 /* ---- verdicts ---- */
 
-void calibration_winners(const struct calibration_set *set, double temperature, struct verdict *out)
+void calibration_predictions(const struct calibration_set *set, double temperature,
+                             struct verdict *out)
 {
     for (size_t i = 0; i < set->count; i++) {
         size_t item = item_of(set, i);
         const float *logits = logits_of(set, item);
-        unsigned label = winner_of(logits, set->label_count);
+        unsigned label = argmax(logits, set->label_count);
         double score = set->sigmoid ? sigmoid((double)logits[label] / temperature)
                                     : 1 / mass_of(logits, set->label_count, 1 / temperature);
         out[i] = (struct verdict){.score = (float)score,

@@ -2,7 +2,7 @@
  *
  *     struct calibration_set set = {.logits = logits, .classes = classes, .count = n, ...};
  *     double temperature = calibration_temperature(&set);
- *     calibration_winners(&set, temperature, verdicts);
+ *     calibration_predictions(&set, temperature, verdicts);
  *     calibration_bins(bins, verdicts, n);
  *     calibration_ece(bins);
  *
@@ -55,8 +55,8 @@ struct calibration_losses {
 struct calibration_losses calibration_losses(const struct calibration_set *set, double temperature);
 
 /* The winner of each input: [count]; equal logits: the first. */
-void calibration_winners(const struct calibration_set *set, double temperature,
-                         struct verdict *out);
+void calibration_predictions(const struct calibration_set *set, double temperature,
+                             struct verdict *out);
 /* Each label of each input, by its sigmoid: [count, label_count]. */
 void calibration_labels(const struct calibration_set *set, double temperature, struct verdict *out);
 

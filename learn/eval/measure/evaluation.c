@@ -4,8 +4,8 @@
 #include "learn/eval/measure/evaluation.h"
 
 #include "engine/base/clock.h"
-#include "engine/base/team.h"
-#include "engine/decide/winner.h"
+#include "engine/base/thread_pool.h"
+#include "engine/decide/argmax.h"
 #include "learn/data/picture.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ struct chunk {
 struct runner {
     struct evaluation *out;
     struct engine_session *session;
-    struct team *team;
+    struct thread_pool *pool;
     unsigned tokens_max; /* of a batch */
     struct chunk chunk;
 };
@@ -60,7 +60,7 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
     return engine_prepare_text(model, from->input, from->input_len, NULL, arena, out, err);
 }
 
-/* A team's task. */
+/* A pool's task. */
 static void prepare_items(void *context, unsigned index, unsigned count)
 {
     struct chunk *chunk = context;
@@ -177,7 +177,7 @@ static enum err_code run_chunk(struct runner *runner, size_t first,
     size_t left = chunk->dataset->count - first;
     chunk->first = first;
     chunk->count = left < CHUNK_ITEMS ? (unsigned)left : CHUNK_ITEMS;
-    team_run(runner->team, prepare_items, chunk);
+    thread_pool_run(runner->pool, prepare_items, chunk);
     for (unsigned at = 0; at < chunk->count;) {
         run_batch(runner, &at);
         if (options->progress != NULL)
@@ -209,7 +209,7 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
 
 static void close_runner(struct runner *runner)
 {
-    team_close(runner->team);
+    thread_pool_close(runner->pool);
     engine_session_close(runner->session);
     free(runner);
 }
@@ -229,7 +229,7 @@ static enum err_code open_runner(struct runner **out, struct evaluation *evaluat
     runner->chunk.dataset = dataset;
     if (engine_session_open(&runner->session, model, runner->tokens_max, threads, err))
         return err->code;
-    return team_open(&runner->team, threads, err);
+    return thread_pool_open(&runner->pool, threads, err);
 }
 
 static enum err_code run_all(struct evaluation *out, const struct engine_model *model,
@@ -277,9 +277,9 @@ const float *evaluation_logits(const struct evaluation *evaluation, size_t item)
     return row_of(evaluation, item);
 }
 
-unsigned evaluation_winner(const struct evaluation *evaluation, size_t item)
+unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item)
 {
-    return winner_of(row_of(evaluation, item), evaluation->label_count);
+    return argmax(row_of(evaluation, item), evaluation->label_count);
 }
 
 const float *evaluation_features(const struct evaluation *evaluation, size_t item)
@@ -294,7 +294,7 @@ enum err_code evaluation_measure(const struct evaluation *evaluation, const unsi
         return err->code;
     for (size_t i = 0; i < evaluation->count; i++)
         if (evaluation->problems[i] == NULL)
-            confusion_add(out, classes[i], evaluation_winner(evaluation, i));
+            confusion_add(out, classes[i], evaluation_argmax(evaluation, i));
     confusion_finish(out);
     return ERR_OK;
 }

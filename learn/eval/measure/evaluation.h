@@ -3,7 +3,7 @@
  *     struct evaluation evaluation;
  *     struct evaluation_options options = {.threads = 2};
  *     if (evaluation_run(&evaluation, model, &dataset, &options, &err)) ...
- *     evaluation_winner(&evaluation, i);
+ *     evaluation_argmax(&evaluation, i);
  *     evaluation_close(&evaluation);
  *
  * What is made of the logits (confusion, agreement of two precisions, calibration) is elsewhere.
@@ -51,7 +51,7 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
 
 /* The logits of an item [label_count], and the index of the largest: the first of equal ones. */
 const float *evaluation_logits(const struct evaluation *evaluation, size_t item);
-unsigned evaluation_winner(const struct evaluation *evaluation, size_t item);
+unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item);
 /* What the classifier read of an item [hidden_size], if it was asked for. */
 const float *evaluation_features(const struct evaluation *evaluation, size_t item);
 

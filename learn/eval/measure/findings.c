@@ -37,11 +37,12 @@ static enum err_code open_work(struct work *work, const struct evaluation *evalu
                                struct err *err)
 {
     size_t count = evaluation->count - evaluation->failed;
-    *work = (struct work){.set = {.logits = evaluation->logits,
-                                  .classes = classes,
-                                  .label_count = evaluation->label_count,
-                                  .sigmoid = options->sigmoid},
-                          .goal = {.purity = options->purity, .z = SELECTIVE_Z}};
+    *work =
+        (struct work){.set = {.logits = evaluation->logits,
+                              .classes = classes,
+                              .label_count = evaluation->label_count,
+                              .sigmoid = options->sigmoid},
+                      .goal = {.target_precision = options->target_precision, .z = SELECTIVE_Z}};
     size_t each = verdicts_each(work);
     work->items = reallocarray(NULL, count, sizeof *work->items);
     work->dealt = reallocarray(NULL, count, sizeof *work->dealt);
@@ -84,7 +85,7 @@ static struct calibration_set part_of(const struct work *work, const size_t *ite
 /* What scores are judged by: winners, or, where each label is a question of its own, all labels. */
 static size_t judge(const struct calibration_set *set, double temperature, struct verdict *out)
 {
-    (set->sigmoid ? calibration_labels : calibration_winners)(set, temperature, out);
+    (set->sigmoid ? calibration_labels : calibration_predictions)(set, temperature, out);
     return set->count * (set->sigmoid ? set->label_count : 1);
 }
 
@@ -123,9 +124,9 @@ static void measure_at(struct findings_figures *out, struct selective_curve *cur
     out->brier = losses.brier / count;
     measure_bins(out, work->labels, judged);
     selective_thresholds(work->thresholds, set->label_count, work->labels, judged, &work->goal);
-    calibration_winners(set, temperature, work->winners);
+    calibration_predictions(set, temperature, work->winners);
     selective_decide(&out->by_class, work->thresholds, work->winners, set->count);
-    selective_curve(curve, work->winners, set->count, work->goal.purity);
+    selective_curve(curve, work->winners, set->count, work->goal.target_precision);
     decide_by_score(&out->by_score, curve, work->winners, set->count);
 }
 
@@ -191,15 +192,15 @@ static void cross_fold(struct findings_figures *out, struct work *work, unsigned
     double temperature = calibration_temperature(&other);
     size_t judged = judge(&other, temperature, work->labels);
     selective_thresholds(work->thresholds, other.label_count, work->labels, judged, &work->goal);
-    calibration_winners(&other, temperature, work->winners);
-    selective_curve(&curve, work->winners, other.count, work->goal.purity);
+    calibration_predictions(&other, temperature, work->winners);
+    selective_curve(&curve, work->winners, other.count, work->goal.target_precision);
 
     struct calibration_losses losses = calibration_losses(&fold, temperature);
     out->temperature += log(temperature) / FINDINGS_FOLDS;
     out->nll += losses.nll / (double)work->set.count;
     out->brier += losses.brier / (double)work->set.count;
     judge(&fold, temperature, crossed);
-    calibration_winners(&fold, temperature, work->winners);
+    calibration_predictions(&fold, temperature, work->winners);
     selective_decide(&out->by_class, work->thresholds, work->winners, held);
     decide_by_score(&out->by_score, &curve, work->winners, held);
 }
@@ -277,7 +278,7 @@ enum err_code findings_open(struct findings *out, const struct evaluation *evalu
                             const struct findings_options *options, struct err *err)
 {
     struct work work;
-    *out = (struct findings){.purity = options->purity};
+    *out = (struct findings){.target_precision = options->target_precision};
     if (!open_work(&work, evaluation, classes, options, err) &&
         !measure_classes(out, confusion, options->seed, err))
         measure(out, &work, options, err);

@@ -1,6 +1,6 @@
 /* findings.h - everything that a report says of a model beyond the confusion matrix.
  *
- *     struct findings_options options = {.purity = 0.95, .temperature = 1};
+ *     struct findings_options options = {.target_precision = 0.95, .temperature = 1};
  *     if (findings_open(&findings, &evaluation, classes, &confusion, &options, &err)) ...
  *     report.findings = &findings;
  *     findings_close(&findings);
@@ -25,8 +25,8 @@
 enum { FINDINGS_FOLDS = 5, FINDINGS_MISTAKES_MAX = 24 };
 
 struct findings_options {
-    double purity;      /* above 0, at most 1 */
-    double temperature; /* the checkpoint's */
+    double target_precision; /* above 0, at most 1 */
+    double temperature;      /* the checkpoint's */
     bool sigmoid;
     uint64_t seed; /* of folds and draws */
 };
@@ -45,7 +45,7 @@ struct findings_class {
 };
 
 struct findings {
-    double purity;
+    double target_precision;
     struct interval accuracy, macro_f1;
     struct findings_class *classes; /* [class_count] */
     struct findings_figures served, fitted, crossed;

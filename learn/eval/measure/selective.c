@@ -41,7 +41,7 @@ static void add_point(struct selective_curve *out, size_t taken, size_t wrong)
 }
 
 void selective_curve(struct selective_curve *out, struct verdict *verdicts, size_t count,
-                     double purity)
+                     double target_precision)
 {
     size_t wrong = 0, taken = 0;
     double risks = 0.0;
@@ -56,7 +56,7 @@ void selective_curve(struct selective_curve *out, struct verdict *verdicts, size
             risks += ((double)wrong + each * (double)i) / (double)(taken + i);
         taken += ties;
         wrong += wrong_ties;
-        if ((double)(taken - wrong) >= purity * (double)taken) {
+        if ((double)(taken - wrong) >= target_precision * (double)taken) {
             out->coverage = (double)taken / (double)count;
             out->threshold = verdicts[taken - 1].score;
         }
@@ -86,7 +86,7 @@ static struct selective_threshold choose(const struct verdict *verdicts, size_t 
         for (size_t i = 0; i < ties; i++)
             right += verdicts[taken + i].right;
         taken += ties;
-        if (right > 0 && interval_wilson_low(right, taken, goal->z) >= goal->purity)
+        if (right > 0 && interval_wilson_low(right, taken, goal->z) >= goal->target_precision)
             chosen = (struct selective_threshold){.reachable = true,
                                                   .score = verdicts[taken - 1].score,
                                                   .count = taken,
@@ -98,7 +98,7 @@ static struct selective_threshold choose(const struct verdict *verdicts, size_t 
 /* Too few answers of a label to vouch for the goal, were they all right. */
 static bool is_small(size_t count, const struct selective_goal *goal)
 {
-    return count > 0 && interval_wilson_low(count, count, goal->z) < goal->purity;
+    return count > 0 && interval_wilson_low(count, count, goal->z) < goal->target_precision;
 }
 
 /* Moves verdicts first .. end - 1 to the places from `to` on; those that lay there come behind. */

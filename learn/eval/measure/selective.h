@@ -4,10 +4,10 @@
  *     selective_thresholds(thresholds, label_count, verdicts, count, &goal);
  *     selective_decide(&decisions, thresholds, verdicts, count);
  *
- * Coverage is the share of inputs answered automatically, purity the share of these that is right,
- * risk the rest. Two ways to choose: one score for all inputs, as papers do (El-Yaniv and Wiener
- * 2010; Geifman and El-Yaniv 2017), and one for each class, as a fab asks for: a bin of automatic
- * Scratch answers must be pure by itself. Threads: no state.
+ * Coverage is the share of inputs answered automatically, precision the share of these that is
+ * right, risk the rest. Two ways to choose: one score for all inputs, as papers do (El-Yaniv and
+ * Wiener 2010; Geifman and El-Yaniv 2017), and one for each class, as a fab asks for: a bin of
+ * automatic Scratch answers must be pure by itself. Threads: no state.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_SELECTIVE_H
 #define ATTND_LEARN_EVAL_MEASURE_SELECTIVE_H
@@ -26,7 +26,7 @@ struct selective_point {
 struct selective_curve {
     size_t count;
     double aurc;     /* area under risk over coverage; equal scores count in random order */
-    double coverage; /* the largest at which purity is at least the target; 0: none is */
+    double coverage; /* the largest at which precision is at least the target; 0: none is */
     float threshold; /* lowest score of these */
     struct selective_point points[SELECTIVE_POINTS_MAX]; /* rising coverage; the last is 1 */
     unsigned point_count;
@@ -34,16 +34,16 @@ struct selective_curve {
 
 /* Sorts the verdicts. Equal scores are never separated: no threshold could. */
 void selective_curve(struct selective_curve *out, struct verdict *verdicts, size_t count,
-                     double purity);
+                     double target_precision);
 
 struct selective_goal {
-    double purity; /* 0 .. 1 */
-    double z;      /* how sure: interval.h's interval_wilson_low; 0: by the share alone */
+    double target_precision; /* 0 .. 1 */
+    double z;                /* how sure: interval.h's interval_wilson_low; 0: by the share alone */
 };
 
 /* 90 % sure. By the share alone a class with a single right answer would be trusted with every
- * score; at 95 % sure it takes 52 right answers without a mistake to vouch for 95 % purity, at 90 %
- * sure 32. Wilson's bound and not Clopper and Pearson's, which is conservative by design: its
+ * score; at 95 % sure it takes 52 right answers without a mistake to vouch for 95 % precision, at
+ * 90 % sure 32. Wilson's bound and not Clopper and Pearson's, which is conservative by design: its
  * average cover is nearer to what it says (Agresti and Coull 1998), and it needs no beta quantile.
  */
 #define SELECTIVE_Z 1.2815515655446004
@@ -55,11 +55,11 @@ struct selective_threshold {
     size_t right;
 };
 
-/* out: [label_count]. The lowest score of each label from which on the bound on its purity reaches
- * the goal. It is a score that was seen: below the lowest one nothing is promised. Labels with so
- * few answers that no score of their own could reach it are judged together and share one: what
- * they answer automatically is as pure as asked for, but not each by itself. A label that was never
- * answered stays out of reach. Sorts the verdicts. */
+/* out: [label_count]. The lowest score of each label from which on the bound on its precision
+ * reaches the goal. It is a score that was seen: below the lowest one nothing is promised. Labels
+ * with so few answers that no score of their own could reach it are judged together and share one:
+ * what they answer automatically is as pure as asked for, but not each by itself. A label that was
+ * never answered stays out of reach. Sorts the verdicts. */
 void selective_thresholds(struct selective_threshold *out, unsigned label_count,
                           struct verdict *verdicts, size_t count,
                           const struct selective_goal *goal);

@@ -53,7 +53,7 @@ void chart_close(const struct chart *chart);
 /* How right answers are, by score. */
 void chart_reliability(FILE *file, const struct findings_figures *figures, const char *title);
 /* The share of wrong answers among those of the highest scores; the target's point is marked. */
-void chart_risk(FILE *file, const struct selective_curve *curve, double purity);
+void chart_risk(FILE *file, const struct selective_curve *curve, double target_precision);
 /* Losses, macro-F1 and rate by epoch: three charts. */
 void chart_learning(FILE *file, const struct report_epoch *epochs, unsigned count);
 

@@ -2,13 +2,15 @@
 
 #include <math.h>
 
-static void mark(const struct chart *chart, const struct selective_curve *curve, double purity)
+static void mark(const struct chart *chart, const struct selective_curve *curve,
+                 double target_precision)
 {
-    struct chart_point point = {curve->coverage, 1 - purity};
+    struct chart_point point = {curve->coverage, 1 - target_precision};
     char text[96];
-    chart_line(chart, "faint", (struct chart_point[]){{0, 1 - purity}, {1, 1 - purity}}, 2);
+    chart_line(chart, "faint",
+               (struct chart_point[]){{0, 1 - target_precision}, {1, 1 - target_precision}}, 2);
     if (!(curve->coverage > 0)) {
-        chart_note(chart, (struct chart_point){0, 1 - purity}, "no score is pure enough");
+        chart_note(chart, (struct chart_point){0, 1 - target_precision}, "no score is pure enough");
         return;
     }
     for (unsigned i = 0; i < curve->point_count; i++)
@@ -16,14 +18,14 @@ static void mark(const struct chart *chart, const struct selective_curve *curve,
             point.y = curve->points[i].risk;
     chart_dot(chart, "accent", point);
     snprintf(text, sizeof text, "%.1f %% of inputs at %.4g %% purity", 100 * curve->coverage,
-             100 * purity);
+             100 * target_precision);
     chart_note(chart, point, text);
 }
 
-void chart_risk(FILE *file, const struct selective_curve *curve, double purity)
+void chart_risk(FILE *file, const struct selective_curve *curve, double target_precision)
 {
     struct chart_point line[SELECTIVE_POINTS_MAX];
-    double largest = 1.5 * (1 - purity);
+    double largest = 1.5 * (1 - target_precision);
     for (unsigned i = 0; i < curve->point_count; i++) {
         line[i] = (struct chart_point){curve->points[i].coverage, curve->points[i].risk};
         largest = fmax(largest, line[i].y);
@@ -35,6 +37,6 @@ void chart_risk(FILE *file, const struct selective_curve *curve, double purity)
     chart_open(&chart, "Risk and coverage", description);
     chart_axes(&chart, "coverage (share of inputs answered automatically)", "risk (share wrong)");
     chart_line(&chart, "accent", line, curve->point_count);
-    mark(&chart, curve, purity);
+    mark(&chart, curve, target_precision);
     chart_close(&chart);
 }

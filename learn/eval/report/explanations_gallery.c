@@ -10,11 +10,11 @@ enum { TEXTS_MAX = 5 };
 
 /* Relevance over its largest; what speaks against a class, which occlusion alone tells, is 0. False
  * if nothing is above 0. */
-static bool scale(const struct explanations_exhibit *exhibit, unsigned way, float *out)
+static bool scale(const struct explanations_exhibit *exhibit, unsigned method, float *out)
 {
     float largest = 0;
     for (unsigned i = 0; i < exhibit->explained->parts; i++) {
-        float relevance = exhibit->relevance[way][i];
+        float relevance = exhibit->relevance[method][i];
         out[i] = relevance > 0 ? relevance : 0;
         largest = out[i] > largest ? out[i] : largest;
     }
@@ -34,10 +34,10 @@ static void put_caption(const struct explanations *explanations,
     fputs("</p>\n", file);
 }
 
-static void put_way(const struct explanations_exhibit *exhibit, unsigned way, FILE *file)
+static void put_method(const struct explanations_exhibit *exhibit, unsigned method, FILE *file)
 {
-    const struct explanations_areas *areas = &exhibit->explained->ways[way];
-    fprintf(file, "<figcaption><b>%s</b> %.2f</figcaption>", explanations_way_name(way),
+    const struct explanations_areas *areas = &exhibit->explained->methods[method];
+    fprintf(file, "<figcaption><b>%s</b> %.2f</figcaption>", explanations_method_name(method),
             areas->insertion[SCORE_PROBABILITY] - areas->deletion[SCORE_PROBABILITY]);
 }
 
@@ -57,7 +57,7 @@ static struct patches_view shrunk(const struct patches_view *view, struct html_i
 }
 
 static enum err_code put_map(const struct explanations *explanations,
-                             const struct explanations_exhibit *exhibit, unsigned way,
+                             const struct explanations_exhibit *exhibit, unsigned method,
                              float *relevance, FILE *file, struct err *err)
 {
     const struct dataset_item *item =
@@ -67,7 +67,7 @@ static enum err_code put_map(const struct explanations *explanations,
     size_t len;
     fputs("<figure><div class=\"stack\">", file);
     html_image(file, item->input, &shown, err);
-    if (err->code == ERR_OK && scale(exhibit, way, relevance)) {
+    if (err->code == ERR_OK && scale(exhibit, method, relevance)) {
         struct explanation map = {.view = shrunk(&exhibit->shape.view, shown),
                                   .patches = relevance};
         if (!engine_overlay(&map, NULL, &png, &len, err)) {
@@ -76,7 +76,7 @@ static enum err_code put_map(const struct explanations *explanations,
         }
     }
     fputs("</div>", file);
-    put_way(exhibit, way, file);
+    put_method(exhibit, method, file);
     fputs("</figure>\n", file);
     return err->code;
 }
@@ -117,12 +117,12 @@ static void put_words(const struct dataset_item *item, const struct explanations
 }
 
 static void put_text(const struct explanations *explanations,
-                     const struct explanations_exhibit *exhibit, unsigned way, float *relevance,
+                     const struct explanations_exhibit *exhibit, unsigned method, float *relevance,
                      FILE *file)
 {
-    scale(exhibit, way, relevance);
+    scale(exhibit, method, relevance);
     fputs("<figure>", file);
-    put_way(exhibit, way, file);
+    put_method(exhibit, method, file);
     fputs("<pre class=\"shaded\">", file);
     put_words(&explanations->source.dataset->items[exhibit->explained->item], exhibit, relevance,
               file);
@@ -142,13 +142,14 @@ static enum err_code put_exhibit(const struct explanations *explanations,
         return err_no_memory(err, exhibit->explained->parts * sizeof *relevance);
     put_caption(explanations, exhibit, file);
     fprintf(file, "<div class=\"%s\">\n", images ? "images" : "texts");
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS && unreadable.code == ERR_OK; way++) {
-        if (way == WAY_RANDOM)
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS && unreadable.code == ERR_OK;
+         method++) {
+        if (method == METHOD_RANDOM)
             continue;
         if (images)
-            put_map(explanations, exhibit, way, relevance, file, &unreadable);
+            put_map(explanations, exhibit, method, relevance, file, &unreadable);
         else
-            put_text(explanations, exhibit, way, relevance, file);
+            put_text(explanations, exhibit, method, relevance, file);
     }
     fputs("</div>\n", file);
     free(relevance);

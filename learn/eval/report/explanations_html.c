@@ -54,16 +54,16 @@ static enum err_code put_table(const struct explanations *explanations, unsigned
           "<th scope=\"col\">more than random's</th><th scope=\"col\">ms after it</th></tr>"
           "</thead><tbody>\n",
           file);
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-        if (explanations_figures(explanations, way, over, scale, &figures, err))
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+        if (explanations_figures(explanations, method, over, scale, &figures, err))
             return err->code;
-        fprintf(file, "<tr><th scope=\"row\">%s</th>", explanations_way_name(way));
+        fprintf(file, "<tr><th scope=\"row\">%s</th>", explanations_method_name(method));
         put_figure(file, &figures.deletion);
         put_figure(file, &figures.insertion);
         put_figure(file, &figures.difference);
         put_figure(file, &figures.gain);
         fprintf(file, "<td>%.2f</td></tr>\n",
-                explanations_mean_ms(explanations, explanations->ms[way]));
+                explanations_mean_ms(explanations, explanations->ms[method]));
     }
     fputs("</tbody></table></div>\n", file);
     return ERR_OK;
@@ -104,12 +104,12 @@ static enum err_code put_class(const struct explanations *explanations, unsigned
 {
     const struct engine_info *info = engine_describe(explanations->source.model);
     struct explanations_figures figures;
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-        if (explanations_figures(explanations, way, EXPLANATIONS_CLASS + label, SCORE_PROBABILITY,
-                                 &figures, err) ||
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+        if (explanations_figures(explanations, method, EXPLANATIONS_CLASS + label,
+                                 SCORE_PROBABILITY, &figures, err) ||
             figures.count == 0)
             return err->code;
-        if (way == 0) {
+        if (method == 0) {
             fputs("<tr><th scope=\"row\">", file);
             html_text(file, info->labels[label]);
             fprintf(file, "</th><td>%zu</td>", figures.count);
@@ -131,8 +131,8 @@ static enum err_code put_classes(const struct explanations *explanations, FILE *
     fputs("<div class=\"scroll\"><table class=\"wide\"><thead><tr><th scope=\"col\">class</th>"
           "<th scope=\"col\">inputs</th>",
           file);
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
-        fprintf(file, "<th scope=\"col\">%s</th>", explanations_way_name(way));
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
+        fprintf(file, "<th scope=\"col\">%s</th>", explanations_method_name(method));
     fputs("</tr></thead><tbody>\n", file);
     for (unsigned label = 0; label < labels; label++)
         if (put_class(explanations, label, file, err))
@@ -158,11 +158,11 @@ static enum err_code put_places(const struct explanations *explanations, FILE *f
     fputs("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">method</th>"
           "<th scope=\"col\">points to it</th><th scope=\"col\">IoU</th></tr></thead><tbody>\n",
           file);
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-        if (explanations_figures(explanations, way, EXPLANATIONS_MASKED, SCORE_PROBABILITY,
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+        if (explanations_figures(explanations, method, EXPLANATIONS_MASKED, SCORE_PROBABILITY,
                                  &figures, err))
             return err->code;
-        fprintf(file, "<tr><th scope=\"row\">%s</th>", explanations_way_name(way));
+        fprintf(file, "<tr><th scope=\"row\">%s</th>", explanations_method_name(method));
         put_figure(file, &figures.points);
         put_figure(file, &figures.iou);
         fputs("</tr>\n", file);
@@ -191,19 +191,19 @@ static void draw(const struct chart *chart, const char *class, const struct scor
 
 static void put_curves(const struct explanations *explanations, FILE *file)
 {
-    const struct faithfulness_curves *random = &explanations->curves[WAY_RANDOM];
+    const struct faithfulness_curves *random = &explanations->curves[METHOD_RANDOM];
     report_page_section(
         file, "Curves",
         "The mean score of the class that won on the whole input, over the share of parts "
         "removed (deletion) or added (insertion). Dashed: the same in random order.");
     fputs("<div class=\"charts\">\n", file);
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS && explanations->count > 0; way++) {
-        const struct faithfulness_curves *curves = &explanations->curves[way];
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS && explanations->count > 0; method++) {
+        const struct faithfulness_curves *curves = &explanations->curves[method];
         struct chart chart = {.file = file, .x = {0, 100}, .y = {0, 1}};
-        if (way == WAY_RANDOM)
+        if (method == METHOD_RANDOM)
             continue;
-        fprintf(file, "<figure><h3>%s</h3>", explanations_way_name(way));
-        chart_open(&chart, explanations_way_name(way), "Deletion and insertion curves.");
+        fprintf(file, "<figure><h3>%s</h3>", explanations_method_name(method));
+        chart_open(&chart, explanations_method_name(method), "Deletion and insertion curves.");
         chart_axes(&chart, "% of the parts removed or added", "score");
         draw(&chart, "faint", random->deletion, explanations->count, NULL);
         draw(&chart, "faint", random->insertion, explanations->count, NULL);

@@ -31,11 +31,11 @@ static json_t *figure_of(const struct explanations_figure *figure)
 
 /* ---- parts ---- */
 
-static json_t *areas_of(const struct explanations *explanations, unsigned way, unsigned over,
+static json_t *areas_of(const struct explanations *explanations, unsigned method, unsigned over,
                         enum score_scale scale, struct err *err)
 {
     struct explanations_figures figures;
-    if (explanations_figures(explanations, way, over, scale, &figures, err))
+    if (explanations_figures(explanations, method, over, scale, &figures, err))
         return NULL;
     return json_pack("{s:I, s:o, s:o, s:o, s:o}", "inputs", (json_int_t)figures.count, "deletion",
                      figure_of(&figures.deletion), "insertion", figure_of(&figures.insertion),
@@ -56,13 +56,13 @@ static json_t *curve_of(const struct explanations *explanations, const struct sc
 }
 
 /* The difference by label; classes without an input are left out. */
-static json_t *classes_of(const struct explanations *explanations, unsigned way, struct err *err)
+static json_t *classes_of(const struct explanations *explanations, unsigned method, struct err *err)
 {
     const struct engine_info *info = engine_describe(explanations->source.model);
     json_t *classes = json_object();
     for (unsigned label = 0; label < info->label_count && classes != NULL; label++) {
         json_t *areas =
-            areas_of(explanations, way, EXPLANATIONS_CLASS + label, SCORE_PROBABILITY, err);
+            areas_of(explanations, method, EXPLANATIONS_CLASS + label, SCORE_PROBABILITY, err);
         if (areas != NULL && json_integer_value(json_object_get(areas, "inputs")) == 0)
             json_decref(areas);
         else
@@ -71,31 +71,32 @@ static json_t *classes_of(const struct explanations *explanations, unsigned way,
     return classes;
 }
 
-static json_t *places_of(const struct explanations *explanations, unsigned way, struct err *err)
+static json_t *places_of(const struct explanations *explanations, unsigned method, struct err *err)
 {
     struct explanations_figures figures;
-    if (explanations_figures(explanations, way, EXPLANATIONS_MASKED, SCORE_PROBABILITY, &figures,
+    if (explanations_figures(explanations, method, EXPLANATIONS_MASKED, SCORE_PROBABILITY, &figures,
                              err))
         return NULL;
     return json_pack("{s:I, s:o, s:o}", "inputs", (json_int_t)figures.count, "points",
                      figure_of(&figures.points), "iou", figure_of(&figures.iou));
 }
 
-static json_t *way_of(const struct explanations *explanations, unsigned way, struct err *err)
+static json_t *method_of(const struct explanations *explanations, unsigned method, struct err *err)
 {
     static const char *const keys[][SCORE_SCALES] = {{"probability", "log_odds"},
                                                      {"probability_right", "log_odds_right"}};
     double marked;
-    json_t *object = json_pack("{s:s, s:f}", "method", explanations_way_name(way), "milliseconds",
-                               explanations_mean_ms(explanations, explanations->ms[way]));
+    json_t *object =
+        json_pack("{s:s, s:f}", "method", explanations_method_name(method), "milliseconds",
+                  explanations_mean_ms(explanations, explanations->ms[method]));
     for (unsigned over = EXPLANATIONS_ALL; over <= EXPLANATIONS_RIGHT; over++)
         for (unsigned scale = 0; scale < SCORE_SCALES; scale++)
-            put(&object, keys[over][scale], areas_of(explanations, way, over, scale, err));
-    put(&object, "classes", classes_of(explanations, way, err));
-    put(&object, "deletion_curve", curve_of(explanations, explanations->curves[way].deletion));
-    put(&object, "insertion_curve", curve_of(explanations, explanations->curves[way].insertion));
+            put(&object, keys[over][scale], areas_of(explanations, method, over, scale, err));
+    put(&object, "classes", classes_of(explanations, method, err));
+    put(&object, "deletion_curve", curve_of(explanations, explanations->curves[method].deletion));
+    put(&object, "insertion_curve", curve_of(explanations, explanations->curves[method].insertion));
     if (explanations_masked(explanations, &marked) > 0)
-        put(&object, "places", places_of(explanations, way, err));
+        put(&object, "places", places_of(explanations, method, err));
     return object;
 }
 
@@ -106,11 +107,11 @@ static json_t *report_of(const struct explanations_report *report, struct err *e
     const struct explanations *explanations = report->explanations;
     double marked;
     size_t masked = explanations_masked(explanations, &marked);
-    json_t *ways = json_array();
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS && ways != NULL; way++)
-        if (json_array_append_new(ways, way_of(explanations, way, err)) != 0) {
-            json_decref(ways);
-            ways = NULL;
+    json_t *methods = json_array();
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS && methods != NULL; method++)
+        if (json_array_append_new(methods, method_of(explanations, method, err)) != 0) {
+            json_decref(methods);
+            methods = NULL;
         }
     return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:f, s:I, s:f, s:o}", "model",
                      utf8_or_note(report->model_name), "data", utf8_or_note(report->data_path),
@@ -119,7 +120,7 @@ static json_t *report_of(const struct explanations_report *report, struct err *e
                      explanations_parts_name(explanations), "removed",
                      explanations_fill_text(explanations), "inference_milliseconds",
                      explanations_mean_ms(explanations, explanations->inference_ms), "masked",
-                     (json_int_t)masked, "marked_share", marked, "methods", ways);
+                     (json_int_t)masked, "marked_share", marked, "methods", methods);
 }
 
 enum err_code explanations_print_json(const struct explanations_report *report, FILE *file,

@@ -47,15 +47,15 @@ static enum err_code print_table(const struct explanations *explanations, unsign
     struct explanations_figures figures;
     fprintf(file, "%-14s  %-28s  %-28s  %-28s  %-28s  %s\n", "method", "deletion (95 % interval)",
             "insertion", "insertion - deletion", "more than random's", "ms after it");
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-        if (explanations_figures(explanations, way, over, scale, &figures, err))
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+        if (explanations_figures(explanations, method, over, scale, &figures, err))
             return err->code;
-        fprintf(file, "%-14s", explanations_way_name(way));
+        fprintf(file, "%-14s", explanations_method_name(method));
         put_figure(file, &figures.deletion);
         put_figure(file, &figures.insertion);
         put_figure(file, &figures.difference);
         put_figure(file, &figures.gain);
-        fprintf(file, "  %10.2f\n", explanations_mean_ms(explanations, explanations->ms[way]));
+        fprintf(file, "  %10.2f\n", explanations_mean_ms(explanations, explanations->ms[method]));
     }
     return ERR_OK;
 }
@@ -80,17 +80,17 @@ static enum err_code print_classes(const struct explanations *explanations, FILE
     const struct engine_info *info = engine_describe(explanations->source.model);
     struct explanations_figures figures;
     fprintf(file, "\ninsertion - deletion by class\n%-22s  inputs", "class");
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
-        fprintf(file, "  %13s", explanations_way_name(way));
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
+        fprintf(file, "  %13s", explanations_method_name(method));
     fputc('\n', file);
     for (unsigned label = 0; label < info->label_count; label++) {
-        for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-            if (explanations_figures(explanations, way, EXPLANATIONS_CLASS + label,
+        for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+            if (explanations_figures(explanations, method, EXPLANATIONS_CLASS + label,
                                      SCORE_PROBABILITY, &figures, err))
                 return err->code;
             if (figures.count == 0)
                 break;
-            if (way == 0)
+            if (method == 0)
                 fprintf(file, "%-22.22s  %6zu", info->labels[label], figures.count);
             fprintf(file, "  %13.4f", figures.difference.mean);
         }
@@ -108,17 +108,17 @@ static enum err_code print_places(const struct explanations *explanations, FILE 
     size_t masked = explanations_masked(explanations, &marked);
     if (masked == 0)
         return ERR_OK;
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-        if (explanations_figures(explanations, way, EXPLANATIONS_MASKED, SCORE_PROBABILITY,
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+        if (explanations_figures(explanations, method, EXPLANATIONS_MASKED, SCORE_PROBABILITY,
                                  &figures, err))
             return err->code;
-        if (way == 0)
+        if (method == 0)
             fprintf(file,
                     "\nplaces: %zu inputs have a mask, of which %zu got the right answer; their "
                     "masks have %.1f %% of the patches\n%-14s  %-28s  %s\n",
                     masked, figures.count, 100 * marked, "method", "points to it (95 % interval)",
                     "IoU of as many patches");
-        fprintf(file, "%-14s", explanations_way_name(way));
+        fprintf(file, "%-14s", explanations_method_name(method));
         put_figure(file, &figures.points);
         put_figure(file, &figures.iou);
         fputc('\n', file);

@@ -1,4 +1,4 @@
-/* html.h - text and bytes that nobody vouches for, made fit for an HTML page.
+/* html.h - escapes untrusted text and bytes for an HTML page.
  *
  *     html_text(file, label);                       // <script> becomes &lt;script&gt;
  *     html_data_uri(file, "image/png", bytes, len); // data:image/png;base64,...

@@ -15,7 +15,7 @@ enum { MATRIX_LABELS_MAX = 24, LABEL_COLUMN_MAX = 40, MISTAKES_MAX = 8 };
 float report_score(const struct report *report, const struct report_run *run, size_t item)
 {
     engine_scores(report->model, evaluation_logits(run->evaluation, item), report->scratch);
-    return report->scratch[evaluation_winner(run->evaluation, item)];
+    return report->scratch[evaluation_argmax(run->evaluation, item)];
 }
 
 double report_macro_f1_points(const struct report *report)
@@ -124,7 +124,7 @@ static void print_automation(const struct report *report, FILE *file)
 {
     const struct findings *findings = report->findings;
     fprintf(file, "\n    %-46s  automatic  of these    review   unknown\n", "decisions");
-    fprintf(file, "    for a purity of %-30.4g                right\n", findings->purity);
+    fprintf(file, "    for a purity of %-30.4g                right\n", findings->target_precision);
     if (report->decisions != NULL)
         print_decisions("as the checkpoint decides", report->decisions, file);
     print_decisions("one score for all, chosen on these inputs", &findings->served.by_score, file);
@@ -180,7 +180,7 @@ static void print_winner(const struct report *report, const struct report_run *r
         fprintf(file, "  %s: %s", run->dtype, evaluation->problems[item]);
     else
         fprintf(file, "  %s: %s %.4f", run->dtype,
-                info->labels[evaluation_winner(evaluation, item)],
+                info->labels[evaluation_argmax(evaluation, item)],
                 (double)report_score(report, run, item));
 }
 

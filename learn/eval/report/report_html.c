@@ -47,7 +47,8 @@ static void tile(FILE *file, const char *name, const char *value, const char *no
 static void purity_tile(const struct findings *findings, FILE *file)
 {
     char name[96], value[32], note[96];
-    snprintf(name, sizeof name, "Automatic at %.4g&nbsp;%% purity", 100 * findings->purity);
+    snprintf(name, sizeof name, "Automatic at %.4g&nbsp;%% purity",
+             100 * findings->target_precision);
     snprintf(value, sizeof value, "%.1f&nbsp;%%", 100 * findings->curve.coverage);
     if (findings->curve.coverage > 0)
         snprintf(note, sizeof note, "scores from %.4f", (double)findings->curve.threshold);
@@ -91,7 +92,7 @@ static void classes(const struct report *report, FILE *file)
              "<em>Automatic from</em> is the lowest score from which on answers of this class are "
              "%.4g&nbsp;%% pure, with 90&nbsp;%% certainty, at a temperature of %.3f; "
              "<em>review</em>: these inputs cannot vouch for it at any score.",
-             100 * report->findings->purity, report->findings->fitted.temperature);
+             100 * report->findings->target_precision, report->findings->fitted.temperature);
     report_page_section(file, "Classes", about);
     report_tables_classes(report, file);
     report_page_end_section(file);
@@ -148,10 +149,10 @@ static void automation(const struct report *report, FILE *file)
              "Answers below a score go to a person. The target is %.4g&nbsp;%% right among those "
              "that do not. Rows chosen on other inputs (five folds) tell what to expect of new "
              "ones.",
-             100 * findings->purity);
+             100 * findings->target_precision);
     report_page_section(file, "How much can go out without a person?", about);
     fputs("<div class=\"charts\"><figure>", file);
-    chart_risk(file, &findings->curve, findings->purity);
+    chart_risk(file, &findings->curve, findings->target_precision);
     fprintf(file, "<figcaption>Area under the curve %.4f</figcaption></figure></div>\n",
             findings->curve.aurc);
     report_tables_decisions(report, file);

@@ -99,12 +99,12 @@ static json_t *failures_of(const struct report *report)
 }
 
 /* A run's answer to one item: {"dtype", "winner", "score"} or {"dtype", "problem"}. */
-static json_t *winner_of(const struct report *report, const struct report_run *run, size_t item)
+static json_t *argmax(const struct report *report, const struct report_run *run, size_t item)
 {
     const char *problem = run->evaluation->problems[item];
     if (problem != NULL)
         return json_pack("{s:s, s:s}", "dtype", run->dtype, "problem", utf8_or_note(problem));
-    unsigned winner = evaluation_winner(run->evaluation, item);
+    unsigned winner = evaluation_argmax(run->evaluation, item);
     return json_pack("{s:s, s:s, s:f}", "dtype", run->dtype, "winner",
                      engine_describe(report->model)->labels[winner], "score",
                      (double)report_score(report, run, item));
@@ -117,11 +117,11 @@ static json_t *differences_of(const struct report *report)
     for (size_t i = 0; i < dataset->count && rows != NULL; i++)
         if (json_array_size(rows) < REPORT_INPUTS_MAX &&
             agreement_differs(report->run.evaluation, report->against.evaluation, i))
-            rows = append(rows, json_pack("{s:s, s:s, s:o, s:o}", "input",
-                                          utf8_or_note(dataset->items[i].name), "label",
-                                          dataset->items[i].label, "run",
-                                          winner_of(report, &report->run, i), "against",
-                                          winner_of(report, &report->against, i)));
+            rows = append(rows,
+                          json_pack("{s:s, s:s, s:o, s:o}", "input",
+                                    utf8_or_note(dataset->items[i].name), "label",
+                                    dataset->items[i].label, "run", argmax(report, &report->run, i),
+                                    "against", argmax(report, &report->against, i)));
     return rows;
 }
 
@@ -169,8 +169,9 @@ static json_t *curve_of(const struct findings *findings)
         points =
             append(points, json_pack("[f,f]", curve->points[i].coverage, curve->points[i].risk));
     json_t *score = curve->coverage > 0 ? json_real((double)curve->threshold) : json_null();
-    return json_pack("{s:f, s:f, s:f, s:o, s:o}", "aurc", curve->aurc, "purity", findings->purity,
-                     "coverage", curve->coverage, "score", score, "points", points);
+    return json_pack("{s:f, s:f, s:f, s:o, s:o}", "aurc", curve->aurc, "purity",
+                     findings->target_precision, "coverage", curve->coverage, "score", score,
+                     "points", points);
 }
 
 static json_t *mistakes_of(const struct report *report)

@@ -9,8 +9,8 @@
  */
 #include "learn/train/checkpoint/export.h"
 
+#include "engine/base/doc_edit.h"
 #include "engine/base/file.h"
-#include "engine/base/json_edit.h"
 #include "engine/format/safetensors_write.h"
 #include "learn/train/checkpoint/export_files.h"
 
@@ -43,9 +43,9 @@ static enum err_code put_architecture(struct json_t *config, const struct parame
                                                       : architectures[i].classifier;
     if (name == NULL)
         return err_set(err, ERR_UNSUPPORTED, "a %s model with this head cannot be written", family);
-    if (json_edit_text(config, "model_type", parameters->spec.family->model_type, err))
+    if (doc_edit_text(config, "model_type", parameters->spec.family->model_type, err))
         return err->code;
-    return json_edit_texts(config, "architectures", &name, 1, err);
+    return doc_edit_texts(config, "architectures", &name, 1, err);
 }
 
 static enum err_code put_label(struct json_t *id2label, struct json_t *label2id, unsigned id,
@@ -53,9 +53,9 @@ static enum err_code put_label(struct json_t *id2label, struct json_t *label2id,
 {
     char key[16];
     snprintf(key, sizeof key, "%u", id);
-    if (json_edit_text(id2label, key, label, err))
+    if (doc_edit_text(id2label, key, label, err))
         return err->code;
-    return json_edit_integer(label2id, label, id, err);
+    return doc_edit_integer(label2id, label, id, err);
 }
 
 /* num_labels would contradict id2label in the configuration's own words. */
@@ -65,21 +65,21 @@ static enum err_code put_labels(struct json_t *config, const struct spec *spec, 
                                            [SCORES_SIGMOID] = "multi_label_classification",
                                            [SCORES_NONE] = "regression"};
     struct json_t *id2label, *label2id;
-    json_edit_remove(config, "num_labels");
-    if (json_edit_object(config, "id2label", &id2label, err) ||
-        json_edit_object(config, "label2id", &label2id, err))
+    doc_edit_remove(config, "num_labels");
+    if (doc_edit_object(config, "id2label", &id2label, err) ||
+        doc_edit_object(config, "label2id", &label2id, err))
         return err->code;
     for (unsigned i = 0; i < spec->label_count; i++)
         if (put_label(id2label, label2id, i, spec->labels[i], err))
             return err->code;
-    return json_edit_text(config, "problem_type", problems[spec->scores], err);
+    return doc_edit_text(config, "problem_type", problems[spec->scores], err);
 }
 
 /* "dtype" is what transformers has called torch_dtype since 4.56; of both it takes the first. */
 static enum err_code put_dtype(struct json_t *config, enum dtype dtype, struct err *err)
 {
-    json_edit_remove(config, "torch_dtype");
-    return json_edit_text(config, "dtype", dtype == DTYPE_F16 ? "float16" : "float32", err);
+    doc_edit_remove(config, "torch_dtype");
+    return doc_edit_text(config, "dtype", dtype == DTYPE_F16 ? "float16" : "float32", err);
 }
 
 static enum err_code edit_config(struct json_t *config, const struct export *what, struct err *err)
@@ -87,24 +87,24 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
     const struct spec *spec = &what->parameters->spec;
     bool is_text = spec->family->kind == ENGINE_TEXT;
     if (put_architecture(config, what->parameters, err) || put_dtype(config, what->dtype, err) ||
-        json_edit_integer(config, is_text ? "vocab_size" : "image_size",
-                          is_text ? spec->vocab_size : spec->image_size, err))
+        doc_edit_integer(config, is_text ? "vocab_size" : "image_size",
+                         is_text ? spec->vocab_size : spec->image_size, err))
         return err->code;
     if (what->parameters->head == PARAMETERS_CLASSIFIER)
         return put_labels(config, spec, err);
-    json_edit_remove(config, "problem_type");
+    doc_edit_remove(config, "problem_type");
     return ERR_OK;
 }
 
-/* The configuration to write, and the source's own image size. *out is yours to json_free. */
+/* The configuration to write, and the source's own image size. *out is yours to doc_free. */
 static enum err_code make_config(struct json_t **out, unsigned *image_size,
                                  const struct export *what, struct err *err)
 {
     char path[PATH_MAX];
     long long size = IMAGE_SIZE_DEFAULT;
-    if (file_path(path, what->source_dir, "config.json", err) || json_edit_open(out, path, err))
+    if (file_path(path, what->source_dir, "config.json", err) || doc_edit_open(out, path, err))
         return err->code;
-    if (json_get_integer(*out, "$", "image_size", 1, 65536, &size, err) ||
+    if (doc_get_integer(*out, "$", "image_size", 1, 65536, &size, err) ||
         edit_config(*out, what, err))
         return err_prefix(err, "%s: ", path);
     *image_size = (unsigned)size;
@@ -156,7 +156,7 @@ static enum err_code write_files(const char *dir, const struct export *what,
         export_files_tokenizer(dir, tokenizer, what->tokens_max, err);
     else
         export_files_preprocessor(dir, what->source_dir, source_size, spec->image_size, err);
-    if (err->code != ERR_OK || json_edit_save(config, path, err))
+    if (err->code != ERR_OK || doc_edit_save(config, path, err))
         return err->code;
     return write_weights(dir, what, err);
 }
@@ -168,6 +168,6 @@ enum err_code export_checkpoint(const char *dir, const struct export *what, stru
     assert(what->dtype == DTYPE_F32 || what->dtype == DTYPE_F16);
     if (!make_config(&config, &source_size, what, err))
         write_files(dir, what, config, source_size, err);
-    json_free(config);
+    doc_free(config);
     return err->code;
 }

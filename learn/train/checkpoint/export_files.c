@@ -1,7 +1,7 @@
 #include "learn/train/checkpoint/export_files.h"
 
+#include "engine/base/doc_edit.h"
 #include "engine/base/file.h"
-#include "engine/base/json_edit.h"
 #include "engine/base/replace.h"
 #include "engine/vision/preprocess.h"
 
@@ -72,10 +72,10 @@ static enum err_code put_length(const char *dir, unsigned tokens_max, struct err
     bool exists;
     if (file_path(path, dir, "tokenizer_config.json", err) || file_exists(path, &exists, err))
         return err->code;
-    if (!(exists ? json_edit_open(&root, path, err) : json_edit_new(&root, err)) &&
-        !json_edit_integer(root, "model_max_length", tokens_max, err))
-        json_edit_save(root, path, err);
-    json_free(root);
+    if (!(exists ? doc_edit_open(&root, path, err) : doc_edit_new(&root, err)) &&
+        !doc_edit_integer(root, "model_max_length", tokens_max, err))
+        doc_edit_save(root, path, err);
+    doc_free(root);
     return err->code;
 }
 
@@ -104,17 +104,17 @@ static enum err_code put_square(struct json_t *root, const char *key, unsigned h
                                 unsigned width, struct err *err)
 {
     struct json_t *size;
-    if (json_edit_object(root, key, &size, err) || json_edit_integer(size, "height", height, err))
+    if (doc_edit_object(root, key, &size, err) || doc_edit_integer(size, "height", height, err))
         return err->code;
-    return json_edit_integer(size, "width", width, err);
+    return doc_edit_integer(size, "width", width, err);
 }
 
 static enum err_code put_edge(struct json_t *root, unsigned edge, struct err *err)
 {
     struct json_t *size;
-    if (json_edit_object(root, "size", &size, err))
+    if (doc_edit_object(root, "size", &size, err))
         return err->code;
-    return json_edit_integer(size, "shortest_edge", edge, err);
+    return doc_edit_integer(size, "shortest_edge", edge, err);
 }
 
 /* A side that was so much larger than the crop stays so. */
@@ -138,15 +138,15 @@ static enum err_code put_sizes(struct json_t *root, const struct preprocess *was
 
 static enum err_code put_defaults(struct json_t *root, struct err *err)
 {
-    if (json_edit_text(root, "image_processor_type", "ViTImageProcessor", err) ||
-        json_edit_bool(root, "do_resize", true, err) ||
-        json_edit_integer(root, "resample", RESAMPLE_BILINEAR, err) ||
-        json_edit_bool(root, "do_rescale", true, err) ||
-        json_edit_number(root, "rescale_factor", 1.0 / 255.0, err) ||
-        json_edit_bool(root, "do_normalize", true, err) ||
-        json_edit_number(root, "image_mean", 0.5, err))
+    if (doc_edit_text(root, "image_processor_type", "ViTImageProcessor", err) ||
+        doc_edit_bool(root, "do_resize", true, err) ||
+        doc_edit_integer(root, "resample", RESAMPLE_BILINEAR, err) ||
+        doc_edit_bool(root, "do_rescale", true, err) ||
+        doc_edit_number(root, "rescale_factor", 1.0 / 255.0, err) ||
+        doc_edit_bool(root, "do_normalize", true, err) ||
+        doc_edit_number(root, "image_mean", 0.5, err))
         return err->code;
-    return json_edit_number(root, "image_std", 0.5, err);
+    return doc_edit_number(root, "image_std", 0.5, err);
 }
 
 /* The tree of the file to write; `exists` if the source has one. */
@@ -156,7 +156,7 @@ static enum err_code edit(struct json_t **root, const char *source, const char *
     struct preprocess was;
     if (preprocess_open(&was, source, source_size, err))
         return err_prefix(err, "%s: ", source);
-    if (exists ? json_edit_open(root, from, err) : json_edit_new(root, err))
+    if (exists ? doc_edit_open(root, from, err) : doc_edit_new(root, err))
         return err->code;
     if (!exists && put_defaults(*root, err))
         return err->code;
@@ -179,7 +179,7 @@ enum err_code export_files_preprocessor(const char *dir, const char *source, uns
     if (err_is_of_system(misfit.code))
         return err_set(err, misfit.code, "%s: %s", source, misfit.text);
     if (!edit(&root, source, from, exists, source_size, image_size, err))
-        json_edit_save(root, to, err);
-    json_free(root);
+        doc_edit_save(root, to, err);
+    doc_free(root);
     return err->code;
 }

@@ -1,7 +1,7 @@
 #include "learn/train/checkpoint/vocab_files.h"
 
+#include "engine/base/doc_edit.h"
 #include "engine/base/file.h"
-#include "engine/base/json_edit.h"
 #include "engine/base/replace.h"
 #include "learn/train/checkpoint/export_files.h"
 
@@ -52,7 +52,7 @@ static enum err_code put_specials(struct json_t *root, struct err *err)
                                            {"sep_token", "[SEP]"},
                                            {"unk_token", "[UNK]"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (json_edit_text(root, names[i][0], names[i][1], err))
+        if (doc_edit_text(root, names[i][0], names[i][1], err))
             return err->code;
     return ERR_OK;
 }
@@ -60,11 +60,11 @@ static enum err_code put_specials(struct json_t *root, struct err *err)
 /* strip_accents follows do_lower_case if it is not said; here it is said. */
 static enum err_code put_config(struct json_t *root, bool cased, struct err *err)
 {
-    if (json_edit_text(root, "tokenizer_class", "BertTokenizer", err) ||
-        json_edit_bool(root, "do_lower_case", !cased, err) ||
-        json_edit_bool(root, "strip_accents", !cased, err))
+    if (doc_edit_text(root, "tokenizer_class", "BertTokenizer", err) ||
+        doc_edit_bool(root, "do_lower_case", !cased, err) ||
+        doc_edit_bool(root, "strip_accents", !cased, err))
         return err->code;
-    return json_edit_bool(root, "tokenize_chinese_chars", true, err);
+    return doc_edit_bool(root, "tokenize_chinese_chars", true, err);
 }
 
 static enum err_code write_json(const char *dir, const char *name, bool is_config, bool cased,
@@ -72,11 +72,11 @@ static enum err_code write_json(const char *dir, const char *name, bool is_confi
 {
     char path[PATH_MAX];
     struct json_t *root = NULL;
-    if (file_path(path, dir, name, err) || json_edit_new(&root, err))
+    if (file_path(path, dir, name, err) || doc_edit_new(&root, err))
         return err->code;
     if ((!is_config || !put_config(root, cased, err)) && !put_specials(root, err))
-        json_edit_save(root, path, err);
-    json_free(root);
+        doc_edit_save(root, path, err);
+    doc_free(root);
     return err->code;
 }
 

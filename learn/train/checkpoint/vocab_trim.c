@@ -4,8 +4,8 @@
  * stay. */
 #include "learn/train/checkpoint/vocab_trim.h"
 
+#include "engine/base/doc_edit.h"
 #include "engine/base/file.h"
-#include "engine/base/json_edit.h"
 #include "engine/format/checkpoint.h"
 #include "engine/format/printable.h"
 #include "engine/format/safetensors_write.h"
@@ -57,15 +57,15 @@ static enum err_code edit_config(struct json_t *config, const struct vocab_trim 
                                        "mask_token_id", "bos_token_id", "eos_token_id"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         long long old;
-        if (!json_as_integer(json_member(config, keys[i]), &old))
+        if (!doc_as_integer(doc_member(config, keys[i]), &old))
             continue;
         long long id = new_id(what, old);
         if (id == NO_ID)
-            json_edit_remove(config, keys[i]);
-        else if (json_edit_integer(config, keys[i], id, err))
+            doc_edit_remove(config, keys[i]);
+        else if (doc_edit_integer(config, keys[i], id, err))
             return err->code;
     }
-    return json_edit_integer(config, "vocab_size", (long long)what->count, err);
+    return doc_edit_integer(config, "vocab_size", (long long)what->count, err);
 }
 
 /* Ascending, so that no key is taken whose own turn is still to come: a new id is never above the
@@ -73,12 +73,12 @@ static enum err_code edit_config(struct json_t *config, const struct vocab_trim 
 static enum err_code edit_tokenizer(struct json_t *root, const struct vocab_trim *what,
                                     struct err *err)
 {
-    struct json_t *added = json_edit_member(root, "added_tokens_decoder");
+    struct json_t *added = doc_edit_member(root, "added_tokens_decoder");
     for (size_t i = 0; added != NULL && i < what->count; i++) {
         char old[24], id[24];
         snprintf(old, sizeof old, "%d", (int)what->ids[i]);
         snprintf(id, sizeof id, "%zu", i);
-        if (strcmp(old, id) != 0 && json_edit_rename(added, old, id, err))
+        if (strcmp(old, id) != 0 && doc_edit_rename(added, old, id, err))
             return err->code;
     }
     return ERR_OK;
@@ -97,9 +97,9 @@ static enum err_code write_json(const char *dir, const struct vocab_trim *what, 
         return err->code;
     if (!exists) /* copying what is absent removes what is there */
         return export_files_copy(dir, what->source_dir, name, NULL, err);
-    if (!json_edit_open(&root, from, err) && !edit(root, what, err))
-        json_edit_save(root, to, err);
-    json_free(root);
+    if (!doc_edit_open(&root, from, err) && !edit(root, what, err))
+        doc_edit_save(root, to, err);
+    doc_free(root);
     return err->code;
 }
 

@@ -3,7 +3,7 @@
 #include "learn/train/loop/corpus.h"
 
 #include "engine/base/rng.h"
-#include "learn/train/network/places.h"
+#include "learn/train/network/rng_streams.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static enum err_code split(struct corpus *corpus, const struct train_options *op
         wanted[c] = (size_t)lround((double)left[c] * options->validation_share);
         wanted[c] += wanted[c] == 0 && left[c] > 1;
     }
-    struct rng rng = rng_for(options->seed, PLACE_SPLIT, 0);
+    struct rng rng = rng_for(options->seed, STREAM_SPLIT, 0);
     corpus->train.count = 0;
     for (size_t i = 0; i < all.count; i++) {
         unsigned c = all.classes[i];

@@ -1,6 +1,6 @@
 #include "learn/train/loop/judge.h"
 
-#include "engine/decide/winner.h"
+#include "engine/decide/argmax.h"
 #include "learn/eval/measure/confusion.h"
 
 #include <stdlib.h>
@@ -23,8 +23,7 @@ static void count_row(const struct judge *judge, struct tally *tally, size_t ite
     tally->loss += loss_run(&own, logits, target, NULL, 0, dlogits);
     if (loss->scores == SCORES_SOFTMAX) {
         tally->judged++;
-        confusion_add(&tally->confusion, judge->items->classes[item],
-                      winner_of(logits, loss->labels));
+        confusion_add(&tally->confusion, judge->items->classes[item], argmax(logits, loss->labels));
         return;
     }
     tally->judged++;
@@ -38,37 +37,37 @@ static void count_row(const struct judge *judge, struct tally *tally, size_t ite
 }
 
 static enum err_code count_rows(const struct judge *judge, struct learner *learner,
-                                const struct feed *feed, size_t first, struct tally *tally,
+                                const struct data_loader *loader, size_t first, struct tally *tally,
                                 struct err *err)
 {
     size_t labels = judge->loss->labels;
-    float *logits = malloc((feed->rows + 1) * labels * sizeof *logits);
+    float *logits = malloc((loader->rows + 1) * labels * sizeof *logits);
     if (logits == NULL)
-        return err_no_memory(err, feed->rows * labels * sizeof *logits);
-    learner_logits(learner, feed, logits);
-    for (size_t row = 0; row < feed->rows; row++)
-        count_row(judge, tally, first + row, logits + row * labels, logits + feed->rows * labels);
+        return err_no_memory(err, loader->rows * labels * sizeof *logits);
+    learner_logits(learner, loader, logits);
+    for (size_t row = 0; row < loader->rows; row++)
+        count_row(judge, tally, first + row, logits + row * labels, logits + loader->rows * labels);
     free(logits);
     return ERR_OK;
 }
 
 static enum err_code run_batches(const struct judge *judge, struct learner *learner,
-                                 struct feed *feed, struct tally *tally, struct err *err)
+                                 struct data_loader *loader, struct tally *tally, struct err *err)
 {
     bool is_mlm = learner->setup.head == PARAMETERS_MLM;
     const struct corpus_items *items = judge->items;
-    for (size_t first = 0; first < items->count; first += feed->rows) {
+    for (size_t first = 0; first < items->count; first += loader->rows) {
         size_t left = items->count - first;
-        unsigned count = left < feed->rows_max ? (unsigned)left : feed->rows_max;
-        struct feed_order order = {
+        unsigned count = left < loader->rows_max ? (unsigned)left : loader->rows_max;
+        struct data_loader_order order = {
             .view = &judge->view, .masks = is_mlm, .seed = judge->seed, .position = first};
-        if (feed_prepare(feed, network_team(learner->network), items->item + first, count, &order,
-                         err))
+        if (data_loader_prepare(loader, network_pool(learner->network), items->item + first, count,
+                                &order, err))
             return err->code;
         if (is_mlm)
-            learner_words(learner, feed, &tally->loss, &tally->judged, &tally->hits, err);
+            learner_words(learner, loader, &tally->loss, &tally->judged, &tally->hits, err);
         else
-            count_rows(judge, learner, feed, first, tally, err);
+            count_rows(judge, learner, loader, first, tally, err);
         if (err->code != ERR_OK)
             return err->code;
         if (judge->progress != NULL)
@@ -106,8 +105,8 @@ static void sum_up(const struct judge *judge, struct tally *tally, bool is_mlm,
     }
 }
 
-enum err_code judge_run(const struct judge *judge, struct learner *learner, struct feed *feed,
-                        struct judge_result *out, struct err *err)
+enum err_code judge_run(const struct judge *judge, struct learner *learner,
+                        struct data_loader *loader, struct judge_result *out, struct err *err)
 {
     bool is_mlm = learner->setup.head == PARAMETERS_MLM;
     unsigned labels = is_mlm ? 1 : judge->loss->labels;
@@ -118,13 +117,13 @@ enum err_code judge_run(const struct judge *judge, struct learner *learner, stru
         free(tally.labels);
         return err_no_memory(err, 3 * labels * sizeof *tally.labels);
     }
-    const struct samples *samples = feed->samples;
-    feed->samples = judge->items->part->samples;
+    const struct samples *samples = loader->samples;
+    loader->samples = judge->items->part->samples;
     learner_pause(learner);
-    if (!run_batches(judge, learner, feed, &tally, err) && tally.judged > 0)
+    if (!run_batches(judge, learner, loader, &tally, err) && tally.judged > 0)
         sum_up(judge, &tally, is_mlm, out);
     learner_resume(learner);
-    feed->samples = samples;
+    loader->samples = samples;
     confusion_close(&tally.confusion);
     free(tally.labels);
     return err->code;

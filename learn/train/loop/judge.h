@@ -22,7 +22,7 @@ struct judge_result {
 };
 
 /* The weights judged are the learner's best now (its moving average, if it has one). */
-enum err_code judge_run(const struct judge *judge, struct learner *learner, struct feed *feed,
-                        struct judge_result *out, struct err *err);
+enum err_code judge_run(const struct judge *judge, struct learner *learner,
+                        struct data_loader *loader, struct judge_result *out, struct err *err);
 
 #endif

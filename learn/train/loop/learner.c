@@ -5,8 +5,8 @@
 #include "engine/base/pages.h"
 #include "engine/base/rng.h"
 #include "engine/tensor/backward/backward.h"
-#include "learn/train/network/places.h"
 #include "learn/train/network/resize.h"
+#include "learn/train/network/rng_streams.h"
 #include "learn/train/network/structured.h"
 
 #include <stdlib.h>
@@ -156,7 +156,7 @@ static enum err_code reserve(struct learner *learner, size_t numbers, struct err
 }
 
 /* Losses of the rows of one micro-batch, and their gradients. */
-static double judge_rows(struct learner *learner, const struct feed_part *part,
+static double judge_rows(struct learner *learner, const struct data_loader_part *part,
                          const struct loss *loss, const struct learner_targets *targets,
                          float share)
 {
@@ -172,7 +172,7 @@ static double judge_rows(struct learner *learner, const struct feed_part *part,
     return sum;
 }
 
-/* A team's task: the losses of masked words. */
+/* A pool's task: the losses of masked words. */
 struct word_run {
     float *logits; /* [count, words], turned into gradients */
     const int32_t *ids;
@@ -208,8 +208,9 @@ struct word_list {
     unsigned count;
 };
 
-static enum err_code list_words(const struct feed *feed, const struct feed_part *part,
-                                struct arena *arena, struct word_list *out, struct err *err)
+static enum err_code list_words(const struct data_loader *loader,
+                                const struct data_loader_part *part, struct arena *arena,
+                                struct word_list *out, struct err *err)
 {
     unsigned first = 0;
     *out = (struct word_list){0};
@@ -218,12 +219,12 @@ static enum err_code list_words(const struct feed *feed, const struct feed_part 
     if (out->places == NULL || out->ids == NULL)
         return err_no_memory(err, part->tokens * sizeof *out->ids);
     for (unsigned row = part->first; row < part->first + part->rows; row++) {
-        const struct samples_masked *masked = &feed->masked[row];
+        const struct samples_masked *masked = &loader->masked[row];
         for (unsigned i = 0; i < masked->count; i++) {
             out->places[out->count] = first + masked->places[i];
             out->ids[out->count++] = masked->ids[i];
         }
-        first += feed->inputs[row].tokens;
+        first += loader->inputs[row].tokens;
     }
     return ERR_OK;
 }
@@ -245,7 +246,7 @@ static enum err_code run_words(struct learner *learner, const struct network_bat
     memcpy(learner->dlogits, network_logits(learner->network),
            list->count * words * sizeof *run.logits);
     run.logits = learner->dlogits;
-    team_run(network_team(learner->network), judge_word_share, &run);
+    thread_pool_run(network_pool(learner->network), judge_word_share, &run);
     for (unsigned i = 0; i < list->count; i++) {
         *loss += run.losses[i];
         *hits += run.hits[i];
@@ -253,22 +254,23 @@ static enum err_code run_words(struct learner *learner, const struct network_bat
     return ERR_OK;
 }
 
-static struct network_batch batch_of(const struct feed *feed, const struct feed_part *part)
+static struct network_batch batch_of(const struct data_loader *loader,
+                                     const struct data_loader_part *part)
 {
-    return (struct network_batch){.inputs = feed->listed + part->first, .rows = part->rows};
+    return (struct network_batch){.inputs = loader->listed + part->first, .rows = part->rows};
 }
 
 /* One micro-batch of masked words, with gradients. */
-static enum err_code learn_words(struct learner *learner, const struct feed *feed,
-                                 const struct feed_part *part, uint64_t dropout, float share,
+static enum err_code learn_words(struct learner *learner, const struct data_loader *loader,
+                                 const struct data_loader_part *part, uint64_t dropout, float share,
                                  double *sum, struct err *err)
 {
     struct word_list list;
     struct arena arena;
     size_t hits = 0;
     arena_init(&arena);
-    if (!list_words(feed, part, &arena, &list, err) && list.count > 0) {
-        struct network_batch batch = batch_of(feed, part);
+    if (!list_words(loader, part, &arena, &list, err) && list.count > 0) {
+        struct network_batch batch = batch_of(loader, part);
         batch.kept = list.places;
         batch.kept_count = list.count;
         batch.training = true;
@@ -280,13 +282,13 @@ static enum err_code learn_words(struct learner *learner, const struct feed *fee
     return err->code;
 }
 
-static enum err_code learn_rows(struct learner *learner, const struct feed *feed,
-                                const struct feed_part *part, const struct loss *loss,
+static enum err_code learn_rows(struct learner *learner, const struct data_loader *loader,
+                                const struct data_loader_part *part, const struct loss *loss,
                                 const struct learner_targets *targets, uint64_t dropout,
                                 double *sum, struct err *err)
 {
-    float share = 1 / (float)feed->rows;
-    struct network_batch batch = batch_of(feed, part);
+    float share = 1 / (float)loader->rows;
+    struct network_batch batch = batch_of(loader, part);
     batch.training = true;
     batch.dropout = dropout;
     if (reserve(learner, (size_t)part->rows * loss->labels, err))
@@ -297,29 +299,30 @@ static enum err_code learn_rows(struct learner *learner, const struct feed *feed
     return ERR_OK;
 }
 
-static size_t count_words(const struct feed *feed)
+static size_t count_words(const struct data_loader *loader)
 {
     size_t count = 0;
-    for (unsigned row = 0; row < feed->rows; row++)
-        count += feed->masked[row].count;
+    for (unsigned row = 0; row < loader->rows; row++)
+        count += loader->masked[row].count;
     return count;
 }
 
-enum err_code learner_batch(struct learner *learner, const struct feed *feed,
+enum err_code learner_batch(struct learner *learner, const struct data_loader *loader,
                             const struct loss *loss, const struct learner_targets *targets,
                             uint64_t position, double *value, struct err *err)
 {
     bool is_mlm = learner->setup.head == PARAMETERS_MLM;
-    size_t judged = is_mlm ? count_words(feed) : feed->rows;
-    struct feed_part part;
+    size_t judged = is_mlm ? count_words(loader) : loader->rows;
+    struct data_loader_part part;
     double sum = 0;
-    for (unsigned at = 0; feed_next(feed, &at, learner->setup.network.tokens_max, &part);) {
-        struct rng rng = rng_for(learner->setup.seed, PLACE_DROPOUT, position + part.first);
+    for (unsigned at = 0;
+         data_loader_next(loader, &at, learner->setup.network.tokens_max, &part);) {
+        struct rng rng = rng_for(learner->setup.seed, STREAM_DROPOUT, position + part.first);
         uint64_t dropout = rng_next(&rng);
         if (is_mlm)
-            learn_words(learner, feed, &part, dropout, 1 / (float)judged, &sum, err);
+            learn_words(learner, loader, &part, dropout, 1 / (float)judged, &sum, err);
         else
-            learn_rows(learner, feed, &part, loss, targets, dropout, &sum, err);
+            learn_rows(learner, loader, &part, loss, targets, dropout, &sum, err);
         if (err->code != ERR_OK)
             return err->code;
     }
@@ -331,19 +334,19 @@ struct optimizer_report learner_step(struct learner *learner, float rate)
 {
     struct network *network = learner->network;
     struct optimizer_report report =
-        optimizer_step(&learner->optimizer, network_team(network), network_gradient(network), rate,
+        optimizer_step(&learner->optimizer, network_pool(network), network_gradient(network), rate,
                        learner->setup.network.frozen_depth);
     network_repack(network, learner->parameters.values);
     return report;
 }
 
-void learner_sharpen(struct learner *learner, const struct feed *feed)
+void learner_sharpen(struct learner *learner, const struct data_loader *loader)
 {
-    struct feed_part part;
+    struct data_loader_part part;
     unsigned at = 0;
-    if (!feed_next(feed, &at, learner->setup.network.tokens_max, &part))
+    if (!data_loader_next(loader, &at, learner->setup.network.tokens_max, &part))
         return;
-    struct network_batch batch = batch_of(feed, &part);
+    struct network_batch batch = batch_of(loader, &part);
     structured_sharpen(&learner->parameters, learner->network, &batch);
     size_t bytes = learner->parameters.numbers * sizeof(float);
     memcpy(learner->best, learner->parameters.values, bytes);
@@ -363,28 +366,30 @@ void learner_resume(struct learner *learner)
     network_repack(learner->network, learner->parameters.values);
 }
 
-void learner_logits(struct learner *learner, const struct feed *feed, float *logits)
+void learner_logits(struct learner *learner, const struct data_loader *loader, float *logits)
 {
     size_t labels = learner->setup.spec.label_count;
-    struct feed_part part;
-    for (unsigned at = 0; feed_next(feed, &at, learner->setup.network.tokens_max, &part);) {
-        struct network_batch batch = batch_of(feed, &part);
+    struct data_loader_part part;
+    for (unsigned at = 0;
+         data_loader_next(loader, &at, learner->setup.network.tokens_max, &part);) {
+        struct network_batch batch = batch_of(loader, &part);
         network_forward(learner->network, &batch);
         memcpy(logits + part.first * labels, network_logits(learner->network),
                part.rows * labels * sizeof *logits);
     }
 }
 
-enum err_code learner_words(struct learner *learner, const struct feed *feed, double *loss,
+enum err_code learner_words(struct learner *learner, const struct data_loader *loader, double *loss,
                             size_t *words, size_t *hits, struct err *err)
 {
-    struct feed_part part;
-    for (unsigned at = 0; feed_next(feed, &at, learner->setup.network.tokens_max, &part);) {
+    struct data_loader_part part;
+    for (unsigned at = 0;
+         data_loader_next(loader, &at, learner->setup.network.tokens_max, &part);) {
         struct word_list list;
         struct arena arena;
         arena_init(&arena);
-        if (!list_words(feed, &part, &arena, &list, err) && list.count > 0) {
-            struct network_batch batch = batch_of(feed, &part);
+        if (!list_words(loader, &part, &arena, &list, err) && list.count > 0) {
+            struct network_batch batch = batch_of(loader, &part);
             batch.kept = list.places;
             batch.kept_count = list.count;
             run_words(learner, &batch, &list, 0, &arena, loss, hits, err);

@@ -6,14 +6,14 @@
  *     learner_step(...)      one step of the optimiser
  *     learner_resize(...)    the same model at another image size
  *
- * Threads: one at a time; the team is the network's.
+ * Threads: one at a time; the pool is the network's.
  */
 #ifndef ATTND_LEARN_TRAIN_LOOP_LEARNER_H
 #define ATTND_LEARN_TRAIN_LOOP_LEARNER_H
 
 #include "engine/base/err.h"
 #include "engine/format/checkpoint.h"
-#include "learn/train/loop/feed.h"
+#include "learn/train/loop/data_loader.h"
 #include "learn/train/loop/optimizer.h"
 #include "learn/train/network/loss.h"
 #include "learn/train/network/network.h"
@@ -53,7 +53,7 @@ enum err_code learner_resize(struct learner *learner, unsigned image_size, struc
 /* Depths below rest from now on (network.h). */
 enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, struct err *err);
 
-/* Targets of a batch's rows. For MLM there are none: the feed knows the words. */
+/* Targets of a batch's rows. For MLM there are none: the loader knows the words. */
 struct learner_targets {
     const float *const *rows; /* [rows] of [labels] */
     const float *teacher;     /* [rows, labels] the teacher's logits; NULL: none */
@@ -61,13 +61,13 @@ struct learner_targets {
 
 /* `position` is the batch's in the run: dropout is drawn by it. Adds the gradient of the mean loss
  * over a prepared batch; returns that loss. */
-enum err_code learner_batch(struct learner *learner, const struct feed *feed,
+enum err_code learner_batch(struct learner *learner, const struct data_loader *loader,
                             const struct loss *loss, const struct learner_targets *targets,
                             uint64_t position, double *value, struct err *err);
 struct optimizer_report learner_step(struct learner *learner, float rate);
 
 /* Sets how sharply the heads of a structured beginning look, on a prepared batch. */
-void learner_sharpen(struct learner *learner, const struct feed *feed);
+void learner_sharpen(struct learner *learner, const struct data_loader *loader);
 
 /* ---- judging ---- */
 
@@ -75,10 +75,10 @@ void learner_sharpen(struct learner *learner, const struct feed *feed);
 void learner_pause(struct learner *learner);
 void learner_resume(struct learner *learner);
 /* Logits of a prepared batch: classifier, [rows, labels]. */
-void learner_logits(struct learner *learner, const struct feed *feed, float *logits);
+void learner_logits(struct learner *learner, const struct data_loader *loader, float *logits);
 /* Adds up the loss over the masked words of a prepared batch, their number, and how many of them
  * the model found. */
-enum err_code learner_words(struct learner *learner, const struct feed *feed, double *loss,
+enum err_code learner_words(struct learner *learner, const struct data_loader *loader, double *loss,
                             size_t *words, size_t *hits, struct err *err);
 /* best = what is best now. */
 void learner_keep(struct learner *learner);

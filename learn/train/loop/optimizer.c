@@ -71,12 +71,13 @@ static void sum_chunks(void *context, unsigned index, unsigned count)
 }
 
 /* Chunks are summed in their order, whoever summed each. */
-static double norm_of(const struct optimizer *optimizer, struct team *team, const float *gradient)
+static double norm_of(const struct optimizer *optimizer, struct thread_pool *pool,
+                      const float *gradient)
 {
     size_t numbers = optimizer->parameters->numbers;
     struct norm_run run = {backward_best(), gradient, numbers, optimizer->partials};
     double sum = 0;
-    team_run(team, sum_chunks, &run);
+    thread_pool_run(pool, sum_chunks, &run);
     for (size_t i = 0; i < (numbers + CHUNK - 1) / CHUNK; i++)
         sum += optimizer->partials[i];
     return sqrt(sum);
@@ -146,10 +147,10 @@ static float average_decay(const struct optimizer *optimizer)
     return early < optimizer->options.average_decay ? early : optimizer->options.average_decay;
 }
 
-struct optimizer_report optimizer_step(struct optimizer *optimizer, struct team *team,
+struct optimizer_report optimizer_step(struct optimizer *optimizer, struct thread_pool *pool,
                                        float *gradient, float rate, unsigned frozen_depth)
 {
-    double norm = norm_of(optimizer, team, gradient);
+    double norm = norm_of(optimizer, pool, gradient);
     struct optimizer_report report = {.norm = norm, .skipped = !isfinite(norm)};
     if (!report.skipped) {
         optimizer->steps++;
@@ -159,7 +160,7 @@ struct optimizer_report optimizer_step(struct optimizer *optimizer, struct team 
                                .adamw = adamw_for(optimizer, rate, norm),
                                .average_decay = average_decay(optimizer),
                                .frozen_depth = frozen_depth};
-        team_run(team, step_share, &run);
+        thread_pool_run(pool, step_share, &run);
     }
     memset(gradient, 0, optimizer->parameters->numbers * sizeof *gradient);
     return report;

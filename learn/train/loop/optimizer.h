@@ -4,15 +4,15 @@
  * et al. 2013), blocks that rest, and a moving average of the weights.
  *
  *     optimizer_open(&optimizer, &parameters, &options, &err);
- *     optimizer_step(optimizer, team, gradient, rate, frozen_depth);   the gradient is cleared
+ *     optimizer_step(optimizer, pool, gradient, rate, frozen_depth);   the gradient is cleared
  *
- * Threads: one at a time, with the team of the caller; results do not depend on its size.
+ * Threads: one at a time, with the pool of the caller; results do not depend on its size.
  */
 #ifndef ATTND_LEARN_TRAIN_LOOP_OPTIMIZER_H
 #define ATTND_LEARN_TRAIN_LOOP_OPTIMIZER_H
 
 #include "engine/base/err.h"
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 #include "learn/train/network/parameters.h"
 
 #include <stdint.h>
@@ -48,7 +48,7 @@ struct optimizer_report {
 /* One step down the gradient [numbers], which is set to zero; depths below frozen_depth rest. The
  * average follows with min(average_decay, (1 + steps) / (10 + steps)), so that it forgets the start
  * (as TensorFlow's ExponentialMovingAverage does). */
-struct optimizer_report optimizer_step(struct optimizer *optimizer, struct team *team,
+struct optimizer_report optimizer_step(struct optimizer *optimizer, struct thread_pool *pool,
                                        float *gradient, float rate, unsigned frozen_depth);
 
 /* What a model that is saved or judged now should hold: the average, else the values. */

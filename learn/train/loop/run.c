@@ -102,7 +102,7 @@ static enum err_code open_data(struct run *run, const struct corpus_progress *pr
                               .weights = run->class_weights,
                               .teacher_share = run->options->teacher_share,
                               .teacher_temperature = run->options->teacher_temperature};
-    return feed_open(&run->feed, run->corpus.train.part->samples, run->plan.batch, err);
+    return data_loader_open(&run->loader, run->corpus.train.part->samples, run->plan.batch, err);
 }
 
 /* ---- the model ---- */
@@ -183,15 +183,15 @@ static enum err_code check_structured(const struct spec *spec, struct err *err)
 static enum err_code sharpen(struct run *run, struct err *err)
 {
     const struct corpus_items *train = &run->corpus.train;
-    struct feed_order order = {.view = &run->plan.judging};
+    struct data_loader_order order = {.view = &run->plan.judging};
     struct learner *learner = &run->learner;
     run->plan.judging.image_size = learner->setup.spec.image_size;
     for (unsigned i = 0; i < run->plan.batch; i++)
         run->items[i] = train->item[(size_t)i * train->count / run->plan.batch];
-    if (feed_prepare(&run->feed, network_team(learner->network), run->items, run->plan.batch,
-                     &order, err))
+    if (data_loader_prepare(&run->loader, network_pool(learner->network), run->items,
+                            run->plan.batch, &order, err))
         return err->code;
-    learner_sharpen(learner, &run->feed);
+    learner_sharpen(learner, &run->loader);
     return ERR_OK;
 }
 
@@ -319,7 +319,7 @@ enum err_code run_open(struct run *out, const struct train_options *options,
 void run_close(struct run *run)
 {
     teacher_close(&run->teacher);
-    feed_close(&run->feed);
+    data_loader_close(&run->loader);
     learner_close(&run->learner);
     sampler_close(&run->sampler);
     corpus_close(&run->corpus);

@@ -5,7 +5,7 @@
 
 #include "learn/train/checkpoint/state.h"
 #include "learn/train/loop/corpus.h"
-#include "learn/train/loop/feed.h"
+#include "learn/train/loop/data_loader.h"
 #include "learn/train/loop/judge.h"
 #include "learn/train/loop/learner.h"
 #include "learn/train/loop/plan.h"
@@ -21,7 +21,7 @@ struct run {
     struct sampler sampler;
     struct learner learner;
     struct teacher teacher; /* model NULL: there is none */
-    struct feed feed;
+    struct data_loader loader;
     struct loss loss;
     float *class_weights; /* [labels]; NULL: all 1 */
     size_t *order; /* [plan.epoch_inputs] items of the current epoch: places in corpus.train */

@@ -1,7 +1,7 @@
 #include "learn/train/loop/sampler.h"
 
 #include "engine/base/rng.h"
-#include "learn/train/network/places.h"
+#include "learn/train/network/rng_streams.h"
 
 #include <math.h>
 
@@ -67,7 +67,7 @@ void sampler_close(struct sampler *sampler)
 static void shuffle(struct sampler *sampler, uint64_t number)
 {
     const struct sampler_options *options = &sampler->options;
-    struct rng rng = rng_for(options->seed, PLACE_ORDER, number);
+    struct rng rng = rng_for(options->seed, STREAM_ORDER, number);
     for (size_t i = 0; i < options->count; i++) {
         size_t j = rng_below(&rng, (uint32_t)(i + 1));
         sampler->pass[i] = sampler->pass[j];
@@ -89,7 +89,7 @@ static size_t draw(const struct sampler *sampler, struct rng *rng)
 void sampler_epoch(struct sampler *sampler, uint64_t epoch, size_t *items, size_t count)
 {
     if (sampler->options.balance > 0 && sampler->options.classes != NULL) {
-        struct rng rng = rng_for(sampler->options.seed, PLACE_DRAW, epoch);
+        struct rng rng = rng_for(sampler->options.seed, STREAM_DRAW, epoch);
         for (size_t i = 0; i < count; i++)
             items[i] = draw(sampler, &rng);
         return;

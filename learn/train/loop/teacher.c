@@ -60,12 +60,12 @@ enum err_code teacher_open(struct teacher *out, const char *dir, const struct co
     const struct engine_info *info = engine_describe(out->model);
     out->view.image_size = info->image_width;
     out->view.patch = info->patch_size;
-    return feed_open(&out->feed, corpus->train.part->samples, rows_max, err);
+    return data_loader_open(&out->loader, corpus->train.part->samples, rows_max, err);
 }
 
 void teacher_close(struct teacher *teacher)
 {
-    feed_close(&teacher->feed);
+    data_loader_close(&teacher->loader);
     engine_session_close(teacher->session);
     engine_close(teacher->model);
     free(teacher->label_of);
@@ -76,7 +76,7 @@ void teacher_close(struct teacher *teacher)
 
 /* ---- run ---- */
 
-static void run_part(struct teacher *teacher, const struct feed_part *part)
+static void run_part(struct teacher *teacher, const struct data_loader_part *part)
 {
     float *rows[TEACHER_TOKENS];
     for (unsigned first = 0, count; first < part->rows; first += count) {
@@ -84,23 +84,23 @@ static void run_part(struct teacher *teacher, const struct feed_part *part)
         unsigned row = part->first + first;
         for (unsigned i = 0; i < count; i++)
             rows[i] = teacher->own + (size_t)(row + i) * teacher->labels;
-        engine_run(teacher->session, teacher->feed.listed + row, count, rows);
+        engine_run(teacher->session, teacher->loader.listed + row, count, rows);
     }
 }
 
-enum err_code teacher_run(struct teacher *teacher, struct team *team, const size_t *items,
-                          unsigned count, const struct feed_order *order, const float **logits,
-                          struct err *err)
+enum err_code teacher_run(struct teacher *teacher, struct thread_pool *pool, const size_t *items,
+                          unsigned count, const struct data_loader_order *order,
+                          const float **logits, struct err *err)
 {
-    struct feed_order own = *order;
-    struct feed_part part;
+    struct data_loader_order own = *order;
+    struct data_loader_part part;
     size_t labels = teacher->labels;
     own.view = &teacher->view;
-    if (feed_prepare(&teacher->feed, team, items, count, &own, err))
+    if (data_loader_prepare(&teacher->loader, pool, items, count, &own, err))
         return err->code;
     for (unsigned i = 0; teacher->image_tokens > 0 && i < count; i++)
-        teacher->feed.inputs[i].tokens = teacher->image_tokens;
-    for (unsigned at = 0; feed_next(&teacher->feed, &at, teacher->tokens_max, &part);)
+        teacher->loader.inputs[i].tokens = teacher->image_tokens;
+    for (unsigned at = 0; data_loader_next(&teacher->loader, &at, teacher->tokens_max, &part);)
         run_part(teacher, &part);
     for (size_t i = 0; i < count * labels; i++)
         teacher->logits[i] = teacher->own[i / labels * labels + teacher->label_of[i % labels]];

@@ -6,7 +6,7 @@
 #include "engine/base/err.h"
 #include "engine/engine.h"
 #include "learn/train/loop/corpus.h"
-#include "learn/train/loop/feed.h"
+#include "learn/train/loop/data_loader.h"
 
 enum { TEACHER_TOKENS = 1024 }; /* of its batches, at least */
 
@@ -17,7 +17,7 @@ struct teacher {
     unsigned image_tokens; /* of an image as it reads them; 0: texts */
     unsigned *label_of;    /* [labels] of the learner's, the teacher's index */
     struct samples_view view;
-    struct feed feed;
+    struct data_loader loader;
     float *logits, *own; /* [rows, labels] in the learner's order; one batch of its own */
     unsigned labels;
 };
@@ -30,8 +30,8 @@ enum err_code teacher_open(struct teacher *out, const char *dir, const struct co
 void teacher_close(struct teacher *teacher);
 
 /* Its logits for the items of a batch, [count, labels], until the next call. */
-enum err_code teacher_run(struct teacher *teacher, struct team *team, const size_t *items,
-                          unsigned count, const struct feed_order *order, const float **logits,
-                          struct err *err);
+enum err_code teacher_run(struct teacher *teacher, struct thread_pool *pool, const size_t *items,
+                          unsigned count, const struct data_loader_order *order,
+                          const float **logits, struct err *err);
 
 #endif

@@ -56,9 +56,9 @@ enum err_code network_open(struct network **out, const struct parameters *parame
     network->kernels = kernels_best();
     network->backward = backward_best();
     network->gemm = gemm_best(options->precision);
-    if (team_open(&network->team, options->threads, err) || network_memory_open(network, err) ||
-        open_blocks(network, err) || network_embed_open(network, err) ||
-        network_head_open(network, err)) {
+    if (thread_pool_open(&network->pool, options->threads, err) ||
+        network_memory_open(network, err) || open_blocks(network, err) ||
+        network_embed_open(network, err) || network_head_open(network, err)) {
         network_close(network);
         return err->code;
     }
@@ -70,8 +70,8 @@ void network_close(struct network *network)
 {
     if (network == NULL)
         return;
-    if (network->team != NULL)
-        team_close(network->team);
+    if (network->pool != NULL)
+        thread_pool_close(network->pool);
     arena_deinit(&network->arena);
     free(network);
 }
@@ -180,9 +180,9 @@ float *network_gradient(struct network *network)
     return network->gradient;
 }
 
-struct team *network_team(struct network *network)
+struct thread_pool *network_pool(struct network *network)
 {
-    return network->team;
+    return network->pool;
 }
 
 const float *network_attention_input(const struct network *network, unsigned layer, size_t *stride)

@@ -13,13 +13,13 @@
  * table of what each family has is network_rows.c's.
  *
  * Determinism: values and gradients do not depend on the number of threads.
- * Threads: one at a time; a network has a team of its own.
+ * Threads: one at a time; a network has a pool of its own.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_H
 
 #include "engine/base/err.h"
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 #include "engine/model/input.h"
 #include "engine/tensor/gemm/operand.h"
 #include "learn/train/network/parameters.h"
@@ -81,6 +81,6 @@ double network_attention_penalty(const struct network *network);
 void network_backward(struct network *network, const float *dlogits, float share);
 float *network_gradient(struct network *network);
 /* Its threads, for the optimiser. */
-struct team *network_team(struct network *network);
+struct thread_pool *network_pool(struct network *network);
 
 #endif

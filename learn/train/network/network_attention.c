@@ -15,7 +15,7 @@ struct run {
     float dropout, entropy, sparsity;
     uint32_t key;
     struct matrix dcontext, dquery, dqkv;
-    atomic_uint next; /* the next task; partners: the members of the team */
+    atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
 size_t network_attention_floats(const struct network *network)
@@ -102,7 +102,7 @@ void network_attention_forward(struct network *network, const struct network_blo
     run.task = forward_task;
     run.entropy = network->options.entropy;
     run.sparsity = network->options.sparsity;
-    team_run(network->team, run_tasks, &run);
+    thread_pool_run(network->pool, run_tasks, &run);
     for (size_t i = 0; i < (size_t)network->rows * network->spec->heads; i++)
         sum += network->penalties[i];
     network->penalty += sum * weight_of(network, block);
@@ -137,5 +137,5 @@ void network_attention_backward(struct network *network, const struct network_bl
     run.dcontext = dcontext;
     run.dquery = dquery;
     run.dqkv = dqkv;
-    team_run(network->team, run_tasks, &run);
+    thread_pool_run(network->pool, run_tasks, &run);
 }

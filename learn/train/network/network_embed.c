@@ -1,6 +1,6 @@
 /* network_embed.c - see network_embed.h. The patches of all images are one product: rows of zeros
  * stand for the learnt tokens, so that their gradients add nothing to the patch weights. Gradients
- * of tables are sums over tokens: each member of the team has its columns. */
+ * of tables are sums over tokens: each member of the pool has its columns. */
 #include "learn/train/network/network_embed.h"
 
 #include "learn/train/network/network_linear.h"
@@ -61,7 +61,7 @@ static void add(float *y, const float *x, size_t n)
 static void run_shares(struct embedding *embedding,
                        void (*share)(void *context, unsigned index, unsigned count))
 {
-    team_run(embedding->network->team, share, embedding);
+    thread_pool_run(embedding->network->pool, share, embedding);
 }
 
 static void look_up_words(void *context, unsigned index, unsigned count)

@@ -1,5 +1,5 @@
 /* network_embed.h - the embeddings of model/embed.h, forward and backward. Threads: one caller,
- * with his team.
+ * with his pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_EMBED_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_EMBED_H

@@ -23,8 +23,8 @@ enum err_code network_linear_open(struct network *network, struct network_linear
 void network_linear_pack(struct network *network, struct network_linear *linear)
 {
     const float *weight = network->values + linear->weight;
-    panels_pack(&linear->forward, network->team, linear->in, linear->out, weight, linear->in, true);
-    panels_pack(&linear->backward, network->team, linear->out, linear->in, weight, linear->in,
+    panels_pack(&linear->forward, network->pool, linear->in, linear->out, weight, linear->in, true);
+    panels_pack(&linear->backward, network->pool, linear->out, linear->in, weight, linear->in,
                 false);
 }
 
@@ -32,14 +32,14 @@ static void multiply(struct network *network, const struct panels *panels, enum 
                      struct product *product, struct matrix x, const struct matrix *residual)
 {
     struct rows *rows = &network->buffers[precision].operand;
-    rows_pack(rows, network->team, product->m, panels->k, x.x, x.stride, false);
+    rows_pack(rows, network->pool, product->m, panels->k, x.x, x.stride, false);
     product->a = rows;
     product->b = panels;
     if (residual != NULL) {
         product->residual = residual->x;
         product->residual_stride = residual->stride;
     }
-    product_run(product, network->kernels, network->team);
+    product_run(product, network->kernels, network->pool);
 }
 
 void network_linear_forward(struct network *network, const struct network_linear *linear,
@@ -79,15 +79,15 @@ static void learn_weight(struct network *network, const struct network_linear *l
                          struct matrix dy, struct matrix x, size_t rows)
 {
     struct network_buffers *buffers = &network->buffers[linear->precision];
-    panels_pack(&buffers->panels, network->team, rows, linear->in, x.x, x.stride, false);
-    rows_pack(&buffers->transposed, network->team, linear->out, rows, dy.x, dy.stride, true);
+    panels_pack(&buffers->panels, network->pool, rows, linear->in, x.x, x.stride, false);
+    rows_pack(&buffers->transposed, network->pool, linear->out, rows, dy.x, dy.stride, true);
     struct product product = {.a = &buffers->transposed,
                               .b = &buffers->panels,
                               .m = linear->out,
                               .c = network->gradient + linear->weight,
                               .c_stride = linear->in,
                               .accumulate = true};
-    product_run(&product, network->kernels, network->team);
+    product_run(&product, network->kernels, network->pool);
 }
 
 /* The first `rows` rows. */
@@ -96,8 +96,8 @@ static void piece_backward(struct network *network, const struct network_linear 
                            const struct matrix *residual, size_t rows)
 {
     if (linear->learns_bias && linear->bias != SIZE_MAX)
-        team_run(network->team, sum_columns,
-                 &(struct sums){network, network->gradient + linear->bias, dy, rows});
+        thread_pool_run(network->pool, sum_columns,
+                        &(struct sums){network, network->gradient + linear->bias, dy, rows});
     if (linear->learns_weight)
         learn_weight(network, linear, dy, x, rows);
     if (dx == NULL)

@@ -2,7 +2,7 @@
  *
  *     Y = X W^T + b        dX = dY W        dW += dY^T X        db += column sums of dY
  *
- * Threads: one caller, with his team.
+ * Threads: one caller, with his pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_LINEAR_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_LINEAR_H

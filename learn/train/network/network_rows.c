@@ -1,5 +1,5 @@
 /* network_rows.c - see network_rows.h. Each step is a `pass`: its matrices and a function over a
- * range of rows, which the members of the team call for their shares.
+ * range of rows, which the members of the pool call for their shares.
  *
  * Dropout sites, as Hugging Face's classes have them (modeling_bert.py, modeling_distilbert.py,
  * modeling_vit.py, modeling_deit.py):
@@ -50,7 +50,7 @@ static void run_share(void *context, unsigned index, unsigned count)
 
 static void run(struct pass pass)
 {
-    team_run(pass.network->team, run_share, &pass);
+    thread_pool_run(pass.network->pool, run_share, &pass);
 }
 
 /* ---- norms ---- */
@@ -102,7 +102,7 @@ void network_rows_norm_backward(struct network *network, const struct network_no
                         .x = x,  .dy = dy,           .residual = residual, .count = rows};
     run(pass);
     if (norm->learns)
-        team_run(network->team, norm_columns, &pass);
+        thread_pool_run(network->pool, norm_columns, &pass);
 }
 
 /* ---- activations ---- */

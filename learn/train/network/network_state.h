@@ -2,13 +2,13 @@
  * hand, and the matrices that the forward pass leaves for the backward pass. Private to them.
  *
  * Matrices of tokens have room for tokens_max rows; how many are in use is the batch's. Threads:
- * the team of the one caller.
+ * the pool of the one caller.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_STATE_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_STATE_H
 
 #include "engine/base/arena.h"
-#include "engine/base/team.h"
+#include "engine/base/thread_pool.h"
 #include "engine/tensor/backward/backward.h"
 #include "engine/tensor/gemm/product.h"
 #include "learn/train/network/network.h"
@@ -88,7 +88,7 @@ struct network {
     const struct kernels *kernels;
     const struct backward *backward;
     const struct gemm *gemm; /* of the attention */
-    struct team *team;
+    struct thread_pool *pool;
     const float *values;
     float *gradient;
 
@@ -117,7 +117,7 @@ struct network {
     struct matrix du;           /* [T, F] */
     float *stats;               /* [T, 2] of a norm */
     double *penalties;          /* [rows heads] */
-    float *attention_scratch;   /* [team, attention_floats] */
+    float *attention_scratch;   /* [pool, attention_floats] */
     size_t attention_floats;
     struct arena arena;
 };

@@ -1,7 +1,7 @@
 #include "learn/train/network/structured.h"
 
 #include "engine/base/rng.h"
-#include "learn/train/network/places.h"
+#include "learn/train/network/rng_streams.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,7 +111,7 @@ void structured_init(struct parameters *parameters, uint64_t seed)
     struct shape shape = shape_of(parameters);
     const struct parameters_map *map = &parameters->map;
     size_t patch = 3 * (size_t)parameters->spec.patch * parameters->spec.patch;
-    struct rng rng = rng_for(seed, PLACE_INIT, 1);
+    struct rng rng = rng_for(seed, STREAM_INIT, 1);
     float *values = parameters->values, *cls = values + map->cls_token;
     parameters_init(parameters, seed);
     for (unsigned i = 0; i < parameters->count; i++)

@@ -1,6 +1,6 @@
 #include "tests/fuzz/driver/fuzz.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/base/utf8.h"
 
 #include <errno.h>
@@ -166,7 +166,7 @@ bool fuzz_is_json(const char *bytes, size_t len)
 {
     struct json_t *root = NULL;
     struct err err = {0};
-    json_parse(&root, bytes, len, &json_limits_file, &err);
-    json_free(root);
+    doc_parse(&root, bytes, len, &doc_limits_file, &err);
+    doc_free(root);
     return err.code == ERR_OK;
 }

@@ -157,7 +157,7 @@ START_TEST(answer_tells_how_a_model_decides)
     ck_assert(json_is_null(json_object_get(json, "ood_method")));
     ck_assert(json_is_null(json_object_get(json, "ood_threshold")));
     json_decref(json);
-    decided.purity = 0.95;
+    decided.target_precision = 0.95;
     decided.ood_method = "mahalanobis";
     decided.ood_threshold = &threshold;
     json = answer_model(&decided);
@@ -296,7 +296,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .weight_bytes = 84000,
                                        .unbound = unbound,
                                        .unbound_count = 1,
-                                       .purity = 0.95,
+                                       .target_precision = 0.95,
                                        .ood_method = "energy",
                                        .ood_threshold = &threshold,
                                        .explain_default = EXPLAIN_GRADIENT},

@@ -75,7 +75,7 @@ START_TEST(a_text_model_is_described_in_every_member)
     ck_assert_uint_eq(info->unbound_count, 0);
     ck_assert_uint_eq(info->weight_file_count, 1);
     ck_assert_str_eq(strrchr(info->weight_files[0], '/'), "/model.safetensors");
-    ck_assert_double_eq(info->purity, 0);
+    ck_assert_double_eq(info->target_precision, 0);
     ck_assert_str_eq(info->ood_method, "energy");
     ck_assert_ptr_null(info->ood_threshold);
     ck_assert_int_eq(info->explain_default, EXPLAIN_GRADIENT_LAST);
@@ -93,7 +93,7 @@ START_TEST(what_attnd_json_says_is_described)
     ck_assert_str_eq(info->linear_backend, "reference");
     ck_assert_str_eq(info->kernels, "generic");
     ck_assert_double_eq(info->temperature, 2.5);
-    ck_assert_double_eq(info->purity, 0.875);
+    ck_assert_double_eq(info->target_precision, 0.875);
     ck_assert_str_eq(info->ood_method, "energy");
     ck_assert_float_eq(*info->ood_threshold, 1.5f);
     close_bert(model);
@@ -197,7 +197,7 @@ START_TEST(answers_are_judged_by_the_policy_of_attnd_json)
     struct engine_model *model = open_bert(attnd, &(struct engine_options){0});
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct judgement judgement = {.decision = DECISION_UNKNOWN};
-        ck_assert_uint_eq(engine_winner(model, cases[i].scores), cases[i].winner);
+        ck_assert_uint_eq(engine_argmax(model, cases[i].scores), cases[i].winner);
         engine_judge(model, logits, cases[i].scores, features, &judgement);
         ck_assert_int_eq(judgement.decision, cases[i].decision);
         ck_assert(judgement.has_ood);

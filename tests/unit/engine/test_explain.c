@@ -5,7 +5,7 @@
 #include "engine/explain/patches.h"
 #include "engine/explain/words.h"
 #include "engine/format/checkpoint.h"
-#include "engine/model/trace.h"
+#include "engine/model/capture.h"
 #include "engine/vision/png.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -69,11 +69,11 @@ static void drop(struct fixture *f)
     arena_deinit(&f->arena);
 }
 
-static void trace_and_run(struct fixture *f, const struct explain_options *options)
+static void capture_and_run(struct fixture *f, const struct explain_options *options)
 {
     const struct engine_input *input = &f->input;
     float logits[LABELS_MAX], *row = logits;
-    ck_assert(!engine_trace(f->model, &f->input, options, &f->arena, &f->err));
+    ck_assert(!engine_capture(f->model, &f->input, options, &f->arena, &f->err));
     engine_run(f->session, &input, 1, &row);
 }
 
@@ -99,32 +99,32 @@ enum { REQUESTS = sizeof requests / sizeof requests[0], LABEL = 1 };
 /* The relevance by the functions of engine/explain, [tokens]. */
 static float *expected_relevance(struct fixture *f, const struct explain_options *options)
 {
-    const struct trace *trace = f->input.trace;
+    const struct capture *capture = f->input.capture;
     size_t n = f->input.tokens;
     unsigned layer = options->layer > 0 ? options->layer : LAYERS;
     float *out = arena_alloc(&f->arena, 2 * n * sizeof *out);
     if (options->method == EXPLAIN_ROLLOUT)
-        attention_map_rollout(&f->spec, trace, layer, out, out + n);
+        attention_map_rollout(&f->spec, capture, layer, out, out + n);
     else if (options->method == EXPLAIN_ATTENTION)
-        attention_map_layer(&f->spec, trace, layer, out);
+        attention_map_layer(&f->spec, capture, layer, out);
     else
         ck_assert(!(options->method == EXPLAIN_GRADIENT ? gradient_map : gradient_map_last)(
-            &f->spec, &f->weights, trace, LABEL, &f->arena, out, &f->err));
+            &f->spec, &f->weights, capture, LABEL, &f->arena, out, &f->err));
     return out;
 }
 
 static void check_request(struct fixture *f, size_t i)
 {
     const struct explain_options *options = &requests[i].options;
-    const struct trace_wish wish = {requests[i].from, requests[i].to, options->statistics};
+    const struct capture_wish wish = {requests[i].from, requests[i].to, options->statistics};
     const float *found;
     double sum = 0;
-    trace_and_run(f, options);
-    ck_assert_uint_eq(f->input.trace->from, wish.from);
-    ck_assert_uint_eq(f->input.trace->to, wish.to);
-    ck_assert_int_eq(f->input.trace->stats != NULL, options->statistics);
-    ck_assert_uint_eq(engine_trace_bytes(f->model, &f->input, options),
-                      trace_bytes(&f->spec, f->input.tokens, &wish));
+    capture_and_run(f, options);
+    ck_assert_uint_eq(f->input.capture->from, wish.from);
+    ck_assert_uint_eq(f->input.capture->to, wish.to);
+    ck_assert_int_eq(f->input.capture->stats != NULL, options->statistics);
+    ck_assert_uint_eq(engine_capture_bytes(f->model, &f->input, options),
+                      capture_bytes(&f->spec, f->input.tokens, &wish));
     ck_assert(!engine_relevance(f->model, &f->input, options, LABEL, &f->arena, &found, &f->err));
     const float *expected = expected_relevance(f, options);
     ck_assert_msg(memcmp(found, expected, f->input.tokens * sizeof *found) == 0, "request %zu", i);
@@ -153,12 +153,12 @@ START_TEST(the_default_method_is_that_of_the_kind)
     struct explanation explanation;
     struct explain_options options = {.method = EXPLAIN_DEFAULT};
     setup(&f, TEXT_MODEL, "wafer");
-    trace_and_run(&f, &options);
+    capture_and_run(&f, &options);
     ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &explanation, &f.err));
     ck_assert_int_eq(explanation.method, EXPLAIN_GRADIENT_LAST);
     drop(&f);
     setup(&f, IMAGE_MODEL, NULL);
-    trace_and_run(&f, &options);
+    capture_and_run(&f, &options);
     ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &explanation, &f.err));
     ck_assert_int_eq(explanation.method, EXPLAIN_ROLLOUT);
     drop(&f);
@@ -171,7 +171,7 @@ static void expect_head(const struct fixture *f, const struct explanation *found
 {
     ck_assert_int_eq(found->method, options->method);
     ck_assert_uint_eq(found->layer, options->layer);
-    ck_assert_ptr_eq(found->stats, f->input.trace->stats);
+    ck_assert_ptr_eq(found->stats, f->input.capture->stats);
     ck_assert_ptr_nonnull(found->stats);
     ck_assert_uint_eq(found->layers, f->spec.layers);
     ck_assert_uint_eq(found->heads, f->spec.heads);
@@ -186,7 +186,7 @@ START_TEST(a_text_is_explained_by_its_words_and_spans)
     struct explanation found;
     struct excerpt words[64], spans[EXPLANATION_SPANS];
     setup(&f, TEXT_MODEL, "the wafer, the die and a scratch: pin 7 of lot 12");
-    trace_and_run(&f, &options);
+    capture_and_run(&f, &options);
     memset(&found, 0x55, sizeof found);
     ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &found, &f.err));
     expect_head(&f, &found, &options);
@@ -211,7 +211,7 @@ START_TEST(an_image_is_explained_by_its_patches_and_boxes)
     struct explanation found;
     struct patch_box boxes[EXPLANATION_BOXES];
     setup(&f, IMAGE_MODEL, NULL);
-    trace_and_run(&f, &options);
+    capture_and_run(&f, &options);
     memset(&found, 0x55, sizeof found);
     ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &found, &f.err));
     expect_head(&f, &found, &options);
@@ -239,7 +239,7 @@ START_TEST(the_overlay_is_a_png_of_the_image_s_size)
     size_t len;
     unsigned width, height;
     setup(&f, IMAGE_MODEL, NULL);
-    trace_and_run(&f, &options);
+    capture_and_run(&f, &options);
     ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &found, &f.err));
     ck_assert(!engine_overlay(&found, NULL, &png, &len, &f.err));
     ck_assert(png_probe(png, len, &width, &height));
@@ -253,9 +253,10 @@ END_TEST
 static void expect_refusal(struct fixture *f, struct explain_options options, const char *text)
 {
     f->err = (struct err){0};
-    ck_assert_int_eq(engine_trace(f->model, &f->input, &options, &f->arena, &f->err), ERR_UNUSABLE);
+    ck_assert_int_eq(engine_capture(f->model, &f->input, &options, &f->arena, &f->err),
+                     ERR_UNUSABLE);
     ck_assert_str_eq(f->err.text, text);
-    ck_assert_ptr_null(f->input.trace);
+    ck_assert_ptr_null(f->input.capture);
 }
 
 START_TEST(a_layer_that_the_model_or_the_method_has_not_is_refused)

@@ -2,7 +2,7 @@
  *
  * The functions below stand in front of the C library's for the whole program, libraries included,
  * and pass on to its __libc_ names; glibc has no such name for aligned_alloc and posix_memalign,
- * which go through __libc_memalign. Calls of all threads are counted, since a team's threads could
+ * which go through __libc_memalign. Calls of all threads are counted, since a pool's threads could
  * allocate too. Sanitizers put their own functions there, so under them there is nothing to test.
  */
 #include "engine/base/blas_core.h"

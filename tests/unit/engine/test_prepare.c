@@ -61,7 +61,7 @@ START_TEST(an_image_is_prepared_as_its_patches)
     ck_assert_uint_eq(input.height, HEIGHT);
     ck_assert(!input.truncated);
     ck_assert_ptr_null(input.ids);
-    ck_assert_ptr_null(input.trace);
+    ck_assert_ptr_null(input.capture);
     ck_assert(memcmp(input.patches, expected, sizeof expected) == 0);
     struct engine_need need = engine_need_image(model, png, len, PIXELS);
     ck_assert_uint_eq(need.kept, sizeof expected + ARENA_ALIGNMENT);
@@ -121,7 +121,7 @@ START_TEST(a_text_is_prepared_as_the_tokenizer_encodes_it)
     ck_assert_uint_eq(input.tokens, expected.count);
     ck_assert(!input.truncated);
     ck_assert_ptr_null(input.patches);
-    ck_assert_ptr_null(input.trace);
+    ck_assert_ptr_null(input.capture);
     ck_assert_uint_eq(input.width, 0);
     for (unsigned t = 0; t < input.tokens; t++) {
         ck_assert_int_eq(input.ids[t], expected.ids[t]);

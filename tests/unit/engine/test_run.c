@@ -1,6 +1,6 @@
 /* A batch as the engine runs it: whose row is whose, and what a run leaves behind. */
 #include "engine/engine.h"
-#include "engine/model/trace.h"
+#include "engine/model/capture.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -154,28 +154,28 @@ START_TEST(logits_in_fewer_bits_stay_near_those_of_fp32)
 }
 END_TEST
 
-/* Of four rows two are traced, in one batch; and what was traced is a softmax. */
+/* Of four rows two are captured, in one batch; and what was captured is a softmax. */
 START_TEST(rows_with_a_trace_are_traced_and_no_others)
 {
     const struct explain_options options = {.method = EXPLAIN_ROLLOUT};
     struct fixture f;
-    float traced[ROWS][LABELS_MAX], plain[ROWS][LABELS_MAX];
+    float captured[ROWS][LABELS_MAX], plain[ROWS][LABELS_MAX];
     setup(&f, NULL);
     run(&f, 0, ROWS, plain);
     for (unsigned r = 1; r < 3; r++) {
-        ck_assert(!engine_trace(f.model, &f.inputs[r], &options, &f.arena, &f.err));
-        struct trace *trace = f.inputs[r].trace;
-        memset(trace->mean, 0xFF, (size_t)trace->tokens * trace->tokens * 2 * sizeof(float));
+        ck_assert(!engine_capture(f.model, &f.inputs[r], &options, &f.arena, &f.err));
+        struct capture *capture = f.inputs[r].capture;
+        memset(capture->mean, 0xFF, (size_t)capture->tokens * capture->tokens * 2 * sizeof(float));
     }
-    run(&f, 0, ROWS, traced);
+    run(&f, 0, ROWS, captured);
     for (unsigned r = 0; r < ROWS; r++)
-        ck_assert(memcmp(traced[r], plain[r], f.labels * sizeof(float)) == 0);
+        ck_assert(memcmp(captured[r], plain[r], f.labels * sizeof(float)) == 0);
     for (unsigned r = 1; r < 3; r++) {
-        const struct trace *trace = f.inputs[r].trace;
-        for (size_t i = 0; i < (size_t)2 * trace->tokens; i++) {
+        const struct capture *capture = f.inputs[r].capture;
+        for (size_t i = 0; i < (size_t)2 * capture->tokens; i++) {
             double sum = 0;
-            for (size_t j = 0; j < trace->tokens; j++)
-                sum += (double)trace->mean[i * trace->tokens + j];
+            for (size_t j = 0; j < capture->tokens; j++)
+                sum += (double)capture->mean[i * capture->tokens + j];
             ck_assert_double_eq_tol(sum, 1, 1e-5);
         }
     }

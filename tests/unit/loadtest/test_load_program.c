@@ -1,6 +1,6 @@
 /* attnd-load as a program, against a server that misbehaves on request (scripted_server.h): every
  * way in which a request can end is told, counted and judged. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/support/outcome.h"
 #include "tests/support/scripted_server.h"
 #include "tests/support/server_process.h"
@@ -36,9 +36,9 @@ static void load(struct run *run, unsigned port, const char *const *arguments)
         run_program("attnd-load", all, run->out, sizeof run->out, run->errors, sizeof run->errors);
     run->report = NULL;
     if (run->out[0] != '\0')
-        ck_assert_msg(
-            json_parse(&run->report, run->out, strlen(run->out), &json_limits_file, &err) == ERR_OK,
-            "%s: %s", err.text, run->out);
+        ck_assert_msg(doc_parse(&run->report, run->out, strlen(run->out), &doc_limits_file, &err) ==
+                          ERR_OK,
+                      "%s: %s", err.text, run->out);
 }
 
 #define LOAD(run, server, ...)                                                                     \
@@ -48,14 +48,14 @@ static double figure(const struct run *run, const char *group, const char *name)
 {
     double value = -1;
     const struct json_t *from =
-        group != NULL ? json_member(run->report, group) : (const struct json_t *)run->report;
-    ck_assert_msg(json_as_number(json_member(from, name), &value), "no %s in: %s", name, run->out);
+        group != NULL ? doc_member(run->report, group) : (const struct json_t *)run->report;
+    ck_assert_msg(doc_as_number(doc_member(from, name), &value), "no %s in: %s", name, run->out);
     return value;
 }
 
 static void end(struct run *run, struct scripted_server *server)
 {
-    json_free(run->report);
+    doc_free(run->report);
     scripted_server_stop(server);
 }
 
@@ -92,7 +92,7 @@ START_TEST(load_counts_the_bytes_of_both_ways)
     ck_assert_msg(in > (double)strlen(SCRIPTED_OK_BODY) && in < 500, "%g bytes received", in);
     ck_assert(figure(&ten, NULL, "bytes_out") == 10 * out);
     ck_assert(figure(&ten, NULL, "bytes_in") == 10 * in);
-    json_free(one.report);
+    doc_free(one.report);
     end(&ten, server);
 }
 END_TEST
@@ -128,11 +128,11 @@ START_TEST(load_names_every_way_in_which_a_request_ends)
                       run.out);
         ck_assert(figure(&run, NULL, "unaccepted") == !good);
         ck_assert(deeds[i].status == NULL || figure(&run, "statuses", deeds[i].status) == 1);
-        json_free(run.report);
+        doc_free(run.report);
         LOAD(&run, server, "--requests", "1", "--connections", "1", "--timeout-ms", "300",
              "--accept", deeds[i].outcome, "--text", deeds[i].deed);
         ck_assert_msg(run.code == 0, "%s accepted: %d", deeds[i].deed, run.code);
-        json_free(run.report);
+        doc_free(run.report);
     }
     scripted_server_stop(server);
 }
@@ -145,7 +145,7 @@ START_TEST(load_judges_a_get_by_its_status_alone)
     LOAD(&run, server, "--requests", "3", "--connections", "1", "--get", "/do-garbage");
     ck_assert_int_eq(run.code, 0);
     ck_assert(figure(&run, "outcomes", "ok") == 3);
-    json_free(run.report);
+    doc_free(run.report);
     LOAD(&run, server, "--requests", "1", "--connections", "1", "--get", "/do-500");
     ck_assert_int_eq(run.code, 1);
     ck_assert(figure(&run, "outcomes", "status") == 1);
@@ -164,12 +164,12 @@ START_TEST(load_compares_answers_with_the_expected_ones)
     tempdir_write(&dir, "expected.jsonl", SCRIPTED_OK_BODY "\n", strlen(SCRIPTED_OK_BODY) + 1);
     LOAD(&run, server, "--requests", "2", "--expect", path, "--text", "do-ok");
     ck_assert_msg(run.code == 0, "%s", run.errors);
-    json_free(run.report);
+    doc_free(run.report);
     LOAD(&run, server, "--requests", "2", "--expect", path, "--text", "do-other");
     ck_assert_int_eq(run.code, 1);
     ck_assert(figure(&run, "outcomes", "mismatch") == 2);
     ck_assert_msg(strstr(run.out, "label \\\"z\\\" instead of \\\"a\\\"") != NULL, "%s", run.out);
-    json_free(run.report);
+    doc_free(run.report);
     tempdir_close(&dir);
     scripted_server_stop(server);
 }
@@ -200,7 +200,7 @@ START_TEST(load_tells_a_port_where_nobody_listens)
     double refused = figure(&run, "outcomes", "refused");
     ck_assert(refused >= 2 && refused == figure(&run, NULL, "requests"));
     ck_assert_msg(refused < 200, "%g refusals in 0.3 s: it does not rest between them", refused);
-    json_free(run.report);
+    doc_free(run.report);
 }
 END_TEST
 
@@ -214,7 +214,7 @@ START_TEST(load_keeps_an_open_loop_at_its_rate)
     ck_assert_msg(run.code == 0, "%s", run.out);
     double requests = figure(&run, NULL, "requests");
     ck_assert_msg(requests >= 49 && requests <= 51, "%g requests", requests);
-    json_free(run.report);
+    doc_free(run.report);
     LOAD(&run, server, "--rate", "100", "--requests", "7", "--connections", "4", "--text", "do-ok");
     ck_assert(figure(&run, NULL, "requests") == 7);
     end(&run, server);
@@ -230,7 +230,7 @@ START_TEST(load_ages_what_waits_for_a_connection_and_drops_what_the_backlog_cann
          "do-slowly");
     ck_assert_msg(run.code == 0, "%s", run.out);
     ck_assert_msg(figure(&run, "latency_ms", "max") >= 4 * 200 - 3 * 50, "%s", run.out);
-    json_free(run.report);
+    doc_free(run.report);
     LOAD(&run, server, "--rate", "100", "--requests", "9", "--connections", "1", "--backlog", "2",
          "--text", "do-slowly");
     ck_assert_int_eq(run.code, 1);

@@ -288,26 +288,26 @@ void engine_judge(const struct engine_model *model, const float *logits, const f
         out->decision = DECISION_UNKNOWN;
 }
 
-unsigned engine_winner(const struct engine_model *model, const float *scores)
+unsigned engine_argmax(const struct engine_model *model, const float *scores)
 {
     (void)model;
     return scores[1] > scores[0];
 }
 
 /* Attention of 100 bytes a token; layer 9 is one too many. */
-enum { FAKE_TRACE_BYTES = 100 };
+enum { FAKE_CAPTURE_BYTES = 100 };
 
-size_t engine_trace_bytes(const struct engine_model *model, const struct engine_input *input,
-                          const struct explain_options *options)
+size_t engine_capture_bytes(const struct engine_model *model, const struct engine_input *input,
+                            const struct explain_options *options)
 {
     (void)options;
     (void)model;
-    return (size_t)input->tokens * FAKE_TRACE_BYTES;
+    return (size_t)input->tokens * FAKE_CAPTURE_BYTES;
 }
 
-enum err_code engine_trace(const struct engine_model *model, struct engine_input *input,
-                           const struct explain_options *options, struct arena *arena,
-                           struct err *err)
+enum err_code engine_capture(const struct engine_model *model, struct engine_input *input,
+                             const struct explain_options *options, struct arena *arena,
+                             struct err *err)
 {
     (void)model;
     (void)input;

@@ -3,7 +3,7 @@
  * batcher.h, metrics.h, http.h, worker.h, prepare.h, routes.h, plan.h and memory_plan.h that
  * server.c calls, so include it in one file of a test program.
  *
- * `parts.trace` holds a word for each call. A part named by `parts.fails` cannot be started. The
+ * `parts.capture` holds a word for each call. A part named by `parts.fails` cannot be started. The
  * clock stands but for what is slept.
  */
 #ifndef ATTND_TESTS_UNIT_SERVER_SERVER_PARTS_H
@@ -25,8 +25,8 @@
 enum { PARTS_MODELS = 2, PARTS_PORT = 4711 };
 
 static struct {
-    char trace[2048];
-    const char *fails; /* a word of the trace; NULL: none */
+    char capture[2048];
+    const char *fails; /* a word of the capture; NULL: none */
     enum err_code failure;
     void (*started)(void); /* called once all is started; NULL: nothing is */
     int signals[2];        /* raised then; 0: none */
@@ -60,12 +60,12 @@ enum { PART_REGISTRY, PART_BATCHER, PART_METRICS, PART_HTTP, PART_WORKERS, PART_
 /* One more word, with the service's phase if there is a service: "http0". */
 static enum err_code parts_call(const char *word, struct err *err)
 {
-    size_t len = strlen(parts.trace);
+    size_t len = strlen(parts.capture);
     if (parts.service != NULL)
-        snprintf(parts.trace + len, sizeof parts.trace - len, "%s%d ", word,
+        snprintf(parts.capture + len, sizeof parts.capture - len, "%s%d ", word,
                  atomic_load(&parts.service->phase));
     else
-        snprintf(parts.trace + len, sizeof parts.trace - len, "%s ", word);
+        snprintf(parts.capture + len, sizeof parts.capture - len, "%s ", word);
     if (err != NULL && parts.fails != NULL && strcmp(parts.fails, word) == 0)
         return err_set(err, parts.failure, "%s failed", word);
     return ERR_OK;

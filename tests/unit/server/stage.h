@@ -46,7 +46,7 @@ static inline void stage_open(struct stage *stage, unsigned workers)
                                        .body_bytes_max = 1 << 20,
                                        .image_pixels_max = 1 << 30,
                                        .request_pixels_max = 1 << 30,
-                                       .explain_bytes_max = 5 * FAKE_TRACE_BYTES}};
+                                       .explain_bytes_max = 5 * FAKE_CAPTURE_BYTES}};
     struct service *service = &stage->service;
     service->config = &stage->config;
     memory_init(&service->memory, (size_t)4 << 30, 0);
@@ -93,7 +93,7 @@ static inline void stage_close(struct stage *stage)
 {
     struct service *service = &stage->service;
     check_places(service->batcher);
-    ck_assert_uint_eq(service->trace_bytes, 0);
+    ck_assert_uint_eq(service->capture_bytes, 0);
     ck_assert_uint_eq(memory_taken(&service->memory), 0);
     prepare_stop(service->prepare);
     batcher_close(service->batcher);

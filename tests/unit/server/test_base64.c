@@ -2,7 +2,7 @@
  * 4648 section 10; ours is the strict reading. The expectation of each forgiving vector is
  * therefore derived: strict accepts exactly those that have a multiple of four characters, no white
  * space and, beyond what the forgiving one checks, zero in the unused bits. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "server/base64.h"
 #include "server/codec.h"
 #include "tests/support/look_counter.h"
@@ -53,7 +53,7 @@ static struct json_t *load(const char *path)
 {
     struct json_t *root;
     struct err err = {0};
-    ck_assert_msg(json_parse_file(&root, path, 1 << 20, &err) == ERR_OK, "%s", err.text);
+    ck_assert_msg(doc_parse_file(&root, path, 1 << 20, &err) == ERR_OK, "%s", err.text);
     return root;
 }
 
@@ -72,7 +72,7 @@ START_TEST(base64_decodes_the_vectors_of_rfc_4648)
         base64_encode(encoded, plain, strlen(plain));
         ck_assert_str_eq(encoded, text);
     }
-    json_free(root);
+    doc_free(root);
 }
 END_TEST
 
@@ -112,7 +112,7 @@ START_TEST(base64_reads_the_forgiving_vectors_strictly)
     }
     ck_assert_uint_gt(accepted, 1);
     ck_assert_uint_gt(i, 60);
-    json_free(root);
+    doc_free(root);
 }
 END_TEST
 

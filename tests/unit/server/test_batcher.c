@@ -167,7 +167,7 @@ START_TEST(batcher_admits_by_the_time_that_what_waits_will_take)
     struct batch batch = open_batch();
     batcher_limit_wait(batcher, 10000, 2);
     submit_all(batcher, texts, 2);
-    ck_assert(!is_full(batcher)); /* nothing is known of the pace */
+    ck_assert(!is_full(batcher)); /* nothing is known of the throughput */
     batcher_computed(batcher, 0, 100, 10 * (uint64_t)CLOCK_NS_PER_S); /* 0.1 s a token */
     submit_all(batcher, &image, 1);                                   /* 8 s for two takers */
     batcher_computed(batcher, 1, 100, 20 * (uint64_t)CLOCK_NS_PER_S); /* 9.9 s more */

@@ -330,7 +330,7 @@ START_TEST(the_queue_says_why_it_refuses)
 }
 END_TEST
 
-/* A pace of a second a token: the text that waits is three seconds of work, for either of two. */
+/* At a second a token the text that waits is three seconds of work, for either of two. */
 START_TEST(the_time_that_waits_is_shared_by_the_takers)
 {
     static const struct {

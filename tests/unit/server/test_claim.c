@@ -2,7 +2,7 @@
  * was not given back. */
 #include "server/claim.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "server/limits.h"
 #include "tests/unit/server/stage.h"
 
@@ -114,7 +114,7 @@ START_TEST(claim_counts_what_an_explanation_keeps)
     size_t without = plain.memory_bytes;
     exchange_done(&stage, &plain);
     ck_assert_uint_eq(call(&stage, &explained, "{\"text\": \"abc\", \"explain\": true}"), 200);
-    ck_assert_uint_ge(explained.memory_bytes, without + FAKE_TRACE_BYTES);
+    ck_assert_uint_ge(explained.memory_bytes, without + FAKE_CAPTURE_BYTES);
     exchange_done(&stage, &explained);
     stage_close(&stage);
 }
@@ -150,11 +150,11 @@ START_TEST(claim_of_a_json_body_bounds_its_tree)
         struct json_t *tree;
         struct err err = {0};
         size_t before = heap_bytes();
-        ck_assert_msg(json_parse(&tree, text, strlen(text), &json_limits_request, &err) == ERR_OK,
+        ck_assert_msg(doc_parse(&tree, text, strlen(text), &doc_limits_request, &err) == ERR_OK,
                       "%s", err.text);
         size_t taken = heap_bytes() - before;
         size_t told = codec_parse_bytes(strlen(text), &limits);
-        json_free(tree);
+        doc_free(tree);
         ck_assert_msg(taken <= told, "%s: %zu told, %zu taken", units[i], told, taken);
         free(text);
     }

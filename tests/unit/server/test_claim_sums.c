@@ -1,7 +1,7 @@
 /* What a request claims, to the byte: of a body, of rows, of an explanation, of a reply. */
 #include "server/claim.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "server/elide.h"
 #include "server/limits.h"
 #include "tests/unit/server/stage.h"
@@ -64,7 +64,7 @@ END_TEST
 START_TEST(a_parser_takes_so_much_for_each_byte_up_to_its_limits)
 {
     const struct codec_limits limits = {.inputs_max = 3};
-    const size_t tokens_max = json_limits_request.tokens_max + 3 * 16;
+    const size_t tokens_max = doc_limits_request.tokens_max + 3 * 16;
     const size_t bytes_max = 1024 * 1024 + 3 * ELIDE_BYTES_MIN;
     const size_t span = 4 * sizeof(struct elided_span) + ARENA_ALIGNMENT;
     static const size_t lengths[] = {0, 7, 8, 9, 16, 18, 1000, 500000, 20 * 1024 * 1024};

@@ -1,4 +1,4 @@
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/suite.h"
 
@@ -160,10 +160,10 @@ START_TEST(reply_stays_json_whatever_the_id)
         struct json_t *tree;
         struct err err = {0};
         const char *reply = reply_to(&fixture, "{\"text\": \"a\"}", ids[i], &result);
-        json_parse(&tree, reply, strlen(reply), &json_limits_request, &err);
+        doc_parse(&tree, reply, strlen(reply), &doc_limits_request, &err);
         ck_assert_msg(tree != NULL, "%s", err.text);
         ck_assert_str_eq(json_string_value(json_object_get(tree, "id")), ids[i]);
-        json_free(tree);
+        doc_free(tree);
         call_fixture_drop(&fixture);
     }
     struct call_fixture fixture;
@@ -195,7 +195,7 @@ START_TEST(reply_of_a_thousand_labels_is_whole_and_sorted)
     struct err err = {0};
     const char *reply = reply_to(
         &fixture, "{\"text\": \"a\", \"top_k\": \"all\", \"context\": {\"lot\": 1}}", "x", &result);
-    json_parse(&tree, reply, strlen(reply), &json_limits_file, &err);
+    doc_parse(&tree, reply, strlen(reply), &doc_limits_file, &err);
     ck_assert_msg(tree != NULL, "%s", err.text);
     const json_t *rows = json_object_get(tree, "predictions");
     ck_assert_uint_eq(json_array_size(rows), LABELS);
@@ -203,7 +203,7 @@ START_TEST(reply_of_a_thousand_labels_is_whole_and_sorted)
     for (size_t i = 1; i < LABELS; i++)
         ck_assert(json_number_value(json_object_get(json_array_get(rows, i - 1), "score")) >
                   json_number_value(json_object_get(json_array_get(rows, i), "score")));
-    json_free(tree);
+    doc_free(tree);
     call_fixture_drop(&fixture);
 }
 END_TEST

@@ -3,7 +3,7 @@
  * test_contract_load.c's. */
 #include "tests/support/contract.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * and context, several inputs at once. */
 #include "tests/support/contract.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void expect_digest(const struct json_t *digest)
 {
     if (digest == NULL)
         return;
-    const char *text = json_as_string(digest);
+    const char *text = doc_as_string(digest);
     ck_assert_ptr_nonnull(text);
     ck_assert_int_eq(strncmp(text, "sha256:", 7), 0);
     ck_assert_uint_eq(strspn(text + 7, "0123456789abcdef"), 64);
@@ -219,7 +219,7 @@ START_TEST(a_text_longer_than_the_model_is_truncated_and_says_so)
     char *text = contract_file(REPORT, &len);
     struct reply reply = contract_post_as("/predict", "text/plain", text, len);
     struct err err = {0};
-    ck_assert_int_eq(json_get_bool(reply.json, "$", "truncated", &truncated, &err), ERR_OK);
+    ck_assert_int_eq(doc_get_bool(reply.json, "$", "truncated", &truncated, &err), ERR_OK);
     ck_assert(truncated);
     reply_free(&reply);
     free(text);

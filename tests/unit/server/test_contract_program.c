@@ -3,7 +3,7 @@
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -183,17 +183,17 @@ END_TEST
 static double number_at(const struct json_t *root, const char *path)
 {
     double number = 0;
-    ck_assert(json_as_number(contract_at(root, path), &number));
+    ck_assert(doc_as_number(contract_at(root, path), &number));
     return number;
 }
 
 /* The score of a label among the predictions. */
 static double score_of(const struct json_t *reply, const char *label)
 {
-    const struct json_t *predictions = json_member(reply, "predictions");
-    for (size_t i = 0; i < json_array_count(predictions); i++) {
-        const struct json_t *one = json_array_item(predictions, i);
-        if (strcmp(json_as_string(json_member(one, "label")), label) == 0)
+    const struct json_t *predictions = doc_member(reply, "predictions");
+    for (size_t i = 0; i < doc_array_count(predictions); i++) {
+        const struct json_t *one = doc_array_item(predictions, i);
+        if (strcmp(doc_as_string(doc_member(one, "label")), label) == 0)
             return number_at(one, "score");
     }
     ck_abort_msg("no label %s", label);
@@ -203,22 +203,22 @@ static double score_of(const struct json_t *reply, const char *label)
 static void expect_same(const struct json_t *served, const struct json_t *printed)
 {
     static const char *const texts[] = {"label", "decision", "model.name", "model.version"};
-    const struct json_t *predictions = json_member(printed, "predictions");
+    const struct json_t *predictions = doc_member(printed, "predictions");
     for (int i = 0; i < 4; i++)
-        ck_assert_str_eq(json_as_string(contract_at(served, texts[i])),
-                         json_as_string(contract_at(printed, texts[i])));
-    ck_assert_uint_gt(json_array_count(predictions), 1);
-    ck_assert_uint_eq(json_array_count(json_member(served, "predictions")),
-                      json_array_count(predictions));
-    for (size_t i = 0; i < json_array_count(predictions); i++) {
-        const struct json_t *one = json_array_item(predictions, i);
-        double score = score_of(served, json_as_string(json_member(one, "label")));
+        ck_assert_str_eq(doc_as_string(contract_at(served, texts[i])),
+                         doc_as_string(contract_at(printed, texts[i])));
+    ck_assert_uint_gt(doc_array_count(predictions), 1);
+    ck_assert_uint_eq(doc_array_count(doc_member(served, "predictions")),
+                      doc_array_count(predictions));
+    for (size_t i = 0; i < doc_array_count(predictions); i++) {
+        const struct json_t *one = doc_array_item(predictions, i);
+        double score = score_of(served, doc_as_string(doc_member(one, "label")));
         ck_assert_double_eq_tol(score, number_at(one, "score"), 1e-5);
     }
-    ck_assert(!json_member(served, "truncated") == !json_member(printed, "truncated"));
-    ck_assert_ptr_null(json_member(printed, "id"));
-    ck_assert_ptr_null(json_member(printed, "timing_ms"));
-    ck_assert_ptr_nonnull(json_as_string(contract_at(printed, "model.digest")));
+    ck_assert(!doc_member(served, "truncated") == !doc_member(printed, "truncated"));
+    ck_assert_ptr_null(doc_member(printed, "id"));
+    ck_assert_ptr_null(doc_member(printed, "timing_ms"));
+    ck_assert_ptr_nonnull(doc_as_string(contract_at(printed, "model.digest")));
 }
 
 static void expect_predict_agrees(const char *model, const char *flag, const char *path,
@@ -239,9 +239,9 @@ static void expect_predict_agrees(const char *model, const char *flag, const cha
                                                   flag, path, NULL},
                                  out, sizeof out, errors, sizeof errors),
                      0);
-    ck_assert_int_eq(json_parse(&printed, out, strlen(out), &json_limits_request, &err), ERR_OK);
+    ck_assert_int_eq(doc_parse(&printed, out, strlen(out), &doc_limits_request, &err), ERR_OK);
     expect_same(served.json, printed);
-    json_free(printed);
+    doc_free(printed);
     reply_free(&served);
     free(input);
     ck_assert_int_eq(server_process_stop(&server), 0);
@@ -273,12 +273,12 @@ START_TEST(attnd_predict_prints_a_problem_in_the_place_of_a_failed_input)
         1);
     char *second = strchr(out, '\n');
     ck_assert_ptr_nonnull(second);
-    ck_assert_int_eq(
-        json_parse(&lines.json, out, (size_t)(second - out), &json_limits_request, &err), ERR_OK);
+    ck_assert_int_eq(doc_parse(&lines.json, out, (size_t)(second - out), &doc_limits_request, &err),
+                     ERR_OK);
     reply_expect_problem_at(&lines, "", 422, "unusable", "");
     reply_free(&lines);
     second++;
-    ck_assert_int_eq(json_parse(&lines.json, second, strlen(second), &json_limits_request, &err),
+    ck_assert_int_eq(doc_parse(&lines.json, second, strlen(second), &doc_limits_request, &err),
                      ERR_OK);
     reply_expect_text(&lines, "model.name", "kernel-bert");
     reply_free(&lines);

@@ -1,7 +1,7 @@
 /* The routes beside /predict, over a real socket: GET, and HEAD wherever there is GET. */
 #include "tests/support/contract.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* attnd as a program, before it serves and while it does: what it prints, what it warns of in its
  * log, and the signals that it takes. */
 #include "engine/base/cpu.h"
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 
@@ -32,13 +32,13 @@ START_TEST(print_config_prints_what_would_be_served_and_ends_with_0)
                                  out, sizeof out, errors, sizeof errors),
                      0);
     ck_assert_str_eq(errors, "");
-    ck_assert_msg(json_parse(&root, out, strlen(out), &json_limits_file, &err) == ERR_OK, "%s",
+    ck_assert_msg(doc_parse(&root, out, strlen(out), &doc_limits_file, &err) == ERR_OK, "%s",
                   err.text);
-    ck_assert_int_eq(json_get_integer(root, "$", "workers", 0, 9, &workers, &err), ERR_OK);
+    ck_assert_int_eq(doc_get_integer(root, "$", "workers", 0, 9, &workers, &err), ERR_OK);
     ck_assert_int_eq(workers, 3);
-    ck_assert_int_eq(json_get_string(root, "$", "log_level", &level, &err), ERR_OK);
+    ck_assert_int_eq(doc_get_string(root, "$", "log_level", &level, &err), ERR_OK);
     ck_assert_str_eq(level, "debug");
-    json_free(root);
+    doc_free(root);
 }
 END_TEST
 

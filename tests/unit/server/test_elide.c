@@ -1,4 +1,4 @@
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "server/elide.h"
 #include "tests/support/suite.h"
 
@@ -291,7 +291,7 @@ START_TEST(elide_never_changes_what_a_text_means)
     struct fixture base;
     setup(&base, pattern, usual);
     unsigned state = 7, parsed = 0;
-    struct json_limits limits = json_limits_request;
+    struct doc_limits limits = doc_limits_request;
     for (int round = 0; round < 6000; round++) {
         char *text = malloc(base.len);
         memcpy(text, base.text, base.len);
@@ -309,8 +309,8 @@ START_TEST(elide_never_changes_what_a_text_means)
         struct json_t *whole, *cut;
         arena_init(&arena);
         elide_strings(&elided, text, base.len, usual, &arena, &err);
-        json_parse(&whole, text, base.len, &limits, &err_whole);
-        json_parse_mapped(&cut, elided.text, elided.len, &limits, elide_origin, &elided, &err_cut);
+        doc_parse(&whole, text, base.len, &limits, &err_whole);
+        doc_parse_mapped(&cut, elided.text, elided.len, &limits, elide_origin, &elided, &err_cut);
         ck_assert_msg(err_whole.code == err_cut.code, "round %d: %s / %s", round, err_whole.text,
                       err_cut.text);
         if (whole != NULL)
@@ -318,8 +318,8 @@ START_TEST(elide_never_changes_what_a_text_means)
         else
             ck_assert_str_eq(err_whole.text, err_cut.text);
         parsed += whole != NULL && elided.span_count > 0;
-        json_free(whole);
-        json_free(cut);
+        doc_free(whole);
+        doc_free(cut);
         arena_deinit(&arena);
         free(text);
     }

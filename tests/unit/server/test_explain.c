@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST = 5 * FAKE_TRACE_BYTES, SIDE = 2048 };
+enum { MOST = 5 * FAKE_CAPTURE_BYTES, SIDE = 2048 };
 
 struct bench {
     struct stage stage;
@@ -42,7 +42,7 @@ static void bench_open(struct bench *bench, enum engine_kind kind, unsigned toke
 static void bench_close(struct bench *bench)
 {
     explain_release(&bench->stage.service, bench->request);
-    ck_assert_uint_eq(bench->request->trace_bytes, 0);
+    ck_assert_uint_eq(bench->request->capture_bytes, 0);
     explain_release(&bench->stage.service, bench->request); /* again: nothing is left to give */
     arena_deinit(&bench->exchange.arena);
     memory_give(&bench->stage.service.memory, bench->exchange.memory_bytes);
@@ -60,13 +60,13 @@ START_TEST(a_row_that_is_kept_takes_its_part_of_the_budget)
     bench_open(&bench, ENGINE_TEXT, 2);
     bench.rows[0].input.width = bench.rows[0].input.height = SIDE; /* of an image: this is none */
     ck_assert_int_eq(keep(&bench, 0), ERR_OK);
-    ck_assert_uint_eq(bench.request->trace_bytes, 2 * FAKE_TRACE_BYTES);
+    ck_assert_uint_eq(bench.request->capture_bytes, 2 * FAKE_CAPTURE_BYTES);
     ck_assert_uint_eq(bench.request->explain_units, EXPLAIN_ROW_UNITS);
     ck_assert_ptr_eq(bench.request->explainer, atomic_load(&bench.stage.service.prepare));
     bench.rows[1].input.tokens = 3;
     ck_assert_int_eq(keep(&bench, 1), ERR_OK);
-    ck_assert_uint_eq(bench.request->trace_bytes, MOST);
-    ck_assert_uint_eq(bench.stage.service.trace_bytes, MOST);
+    ck_assert_uint_eq(bench.request->capture_bytes, MOST);
+    ck_assert_uint_eq(bench.stage.service.capture_bytes, MOST);
     ck_assert_uint_eq(bench.request->explain_units, 2 * EXPLAIN_ROW_UNITS);
     ck_assert_uint_gt(bench.exchange.memory_bytes, MOST);
     bench_close(&bench);
@@ -84,7 +84,7 @@ START_TEST(a_request_that_alone_needs_too_much_is_too_large)
         "explain: the request's inputs up to this one need 600 bytes of attention, the "
         "limit (explain_bytes_max) is 500; send fewer or shorter ones");
     ck_assert_int_eq(bench.request->err.code, ERR_OK);
-    ck_assert_uint_eq(bench.request->trace_bytes, 3 * FAKE_TRACE_BYTES);
+    ck_assert_uint_eq(bench.request->capture_bytes, 3 * FAKE_CAPTURE_BYTES);
     ck_assert_uint_eq(bench.request->explain_units, EXPLAIN_ROW_UNITS);
     bench_close(&bench);
 }
@@ -96,8 +96,8 @@ START_TEST(a_budget_that_others_hold_is_worth_waiting_for)
     for (unsigned over = 0; over < 2; over++) {
         struct bench bench;
         bench_open(&bench, ENGINE_TEXT, 2);
-        size_t others = MOST - 2 * FAKE_TRACE_BYTES + over;
-        atomic_fetch_add(&bench.stage.service.trace_bytes, others);
+        size_t others = MOST - 2 * FAKE_CAPTURE_BYTES + over;
+        atomic_fetch_add(&bench.stage.service.capture_bytes, others);
         ck_assert_int_eq(keep(&bench, 0), ERR_OK);
         ck_assert_int_eq(bench.request->err.code, over ? ERR_QUEUE_FULL : ERR_OK);
         ck_assert_str_eq(bench.request->err.text,
@@ -105,7 +105,7 @@ START_TEST(a_budget_that_others_hold_is_worth_waiting_for)
                                 "bytes (explain_bytes_max)"
                               : "");
         ck_assert_int_eq(bench.request->explainer == NULL, over);
-        atomic_fetch_sub(&bench.stage.service.trace_bytes, others);
+        atomic_fetch_sub(&bench.stage.service.capture_bytes, others);
         bench_close(&bench);
     }
 }
@@ -130,7 +130,7 @@ START_TEST(a_heat_map_has_so_many_pixels_and_no_more)
     bench.stage.config.explain_bytes_max = (size_t)1 << 30;
     bench.rows[0].input.width = bench.rows[0].input.height = SIDE;
     ck_assert_int_eq(keep(&bench, 0), ERR_OK);
-    ck_assert_uint_eq(bench.request->trace_bytes, FAKE_TRACE_BYTES + (size_t)SIDE * SIDE * 16);
+    ck_assert_uint_eq(bench.request->capture_bytes, FAKE_CAPTURE_BYTES + (size_t)SIDE * SIDE * 16);
     ck_assert_uint_eq(bench.request->explain_units, EXPLAIN_ROW_UNITS + (size_t)SIDE * SIDE);
     bench.rows[1].input.width = SIDE;
     bench.rows[1].input.height = SIDE + 1;

@@ -15,12 +15,12 @@ static void expect(struct plan plan, unsigned workers, unsigned threads)
 
 START_TEST(a_small_host_has_one_worker_with_all_threads)
 {
-    for (unsigned quota = 1; quota <= PLAN_TEAM_MAX; quota++)
+    for (unsigned quota = 1; quota <= PLAN_POOL_MAX; quota++)
         expect(plan(quota, 0, 0), 1, quota);
 }
 END_TEST
 
-START_TEST(a_larger_host_has_teams_of_equal_size)
+START_TEST(a_larger_host_has_pools_of_equal_size)
 {
     expect(plan(9, 0, 0), 2, 4);
     expect(plan(12, 0, 0), 2, 6);
@@ -38,7 +38,7 @@ START_TEST(what_is_chosen_stays_within_the_quota_and_wastes_little_of_it)
         unsigned used = chosen.workers * chosen.threads_per_worker;
         ck_assert_uint_le(used, quota);
         ck_assert_uint_lt(quota - used, chosen.workers);
-        ck_assert_uint_le(chosen.threads_per_worker, PLAN_TEAM_MAX);
+        ck_assert_uint_le(chosen.threads_per_worker, PLAN_POOL_MAX);
     }
 }
 END_TEST
@@ -62,6 +62,6 @@ START_TEST(a_batch_has_the_tokens_that_are_named)
 }
 END_TEST
 
-SUITE("plan", a_small_host_has_one_worker_with_all_threads, a_larger_host_has_teams_of_equal_size,
+SUITE("plan", a_small_host_has_one_worker_with_all_threads, a_larger_host_has_pools_of_equal_size,
       what_is_chosen_stays_within_the_quota_and_wastes_little_of_it,
       the_count_that_is_not_named_follows_the_one_that_is, a_batch_has_the_tokens_that_are_named)

@@ -153,7 +153,7 @@ START_TEST(predict_bounds_the_attention_that_is_kept)
     ck_assert_uint_eq(refused.reply.retry_after_s, LIMIT_RETRY_AFTER_S);
     ck_assert_ptr_nonnull(strstr(refused.reply.body, "explain_bytes_max"));
     exchange_done(&stage, &refused);
-    ck_assert_uint_eq(stage.service.trace_bytes, 4 * FAKE_TRACE_BYTES);
+    ck_assert_uint_eq(stage.service.capture_bytes, 4 * FAKE_CAPTURE_BYTES);
     fake_gate(false);
     fake_await_resumed(&busy);
     stage.app.finish(&stage.service, &busy);
@@ -216,7 +216,7 @@ START_TEST(predict_sheds_load_beyond_the_queue)
 }
 END_TEST
 
-/* A pace of a second a token is told to the queue; the worker, held at the gate, tells none. */
+/* The queue is told that a token takes a second; the worker, held at the gate, tells none. */
 START_TEST(predict_sheds_load_beyond_the_queues_time_and_says_when_to_come)
 {
     struct stage stage;

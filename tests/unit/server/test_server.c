@@ -54,7 +54,7 @@ START_TEST(the_server_starts_in_order_and_stops_in_the_reverse)
     struct err err;
     parts.signals[0] = SIGTERM;
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
-    ck_assert_str_eq(parts.trace, STARTED "drain2 quiesce2 " STOPPED);
+    ck_assert_str_eq(parts.capture, STARTED "drain2 quiesce2 " STOPPED);
     ck_assert_uint_eq(parts.slept_ns, 1500ull * CLOCK_NS_PER_MS);
     ck_assert_str_eq(ready_line, "attnd: listening on http://127.0.0.1:4711 (logs, wafers)\n");
 }
@@ -129,7 +129,7 @@ END_TEST
 START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
 {
     static const struct {
-        const char *fails, *trace;
+        const char *fails, *capture;
     } cases[] = {
         {"plan", "ids plan - - - - - "},
         {"registry", "ids plan log-plan registry - - - - - "},
@@ -156,7 +156,7 @@ START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
         ck_assert_int_eq(run(&usual, &err), is_check ? ERR_UNUSABLE : ERR_IO);
         snprintf(text, sizeof text, "%s failed", cases[i].fails);
         ck_assert_str_eq(err.text, text);
-        ck_assert_str_eq(parts.trace, cases[i].trace);
+        ck_assert_str_eq(parts.capture, cases[i].capture);
         ck_assert_str_eq(ready_line, "");
         ck_assert_str_eq(log_capture_fields(logged, "stopped"),
                          is_check ? ",\"result\":\"unusable\"}" : ",\"result\":\"io\"}");
@@ -198,7 +198,7 @@ START_TEST(a_drain_ends_when_its_time_is_up)
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
     ck_assert_uint_eq(parts.slept_ns, (1500ull + 4000 + 1000) * CLOCK_NS_PER_MS);
     ck_assert_str_eq(log_capture_fields(logged, "drain_timed_out"), ",\"requests\":3}");
-    ck_assert_str_eq(parts.trace, STARTED "drain2 quiesce2 " STOPPED);
+    ck_assert_str_eq(parts.capture, STARTED "drain2 quiesce2 " STOPPED);
 }
 END_TEST
 
@@ -210,7 +210,7 @@ START_TEST(rows_that_still_wait_are_failed)
     parts.waiting[1] = 2;
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
     ck_assert_uint_eq(parts.rows_failed, 66);
-    ck_assert_ptr_nonnull(strstr(parts.trace, "close3 flush3 flush3 flush3 -workers3"));
+    ck_assert_ptr_nonnull(strstr(parts.capture, "close3 flush3 flush3 flush3 -workers3"));
 }
 END_TEST
 
@@ -326,7 +326,7 @@ START_TEST(a_check_prints_the_plan_or_says_what_is_wrong)
     ck_assert_int_eq(server_check(&usual, out, &err), ERR_OK);
     fclose(out);
     ck_assert_str_eq(printed, "attnd: the configuration is valid\nthe table of 5000\n");
-    ck_assert_str_eq(parts.trace, "plan ");
+    ck_assert_str_eq(parts.capture, "plan ");
     parts.fails = "plan";
     parts.failure = ERR_NOT_FOUND;
     out = fmemopen(printed, sizeof printed, "w");

@@ -1,8 +1,8 @@
 /* attnd-eval as a program, on the shipped models and a few of their real inputs: one of the six
  * wafer maps, a plain Random, is filed under Center on purpose; the eight reports are answered as
  * they are labelled. */
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
 #include "tests/support/suite.h"
@@ -45,8 +45,8 @@ START_TEST(eval_prints_the_same_report_as_json)
     outcome_expect_number(report, "classes.1.recall", 0.5);
     outcome_expect_number(report, "classes.1.support", 2);
     outcome_expect_number(report, "confusion.1.7", 1);
-    ck_assert_str_eq(json_as_string(contract_at(report, "classes.1.label")), "Center");
-    json_free(report);
+    ck_assert_str_eq(doc_as_string(contract_at(report, "classes.1.label")), "Center");
+    doc_free(report);
 }
 END_TEST
 
@@ -61,8 +61,8 @@ START_TEST(eval_reads_the_same_from_jsonl_and_csv)
         snprintf(path, sizeof path, "confusion.%u.%u", cell / 10, cell % 10);
         outcome_expect_number(csv, path, outcome_number(jsonl, path));
     }
-    json_free(jsonl);
-    json_free(csv);
+    doc_free(jsonl);
+    doc_free(csv);
 }
 END_TEST
 
@@ -77,10 +77,10 @@ START_TEST(eval_gives_the_summary_that_every_report_has)
     outcome_expect_number(report, "ece", outcome_number(report, "scores.served.ece"));
     outcome_expect_number(report, "risk_coverage.purity", 0.95);
     outcome_expect_number(report, "scores.served.one_score.inputs", 6);
-    ck_assert_str_eq(json_as_string(contract_at(report, "mistakes.0.winner")), "Random");
+    ck_assert_str_eq(doc_as_string(contract_at(report, "mistakes.0.winner")), "Random");
     ck_assert(outcome_number(report, "scores.fitted.nll") <=
               outcome_number(report, "scores.served.nll"));
-    json_free(report);
+    doc_free(report);
 }
 END_TEST
 
@@ -93,8 +93,8 @@ START_TEST(eval_finds_the_coverage_of_the_purity_that_is_asked_for)
     outcome_expect_number(any, "risk_coverage.coverage", 1);
     ck_assert(outcome_number(pure, "risk_coverage.coverage") < 1);
     ck_assert(outcome_number(pure, "risk_coverage.coverage") > 0);
-    json_free(any);
-    json_free(pure);
+    doc_free(any);
+    doc_free(pure);
 }
 END_TEST
 
@@ -209,7 +209,7 @@ static unsigned method_at(const struct json_t *report, const char *name)
     for (unsigned i = 0; i < 10; i++) {
         snprintf(path, sizeof path, "methods.%u.method", i);
         const struct json_t *found = contract_at(report, path);
-        if (found != NULL && strcmp(json_as_string(found), name) == 0)
+        if (found != NULL && strcmp(doc_as_string(found), name) == 0)
             return i;
     }
     ck_abort_msg("no method '%s'", name);
@@ -229,7 +229,7 @@ START_TEST(eval_measures_how_faithful_explanations_are)
                    0, "explanations    1 inputs", "");
     char *json = read_page(&dir, "explanations.json"), *page = read_page(&dir, "explanations.html");
     ck_assert_ptr_nonnull(json);
-    ck_assert_int_eq(json_parse(&report, json, strlen(json), &json_limits_file, &err), ERR_OK);
+    ck_assert_int_eq(doc_parse(&report, json, strlen(json), &doc_limits_file, &err), ERR_OK);
     unsigned random = method_at(report, "random"), occlusion = method_at(report, "occlusion");
     outcome_expect_number(report, "inputs", 1);
     ck_assert(explained(report, occlusion, "probability.difference.mean") >
@@ -241,7 +241,7 @@ START_TEST(eval_measures_how_faithful_explanations_are)
     ck_assert(explained(report, method_at(report, "gradient"), "probability.inputs") == 1);
     ck_assert_ptr_nonnull(strstr(page, "<h1>wafer-vit: how faithful are its explanations?</h1>"));
     ck_assert_ptr_nonnull(strstr(page, "</html>"));
-    json_free(report);
+    doc_free(report);
     free(json);
     free(page);
     tempdir_close(&dir);
@@ -300,7 +300,7 @@ START_TEST(eval_stops_at_its_limit)
     struct json_t *report =
         outcome_json(RUN(KERNEL, "tests/data/eval/kernel.jsonl", "--json", "--limit", "3"));
     outcome_expect_number(report, "inputs", 3);
-    json_free(report);
+    doc_free(report);
 }
 END_TEST
 
@@ -321,7 +321,7 @@ START_TEST(eval_counts_every_input_of_a_long_list)
     outcome_expect_number(report, "classes.2.support", COUNT);
     ck_assert(outcome_number(report, "run.accuracy") == 0 ||
               outcome_number(report, "run.accuracy") == 1);
-    json_free(report);
+    doc_free(report);
     tempdir_close(&dir);
 }
 END_TEST
@@ -351,8 +351,8 @@ START_TEST(eval_names_inputs_that_fail_and_goes_on)
     outcome_expect_number(report, "failed", 2);
     outcome_expect_number(report, "run.accuracy", 1);
     outcome_expect_number(report, "classes.5.support", 0);
-    ck_assert_str_eq(json_as_string(contract_at(report, "failures.1.input")), "text.png");
-    json_free(report);
+    ck_assert_str_eq(doc_as_string(contract_at(report, "failures.1.input")), "text.png");
+    doc_free(report);
     outcome_expect(
         run_list(list, false), 0,
         "inputs that failed (2)\n  missing.png: cannot be opened: No such file or directory\n"

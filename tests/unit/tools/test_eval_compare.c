@@ -1,6 +1,6 @@
 /* attnd-eval as a program where it compares: two precisions of one checkpoint, two backends, known
  * inputs and strange ones. What it must find is worked out beside it, from logits and scores. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/engine.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/outcome.h"
@@ -92,7 +92,7 @@ START_TEST(eval_fails_where_two_precisions_agree_on_too_few)
               1e-6);
     ck_assert(fabs(outcome_number(report, "against.logit_difference_mean") - (first + second) / 2) <
               1e-6);
-    json_free(report);
+    doc_free(report);
     tempdir_close(&dir);
     checkpoint_writer_close(&writer);
 }
@@ -152,7 +152,7 @@ START_TEST(eval_measures_how_far_two_backends_differ)
     ck_assert(largest > 0 && largest < 1e-3);
     ck_assert(outcome_number(report, "against.logit_difference_mean") < largest);
     outcome_expect_number(report, "against.same_winner", 2);
-    json_free(report);
+    doc_free(report);
 }
 END_TEST
 

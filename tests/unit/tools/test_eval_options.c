@@ -1,8 +1,8 @@
 /* attnd-eval's options, each at its limits, with a tiny model of texts: a run takes milliseconds.
  */
 #include "engine/base/cpu.h"
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/golden_file.h"
 #include "tests/support/outcome.h"
@@ -142,7 +142,7 @@ START_TEST(eval_takes_numbers_at_their_limits)
 }
 END_TEST
 
-/* What is not said: all cores that may be used, 95 % purity, f32, no second run, no file. */
+/* What is not said: all cores that may be used, 95 % precision, f32, no second run, no file. */
 START_TEST(eval_has_defaults)
 {
     char threads[32];
@@ -160,7 +160,7 @@ START_TEST(eval_has_defaults)
     struct json_t *report = outcome_json(RUN("--json"));
     outcome_expect_number(report, "risk_coverage.purity", 0.95);
     outcome_expect_number(report, "inputs", 5);
-    json_free(report);
+    doc_free(report);
     teardown();
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* attnd-inspect as a program: what it says of a checkpoint, line by line, and of one that attnd
  * cannot serve. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
@@ -115,9 +115,9 @@ START_TEST(inspect_prints_the_same_as_json)
     struct json_t *found = outcome_json(RUN(writer.dir, "--json"));
     outcome_expect_number(found, "parameters", 5459);
     outcome_expect_number(found, "layers", 2);
-    ck_assert_str_eq(json_as_string(contract_at(found, "labels.1")), "b d");
-    ck_assert_uint_eq(strlen(json_as_string(contract_at(found, "digest"))), strlen("sha256:") + 64);
-    json_free(found);
+    ck_assert_str_eq(doc_as_string(contract_at(found, "labels.1")), "b d");
+    ck_assert_uint_eq(strlen(doc_as_string(contract_at(found, "digest"))), strlen("sha256:") + 64);
+    doc_free(found);
     checkpoint_writer_close(&writer);
 }
 END_TEST

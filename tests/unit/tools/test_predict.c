@@ -1,6 +1,6 @@
 /* attnd-predict as a program, in the form that people read. The scores of the tiny model are exact:
  * its classifier reads nothing, so that logits are its biases. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/engine.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"
@@ -127,7 +127,7 @@ START_TEST(predict_explains_texts_by_their_spans)
     char want[512] = "  gradient-last:\n";
     struct json_t *found = outcome_json(RUN("--model", "models/kernel-bert", "--text-file", report,
                                             "--explain", "default", "--json"));
-    size_t spans = json_array_count(contract_at(found, "explanation.spans"));
+    size_t spans = doc_array_count(contract_at(found, "explanation.spans"));
     ck_assert_uint_gt(spans, 0);
     for (size_t i = 0; i < spans; i++) {
         char path[3][64];
@@ -139,7 +139,7 @@ START_TEST(predict_explains_texts_by_their_spans)
                  outcome_number(found, path[0]), outcome_number(found, path[1]),
                  100 * outcome_number(found, path[2]));
     }
-    json_free(found);
+    doc_free(found);
     outcome_expect(
         RUN("--model", "models/kernel-bert", "--text-file", report, "--explain", "default"), 0,
         want, "");
@@ -184,7 +184,7 @@ START_TEST(predict_draws_where_it_looked)
         numbers[p / columns][p % columns] = outcome_number(found, path);
         largest = fmax(largest, outcome_number(found, path));
     }
-    json_free(found);
+    doc_free(found);
     struct outcome *drawn =
         RUN("--model", "models/wafer-vit", "--image", picture, "--explain", "rollout");
     const char *at = strstr(drawn->out, "  rollout:\n");
@@ -218,9 +218,9 @@ START_TEST(predict_adds_logits_and_ids_if_asked)
         snprintf(path, sizeof path, "ids.%u", i);
         outcome_expect_number(found, path, ids[i]);
     }
-    ck_assert_uint_eq(json_array_count(contract_at(found, "predictions")), 1);
-    ck_assert_str_eq(json_as_string(contract_at(found, "label")), "a longer label");
-    json_free(found);
+    ck_assert_uint_eq(doc_array_count(contract_at(found, "predictions")), 1);
+    ck_assert_str_eq(doc_as_string(contract_at(found, "label")), "a longer label");
+    doc_free(found);
     struct outcome *stats = RUN("--model", writer.dir, "--text", "w7", "--json", "--explain",
                                 "attention", "--explain-layer", "1", "--attention-stats");
     outcome_expect(stats, 0, "\"attention_stats\":", "");
@@ -273,10 +273,10 @@ START_TEST(predict_names_the_model_by_its_directory)
         char dir[96];
         snprintf(dir, sizeof dir, "%s%s", writer.dir, ends[i]);
         struct json_t *found = outcome_json(RUN("--model", dir, "--text", "w7", "--json"));
-        ck_assert_str_eq(json_as_string(contract_at(found, "model.name")), name);
-        ck_assert_str_eq(json_as_string(contract_at(found, "model.version")), "3.2");
-        ck_assert_uint_eq(strlen(json_as_string(contract_at(found, "model.digest"))), 71);
-        json_free(found);
+        ck_assert_str_eq(doc_as_string(contract_at(found, "model.name")), name);
+        ck_assert_str_eq(doc_as_string(contract_at(found, "model.version")), "3.2");
+        ck_assert_uint_eq(strlen(doc_as_string(contract_at(found, "model.digest"))), 71);
+        doc_free(found);
     }
     checkpoint_writer_close(&writer);
 }
@@ -297,9 +297,9 @@ START_TEST(predict_prints_as_many_labels_as_asked)
         free(found);
         struct json_t *json =
             outcome_json(RUN("--model", writer.dir, "--text", "w7", "--json", "--top-k", asked[i]));
-        ck_assert_uint_eq(json_array_count(contract_at(json, "predictions")), given[i]);
+        ck_assert_uint_eq(doc_array_count(contract_at(json, "predictions")), given[i]);
         ck_assert(contract_at(json, "logits") == NULL && contract_at(json, "ids") == NULL);
-        json_free(json);
+        doc_free(json);
     }
     outcome_expect(RUN("--top-k", "1000001"), 2, "", "--top-k: must be a number from 1 to 1000000");
     checkpoint_writer_close(&writer);
@@ -348,9 +348,9 @@ START_TEST(predict_judges_as_the_engine_does)
     ck_assert(judgement.has_ood && strcmp(engine_describe(model)->ood_method, "energy") != 0);
     ck_assert_double_eq_tol(outcome_number(found, "ood_score"), (double)judgement.ood_score,
                             1e-3 * fabs((double)judgement.ood_score) + 1e-6);
-    ck_assert_str_eq(json_as_string(contract_at(found, "decision")),
+    ck_assert_str_eq(doc_as_string(contract_at(found, "decision")),
                      decision_name(judgement.decision));
-    json_free(found);
+    doc_free(found);
     engine_session_close(session);
     engine_close(model);
     arena_deinit(&arena);

@@ -1,6 +1,6 @@
 /* attnd-train as a program, on data that take milliseconds an epoch: what it writes and says, and
  * that stopping it, in either way, costs nothing. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/engine.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
@@ -32,7 +32,7 @@ static void expect_report(const struct tempdir *dir, const char *const *labels, 
     struct err err = {0};
     char path[128];
     snprintf(path, sizeof path, "%s/report.json", dir->path);
-    ck_assert_msg(!json_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
+    ck_assert_msg(!doc_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
     ck_assert_double_eq(outcome_number(root, "accuracy"), 1);
     ck_assert_double_eq(outcome_number(root, "macro_f1"), 1);
     ck_assert(outcome_number(root, "ece") >= 0 && outcome_number(root, "ece") < 0.2);
@@ -44,8 +44,8 @@ static void expect_report(const struct tempdir *dir, const char *const *labels, 
         snprintf(path, sizeof path, "confusion.%u.%u", i, i);
         ck_assert_double_eq(outcome_number(root, path), support);
     }
-    ck_assert_uint_eq(json_array_count(contract_at(root, "epochs")), 8);
-    json_free(root);
+    ck_assert_uint_eq(doc_array_count(contract_at(root, "epochs")), 8);
+    doc_free(root);
 }
 
 /* Of D = 16: 9 words, 16 places, 2 types and a norm: 464; a block 4 x 272, two norms, 544 and 528:

@@ -1,4 +1,4 @@
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/decide/label_map.h"
 #include "tests/support/suite.h"
 
@@ -10,7 +10,7 @@ static enum err_code add_number(void *context, unsigned label, const struct json
                                 struct err *err)
 {
     double *sums = context, number = 0;
-    if (!json_as_number(value, &number))
+    if (!doc_as_number(value, &number))
         return err_set(err, ERR_UNSUPPORTED, "no number");
     sums[label] += number;
     return ERR_OK;
@@ -21,10 +21,10 @@ static enum err_code read_map(const char *text, const char *const *labels, unsig
 {
     struct json_t *object;
     *err = (struct err){0};
-    ck_assert_int_eq(json_parse(&object, text, strlen(text), &json_limits_file, err), ERR_OK);
+    ck_assert_int_eq(doc_parse(&object, text, strlen(text), &doc_limits_file, err), ERR_OK);
     enum err_code code = label_map_read(object, "$.map", labels, count, add_number, sums, err);
     ck_assert_int_eq(code, err->code);
-    json_free(object);
+    doc_free(object);
     return err->code;
 }
 
@@ -106,12 +106,12 @@ START_TEST(label_map_visits_nothing_after_the_first_error)
         struct err err = {0};
         unsigned visits = 0;
         ck_assert(
-            !json_parse(&object, cases[i].text, strlen(cases[i].text), &json_limits_file, &err));
+            !doc_parse(&object, cases[i].text, strlen(cases[i].text), &doc_limits_file, &err));
         ck_assert_int_eq(label_map_read(object, "$.map", labels, 4, refuse_second, &visits, &err),
                          ERR_UNSUPPORTED);
         ck_assert_str_eq(err.text, cases[i].error);
         ck_assert_uint_eq(visits, cases[i].visits);
-        json_free(object);
+        doc_free(object);
     }
 }
 END_TEST

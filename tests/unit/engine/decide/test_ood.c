@@ -1,4 +1,4 @@
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/decide/ood.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -22,11 +22,11 @@ static enum err_code read_ood(const char *text)
     arena_init(&arena);
     err = (struct err){0};
     ood = (struct ood){.label_count = LABELS, .hidden = HIDDEN};
-    if (json_parse(&object, text, strlen(text), &json_limits_file, &err))
+    if (doc_parse(&object, text, strlen(text), &doc_limits_file, &err))
         return err.code;
     enum err_code code = ood_read(&ood, object, labels, &arena, &err);
     ck_assert_int_eq(code, err.code);
-    json_free(object);
+    doc_free(object);
     return err.code;
 }
 

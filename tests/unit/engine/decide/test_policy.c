@@ -1,4 +1,4 @@
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/decide/policy.h"
 #include "tests/support/suite.h"
 
@@ -18,11 +18,11 @@ static enum err_code read_policy(enum spec_scores scores, const char *text)
     arena_init(&arena);
     err = (struct err){0};
     policy = policy_default(scores, LABELS, 2);
-    if (json_parse(&object, text, strlen(text), &json_limits_file, &err))
+    if (doc_parse(&object, text, strlen(text), &doc_limits_file, &err))
         return err.code;
     enum err_code code = policy_read(&policy, object, labels, &arena, &err);
     ck_assert_int_eq(code, err.code);
-    json_free(object);
+    doc_free(object);
     return err.code;
 }
 
@@ -54,7 +54,7 @@ START_TEST(policy_reviews_a_winner_below_its_threshold)
     ck_assert_msg(
         read_policy(SCORES_SOFTMAX, "{\"purity\": 0.95, \"thresholds\": " THRESHOLDS "}") == ERR_OK,
         "%s", err.text);
-    ck_assert_double_eq(policy.purity, 0.95);
+    ck_assert_double_eq(policy.target_precision, 0.95);
     ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
     struct judgement judgement = judge(0.7499999f, 0.2f, 0.05f);
     ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
@@ -113,10 +113,10 @@ START_TEST(policy_gives_equal_labels_one_threshold)
     static const char text[] = "{\"thresholds\": {\"same\": 0.5, \"other\": 0.25}}";
     err = (struct err){0};
     policy = policy_default(SCORES_SOFTMAX, LABELS, 2);
-    ck_assert_int_eq(json_parse(&object, text, strlen(text), &json_limits_file, &err), ERR_OK);
+    ck_assert_int_eq(doc_parse(&object, text, strlen(text), &doc_limits_file, &err), ERR_OK);
     ck_assert_int_eq(policy_read(&policy, object, twins, &arena, &err), ERR_OK);
     ck_assert(policy.thresholds[0] == 0.5f && policy.thresholds[2] == 0.5f);
-    json_free(object);
+    doc_free(object);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* Rollout and attention of a trace made by hand, against products of whole matrices in double. */
+/* Rollout and attention of a capture made by hand, against products of whole matrices in double. */
 #include "engine/explain/attention_map.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -13,7 +13,7 @@ static float mean[LOWER][TOKENS][TOKENS], last[HEADS][TOKENS];
 static const float guard = -7;
 
 /* Rows of numbers that sum to one and that nobody could take for those of another row. */
-static struct trace make_trace(void)
+static struct capture make_capture(void)
 {
     numbers_fill(&mean[0][0][0], LOWER * TOKENS * TOKENS, 0.5f, 1);
     numbers_fill(&last[0][0], (size_t)HEADS * TOKENS, 0.5f, 2);
@@ -25,7 +25,7 @@ static struct trace make_trace(void)
         for (size_t j = 0; j < TOKENS; j++)
             row[j] /= sum;
     }
-    return (struct trace){
+    return (struct capture){
         .tokens = TOKENS, .from = 0, .to = LOWER, .mean = &mean[0][0][0], .last = &last[0][0]};
 }
 
@@ -70,12 +70,12 @@ static float *dirty(void)
 
 START_TEST(attention_of_a_layer_is_the_mean_of_its_heads_first_rows)
 {
-    struct trace trace = make_trace();
+    struct capture capture = make_capture();
     for (unsigned layer = 1; layer <= LAYERS; layer++) {
         double expected[TOKENS];
         float *found = dirty();
         first_row(layer, expected);
-        attention_map_layer(&spec, &trace, layer, found);
+        attention_map_layer(&spec, &capture, layer, found);
         expect_map(found, expected);
         free(found);
     }
@@ -84,7 +84,7 @@ END_TEST
 
 START_TEST(rollout_is_the_first_row_of_the_product_of_its_layers)
 {
-    struct trace trace = make_trace();
+    struct capture capture = make_capture();
     for (unsigned layers = 1; layers <= LAYERS; layers++) {
         double expected[TOKENS];
         float *found = dirty(), *scratch = dirty();
@@ -92,7 +92,7 @@ START_TEST(rollout_is_the_first_row_of_the_product_of_its_layers)
         for (size_t j = 0; j < TOKENS; j++)
             expected[j] = (expected[j] + (j == 0)) / 2;
         multiply_down(layers, expected);
-        attention_map_rollout(&spec, &trace, layers, found, scratch);
+        attention_map_rollout(&spec, &capture, layers, found, scratch);
         expect_map(found, expected);
         ck_assert_float_eq(scratch[TOKENS], guard);
         free(found), free(scratch);
@@ -102,28 +102,28 @@ END_TEST
 
 START_TEST(a_map_of_the_last_layer_is_carried_through_all_below_it)
 {
-    struct trace trace = make_trace();
+    struct capture capture = make_capture();
     double expected[TOKENS] = {0.1, 0.4, 0, 0.2, 0.3};
     float *found = dirty(), *scratch = dirty();
     for (size_t j = 0; j < TOKENS; j++)
         found[j] = (float)expected[j];
     multiply_down(LAYERS, expected);
-    attention_map_down(&spec, &trace, found, scratch);
+    attention_map_down(&spec, &capture, found, scratch);
     expect_map(found, expected);
     free(found), free(scratch);
 }
 END_TEST
 
-/* A trace that keeps only layer 3 (counted from 1) answers for that layer alone. */
+/* A capture that keeps only layer 3 (counted from 1) answers for that layer alone. */
 START_TEST(attention_of_a_layer_is_found_in_a_trace_that_begins_above_the_first)
 {
-    struct trace trace = make_trace();
+    struct capture capture = make_capture();
     double expected[TOKENS];
     float *found = dirty();
-    trace.from = 2;
-    trace.mean = &mean[2][0][0];
+    capture.from = 2;
+    capture.mean = &mean[2][0][0];
     first_row(3, expected);
-    attention_map_layer(&spec, &trace, 3, found);
+    attention_map_layer(&spec, &capture, 3, found);
     expect_map(found, expected);
     free(found);
 }

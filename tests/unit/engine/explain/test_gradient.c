@@ -22,13 +22,13 @@ static const char *const models[] = {"bert-3", "bert-4", "distilbert-0",
                                      "vit-0",  "vit-1",  "deit-1"};
 enum { MODELS = sizeof models / sizeof *models };
 
-/* A model whose encoder has run over one input, with its trace. */
+/* A model whose encoder has run over one input, with its capture. */
 struct fixture {
     struct arena arena;
     struct spec spec;
     struct weights weights;
     struct workspace workspace;
-    struct trace trace;
+    struct capture capture;
     unsigned tokens;
 };
 
@@ -67,11 +67,11 @@ static void setup(struct fixture *fixture, const char *name)
     make_input(fixture, &input);
     struct workspace *w = &fixture->workspace;
     ck_assert(!workspace_open(w, &fixture->spec, native, input.tokens, 2, kernels_best(), &err));
-    ck_assert(!trace_open(&fixture->trace, &fixture->spec, input.tokens,
-                          &(struct trace_wish){.to = fixture->spec.layers - 1}, &fixture->arena,
-                          &err));
-    w->traces[0] = &fixture->trace;
-    w->traced = true;
+    ck_assert(!capture_open(&fixture->capture, &fixture->spec, input.tokens,
+                            &(struct capture_wish){.to = fixture->spec.layers - 1}, &fixture->arena,
+                            &err));
+    w->captures[0] = &fixture->capture;
+    w->captured = true;
     w->rows = 1;
     w->offset[0] = 0;
     w->offset[1] = fixture->tokens = input.tokens;
@@ -150,10 +150,10 @@ static void attention_sum(const struct fixture *fixture, unsigned token, size_t 
     size_t hidden = spec->hidden, width = hidden / spec->heads;
     double moved[WIDEST] = {0}, out[WIDEST];
     for (size_t c = h * width; c < (h + 1) * width; c++)
-        moved[c] = delta * (double)fixture->trace.projected[(3 * j + 2) * hidden + c];
+        moved[c] = delta * (double)fixture->capture.projected[(3 * j + 2) * hidden + c];
     multiply(&fixture->weights.layers[spec->layers - 1].attention_out, out, moved, false);
     for (size_t c = 0; c < hidden; c++)
-        sum[c] = (double)fixture->trace.sums[TRACE_ATTENTION][token * hidden + c] + out[c];
+        sum[c] = (double)fixture->capture.sums[CAPTURE_ATTENTION][token * hidden + c] + out[c];
 }
 
 static double logit_of(const struct fixture *fixture, unsigned token, unsigned label, size_t h,
@@ -201,7 +201,7 @@ static void check_model(const char *name)
     float *gradient = arena_alloc(&fixture.arena, spec->heads * n * sizeof *gradient);
     unsigned label = spec->label_count - 1;
     for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
-        ck_assert(!gradient_of_attention(spec, &fixture.weights, &fixture.trace, label, token,
+        ck_assert(!gradient_of_attention(spec, &fixture.weights, &fixture.capture, label, token,
                                          &fixture.arena, gradient, &err));
         double largest = largest_of(gradient, spec->heads * n);
         ck_assert_double_gt(largest, 0);
@@ -248,8 +248,8 @@ static void expected_last(struct fixture *fixture, unsigned label, double *expec
     for (size_t j = 0; j < n; j++)
         expected[j] = 0;
     for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
-        const float *attention = fixture->trace.last + token * spec->heads * n;
-        ck_assert(!gradient_of_attention(spec, &fixture->weights, &fixture->trace, label, token,
+        const float *attention = fixture->capture.last + token * spec->heads * n;
+        ck_assert(!gradient_of_attention(spec, &fixture->weights, &fixture->capture, label, token,
                                          &fixture->arena, gradient, &err));
         for (size_t h = 0; h < spec->heads; h++)
             for (size_t j = 0; j < n; j++)
@@ -270,14 +270,14 @@ static void check_last(struct fixture *fixture, unsigned label, const float *car
     float *last = arena_alloc(&fixture->arena, 2 * n * sizeof *last);
     for (size_t j = 0; j < n; j++)
         last[j] = 50;
-    ck_assert(!gradient_map_last(&fixture->spec, &fixture->weights, &fixture->trace, label,
+    ck_assert(!gradient_map_last(&fixture->spec, &fixture->weights, &fixture->capture, label,
                                  &fixture->arena, last, &err));
     expect_distribution(last, n, "gradient-last");
     double *expected = arena_alloc(&fixture->arena, n * sizeof *expected);
     expected_last(fixture, label, expected);
     for (size_t j = 0; j < n; j++)
         ck_assert_double_eq_tol((double)last[j], expected[j], 1e-5);
-    attention_map_down(&fixture->spec, &fixture->trace, last, last + n);
+    attention_map_down(&fixture->spec, &fixture->capture, last, last + n);
     for (size_t j = 0; j < n; j++)
         ck_assert_float_eq_tol(last[j], carried[j], 1e-6f);
 }
@@ -289,13 +289,13 @@ static void check_maps(const char *name)
     setup(&fixture, name);
     size_t n = fixture.tokens;
     float *relevance = arena_alloc(&fixture.arena, 2 * n * sizeof *relevance);
-    attention_map_rollout(&fixture.spec, &fixture.trace, fixture.spec.layers, relevance,
+    attention_map_rollout(&fixture.spec, &fixture.capture, fixture.spec.layers, relevance,
                           relevance + n);
     expect_distribution(relevance, n, "rollout");
-    attention_map_layer(&fixture.spec, &fixture.trace, fixture.spec.layers, relevance);
+    attention_map_layer(&fixture.spec, &fixture.capture, fixture.spec.layers, relevance);
     expect_distribution(relevance, n, "attention");
     for (unsigned label = 0; label < fixture.spec.label_count; label++) {
-        ck_assert(!gradient_map(&fixture.spec, &fixture.weights, &fixture.trace, label,
+        ck_assert(!gradient_map(&fixture.spec, &fixture.weights, &fixture.capture, label,
                                 &fixture.arena, relevance, &err));
         expect_distribution(relevance, n, "gradient");
         check_last(&fixture, label, relevance);
@@ -323,14 +323,14 @@ START_TEST(without_a_gradient_the_map_is_the_attention_of_the_last_layer)
     linear_fill(&fixture.weights.classifier, 0, fixture.spec.label_count, zeros);
     for (size_t j = 0; j < n; j++)
         found[j] = 50;
-    ck_assert(!gradient_map_last(&fixture.spec, &fixture.weights, &fixture.trace, 0, &fixture.arena,
-                                 found, &err));
-    attention_map_layer(&fixture.spec, &fixture.trace, fixture.spec.layers, expected);
+    ck_assert(!gradient_map_last(&fixture.spec, &fixture.weights, &fixture.capture, 0,
+                                 &fixture.arena, found, &err));
+    attention_map_layer(&fixture.spec, &fixture.capture, fixture.spec.layers, expected);
     expect_distribution(found, n, "without a gradient");
     ck_assert(memcmp(found, expected, n * sizeof *found) == 0);
-    ck_assert(!gradient_map(&fixture.spec, &fixture.weights, &fixture.trace, 0, &fixture.arena,
+    ck_assert(!gradient_map(&fixture.spec, &fixture.weights, &fixture.capture, 0, &fixture.arena,
                             found, &err));
-    attention_map_down(&fixture.spec, &fixture.trace, expected, expected + n);
+    attention_map_down(&fixture.spec, &fixture.capture, expected, expected + n);
     ck_assert(memcmp(found, expected, n * sizeof *found) == 0);
     drop(&fixture);
 }

@@ -3,7 +3,7 @@
  *
  * ATTND_FUZZ_ROUNDS in the environment sets the number of mutated files (default 4000), which makes
  * this program the fuzz driver: build it with sanitizers and give it a million. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/unit/engine/format/fixture.h"
 
 #include <math.h>
@@ -47,8 +47,8 @@ START_TEST(safetensors_judges_as_the_reference_reader)
     struct json_t *cases;
     static struct bytes bytes;
     load(CORPUS "cases.json", &bytes);
-    ck_assert_int_eq(json_parse(&cases, bytes.at, bytes.len, &json_limits_file, &err), ERR_OK);
-    size_t count = json_array_count(cases);
+    ck_assert_int_eq(doc_parse(&cases, bytes.at, bytes.len, &doc_limits_file, &err), ERR_OK);
+    size_t count = doc_array_count(cases);
     ck_assert_uint_eq(count, 20);
     for (size_t i = 0; i < count; i++) {
         const char *name = NULL;
@@ -56,8 +56,8 @@ START_TEST(safetensors_judges_as_the_reference_reader)
         struct safetensors *file;
         char path[256];
         struct err verdict = {0};
-        json_get_string(json_array_item(cases, i), "$", "file", &name, &err);
-        json_get_bool(json_array_item(cases, i), "$", "loads", &loads, &err);
+        doc_get_string(doc_array_item(cases, i), "$", "file", &name, &err);
+        doc_get_bool(doc_array_item(cases, i), "$", "loads", &loads, &err);
         if (strcmp(name, "ok_serialization_f4.safetensors") == 0)
             loads = false; /* two numbers in a byte: a dtype that is not ours */
         snprintf(path, sizeof path, CORPUS "%s", name);
@@ -66,7 +66,7 @@ START_TEST(safetensors_judges_as_the_reference_reader)
         ck_assert_int_eq(verdict.code, loads ? ERR_OK : ERR_UNSUPPORTED);
         safetensors_close(file);
     }
-    json_free(cases);
+    doc_free(cases);
 }
 END_TEST
 

@@ -1,8 +1,8 @@
 /* The engine against checkpoints that Hugging Face transformers (or a PyTorch reference checked
  * against it) answered. ATTND_GOLDEN names a directory with more of them; without it the committed
  * ones are used. */
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "engine/engine.h"
 #include "engine/format/safetensors.h"
 #include "tests/support/numbers.h"
@@ -45,17 +45,17 @@ static struct json_t *open_cases(const char *name)
     struct err err = {0};
     struct json_t *cases;
     snprintf(path, sizeof path, "%s/%s/cases.json", golden_dir(), name);
-    ck_assert_msg(json_parse_file(&cases, path, 64 << 20, &err) == ERR_OK, "%s", err.text);
+    ck_assert_msg(doc_parse_file(&cases, path, 64 << 20, &err) == ERR_OK, "%s", err.text);
     return cases;
 }
 
 static size_t numbers(const struct json_t *object, const char *key, double *out, size_t max)
 {
-    const struct json_t *array = json_member(object, key);
-    size_t count = json_array_count(array);
+    const struct json_t *array = doc_member(object, key);
+    size_t count = doc_array_count(array);
     ck_assert_uint_le(count, max);
     for (size_t i = 0; i < count; i++)
-        ck_assert(json_as_number(json_array_item(array, i), &out[i]));
+        ck_assert(doc_as_number(doc_array_item(array, i), &out[i]));
     return count;
 }
 
@@ -79,7 +79,7 @@ static bool prepare_text(const struct engine_model *model, const struct json_t *
     static double ids[TOKENS];
     struct err err = {0};
     size_t count = numbers(one, "ids", ids, TOKENS), len;
-    const char *text = json_text(json_member(one, "text"), &len);
+    const char *text = doc_text(doc_member(one, "text"), &len);
     engine_prepare_text(model, text, len, NULL, arena, input, &err);
     if (count == 2) {
         ck_assert_int_eq(err.code, ERR_UNUSABLE);
@@ -94,11 +94,11 @@ static bool prepare_text(const struct engine_model *model, const struct json_t *
 
 static void check_offsets(const struct json_t *one, const struct engine_input *input)
 {
-    const struct json_t *offsets = json_member(one, "offsets");
-    for (size_t i = 0; i < json_array_count(offsets); i++) {
+    const struct json_t *offsets = doc_member(one, "offsets");
+    for (size_t i = 0; i < doc_array_count(offsets); i++) {
         double start, end;
-        json_as_number(json_array_item(json_array_item(offsets, i), 0), &start);
-        json_as_number(json_array_item(json_array_item(offsets, i), 1), &end);
+        doc_as_number(doc_array_item(doc_array_item(offsets, i), 0), &start);
+        doc_as_number(doc_array_item(doc_array_item(offsets, i), 1), &end);
         ck_assert_uint_eq(input->starts[i], (unsigned)start);
         ck_assert_uint_eq(input->ends[i], (unsigned)end);
     }
@@ -112,7 +112,7 @@ static void check_pixels(const struct json_t *one, const struct engine_info *inf
     size_t count = across * across * 3 * patch * patch;
     for (size_t i = 0; i < count; i++)
         sum += input->patches[i];
-    ck_assert(json_as_number(json_member(one, "pixels_sum"), &expected));
+    ck_assert(doc_as_number(doc_member(one, "pixels_sum"), &expected));
     ck_assert_msg(fabs(sum - expected) < 1e-2, "pixel sum %g instead of %g", sum, expected);
     size_t heads = numbers(one, "pixels_head", head, 16);
     for (size_t i = 0; i < heads && i < patch; i++) /* the first row of the first patch */
@@ -139,7 +139,7 @@ static bool prepare_case(const struct engine_model *model, const struct json_t *
         check_offsets(one, input);
         return true;
     }
-    prepare_image(model, json_as_string(json_member(one, "image")), arena, input);
+    prepare_image(model, doc_as_string(doc_member(one, "image")), arena, input);
     check_pixels(one, engine_describe(model), input);
     return true;
 }
@@ -150,15 +150,15 @@ static void check_rollout(const struct engine_model *model, struct engine_sessio
                           struct arena *arena)
 {
     double expected[TOKENS];
-    float traced[LABELS], *row = traced;
+    float captured[LABELS], *row = captured;
     const float *relevance;
     const struct explain_options rollout = {.method = EXPLAIN_ROLLOUT};
     struct err err = {0};
     size_t count = numbers(one, "rollout", expected, TOKENS);
     ck_assert_uint_eq(count, input->tokens);
-    ck_assert_int_eq(engine_trace(model, input, &rollout, arena, &err), ERR_OK);
+    ck_assert_int_eq(engine_capture(model, input, &rollout, arena, &err), ERR_OK);
     engine_run(session, &(const struct engine_input *){input}, 1, &row);
-    ck_assert_mem_eq(traced, logits, engine_describe(model)->label_count * sizeof *logits);
+    ck_assert_mem_eq(captured, logits, engine_describe(model)->label_count * sizeof *logits);
     ck_assert_int_eq(engine_relevance(model, input, &rollout, 0, arena, &relevance, &err), ERR_OK);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(fabs(relevance[i] - expected[i]) < 1e-5, "token %zu: %g instead of %g", i,
@@ -196,14 +196,14 @@ static void check_model(const char *name, const char *backend)
     struct json_t *cases = open_cases(name);
     double worst = 0;
     ck_assert_int_eq(engine_session_open(&session, model, 0, 2, &err), ERR_OK);
-    for (size_t i = 0; i < json_array_count(cases); i++)
-        worst = fmax(worst, check_case(model, session, json_array_item(cases, i)));
-    printf("%s (%s): %zu cases, logits differ by %.1e\n", name, backend, json_array_count(cases),
+    for (size_t i = 0; i < doc_array_count(cases); i++)
+        worst = fmax(worst, check_case(model, session, doc_array_item(cases, i)));
+    printf("%s (%s): %zu cases, logits differ by %.1e\n", name, backend, doc_array_count(cases),
            worst);
     ck_assert_msg(worst < 1e-4, "%s: logits differ by %g", name, worst);
     engine_session_close(session);
     engine_close(model);
-    json_free(cases);
+    doc_free(cases);
 }
 
 /* Calls check for every golden checkpoint of a family that the engine knows. */
@@ -261,8 +261,8 @@ static void check_batches(const char *name, const char *backend)
     const struct engine_input *batch[BATCH_ROWS];
     float *rows[BATCH_ROWS];
     unsigned filled = 0;
-    for (size_t i = 0; i < json_array_count(cases) && filled < BATCH_ROWS; i++)
-        if (prepare_case(model, json_array_item(cases, i), &arena, &inputs[filled])) {
+    for (size_t i = 0; i < doc_array_count(cases) && filled < BATCH_ROWS; i++)
+        if (prepare_case(model, doc_array_item(cases, i), &arena, &inputs[filled])) {
             batch[filled] = &inputs[filled];
             rows[filled] = together[filled];
             filled++;
@@ -277,7 +277,7 @@ static void check_batches(const char *name, const char *backend)
     }
     engine_session_close(session);
     engine_close(model);
-    json_free(cases);
+    doc_free(cases);
     arena_deinit(&arena);
 }
 
@@ -304,12 +304,12 @@ static double score_difference(const char *name, const char *dtype, const char *
     struct json_t *cases = open_cases(name);
     unsigned labels = engine_describe(models[0])->label_count;
     double worst = 0;
-    for (size_t i = 0; i < json_array_count(cases); i++) {
+    for (size_t i = 0; i < doc_array_count(cases); i++) {
         float scores[2][LABELS];
         struct engine_input input;
         struct arena arena;
         arena_init(&arena);
-        for (int m = 0; m < 2 && prepare_case(models[m], json_array_item(cases, i), &arena, &input);
+        for (int m = 0; m < 2 && prepare_case(models[m], doc_array_item(cases, i), &arena, &input);
              m++) {
             struct engine_session *session;
             ck_assert_int_eq(engine_session_open(&session, models[m], 1, 1, &err), ERR_OK);
@@ -322,7 +322,7 @@ static double score_difference(const char *name, const char *dtype, const char *
         arena_deinit(&arena);
     }
     engine_close(models[0]), engine_close(models[1]);
-    json_free(cases);
+    doc_free(cases);
     return worst;
 }
 
@@ -388,11 +388,11 @@ static void check_features(const char *name, const char *backend)
     ck_assert_uint_le(info->hidden_size, 1024);
     ck_assert_int_eq(engine_session_open(&session, model, 0, 1, &err), ERR_OK);
     bool one = read_classifier(name, info->hidden_size, info->label_count, weight, bias);
-    for (size_t i = 0; one && i < json_array_count(cases); i++) {
+    for (size_t i = 0; one && i < doc_array_count(cases); i++) {
         struct arena arena;
         struct engine_input input;
         arena_init(&arena);
-        if (prepare_case(model, json_array_item(cases, i), &arena, &input)) {
+        if (prepare_case(model, doc_array_item(cases, i), &arena, &input)) {
             engine_run(session, &(const struct engine_input *){&input}, 1, &row);
             const float *features = engine_features(session, 0);
             for (unsigned l = 0; l < info->label_count; l++) {
@@ -407,7 +407,7 @@ static void check_features(const char *name, const char *backend)
     }
     engine_session_close(session);
     engine_close(model);
-    json_free(cases);
+    doc_free(cases);
 }
 
 START_TEST(golden_features_are_what_the_classifier_multiplies)

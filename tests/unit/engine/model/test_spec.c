@@ -188,7 +188,7 @@ START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
     ck_assert_int_eq(read_attnd("{\"purity\": 0.9, \"thresholds\": {\"LABEL_0\": 0.5, \"LABEL_1\": "
                                 "null}, \"ood\": {\"method\": \"energy\", \"threshold\": 3}}"),
                      ERR_OK);
-    ck_assert_double_eq(spec.policy.purity, 0.9);
+    ck_assert_double_eq(spec.policy.target_precision, 0.9);
     ck_assert(spec.policy.thresholds[0] == 0.5f && spec.policy.ood.threshold == 3);
     ck_assert_int_eq(read_attnd("{\"thresholds\": {\"LABEL_0\": 0.5}}"), ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "attnd.json: $.thresholds lacks the label 'LABEL_1'");

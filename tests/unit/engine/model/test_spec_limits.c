@@ -1,5 +1,5 @@
 /* Every number of config.json and attnd.json: its default, its ends, and one beyond them. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/model/spec.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
@@ -146,18 +146,18 @@ START_TEST(an_empty_attnd_json_gives_the_defaults)
     spec.temperature = 7;
     spec.grey16_minmax = true;
     spec.class_codes = (const struct class_code[]){{NULL, 1}, {NULL, 2}};
-    spec.policy.purity = 0.5;
-    ck_assert_int_eq(json_parse(&object, "{}", 2, &json_limits_file, &err), ERR_OK);
+    spec.policy.target_precision = 0.5;
+    ck_assert_int_eq(doc_parse(&object, "{}", 2, &doc_limits_file, &err), ERR_OK);
     const struct class_code *codes = spec.class_codes;
     ck_assert_int_eq(class_codes_read(&codes, object, spec.labels, 2, &arena, &err), ERR_OK);
     ck_assert_ptr_null(codes);
     ck_assert_int_eq(spec_read_attnd(&spec, object, &arena, &err), ERR_OK);
-    json_free(object);
+    doc_free(object);
     ck_assert_str_eq(spec.version, "1");
     ck_assert_double_eq(spec.temperature, 1);
     ck_assert(!spec.grey16_minmax);
     ck_assert_ptr_null(spec.class_codes);
-    ck_assert_double_eq(spec.policy.purity, 0);
+    ck_assert_double_eq(spec.policy.target_precision, 0);
 }
 END_TEST
 

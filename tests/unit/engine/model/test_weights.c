@@ -77,15 +77,15 @@ static void unload(void)
 static void check_rows(const struct linear *linear, size_t first, size_t rows, const char *base)
 {
     char name[128];
-    struct team *team;
-    ck_assert_int_eq(team_open(&team, 1, &err), ERR_OK);
+    struct thread_pool *pool;
+    ck_assert_int_eq(thread_pool_open(&pool, 1, &err), ERR_OK);
     float *x = numbers_new(linear->in * linear->in, 0, 0);
     float *y = numbers_new(linear->in * linear->out, 0, 0);
     for (size_t i = 0; i < linear->in; i++)
         x[i * linear->in + i] = 1;
     struct linear_io io = {
         .x = operand_f32(x, linear->in), .rows = linear->in, .y = y, .y_stride = linear->out};
-    linear_run(linear, &kernels_reference, team, &io);
+    linear_run(linear, &kernels_reference, pool, &io);
     snprintf(name, sizeof name, "%s.weight", base);
     const float *weight = written(name);
     snprintf(name, sizeof name, "%s.bias", base);
@@ -95,7 +95,7 @@ static void check_rows(const struct linear *linear, size_t first, size_t rows, c
             ck_assert_msg(y[k * linear->out + first + r] == weight[r * linear->in + k] + bias[r],
                           "%s: row %zu column %zu", base, r, k);
     free(x), free(y);
-    team_close(team);
+    thread_pool_close(pool);
 }
 
 static void check_layer(const struct layer *layer, unsigned number, size_t hidden)

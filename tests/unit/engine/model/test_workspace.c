@@ -38,7 +38,7 @@ struct part {
 static size_t list_parts(const struct workspace *w, const struct spec *spec, struct part *parts)
 {
     const size_t rows = w->tokens_max / 2, hidden = w->hidden_stride * sizeof(float);
-    const size_t members = team_size(w->team), count = 16;
+    const size_t members = thread_pool_size(w->pool), count = 16;
     const struct part all[] = {
         {w->x, w->tokens_max * hidden},
         {w->y, w->tokens_max * hidden},
@@ -52,9 +52,9 @@ static size_t list_parts(const struct workspace *w, const struct spec *spec, str
         {w->logits[0], rows * spec->label_count * sizeof(float)},
         {w->logits[1], rows * spec->label_count * sizeof(float)},
         {w->scratch, members * w->scratch_floats * sizeof(float)},
-        {w->trace_scratch, members * w->trace_scratch_floats * sizeof(float)},
+        {w->capture_scratch, members * w->capture_scratch_floats * sizeof(float)},
         {w->offset, (rows + 1) * sizeof *w->offset},
-        {w->traces, rows * sizeof *w->traces},
+        {w->captures, rows * sizeof *w->captures},
         {w->heads_left, rows * sizeof *w->heads_left},
         {w->blocks, rows * sizeof *w->blocks}};
     memcpy(parts, all, sizeof all);
@@ -91,7 +91,7 @@ START_TEST(the_parts_of_a_workspace_are_zero_and_apart)
     check_apart(parts, list_parts(&w, &small, parts));
     workspace_close(&w);
     ck_assert_ptr_null(w.x);
-    ck_assert_ptr_null(w.team);
+    ck_assert_ptr_null(w.pool);
 }
 END_TEST
 
@@ -138,7 +138,7 @@ END_TEST
 /* ---- the bound ---- */
 
 /* Of one matrix or map each, the part that it has in a workspace is large beside what may be told
- * too much: the members of the team and some lines. */
+ * too much: the members of the pool and some lines. */
 static void check_bound(const struct spec *spec, unsigned tokens, unsigned threads)
 {
     struct workspace w;
@@ -232,7 +232,7 @@ START_TEST(a_batch_is_cut_into_blocks_of_queries_sequence_by_sequence)
 }
 END_TEST
 
-/* Three heads: two blocks are six tasks, four for each member of a team of one. */
+/* Three heads: two blocks are six tasks, four for each member of a pool of one. */
 START_TEST(a_batch_of_few_tasks_is_cut_into_smaller_blocks)
 {
     enum { Q = ATTENTION_QUERIES };

@@ -3,7 +3,7 @@
  * The committed cases always run. ATTND_CORPORA names a directory with the complete corpora
  * (tokenizer/vocab.txt, *.jsonl.gz, hf_swift_cases.json, unit_vectors.json), ATTND_GOLDEN one with
  * checkpoint directories that hold cases.json: these are read if the variable is set. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/support/suite.h"
 #include "tests/unit/engine/text/fixture.h"
 
@@ -17,7 +17,7 @@ static struct json_t *parse_file(const char *path)
 {
     struct err err = {0};
     struct json_t *root;
-    ck_assert_msg(!json_parse_file(&root, path, FILE_BYTES_MAX, &err), "%s: %s", path, err.text);
+    ck_assert_msg(!doc_parse_file(&root, path, FILE_BYTES_MAX, &err), "%s: %s", path, err.text);
     return root;
 }
 
@@ -32,7 +32,7 @@ static struct wordpiece *open_dir(const char *dir, unsigned tokens_max)
 static double number_at(const struct json_t *array, size_t index)
 {
     double number = -1;
-    ck_assert(json_as_number(json_array_item(array, index), &number));
+    ck_assert(doc_as_number(doc_array_item(array, index), &number));
     return number;
 }
 
@@ -40,8 +40,8 @@ static double number_at(const struct json_t *array, size_t index)
 static void check_ids(const struct encoding *encoding, const struct json_t *ids, unsigned margin,
                       const char *where)
 {
-    ck_assert_msg(encoding->count == json_array_count(ids) + 2 * margin, "%s: %u tokens, not %zu",
-                  where, encoding->count - 2 * margin, json_array_count(ids));
+    ck_assert_msg(encoding->count == doc_array_count(ids) + 2 * margin, "%s: %u tokens, not %zu",
+                  where, encoding->count - 2 * margin, doc_array_count(ids));
     for (unsigned i = 0; i + 2 * margin < encoding->count; i++)
         ck_assert_msg(encoding->ids[i + margin] == (int32_t)number_at(ids, i), "%s: token %u is %d",
                       where, i, (int)encoding->ids[i + margin]);
@@ -50,9 +50,9 @@ static void check_ids(const struct encoding *encoding, const struct json_t *ids,
 static void check_offsets(const struct encoding *encoding, const struct json_t *offsets,
                           const char *where)
 {
-    ck_assert_uint_eq(encoding->count, json_array_count(offsets));
+    ck_assert_uint_eq(encoding->count, doc_array_count(offsets));
     for (unsigned i = 0; i < encoding->count; i++) {
-        const struct json_t *pair = json_array_item(offsets, i);
+        const struct json_t *pair = doc_array_item(offsets, i);
         ck_assert_msg(
             encoding->starts[i] == number_at(pair, 0) && encoding->ends[i] == number_at(pair, 1),
             "%s: token %u is at [%u, %u)", where, i, encoding->starts[i], encoding->ends[i]);
@@ -68,16 +68,16 @@ static void check_case(const struct wordpiece *tokenizer, const struct json_t *o
     struct err err = {0};
     struct encoding encoding;
     size_t len;
-    const char *text = json_text(json_member(object, text_key), &len);
+    const char *text = doc_text(doc_member(object, text_key), &len);
     ck_assert_ptr_nonnull(text);
     arena_init(&arena);
     ck_assert_msg(!wordpiece_encode(tokenizer, text, len, &arena, &encoding, &err), "%s: %s", where,
                   err.text);
-    check_ids(&encoding, json_member(object, ids_key), margin, where);
-    if (json_member(object, "offsets") != NULL)
-        check_offsets(&encoding, json_member(object, "offsets"), where);
+    check_ids(&encoding, doc_member(object, ids_key), margin, where);
+    if (doc_member(object, "offsets") != NULL)
+        check_offsets(&encoding, doc_member(object, "offsets"), where);
     bool truncated = encoding.truncated;
-    ck_assert(!json_get_bool(object, where, "truncated", &truncated, &err));
+    ck_assert(!doc_get_bool(object, where, "truncated", &truncated, &err));
     ck_assert_msg(encoding.truncated == truncated, "%s: truncated", where);
     arena_deinit(&arena);
 }
@@ -86,11 +86,11 @@ static size_t check_array(const struct wordpiece *tokenizer, const struct json_t
                           const char *ids_key, unsigned margin, const char *path)
 {
     char where[512];
-    for (size_t i = 0; i < json_array_count(cases); i++) {
+    for (size_t i = 0; i < doc_array_count(cases); i++) {
         snprintf(where, sizeof where, "%s, case %zu", path, i);
-        check_case(tokenizer, json_array_item(cases, i), "text", ids_key, margin, where);
+        check_case(tokenizer, doc_array_item(cases, i), "text", ids_key, margin, where);
     }
-    return json_array_count(cases);
+    return doc_array_count(cases);
 }
 
 START_TEST(wordpiece_gives_the_ids_of_bert_base_uncased)
@@ -99,7 +99,7 @@ START_TEST(wordpiece_gives_the_ids_of_bert_base_uncased)
     struct wordpiece *tokenizer = open_dir(dir, TOKENS_MAX);
     struct json_t *cases = parse_file("tests/data/tokenizer/bert-base-uncased/cases.json");
     ck_assert_uint_eq(check_array(tokenizer, cases, "ids", 1, dir), 190);
-    json_free(cases);
+    doc_free(cases);
     wordpiece_close(tokenizer);
 }
 END_TEST
@@ -122,11 +122,11 @@ static struct wordpiece *open_for_case(const struct json_t *object, const char *
     struct err err = {0};
     bool lower = true, cjk = true, strip = false;
     long long limit = 512;
-    ck_assert(!json_get_bool(object, "$", "lower", &lower, &err));
-    ck_assert(!json_get_bool(object, "$", "cjk", &cjk, &err));
-    ck_assert(!json_get_bool(object, "$", "strip", &strip, &err));
-    ck_assert(!json_get_integer(object, "$", "limit", 3, 512, &limit, &err));
-    const char *strips = json_member(object, "strip") == NULL ? "null" : strip ? "true" : "false";
+    ck_assert(!doc_get_bool(object, "$", "lower", &lower, &err));
+    ck_assert(!doc_get_bool(object, "$", "cjk", &cjk, &err));
+    ck_assert(!doc_get_bool(object, "$", "strip", &strip, &err));
+    ck_assert(!doc_get_integer(object, "$", "limit", 3, 512, &limit, &err));
+    const char *strips = doc_member(object, "strip") == NULL ? "null" : strip ? "true" : "false";
     char config[256];
     snprintf(config, sizeof config,
              "{\"do_lower_case\": %s, \"tokenize_chinese_chars\": %s, \"strip_accents\": %s, "
@@ -139,16 +139,16 @@ START_TEST(wordpiece_gives_ids_and_offsets_for_difficult_characters)
 {
     char *vocab = read_text("tests/data/tokenizer/unicode/vocab.txt");
     struct json_t *cases = parse_file("tests/data/tokenizer/unicode/cases.json");
-    ck_assert_uint_eq(json_array_count(cases), 480);
-    for (size_t i = 0; i < json_array_count(cases); i++) {
-        const struct json_t *object = json_array_item(cases, i);
+    ck_assert_uint_eq(doc_array_count(cases), 480);
+    for (size_t i = 0; i < doc_array_count(cases); i++) {
+        const struct json_t *object = doc_array_item(cases, i);
         struct wordpiece *tokenizer = open_for_case(object, vocab);
         char where[64];
         snprintf(where, sizeof where, "unicode case %zu", i);
         check_case(tokenizer, object, "text", "ids", 0, where);
         wordpiece_close(tokenizer);
     }
-    json_free(cases);
+    doc_free(cases);
     free(vocab);
 }
 END_TEST
@@ -167,10 +167,10 @@ static size_t check_lines(const struct wordpiece *tokenizer, const char *path)
         struct err err = {0};
         struct json_t *object;
         snprintf(where, sizeof where, "%s, line %zu", path, count + 1);
-        ck_assert_msg(!json_parse(&object, line, (size_t)len, &json_limits_file, &err), "%s: %s",
+        ck_assert_msg(!doc_parse(&object, line, (size_t)len, &doc_limits_file, &err), "%s: %s",
                       where, err.text);
         check_case(tokenizer, object, "text", "ids", 1, where);
-        json_free(object);
+        doc_free(object);
     }
     free(line);
     ck_assert_int_eq(pclose(lines), 0);
@@ -180,21 +180,21 @@ static size_t check_lines(const struct wordpiece *tokenizer, const char *path)
 static void check_swift(const struct wordpiece *tokenizer, const char *path)
 {
     struct json_t *root = parse_file(path);
-    const struct json_t *cases = json_member(root, "bert-base-uncased");
-    ck_assert_uint_gt(json_array_count(cases), 0);
-    for (size_t i = 0; i < json_array_count(cases); i++) {
-        const struct json_t *object = json_array_item(cases, i);
+    const struct json_t *cases = doc_member(root, "bert-base-uncased");
+    ck_assert_uint_gt(doc_array_count(cases), 0);
+    for (size_t i = 0; i < doc_array_count(cases); i++) {
+        const struct json_t *object = doc_array_item(cases, i);
         size_t len;
         struct arena arena;
         struct err err = {0};
         struct encoding encoding;
-        const char *text = json_text(json_member(object, "input"), &len);
+        const char *text = doc_text(doc_member(object, "input"), &len);
         arena_init(&arena);
         ck_assert(!wordpiece_encode(tokenizer, text, len, &arena, &encoding, &err));
-        check_ids(&encoding, json_member(json_member(object, "encoded"), "input_ids"), 0, path);
+        check_ids(&encoding, doc_member(doc_member(object, "encoded"), "input_ids"), 0, path);
         arena_deinit(&arena);
     }
-    json_free(root);
+    doc_free(root);
 }
 
 /* Cases of the reference's unit tests name tokens: a vocabulary is made of `pieces`, and the ids
@@ -202,16 +202,16 @@ static void check_swift(const struct wordpiece *tokenizer, const char *path)
 static void check_vector(const struct json_t *object, const struct json_t *pieces, bool lower)
 {
     char vocab[4096] = "[UNK]\n[CLS]\n[SEP]\n", config[128];
-    const struct json_t *tokens = json_member(object, "tokens");
-    for (size_t i = 0; i < json_array_count(pieces); i++) {
-        const char *piece = json_as_string(json_array_item(pieces, i));
+    const struct json_t *tokens = doc_member(object, "tokens");
+    for (size_t i = 0; i < doc_array_count(pieces); i++) {
+        const char *piece = doc_as_string(doc_array_item(pieces, i));
         ck_assert_uint_lt(strlen(vocab) + strlen(piece) + 2, sizeof vocab);
         snprintf(vocab + strlen(vocab), sizeof vocab - strlen(vocab), "%s\n", piece);
     }
-    const struct json_t *strip = json_member(object, "strip_accents");
+    const struct json_t *strip = doc_member(object, "strip_accents");
     struct err err = {0};
     bool strips = false;
-    ck_assert(!json_get_bool(object, "$", "strip_accents", &strips, &err));
+    ck_assert(!doc_get_bool(object, "$", "strip_accents", &strips, &err));
     snprintf(config, sizeof config, "{\"do_lower_case\": %s, \"strip_accents\": %s}",
              lower ? "true" : "false",
              strip == NULL ? "null"
@@ -221,12 +221,12 @@ static void check_vector(const struct json_t *object, const struct json_t *piece
     struct arena arena;
     struct encoding encoding;
     size_t len;
-    const char *text = json_text(json_member(object, "text"), &len);
+    const char *text = doc_text(doc_member(object, "text"), &len);
     arena_init(&arena);
     ck_assert(!wordpiece_encode(tokenizer, text, len, &arena, &encoding, &err));
-    ck_assert_uint_eq(encoding.count, json_array_count(tokens) + 2);
+    ck_assert_uint_eq(encoding.count, doc_array_count(tokens) + 2);
     for (unsigned i = 0; i + 2 < encoding.count; i++) {
-        const char *token = json_as_string(json_array_item(tokens, i));
+        const char *token = doc_as_string(doc_array_item(tokens, i));
         char *line = vocab;
         for (int32_t id = encoding.ids[i + 1]; id > 0; id--)
             line = strchr(line, '\n') + 1;
@@ -243,31 +243,31 @@ static void check_vectors(const char *path, const struct wordpiece *bert)
     struct err err = {0};
     static const char *const groups[] = {"full", "basic", "wordpiece"};
     for (size_t g = 0; g < 3; g++) {
-        const struct json_t *cases = json_member(root, groups[g]);
-        ck_assert_uint_gt(json_array_count(cases), 0);
-        for (size_t i = 0; i < json_array_count(cases); i++) {
-            const struct json_t *object = json_array_item(cases, i);
+        const struct json_t *cases = doc_member(root, groups[g]);
+        ck_assert_uint_gt(doc_array_count(cases), 0);
+        for (size_t i = 0; i < doc_array_count(cases); i++) {
+            const struct json_t *object = doc_array_item(cases, i);
             const char *vocab = NULL;
             bool lower = g < 2;
-            ck_assert(!json_get_bool(object, "$", "lower", &lower, &err));
-            ck_assert(!json_get_string(object, "$", "vocab", &vocab, &err));
+            ck_assert(!doc_get_bool(object, "$", "lower", &lower, &err));
+            ck_assert(!doc_get_string(object, "$", "vocab", &vocab, &err));
             const char *pieces = vocab != NULL ? vocab : "tokens";
-            check_vector(object, json_member(vocab != NULL ? root : object, pieces), lower);
+            check_vector(object, doc_member(vocab != NULL ? root : object, pieces), lower);
         }
     }
-    const struct json_t *offsets = json_member(root, "offsets_bert_base_uncased");
-    for (size_t i = 0; i < json_array_count(offsets); i++) {
-        const struct json_t *object = json_array_item(offsets, i);
+    const struct json_t *offsets = doc_member(root, "offsets_bert_base_uncased");
+    for (size_t i = 0; i < doc_array_count(offsets); i++) {
+        const struct json_t *object = doc_array_item(offsets, i);
         struct arena arena;
         struct encoding encoding;
         size_t len;
-        const char *text = json_text(json_member(object, "text"), &len);
+        const char *text = doc_text(doc_member(object, "text"), &len);
         arena_init(&arena);
         ck_assert(!wordpiece_encode(bert, text, len, &arena, &encoding, &err));
-        check_offsets(&encoding, json_member(object, "offsets"), path);
+        check_offsets(&encoding, doc_member(object, "offsets"), path);
         arena_deinit(&arena);
     }
-    json_free(root);
+    doc_free(root);
 }
 
 START_TEST(wordpiece_agrees_with_the_complete_corpora)
@@ -307,7 +307,7 @@ START_TEST(wordpiece_agrees_with_every_golden_checkpoint)
         struct wordpiece *tokenizer = open_dir(dir, 512);
         struct json_t *cases = parse_file(pattern);
         checked += check_array(tokenizer, cases, "ids", 0, dir);
-        json_free(cases);
+        doc_free(cases);
         wordpiece_close(tokenizer);
     }
     ck_assert_uint_ge(checked, golden != NULL ? 156 : 23);

@@ -3,7 +3,7 @@
  * every vit-*, deit-* and dinov2-* there is checked, too. */
 #include "engine/vision/preprocess.h"
 
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/unit/engine/vision/fixture.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static float *run(const struct preprocess *preprocess, const char *path, struct 
 static double number_of(const struct json_t *object, const char *key)
 {
     double number = NAN;
-    json_as_number(json_member(object, key), &number);
+    doc_as_number(doc_member(object, key), &number);
     return number;
 }
 
@@ -45,8 +45,8 @@ static void check_golden_case(const char *model, const struct preprocess *prepro
     struct arena arena;
     struct image fitted;
     arena_init(&arena);
-    const char *name = json_as_string(json_member(item, "image"));
-    const char *sha256 = json_as_string(json_member(item, "resized_sha256"));
+    const char *name = doc_as_string(doc_member(item, "image"));
+    const char *sha256 = doc_as_string(doc_member(item, "resized_sha256"));
     float *pixels = run(preprocess, arena_format(&arena, "%s/%s", images, name), &arena, &fitted);
     if (sha256 != NULL) {
         char found[65];
@@ -58,10 +58,10 @@ static void check_golden_case(const char *model, const struct preprocess *prepro
         sum += pixels[i];
     ck_assert_msg(fabs(sum - number_of(item, "pixels_sum")) < 1e-2, "%s %s: sum %.9g", model, name,
                   sum);
-    const struct json_t *head = json_member(item, "pixels_head");
+    const struct json_t *head = doc_member(item, "pixels_head");
     for (size_t i = 0; i < 16; i++) {
         double expected = NAN;
-        json_as_number(json_array_item(head, i), &expected);
+        doc_as_number(doc_array_item(head, i), &expected);
         ck_assert_msg(fabs(pixels[i] - expected) < 1e-6, "%s %s: pixel %zu", model, name, i);
     }
     arena_deinit(&arena);
@@ -77,17 +77,17 @@ static size_t check_golden(const char *checkpoints, const char *model, const cha
     arena_init(&arena);
     const char *dir = arena_format(&arena, "%s/%s", checkpoints, model);
     ck_assert_int_eq(
-        json_parse_file(&config, arena_format(&arena, "%s/config.json", dir), 1 << 20, &err), 0);
+        doc_parse_file(&config, arena_format(&arena, "%s/config.json", dir), 1 << 20, &err), 0);
     ck_assert_int_eq(
-        json_parse_file(&cases, arena_format(&arena, "%s/cases.json", dir), 1 << 24, &err), 0);
+        doc_parse_file(&cases, arena_format(&arena, "%s/cases.json", dir), 1 << 24, &err), 0);
     ck_assert_msg(
         preprocess_open(&preprocess, dir, (unsigned)number_of(config, "image_size"), &err) == 0,
         "%s: %s", model, err.text);
-    size_t count = json_array_count(cases);
+    size_t count = doc_array_count(cases);
     for (size_t i = 0; i < count; i++)
-        check_golden_case(model, &preprocess, json_array_item(cases, i), images);
-    json_free(config);
-    json_free(cases);
+        check_golden_case(model, &preprocess, doc_array_item(cases, i), images);
+    doc_free(config);
+    doc_free(cases);
     arena_deinit(&arena);
     return count;
 }
@@ -145,16 +145,16 @@ static void check_made_case(const struct json_t *item)
     struct image fitted;
     char found[65];
     arena_init(&arena);
-    const char *config = json_as_string(json_member(item, "config"));
+    const char *config = doc_as_string(doc_member(item, "config"));
     unsigned size = (unsigned)number_of(item, "image_size");
     ck_assert_msg(open_config(&preprocess, config, size, &err) == ERR_OK, "%s: %s", config,
                   err.text);
     const char *path =
-        arena_format(&arena, GOLDEN_IMAGES "/%s", json_as_string(json_member(item, "image")));
+        arena_format(&arena, GOLDEN_IMAGES "/%s", doc_as_string(doc_member(item, "image")));
     float *pixels = run(&preprocess, path, &arena, &fitted);
     ck_assert_uint_eq(fitted.width, size);
     sha256_hex(pixels, (size_t)size * size * 3 * sizeof *pixels, found);
-    ck_assert_msg(strcmp(found, json_as_string(json_member(item, "sha256"))) == 0, "%s: %s", config,
+    ck_assert_msg(strcmp(found, doc_as_string(doc_member(item, "sha256"))) == 0, "%s: %s", config,
                   path);
     arena_deinit(&arena);
 }
@@ -163,11 +163,11 @@ START_TEST(preprocess_gives_the_very_floats_of_transformers)
 {
     struct err err = {0};
     struct json_t *cases;
-    ck_assert_int_eq(json_parse_file(&cases, PREPROCESS "made.json", 1 << 20, &err), ERR_OK);
-    ck_assert_uint_ge(json_array_count(cases), 60);
-    for (size_t i = 0; i < json_array_count(cases); i++)
-        check_made_case(json_array_item(cases, i));
-    json_free(cases);
+    ck_assert_int_eq(doc_parse_file(&cases, PREPROCESS "made.json", 1 << 20, &err), ERR_OK);
+    ck_assert_uint_ge(doc_array_count(cases), 60);
+    for (size_t i = 0; i < doc_array_count(cases); i++)
+        check_made_case(doc_array_item(cases, i));
+    doc_free(cases);
 }
 END_TEST
 

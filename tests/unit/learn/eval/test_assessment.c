@@ -1,8 +1,8 @@
-/* assessment.h and strangeness.h with a tiny model whose attnd.json decides: what the report is
+/* assessment.h and ood_scores.h with a tiny model whose attnd.json decides: what the report is
  * given is what the parts say, and every decision is made again here. */
 #include "engine/base/file.h"
 #include "learn/eval/assessment.h"
-#include "learn/eval/measure/strangeness.h"
+#include "learn/eval/measure/ood_scores.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -42,7 +42,8 @@ static void write_model(const char *more, const char *attnd, size_t label_count)
     checkpoint_writer_finish(&writer);
 }
 
-static const struct assessment_options options = {.purity = 0.75, .evaluation = {.threads = 1}};
+static const struct assessment_options options = {.target_precision = 0.75,
+                                                  .evaluation = {.threads = 1}};
 
 static enum err_code open_dir(const char *dir)
 {
@@ -120,7 +121,7 @@ START_TEST(assessment_counts_what_the_checkpoint_decides)
         if (i == LOST)
             continue;
         enum decision decision = judge(i).decision;
-        bool right = evaluation_winner(&assessment.evaluation, i) == i % LABELS;
+        bool right = evaluation_argmax(&assessment.evaluation, i) == i % LABELS;
         expected.count++;
         expected.automatic += decision == DECISION_AUTO;
         expected.right += decision == DECISION_AUTO && right;
@@ -153,13 +154,14 @@ START_TEST(assessment_gives_the_report_all_that_it_has)
     ck_assert_ptr_eq(report->decisions, &assessment.decisions);
     ck_assert(report->agreement == NULL && report->epochs == NULL);
     ck_assert_ptr_nonnull(assessment.evaluation.features);
-    ck_assert(assessment.findings.purity == 0.75 && assessment.findings.served.temperature == 1.5);
+    ck_assert(assessment.findings.target_precision == 0.75 &&
+              assessment.findings.served.temperature == 1.5);
     ck_assert_uint_eq(assessment.evaluation.failed, 1);
     close_all();
 }
 END_TEST
 
-/* Either a purity or a threshold of strangeness is something to decide by. */
+/* Either a target precision or an OOD threshold is something to decide by. */
 START_TEST(assessment_of_a_checkpoint_that_decides_nothing_tells_none)
 {
     static const struct {
@@ -274,7 +276,7 @@ START_TEST(strangeness_is_what_the_model_says_of_each_usable_input)
 {
     size_t count = 99;
     open_deciding();
-    float *scores = strangeness_scores(assessment.model, &assessment.evaluation, &count, &err);
+    float *scores = ood_scores_compute(assessment.model, &assessment.evaluation, &count, &err);
     ck_assert_uint_eq(count, INPUTS - 1);
     for (size_t i = 0, at = 0; i < INPUTS; i++)
         if (i != LOST)
@@ -291,7 +293,8 @@ START_TEST(assessment_draws_with_a_seed_of_its_own)
     struct interval drawn[2];
     open_deciding();
     for (uint64_t seed = 1; seed <= 2; seed++) {
-        const struct findings_options how = {.purity = 0.75, .temperature = 1.5, .seed = seed};
+        const struct findings_options how = {
+            .target_precision = 0.75, .temperature = 1.5, .seed = seed};
         struct findings findings;
         ck_assert(!findings_open(&findings, &assessment.evaluation, assessment.classes,
                                  &assessment.confusion, &how, &err));

@@ -72,7 +72,7 @@ static void open_all(const char *more)
         .options = {.dir = writer.dir},
         .classes = validation.classes,
         .evaluation = validation.evaluation,
-        .findings = {.purity = 0.9, .classes = classes, .fitted = {.temperature = 1.75}}};
+        .findings = {.target_precision = 0.9, .classes = classes, .fitted = {.temperature = 1.75}}};
     arena_init(&arena);
 }
 
@@ -119,7 +119,7 @@ START_TEST(calibration_writes_temperature_thresholds_and_purity)
     open_all("");
     calibrate((struct calibrate){.method = OOD_NONE});
     ck_assert_double_eq(spec.temperature, 1.75);
-    ck_assert_double_eq_tol(spec.policy.purity, 0.9, 1e-7);
+    ck_assert_double_eq_tol(spec.policy.target_precision, 0.9, 1e-7);
     ck_assert(spec.policy.thresholds[0] == 0.625f && spec.policy.thresholds[2] == 0.875f);
     ck_assert(isnan(spec.policy.thresholds[1]));
     ck_assert_str_eq(spec.version, "1");

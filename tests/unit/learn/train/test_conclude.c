@@ -1,8 +1,8 @@
 /* conclude.h: what a run leaves behind. The runs here have made no step: their weights are those of
  * the beginning, twenty times as large, so that scores differ. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/format/safetensors.h"
-#include "learn/eval/fit/biases.h"
+#include "learn/eval/fit/logit_adjustment.h"
 #include "learn/eval/measure/evaluation.h"
 #include "learn/train/checkpoint/export.h"
 #include "learn/train/conclude.h"
@@ -88,7 +88,7 @@ static struct json_t *output(const char *name)
     struct json_t *root;
     char path[160];
     snprintf(path, sizeof path, "%s/%s", f.first.path, name);
-    ck_assert_msg(!json_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
+    ck_assert_msg(!doc_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
     return root;
 }
 
@@ -119,7 +119,7 @@ START_TEST(the_weights_are_those_that_are_best)
         safetensors_close(file);
         struct json_t *config = output("tokenizer_config.json");
         outcome_expect_number(config, "model_max_length", 11);
-        json_free(config);
+        doc_free(config);
         ck_assert(!train_fixture_has(&f.first, "attnd.json"));
         ck_assert(!train_fixture_has(&f.first, "report.json") && !found.judged);
         ck_assert(!train_fixture_has(&f.first, "training-state.safetensors"));
@@ -172,7 +172,7 @@ START_TEST(the_report_has_the_curve_and_the_conclusion_its_figures)
         {3.5, 2.5, 0.25, 0.125}, {3, 2, 0.5, 0.0625}, {1, 2.25, 0.75, 0.03125}};
     train_fixture_texts(&f);
     judge_by_another_list();
-    f.options.purity = 0.5f;
+    f.options.target_precision = 0.5f;
     f.options.version = "v8";
     f.options.threads = 2;
     tempdir_write(&f.first, "attnd.json", "{", 1);
@@ -185,14 +185,14 @@ START_TEST(the_report_has_the_curve_and_the_conclusion_its_figures)
                                                        .rate = curve[i][3]};
     conclude_run();
     struct json_t *report = output("report.json"), *attnd = output("attnd.json");
-    ck_assert_uint_eq(json_array_count(contract_at(report, "epochs")), 3);
+    ck_assert_uint_eq(doc_array_count(contract_at(report, "epochs")), 3);
     for (unsigned i = 0; i < 12; i++) {
         char path[48];
         snprintf(path, sizeof path, "epochs.%u.%s", i / 4, names[i % 4]);
         outcome_expect_number(report, path, curve[i / 4][i % 4]);
     }
-    ck_assert_str_eq(json_as_string(contract_at(report, "data")), list);
-    ck_assert_str_eq(json_as_string(contract_at(attnd, "version")), "v8");
+    ck_assert_str_eq(doc_as_string(contract_at(report, "data")), list);
+    ck_assert_str_eq(doc_as_string(contract_at(attnd, "version")), "v8");
     outcome_expect_number(report, "threads", 2);
     outcome_expect_number(report, "inputs", 20);
     outcome_expect_number(report, "accuracy", found.accuracy);
@@ -209,8 +209,8 @@ START_TEST(the_report_has_the_curve_and_the_conclusion_its_figures)
     ck_assert(told.ends == 2 && told.last == 20 && told.total == 20);
     ck_assert(train_fixture_has(&f.first, "report.html"));
     ck_assert(!train_fixture_has(&f.first, "training-state.safetensors"));
-    json_free(report);
-    json_free(attnd);
+    doc_free(report);
+    doc_free(attnd);
     close_run();
 }
 END_TEST
@@ -222,10 +222,10 @@ START_TEST(without_another_list_the_reports_data_is_the_one_learnt)
     open_run();
     ck_assert_msg(!conclude(&run, &nobody, &found, &err), "%s", err.text);
     struct json_t *report = output("report.json");
-    ck_assert_str_eq(json_as_string(contract_at(report, "data")), f.list);
+    ck_assert_str_eq(doc_as_string(contract_at(report, "data")), f.list);
     outcome_expect_number(report, "inputs", 12);
-    ck_assert_uint_eq(json_array_count(contract_at(report, "epochs")), 0);
-    json_free(report);
+    ck_assert_uint_eq(doc_array_count(contract_at(report, "epochs")), 0);
+    doc_free(report);
     close_run();
 }
 END_TEST
@@ -319,9 +319,10 @@ START_TEST(of_many_inputs_learnt_every_so_many_are_looked_at)
     struct spec spec = written(&arena);
     ck_assert_int_eq(spec.policy.ood.method, OOD_MAHALANOBIS);
     static const size_t items[] = {0, 2, 4, 6}; /* 2501 of each */
-    struct feed_order order = {.view = &run.plan.judging};
-    ck_assert(!feed_prepare(&run.feed, network_team(run.learner.network), items, 4, &order, &err));
-    struct network_batch batch = {.inputs = run.feed.listed, .rows = 4};
+    struct data_loader_order order = {.view = &run.plan.judging};
+    ck_assert(!data_loader_prepare(&run.loader, network_pool(run.learner.network), items, 4, &order,
+                                   &err));
+    struct network_batch batch = {.inputs = run.loader.listed, .rows = 4};
     network_repack(run.learner.network, run.learner.best);
     network_forward(run.learner.network, &batch);
     const float *features = network_features(run.learner.network);
@@ -337,9 +338,10 @@ END_TEST
 
 /* ---- class biases ---- */
 
-/* The shifts that biases.h finds for the weights that are best now, and the temperature with them.
+/* The shifts that logit_adjustment.h finds for the weights that are best now, and the temperature
+ * with them.
  */
-static struct biases fit(float shifts[2], double *temperature)
+static struct logit_adjustment fit(float shifts[2], double *temperature)
 {
     struct export what = {.parameters = &run.learner.parameters,
                           .values = run.learner.best,
@@ -349,7 +351,7 @@ static struct biases fit(float shifts[2], double *temperature)
     struct evaluation evaluation;
     struct evaluation_options how = {.threads = 1};
     struct dataset view;
-    struct biases biases;
+    struct logit_adjustment biases;
     ck_assert(!export_checkpoint(f.second.path, &what, &err));
     ck_assert(!engine_open(&model, f.second.path, &(struct engine_options){0}, &err));
     ck_assert(!corpus_view(&run.corpus, &run.corpus.validation, &view, &err));
@@ -358,7 +360,7 @@ static struct biases fit(float shifts[2], double *temperature)
                                   .classes = run.corpus.validation.classes,
                                   .count = evaluation.count,
                                   .label_count = 2};
-    ck_assert(!biases_fit(&biases, &set, shifts, &err));
+    ck_assert(!logit_adjustment_fit(&biases, &set, shifts, &err));
     for (size_t i = 0; i < 2 * evaluation.count; i++)
         evaluation.logits[i] += shifts[i % 2];
     *temperature = calibration_temperature(&set);
@@ -373,7 +375,7 @@ static void expect_folded(void)
     struct arena arena;
     float shifts[2], was[4];
     double temperature;
-    struct biases biases = fit(shifts, &temperature);
+    struct logit_adjustment biases = fit(shifts, &temperature);
     for (unsigned k = 0; k < 2; k++) {
         was[k] = run.learner.best[map->classifier_bias + k];
         was[2 + k] =

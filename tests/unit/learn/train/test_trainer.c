@@ -4,8 +4,8 @@
  * A run is the same on every machine but for the order in which its instruction set sums. Losses
  * are compared within 0.002: the same run with bf16 products, which round 2^15 times as coarsely,
  * ends within 0.0006 of them. */
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "engine/engine.h"
 #include "engine/model/spec.h"
 #include "learn/eval/measure/evaluation.h"
@@ -253,12 +253,12 @@ START_TEST(a_conclusion_is_that_of_the_report)
     tempdir_write(&f.data, "judge.jsonl", list, strlen(list));
     snprintf(path, sizeof path, "%s/judge.jsonl", f.data.path);
     f.options.validation = path;
-    f.options.purity = 0.7f;
+    f.options.target_precision = 0.7f;
     struct trainer_result result = train_fixture_run(&f);
     const struct conclusion *found = &result.conclusion;
     char written[128];
     snprintf(written, sizeof written, "%s/report.json", f.first.path);
-    ck_assert(!json_parse_file(&report, written, 1 << 20, &err));
+    ck_assert(!doc_parse_file(&report, written, 1 << 20, &err));
     double automatic = outcome_number(report, "decisions.auto");
     outcome_expect_number(report, "decisions.inputs", 40);
     outcome_expect_number(report, "accuracy", 0.9);
@@ -270,7 +270,7 @@ START_TEST(a_conclusion_is_that_of_the_report)
     ck_assert(automatic > 0 && fabs(found->automatic - automatic / 40) < 1e-9);
     outcome_expect_number(report, "decisions.auto_right", found->right * automatic);
     ck_assert(found->judged && found->temperature != 1);
-    json_free(report);
+    doc_free(report);
     trainer_result_free(&result);
     train_fixture_close(&f);
 }
@@ -299,11 +299,11 @@ START_TEST(class_biases_are_written_and_measured)
     struct trainer_result result = train_fixture_run(&f);
     char written[128];
     snprintf(written, sizeof written, "%s/report.json", f.second.path);
-    ck_assert(!json_parse_file(&report, written, 1 << 20, &err));
+    ck_assert(!doc_parse_file(&report, written, 1 << 20, &err));
     ck_assert_double_gt(result.conclusion.macro_f1, result.conclusion.macro_f1_before + 0.01);
     outcome_expect_number(report, "macro_f1", result.conclusion.macro_f1);
     train_fixture_expect_other(&f.first, &f.second);
-    json_free(report);
+    doc_free(report);
     trainer_result_free(&result);
     train_fixture_close(&f);
 }

@@ -256,7 +256,7 @@ static void check_residual(const struct linear_backend *backend, size_t in)
     enum { OUT = 40, MANY = 3 };
     struct linear linear;
     struct arena arena;
-    struct team *team;
+    struct thread_pool *pool;
     struct err err = {0};
     float *weight = numbers_new(in * OUT, 0.05f, 1), *x = numbers_new(MANY * in, 1, 2);
     float *y = numbers_new((size_t)MANY * OUT, 1, 3),
@@ -270,9 +270,9 @@ static void check_residual(const struct linear_backend *backend, size_t in)
     ck_assert(!operand_alloc(&io.x, &arena, backend->precision, MANY, in, &err));
     for (size_t r = 0; r < MANY; r++)
         operand_store(&io.x, kernels_best(), r, x + r * in, in);
-    ck_assert(!team_open(&team, 2, &err));
-    linear_run(&linear, kernels_best(), team, &io);
-    team_close(team);
+    ck_assert(!thread_pool_open(&pool, 2, &err));
+    linear_run(&linear, kernels_best(), pool, &io);
+    thread_pool_close(pool);
     for (size_t i = 0; i < (size_t)MANY * OUT; i++) {
         double sum = before[i];
         for (size_t k = 0; k < in; k++)

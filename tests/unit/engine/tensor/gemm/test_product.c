@@ -82,11 +82,11 @@ static void open_buffers(struct buffers *buffers, const struct gemm *gemm)
         memset(buffers->rows.data, 0x7F, buffers->rows.bytes_max);
 }
 
-static void pack(struct buffers *buffers, const struct problem *p, struct team *team)
+static void pack(struct buffers *buffers, const struct problem *p, struct thread_pool *pool)
 {
-    rows_pack(&buffers->rows, team, p->shape.m, p->shape.k, p->a, p->a_stride,
+    rows_pack(&buffers->rows, pool, p->shape.m, p->shape.k, p->a, p->a_stride,
               forms[p->form].a_transposed);
-    panels_pack(&buffers->panels, team, p->shape.k, p->shape.n, p->b, p->b_stride,
+    panels_pack(&buffers->panels, pool, p->shape.k, p->shape.n, p->b, p->b_stride,
                 forms[p->form].b_transposed);
 }
 
@@ -96,12 +96,12 @@ static float *multiply(const struct problem *p, const struct gemm *gemm, unsigne
 {
     struct buffers buffers;
     struct err err = {0};
-    struct team *team;
+    struct thread_pool *pool;
     size_t stride = p->shape.n + SPARE;
     float *c = numbers_new(p->shape.m * stride, 1, 5);
-    ck_assert_int_eq(team_open(&team, threads, &err), ERR_OK);
+    ck_assert_int_eq(thread_pool_open(&pool, threads, &err), ERR_OK);
     open_buffers(&buffers, gemm);
-    pack(&buffers, p, team);
+    pack(&buffers, p, pool);
     struct product product = {.a = &buffers.rows,
                               .b = &buffers.panels,
                               .m = p->shape.m,
@@ -114,8 +114,8 @@ static float *multiply(const struct problem *p, const struct gemm *gemm, unsigne
         product.residual = p->residual;
         product.residual_stride = stride;
     }
-    product_run(&product, kernels_best(), team);
-    team_close(team);
+    product_run(&product, kernels_best(), pool);
+    thread_pool_close(pool);
     arena_deinit(&buffers.arena);
     return c;
 }
@@ -190,7 +190,7 @@ START_TEST(products_of_every_form_and_variant_agree_with_naive_sums)
 }
 END_TEST
 
-START_TEST(products_are_the_same_bits_for_any_team)
+START_TEST(products_are_the_same_bits_for_any_pool)
 {
     for (int form = 0; form < FORMS; form++)
         for (int s = 0; s < SHAPES; s++)
@@ -221,9 +221,9 @@ START_TEST(products_give_a_number_the_same_bits_in_any_company)
         const struct gemm *gemm = gemm_best((enum precision)precision);
         struct buffers buffers[2];
         struct err err = {0};
-        struct team *team;
+        struct thread_pool *pool;
         float *c[2];
-        ck_assert_int_eq(team_open(&team, 2, &err), ERR_OK);
+        ck_assert_int_eq(thread_pool_open(&pool, 2, &err), ERR_OK);
         for (int i = 0; i < 2; i++) {
             const struct problem *p = i == 0 ? &all : &few;
             arena_init(&buffers[i].arena);
@@ -233,14 +233,14 @@ START_TEST(products_give_a_number_the_same_bits_in_any_company)
             ck_assert_int_eq(
                 rows_alloc(&buffers[i].rows, &buffers[i].arena, gemm->precision, 150, 1601, &err),
                 ERR_OK);
-            pack(&buffers[i], p, team);
+            pack(&buffers[i], p, pool);
             c[i] = numbers_new(p->shape.m * p->shape.n, 0, 0);
             struct product product = {.a = &buffers[i].rows,
                                       .b = &buffers[i].panels,
                                       .m = p->shape.m,
                                       .c = c[i],
                                       .c_stride = p->shape.n};
-            product_run(&product, kernels_best(), team);
+            product_run(&product, kernels_best(), pool);
         }
         for (size_t i = 0; i < 7; i++)
             ck_assert(memcmp(c[0] + i * 200, c[1] + i * 33, 33 * sizeof(float)) == 0);
@@ -248,7 +248,7 @@ START_TEST(products_give_a_number_the_same_bits_in_any_company)
             arena_deinit(&buffers[i].arena);
             free(c[i]);
         }
-        team_close(team);
+        thread_pool_close(pool);
     }
     free_problem(&all);
 }
@@ -258,19 +258,19 @@ START_TEST(fp32_rows_are_not_copied)
 {
     struct arena arena;
     struct err err = {0};
-    struct team *team;
+    struct thread_pool *pool;
     struct rows rows;
     float x[12] = {0};
     arena_init(&arena);
-    ck_assert_int_eq(team_open(&team, 1, &err), ERR_OK);
+    ck_assert_int_eq(thread_pool_open(&pool, 1, &err), ERR_OK);
     ck_assert_int_eq(rows_alloc(&rows, &arena, PRECISION_F32, 3, 4, &err), ERR_OK);
-    rows_pack(&rows, team, 3, 4, x, 4, false);
+    rows_pack(&rows, pool, 3, 4, x, 4, false);
     ck_assert_ptr_eq(rows.operand.data, x);
     ck_assert_uint_eq(rows.operand.stride, 16);
-    rows_pack(&rows, team, 4, 3, x, 4, true);
+    rows_pack(&rows, pool, 4, 3, x, 4, true);
     ck_assert_ptr_eq(rows.operand.data, x);
     ck_assert_ptr_null(rows.data);
-    team_close(team);
+    thread_pool_close(pool);
     arena_deinit(&arena);
 }
 END_TEST
@@ -302,21 +302,21 @@ START_TEST(packing_writes_zeros_behind_the_last_number_of_a_used_buffer)
         bool transposed = i % 2 == 1;
         struct buffers buffers;
         struct err err = {0};
-        struct team *team;
+        struct thread_pool *pool;
         float *x = numbers_new(40 * 40, 1, 1);
-        ck_assert_int_eq(team_open(&team, 2, &err), ERR_OK);
+        ck_assert_int_eq(thread_pool_open(&pool, 2, &err), ERR_OK);
         open_buffers(&buffers, gemm_best(i < 2 ? PRECISION_F32 : PRECISION_BF16));
         if (i == 2) {
-            rows_pack(&buffers.rows, team, 5, 7, x, 40, false);
+            rows_pack(&buffers.rows, pool, 5, 7, x, 40, false);
             check_row_padding(&buffers.rows, 5);
         } else if (i == 3) {
-            rows_pack(&buffers.rows, team, 33, 7, x, 40, true);
+            rows_pack(&buffers.rows, pool, 33, 7, x, 40, true);
             check_panel_padding(buffers.rows.data, PRECISION_BF16);
         }
-        panels_pack(&buffers.panels, team, 40, 33, x, 40, transposed); /* dirties what it can */
-        panels_pack(&buffers.panels, team, 7, 33, x, 40, transposed);
+        panels_pack(&buffers.panels, pool, 40, 33, x, 40, transposed); /* dirties what it can */
+        panels_pack(&buffers.panels, pool, 7, 33, x, 40, transposed);
         check_panel_padding(buffers.panels.data, buffers.panels.gemm->precision);
-        team_close(team);
+        thread_pool_close(pool);
         arena_deinit(&buffers.arena);
         free(x);
     }
@@ -360,6 +360,6 @@ START_TEST(buffers_too_large_for_memory_are_refused)
 END_TEST
 
 SUITE("product", products_of_every_form_and_variant_agree_with_naive_sums,
-      products_are_the_same_bits_for_any_team, products_give_a_number_the_same_bits_in_any_company,
+      products_are_the_same_bits_for_any_pool, products_give_a_number_the_same_bits_in_any_company,
       fp32_rows_are_not_copied, packing_writes_zeros_behind_the_last_number_of_a_used_buffer,
       groups_of_any_matrix_are_transposed, buffers_too_large_for_memory_are_refused)

@@ -44,7 +44,7 @@ static void run(const struct linear *linear, const struct kernels *kernels, unsi
 {
     struct err err = {0};
     struct arena arena;
-    struct team *team;
+    struct thread_pool *pool;
     arena_init(&arena);
     struct linear_io io = {.rows = rows,
                            .y = y,
@@ -56,9 +56,9 @@ static void run(const struct linear *linear, const struct kernels *kernels, unsi
         operand_alloc(&io.x, &arena, linear->backend->precision, rows, linear->in, &err), ERR_OK);
     for (size_t r = 0; r < rows; r++)
         operand_store(&io.x, kernels, r, x + r * linear->in, linear->in);
-    ck_assert_int_eq(team_open(&team, threads, &err), ERR_OK);
-    linear_run(linear, kernels, team, &io);
-    team_close(team);
+    ck_assert_int_eq(thread_pool_open(&pool, threads, &err), ERR_OK);
+    linear_run(linear, kernels, pool, &io);
+    thread_pool_close(pool);
     arena_deinit(&arena);
 }
 
@@ -86,7 +86,7 @@ static void check_size(const struct linear_backend *backend, size_t rows, size_t
     linear_close(&fast), linear_close(&oracle);
 }
 
-START_TEST(linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_team)
+START_TEST(linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_pool)
 {
     static const size_t sizes[][3] = {{1, 1, 1},   {1, 64, 10},   {3, 48, 96},    {16, 100, 33},
                                       {5, 17, 15}, {40, 80, 168}, {230, 96, 200}, {30, 3100, 40}};
@@ -211,25 +211,25 @@ START_TEST(onednn_reads_rows_any_distance_apart)
     enum { ROWS = 100, IN = 768, OUT = 200, APART = 801 };
     struct linear linear;
     struct err err = {0};
-    struct team *team;
+    struct thread_pool *pool;
     float *weight = numbers_new(IN * OUT, 1, 1), *x = numbers_new(ROWS * APART, 1, 2);
     float *y = numbers_new(ROWS * OUT, 0, 0), *expected = numbers_new(ROWS * OUT, 0, 0);
     struct linear_io io = {.x = operand_f32(x, APART), .rows = ROWS, .y = y, .y_stride = OUT};
-    ck_assert_int_eq(team_open(&team, 2, &err), ERR_OK);
+    ck_assert_int_eq(thread_pool_open(&pool, 2, &err), ERR_OK);
     open_filled(&linear, &linear_onednn[PRECISION_F32], IN, OUT, weight);
-    linear_run(&linear, kernels_best(), team, &io);
+    linear_run(&linear, kernels_best(), pool, &io);
     linear_close(&linear);
     open_filled(&linear, &linear_reference, IN, OUT, weight);
     io.y = expected;
-    linear_run(&linear, kernels_best(), team, &io);
+    linear_run(&linear, kernels_best(), pool, &io);
     linear_close(&linear);
     ck_assert(numbers_relative_difference(y, expected, ROWS * OUT) < 1e-5);
-    team_close(team);
+    thread_pool_close(pool);
     free(weight), free(x), free(y), free(expected);
 }
 END_TEST
 
-SUITE("linear", linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_team,
+SUITE("linear", linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_pool,
       linear_gives_a_row_the_same_result_in_any_company, int8_products_are_those_of_the_scalar_path,
       linear_self_test_accepts_every_backend_and_finds_a_wrong_product,
       linear_knows_its_backends_by_name, linear_refuses_sizes_that_overflow,

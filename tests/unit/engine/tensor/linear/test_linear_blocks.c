@@ -47,13 +47,13 @@ static void cut(size_t rows, size_t out, size_t row_block, size_t column_block, 
                                            .run = record};
     const struct linear_io io = {.rows = rows};
     struct linear linear;
-    struct team *team;
+    struct thread_pool *pool;
     struct err err = {0};
     ck_assert(!linear_alloc(&linear, &backend, 1, out, &err));
-    ck_assert(!team_open(&team, threads, &err));
+    ck_assert(!thread_pool_open(&pool, threads, &err));
     block_count = 0;
-    linear_run(&linear, &kernels_reference, team, &io);
-    team_close(team);
+    linear_run(&linear, &kernels_reference, pool, &io);
+    thread_pool_close(pool);
     linear_close(&linear);
 }
 

@@ -350,7 +350,7 @@ END_TEST
 static void multiply(const struct linear *linear, const float *x, size_t stride, float *y)
 {
     struct arena arena;
-    struct team *team;
+    struct thread_pool *pool;
     struct err err = {0};
     struct linear_io io = {
         .x = operand_f32(x, stride), .rows = ROWS, .y = y, .y_stride = linear->out};
@@ -360,9 +360,9 @@ static void multiply(const struct linear *linear, const float *x, size_t stride,
         for (size_t r = 0; r < ROWS; r++)
             operand_store(&io.x, kernels_best(), r, x + r * stride, IN);
     }
-    ck_assert(!team_open(&team, 1, &err));
-    linear_run(linear, kernels_best(), team, &io);
-    team_close(team);
+    ck_assert(!thread_pool_open(&pool, 1, &err));
+    linear_run(linear, kernels_best(), pool, &io);
+    thread_pool_close(pool);
     arena_deinit(&arena);
 }
 

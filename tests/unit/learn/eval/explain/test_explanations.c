@@ -43,7 +43,7 @@ static void open_made(void)
     made.dataset = (struct dataset){.kind = ENGINE_TEXT, .items = made.items, .count = INPUTS};
     ck_assert(!evaluation_run(&made.evaluation, made.model, &made.dataset, &how, &err));
     for (unsigned i = 0; i < INPUTS; i++)
-        made.classes[i] = evaluation_winner(&made.evaluation, i) ^ (i % 3 == 2);
+        made.classes[i] = evaluation_argmax(&made.evaluation, i) ^ (i % 3 == 2);
     made.evaluation.problems[LOST] = "lost";
     made.evaluation.failed = 1;
     made.source =
@@ -77,7 +77,7 @@ static double probability(size_t item)
 {
     float scores[LABELS];
     engine_scores(made.model, evaluation_logits(&made.evaluation, item), scores);
-    return (double)scores[evaluation_winner(&made.evaluation, item)];
+    return (double)scores[evaluation_argmax(&made.evaluation, item)];
 }
 
 START_TEST(every_usable_input_is_explained_in_the_order_of_the_data)
@@ -90,7 +90,7 @@ START_TEST(every_usable_input_is_explained_in_the_order_of_the_data)
         unsigned item = i + (i >= LOST);
         ck_assert_uint_eq(explained->item, item);
         ck_assert_uint_eq(explained->label, made.classes[item]);
-        ck_assert_uint_eq(explained->winner, evaluation_winner(&made.evaluation, item));
+        ck_assert_uint_eq(explained->winner, evaluation_argmax(&made.evaluation, item));
         ck_assert_uint_eq(explained->parts, 1 + item % 4);
         ck_assert(explained->marked == 0);
         ck_assert_uint_eq(made.told[i], i + 1);
@@ -110,8 +110,8 @@ START_TEST(curves_begin_and_end_with_what_the_model_says)
     explain(100, 1);
     for (unsigned i = 0; i < INPUTS; i++)
         whole += i == LOST ? 0 : probability(i);
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-        const struct faithfulness_curves *curves = &made.explanations.curves[way];
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+        const struct faithfulness_curves *curves = &made.explanations.curves[method];
         const struct faithfulness_curves *first = &made.explanations.curves[0];
         double deletion = 0, insertion = 0;
         ck_assert_double_eq_tol(curves->deletion[0].on[SCORE_PROBABILITY], whole, 1e-5);
@@ -124,13 +124,13 @@ START_TEST(curves_begin_and_end_with_what_the_model_says)
         for (unsigned scale = 0; scale < SCORE_SCALES; scale++) {
             deletion = insertion = 0;
             for (unsigned i = 0; i < INPUTS - 1; i++) {
-                deletion += made.explanations.inputs[i].ways[way].deletion[scale];
-                insertion += made.explanations.inputs[i].ways[way].insertion[scale];
+                deletion += made.explanations.inputs[i].methods[method].deletion[scale];
+                insertion += made.explanations.inputs[i].methods[method].insertion[scale];
             }
             ck_assert_double_eq_tol(deletion, faithfulness_area(curves->deletion, scale), 1e-9);
             ck_assert_double_eq_tol(insertion, faithfulness_area(curves->insertion, scale), 1e-9);
         }
-        ck_assert(way == WAY_RANDOM || made.explanations.ms[way] > 0);
+        ck_assert(method == METHOD_RANDOM || made.explanations.ms[method] > 0);
     }
     ck_assert(made.explanations.inference_ms > 0);
     close_made();
@@ -148,8 +148,8 @@ START_TEST(the_gallery_shows_right_answers_as_the_engine_explains_them)
         const struct explanations_exhibit *exhibit = &made.explanations.gallery[e];
         const struct explained *explained = exhibit->explained;
         ck_assert_uint_eq(explained->label, explained->winner);
-        for (unsigned way = 0; way < EXPLAIN_METHODS; way++) {
-            const struct explain_options how = {.method = (enum explain_method)way};
+        for (unsigned method = 0; method < EXPLAIN_METHODS; method++) {
+            const struct explain_options how = {.method = (enum explain_method)method};
             struct explanation found;
             struct engine_input input;
             struct engine_session *session;
@@ -158,14 +158,14 @@ START_TEST(the_gallery_shows_right_answers_as_the_engine_explains_them)
             arena_init(&arena);
             ck_assert(!evaluation_prepare(made.model, &made.dataset, explained->item, &arena,
                                           &input, &err) &&
-                      !engine_trace(made.model, &input, &how, &arena, &err) &&
+                      !engine_capture(made.model, &input, &how, &arena, &err) &&
                       !engine_session_open(&session, made.model, 32, 1, &err));
             engine_run(session, (const struct engine_input *[]){&input}, 1, rows);
             ck_assert(
                 !engine_explain(made.model, &input, &how, explained->winner, &arena, &found, &err));
             ck_assert_uint_eq(found.word_count, explained->parts);
             for (unsigned p = 0; p < explained->parts; p++) {
-                ck_assert(fabsf(found.words[p].relevance - exhibit->relevance[way][p]) < 1e-6f);
+                ck_assert(fabsf(found.words[p].relevance - exhibit->relevance[method][p]) < 1e-6f);
                 ck_assert_uint_eq(found.words[p].start, exhibit->shape.words[p].start);
                 ck_assert_uint_eq(found.words[p].end, exhibit->shape.words[p].end);
             }
@@ -188,12 +188,12 @@ START_TEST(occlusion_of_a_single_word_is_the_fall_to_the_empty_text)
         made.told_count = 0;
         ck_assert_uint_lt(seed, 100);
     }
-    const struct faithfulness_curves *curves = &made.explanations.curves[WAY_OCCLUSION];
+    const struct faithfulness_curves *curves = &made.explanations.curves[METHOD_OCCLUSION];
     double fall = curves->deletion[0].on[SCORE_LOG_ODDS] -
                   curves->deletion[FAITHFULNESS_STEPS].on[SCORE_LOG_ODDS];
     ck_assert_uint_eq(made.explanations.gallery_count, 1);
-    ck_assert_double_eq_tol((double)made.explanations.gallery[0].relevance[WAY_OCCLUSION][0], fall,
-                            1e-5);
+    ck_assert_double_eq_tol((double)made.explanations.gallery[0].relevance[METHOD_OCCLUSION][0],
+                            fall, 1e-5);
     close_made();
 }
 END_TEST

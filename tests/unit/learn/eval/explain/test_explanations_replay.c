@@ -40,7 +40,7 @@ static void open_source(enum engine_kind kind)
     made.dataset = (struct dataset){.kind = kind, .items = made.items, .count = INPUTS};
     FINE(evaluation_run(&made.evaluation, made.model, &made.dataset, &how, &err));
     for (unsigned i = 0; i < INPUTS; i++)
-        made.classes[i] = evaluation_winner(&made.evaluation, i);
+        made.classes[i] = evaluation_argmax(&made.evaluation, i);
     made.source =
         (struct explanations_source){made.model, &made.dataset, &made.evaluation, made.classes};
 }
@@ -112,14 +112,14 @@ static void close_made(void)
 
 /* ---- the replay ---- */
 
-static void expect(double found, double expected, const char *what, unsigned way)
+static void expect(double found, double expected, const char *what, unsigned method)
 {
     ck_assert_msg(fabs(found - expected) < 1e-5 * fmax(1, fabs(expected)),
-                  "%s of %s: %.9g instead of %.9g", what, explanations_way_name(way), found,
+                  "%s of %s: %.9g instead of %.9g", what, explanations_method_name(method), found,
                   expected);
 }
 
-/* One input again; what its ways have, in a form of its own. */
+/* One input again; what its methods have, in a form of its own. */
 struct replay {
     struct arena arena;
     struct probe probe;
@@ -189,26 +189,26 @@ static void add_order(struct replay *replay, const unsigned *order, double weigh
     sum->iou += weight * place.iou;
 }
 
-static void replay_way(struct replay *replay, const struct explanations_exhibit *exhibit,
-                       unsigned way, struct faithfulness_curves *curves)
+static void replay_method(struct replay *replay, const struct explanations_exhibit *exhibit,
+                          unsigned method, struct faithfulness_curves *curves)
 {
-    const struct explanations_areas *found = &exhibit->explained->ways[way];
+    const struct explanations_areas *found = &exhibit->explained->methods[method];
     uint64_t seed = rng_hash(SEED, (uint32_t)exhibit->explained->item);
     struct explanations_areas sum = {0};
     unsigned order[PARTS_MAX];
-    for (unsigned i = 0; i < (way == WAY_RANDOM ? ORDERS : 1); i++) {
-        if (way == WAY_RANDOM)
+    for (unsigned i = 0; i < (method == METHOD_RANDOM ? ORDERS : 1); i++) {
+        if (method == METHOD_RANDOM)
             faithfulness_random_order(replay->parts.count, seed + i, order);
         else
-            faithfulness_order(exhibit->relevance[way], replay->parts.count, seed, order);
-        add_order(replay, order, way == WAY_RANDOM ? 1.0 / ORDERS : 1, &sum, curves);
+            faithfulness_order(exhibit->relevance[method], replay->parts.count, seed, order);
+        add_order(replay, order, method == METHOD_RANDOM ? 1.0 / ORDERS : 1, &sum, curves);
     }
     for (unsigned s = 0; s < SCORE_SCALES; s++) {
-        expect(found->deletion[s], sum.deletion[s], "deletion", way);
-        expect(found->insertion[s], sum.insertion[s], "insertion", way);
+        expect(found->deletion[s], sum.deletion[s], "deletion", method);
+        expect(found->insertion[s], sum.insertion[s], "insertion", method);
     }
-    expect(found->points, sum.points, "points", way);
-    expect(found->iou, sum.iou, "iou", way);
+    expect(found->points, sum.points, "points", method);
+    expect(found->iou, sum.iou, "iou", method);
 }
 
 /* The relevance of each part is the engine's, or the fall of the log-odds without it. */
@@ -218,38 +218,38 @@ static void replay_relevance(struct replay *replay, const struct explanations_ex
     faithfulness_ask_occlusion(&replay->scorer, replay->parts.count, replay->kept, without);
     replay->scorer.flush(&replay->probe);
     for (unsigned p = 0; p < replay->parts.count; p++)
-        expect((double)exhibit->relevance[WAY_OCCLUSION][p],
+        expect((double)exhibit->relevance[METHOD_OCCLUSION][p],
                replay->whole.on[SCORE_LOG_ODDS] - without[p].on[SCORE_LOG_ODDS], "relevance",
-               WAY_OCCLUSION);
-    for (unsigned way = 0; way < EXPLAIN_METHODS; way++) {
-        const struct explain_options how = {.method = (enum explain_method)way};
+               METHOD_OCCLUSION);
+    for (unsigned method = 0; method < EXPLAIN_METHODS; method++) {
+        const struct explain_options how = {.method = (enum explain_method)method};
         struct explanation found;
         float logits[LABELS_MAX];
-        FINE(engine_trace(made.model, &replay->input, &how, &replay->arena, &err));
+        FINE(engine_capture(made.model, &replay->input, &how, &replay->arena, &err));
         probe_run(&replay->probe, &replay->input, logits);
         FINE(engine_explain(made.model, &replay->input, &how, exhibit->explained->winner,
                             &replay->arena, &found, &err));
         for (unsigned p = 0; p < replay->parts.count; p++)
-            expect((double)exhibit->relevance[way][p],
+            expect((double)exhibit->relevance[method][p],
                    (double)(found.words != NULL ? found.words[p].relevance : found.patches[p]),
-                   "relevance", way);
+                   "relevance", method);
     }
 }
 
-static void expect_sums(const struct faithfulness_curves sums[EXPLANATIONS_WAYS])
+static void expect_sums(const struct faithfulness_curves sums[EXPLANATIONS_METHODS])
 {
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
         for (unsigned p = 0; p < FAITHFULNESS_POINTS; p++)
             for (unsigned s = 0; s < SCORE_SCALES; s++) {
-                const struct faithfulness_curves *found = &made.explanations.curves[way];
-                expect(found->deletion[p].on[s], sums[way].deletion[p].on[s], "curve", way);
-                expect(found->insertion[p].on[s], sums[way].insertion[p].on[s], "curve", way);
+                const struct faithfulness_curves *found = &made.explanations.curves[method];
+                expect(found->deletion[p].on[s], sums[method].deletion[p].on[s], "curve", method);
+                expect(found->insertion[p].on[s], sums[method].insertion[p].on[s], "curve", method);
             }
 }
 
 static void replay_all(void)
 {
-    static struct faithfulness_curves sums[EXPLANATIONS_WAYS];
+    static struct faithfulness_curves sums[EXPLANATIONS_METHODS];
     ck_assert_uint_eq(made.explanations.count, INPUTS);
     ck_assert_uint_eq(made.explanations.gallery_count, INPUTS);
     for (unsigned i = 0; i < INPUTS; i++) {
@@ -260,8 +260,8 @@ static void replay_all(void)
         ck_assert_uint_eq(exhibit->explained->parts, replay.parts.count);
         expect(exhibit->explained->marked, (double)replay.marked_count / replay.parts.count,
                "share", 0);
-        for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
-            replay_way(&replay, exhibit, way, &sums[way]);
+        for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
+            replay_method(&replay, exhibit, method, &sums[method]);
         replay_relevance(&replay, exhibit);
         close_replay(&replay);
     }
@@ -361,7 +361,7 @@ START_TEST(the_gallery_has_each_classs_share)
         made.dataset = (struct dataset){.kind = ENGINE_TEXT, .items = items, .count = MANY};
         FINE(evaluation_run(&made.evaluation, made.model, &made.dataset, &how, &err));
         for (unsigned i = 0; i < MANY; i++)
-            classes[i] = (evaluation_winner(&made.evaluation, i) + (i == 1)) % cases[c].labels;
+            classes[i] = (evaluation_argmax(&made.evaluation, i) + (i == 1)) % cases[c].labels;
         made.source =
             (struct explanations_source){made.model, &made.dataset, &made.evaluation, classes};
         FINE(explain(MANY));

@@ -170,7 +170,7 @@ START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
     arena_init(&arena);
     engine_prepare_text(model, report, strlen(report), NULL, &arena, &input, &err);
     const struct explain_options how = {.method = EXPLAIN_ATTENTION};
-    engine_trace(model, &input, &how, &arena, &err);
+    engine_capture(model, &input, &how, &arena, &err);
     engine_run(session, (const struct engine_input *[]){&input}, 1, &row);
     engine_explain(model, &input, &how, 0, &arena, &explanation, &err);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);

@@ -94,7 +94,7 @@ START_TEST(attnd_json_reads_back_to_the_bit)
     spec.version = "2 \"beta\"";
     spec.temperature = 1.2345678901234567;
     spec.grey16_minmax = true;
-    spec.policy.purity = 0.95;
+    spec.policy.target_precision = 0.95;
     spec.policy.thresholds = thresholds;
     struct class_code codes[LABELS] = {{.number = 17}, {.text = "B\"2"}};
     spec.class_codes = codes;
@@ -103,7 +103,7 @@ START_TEST(attnd_json_reads_back_to_the_bit)
     ck_assert_str_eq(found.class_codes[1].text, "B\"2");
     ck_assert_str_eq(found.version, spec.version);
     ck_assert_double_eq_tol(found.temperature, spec.temperature, 1e-8);
-    ck_assert(found.grey16_minmax && found.policy.purity == 0.95);
+    ck_assert(found.grey16_minmax && found.policy.target_precision == 0.95);
     for (unsigned i = 0; i < LABELS; i++)
         ck_assert(found.policy.thresholds[i] == thresholds[i] ||
                   (isnan(found.policy.thresholds[i]) && isnan(thresholds[i])));
@@ -118,7 +118,7 @@ START_TEST(attnd_json_of_defaults_reads_back_to_defaults)
     setup();
     struct spec found = again();
     ck_assert_str_eq(found.version, "1");
-    ck_assert(found.temperature == 1 && !found.grey16_minmax && found.policy.purity == 0);
+    ck_assert(found.temperature == 1 && !found.grey16_minmax && found.policy.target_precision == 0);
     ck_assert_ptr_null(found.policy.thresholds);
     teardown();
 }
@@ -213,7 +213,7 @@ static void fill_small(enum ood_method method)
     static float class_means[] = {1, 2, 3, NAN, 0, 0, 4, 5, 6, 7, 8, 9, -1, -2, -3};
     spec.version = "2 \"beta\"\t";
     spec.temperature = 4.0 / 3;
-    spec.policy.purity = 0.95;
+    spec.policy.target_precision = 0.95;
     spec.policy.thresholds = thresholds;
     spec.class_codes = codes;
     spec.grey16_minmax = true;
@@ -260,7 +260,7 @@ START_TEST(attnd_json_is_the_golden)
     spec.grey16_minmax = false;
     expect_golden("tests/data/eval/attnd/relative.json");
     fill_small(OOD_ENERGY);
-    spec.policy.purity = 0;
+    spec.policy.target_precision = 0;
     spec.policy.thresholds = NULL;
     spec.class_codes = NULL;
     expect_golden("tests/data/eval/attnd/energy.json");

@@ -331,7 +331,7 @@ START_TEST(outlier_refuses_what_has_no_statistics)
 END_TEST
 
 /* Two inputs of the last of 1024 classes, `apart` from each other in each of two features; so W's
- * trace is apart^2 / 2. It must be above 2e-12. */
+ * capture is apart^2 / 2. It must be above 2e-12. */
 START_TEST(outlier_takes_what_varies_a_little)
 {
     static const unsigned last[] = {1023, 1023};
@@ -400,7 +400,7 @@ START_TEST(outlier_covariance_is_shrunk_by_the_oracle_approximating_share)
     unsigned labels[POINTS];
     struct outlier_data few = {
         .features = points, .classes = labels, .count = POINTS, .hidden = AXES, .label_count = 2};
-    double square = 98 / 9.0, all = 196 / 9.0, trace = 14 / 3.0;
+    double square = 98 / 9.0, all = 196 / 9.0, capture = 14 / 3.0;
     double share = (square / 3 + all) / ((60 + 1 / 3.0) * (square - all / 3));
     struct ood ood;
     for (unsigned i = 0; i < POINTS; i++) {
@@ -413,7 +413,7 @@ START_TEST(outlier_covariance_is_shrunk_by_the_oracle_approximating_share)
     ck_assert_msg(!outlier_fit(&ood, OOD_MAHALANOBIS, &few, 0, &arena, &err), "%s", err.text);
     ck_assert_uint_eq(ood.components, AXES);
     for (unsigned axis = 0; axis < AXES; axis++) {
-        double expected = (1 - share) * length[axis] * length[axis] / 3 + share * trace / AXES;
+        double expected = (1 - share) * length[axis] * length[axis] / 3 + share * capture / AXES;
         bool found = false;
         for (unsigned k = 0; k < AXES; k++)
             found = found || fabs((double)ood.variances[k] - expected) < 1e-5;

@@ -74,17 +74,17 @@ static double weigh(struct truth *out)
 /* W is shrunk by the share of Chen et al. 2010, eq. 23. */
 static void find_truth(void)
 {
-    double trace = 0, square = 0, p = AXES;
+    double capture = 0, square = 0, p = AXES;
     truth = (struct truth){0};
     double n = weigh(&truth);
     for (unsigned d = 0; d < AXES; d++) {
-        trace += truth.within[d];
+        capture += truth.within[d];
         square += truth.within[d] * truth.within[d];
     }
-    double share =
-        ((1 - 2 / p) * square + trace * trace) / ((n + 1 - 2 / p) * (square - trace * trace / p));
+    double share = ((1 - 2 / p) * square + capture * capture) /
+                   ((n + 1 - 2 / p) * (square - capture * capture / p));
     for (unsigned d = 0; d < AXES; d++)
-        truth.within[d] = (1 - share) * truth.within[d] + share * trace / p;
+        truth.within[d] = (1 - share) * truth.within[d] + share * capture / p;
 }
 
 static void setup(void)
@@ -131,7 +131,7 @@ static double nearest(const float *x, unsigned axes)
     return least;
 }
 
-static double trace_of_total(void)
+static double capture_of_total(void)
 {
     double sum = truth.between[0][0] + truth.between[1][1];
     for (unsigned d = 0; d < AXES; d++)
@@ -152,7 +152,7 @@ START_TEST(outlier_mahalanobis_is_what_was_computed_by_hand)
         for (unsigned d = k; d < AXES; d++)
             rest += truth.within[d] / (AXES - k);
         ck_assert_uint_eq(ood.components, k);
-        expect((double)ood.residual, k < AXES ? rest : trace_of_total() / AXES);
+        expect((double)ood.residual, k < AXES ? rest : capture_of_total() / AXES);
         for (unsigned d = 0; d < AXES; d++)
             expect((double)ood.mean[d], d < 2 ? truth.mean[d] : 5);
         for (unsigned i = 0; i < k; i++)

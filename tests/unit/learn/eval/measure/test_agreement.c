@@ -29,8 +29,8 @@ START_TEST(evaluation_winner_is_the_first_of_equal_ones)
 {
     struct made made;
     make(&made, base);
-    ck_assert_uint_eq(evaluation_winner(&made.evaluation, 2), 2);
-    ck_assert_uint_eq(evaluation_winner(&made.evaluation, 3), 0);
+    ck_assert_uint_eq(evaluation_argmax(&made.evaluation, 2), 2);
+    ck_assert_uint_eq(evaluation_argmax(&made.evaluation, 3), 0);
 }
 END_TEST
 

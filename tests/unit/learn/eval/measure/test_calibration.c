@@ -135,7 +135,7 @@ START_TEST(calibration_looks_only_at_the_items_that_are_listed)
     made.set.items = right;
     made.set.count = count;
     struct verdict verdicts[COUNT];
-    calibration_winners(&made.set, 1, verdicts);
+    calibration_predictions(&made.set, 1, verdicts);
     for (unsigned i = 0; i < count; i++)
         ck_assert(verdicts[i].right && verdicts[i].item == right[i]);
 }
@@ -151,7 +151,7 @@ START_TEST(calibration_survives_logits_at_the_end_of_the_range)
     double temperature = calibration_temperature(&set);
     ck_assert(temperature >= CALIBRATION_TEMPERATURE_MIN &&
               temperature <= CALIBRATION_TEMPERATURE_MAX);
-    calibration_winners(&set, temperature, verdicts);
+    calibration_predictions(&set, temperature, verdicts);
     ck_assert(verdicts[0].score == 1 && verdicts[1].score == 1);
     ck_assert(isfinite(calibration_losses(&set, temperature).nll));
 }
@@ -225,7 +225,7 @@ START_TEST(calibration_verdicts_of_sigmoids_are_what_was_computed_by_hand)
                                   .label_count = 3,
                                   .sigmoid = true};
     struct verdict verdicts[7] = {[2].label = 77, [6].label = 77};
-    calibration_winners(&set, 2, verdicts);
+    calibration_predictions(&set, 2, verdicts);
     ck_assert(verdicts[0].item == 2 && verdicts[0].label == 0 && verdicts[0].right);
     ck_assert(verdicts[1].item == 0 && verdicts[1].label == 1 && !verdicts[1].right);
     expect((double)verdicts[0].score, 1 / (1 + exp(-1.5)), 1e-7);
@@ -267,7 +267,7 @@ START_TEST(calibration_losses_of_three_classes_are_what_was_computed_by_hand)
     expect(losses.brier,
            2 * p[0] * p[0] + pow(1 - p[1], 2) + p[1] * p[1] + p[2] * p[2] + pow(1 - p[2], 2),
            1e-12);
-    calibration_winners(&set, 2, verdicts);
+    calibration_predictions(&set, 2, verdicts);
     expect((double)verdicts[0].score, p[2], 1e-7);
     ck_assert(!verdicts[0].right && verdicts[1].right && verdicts[1].label == 2);
     ck_assert_uint_eq(verdicts[2].label, 77);

@@ -146,7 +146,7 @@ START_TEST(evaluation_fails_item_by_item)
         bool fails = i % 5 == 2 || i % 7 == 3;
         const char *problem = i % 5 == 2 ? empty : "the logits are not finite";
         failed += fails;
-        classes[i] = fails ? 0 : (evaluation_winner(&made.evaluation, i) + (i % 3 == 0)) % LABELS;
+        classes[i] = fails ? 0 : (evaluation_argmax(&made.evaluation, i) + (i % 3 == 0)) % LABELS;
         ck_assert_int_eq(is_zero(logits, LABELS), fails);
         ck_assert_int_eq(is_zero(features, HIDDEN), fails);
         if (fails)

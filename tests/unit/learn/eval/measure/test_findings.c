@@ -42,7 +42,7 @@ static void make(struct made *made, size_t count)
 static void find(struct findings *out, const struct made *made, bool sigmoid)
 {
     struct findings_options options = {
-        .purity = 0.95, .temperature = 1, .sigmoid = sigmoid, .seed = 5};
+        .target_precision = 0.95, .temperature = 1, .sigmoid = sigmoid, .seed = 5};
     struct err err = {0};
     ck_assert_msg(findings_open(out, &made->evaluation, made->classes, &made->confusion, &options,
                                 &err) == ERR_OK,
@@ -115,7 +115,7 @@ START_TEST(findings_list_the_surest_mistakes_first)
     ck_assert_uint_eq(findings.mistake_count, FINDINGS_MISTAKES_MAX);
     for (unsigned i = 0; i < findings.mistake_count; i++) {
         const struct verdict *mistake = &findings.mistakes[i];
-        ck_assert(mistake->label == evaluation_winner(&made.evaluation, mistake->item));
+        ck_assert(mistake->label == evaluation_argmax(&made.evaluation, mistake->item));
         ck_assert_uint_ne(mistake->label, made.classes[mistake->item]);
         ck_assert(i == 0 || mistake->score <= findings.mistakes[i - 1].score);
     }
@@ -201,7 +201,8 @@ START_TEST(findings_of_three_are_what_was_computed_by_hand)
               findings.classes[1].recall.low == interval_wilson(1, 1).low &&
               findings.classes[0].recall.high == interval_wilson(0, 2).high &&
               findings.classes[0].precision.high == 1);
-    ck_assert(findings.purity == 0.95 && findings.curve.count == 3 && !findings.has_crossed);
+    ck_assert(findings.target_precision == 0.95 && findings.curve.count == 3 &&
+              !findings.has_crossed);
     ck_assert(findings.served.temperature == 1 && findings.served.by_score.count == 3);
     findings_close(&findings);
     ck_assert_ptr_null(findings.classes);
@@ -232,7 +233,7 @@ START_TEST(findings_without_a_right_answer_decide_nothing)
     make(&made, 30);
     confusion_close(&made.confusion);
     for (unsigned i = 0; i < 30; i++)
-        made.classes[i] = (evaluation_winner(&made.evaluation, i) + 1) % LABELS;
+        made.classes[i] = (evaluation_argmax(&made.evaluation, i) + 1) % LABELS;
     ck_assert(!evaluation_measure(&made.evaluation, made.classes, &made.confusion, &err));
     find(&findings, &made, false);
     const struct selective_decisions *all[] = {

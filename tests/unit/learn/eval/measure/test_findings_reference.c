@@ -2,8 +2,8 @@
  * which computes each from its definition, in double precision and by the slowest way there is.
  * Scores are floats here, so that what hangs on them may differ by their rounding: 2^-24, or 1e-7.
  */
-#include "engine/base/json.h"
-#include "learn/eval/fit/biases.h"
+#include "engine/base/doc.h"
+#include "learn/eval/fit/logit_adjustment.h"
 #include "learn/eval/measure/findings.h"
 #include "tests/support/contract.h"
 #include "tests/support/suite.h"
@@ -30,7 +30,7 @@ static struct reference {
 static double number(const struct json_t *from, const char *path)
 {
     double value = NAN;
-    ck_assert_msg(json_as_number(contract_at(from, path), &value), "%s", path);
+    ck_assert_msg(doc_as_number(contract_at(from, path), &value), "%s", path);
     return value;
 }
 
@@ -52,16 +52,16 @@ static void expect(const char *path, double found)
 static void fill(struct reference *out)
 {
     const struct json_t *rows = contract_at(out->json, "logits");
-    unsigned count = (unsigned)json_array_count(rows);
-    unsigned labels = (unsigned)json_array_count(json_array_item(rows, 0));
+    unsigned count = (unsigned)doc_array_count(rows);
+    unsigned labels = (unsigned)doc_array_count(doc_array_item(rows, 0));
     ck_assert(count <= INPUTS_MAX && labels <= LABELS_MAX);
     for (unsigned i = 0; i < count; i++) {
         double class;
-        ck_assert(json_as_number(json_array_item(contract_at(out->json, "classes"), i), &class));
+        ck_assert(doc_as_number(doc_array_item(contract_at(out->json, "classes"), i), &class));
         out->classes[i] = (unsigned)class;
         for (unsigned k = 0; k < labels; k++) {
             double logit;
-            ck_assert(json_as_number(json_array_item(json_array_item(rows, i), k), &logit));
+            ck_assert(doc_as_number(doc_array_item(doc_array_item(rows, i), k), &logit));
             out->logits[i * labels + k] = (float)logit;
         }
     }
@@ -80,13 +80,13 @@ static void take(struct reference *out, unsigned index)
 {
     struct err err = {0};
     *out = (struct reference){0};
-    ck_assert_msg(!json_parse_file(&out->root, "tests/data/eval/findings.json", 1 << 20, &err),
-                  "%s", err.text);
-    ck_assert_uint_eq(json_array_count(out->root), CASES);
-    out->json = json_array_item(out->root, index);
+    ck_assert_msg(!doc_parse_file(&out->root, "tests/data/eval/findings.json", 1 << 20, &err), "%s",
+                  err.text);
+    ck_assert_uint_eq(doc_array_count(out->root), CASES);
+    out->json = doc_array_item(out->root, index);
     fill(out);
-    ck_assert(!json_get_bool(out->json, "$", "sigmoid", &out->options.sigmoid, &err));
-    out->options.purity = number(out->json, "purity");
+    ck_assert(!doc_get_bool(out->json, "$", "sigmoid", &out->options.sigmoid, &err));
+    out->options.target_precision = number(out->json, "purity");
     out->options.temperature = number(out->json, "temperature");
     out->options.seed = (uint64_t)number(out->json, "seed");
     ck_assert(!evaluation_measure(&out->evaluation, out->classes, &out->confusion, &err));
@@ -95,7 +95,7 @@ static void take(struct reference *out, unsigned index)
 static void release(struct reference *from)
 {
     confusion_close(&from->confusion);
-    json_free(from->root);
+    doc_free(from->root);
 }
 
 static void expect_decisions(const char *figures, const char *rule,
@@ -134,7 +134,7 @@ static void expect_curve(const struct selective_curve *found)
     EXPECT(found->aurc, "curve.aurc");
     EXPECT(found->coverage, "curve.coverage");
     EXPECT((double)found->threshold, "curve.threshold");
-    ck_assert_uint_eq(found->point_count, json_array_count(points));
+    ck_assert_uint_eq(found->point_count, doc_array_count(points));
     for (unsigned i = 0; i < found->point_count; i++) {
         EXPECT(found->points[i].coverage, "curve.points.%u.0", i);
         EXPECT(found->points[i].risk, "curve.points.%u.1", i);
@@ -149,7 +149,7 @@ static void expect_classes(const struct findings *found)
         char path[64];
         double expected;
         snprintf(path, sizeof path, "fitted.thresholds.%u", k);
-        bool reachable = json_as_number(contract_at(reference.json, path), &expected);
+        bool reachable = doc_as_number(contract_at(reference.json, path), &expected);
         ck_assert_int_eq(threshold->reachable, reachable);
         if (reachable)
             expect(path, (double)threshold->score);
@@ -193,7 +193,7 @@ static void check_biases(void)
 {
     float shifts[LABELS_MAX];
     size_t items[INPUTS_MAX];
-    struct biases found;
+    struct logit_adjustment found;
     struct err err = {0};
     struct calibration_set set = {.logits = reference.logits,
                                   .classes = reference.classes,
@@ -202,7 +202,7 @@ static void check_biases(void)
     for (size_t i = 0; i < reference.evaluation.count; i++)
         if (reference.problems[i] == NULL)
             items[set.count++] = i;
-    ck_assert(!biases_fit(&found, &set, shifts, &err));
+    ck_assert(!logit_adjustment_fit(&found, &set, shifts, &err));
     expect("biases.before", found.before);
     expect("biases.after", found.after);
     expect("biases.crossed", found.crossed);

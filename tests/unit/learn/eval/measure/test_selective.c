@@ -12,21 +12,22 @@ static void expect(double found, double expected)
     ck_assert_msg(fabs(found - expected) < 1e-9, "%.15g instead of %.15g", found, expected);
 }
 
-/* Wrong at 0.8 and 0.5; purity from the top: 1, 1/2, 2/3, 3/4, 3/5. */
+/* Wrong at 0.8 and 0.5; precision from the top: 1, 1/2, 2/3, 3/4, 3/5. */
 static const struct verdict five[] = {
     {.score = 0.5f, .right = false, .item = 0}, {.score = 0.9f, .right = true, .item = 1},
     {.score = 0.8f, .right = false, .item = 2}, {.score = 0.7f, .right = true, .item = 3},
     {.score = 0.6f, .right = true, .item = 4},
 };
 
-static struct selective_curve curve_of(const struct verdict *verdicts, size_t count, double purity)
+static struct selective_curve curve_of(const struct verdict *verdicts, size_t count,
+                                       double target_precision)
 {
     struct selective_curve curve;
     struct verdict *copy = calloc(count + 1, sizeof *copy);
     ck_assert_ptr_nonnull(copy);
     for (size_t i = 0; i < count; i++)
         copy[i] = verdicts[i];
-    selective_curve(&curve, copy, count, purity);
+    selective_curve(&curve, copy, count, target_precision);
     free(copy);
     return curve;
 }
@@ -104,14 +105,14 @@ START_TEST(selective_threshold_is_the_lowest_score_that_is_pure_enough)
 {
     struct verdict verdicts[124];
     struct selective_threshold thresholds[4];
-    struct selective_goal goal = {.purity = 0.95};
+    struct selective_goal goal = {.target_precision = 0.95};
     size_t count = classes_of(verdicts);
     selective_thresholds(thresholds, 4, verdicts, count, &goal);
     ck_assert(thresholds[0].reachable && thresholds[0].score == 0.5f);
     ck_assert_uint_eq(thresholds[0].count, 100);
     ck_assert(thresholds[1].reachable && thresholds[1].score == 0.9f);
     ck_assert(!thresholds[2].reachable && !thresholds[3].reachable);
-    goal.purity = 0.8;
+    goal.target_precision = 0.8;
     selective_thresholds(thresholds, 4, verdicts, count, &goal);
     ck_assert(thresholds[0].score == 0.3f);
 }
@@ -121,7 +122,7 @@ START_TEST(selective_threshold_asks_a_small_class_for_more_than_luck)
 {
     struct verdict verdicts[124];
     struct selective_threshold thresholds[4];
-    struct selective_goal goal = {.purity = 0.95, .z = SELECTIVE_Z};
+    struct selective_goal goal = {.target_precision = 0.95, .z = SELECTIVE_Z};
     selective_thresholds(thresholds, 4, verdicts, classes_of(verdicts), &goal);
     ck_assert(thresholds[0].reachable);
     ck_assert(!thresholds[1].reachable);
@@ -133,7 +134,7 @@ START_TEST(selective_threshold_takes_32_right_answers_for_95_percent)
 {
     struct verdict verdicts[32];
     struct selective_threshold threshold;
-    struct selective_goal goal = {.purity = 0.95, .z = SELECTIVE_Z};
+    struct selective_goal goal = {.target_precision = 0.95, .z = SELECTIVE_Z};
     for (unsigned i = 0; i < 32; i++)
         verdicts[i] = (struct verdict){.score = 0.9f, .right = true, .item = i};
     selective_thresholds(&threshold, 1, verdicts, 31, &goal);
@@ -162,7 +163,7 @@ START_TEST(selective_threshold_is_shared_by_classes_too_small_for_one)
 {
     struct verdict verdicts[140];
     struct selective_threshold thresholds[4];
-    struct selective_goal goal = {.purity = 0.95, .z = SELECTIVE_Z};
+    struct selective_goal goal = {.target_precision = 0.95, .z = SELECTIVE_Z};
     size_t count = small_classes_of(verdicts), items = 0;
     selective_thresholds(thresholds, 4, verdicts, count, &goal);
     ck_assert(thresholds[0].reachable && thresholds[2].reachable);
@@ -181,7 +182,7 @@ START_TEST(selective_decisions_add_up)
 {
     struct verdict verdicts[124];
     struct selective_threshold thresholds[4];
-    struct selective_goal goal = {.purity = 0.95};
+    struct selective_goal goal = {.target_precision = 0.95};
     struct selective_decisions sum = {0};
     size_t count = classes_of(verdicts);
     selective_thresholds(thresholds, 4, verdicts, count, &goal);
@@ -206,7 +207,7 @@ START_TEST(selective_verdicts_are_left_in_one_order)
     struct verdict verdicts[7];
     struct selective_curve curve;
     struct selective_threshold thresholds[3] = {[2] = {.count = 77}};
-    const struct selective_goal goal = {.purity = 0.95};
+    const struct selective_goal goal = {.target_precision = 0.95};
     memcpy(verdicts, mixed, sizeof mixed);
     selective_curve(&curve, verdicts, 6, 0.95);
     for (unsigned i = 0; i < 7; i++)
@@ -255,7 +256,7 @@ START_TEST(selective_threshold_counts_what_it_lets_through)
         {.score = 0.8f, .item = 2},     {.score = 0.7f, .right = true, .item = 3},
         {.score = 0.6f, .item = 4},     {.score = 0.5f, .right = true, .item = 5}};
     static const struct {
-        double purity;
+        double target_precision;
         float score;
         unsigned count, right;
     } cases[] = {{1, 0.9f, 1, 1},       {0.76, 0.9f, 1, 1}, {0.75, 0.7f, 4, 3},
@@ -263,7 +264,7 @@ START_TEST(selective_threshold_counts_what_it_lets_through)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct verdict copy[6];
         struct selective_threshold found;
-        const struct selective_goal goal = {.purity = cases[i].purity};
+        const struct selective_goal goal = {.target_precision = cases[i].target_precision};
         memcpy(copy, verdicts, sizeof copy);
         selective_thresholds(&found, 1, copy, 5, &goal);
         ck_assert(found.reachable && found.score == cases[i].score);
@@ -298,7 +299,7 @@ START_TEST(selective_threshold_is_of_its_label_alone)
                                  {.score = 0.7f, .label = 2, .right = true, .item = 3},
                                  {.score = 0.6f, .label = 2, .right = true, .item = 4}};
     struct selective_threshold found[3];
-    const struct selective_goal goal = {.purity = 0.6};
+    const struct selective_goal goal = {.target_precision = 0.6};
     selective_thresholds(found, 3, verdicts, 5, &goal);
     ck_assert(found[0].reachable && !found[1].reachable && found[2].reachable);
     ck_assert(found[0].count == 2 && found[2].count == 2 && found[2].score == 0.6f);
@@ -309,7 +310,7 @@ END_TEST
 START_TEST(selective_threshold_is_shared_by_single_answers)
 {
     enum { MANY = 32 };
-    const struct selective_goal goal = {.purity = 0.95, .z = SELECTIVE_Z};
+    const struct selective_goal goal = {.target_precision = 0.95, .z = SELECTIVE_Z};
     for (unsigned count = MANY - 1; count <= MANY; count++) {
         struct verdict verdicts[MANY];
         struct selective_threshold found[MANY];

@@ -29,14 +29,14 @@ static struct specimen {
     struct dataset dataset;
     struct explained inputs[INPUTS];
     struct excerpt words[PARTS];
-    float relevance[EXPLANATIONS_WAYS][PARTS];
+    float relevance[EXPLANATIONS_METHODS][PARTS];
     struct explanations explanations;
     struct explanations_report report;
 } specimen;
 
 /* ---- the specimen ---- */
 
-/* Labels a, b, a, b ...; the last answer is wrong. Of way w and input i the deletion is (w + i) /
+/* Labels a, b, a, b ...; the last answer is wrong. Of method w and input i the deletion is (w + i) /
  * 32 and the insertion (32 - w - i x i / 4) / 32, log-odds ten times as much. */
 static void fill_inputs(struct specimen *made)
 {
@@ -44,44 +44,44 @@ static void fill_inputs(struct specimen *made)
         struct explained *explained = &made->inputs[i];
         *explained = (struct explained){
             .item = i + 1, .label = i % 2, .winner = i + 1 < INPUTS ? i % 2 : 2, .parts = PARTS};
-        for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
+        for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
             for (unsigned scale = 0; scale < SCORE_SCALES; scale++) {
                 double unit = scale == SCORE_PROBABILITY ? 1.0 / 32 : 10.0 / 32;
-                explained->ways[way].deletion[scale] = (way + i) * unit;
-                explained->ways[way].insertion[scale] = (32 - way - i * i / 4.0) * unit;
+                explained->methods[method].deletion[scale] = (method + i) * unit;
+                explained->methods[method].insertion[scale] = (32 - method - i * i / 4.0) * unit;
             }
     }
 }
 
 static void fill_sums(struct explanations *out)
 {
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-        out->ms[way] = 3.5 * (way + 1);
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+        out->ms[method] = 3.5 * (method + 1);
         for (unsigned p = 0; p < FAITHFULNESS_POINTS; p++) {
             double x = p / (double)FAITHFULNESS_STEPS;
-            out->curves[way].deletion[p].on[SCORE_PROBABILITY] =
-                INPUTS * (1 - x) * (1 - x / (way + 1));
-            out->curves[way].insertion[p].on[SCORE_PROBABILITY] = INPUTS * x / (way + 1);
+            out->curves[method].deletion[p].on[SCORE_PROBABILITY] =
+                INPUTS * (1 - x) * (1 - x / (method + 1));
+            out->curves[method].insertion[p].on[SCORE_PROBABILITY] = INPUTS * x / (method + 1);
         }
     }
     out->inference_ms = 17.5;
 }
 
-/* The second way finds nothing, the last something against the class; of each the most relevant is
+/* The second method finds nothing, the last something against the class; of each the most relevant is
  * another part. */
 static void fill_gallery(struct specimen *made)
 {
     struct explanations *out = &made->explanations;
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
         for (unsigned part = 0; part < PARTS; part++)
-            made->relevance[way][part] = way == 1 ? 0 : 0.125f * ((way + part) % PARTS);
-    made->relevance[WAY_OCCLUSION][0] = -2;
+            made->relevance[method][part] = method == 1 ? 0 : 0.125f * ((method + part) % PARTS);
+    made->relevance[METHOD_OCCLUSION][0] = -2;
     for (unsigned i = 0; i < INPUTS - 1; i++) {
         struct explanations_exhibit *exhibit = &out->gallery[out->gallery_count++];
         *exhibit = (struct explanations_exhibit){
             .explained = &made->inputs[i], .shape = {.words = made->words, .word_count = PARTS}};
-        for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
-            exhibit->relevance[way] = made->relevance[way];
+        for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
+            exhibit->relevance[method] = made->relevance[method];
     }
 }
 
@@ -114,9 +114,10 @@ static void make_images(struct specimen *made, const char *path)
         made->items[i].input = path;
     for (unsigned i = 1; i < INPUTS; i++) {
         made->inputs[i].marked = i / 16.0;
-        for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++) {
-            made->inputs[i].ways[way].points = way == WAY_RANDOM ? 1.0 / 3 : (i + way) % 2;
-            made->inputs[i].ways[way].iou = i / (8.0 + way);
+        for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++) {
+            made->inputs[i].methods[method].points =
+                method == METHOD_RANDOM ? 1.0 / 3 : (i + method) % 2;
+            made->inputs[i].methods[method].iou = i / (8.0 + method);
         }
     }
     for (unsigned i = 0; i < made->explanations.gallery_count; i++)
@@ -242,7 +243,7 @@ START_TEST(explanations_page_leaves_out_a_picture_that_is_gone)
     unsigned figures = 0;
     for (const char *at = out.text; (at = strstr(at, "<div class=\"stack\">")) != NULL; at++)
         figures++;
-    ck_assert_uint_eq(figures, (INPUTS - 2) * (EXPLANATIONS_WAYS - 1) + 1);
+    ck_assert_uint_eq(figures, (INPUTS - 2) * (EXPLANATIONS_METHODS - 1) + 1);
     free(out.text);
     engine_close(specimen.model);
 }
@@ -273,7 +274,7 @@ static void decode_uri(const char *at, struct image *image, struct arena *arena)
 }
 
 /* 256 x 128 pixels are shown as 128 x 64, and the patches cover columns 128 to 192 and rows 32 to
- * 96 of the former, so 64 to 96 and 16 to 48 of the latter. Of way 0 the last patch is the most
+ * 96 of the former, so 64 to 96 and 16 to 48 of the latter. Of method 0 the last patch is the most
  * relevant, the first has none. */
 static void expect_map(const struct image *map)
 {
@@ -381,7 +382,7 @@ START_TEST(explanations_need_a_path_that_can_be)
 }
 END_TEST
 
-/* Over three inputs of the first way, deletions of 0, 1 and 2 of 32 and insertions of 32, 31.75 and
+/* Over three inputs of the first method, deletions of 0, 1 and 2 of 32 and insertions of 32, 31.75 and
  * 31: by hand; over one label and over none. */
 START_TEST(explanations_figures_are_what_was_computed_by_hand)
 {
@@ -395,7 +396,7 @@ START_TEST(explanations_figures_are_what_was_computed_by_hand)
     ck_assert(found.count == 3 && found.deletion.mean == 1 / 32.0);
     ck_assert_double_eq_tol(found.insertion.mean, 94.75 / 96, 1e-12);
     ck_assert_double_eq_tol(found.difference.mean, 91.75 / 96, 1e-12);
-    ck_assert_double_eq_tol(found.gain.mean, 2 * WAY_RANDOM / 32.0, 1e-12);
+    ck_assert_double_eq_tol(found.gain.mean, 2 * METHOD_RANDOM / 32.0, 1e-12);
     ck_assert(!explanations_figures(&specimen.explanations, 1, EXPLANATIONS_CLASS + 1,
                                     SCORE_LOG_ODDS, &found, &err));
     ck_assert(found.count == 1);
@@ -425,9 +426,9 @@ START_TEST(explanations_points_are_a_share)
     make_images(&specimen, "unread");
     specimen.explanations.count = 4;
     for (unsigned i = 1; i < 4; i++) {
-        specimen.inputs[i].ways[0].points = i != 2;
-        specimen.inputs[i].ways[WAY_RANDOM].points = i / 4.0;
-        specimen.inputs[i].ways[0].iou = i / 8.0;
+        specimen.inputs[i].methods[0].points = i != 2;
+        specimen.inputs[i].methods[METHOD_RANDOM].points = i / 4.0;
+        specimen.inputs[i].methods[0].iou = i / 8.0;
     }
     ck_assert(!explanations_figures(&specimen.explanations, 0, EXPLANATIONS_MASKED,
                                     SCORE_PROBABILITY, &found, &err));
@@ -436,7 +437,7 @@ START_TEST(explanations_points_are_a_share)
     ck_assert_double_eq_tol(found.points.mean, 2.0 / 3, 1e-12);
     ck_assert(found.points.interval.low == share.low && found.points.interval.high == share.high);
     ck_assert_double_eq_tol(found.iou.mean, 0.25, 1e-12);
-    ck_assert(!explanations_figures(&specimen.explanations, WAY_RANDOM, EXPLANATIONS_MASKED,
+    ck_assert(!explanations_figures(&specimen.explanations, METHOD_RANDOM, EXPLANATIONS_MASKED,
                                     SCORE_PROBABILITY, &found, &err));
     ck_assert_double_eq_tol(found.points.mean, 0.5, 1e-12);
     double mean, values[] = {0.25, 0.5, 0.75};
@@ -445,13 +446,13 @@ START_TEST(explanations_points_are_a_share)
 }
 END_TEST
 
-START_TEST(explanations_ways_have_names)
+START_TEST(explanations_methods_have_names)
 {
     static const char *const names[] = {"random", "occlusion"};
-    for (unsigned way = 0; way < EXPLANATIONS_WAYS; way++)
-        ck_assert_str_eq(explanations_way_name(way), way < EXPLAIN_METHODS
-                                                         ? method_name((enum explain_method)way)
-                                                         : names[way - EXPLAIN_METHODS]);
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
+        ck_assert_str_eq(explanations_method_name(method),
+                         method < EXPLAIN_METHODS ? method_name((enum explain_method)method)
+                                                  : names[method - EXPLAIN_METHODS]);
 }
 END_TEST
 
@@ -463,4 +464,4 @@ SUITE("explanations_report", explanations_of_texts_for_a_terminal_are_the_golden
       explanations_files_are_the_forms_that_are_printed,
       explanations_that_cannot_be_written_are_an_error, explanations_need_a_path_that_can_be,
       explanations_figures_are_what_was_computed_by_hand, explanations_points_are_a_share,
-      explanations_ways_have_names)
+      explanations_methods_have_names)

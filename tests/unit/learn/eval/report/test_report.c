@@ -135,7 +135,7 @@ static void fill_findings(struct specimen *made)
                                                   .right = 8}};
     }
     made->findings = (struct findings){
-        .purity = 0.95,
+        .target_precision = 0.95,
         .accuracy = {0.5078125, 0.8515625},
         .macro_f1 = {0.296875, 0.609375},
         .classes = made->found,
@@ -209,7 +209,7 @@ static void make_bare(struct specimen *made)
     made->findings.has_crossed = false;
     made->findings.mistake_count = 0;
     made->findings.curve.coverage = 0;
-    made->findings.purity = 1;
+    made->findings.target_precision = 1;
     made->findings.served.by_score = made->findings.fitted.by_class =
         (struct selective_decisions){.count = 8, .review = 8};
     for (unsigned i = 0; i < FAILED; i++)

@@ -50,7 +50,7 @@ static void make(struct made *made)
     struct err err = {0};
     struct dataset_options fields = {.kind = ENGINE_TEXT};
     struct evaluation_options run = {.threads = 1};
-    struct findings_options find = {.purity = 0.95, .temperature = 1};
+    struct findings_options find = {.target_precision = 0.95, .temperature = 1};
     char path[96];
     memset(made, 0, sizeof *made);
     checkpoint_writer_open(&writer);
@@ -303,7 +303,7 @@ static void print_explanations(struct made *from)
     size_t len;
     FILE *memory = open_memstream(&from->page, &len);
     for (unsigned i = 0; i < from->dataset.count; i++)
-        from->classes[i] = evaluation_winner(&from->evaluation, i);
+        from->classes[i] = evaluation_argmax(&from->evaluation, i);
     struct explanations_source source = {from->model, &from->dataset, &from->evaluation,
                                          from->classes};
     ck_assert_msg(explanations_run(&explanations, &source, &options, &err) == ERR_OK, "%s",

@@ -2,8 +2,8 @@
  * again. */
 #include "learn/train/checkpoint/export.h"
 
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "engine/engine.h"
 #include "engine/format/checkpoint.h"
 #include "engine/vision/preprocess.h"
@@ -91,13 +91,13 @@ static struct json_t *json_of(const struct fixture *fixture, const char *name)
     struct json_t *root;
     struct err err = {0};
     snprintf(path, sizeof path, "%s/%s", fixture->dir.path, name);
-    ck_assert_msg(!json_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
+    ck_assert_msg(!doc_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
     return root;
 }
 
 static void expect_text(const struct json_t *root, const char *path, const char *expected)
 {
-    const char *text = json_as_string(contract_at(root, path));
+    const char *text = doc_as_string(contract_at(root, path));
     ck_assert_msg(text != NULL && strcmp(text, expected) == 0, "%s: %s instead of %s", path,
                   text != NULL ? text : "nothing", expected);
 }
@@ -105,7 +105,7 @@ static void expect_text(const struct json_t *root, const char *path, const char 
 static void expect_number(const struct json_t *root, const char *path, double expected)
 {
     double number = -1;
-    ck_assert_msg(json_as_number(contract_at(root, path), &number), "%s", path);
+    ck_assert_msg(doc_as_number(contract_at(root, path), &number), "%s", path);
     ck_assert_msg(number == expected, "%s: %g instead of %g", path, number, expected);
 }
 
@@ -204,11 +204,11 @@ START_TEST(export_names_what_was_learnt_in_the_configuration)
     expect_text(config, "id2label.0", "good");
     expect_text(config, "id2label.1", "b\"ad");
     expect_number(config, "label2id.b\"ad", 1);
-    ck_assert_uint_eq(json_object_count(json_member(config, "id2label")), 2);
-    ck_assert_uint_eq(json_object_count(json_member(config, "label2id")), 2);
+    ck_assert_uint_eq(doc_object_count(doc_member(config, "id2label")), 2);
+    ck_assert_uint_eq(doc_object_count(doc_member(config, "label2id")), 2);
     expect_number(config, "encoder_stride", 4);
     expect_number(config, "layer_norm_eps", 1e-12);
-    json_free(config);
+    doc_free(config);
     drop(&fixture);
 }
 END_TEST
@@ -224,8 +224,8 @@ START_TEST(export_of_a_pretrained_encoder_names_the_mlm_class)
     expect_text(config, "architectures.0", "BertForMaskedLM");
     expect_number(config, "vocab_size", 2000);
     expect_text(config, "id2label.3", "kasan_memory_error");
-    ck_assert_ptr_null(json_member(config, "problem_type"));
-    json_free(config);
+    ck_assert_ptr_null(doc_member(config, "problem_type"));
+    doc_free(config);
     drop(&fixture);
 }
 END_TEST
@@ -245,11 +245,11 @@ START_TEST(export_at_another_resolution_resizes_to_it)
     export_it(&fixture);
     struct json_t *config = json_of(&fixture, "config.json");
     expect_number(config, "image_size", 48);
-    json_free(config);
+    doc_free(config);
     ck_assert(opens_at(&fixture, 48));
     config = json_of(&fixture, "preprocessor_config.json");
     expect_number(config, "rescale_factor", 0.00392156862745098);
-    json_free(config);
+    doc_free(config);
     fixture.what.source_dir = fixture.dir.path;
     fixture.parameters.spec.image_size = 72;
     export_it(&fixture);
@@ -275,12 +275,12 @@ START_TEST(export_scales_the_size_before_a_crop)
     struct json_t *root = json_of(&fixture, "preprocessor_config.json");
     expect_number(root, "size.height", 128);
     expect_number(root, "crop_size.width", 112);
-    json_free(root);
+    doc_free(root);
     tempdir_write(&fixture.source, "preprocessor_config.json", edge, strlen(edge));
     export_it(&fixture);
     root = json_of(&fixture, "preprocessor_config.json");
     expect_number(root, "size.shortest_edge", 128);
-    json_free(root);
+    doc_free(root);
     ck_assert(opens_at(&fixture, 112));
     drop(&fixture);
 }
@@ -297,7 +297,7 @@ START_TEST(export_from_a_configuration_alone_writes_a_preprocessor)
     struct json_t *root = json_of(&fixture, "preprocessor_config.json");
     expect_text(root, "image_processor_type", "ViTImageProcessor");
     expect_number(root, "rescale_factor", 1.0 / 255.0);
-    json_free(root);
+    doc_free(root);
     ck_assert(opens_at(&fixture, 48));
     drop(&fixture);
 }

@@ -1,6 +1,6 @@
 /* export.h on models of a few numbers: config.json member by member for each family and head, and
  * what stops an export. test_export.c has the shipped models. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/format/checkpoint.h"
 #include "learn/train/checkpoint/export.h"
 #include "tests/support/contract.h"
@@ -79,7 +79,7 @@ static struct json_t *json_of(const char *name)
     char path[128];
     struct json_t *root;
     snprintf(path, sizeof path, "%s/%s", dir.path, name);
-    ck_assert_msg(!json_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
+    ck_assert_msg(!doc_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
     return root;
 }
 
@@ -98,7 +98,7 @@ static bool has(const char *name)
 
 static void expect_text(const struct json_t *root, const char *path, const char *text)
 {
-    const char *found = json_as_string(contract_at(root, path));
+    const char *found = doc_as_string(contract_at(root, path));
     ck_assert_msg(found != NULL && strcmp(found, text) == 0, "%s: %s", path,
                   found != NULL ? found : "nothing");
 }
@@ -123,22 +123,22 @@ START_TEST(a_configuration_says_what_was_learnt)
         bool is_text = parameters.spec.family->kind == ENGINE_TEXT;
         expect_text(config, "model_type", families[i].model_type);
         expect_text(config, "architectures.0", families[i].written);
-        ck_assert_uint_eq(json_array_count(contract_at(config, "architectures")), 1);
+        ck_assert_uint_eq(doc_array_count(contract_at(config, "architectures")), 1);
         expect_text(config, "dtype", i % 2 ? "float16" : "float32");
         expect_text(config, "problem_type", "single_label_classification");
         expect_text(config, "id2label.0", "x");
         expect_text(config, "id2label.1", "y \"z\"");
         outcome_expect_number(config, "label2id.x", 0);
         outcome_expect_number(config, "label2id.y \"z\"", 1);
-        ck_assert_uint_eq(json_object_count(json_member(config, "id2label")), 2);
-        ck_assert_uint_eq(json_object_count(json_member(config, "label2id")), 2);
+        ck_assert_uint_eq(doc_object_count(doc_member(config, "id2label")), 2);
+        ck_assert_uint_eq(doc_object_count(doc_member(config, "label2id")), 2);
         outcome_expect_number(config, is_text ? "vocab_size" : "image_size", is_text ? 6 : 16);
-        ck_assert_ptr_null(json_member(config, is_text ? "image_size" : "vocab_size"));
+        ck_assert_ptr_null(doc_member(config, is_text ? "image_size" : "vocab_size"));
         outcome_expect_number(config, "mine.0", 3);
-        ck_assert(json_member(config, "num_labels") == NULL &&
-                  json_member(config, "torch_dtype") == NULL);
-        ck_assert_uint_eq(json_object_count(config), 8);
-        json_free(config);
+        ck_assert(doc_member(config, "num_labels") == NULL &&
+                  doc_member(config, "torch_dtype") == NULL);
+        ck_assert_uint_eq(doc_object_count(config), 8);
+        doc_free(config);
         ck_assert(has("vocab.txt") == is_text && has("preprocessor_config.json") == !is_text);
         close_model();
     }
@@ -155,7 +155,7 @@ START_TEST(scores_are_named_as_problems)
         parameters.spec.scores = scores[i];
         struct json_t *config = exported();
         expect_text(config, "problem_type", problems[i]);
-        json_free(config);
+        doc_free(config);
         close_model();
     }
 }
@@ -167,9 +167,9 @@ START_TEST(a_language_model_has_no_problem_and_no_other_family_has_one)
     open_model("bert", NULL, PARAMETERS_MLM);
     struct json_t *config = exported();
     expect_text(config, "architectures.0", "BertForMaskedLM");
-    ck_assert_ptr_null(json_member(config, "problem_type"));
+    ck_assert_ptr_null(doc_member(config, "problem_type"));
     expect_text(config, "id2label.5", "o");
-    json_free(config);
+    doc_free(config);
     close_model();
     open_model("distilbert", NULL, PARAMETERS_CLASSIFIER);
     parameters.head = PARAMETERS_MLM;
@@ -189,7 +189,7 @@ START_TEST(each_tensor_is_written_with_its_values)
         struct checkpoint *checkpoint;
         open_model("bert", NULL, PARAMETERS_CLASSIFIER);
         what.dtype = half ? DTYPE_F16 : DTYPE_F32;
-        json_free(exported());
+        doc_free(exported());
         ck_assert(!checkpoint_open(&checkpoint, dir.path, &err));
         ck_assert_uint_eq(checkpoint_count(checkpoint), parameters.count);
         for (unsigned i = 0; i < parameters.count; i++) {
@@ -216,18 +216,18 @@ START_TEST(a_size_before_a_crop_is_that_of_the_source)
                                 "{\"height\": 448, \"width\": 448}, \"crop_size\": 224}";
     open_model("deit", NULL, PARAMETERS_CLASSIFIER);
     put("preprocessor_config.json", crops);
-    json_free(exported());
+    doc_free(exported());
     struct json_t *root = json_of("preprocessor_config.json");
     outcome_expect_number(root, "size.height", 32);
     outcome_expect_number(root, "crop_size.height", 16);
-    json_free(root);
+    doc_free(root);
     put("config.json", "{\"image_size\": 112}");
     put("preprocessor_config.json", "{\"image_processor_type\": \"DeiTImageProcessor\", \"size\": "
                                     "{\"height\": 140, \"width\": 140}, \"crop_size\": 112}");
-    json_free(exported());
+    doc_free(exported());
     root = json_of("preprocessor_config.json");
     outcome_expect_number(root, "size.width", 20);
-    json_free(root);
+    doc_free(root);
     close_model();
 }
 END_TEST
@@ -280,7 +280,7 @@ START_TEST(a_texts_length_is_written_if_it_is_told)
     for (unsigned tokens = 0; tokens < 8; tokens += 7) {
         open_model("bert", NULL, PARAMETERS_CLASSIFIER);
         what.tokens_max = tokens;
-        json_free(exported());
+        doc_free(exported());
         ck_assert_int_eq(has("tokenizer_config.json"), tokens > 0);
         close_model();
     }

@@ -1,7 +1,7 @@
 /* export_files.h: the files beside the weights, to the byte or the member, and what is said of
  * those that cannot be written. */
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "learn/train/checkpoint/export_files.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
@@ -60,7 +60,7 @@ static void expect_file(const char *name, const char *text)
 static struct json_t *json_of(const char *name)
 {
     struct json_t *root;
-    ck_assert_msg(!json_parse_file(&root, path_of(&dir, name), 1 << 20, &err), "%s", err.text);
+    ck_assert_msg(!doc_parse_file(&root, path_of(&dir, name), 1 << 20, &err), "%s", err.text);
     return root;
 }
 
@@ -209,14 +209,14 @@ START_TEST(a_texts_length_is_put_beside_what_is_there)
     ck_assert(!export_files_tokenizer(dir.path, source.path, 77, &err));
     root = json_of("tokenizer_config.json");
     outcome_expect_number(root, "model_max_length", 77);
-    ck_assert_uint_eq(json_object_count(root), 1);
-    json_free(root);
+    ck_assert_uint_eq(doc_object_count(root), 1);
+    doc_free(root);
     put(&source, "tokenizer_config.json", "{\"do_lower_case\": false, \"model_max_length\": 512}");
     ck_assert(!export_files_tokenizer(dir.path, source.path, 1, &err));
     root = json_of("tokenizer_config.json");
     outcome_expect_number(root, "model_max_length", 1);
-    ck_assert_uint_eq(json_object_count(root), 2);
-    json_free(root);
+    ck_assert_uint_eq(doc_object_count(root), 2);
+    doc_free(root);
     put(&source, "tokenizer_config.json", "{");
     ck_assert_int_ne(export_files_tokenizer(dir.path, source.path, 5, &err), ERR_OK);
     err = (struct err){0};
@@ -243,7 +243,7 @@ START_TEST(a_preprocessor_that_fits_is_copied)
     static const char fits[] = "{\"image_processor_type\": \"ViTImageProcessor\",\n"
                                " \"size\":   {\"height\": 24, \"width\": 24}, \"mine\": 1}";
     open_dirs();
-    json_free(preprocessor(fits, 48, 24));
+    doc_free(preprocessor(fits, 48, 24));
     expect_file("preprocessor_config.json", fits);
     close_dirs();
 }
@@ -258,16 +258,15 @@ START_TEST(without_a_preprocessor_the_defaults_are_written)
     open_dirs();
     put(&dir, "preprocessor_config.json", "older");
     struct json_t *root = preprocessor(NULL, 48, 24);
-    ck_assert_str_eq(json_as_string(json_member(root, "image_processor_type")),
-                     "ViTImageProcessor");
+    ck_assert_str_eq(doc_as_string(doc_member(root, "image_processor_type")), "ViTImageProcessor");
     for (unsigned i = 0; i < 6; i++)
         outcome_expect_number(root, numbers[i], values[i]);
     for (unsigned i = 0; i < 3; i++) {
         bool is_set = false;
-        ck_assert(!json_get_bool(root, "$", flags[i], &is_set, &err) && is_set);
+        ck_assert(!doc_get_bool(root, "$", flags[i], &is_set, &err) && is_set);
     }
-    ck_assert_uint_eq(json_object_count(root), 9);
-    json_free(root);
+    ck_assert_uint_eq(doc_object_count(root), 9);
+    doc_free(root);
     close_dirs();
 }
 END_TEST
@@ -304,8 +303,8 @@ START_TEST(a_size_before_a_crop_grows_with_it)
         } else {
             outcome_expect_number(root, "size.shortest_edge", rows[i].height);
         }
-        ck_assert_uint_eq(json_object_count(json_member(root, "size")), rows[i].width > 0 ? 2 : 1);
-        json_free(root);
+        ck_assert_uint_eq(doc_object_count(doc_member(root, "size")), rows[i].width > 0 ? 2 : 1);
+        doc_free(root);
         close_dirs();
     }
 }

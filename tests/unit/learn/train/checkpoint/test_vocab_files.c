@@ -1,6 +1,6 @@
 /* vocab_files.h: the files of a new tokenizer, to the byte. */
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "learn/train/checkpoint/vocab_files.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -96,7 +96,7 @@ END_TEST
 
 static void expect_text(const struct json_t *root, const char *key, const char *text)
 {
-    ck_assert_str_eq(json_as_string(json_member(root, key)), text);
+    ck_assert_str_eq(doc_as_string(doc_member(root, key)), text);
 }
 
 static void expect_specials(const struct json_t *root)
@@ -111,7 +111,7 @@ static void expect_specials(const struct json_t *root)
 static void expect_flag(const struct json_t *root, const char *key, bool value)
 {
     bool found = !value;
-    ck_assert(!json_get_bool(root, "$", key, &found, &err) && found == value);
+    ck_assert(!doc_get_bool(root, "$", key, &found, &err) && found == value);
 }
 
 /* Whatever an older tokenizer left that would be read first is removed. */
@@ -128,18 +128,18 @@ START_TEST(a_new_tokenizer_is_its_three_files)
         tempdir_write(&dir, "mine", "x", 1);
         ck_assert_msg(!vocab_files_write(new, pieces, 2, cased, &err), "%s", err.text);
         ck_assert_uint_eq(files(), 4);
-        ck_assert(!json_parse_file(&root, path_of("tokenizer_config.json"), 1 << 20, &err));
+        ck_assert(!doc_parse_file(&root, path_of("tokenizer_config.json"), 1 << 20, &err));
         expect_specials(root);
         expect_text(root, "tokenizer_class", "BertTokenizer");
         expect_flag(root, "do_lower_case", !cased);
         expect_flag(root, "strip_accents", !cased);
         expect_flag(root, "tokenize_chinese_chars", true);
-        ck_assert_uint_eq(json_object_count(root), 9);
-        json_free(root);
-        ck_assert(!json_parse_file(&root, path_of("special_tokens_map.json"), 1 << 20, &err));
+        ck_assert_uint_eq(doc_object_count(root), 9);
+        doc_free(root);
+        ck_assert(!doc_parse_file(&root, path_of("special_tokens_map.json"), 1 << 20, &err));
         expect_specials(root);
-        ck_assert_uint_eq(json_object_count(root), 5);
-        json_free(root);
+        ck_assert_uint_eq(doc_object_count(root), 5);
+        doc_free(root);
         tempdir_close(&dir);
     }
 }

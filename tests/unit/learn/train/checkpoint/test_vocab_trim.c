@@ -1,7 +1,7 @@
 #include "learn/train/checkpoint/vocab_trim.h"
 
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/json.h"
 #include "engine/engine.h"
 #include "engine/format/checkpoint.h"
 #include "engine/text/wordpiece.h"
@@ -119,14 +119,14 @@ static struct json_t *json_of(const char *dir, const char *name)
     struct json_t *root;
     struct err err = {0};
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    ck_assert_msg(!json_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
+    ck_assert_msg(!doc_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
     return root;
 }
 
 static void expect_number(const struct json_t *root, const char *path, double expected)
 {
     double number = -1;
-    ck_assert_msg(json_as_number(contract_at(root, path), &number), "%s", path);
+    ck_assert_msg(doc_as_number(contract_at(root, path), &number), "%s", path);
     ck_assert_msg(number == expected, "%s: %g instead of %g", path, number, expected);
 }
 
@@ -172,21 +172,21 @@ START_TEST(vocab_trim_moves_rows_and_ids_together)
     expect_number(config, "pad_token_id", 0);
     expect_number(config, "eos_token_id", 2);
     expect_number(config, "mine.0", 1);
-    json_free(config);
+    doc_free(config);
     config = json_of(dir.path, "attnd.json");
     expect_number(config, "temperature", 2);
-    json_free(config);
+    doc_free(config);
     struct wordpiece *tokenizer; /* refuses ids that disagree with vocab.txt */
     ck_assert_msg(!wordpiece_open(&tokenizer, dir.path, 8, &err), "%s", err.text);
     ck_assert_uint_eq(wordpiece_vocab_size(tokenizer), 6);
     wordpiece_close(tokenizer);
     config = json_of(dir.path, "tokenizer_config.json");
-    const struct json_t *added = json_member(config, "added_tokens_decoder");
-    ck_assert_uint_eq(json_object_count(added), 3);
-    ck_assert_str_eq(json_as_string(contract_at(added, "0.content")), "[PAD]");
-    ck_assert_str_eq(json_as_string(contract_at(added, "1.content")), "[UNK]");
-    ck_assert_str_eq(json_as_string(contract_at(added, "5.content")), "[MASK]");
-    json_free(config);
+    const struct json_t *added = doc_member(config, "added_tokens_decoder");
+    ck_assert_uint_eq(doc_object_count(added), 3);
+    ck_assert_str_eq(doc_as_string(contract_at(added, "0.content")), "[PAD]");
+    ck_assert_str_eq(doc_as_string(contract_at(added, "1.content")), "[UNK]");
+    ck_assert_str_eq(doc_as_string(contract_at(added, "5.content")), "[MASK]");
+    doc_free(config);
     char path[128];
     snprintf(path, sizeof path, "%s/tokenizer.json", dir.path);
     ck_assert_int_ne(access(path, F_OK), 0);
@@ -295,8 +295,8 @@ START_TEST(vocab_files_of_a_new_tokenizer_are_read_as_meant)
         wordpiece_close(tokenizer);
     }
     struct json_t *map = json_of(dir.path, "special_tokens_map.json");
-    ck_assert_str_eq(json_as_string(json_member(map, "mask_token")), "[MASK]");
-    json_free(map);
+    ck_assert_str_eq(doc_as_string(doc_member(map, "mask_token")), "[MASK]");
+    doc_free(map);
     tempdir_close(&dir);
 }
 END_TEST

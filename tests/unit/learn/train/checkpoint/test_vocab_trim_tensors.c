@@ -1,6 +1,6 @@
 /* vocab_trim.h: which tensors lose rows, which ids are moved or removed, and what is said of a
  * model that cannot be trimmed. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "engine/format/checkpoint.h"
 #include "engine/format/safetensors_write.h"
 #include "learn/train/checkpoint/vocab_trim.h"
@@ -71,7 +71,7 @@ static struct json_t *json_of(const char *name)
     char path[128];
     struct json_t *root;
     snprintf(path, sizeof path, "%s/%s", dir.path, name);
-    ck_assert_msg(!json_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
+    ck_assert_msg(!doc_parse_file(&root, path, 1 << 20, &err), "%s", err.text);
     return root;
 }
 
@@ -183,11 +183,11 @@ START_TEST(ids_of_a_configuration_are_moved_or_removed)
     for (unsigned i = 0; i < 4; i++)
         outcome_expect_number(config, moved[i], ids[i]);
     for (unsigned i = 0; i < 2; i++)
-        ck_assert_ptr_null(json_member(config, gone[i]));
+        ck_assert_ptr_null(doc_member(config, gone[i]));
     outcome_expect_number(config, "other_token_id", 5);
     outcome_expect_number(config, "vocab_size", KEPT);
-    ck_assert_uint_eq(json_object_count(config), 6);
-    json_free(config);
+    ck_assert_uint_eq(doc_object_count(config), 6);
+    doc_free(config);
     close_source();
 }
 END_TEST
@@ -216,8 +216,8 @@ START_TEST(tokens_without_a_new_id_change_nothing)
     put(&source, "tokenizer_config.json", "{\"do_lower_case\": true}");
     trim();
     struct json_t *config = json_of("tokenizer_config.json");
-    ck_assert_uint_eq(json_object_count(config), 1);
-    json_free(config);
+    ck_assert_uint_eq(doc_object_count(config), 1);
+    doc_free(config);
     close_source();
 }
 END_TEST

@@ -61,22 +61,23 @@ static struct judge_result judge(void)
                           .context = &told};
     struct judge_result result;
     calls = 0;
-    ck_assert_msg(!judge_run(&judge, &run.learner, &run.feed, &result, &err), "%s", err.text);
+    ck_assert_msg(!judge_run(&judge, &run.learner, &run.loader, &result, &err), "%s", err.text);
     return result;
 }
 
 /* Logits of each input to judge by, one at a time. */
 static void logits_of_all(float logits[COUNT][2])
 {
-    struct feed_order order = {.view = &run.plan.judging};
-    struct team *team = network_team(run.learner.network);
-    const struct samples *samples = run.feed.samples;
-    run.feed.samples = run.corpus.parts[1].samples;
+    struct data_loader_order order = {.view = &run.plan.judging};
+    struct thread_pool *pool = network_pool(run.learner.network);
+    const struct samples *samples = run.loader.samples;
+    run.loader.samples = run.corpus.parts[1].samples;
     for (unsigned i = 0; i < COUNT; i++) {
-        ck_assert(!feed_prepare(&run.feed, team, &run.corpus.validation.item[i], 1, &order, &err));
-        learner_logits(&run.learner, &run.feed, logits[i]);
+        ck_assert(!data_loader_prepare(&run.loader, pool, &run.corpus.validation.item[i], 1, &order,
+                                       &err));
+        learner_logits(&run.learner, &run.loader, logits[i]);
     }
-    run.feed.samples = samples;
+    run.loader.samples = samples;
 }
 
 static void expect_progress(void)
@@ -120,7 +121,7 @@ START_TEST(one_label_an_input_is_judged_by_winners)
         run.loss.teacher_temperature = 2;
     }
     expect_progress();
-    ck_assert_ptr_eq(run.feed.samples, run.corpus.parts[0].samples);
+    ck_assert_ptr_eq(run.loader.samples, run.corpus.parts[0].samples);
     run_close(&run);
     train_fixture_close(&f);
 }

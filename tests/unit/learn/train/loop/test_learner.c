@@ -35,9 +35,9 @@ static void close_run(void)
 /* The first inputs to learn, as serving prepares them; words masked for masked words. */
 static void prepare(unsigned count)
 {
-    struct feed_order order = {.view = &run.plan.judging, .masks = run.is_mlm, .seed = 1};
-    struct team *team = network_team(learner->network);
-    ck_assert(!feed_prepare(&run.feed, team, run.corpus.train.item, count, &order, &err));
+    struct data_loader_order order = {.view = &run.plan.judging, .masks = run.is_mlm, .seed = 1};
+    struct thread_pool *pool = network_pool(learner->network);
+    ck_assert(!data_loader_prepare(&run.loader, pool, run.corpus.train.item, count, &order, &err));
 }
 
 /* dL/dvalues of the prepared batch; its loss. */
@@ -50,7 +50,7 @@ static double gradient_of(float *out, const float *teacher)
     for (unsigned i = 0; i < BATCH; i++)
         rows[i] = run.corpus.train.targets + (size_t)i * run.corpus.labels.count;
     memset(network_gradient(learner->network), 0, bytes);
-    ck_assert(!learner_batch(learner, &run.feed, &run.loss, &targets, 0, &value, &err));
+    ck_assert(!learner_batch(learner, &run.loader, &run.loss, &targets, 0, &value, &err));
     memcpy(out, network_gradient(learner->network), bytes);
     return value;
 }
@@ -70,7 +70,7 @@ START_TEST(a_batch_has_the_mean_loss_of_its_rows)
     open_run();
     run.loss.teacher_share = 0.25f;
     prepare(BATCH);
-    learner_logits(learner, &run.feed, logits[0]);
+    learner_logits(learner, &run.loader, logits[0]);
     numbers_fill(teacher[0], (size_t)BATCH * 2, 1, 5);
     for (unsigned i = 0; i < BATCH; i++) {
         const float *target = run.corpus.train.targets + (size_t)i * 2;
@@ -105,9 +105,9 @@ static void expect_same_in_parts(void)
         loss[i] = gradient_of(gradient[i], NULL);
         if (run.is_mlm)
             ck_assert(
-                !learner_words(learner, &run.feed, &words_loss[i], &words[i], &hits[i], &err));
+                !learner_words(learner, &run.loader, &words_loss[i], &words[i], &hits[i], &err));
         else
-            learner_logits(learner, &run.feed, logits[i]);
+            learner_logits(learner, &run.loader, logits[i]);
     }
     ck_assert_double_eq_tol(loss[0], loss[1], 1e-6);
     ck_assert_double_gt(loss[0], 0.1);
@@ -150,8 +150,8 @@ START_TEST(masked_words_are_counted_where_they_are)
     network_repack(learner->network, values);
     prepare(BATCH);
     for (unsigned row = 0; row < BATCH; row++) {
-        const struct samples_masked *masked = &run.feed.masked[row];
-        struct network_batch batch = {.inputs = run.feed.listed + row,
+        const struct samples_masked *masked = &run.loader.masked[row];
+        struct network_batch batch = {.inputs = run.loader.listed + row,
                                       .rows = 1,
                                       .kept = masked->places,
                                       .kept_count = masked->count};
@@ -175,7 +175,7 @@ START_TEST(masked_words_are_counted_where_they_are)
     loss = 100;
     words = 10;
     hits = 20;
-    ck_assert(!learner_words(learner, &run.feed, &loss, &words, &hits, &err));
+    ck_assert(!learner_words(learner, &run.loader, &loss, &words, &hits, &err));
     ck_assert_double_eq_tol(loss, 100 + expected, 1e-4); /* added up */
     ck_assert(words == 10 + judged && hits == 20 + found && found > 0 && found < judged);
     float *gradient = room();
@@ -201,10 +201,10 @@ START_TEST(a_batch_without_words_is_nothing)
     open_run();
     float *gradient = room(), *zeros = room();
     prepare(1);
-    ck_assert_uint_eq(run.feed.masked[0].count, 0);
+    ck_assert_uint_eq(run.loader.masked[0].count, 0);
     ck_assert_double_eq(gradient_of(gradient, NULL), 0);
     ck_assert_mem_eq(gradient, zeros, learner->parameters.numbers * sizeof(float));
-    ck_assert(!learner_words(learner, &run.feed, &loss, &words, &hits, &err));
+    ck_assert(!learner_words(learner, &run.loader, &loss, &words, &hits, &err));
     ck_assert(loss == 0 && words == 0 && hits == 0);
     prepare(2);
     ck_assert_double_gt(gradient_of(gradient, NULL), 0);
@@ -235,8 +235,8 @@ START_TEST(dropout_is_drawn_by_position_and_seed)
         rows[i] = run.corpus.train.targets + (size_t)i * 2;
     for (unsigned i = 0; i < 4; i++) {
         learner->setup.seed = i == 3 ? 1 : 0;
-        ck_assert(!learner_batch(learner, &run.feed, &run.loss, &targets, i == 1 ? 8 : 0, &value[i],
-                                 &err));
+        ck_assert(!learner_batch(learner, &run.loader, &run.loss, &targets, i == 1 ? 8 : 0,
+                                 &value[i], &err));
     }
     ck_assert_double_eq(value[0], value[2]);
     ck_assert(value[0] != value[1] && value[0] != value[3]);
@@ -257,20 +257,20 @@ START_TEST(a_step_moves_the_weights_and_what_is_computed_with_them)
     memcpy(start, learner->parameters.values, bytes);
     ck_assert_mem_eq(learner->best, start, bytes);
     prepare(BATCH);
-    learner_logits(learner, &run.feed, before[0]);
+    learner_logits(learner, &run.loader, before[0]);
     gradient_of(gradient, NULL);
     struct optimizer_report report = learner_step(learner, 0.05f);
     ck_assert(report.norm > 0 && !report.skipped && learner->optimizer.steps == 1);
     ck_assert_mem_ne(learner->parameters.values, start, bytes);
     ck_assert_mem_eq(learner->best, start, bytes);
-    learner_logits(learner, &run.feed, after[0]);
+    learner_logits(learner, &run.loader, after[0]);
     ck_assert_mem_ne(before, after, sizeof before);
     learner_pause(learner); /* the average is between the two */
-    learner_logits(learner, &run.feed, paused[0]);
+    learner_logits(learner, &run.loader, paused[0]);
     ck_assert_mem_ne(paused, after, sizeof paused);
     ck_assert_mem_ne(paused, before, sizeof paused);
     learner_resume(learner);
-    learner_logits(learner, &run.feed, paused[0]);
+    learner_logits(learner, &run.loader, paused[0]);
     ck_assert_mem_eq(paused, after, sizeof paused);
     learner_keep(learner);
     ck_assert_mem_eq(learner->best, learner->optimizer.average, bytes);
@@ -367,7 +367,7 @@ START_TEST(another_size_takes_everything_along)
     run.plan.judging.image_size = 24; /* its network runs at once */
     float logits[BATCH][2];
     prepare(BATCH);
-    learner_logits(learner, &run.feed, logits[0]);
+    learner_logits(learner, &run.loader, logits[0]);
     for (unsigned i = 0; i < BATCH; i++)
         ck_assert(isfinite(logits[i][0]) && logits[i][0] != 0);
     for (unsigned i = 0; i < 5; i++)
@@ -386,9 +386,9 @@ START_TEST(a_structured_beginning_is_also_the_averages)
     size_t bytes = learner->parameters.numbers * sizeof(float);
     ck_assert_mem_eq(learner->best, learner->parameters.values, bytes);
     ck_assert_mem_eq(learner->optimizer.average, learner->parameters.values, bytes);
-    run.feed.rows = 0; /* no input: nothing is fitted, nothing changes */
+    run.loader.rows = 0; /* no input: nothing is fitted, nothing changes */
     learner->best[0] = 123;
-    learner_sharpen(learner, &run.feed);
+    learner_sharpen(learner, &run.loader);
     ck_assert_float_eq(learner->best[0], 123);
     close_run();
 }

@@ -10,7 +10,7 @@
 struct fixture {
     struct parameters parameters;
     struct optimizer optimizer;
-    struct team *team;
+    struct thread_pool *pool;
     float *gradient, *before;
 };
 
@@ -35,7 +35,7 @@ static void open_fixture_of(struct fixture *f, const struct optimizer_options *o
         for (size_t k = 0; k < f->parameters.list[i].count; k++)
             f->parameters.values[f->parameters.list[i].offset + k] += 0.5f;
     ck_assert_int_eq(optimizer_open(&f->optimizer, &f->parameters, options, &err), ERR_OK);
-    ck_assert_int_eq(team_open(&f->team, 2, &err), ERR_OK);
+    ck_assert_int_eq(thread_pool_open(&f->pool, 2, &err), ERR_OK);
     f->gradient = calloc(f->parameters.numbers, sizeof(float));
     f->before = malloc(f->parameters.numbers * sizeof(float));
     memcpy(f->before, f->parameters.values, f->parameters.numbers * sizeof(float));
@@ -50,7 +50,7 @@ static void close_fixture(struct fixture *f)
 {
     optimizer_close(&f->optimizer);
     parameters_close(&f->parameters);
-    team_close(f->team);
+    thread_pool_close(f->pool);
     free(f->gradient);
     free(f->before);
 }
@@ -78,7 +78,7 @@ START_TEST(norms_and_biases_do_not_decay)
     struct optimizer_options options = plain;
     options.weight_decay = 0.1f;
     open_fixture(&f, &options);
-    optimizer_step(&f.optimizer, f.team, f.gradient, 0.01f, 0); /* no gradient: decay alone */
+    optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 0); /* no gradient: decay alone */
     for (unsigned i = 0; i < f.parameters.count; i++) {
         const struct parameter *tensor = &f.parameters.list[i];
         bool decays = tensor->kind == PARAMETER_WEIGHT || tensor->kind == PARAMETER_EMBEDDING;
@@ -96,7 +96,7 @@ START_TEST(lower_blocks_learn_slower)
     options.layer_decay = 0.5f;
     open_fixture(&f, &options);
     fill_gradient(&f, 1);
-    optimizer_step(&f.optimizer, f.team, f.gradient, 0.01f, 0);
+    optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 0);
     for (unsigned i = 0; i < f.parameters.count; i++) {
         const struct parameter *tensor = &f.parameters.list[i];
         float expected = 0.01f * powf(0.5f, (float)(3 - tensor->depth));
@@ -112,7 +112,7 @@ START_TEST(frozen_depths_rest)
     struct fixture f;
     open_fixture(&f, &plain);
     fill_gradient(&f, 1);
-    optimizer_step(&f.optimizer, f.team, f.gradient, 0.01f, 3);
+    optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 3);
     for (unsigned i = 0; i < f.parameters.count; i++)
         ck_assert_msg((moved(&f, &f.parameters.list[i]) != 0) == (f.parameters.list[i].depth == 3),
                       "%s", f.parameters.list[i].name);
@@ -127,7 +127,7 @@ START_TEST(long_gradients_are_clipped)
     options.clip = 1;
     open_fixture(&f, &options);
     fill_gradient(&f, 3);
-    struct optimizer_report report = optimizer_step(&f.optimizer, f.team, f.gradient, 0.01f, 0);
+    struct optimizer_report report = optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 0);
     double sum = 0;
     for (size_t i = 0; i < f.parameters.numbers; i++) { /* m = 0.1 g after one step */
         sum += 100.0 * f.optimizer.m[i] * f.optimizer.m[i];
@@ -147,7 +147,7 @@ START_TEST(a_gradient_that_is_not_finite_changes_nothing)
     open_fixture(&f, &options);
     fill_gradient(&f, 1);
     f.gradient[f.parameters.list[3].offset] = NAN;
-    struct optimizer_report report = optimizer_step(&f.optimizer, f.team, f.gradient, 0.01f, 0);
+    struct optimizer_report report = optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 0);
     ck_assert(report.skipped);
     ck_assert_uint_eq(f.optimizer.steps, 0);
     ck_assert_mem_eq(f.before, f.parameters.values, f.parameters.numbers * sizeof(float));
@@ -167,7 +167,7 @@ START_TEST(the_average_follows_and_is_what_is_kept)
     float last = f.before[tensor->offset], average = last;
     for (unsigned t = 1; t <= 30; t++) {
         fill_gradient(&f, 1);
-        optimizer_step(&f.optimizer, f.team, f.gradient, 0.01f, 0);
+        optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 0);
         float decay = fminf(0.9f, (1.0f + (float)t) / (10.0f + (float)t));
         average = decay * average + (1 - decay) * f.parameters.values[tensor->offset];
     }
@@ -257,7 +257,7 @@ START_TEST(steps_are_those_of_the_formula)
         fill_at_random(&f, 100 * t);
         step_reference(&r, &f, &options, 0.02 * t, t, frozen_depth);
         struct optimizer_report report =
-            optimizer_step(&f.optimizer, f.team, f.gradient, 0.02f * (float)t, frozen_depth);
+            optimizer_step(&f.optimizer, f.pool, f.gradient, 0.02f * (float)t, frozen_depth);
         ck_assert(!report.skipped && f.optimizer.steps == t);
         ck_assert_double_lt(largest_difference(r.values, f.parameters.values, n), 1e-5);
         ck_assert_double_lt(largest_difference(r.m, f.optimizer.m, n), 1e-6);
@@ -274,7 +274,7 @@ START_TEST(steps_are_those_of_the_formula)
 END_TEST
 
 /* Three chunks and a bit; what lies behind the gradient is not counted. The norm has the same bits
- * for any team. */
+ * for any pool. */
 START_TEST(the_norm_is_of_every_chunk)
 {
     enum { BEHIND = 1 << 17 };
@@ -287,18 +287,19 @@ START_TEST(the_norm_is_of_every_chunk)
     float *gradient = malloc((n + BEHIND) * sizeof *gradient);
     for (unsigned i = 0; i < 3; i++) {
         double square = 0;
-        struct team *team;
-        ck_assert_int_eq(team_open(&team, 3 - i, &err), ERR_OK); /* nothing is left of before */
+        struct thread_pool *pool;
+        ck_assert_int_eq(thread_pool_open(&pool, 3 - i, &err),
+                         ERR_OK); /* nothing is left of before */
         numbers_fill(gradient, n, 1, 7);
         for (size_t k = n; k < n + BEHIND; k++)
             gradient[k] = 1000;
         for (size_t k = 0; k < n; k++)
             square += (double)gradient[k] * (double)gradient[k];
-        norm[i] = optimizer_step(&f.optimizer, team, gradient, 0, 0).norm;
+        norm[i] = optimizer_step(&f.optimizer, pool, gradient, 0, 0).norm;
         ck_assert_double_eq_tol(norm[i], sqrt(square), 1e-6 * sqrt(square));
         ck_assert(norm[i] == norm[0] && gradient[0] == 0 && gradient[n - 1] == 0);
         ck_assert_float_eq(gradient[n], 1000); /* not ours: not cleared */
-        team_close(team);
+        thread_pool_close(pool);
     }
     free(gradient);
     close_fixture(&f);
@@ -316,7 +317,7 @@ START_TEST(a_gradient_at_the_limit_is_not_clipped)
         const struct parameter *tensor = &f.parameters.list[0];
         for (unsigned i = 0; i < 16; i++)
             f.gradient[tensor->offset + i] = 1;
-        ck_assert_double_eq(optimizer_step(&f.optimizer, f.team, f.gradient, 0.01f, 0).norm, 4);
+        ck_assert_double_eq(optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 0).norm, 4);
         ck_assert_float_eq_tol(f.optimizer.m[tensor->offset], over ? 0.05f : 0.1f, 1e-7f);
         close_fixture(&f);
     }

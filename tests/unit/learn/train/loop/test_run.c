@@ -65,8 +65,8 @@ START_TEST(each_option_reaches_its_place)
     ck_assert(sampler->balance == 0.45f && sampler->classes == run.corpus.train.classes);
     for (size_t i = 0; i < sampler->count; i++)
         ck_assert_uint_eq(sampler->items[i], i);
-    ck_assert(run.feed.rows_max == 5 && run.plan.batch == 5);
-    ck_assert_ptr_eq(run.feed.samples, run.corpus.parts[0].samples);
+    ck_assert(run.loader.rows_max == 5 && run.plan.batch == 5);
+    ck_assert_ptr_eq(run.loader.samples, run.corpus.parts[0].samples);
     ck_assert(run.at.step == 0 && !run.resumed && !run.is_mlm && run.teacher.model == NULL);
     run_close(&run);
     o->threads = 0;
@@ -342,7 +342,7 @@ START_TEST(a_teacher_is_opened_with_the_runs_own_view)
     f.options.batch = 3;
     open_run();
     ck_assert(run.teacher.model != NULL && run.teacher.view.tokens_max == 7);
-    ck_assert(run.teacher.feed.rows_max == 3 && run.teacher.labels == 2);
+    ck_assert(run.teacher.loader.rows_max == 3 && run.teacher.labels == 2);
     run_close(&run);
     f.options.teacher = "/no/where";
     expect_refused(ERR_IO, "teacher /no/where: ", "");

@@ -63,10 +63,10 @@ static void expect_marks(void)
 /* Logits of the first eight inputs. */
 static void judge(float logits[16])
 {
-    struct feed_order order = {.view = &run.plan.judging};
-    struct team *team = network_team(run.learner.network);
-    ck_assert(!feed_prepare(&run.feed, team, run.corpus.train.item, 8, &order, &err));
-    learner_logits(&run.learner, &run.feed, logits);
+    struct data_loader_order order = {.view = &run.plan.judging};
+    struct thread_pool *pool = network_pool(run.learner.network);
+    ck_assert(!data_loader_prepare(&run.loader, pool, run.corpus.train.item, 8, &order, &err));
+    learner_logits(&run.learner, &run.loader, logits);
 }
 
 START_TEST(a_run_goes_on_where_it_was_saved)

@@ -63,14 +63,14 @@ static void expect_refused(unsigned vocab_size, const char *why)
 static void expect_logits(bool turned, unsigned rows)
 {
     static const size_t items[7] = {1, 0, 5, 4, 9, 2, 7};
-    struct feed_order order = {
+    struct data_loader_order order = {
         .view = &run.plan.learning, .draws = true, .seed = 6, .position = 100};
-    struct team *team = network_team(run.learner.network);
+    struct thread_pool *pool = network_pool(run.learner.network);
     const float *found;
     float own[7][2];
-    ck_assert(!teacher_run(&teacher, team, items, rows, &order, &found, &err));
-    ck_assert(!feed_prepare(&run.feed, team, items, rows, &order, &err));
-    learner_logits(&run.learner, &run.feed, own[0]);
+    ck_assert(!teacher_run(&teacher, pool, items, rows, &order, &found, &err));
+    ck_assert(!data_loader_prepare(&run.loader, pool, items, rows, &order, &err));
+    learner_logits(&run.learner, &run.loader, own[0]);
     for (unsigned i = 0; i < rows; i++)
         for (unsigned k = 0; k < 2; k++)
             ck_assert_float_eq_tol(found[2 * i + k], own[i][turned ? 1 - k : k], 1e-4f);
@@ -87,7 +87,8 @@ START_TEST(a_teacher_of_texts_reads_what_the_learner_reads)
     ck_assert_msg(!try_teacher(9, 7), "%s", err.text);
     ck_assert(teacher.tokens_max == TEACHER_TOKENS && teacher.image_tokens == 0);
     ck_assert(teacher.label_of[0] == 1 && teacher.label_of[1] == 0 && teacher.labels == 2);
-    ck_assert(teacher.feed.rows_max == 7 && teacher.feed.samples == run.corpus.parts[0].samples);
+    ck_assert(teacher.loader.rows_max == 7 &&
+              teacher.loader.samples == run.corpus.parts[0].samples);
     expect_logits(true, 7);
     teacher.tokens_max = 13; /* two texts a batch */
     expect_logits(true, 7);
@@ -153,9 +154,9 @@ START_TEST(an_input_that_a_teacher_cannot_read_is_told)
     run.plan.learning.image_size = 16;
     write_teacher((const char *[]){"left", "right"});
     ck_assert(!try_teacher(1, 7));
-    struct feed_order order = {.view = &run.plan.learning};
+    struct data_loader_order order = {.view = &run.plan.learning};
     ck_assert_int_eq(
-        teacher_run(&teacher, network_team(run.learner.network), items, 2, &order, &logits, &err),
+        teacher_run(&teacher, network_pool(run.learner.network), items, 2, &order, &logits, &err),
         ERR_UNUSABLE);
     teacher_close(&teacher);
     run_close(&run);

@@ -317,7 +317,7 @@ END_TEST
 /* ---- what gradients do not depend on ---- */
 
 /* So wide that every thread has columns of its own. */
-START_TEST(network_gradients_are_the_same_bits_for_any_team)
+START_TEST(network_gradients_are_the_same_bits_for_any_pool)
 {
     for (int i = 0; i < 2 * CHOICES; i++) {
         struct tiny tiny;
@@ -598,7 +598,7 @@ END_TEST
 
 SUITE("network", network_gradients_are_the_slopes_of_the_loss,
       network_gradients_are_the_slopes_with_dropout_and_regularisers,
-      network_gradients_are_the_same_bits_for_any_team, network_gradients_add_up_over_micro_batches,
+      network_gradients_are_the_same_bits_for_any_pool, network_gradients_add_up_over_micro_batches,
       network_gradients_of_more_tokens_than_a_piece_add_up,
       network_gradients_in_bf16_point_where_those_in_fp32_do,
       network_frozen_depths_have_no_gradient_and_the_others_the_same,

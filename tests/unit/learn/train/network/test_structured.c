@@ -3,7 +3,7 @@
  * structured_init begins with. */
 #include "engine/base/rng.h"
 #include "learn/train/network/network.h"
-#include "learn/train/network/places.h"
+#include "learn/train/network/rng_streams.h"
 #include "learn/train/network/structured.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -173,7 +173,7 @@ END_TEST
 START_TEST(patches_write_softly_into_the_place_and_the_class_token_not_at_all)
 {
     enum { NUMBERS = 3 * PATCH * PATCH };
-    struct rng rng = rng_for(SEED, PLACE_INIT, 1);
+    struct rng rng = rng_for(SEED, STREAM_INIT, 1);
     open_parameters(NULL, 5);
     expect_scaled(found.map.patch_weight, HEAD * NUMBERS, 0.1 * normal() / sqrt(3));
     expect_scaled(found.map.patch_weight + HEAD * NUMBERS, (HIDDEN - HEAD) * NUMBERS,

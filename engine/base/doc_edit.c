@@ -1,10 +1,10 @@
-/* json_edit.c - see json_edit.h.
+/* doc_edit.c - see doc_edit.h.
  *
- * json_parse reads numbers either as 64-bit integers or all as reals. A file that is written again
+ * doc_parse reads numbers either as 64-bit integers or all as reals. A file that is written again
  * needs the first: a reader that asks for an integer gets none for "96.0". Only if a number is out
  * of range the file is read again as reals, and those that are integers are made integers again.
  */
-#include "engine/base/json_edit.h"
+#include "engine/base/doc_edit.h"
 
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
@@ -21,7 +21,7 @@
 
 enum { FILE_BYTES_MAX = 64 * 1024 * 1024, DIGITS = 15, DIGITS_ALL = 17, INDENT = 2 };
 
-static const struct json_limits exact_limits = {.depth_max = 16, .tokens_max = 4 * 1000 * 1000};
+static const struct doc_limits exact_limits = {.depth_max = 16, .tokens_max = 4 * 1000 * 1000};
 
 /* ---- open ---- */
 
@@ -60,19 +60,19 @@ static void restore_integers(json_t *value)
 static enum err_code parse(struct json_t **out, const char *bytes, size_t len, struct err *err)
 {
     struct err cause = {0};
-    if (json_parse(out, bytes, len, &exact_limits, &cause) == ERR_UNUSABLE) {
-        if (json_parse(out, bytes, len, &json_limits_file, err))
+    if (doc_parse(out, bytes, len, &exact_limits, &cause) == ERR_UNUSABLE) {
+        if (doc_parse(out, bytes, len, &doc_limits_file, err))
             return err->code;
         restore_integers(*out);
     } else if (cause.code != ERR_OK) {
         return err_set(err, cause.code, "%s", cause.text);
     }
-    return json_is_object(*out) ? ERR_OK
-                                : err_set(err, ERR_UNSUPPORTED, "expected an object, found %s",
-                                          json_type_name(*out));
+    return json_is_object(*out)
+               ? ERR_OK
+               : err_set(err, ERR_UNSUPPORTED, "expected an object, found %s", doc_type_name(*out));
 }
 
-enum err_code json_edit_open(struct json_t **out, const char *path, struct err *err)
+enum err_code doc_edit_open(struct json_t **out, const char *path, struct err *err)
 {
     char *bytes;
     size_t len;
@@ -88,7 +88,7 @@ enum err_code json_edit_open(struct json_t **out, const char *path, struct err *
     return err->code;
 }
 
-enum err_code json_edit_new(struct json_t **out, struct err *err)
+enum err_code doc_edit_new(struct json_t **out, struct err *err)
 {
     *out = json_object();
     return *out != NULL ? ERR_OK : err_no_memory(err, sizeof(json_t));
@@ -115,34 +115,33 @@ static json_t *text_of(const char *text, const char *key, struct err *err)
     return value;
 }
 
-enum err_code json_edit_text(struct json_t *object, const char *key, const char *text,
-                             struct err *err)
+enum err_code doc_edit_text(struct json_t *object, const char *key, const char *text,
+                            struct err *err)
 {
     json_t *value = text_of(text, key, err);
     return value != NULL ? set(object, key, value, err) : err->code;
 }
 
-enum err_code json_edit_integer(struct json_t *object, const char *key, long long value,
-                                struct err *err)
+enum err_code doc_edit_integer(struct json_t *object, const char *key, long long value,
+                               struct err *err)
 {
     return set(object, key, json_integer(value), err);
 }
 
-enum err_code json_edit_number(struct json_t *object, const char *key, double value,
-                               struct err *err)
+enum err_code doc_edit_number(struct json_t *object, const char *key, double value, struct err *err)
 {
     if (!isfinite(value))
         return err_set(err, ERR_UNUSABLE, "%s: a number that is not finite", key);
     return set(object, key, json_real(value), err);
 }
 
-enum err_code json_edit_bool(struct json_t *object, const char *key, bool value, struct err *err)
+enum err_code doc_edit_bool(struct json_t *object, const char *key, bool value, struct err *err)
 {
     return set(object, key, json_boolean(value), err);
 }
 
-enum err_code json_edit_texts(struct json_t *object, const char *key, const char *const *texts,
-                              size_t count, struct err *err)
+enum err_code doc_edit_texts(struct json_t *object, const char *key, const char *const *texts,
+                             size_t count, struct err *err)
 {
     json_t *list = json_array();
     if (set(object, key, list, err))
@@ -157,26 +156,26 @@ enum err_code json_edit_texts(struct json_t *object, const char *key, const char
     return ERR_OK;
 }
 
-enum err_code json_edit_object(struct json_t *object, const char *key, struct json_t **child,
-                               struct err *err)
+enum err_code doc_edit_object(struct json_t *object, const char *key, struct json_t **child,
+                              struct err *err)
 {
     *child = json_object();
     return set(object, key, *child, err);
 }
 
-struct json_t *json_edit_member(struct json_t *object, const char *key)
+struct json_t *doc_edit_member(struct json_t *object, const char *key)
 {
     json_t *child = json_object_get(object, key);
     return json_is_object(child) ? child : NULL;
 }
 
-void json_edit_remove(struct json_t *object, const char *key)
+void doc_edit_remove(struct json_t *object, const char *key)
 {
     json_object_del(object, key);
 }
 
-enum err_code json_edit_rename(struct json_t *object, const char *key, const char *name,
-                               struct err *err)
+enum err_code doc_edit_rename(struct json_t *object, const char *key, const char *name,
+                              struct err *err)
 {
     json_t *value = json_incref(json_object_get(object, key));
     if (value == NULL)
@@ -211,7 +210,7 @@ static int digits_of(const json_t *value)
 
 /* Not by json_dumps: jansson 2.14 does not look whether an object's key was taken (do_dump drops
  * the result of dump_string), and so returns a text without it where its buffer could not grow. */
-enum err_code json_edit_save(const struct json_t *root, const char *path, struct err *err)
+enum err_code doc_edit_save(const struct json_t *root, const char *path, struct err *err)
 {
     size_t flags = JSON_INDENT(INDENT) | JSON_REAL_PRECISION((size_t)digits_of(root));
     struct memory_file file;

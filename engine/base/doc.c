@@ -1,19 +1,19 @@
-/* json.c - see json.h. jansson's trees cost up to 38 times the bytes they come from (200 000 empty
+/* doc.c - see doc.h. jansson's trees cost up to 38 times the bytes they come from (200 000 empty
  * arrays) and its recursion limit is far above ours, so a scan that only knows strings and brackets
  * counts tokens and depth first. It need not be exact about grammar: jansson has the last word. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 
+#include "engine/base/doc_load.h"
 #include "engine/base/file.h"
-#include "engine/base/json_load.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct json_limits json_limits_file = {
+const struct doc_limits doc_limits_file = {
     .depth_max = 16, .tokens_max = 4 * 1000 * 1000, .integers_as_reals = true};
-const struct json_limits json_limits_request = {.depth_max = 16, .tokens_max = 4096};
+const struct doc_limits doc_limits_request = {.depth_max = 16, .tokens_max = 4096};
 
 /* Index just after the string that opens at `at`. */
 static size_t skip_string(const char *bytes, size_t len, size_t at)
@@ -36,7 +36,7 @@ static size_t same_place(const void *context, size_t at)
     return at;
 }
 
-static enum err_code check_limits(const char *bytes, size_t len, const struct json_limits *limits,
+static enum err_code check_limits(const char *bytes, size_t len, const struct doc_limits *limits,
                                   const struct origin *origin, struct err *err)
 {
     size_t tokens = 0;
@@ -84,10 +84,10 @@ static enum err_code parse_error(const json_error_t *jerr, const struct origin *
     }
 }
 
-enum err_code json_parse_mapped(struct json_t **out, const char *bytes, size_t len,
-                                const struct json_limits *limits,
-                                size_t (*origin)(const void *context, size_t at),
-                                const void *context, struct err *err)
+enum err_code doc_parse_mapped(struct json_t **out, const char *bytes, size_t len,
+                               const struct doc_limits *limits,
+                               size_t (*origin)(const void *context, size_t at),
+                               const void *context, struct err *err)
 {
     const struct origin place = {.of = origin, .context = context};
     *out = NULL;
@@ -97,45 +97,45 @@ enum err_code json_parse_mapped(struct json_t **out, const char *bytes, size_t l
     if (limits->integers_as_reals)
         flags |= JSON_DECODE_INT_AS_REAL;
     json_error_t jerr;
-    if (!json_load(out, bytes, len, flags, &jerr))
+    if (!doc_load(out, bytes, len, flags, &jerr))
         return err_set(err, ERR_NO_MEMORY, "out of memory while parsing JSON");
     return *out != NULL ? ERR_OK : parse_error(&jerr, &place, err);
 }
 
-enum err_code json_parse(struct json_t **out, const char *bytes, size_t len,
-                         const struct json_limits *limits, struct err *err)
+enum err_code doc_parse(struct json_t **out, const char *bytes, size_t len,
+                        const struct doc_limits *limits, struct err *err)
 {
-    return json_parse_mapped(out, bytes, len, limits, same_place, NULL, err);
+    return doc_parse_mapped(out, bytes, len, limits, same_place, NULL, err);
 }
 
-enum err_code json_parse_file(struct json_t **out, const char *path, size_t bytes_max,
-                              struct err *err)
+enum err_code doc_parse_file(struct json_t **out, const char *path, size_t bytes_max,
+                             struct err *err)
 {
     char *bytes;
     size_t len;
     *out = NULL;
     if (file_read(&bytes, &len, path, bytes_max, err))
         return err->code;
-    json_parse(out, bytes, len, &json_limits_file, err);
+    doc_parse(out, bytes, len, &doc_limits_file, err);
     free(bytes);
     return err->code;
 }
 
-void json_free(struct json_t *value)
+void doc_free(struct json_t *value)
 {
     json_decref(value);
 }
 
-const struct json_t *json_member(const struct json_t *object, const char *key)
+const struct json_t *doc_member(const struct json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_null(value) ? NULL : value;
 }
 
-enum err_code json_each_member(const struct json_t *object,
-                               enum err_code (*visit)(void *context, const char *key,
-                                                      const struct json_t *value, struct err *err),
-                               void *context, struct err *err)
+enum err_code doc_each_member(const struct json_t *object,
+                              enum err_code (*visit)(void *context, const char *key,
+                                                     const struct json_t *value, struct err *err),
+                              void *context, struct err *err)
 {
     /* jansson's iterators take a mutable object but do not change it. */
     json_t *iterable = (json_t *)(uintptr_t)object;
@@ -146,34 +146,34 @@ enum err_code json_each_member(const struct json_t *object,
     return ERR_OK;
 }
 
-size_t json_object_count(const struct json_t *value)
+size_t doc_object_count(const struct json_t *value)
 {
     return json_object_size(value);
 }
 
-size_t json_array_count(const struct json_t *value)
+size_t doc_array_count(const struct json_t *value)
 {
     return json_array_size(value);
 }
 
-const struct json_t *json_array_item(const struct json_t *value, size_t index)
+const struct json_t *doc_array_item(const struct json_t *value, size_t index)
 {
     return json_array_get(value, index);
 }
 
-const char *json_as_string(const struct json_t *value)
+const char *doc_as_string(const struct json_t *value)
 {
     const char *text = json_string_value(value);
     return text != NULL && strlen(text) == json_string_length(value) ? text : NULL;
 }
 
-const char *json_text(const struct json_t *value, size_t *len)
+const char *doc_text(const struct json_t *value, size_t *len)
 {
     *len = json_string_length(value);
     return json_string_value(value);
 }
 
-bool json_as_number(const struct json_t *value, double *out)
+bool doc_as_number(const struct json_t *value, double *out)
 {
     if (!json_is_number(value))
         return false;
@@ -181,7 +181,7 @@ bool json_as_number(const struct json_t *value, double *out)
     return true;
 }
 
-bool json_as_integer(const struct json_t *value, long long *out)
+bool doc_as_integer(const struct json_t *value, long long *out)
 {
     if (!json_is_integer(value))
         return false;
@@ -189,7 +189,7 @@ bool json_as_integer(const struct json_t *value, long long *out)
     return true;
 }
 
-const char *json_type_name(const struct json_t *value)
+const char *doc_type_name(const struct json_t *value)
 {
     if (value == NULL)
         return "nothing";
@@ -215,13 +215,13 @@ static enum err_code wrong_type(const json_t *value, const char *path, const cha
                                 const char *expected, struct err *err)
 {
     return err_set(err, ERR_UNUSABLE, "%s.%s: expected %s, found %s", path, key, expected,
-                   json_type_name(value));
+                   doc_type_name(value));
 }
 
-enum err_code json_get_integer(const struct json_t *object, const char *path, const char *key,
-                               long long min, long long max, long long *out, struct err *err)
+enum err_code doc_get_integer(const struct json_t *object, const char *path, const char *key,
+                              long long min, long long max, long long *out, struct err *err)
 {
-    const json_t *value = json_member(object, key);
+    const json_t *value = doc_member(object, key);
     if (value == NULL)
         return ERR_OK;
     if (!json_is_number(value))
@@ -236,10 +236,10 @@ enum err_code json_get_integer(const struct json_t *object, const char *path, co
     return ERR_OK;
 }
 
-enum err_code json_get_number(const struct json_t *object, const char *path, const char *key,
-                              double *out, struct err *err)
+enum err_code doc_get_number(const struct json_t *object, const char *path, const char *key,
+                             double *out, struct err *err)
 {
-    const json_t *value = json_member(object, key);
+    const json_t *value = doc_member(object, key);
     if (value == NULL)
         return ERR_OK;
     if (!json_is_number(value))
@@ -248,10 +248,10 @@ enum err_code json_get_number(const struct json_t *object, const char *path, con
     return ERR_OK;
 }
 
-enum err_code json_get_bool(const struct json_t *object, const char *path, const char *key,
-                            bool *out, struct err *err)
+enum err_code doc_get_bool(const struct json_t *object, const char *path, const char *key,
+                           bool *out, struct err *err)
 {
-    const json_t *value = json_member(object, key);
+    const json_t *value = doc_member(object, key);
     if (value == NULL)
         return ERR_OK;
     if (!json_is_boolean(value))
@@ -260,10 +260,10 @@ enum err_code json_get_bool(const struct json_t *object, const char *path, const
     return ERR_OK;
 }
 
-enum err_code json_get_string(const struct json_t *object, const char *path, const char *key,
-                              const char **out, struct err *err)
+enum err_code doc_get_string(const struct json_t *object, const char *path, const char *key,
+                             const char **out, struct err *err)
 {
-    const json_t *value = json_member(object, key);
+    const json_t *value = doc_member(object, key);
     if (value == NULL)
         return ERR_OK;
     if (!json_is_string(value))

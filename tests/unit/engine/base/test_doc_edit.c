@@ -1,4 +1,4 @@
-#include "engine/base/json_edit.h"
+#include "engine/base/doc_edit.h"
 
 #include "engine/base/file.h"
 #include "tests/support/suite.h"
@@ -21,12 +21,12 @@ static void setup(struct fixture *fixture, const char *text)
     tempdir_write(&fixture->dir, "a.json", text, strlen(text));
     snprintf(fixture->path, sizeof fixture->path, "%s/a.json", fixture->dir.path);
     fixture->err = (struct err){0};
-    json_edit_open(&fixture->root, fixture->path, &fixture->err);
+    doc_edit_open(&fixture->root, fixture->path, &fixture->err);
 }
 
 static void drop(struct fixture *fixture)
 {
-    json_free(fixture->root);
+    doc_free(fixture->root);
     tempdir_close(&fixture->dir);
 }
 
@@ -36,7 +36,7 @@ static void expect_saved(struct fixture *fixture, const char *expected)
     char *bytes;
     size_t len, kept = 0;
     ck_assert_msg(fixture->err.code == ERR_OK, "%s", fixture->err.text);
-    ck_assert_msg(!json_edit_save(fixture->root, fixture->path, &fixture->err), "%s",
+    ck_assert_msg(!doc_edit_save(fixture->root, fixture->path, &fixture->err), "%s",
                   fixture->err.text);
     ck_assert_int_eq(file_read(&bytes, &len, fixture->path, 1 << 20, &fixture->err), ERR_OK);
     ck_assert_int_eq(bytes[len - 1], '\n');
@@ -49,7 +49,7 @@ static void expect_saved(struct fixture *fixture, const char *expected)
     drop(fixture);
 }
 
-START_TEST(json_edit_keeps_what_it_does_not_know)
+START_TEST(doc_edit_keeps_what_it_does_not_know)
 {
     struct fixture fixture;
     setup(&fixture, "{\"z\": [1, {\"deep\": null}], \"a\": true, \"u\": \"\\u00e9\"}");
@@ -57,7 +57,7 @@ START_TEST(json_edit_keeps_what_it_does_not_know)
 }
 END_TEST
 
-START_TEST(json_edit_keeps_numbers)
+START_TEST(doc_edit_keeps_numbers)
 {
     struct fixture fixture;
     setup(&fixture, "{\"i\": 12, \"eps\": 1e-12, \"whole\": 2.0, \"p\": 0.1}");
@@ -67,7 +67,7 @@ START_TEST(json_edit_keeps_numbers)
 }
 END_TEST
 
-START_TEST(json_edit_keeps_integers_beside_a_huge_one)
+START_TEST(doc_edit_keeps_integers_beside_a_huge_one)
 {
     struct fixture fixture;
     setup(&fixture, "{\"max\": 1000000000000000019884624838656, \"a\": {\"i\": 12, \"l\": [7]}}");
@@ -75,47 +75,47 @@ START_TEST(json_edit_keeps_integers_beside_a_huge_one)
 }
 END_TEST
 
-START_TEST(json_edit_sets_replaces_and_removes_members)
+START_TEST(doc_edit_sets_replaces_and_removes_members)
 {
     struct fixture fixture;
     struct json_t *child;
     struct err err = {0};
     setup(&fixture, "{\"t\": 1, \"gone\": 2, \"i\": \"x\", \"o\": {\"old\": 1}, \"from\": [3]}");
-    ck_assert(!json_edit_text(fixture.root, "t", "a\"b", &err));
-    json_edit_remove(fixture.root, "gone");
-    json_edit_remove(fixture.root, "never there");
-    ck_assert(!json_edit_integer(fixture.root, "i", -3, &err));
-    ck_assert(!json_edit_number(fixture.root, "n", 0.5, &err));
-    ck_assert(!json_edit_bool(fixture.root, "b", false, &err));
-    ck_assert(!json_edit_texts(fixture.root, "l", (const char *const[]){"p", "q"}, 2, &err));
-    ck_assert(!json_edit_object(fixture.root, "o", &child, &err));
-    ck_assert(!json_edit_text(child, "0", "none", &err));
-    ck_assert(!json_edit_rename(fixture.root, "from", "to", &err));
-    ck_assert(!json_edit_rename(fixture.root, "never there", "x", &err));
+    ck_assert(!doc_edit_text(fixture.root, "t", "a\"b", &err));
+    doc_edit_remove(fixture.root, "gone");
+    doc_edit_remove(fixture.root, "never there");
+    ck_assert(!doc_edit_integer(fixture.root, "i", -3, &err));
+    ck_assert(!doc_edit_number(fixture.root, "n", 0.5, &err));
+    ck_assert(!doc_edit_bool(fixture.root, "b", false, &err));
+    ck_assert(!doc_edit_texts(fixture.root, "l", (const char *const[]){"p", "q"}, 2, &err));
+    ck_assert(!doc_edit_object(fixture.root, "o", &child, &err));
+    ck_assert(!doc_edit_text(child, "0", "none", &err));
+    ck_assert(!doc_edit_rename(fixture.root, "from", "to", &err));
+    ck_assert(!doc_edit_rename(fixture.root, "never there", "x", &err));
     expect_saved(&fixture, "{\"t\":\"a\\\"b\",\"i\":-3,\"o\":{\"0\":\"none\"},\"n\":0.5,"
                            "\"b\":false,\"l\":[\"p\",\"q\"],\"to\":[3]}");
 }
 END_TEST
 
-START_TEST(json_edit_refuses_what_json_cannot_hold)
+START_TEST(doc_edit_refuses_what_json_cannot_hold)
 {
     struct fixture fixture;
     struct err err = {0};
     setup(&fixture, "{}");
-    ck_assert_int_eq(json_edit_text(fixture.root, "t", "\xFF", &err), ERR_UNUSABLE);
+    ck_assert_int_eq(doc_edit_text(fixture.root, "t", "\xFF", &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "t: a text that is not UTF-8");
     err = (struct err){0};
-    ck_assert_int_eq(json_edit_number(fixture.root, "n", 1e308 * 10, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(doc_edit_number(fixture.root, "n", 1e308 * 10, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "n: a number that is not finite");
     err = (struct err){0};
     const char *const texts[] = {"good", "\xFF", "never"};
-    ck_assert_int_eq(json_edit_texts(fixture.root, "l", texts, 3, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(doc_edit_texts(fixture.root, "l", texts, 3, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "l: a text that is not UTF-8");
     expect_saved(&fixture, "{\"l\":[\"good\"]}"); /* up to where it stopped */
 }
 END_TEST
 
-START_TEST(json_edit_keeps_integers_of_lists_beside_a_huge_one)
+START_TEST(doc_edit_keeps_integers_of_lists_beside_a_huge_one)
 {
     struct fixture fixture;
     setup(&fixture, "[0]");
@@ -131,18 +131,18 @@ START_TEST(json_edit_keeps_integers_of_lists_beside_a_huge_one)
 }
 END_TEST
 
-START_TEST(json_edit_says_when_it_cannot_save)
+START_TEST(doc_edit_says_when_it_cannot_save)
 {
     struct fixture fixture;
     setup(&fixture, "{}");
-    ck_assert_int_eq(json_edit_save(fixture.root, "/nowhere/a.json", &fixture.err), ERR_IO);
+    ck_assert_int_eq(doc_edit_save(fixture.root, "/nowhere/a.json", &fixture.err), ERR_IO);
     ck_assert_str_eq(fixture.err.text,
                      "/nowhere/a.json: cannot be written: No such file or directory");
     drop(&fixture);
 }
 END_TEST
 
-START_TEST(json_edit_names_the_file_that_is_no_object)
+START_TEST(doc_edit_names_the_file_that_is_no_object)
 {
     struct fixture fixture;
     setup(&fixture, "[1]");
@@ -155,7 +155,7 @@ START_TEST(json_edit_names_the_file_that_is_no_object)
     ck_assert_ptr_null(fixture.root);
     drop(&fixture);
     struct err err = {0};
-    ck_assert_int_eq(json_edit_open(&fixture.root, "/nowhere", &err), ERR_IO);
+    ck_assert_int_eq(doc_edit_open(&fixture.root, "/nowhere", &err), ERR_IO);
     ck_assert_str_eq(err.text, "/nowhere: cannot be opened: No such file or directory");
 }
 END_TEST
@@ -170,14 +170,14 @@ static void expect_unopened(const char *text, enum err_code code, const char *me
     snprintf(path, sizeof path, "%s/a.json", dir.path);
     if (text != NULL)
         tempdir_write(&dir, "a.json", text, strlen(text));
-    ck_assert_int_eq(json_edit_open(&root, path, &err), code);
+    ck_assert_int_eq(doc_edit_open(&root, path, &err), code);
     snprintf(expected, sizeof expected, "%s: %s", path, message);
     ck_assert_str_eq(err.text, expected);
     ck_assert_ptr_null(root);
     tempdir_close(&dir);
 }
 
-START_TEST(json_edit_opens_nothing_that_it_refuses)
+START_TEST(doc_edit_opens_nothing_that_it_refuses)
 {
     expect_unopened(NULL, ERR_IO, "cannot be opened: No such file or directory");
     expect_unopened("[1]", ERR_UNSUPPORTED, "expected an object, found an array");
@@ -193,37 +193,37 @@ START_TEST(json_edit_opens_nothing_that_it_refuses)
 }
 END_TEST
 
-START_TEST(json_edit_says_what_json_cannot_hold)
+START_TEST(doc_edit_says_what_json_cannot_hold)
 {
     struct json_t *root, *child = NULL;
     struct err err = {0};
-    ck_assert_int_eq(json_edit_new(&root, &err), ERR_OK);
-    ck_assert_int_eq(json_edit_text(root, "t", "\xFF", &err), ERR_UNUSABLE);
+    ck_assert_int_eq(doc_edit_new(&root, &err), ERR_OK);
+    ck_assert_int_eq(doc_edit_text(root, "t", "\xFF", &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "t: a text that is not UTF-8");
     err = (struct err){0};
-    ck_assert_int_eq(json_edit_number(root, "n", 1e308 * 10, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(doc_edit_number(root, "n", 1e308 * 10, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "n: a number that is not finite");
     err = (struct err){0};
-    ck_assert_int_eq(json_edit_texts(root, "l", (const char *const[]){"a", "\xFF", "b"}, 3, &err),
+    ck_assert_int_eq(doc_edit_texts(root, "l", (const char *const[]){"a", "\xFF", "b"}, 3, &err),
                      ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "l: a text that is not UTF-8");
     err = (struct err){0};
-    ck_assert_ptr_null(json_member(root, "t"));
-    ck_assert_ptr_null(json_member(root, "n"));
-    ck_assert_ptr_null(json_edit_member(root, "o"));
-    ck_assert_ptr_null(json_edit_member(root, "l"));
-    ck_assert_int_eq(json_edit_object(root, "o", &child, &err), ERR_OK);
-    ck_assert_ptr_eq(json_edit_member(root, "o"), child);
-    ck_assert_int_eq(json_edit_bool(child, "yes", true, &err), ERR_OK);
-    ck_assert_int_eq(json_edit_rename(root, "o", "l", &err), ERR_OK); /* replaces the list */
-    ck_assert_ptr_eq(json_edit_member(root, "l"), child);
-    ck_assert_uint_eq(json_object_count(root), 1);
-    json_free(root);
+    ck_assert_ptr_null(doc_member(root, "t"));
+    ck_assert_ptr_null(doc_member(root, "n"));
+    ck_assert_ptr_null(doc_edit_member(root, "o"));
+    ck_assert_ptr_null(doc_edit_member(root, "l"));
+    ck_assert_int_eq(doc_edit_object(root, "o", &child, &err), ERR_OK);
+    ck_assert_ptr_eq(doc_edit_member(root, "o"), child);
+    ck_assert_int_eq(doc_edit_bool(child, "yes", true, &err), ERR_OK);
+    ck_assert_int_eq(doc_edit_rename(root, "o", "l", &err), ERR_OK); /* replaces the list */
+    ck_assert_ptr_eq(doc_edit_member(root, "l"), child);
+    ck_assert_uint_eq(doc_object_count(root), 1);
+    doc_free(root);
 }
 END_TEST
 
 /* Wherever the number stands that needs all digits: the others are written with them as well. */
-START_TEST(json_edit_writes_all_digits_where_one_number_needs_them)
+START_TEST(doc_edit_writes_all_digits_where_one_number_needs_them)
 {
     static const char *const cases[][2] = {
         {"{\"a\": 0.1, \"b\": 0.2}", "{\"a\":0.1,\"b\":0.2}"},
@@ -242,9 +242,9 @@ START_TEST(json_edit_writes_all_digits_where_one_number_needs_them)
 }
 END_TEST
 
-SUITE("json_edit", json_edit_keeps_integers_of_lists_beside_a_huge_one,
-      json_edit_says_when_it_cannot_save, json_edit_keeps_what_it_does_not_know,
-      json_edit_keeps_numbers, json_edit_keeps_integers_beside_a_huge_one,
-      json_edit_sets_replaces_and_removes_members, json_edit_refuses_what_json_cannot_hold,
-      json_edit_names_the_file_that_is_no_object, json_edit_opens_nothing_that_it_refuses,
-      json_edit_says_what_json_cannot_hold, json_edit_writes_all_digits_where_one_number_needs_them)
+SUITE("json_edit", doc_edit_keeps_integers_of_lists_beside_a_huge_one,
+      doc_edit_says_when_it_cannot_save, doc_edit_keeps_what_it_does_not_know,
+      doc_edit_keeps_numbers, doc_edit_keeps_integers_beside_a_huge_one,
+      doc_edit_sets_replaces_and_removes_members, doc_edit_refuses_what_json_cannot_hold,
+      doc_edit_names_the_file_that_is_no_object, doc_edit_opens_nothing_that_it_refuses,
+      doc_edit_says_what_json_cannot_hold, doc_edit_writes_all_digits_where_one_number_needs_them)

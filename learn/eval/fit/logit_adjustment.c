@@ -1,7 +1,7 @@
-/* biases.c - see biases.h. For one class c an input has a margin: how much must be added to c's
- * logit for c to win. Sorted by it, the inputs go over to c one after another as the shift rises,
- * and with each the counts of two classes change: a sweep costs a sort. */
-#include "learn/eval/fit/biases.h"
+/* logit_adjustment.c - see logit_adjustment.h. For one class c an input has a margin: how much must
+ * be added to c's logit for c to win. Sorted by it, the inputs go over to c one after another as
+ * the shift rises, and with each the counts of two classes change: a sweep costs a sort. */
+#include "learn/eval/fit/logit_adjustment.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static double sweep(struct search *search, unsigned c, double current)
         move(search->tallies, &inputs[i], c);
         float next = i + 1 < n ? inputs[i + 1].margin : inputs[i].margin + 1;
         float between = inputs[i].margin + (next - inputs[i].margin) / 2;
-        if (!(between > inputs[i].margin) || fabsf(between) > BIASES_MAX)
+        if (!(between > inputs[i].margin) || fabsf(between) > LOGIT_ADJUSTMENT_MAX)
             continue;
         double value = macro_f1(search->tallies, search->set->label_count);
         if (value > best + 1e-9) {
@@ -136,7 +136,7 @@ static double ascend(struct search *search)
     unsigned labels = search->set->label_count;
     memset(search->shifts, 0, labels * sizeof *search->shifts);
     double value = measure(search), before;
-    for (unsigned round = 0; round < BIASES_ROUNDS; round++) {
+    for (unsigned round = 0; round < LOGIT_ADJUSTMENT_ROUNDS; round++) {
         before = value;
         for (unsigned c = 0; c < labels; c++)
             value = sweep(search, c, value);
@@ -176,8 +176,8 @@ static void centre(float *shifts, unsigned labels)
         shifts[k] -= (float)(sum / labels);
 }
 
-enum err_code biases_fit(struct biases *out, const struct calibration_set *set, float *shifts,
-                         struct err *err)
+enum err_code logit_adjustment_fit(struct logit_adjustment *out, const struct calibration_set *set,
+                                   float *shifts, struct err *err)
 {
     unsigned labels = set->label_count;
     struct search search = {.set = set,
@@ -185,7 +185,7 @@ enum err_code biases_fit(struct biases *out, const struct calibration_set *set, 
                             .tallies = calloc(2 * labels, sizeof(struct tally)),
                             .crossings = calloc(set->count + 1, sizeof(struct crossing))};
     size_t *half = calloc(set->count + 1, sizeof *half);
-    *out = (struct biases){0};
+    *out = (struct logit_adjustment){0};
     if (search.tallies == NULL || search.crossings == NULL || half == NULL) {
         err_no_memory(err, set->count * sizeof(struct crossing));
     } else {

@@ -1,4 +1,4 @@
-#include "engine/model/trace.h"
+#include "engine/model/capture.h"
 
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/simd.h"
@@ -19,7 +19,7 @@ static size_t block_numbers(const struct spec *spec)
     return simd_round_up(ATTENTION_QUERIES * longest(spec));
 }
 
-size_t trace_scratch(const struct spec *spec)
+size_t capture_scratch(const struct spec *spec)
 {
     size_t n = longest(spec), d = spec->hidden / spec->heads;
     size_t fp32 = attention_mean_scratch(n, d), bf16 = attention_bf16_mean_scratch(n, d);
@@ -28,7 +28,7 @@ size_t trace_scratch(const struct spec *spec)
 
 enum { ARRAYS = 5 };
 
-static void array_sizes(const struct spec *spec, unsigned tokens, const struct trace_wish *wish,
+static void array_sizes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish,
                         size_t sizes[ARRAYS])
 {
     size_t n = tokens, kept = spec_head_tokens(spec), hidden = spec->hidden;
@@ -38,7 +38,7 @@ static void array_sizes(const struct spec *spec, unsigned tokens, const struct t
     sizes[3] = sizes[4] = kept * hidden;
 }
 
-size_t trace_bytes(const struct spec *spec, unsigned tokens, const struct trace_wish *wish)
+size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish)
 {
     size_t sizes[ARRAYS], total = 0;
     array_sizes(spec, tokens, wish, sizes);
@@ -58,11 +58,11 @@ static struct attention_layout layout_of(const struct spec *spec, unsigned token
                                      .columns = spec->image_size / spec->patch};
 }
 
-enum err_code trace_open(struct trace *out, const struct spec *spec, unsigned tokens,
-                         const struct trace_wish *wish, struct arena *arena, struct err *err)
+enum err_code capture_open(struct capture *out, const struct spec *spec, unsigned tokens,
+                           const struct capture_wish *wish, struct arena *arena, struct err *err)
 {
     size_t sizes[ARRAYS], stats = wish->stats ? (size_t)spec->layers * spec->heads : 0;
-    *out = (struct trace){
+    *out = (struct capture){
         .tokens = tokens, .from = wish->from, .to = wish->to, .layout = layout_of(spec, tokens)};
     float **arrays[] = {&out->mean, &out->last, &out->projected, &out->sums[0], &out->sums[1]};
     array_sizes(spec, tokens, wish, sizes);
@@ -83,17 +83,17 @@ struct taking {
     const struct spec *spec;
     const struct workspace *workspace;
     unsigned layer;
-    atomic_uint next; /* the next block of queries; partners: the members of the team */
+    atomic_uint next; /* the next block of queries; partners: the members of the pool */
 };
 
-static bool has_stats(const struct trace *trace)
+static bool has_stats(const struct capture *capture)
 {
-    return trace != NULL && trace->stats != NULL;
+    return capture != NULL && capture->stats != NULL;
 }
 
-static size_t block_count(const struct trace *trace)
+static size_t block_count(const struct capture *capture)
 {
-    return (trace->tokens + ATTENTION_QUERIES - 1) / ATTENTION_QUERIES;
+    return (capture->tokens + ATTENTION_QUERIES - 1) / ATTENTION_QUERIES;
 }
 
 /* The lower layers are read where they lie, in the encoder's precision. */
@@ -109,13 +109,14 @@ static size_t average(const struct taking *taking, unsigned row, size_t block, s
 {
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
-    const struct trace *trace = w->traces[row];
-    size_t n = trace->tokens, first = block * ATTENTION_QUERIES, width = spec->hidden / spec->heads;
+    const struct capture *capture = w->captures[row];
+    size_t n = capture->tokens, first = block * ATTENTION_QUERIES,
+           width = spec->hidden / spec->heads;
     size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
     size_t hidden = spec->hidden, stride = is_copied(taking) ? 3 * hidden : w->qkv_stride;
     size_t row_at = is_copied(taking) ? 0 : w->offset[row] * stride;
     size_t query = row_at + first * stride + head * width, key = row_at + hidden + head * width;
-    const float *fp32 = is_copied(taking) ? trace->projected : w->qkv;
+    const float *fp32 = is_copied(taking) ? capture->projected : w->qkv;
     if (fp32 != NULL)
         w->kernels->attention_mean(out, n, fp32 + query, fp32 + key, stride, count, n, heads, width,
                                    scratch);
@@ -127,10 +128,10 @@ static size_t average(const struct taking *taking, unsigned row, size_t block, s
 
 static void take_block(const struct taking *taking, unsigned row, size_t block, float *scratch)
 {
-    const struct trace *trace = taking->workspace->traces[row];
-    size_t n = trace->tokens, first = block * ATTENTION_QUERIES;
+    const struct capture *capture = taking->workspace->captures[row];
+    size_t n = capture->tokens, first = block * ATTENTION_QUERIES;
     average(taking, row, block, 0, taking->spec->heads,
-            trace_mean(trace, taking->layer) + first * n, scratch);
+            capture_mean(capture, taking->layer) + first * n, scratch);
 }
 
 /* The last layer: one head of the tokens that the classifier reads. */
@@ -138,20 +139,20 @@ static void take_head(const struct taking *taking, unsigned row, size_t head, fl
 {
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
-    const struct trace *trace = w->traces[row];
-    size_t n = trace->tokens, width = spec->hidden / spec->heads;
-    const float *q = trace->projected + head * width;
-    w->kernels->attention_mean(trace->last + head * n, spec->heads * n, q, q + spec->hidden,
+    const struct capture *capture = w->captures[row];
+    size_t n = capture->tokens, width = spec->hidden / spec->heads;
+    const float *q = capture->projected + head * width;
+    w->kernels->attention_mean(capture->last + head * n, spec->heads * n, q, q + spec->hidden,
                                3 * (size_t)spec->hidden, spec_head_tokens(spec), n, 1, width,
                                scratch);
 }
 
 /* Whether a row keeps anything of this layer. */
-static bool is_taken(const struct trace *trace, const struct spec *spec, unsigned layer)
+static bool is_taken(const struct capture *capture, const struct spec *spec, unsigned layer)
 {
-    if (trace == NULL)
+    if (capture == NULL)
         return false;
-    return layer + 1 == spec->layers || (layer >= trace->from && layer < trace->to);
+    return layer + 1 == spec->layers || (layer >= capture->from && layer < capture->to);
 }
 
 static void take_share(void *context, unsigned index, unsigned count)
@@ -159,14 +160,14 @@ static void take_share(void *context, unsigned index, unsigned count)
     struct taking *taking = context;
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
-    float *scratch = w->trace_scratch + index * w->trace_scratch_floats;
+    float *scratch = w->capture_scratch + index * w->capture_scratch_floats;
     bool is_last = taking->layer + 1 == spec->layers;
     unsigned mine = atomic_fetch_add_explicit(&taking->next, 1, memory_order_relaxed), task = 0;
     (void)count;
     for (unsigned row = 0; row < w->rows; row++) {
-        if (!is_taken(w->traces[row], spec, taking->layer))
+        if (!is_taken(w->captures[row], spec, taking->layer))
             continue;
-        size_t parts = is_last ? spec->heads : block_count(w->traces[row]);
+        size_t parts = is_last ? spec->heads : block_count(w->captures[row]);
         for (size_t part = 0; part < parts; part++, task++) {
             if (task != mine)
                 continue;
@@ -183,24 +184,24 @@ static void take_share(void *context, unsigned index, unsigned count)
 static void judge_head(const struct taking *taking, unsigned row, size_t head, float *scratch)
 {
     const struct spec *spec = taking->spec;
-    const struct trace *trace = taking->workspace->traces[row];
-    struct attention_stats *stats = &trace->stats[taking->layer * spec->heads + head];
+    const struct capture *capture = taking->workspace->captures[row];
+    struct attention_stats *stats = &capture->stats[taking->layer * spec->heads + head];
     float *block_scratch = scratch + block_numbers(spec);
     *stats = (struct attention_stats){0};
-    for (size_t block = 0; block < block_count(trace); block++) {
+    for (size_t block = 0; block < block_count(capture); block++) {
         size_t count = average(taking, row, block, head, 1, scratch, block_scratch);
-        attention_stats_add(stats, &trace->layout, scratch, block * ATTENTION_QUERIES, count);
+        attention_stats_add(stats, &capture->layout, scratch, block * ATTENTION_QUERIES, count);
     }
-    attention_stats_finish(stats, &trace->layout);
+    attention_stats_finish(stats, &capture->layout);
 }
 
 static void judge_share(void *context, unsigned index, unsigned count)
 {
     const struct taking *taking = context;
     const struct workspace *w = taking->workspace;
-    float *scratch = w->trace_scratch + index * w->trace_scratch_floats;
+    float *scratch = w->capture_scratch + index * w->capture_scratch_floats;
     for (unsigned row = 0; row < w->rows; row++)
-        for (size_t h = index; has_stats(w->traces[row]) && h < taking->spec->heads; h += count)
+        for (size_t h = index; has_stats(w->captures[row]) && h < taking->spec->heads; h += count)
             judge_head(taking, row, h, scratch);
 }
 
@@ -218,43 +219,43 @@ static void copy_share(void *context, unsigned index, unsigned count)
     const struct workspace *w = taking->workspace;
     size_t numbers = 3 * (size_t)taking->spec->hidden;
     for (unsigned row = 0; row < w->rows; row++) {
-        struct trace *trace = w->traces[row];
-        for (size_t t = index; trace != NULL && t < trace->tokens; t += count) {
+        struct capture *capture = w->captures[row];
+        for (size_t t = index; capture != NULL && t < capture->tokens; t += count) {
             size_t at = (w->offset[row] + t) * w->qkv_stride;
             if (w->qkv == NULL)
-                widen(trace->projected + t * numbers, w->qkv_bf16 + at, numbers);
+                widen(capture->projected + t * numbers, w->qkv_bf16 + at, numbers);
             else
-                memcpy(trace->projected + t * numbers, w->qkv + at, numbers * sizeof *w->qkv);
+                memcpy(capture->projected + t * numbers, w->qkv + at, numbers * sizeof *w->qkv);
         }
     }
 }
 
-void trace_layer(const struct spec *spec, struct workspace *workspace, unsigned layer)
+void capture_layer(const struct spec *spec, struct workspace *workspace, unsigned layer)
 {
     struct taking taking = {.spec = spec, .workspace = workspace, .layer = layer};
     bool taken = false, judged = false;
-    for (unsigned row = 0; workspace->traced && row < workspace->rows; row++) {
-        taken = taken || is_taken(workspace->traces[row], spec, layer);
-        judged = judged || has_stats(workspace->traces[row]);
+    for (unsigned row = 0; workspace->captured && row < workspace->rows; row++) {
+        taken = taken || is_taken(workspace->captures[row], spec, layer);
+        judged = judged || has_stats(workspace->captures[row]);
     }
     if (taken && is_copied(&taking))
-        team_run(workspace->team, copy_share, &taking);
+        thread_pool_run(workspace->pool, copy_share, &taking);
     if (taken)
-        team_run(workspace->team, take_share, &taking);
+        thread_pool_run(workspace->pool, take_share, &taking);
     if (judged)
-        team_run(workspace->team, judge_share, &taking);
+        thread_pool_run(workspace->pool, judge_share, &taking);
 }
 
 /* ---- the last block's sums ---- */
 
-void trace_sum(const struct spec *spec, const struct workspace *workspace, enum trace_sum which,
-               const float *sum)
+void capture_sum(const struct spec *spec, const struct workspace *workspace, enum capture_sum which,
+                 const float *sum)
 {
     size_t kept = spec_head_tokens(spec), numbers = spec->hidden;
-    for (size_t row = 0; workspace->traced && row < workspace->rows; row++) {
-        const struct trace *trace = workspace->traces[row];
-        for (size_t t = 0; trace != NULL && t < kept; t++)
-            memcpy(trace->sums[which] + t * numbers,
+    for (size_t row = 0; workspace->captured && row < workspace->rows; row++) {
+        const struct capture *capture = workspace->captures[row];
+        for (size_t t = 0; capture != NULL && t < kept; t++)
+            memcpy(capture->sums[which] + t * numbers,
                    sum + (row * kept + t) * workspace->hidden_stride, numbers * sizeof *sum);
     }
 }

@@ -1,10 +1,10 @@
-/* winner.h - the label that an answer gives: the one with the largest logit or score, of equal ones
+/* argmax.h - the label that an answer gives: the one with the largest logit or score, of equal ones
  * the first. Threads: pure function. */
-#ifndef ATTND_ENGINE_DECIDE_WINNER_H
-#define ATTND_ENGINE_DECIDE_WINNER_H
+#ifndef ATTND_ENGINE_DECIDE_ARGMAX_H
+#define ATTND_ENGINE_DECIDE_ARGMAX_H
 
 /* The index of the largest of scores[0..count), count >= 1. */
-static inline unsigned winner_of(const float *scores, unsigned count)
+static inline unsigned argmax(const float *scores, unsigned count)
 {
     unsigned best = 0;
     for (unsigned i = 1; i < count; i++)

@@ -1,6 +1,6 @@
 /* Every allocation of a parse fails in turn. The program has a malloc of its own to that end; under
  * AddressSanitizer, which has one already, only large allocations can be made to fail. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/support/suite.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ static const char document[] =
 static enum err_code parse(const char *bytes, size_t len, struct json_t **out)
 {
     struct err err = {0};
-    return json_parse(out, bytes, len, &json_limits_file, &err);
+    return doc_parse(out, bytes, len, &doc_limits_file, &err);
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -79,7 +79,7 @@ START_TEST(parse_frees_everything_whichever_allocation_fails)
         allowed = failures;
         counting = true;
         code = parse(document, sizeof document - 1, &root);
-        json_free(root);
+        doc_free(root);
         counting = false;
         ck_assert_int_eq(live, 0);
         ck_assert(code == ERR_OK || code == ERR_NO_MEMORY);
@@ -113,7 +113,7 @@ static void *parse_long(void *context)
         *failures += parse(text, len, &root) == ERR_NO_MEMORY && root == NULL;
         if (parse(document, sizeof document - 1, &root) != ERR_OK)
             *failures = 1000;
-        json_free(root);
+        doc_free(root);
     }
     large_fail(false);
     free(text);
@@ -135,8 +135,8 @@ START_TEST(parse_of_a_long_string_is_refused_when_the_buffer_cannot_grow)
 END_TEST
 
 #ifdef __SANITIZE_ADDRESS__
-SUITE("json_load", parse_of_a_long_string_is_refused_when_the_buffer_cannot_grow)
+SUITE("doc_load", parse_of_a_long_string_is_refused_when_the_buffer_cannot_grow)
 #else
-SUITE("json_load", parse_frees_everything_whichever_allocation_fails,
+SUITE("doc_load", parse_frees_everything_whichever_allocation_fails,
       parse_of_a_long_string_is_refused_when_the_buffer_cannot_grow)
 #endif

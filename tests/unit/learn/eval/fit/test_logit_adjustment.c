@@ -1,6 +1,7 @@
-/* biases.h: what was taken from the logits is found again, and no winner is moved for nothing. */
+/* logit_adjustment.h: what was taken from the logits is found again, and no winner is moved for
+ * nothing. */
 #include "engine/base/rng.h"
-#include "learn/eval/fit/biases.h"
+#include "learn/eval/fit/logit_adjustment.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -40,16 +41,16 @@ static double exhaustive(const struct calibration_set *set, const float *shifts)
     return sum;
 }
 
-static struct biases fit(float lift, float *shifts)
+static struct logit_adjustment fit(float lift, float *shifts)
 {
     float *logits = malloc(COUNT * LABELS * sizeof *logits);
     unsigned *classes = malloc(COUNT * sizeof *classes);
     struct calibration_set set = {
         .logits = logits, .classes = classes, .count = COUNT, .label_count = LABELS};
-    struct biases biases;
+    struct logit_adjustment biases;
     struct err err = {0};
     fill(logits, classes, lift);
-    ck_assert_int_eq(biases_fit(&biases, &set, shifts, &err), ERR_OK);
+    ck_assert_int_eq(logit_adjustment_fit(&biases, &set, shifts, &err), ERR_OK);
     ck_assert_double_eq_tol(biases.before, exhaustive(&set, (float[LABELS]){0}), 1e-12);
     ck_assert_double_eq_tol(biases.after, exhaustive(&set, shifts), 0.002);
     free(logits);
@@ -60,7 +61,7 @@ static struct biases fit(float lift, float *shifts)
 START_TEST(a_lift_of_the_rare_classes_is_taken_back)
 {
     float shifts[LABELS];
-    struct biases biases = fit(2, shifts);
+    struct logit_adjustment biases = fit(2, shifts);
     ck_assert_double_gt(biases.after, biases.before + 0.05);
     for (unsigned k = 1; k < LABELS; k++)
         ck_assert_float_gt(shifts[0], shifts[k] + 1);
@@ -70,7 +71,7 @@ END_TEST
 START_TEST(crossed_figures_flatter_less)
 {
     float shifts[LABELS];
-    struct biases biases = fit(2, shifts);
+    struct logit_adjustment biases = fit(2, shifts);
     ck_assert_double_le(biases.crossed, biases.after + 1e-9);
     ck_assert_double_gt(biases.crossed, biases.before + 0.05);
 }
@@ -90,9 +91,9 @@ START_TEST(a_perfect_model_is_left_alone)
     unsigned classes[] = {0, 1, 0, 1};
     struct calibration_set set = {
         .logits = logits, .classes = classes, .count = 4, .label_count = 2};
-    struct biases biases;
+    struct logit_adjustment biases;
     struct err err = {0};
-    ck_assert_int_eq(biases_fit(&biases, &set, shifts, &err), ERR_OK);
+    ck_assert_int_eq(logit_adjustment_fit(&biases, &set, shifts, &err), ERR_OK);
     ck_assert_double_eq(biases.after, 1);
     ck_assert_float_eq(shifts[0], 0);
     ck_assert_float_eq(shifts[1], 0);

@@ -1,4 +1,4 @@
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
@@ -12,10 +12,10 @@ static enum err_code parse(const char *bytes, size_t len, struct err *err)
     memcpy(exact, bytes, len);
     struct json_t *root;
     *err = (struct err){0};
-    enum err_code code = json_parse(&root, exact, len, &json_limits_request, err);
+    enum err_code code = doc_parse(&root, exact, len, &doc_limits_request, err);
     ck_assert_int_eq(code, err->code);
     ck_assert_int_eq(root != NULL, code == ERR_OK);
-    json_free(root);
+    doc_free(root);
     free(exact);
     return err->code;
 }
@@ -131,16 +131,15 @@ START_TEST(json_maps_the_offsets_of_its_errors)
 {
     struct json_t *root;
     struct err err = {0};
-    json_parse_mapped(&root, "{\"a\": [1, 2", 11, &json_limits_request, thousand_further, NULL,
-                      &err);
+    doc_parse_mapped(&root, "{\"a\": [1, 2", 11, &doc_limits_request, thousand_further, NULL, &err);
     ck_assert_ptr_null(root);
     ck_assert_str_eq(err.text, "JSON ends too early at byte 1011");
     err = (struct err){0};
-    json_parse_mapped(&root, "[[[[[[[[[[[[[[[[[", 17, &json_limits_request, thousand_further, NULL,
-                      &err);
+    doc_parse_mapped(&root, "[[[[[[[[[[[[[[[[[", 17, &doc_limits_request, thousand_further, NULL,
+                     &err);
     ck_assert_str_eq(err.text, "JSON nested deeper than 16 levels at byte 1016");
     err = (struct err){0};
-    json_parse_mapped(&root, "", 0, &json_limits_request, thousand_further, NULL, &err);
+    doc_parse_mapped(&root, "", 0, &doc_limits_request, thousand_further, NULL, &err);
     ck_assert_str_eq(err.text, "JSON ends too early at byte 0");
 }
 END_TEST

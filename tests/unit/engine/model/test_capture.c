@@ -1,6 +1,6 @@
-/* What a trace holds, against softmaxes in double of the queries and keys that it holds too. */
+/* What a capture holds, against softmaxes in double of the queries and keys that it holds too. */
 #include "engine/engine.h"
-#include "engine/model/trace.h"
+#include "engine/model/capture.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -26,11 +26,11 @@ struct fixture {
     struct engine_model *model;
     struct arena arena;
     struct engine_input input;
-    const struct trace *trace;
+    const struct capture *capture;
     unsigned layers, heads, hidden;
 };
 
-/* Patches of noise, or a text; run once with a trace of all layers. */
+/* Patches of noise, or a text; run once with a capture of all layers. */
 static void setup(struct fixture *f, size_t i, const char *dtype)
 {
     const struct explain_options options = {.method = EXPLAIN_ROLLOUT, .statistics = true};
@@ -53,12 +53,12 @@ static void setup(struct fixture *f, size_t i, const char *dtype)
         f->input.patches = patches;
     }
     ck_assert_uint_le(f->input.tokens, TOKENS_MAX);
-    ck_assert(!engine_trace(f->model, &f->input, &options, &f->arena, &err));
+    ck_assert(!engine_capture(f->model, &f->input, &options, &f->arena, &err));
     ck_assert(!engine_session_open(&session, f->model, f->input.tokens, 2, &err));
     for (int times = 0; times < 2; times++) /* a run forgets the one before */
         engine_run(session, &(const struct engine_input *){&f->input}, 1, &row);
     engine_session_close(session);
-    f->trace = f->input.trace;
+    f->capture = f->input.capture;
     f->layers = info->layers;
     f->heads = info->heads;
     f->hidden = info->hidden_size;
@@ -73,8 +73,8 @@ static void drop(struct fixture *f)
 /* Row `query` of one head's attention in the last layer. */
 static void attend(const struct fixture *f, size_t head, size_t query, float *p)
 {
-    size_t n = f->trace->tokens, hidden = f->hidden, width = hidden / f->heads;
-    const float *qkv = f->trace->projected;
+    size_t n = f->capture->tokens, hidden = f->hidden, width = hidden / f->heads;
+    const float *qkv = f->capture->projected;
     double scores[TOKENS_MAX], largest = -INFINITY, total = 0;
     for (size_t j = 0; j < n; j++) {
         scores[j] = 0;
@@ -99,7 +99,7 @@ static void expect_close(const float *found, const float *expected, size_t n, co
 static struct attention_layout layout_of(const struct fixture *f, size_t i)
 {
     const struct engine_info *info = engine_describe(f->model);
-    unsigned n = f->trace->tokens;
+    unsigned n = f->capture->tokens;
     if (models[i].text != NULL)
         return (struct attention_layout){.tokens = n, .first = 1, .end = n - 1};
     return (struct attention_layout){.tokens = n,
@@ -112,18 +112,19 @@ static void check_last_layer(const struct fixture *f, size_t i)
 {
     const struct attention_layout layout = layout_of(f, i);
     const char *family = engine_describe(f->model)->family;
-    size_t n = f->trace->tokens, kept = strcmp(family, "deit-distilled") == 0 ? 2 : 1;
+    size_t n = f->capture->tokens, kept = strcmp(family, "deit-distilled") == 0 ? 2 : 1;
     static float rows[TOKENS_MAX * TOKENS_MAX];
     for (size_t h = 0; h < f->heads; h++) {
         struct attention_stats expected = {0};
         for (size_t query = 0; query < n; query++)
             attend(f, h, query, rows + query * n);
         for (size_t token = 0; token < kept; token++)
-            expect_close(f->trace->last + (token * f->heads + h) * n, rows + token * n, n, "last");
+            expect_close(f->capture->last + (token * f->heads + h) * n, rows + token * n, n,
+                         "last");
         attention_stats_add(&expected, &layout, rows, 0, n);
         attention_stats_finish(&expected, &layout);
-        expect_close(&f->trace->stats[(f->layers - 1) * f->heads + h].entropy, &expected.entropy, 5,
-                     "statistics");
+        expect_close(&f->capture->stats[(f->layers - 1) * f->heads + h].entropy, &expected.entropy,
+                     5, "statistics");
     }
 }
 
@@ -131,16 +132,16 @@ static void check_last_layer(const struct fixture *f, size_t i)
 static void check_lower_layers(const struct fixture *f, size_t i)
 {
     const struct attention_layout layout = layout_of(f, i);
-    size_t n = f->trace->tokens;
+    size_t n = f->capture->tokens;
     for (size_t l = 0; l + 1 < f->layers; l++) {
-        const float *mean = trace_mean(f->trace, l);
+        const float *mean = capture_mean(f->capture, l);
         struct attention_stats whole = {0};
         float diagonal = 0, neighbour = 0;
         attention_stats_add(&whole, &layout, mean, 0, n);
         attention_stats_finish(&whole, &layout);
         for (size_t h = 0; h < f->heads; h++) {
-            diagonal += f->trace->stats[l * f->heads + h].diagonal / (float)f->heads;
-            neighbour += f->trace->stats[l * f->heads + h].neighbour / (float)f->heads;
+            diagonal += f->capture->stats[l * f->heads + h].diagonal / (float)f->heads;
+            neighbour += f->capture->stats[l * f->heads + h].neighbour / (float)f->heads;
         }
         expect_close(&diagonal, &whole.diagonal, 1, "diagonal");
         expect_close(&neighbour, &whole.neighbour, 1, "neighbour");
@@ -186,9 +187,9 @@ START_TEST(the_bytes_of_a_trace_are_those_of_its_five_arrays)
     for (size_t kept = 1; kept <= 2; kept++) {
         const struct spec spec = {
             .family = kept == 1 ? &plain : &distilled, .heads = 3, .hidden = 24, .layers = 5};
-        const struct trace_wish wish = {.from = 1, .to = 4};
+        const struct capture_wish wish = {.from = 1, .to = 4};
         const size_t n = 11, hidden = 24;
-        ck_assert_uint_eq(trace_bytes(&spec, n, &wish),
+        ck_assert_uint_eq(capture_bytes(&spec, n, &wish),
                           4 * (n * (n * 3 + kept * 3 + 3 * hidden) + 2 * kept * hidden));
     }
 }

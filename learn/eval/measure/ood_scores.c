@@ -1,8 +1,8 @@
-#include "learn/eval/measure/strangeness.h"
+#include "learn/eval/measure/ood_scores.h"
 
 #include <stdlib.h>
 
-float *strangeness_scores(const struct engine_model *model, const struct evaluation *evaluation,
+float *ood_scores_compute(const struct engine_model *model, const struct evaluation *evaluation,
                           size_t *count, struct err *err)
 {
     float *out = calloc(evaluation->count + 1, sizeof *out);

@@ -1,6 +1,6 @@
 /* Reading a tree: what each accessor gives of each kind of value, what it says to the others, and
  * that it leaves its output alone where it gives nothing. */
-#include "engine/base/json.h"
+#include "engine/base/doc.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -16,8 +16,7 @@ static struct json_t *parsed(const char *text)
 {
     struct json_t *root;
     struct err err = {0};
-    ck_assert_msg(!json_parse(&root, text, strlen(text), &json_limits_request, &err), "%s",
-                  err.text);
+    ck_assert_msg(!doc_parse(&root, text, strlen(text), &doc_limits_request, &err), "%s", err.text);
     return root;
 }
 
@@ -30,10 +29,10 @@ START_TEST(json_tells_the_kind_of_every_value)
     };
     struct json_t *root = parsed(DOCUMENT), *null = parsed("[null]");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        ck_assert_str_eq(json_type_name(json_member(root, kinds[i][0])), kinds[i][1]);
-    ck_assert_str_eq(json_type_name(json_array_item(null, 0)), "null");
-    json_free(root);
-    json_free(null);
+        ck_assert_str_eq(doc_type_name(doc_member(root, kinds[i][0])), kinds[i][1]);
+    ck_assert_str_eq(doc_type_name(doc_array_item(null, 0)), "null");
+    doc_free(root);
+    doc_free(null);
 }
 END_TEST
 
@@ -43,29 +42,29 @@ START_TEST(json_accessors_give_their_own_kind_only)
     double number = 99;
     long long integer = 99;
     size_t len = 99;
-    ck_assert_uint_eq(json_object_count(root), 11);
-    ck_assert_uint_eq(json_object_count(json_member(root, "object")), 2);
-    ck_assert_uint_eq(json_object_count(json_member(root, "array")), 0);
-    ck_assert_uint_eq(json_array_count(json_member(root, "array")), 3);
-    ck_assert_uint_eq(json_array_count(root), 0);
-    ck_assert_ptr_null(json_array_item(json_member(root, "array"), 3));
-    ck_assert_ptr_null(json_member(json_member(root, "array"), "a"));
-    ck_assert_str_eq(json_as_string(json_member(root, "text")), "caf\xC3\xA9");
-    ck_assert_ptr_null(json_as_string(json_member(root, "nul")));
-    ck_assert_ptr_null(json_as_string(json_member(root, "integer")));
-    ck_assert_ptr_null(json_as_string(NULL));
-    ck_assert_mem_eq(json_text(json_member(root, "nul"), &len), "a\0b", 4);
+    ck_assert_uint_eq(doc_object_count(root), 11);
+    ck_assert_uint_eq(doc_object_count(doc_member(root, "object")), 2);
+    ck_assert_uint_eq(doc_object_count(doc_member(root, "array")), 0);
+    ck_assert_uint_eq(doc_array_count(doc_member(root, "array")), 3);
+    ck_assert_uint_eq(doc_array_count(root), 0);
+    ck_assert_ptr_null(doc_array_item(doc_member(root, "array"), 3));
+    ck_assert_ptr_null(doc_member(doc_member(root, "array"), "a"));
+    ck_assert_str_eq(doc_as_string(doc_member(root, "text")), "caf\xC3\xA9");
+    ck_assert_ptr_null(doc_as_string(doc_member(root, "nul")));
+    ck_assert_ptr_null(doc_as_string(doc_member(root, "integer")));
+    ck_assert_ptr_null(doc_as_string(NULL));
+    ck_assert_mem_eq(doc_text(doc_member(root, "nul"), &len), "a\0b", 4);
     ck_assert_uint_eq(len, 3);
-    ck_assert_ptr_null(json_text(json_member(root, "real"), &len));
+    ck_assert_ptr_null(doc_text(doc_member(root, "real"), &len));
     ck_assert_uint_eq(len, 0);
-    ck_assert(!json_as_number(json_member(root, "text"), &number) && number == 99);
-    ck_assert(json_as_number(json_member(root, "integer"), &number) && number == -7);
-    ck_assert(json_as_number(json_member(root, "real"), &number) && number == 2.5);
-    ck_assert(!json_as_integer(json_member(root, "whole"), &integer) && integer == 99);
-    ck_assert(!json_as_integer(json_member(root, "text"), &integer) && integer == 99);
-    ck_assert(json_as_integer(json_member(root, "large"), &integer));
+    ck_assert(!doc_as_number(doc_member(root, "text"), &number) && number == 99);
+    ck_assert(doc_as_number(doc_member(root, "integer"), &number) && number == -7);
+    ck_assert(doc_as_number(doc_member(root, "real"), &number) && number == 2.5);
+    ck_assert(!doc_as_integer(doc_member(root, "whole"), &integer) && integer == 99);
+    ck_assert(!doc_as_integer(doc_member(root, "text"), &integer) && integer == 99);
+    ck_assert(doc_as_integer(doc_member(root, "large"), &integer));
     ck_assert_int_eq(integer, 9007199254740993);
-    json_free(root);
+    doc_free(root);
 }
 END_TEST
 
@@ -82,13 +81,13 @@ static enum err_code get(const struct json_t *root, char way, const char *key, s
 {
     switch (way) {
     case 'i':
-        return json_get_integer(root, "$.x", key, -7, 4, &got->integer, err);
+        return doc_get_integer(root, "$.x", key, -7, 4, &got->integer, err);
     case 'n':
-        return json_get_number(root, "$.x", key, &got->number, err);
+        return doc_get_number(root, "$.x", key, &got->number, err);
     case 'b':
-        return json_get_bool(root, "$.x", key, &got->flag, err);
+        return doc_get_bool(root, "$.x", key, &got->flag, err);
     default:
-        return json_get_string(root, "$.x", key, &got->text, err);
+        return doc_get_string(root, "$.x", key, &got->text, err);
     }
 }
 
@@ -121,7 +120,7 @@ START_TEST(json_get_says_where_which_kind_was_expected)
         ck_assert(got.integer == 99 && got.number == 99 && got.flag);
         ck_assert_str_eq(got.text, "before");
     }
-    json_free(root);
+    doc_free(root);
 }
 END_TEST
 
@@ -144,10 +143,10 @@ START_TEST(json_get_takes_members_and_leaves_absent_ones_alone)
     ck_assert(!get(root, 'b', "yes", &got, &err) && got.flag);
     ck_assert(!get(root, 's', "text", &got, &err));
     ck_assert_str_eq(got.text, "caf\xC3\xA9");
-    ck_assert(!json_get_integer(root, "$", "large", 0, 1LL << 62, &got.integer, &err));
+    ck_assert(!doc_get_integer(root, "$", "large", 0, 1LL << 62, &got.integer, &err));
     ck_assert_int_eq(got.integer, 9007199254740993);
     ck_assert_int_eq(err.code, ERR_OK);
-    json_free(root);
+    doc_free(root);
 }
 END_TEST
 
@@ -170,14 +169,14 @@ START_TEST(json_each_member_goes_in_order_until_one_fails)
     struct json_t *root = parsed("{\"c\": 1, \"a\": null, \"b\": 2}"), *array = parsed("[1]");
     struct visits all = {.left = 9}, two = {.left = 2}, none = {.left = 1};
     struct err err = {0};
-    ck_assert_int_eq(json_each_member(root, visit, &all, &err), ERR_OK);
+    ck_assert_int_eq(doc_each_member(root, visit, &all, &err), ERR_OK);
     ck_assert_str_eq(all.keys, "cab");
-    ck_assert_int_eq(json_each_member(root, visit, &two, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(doc_each_member(root, visit, &two, &err), ERR_UNUSABLE);
     ck_assert_str_eq(two.keys, "ca");
-    ck_assert_int_eq(json_each_member(array, visit, &none, &err), ERR_OK);
+    ck_assert_int_eq(doc_each_member(array, visit, &none, &err), ERR_OK);
     ck_assert_str_eq(none.keys, "");
-    json_free(root);
-    json_free(array);
+    doc_free(root);
+    doc_free(array);
 }
 END_TEST
 
@@ -203,24 +202,24 @@ START_TEST(json_limits_hold_at_their_bound_and_not_beyond)
         {"]]]]", "not valid JSON at byte 1 (line 1)"},
         {"[[1]]      ", "more than 10 bytes of JSON, long strings not counted"},
     };
-    const struct json_limits limits = {.depth_max = 2, .tokens_max = 6, .bytes_max = 10};
-    struct json_limits unbounded = limits;
+    const struct doc_limits limits = {.depth_max = 2, .tokens_max = 6, .bytes_max = 10};
+    struct doc_limits unbounded = limits;
     unbounded.bytes_max = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct json_t *root = (struct json_t *)&unbounded; /* to be overwritten */
         struct err err = {0};
         bool is_last = i + 1 == sizeof cases / sizeof *cases;
-        enum err_code code = json_parse(&root, cases[i].text, strlen(cases[i].text),
-                                        is_last ? &limits : &unbounded, &err);
+        enum err_code code = doc_parse(&root, cases[i].text, strlen(cases[i].text),
+                                       is_last ? &limits : &unbounded, &err);
         ck_assert_str_eq(err.text, cases[i].error);
         ck_assert_int_eq(code, err.code);
         ck_assert_int_eq(root == NULL, code != ERR_OK);
-        json_free(root);
+        doc_free(root);
     }
     struct json_t *root;
     struct err err = {0};
-    ck_assert_int_eq(json_parse(&root, "[[1]]     ", 10, &limits, &err), ERR_OK);
-    json_free(root);
+    ck_assert_int_eq(doc_parse(&root, "[[1]]     ", 10, &limits, &err), ERR_OK);
+    doc_free(root);
 }
 END_TEST
 
@@ -244,7 +243,7 @@ START_TEST(json_errors_have_their_code_and_their_byte)
         struct json_t *root;
         struct err err = {0};
         ck_assert_int_eq(
-            json_parse(&root, cases[i].text, strlen(cases[i].text), &json_limits_request, &err),
+            doc_parse(&root, cases[i].text, strlen(cases[i].text), &doc_limits_request, &err),
             cases[i].code);
         ck_assert_str_eq(err.text, cases[i].error);
         ck_assert_ptr_null(root);
@@ -265,21 +264,21 @@ START_TEST(json_parse_file_gives_a_tree_or_null_and_a_reason)
     tempdir_write(&dir, "a.json", "[12]", 4);
     tempdir_write(&dir, "bad.json", "[12", 3);
     snprintf(path, sizeof path, "%s/a.json", dir.path);
-    ck_assert_int_eq(json_parse_file(&root, path, 4, &err), ERR_OK);
-    ck_assert(json_as_number(json_array_item(root, 0), &number) && number == 12);
-    json_free(root);
+    ck_assert_int_eq(doc_parse_file(&root, path, 4, &err), ERR_OK);
+    ck_assert(doc_as_number(doc_array_item(root, 0), &number) && number == 12);
+    doc_free(root);
     root = other;
-    ck_assert_int_eq(json_parse_file(&root, path, 3, &err), ERR_TOO_LARGE);
+    ck_assert_int_eq(doc_parse_file(&root, path, 3, &err), ERR_TOO_LARGE);
     ck_assert_ptr_null(root);
     err = (struct err){0};
     root = other;
     snprintf(path, sizeof path, "%s/bad.json", dir.path);
-    ck_assert_int_eq(json_parse_file(&root, path, 4, &err), ERR_MALFORMED);
+    ck_assert_int_eq(doc_parse_file(&root, path, 4, &err), ERR_MALFORMED);
     ck_assert_str_eq(err.text, "JSON ends too early at byte 3");
     ck_assert_ptr_null(root);
     err = (struct err){0};
     root = other;
-    ck_assert_int_eq(json_parse_file(&root, "/nowhere/a.json", 4, &err), ERR_IO);
+    ck_assert_int_eq(doc_parse_file(&root, "/nowhere/a.json", 4, &err), ERR_IO);
     ck_assert_str_eq(err.text, "cannot be opened: No such file or directory");
     ck_assert_ptr_null(root);
     tempdir_close(&dir);
@@ -289,21 +288,21 @@ END_TEST
 /* Files may be larger than requests, and their integers are read as reals. */
 START_TEST(json_limits_of_files_and_requests_are_their_own)
 {
-    ck_assert_uint_eq(json_limits_file.depth_max, 16);
-    ck_assert_uint_eq(json_limits_file.tokens_max, 4000000);
-    ck_assert_uint_eq(json_limits_file.bytes_max, 0);
-    ck_assert(json_limits_file.integers_as_reals);
-    ck_assert_uint_eq(json_limits_request.depth_max, 16);
-    ck_assert_uint_eq(json_limits_request.tokens_max, 4096);
-    ck_assert(!json_limits_request.integers_as_reals);
+    ck_assert_uint_eq(doc_limits_file.depth_max, 16);
+    ck_assert_uint_eq(doc_limits_file.tokens_max, 4000000);
+    ck_assert_uint_eq(doc_limits_file.bytes_max, 0);
+    ck_assert(doc_limits_file.integers_as_reals);
+    ck_assert_uint_eq(doc_limits_request.depth_max, 16);
+    ck_assert_uint_eq(doc_limits_request.tokens_max, 4096);
+    ck_assert(!doc_limits_request.integers_as_reals);
     struct json_t *root;
     struct err err = {0};
     long long integer;
     double number = 0;
-    ck_assert_int_eq(json_parse(&root, "[1]", 3, &json_limits_file, &err), ERR_OK);
-    ck_assert(!json_as_integer(json_array_item(root, 0), &integer));
-    ck_assert(json_as_number(json_array_item(root, 0), &number) && number == 1);
-    json_free(root);
+    ck_assert_int_eq(doc_parse(&root, "[1]", 3, &doc_limits_file, &err), ERR_OK);
+    ck_assert(!doc_as_integer(doc_array_item(root, 0), &integer));
+    ck_assert(doc_as_number(doc_array_item(root, 0), &number) && number == 1);
+    doc_free(root);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* json_load.c - see json_load.h. jansson 2.14 does not look whether the buffer of the string that
+/* doc_load.c - see doc_load.h. jansson 2.14 does not look whether the buffer of the string that
  * it reads could grow (lex_save in its load.c drops the result of strbuffer_append_byte); it goes
  * on with fewer bytes than it counts, and unescapes the string past the end of its memory. Other
  * versions may have other such places, so none is relied on: while json_loadb runs, an allocation
@@ -12,7 +12,7 @@
  * The jump passes over jansson's frames only. They hold no lock and no state but memory; the seed
  * of its hash tables, its one global, is set before main, as are the allocators. The two
  * thread-local words are set for the length of a call. */
-#include "engine/base/json_load.h"
+#include "engine/base/doc_load.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -79,7 +79,7 @@ __attribute__((constructor)) static void set_up(void)
     json_object_seed(0);
 }
 
-bool json_load(json_t **out, const char *bytes, size_t len, size_t flags, json_error_t *error)
+bool doc_load(json_t **out, const char *bytes, size_t len, size_t flags, json_error_t *error)
 {
     jmp_buf back;
     *out = NULL;

@@ -1,0 +1,96 @@
+/* doc.h - strict reading of JSON files, over jansson.
+ *
+ * Two layers. doc_parse turns bytes into a tree with our limits (depth, tokens, duplicate keys,
+ * integers of any size), and an error text that carries a byte offset and never the input. The
+ * json_get_* functions read members of an object by name and type; a wrong type is an error that
+ * names the path ("config.json: $.hidden_size: expected an integer, found a string").
+ *
+ *     struct json_t *root;
+ *     long long hidden;
+ *     if (doc_parse(&root, bytes, len, &doc_limits_file, &err)) ...
+ *     if (doc_get_integer(root, "$", "hidden_size", 1, 65536, &hidden, &err)) ...
+ *     doc_free(root);
+ *
+ * A tree is jansson's own (struct json_t), for the few files that may include jansson.
+ * Threads: a tree belongs to one thread at a time.
+ */
+#ifndef ATTND_ENGINE_BASE_DOC_H
+#define ATTND_ENGINE_BASE_DOC_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct json_t;
+
+struct doc_limits {
+    unsigned depth_max;     /* nesting of objects and arrays */
+    size_t tokens_max;      /* values, keys and brackets, counted before the tree is built */
+    size_t bytes_max;       /* of what is parsed; 0: any number */
+    bool integers_as_reals; /* accept integers of any size; every number becomes a real */
+};
+
+extern const struct doc_limits doc_limits_file;    /* a checkpoint's or a configuration file */
+extern const struct doc_limits doc_limits_request; /* a client's body */
+
+/* Parses one JSON value that fills the whole of `bytes`. Yours to doc_free.
+ * ERR_MALFORMED with the byte offset; ERR_TOO_LARGE over a limit; ERR_UNUSABLE, with the byte
+ * offset, for invalid UTF-8 and for a number that overflows. */
+enum err_code doc_parse(struct json_t **out, const char *bytes, size_t len,
+                        const struct doc_limits *limits, struct err *err);
+
+/* The same for bytes in which some stand for others: origin(context, at) says where byte `at` is in
+ * the text as its sender knows it, and error texts carry that offset. */
+enum err_code doc_parse_mapped(struct json_t **out, const char *bytes, size_t len,
+                               const struct doc_limits *limits,
+                               size_t (*origin)(const void *context, size_t at),
+                               const void *context, struct err *err);
+
+/* Reads and parses a file of at most bytes_max bytes. ERR_IO if it cannot be read. */
+enum err_code doc_parse_file(struct json_t **out, const char *path, size_t bytes_max,
+                             struct err *err);
+
+void doc_free(struct json_t *value);
+
+/* The member `key` of an object, borrowed; NULL if absent or null. */
+const struct json_t *doc_member(const struct json_t *object, const char *key);
+
+/* Getters of optional members: absent or null leaves *out as it is and succeeds. `path` is the
+ * object's own path, for the error text. A number with a fraction is not an integer; a spelled-out
+ * huge integer (1e30 written in digits) is out of range unless max says otherwise. */
+enum err_code doc_get_integer(const struct json_t *object, const char *path, const char *key,
+                              long long min, long long max, long long *out, struct err *err);
+enum err_code doc_get_number(const struct json_t *object, const char *path, const char *key,
+                             double *out, struct err *err);
+enum err_code doc_get_bool(const struct json_t *object, const char *path, const char *key,
+                           bool *out, struct err *err);
+/* *out is borrowed from the tree; a string with an embedded NUL is refused. */
+enum err_code doc_get_string(const struct json_t *object, const char *path, const char *key,
+                             const char **out, struct err *err);
+
+/* Calls visit for every member of an object, in the file's order, until one returns an error; that
+ * error is returned. A value that is not an object has no members. */
+enum err_code doc_each_member(const struct json_t *object,
+                              enum err_code (*visit)(void *context, const char *key,
+                                                     const struct json_t *value, struct err *err),
+                              void *context, struct err *err);
+size_t doc_object_count(const struct json_t *value); /* 0 if it is not an object */
+
+/* Items of an array, borrowed: 0 and NULL if it is not one or has no such item. */
+size_t doc_array_count(const struct json_t *value);
+const struct json_t *doc_array_item(const struct json_t *value, size_t index);
+
+/* A value by itself: NULL or false if it is of another type. */
+const char *doc_as_string(const struct json_t *value); /* NULL also with an embedded NUL */
+/* With its length; it may hold NUL characters. */
+const char *doc_text(const struct json_t *value, size_t *len);
+bool doc_as_number(const struct json_t *value, double *out);
+/* Exact: false for a number with a fraction or an exponent, and for any number of a tree that was
+ * parsed with integers_as_reals. */
+bool doc_as_integer(const struct json_t *value, long long *out);
+
+/* "an object", "a string", ...: how error texts name a value's type. */
+const char *doc_type_name(const struct json_t *value);
+
+#endif

@@ -1,0 +1,211 @@
+/* thread_pool.c - see thread_pool.h. Two counters carry everything: `generation` numbers the tasks
+ * and starts them, `arrived` counts the members that have ended one, over all tasks, and ends them.
+ * While the members spin, a fork-join is a store and an increment on each side and no system call.
+ * Both counters wrap; they are only compared for equality.
+ *
+ * Whoever waits spins for SPIN_NS, bounded in time because a pause takes 40 to 140 cycles depending
+ * on the processor, and then sleeps on a condition. The lock is taken by those who sleep and by
+ * those who see a sleeper, never else. That nobody sleeps through the news is Dekker's argument,
+ * which needs all four accesses to be sequentially consistent:
+ *
+ *     waiter: sleepers += 1;   if (generation is old) sleep
+ *     waker:  generation += 1; if (sleepers > 0) lock, signal
+ *
+ * and in the other direction caller_waits and arrived.
+ * In the one order of all four, either the waiter's read comes after the waker's write, and it does
+ * not sleep; or the waiter's write came before the waker's read, and the waker takes the lock. The
+ * waiter holds that lock from before its write until it is on the condition, so the signal finds it
+ * there or already gone.
+ *
+ * What the caller writes and what the members write lie on cache lines of their own, so that a spin
+ * is a read from the own cache until there is news.
+ */
+#include "engine/base/thread_pool.h"
+
+#include "engine/base/clock.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPIN_NS = 80000, SPINS_PER_LOOK = 64, CACHE_LINE = 64 };
+
+struct member {
+    struct thread_pool *pool;
+    unsigned index;
+    pthread_t thread;
+};
+
+struct thread_pool {
+    unsigned size;
+    struct member *members; /* [size - 1]: all but the caller */
+    unsigned started;
+    pthread_mutex_t lock; /* for the two conditions */
+    pthread_cond_t work, done;
+
+    /* Written by the caller. */
+    _Alignas(CACHE_LINE) atomic_uint generation; /* publishes the three below */
+    void (*task)(void *context, unsigned index, unsigned count);
+    void *context;
+    bool closing;
+    atomic_bool caller_waits; /* partner: member_finish */
+
+    /* Written by the members. */
+    _Alignas(CACHE_LINE) atomic_uint arrived; /* partner: wait_for_members */
+    atomic_uint sleepers;                     /* partner: publish */
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Whether the counter became `value` (`equal`) or left it within SPIN_NS. Between looks at the
+ * clock it yields: on a crowded machine the one waited for may be waiting for this very core. */
+static bool spin(const atomic_uint *counter, unsigned value, bool equal)
+{
+    uint64_t end_ns = 0, now_ns = 0;
+    do {
+        for (int i = 0; i < SPINS_PER_LOOK; i++) {
+            if ((atomic_load_explicit(counter, memory_order_acquire) == value) == equal)
+                return true;
+            relax();
+        }
+        sched_yield();
+        now_ns = clock_now_ns();
+        if (end_ns == 0)
+            end_ns = now_ns + SPIN_NS;
+    } while (now_ns < end_ns);
+    return false;
+}
+
+static void member_wait(struct thread_pool *pool, unsigned seen)
+{
+    if (spin(&pool->generation, seen, false))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleepers, 1);
+    while (atomic_load(&pool->generation) == seen)
+        pthread_cond_wait(&pool->work, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void publish(struct thread_pool *pool)
+{
+    atomic_fetch_add(&pool->generation, 1);
+    if (atomic_load(&pool->sleepers) == 0)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void member_finish(struct thread_pool *pool)
+{
+    atomic_fetch_add(&pool->arrived, 1);
+    if (!atomic_load(&pool->caller_waits))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_signal(&pool->done);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void *member_main(void *argument)
+{
+    struct member *member = argument;
+    struct thread_pool *pool = member->pool;
+    for (unsigned seen = 0;; seen++) {
+        member_wait(pool, seen);
+        if (pool->closing)
+            return NULL;
+        pool->task(pool->context, member->index, pool->size);
+        member_finish(pool);
+    }
+}
+
+static void wait_for_members(struct thread_pool *pool, unsigned arrived)
+{
+    if (spin(&pool->arrived, arrived, true))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->caller_waits, true);
+    while (atomic_load(&pool->arrived) != arrived)
+        pthread_cond_wait(&pool->done, &pool->lock);
+    atomic_store(&pool->caller_waits, false);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void thread_pool_run(struct thread_pool *pool,
+                     void (*task)(void *context, unsigned index, unsigned count), void *context)
+{
+    unsigned others = pool->size - 1;
+    if (others == 0) {
+        task(context, 0, 1);
+        return;
+    }
+    pool->task = task;
+    pool->context = context;
+    publish(pool);
+    task(context, 0, pool->size);
+    wait_for_members(pool, atomic_load_explicit(&pool->generation, memory_order_relaxed) * others);
+}
+
+unsigned thread_pool_size(const struct thread_pool *pool)
+{
+    return pool->size;
+}
+
+static enum err_code start_members(struct thread_pool *pool, struct err *err)
+{
+    for (unsigned i = 0; i + 1 < pool->size; i++) {
+        pool->members[i] = (struct member){.pool = pool, .index = i + 1};
+        int failed = pthread_create(&pool->members[i].thread, NULL, member_main, &pool->members[i]);
+        if (failed)
+            return err_set(err, ERR_IO, "cannot start a compute thread: %s", strerror(failed));
+        pool->started++;
+    }
+    return ERR_OK;
+}
+
+enum err_code thread_pool_open(struct thread_pool **out, unsigned threads, struct err *err)
+{
+    *out = NULL;
+    struct thread_pool *pool = aligned_alloc(CACHE_LINE, sizeof *pool);
+    struct member *members = calloc(threads, sizeof *members);
+    if (pool == NULL || members == NULL) {
+        free(pool);
+        free(members);
+        return err_no_memory(err, threads * sizeof *members);
+    }
+    *pool = (struct thread_pool){.size = threads, .members = members};
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    if (start_members(pool, err)) {
+        thread_pool_close(pool);
+        return err->code;
+    }
+    *out = pool;
+    return ERR_OK;
+}
+
+void thread_pool_close(struct thread_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    pool->closing = true;
+    publish(pool);
+    for (unsigned i = 0; i < pool->started; i++)
+        pthread_join(pool->members[i].thread, NULL);
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->members);
+    free(pool);
+}

@@ -1,0 +1,70 @@
+/* capture.h - where one input's tokens looked, layer by layer: taken by the encoder as it runs, for
+ * the rows of a batch that carry a capture, and read by explanations afterwards. A row without one
+ * costs nothing.
+ *
+ *     capture_open(&capture, spec, tokens, &arena, &err);
+ *     input.capture = &capture;            // then engine_run
+ *
+ * Of the lower layers that are asked for the attention is averaged over heads, as rollout takes it;
+ * of the last every head is kept, for the tokens that the classifier reads.
+ *
+ * Threads: a capture belongs to its input; the worker that runs it writes it, once.
+ */
+#ifndef ATTND_ENGINE_MODEL_CAPTURE_H
+#define ATTND_ENGINE_MODEL_CAPTURE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/model/attention_stats.h"
+#include "engine/model/spec.h"
+#include "engine/model/workspace.h"
+
+/* The two sums of a block: an output plus its residual, before any norm. */
+enum capture_sum { CAPTURE_ATTENTION, CAPTURE_MLP, CAPTURE_SUMS };
+
+struct capture {
+    unsigned tokens;   /* of the input: N */
+    unsigned from, to; /* the layers, counted from 0, of which the mean is kept: from <= l < to */
+    float *mean;       /* [to - from][N][N] probabilities: row i is what token i attends to */
+
+    /* Of the last layer, for the K tokens that the classifier reads: */
+    float *last;               /* [K][heads][N] probabilities */
+    float *projected;          /* [N][3 D] query, key and value (of all tokens) */
+    float *sums[CAPTURE_SUMS]; /* [K][D] each */
+
+    /* [layers][heads]; NULL: not asked for. Asked for, each head's attention is computed once more.
+     */
+    struct attention_stats *stats;
+    struct attention_layout layout;
+};
+
+/* What to keep. Each layer asked for costs another softmax of all its scores. */
+struct capture_wish {
+    unsigned from, to; /* as above; to < layers */
+    bool stats;
+};
+
+/* From the arena, capture_bytes of it. ERR_NO_MEMORY. */
+enum err_code capture_open(struct capture *out, const struct spec *spec, unsigned tokens,
+                           const struct capture_wish *wish, struct arena *arena, struct err *err);
+
+/* What the arrays of a capture take: 4 (N (N (to - from) + K heads + 3 D) + 2 K D) bytes. */
+size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish);
+
+/* The mean of layer `layer`, [N][N]. */
+static inline float *capture_mean(const struct capture *capture, size_t layer)
+{
+    return capture->mean + (layer - capture->from) * capture->tokens * capture->tokens;
+}
+
+/* Takes layer `layer` from workspace->qkv, for every row that has a capture. */
+void capture_layer(const struct spec *spec, struct workspace *workspace, unsigned layer);
+
+/* Takes a sum of the last layer, [rows x K, D] in the workspace's stride. */
+void capture_sum(const struct spec *spec, const struct workspace *workspace, enum capture_sum which,
+                 const float *sum);
+
+/* Floats of scratch that one member of a pool needs, for inputs of the model's longest. */
+size_t capture_scratch(const struct spec *spec);
+
+#endif

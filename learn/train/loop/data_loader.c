@@ -1,0 +1,96 @@
+#include "learn/train/loop/data_loader.h"
+
+#include "learn/train/network/rng_streams.h"
+
+#include <stdlib.h>
+
+enum err_code data_loader_open(struct data_loader *out, const struct samples *samples,
+                               unsigned rows_max, struct err *err)
+{
+    *out = (struct data_loader){.samples = samples, .rows_max = rows_max};
+    out->inputs = calloc(rows_max, sizeof *out->inputs);
+    out->listed = calloc(rows_max, sizeof *out->listed);
+    out->masked = calloc(rows_max, sizeof *out->masked);
+    out->arenas = calloc(rows_max, sizeof *out->arenas);
+    out->errs = calloc(rows_max, sizeof *out->errs);
+    if (out->inputs == NULL || out->listed == NULL || out->masked == NULL || out->arenas == NULL ||
+        out->errs == NULL) {
+        data_loader_close(out);
+        return err_no_memory(err, rows_max * sizeof *out->inputs);
+    }
+    for (unsigned i = 0; i < rows_max; i++) {
+        arena_init(&out->arenas[i]);
+        out->listed[i] = &out->inputs[i];
+    }
+    return ERR_OK;
+}
+
+void data_loader_close(struct data_loader *loader)
+{
+    for (unsigned i = 0; loader->arenas != NULL && i < loader->rows_max; i++)
+        arena_deinit(&loader->arenas[i]);
+    free(loader->inputs);
+    free(loader->listed);
+    free(loader->masked);
+    free(loader->arenas);
+    free(loader->errs);
+    *loader = (struct data_loader){0};
+}
+
+struct preparation {
+    struct data_loader *loader;
+    const size_t *items;
+    const struct data_loader_order *order;
+};
+
+static void prepare_row(const struct preparation *run, unsigned row)
+{
+    struct data_loader *loader = run->loader;
+    const struct data_loader_order *order = run->order;
+    struct arena *arena = &loader->arenas[row];
+    struct rng rng = rng_for(order->seed, STREAM_AUGMENT, order->position + row);
+    arena_deinit(arena);
+    loader->errs[row] = (struct err){0};
+    if (order->masks)
+        samples_masked_input(loader->samples, run->items[row], order->view, &rng, arena,
+                             &loader->inputs[row], &loader->masked[row], &loader->errs[row]);
+    else
+        samples_input(loader->samples, run->items[row], order->view, order->draws ? &rng : NULL,
+                      arena, &loader->inputs[row], &loader->errs[row]);
+}
+
+static void prepare_share(void *context, unsigned index, unsigned count)
+{
+    const struct preparation *run = context;
+    for (unsigned row = index; row < run->loader->rows; row += count)
+        prepare_row(run, row);
+}
+
+enum err_code data_loader_prepare(struct data_loader *loader, struct thread_pool *pool,
+                                  const size_t *items, unsigned count,
+                                  const struct data_loader_order *order, struct err *err)
+{
+    struct preparation run = {loader, items, order};
+    loader->rows = count;
+    thread_pool_run(pool, prepare_share, &run);
+    for (unsigned row = 0; row < count; row++)
+        if (loader->errs[row].code != ERR_OK) {
+            *err = loader->errs[row];
+            return err->code;
+        }
+    return ERR_OK;
+}
+
+bool data_loader_next(const struct data_loader *loader, unsigned *at, unsigned tokens_max,
+                      struct data_loader_part *out)
+{
+    *out = (struct data_loader_part){.first = *at};
+    for (; *at < loader->rows; ++*at) {
+        unsigned tokens = loader->inputs[*at].tokens;
+        if (out->rows > 0 && (out->tokens > tokens_max || tokens > tokens_max - out->tokens))
+            break;
+        out->tokens += tokens;
+        out->rows++;
+    }
+    return out->rows > 0;
+}

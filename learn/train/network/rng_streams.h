@@ -1,0 +1,15 @@
+/* rng_streams.h - what the random streams of a training run are for (rng_for's purpose): each has
+ * its numbers to itself, so that one more draw in one place changes nothing in another. */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_RNG_STREAMS_H
+#define ATTND_LEARN_TRAIN_NETWORK_RNG_STREAMS_H
+
+enum rng_stream {
+    STREAM_INIT = 1,
+    STREAM_SPLIT,
+    STREAM_ORDER,
+    STREAM_DRAW,
+    STREAM_AUGMENT,
+    STREAM_DROPOUT,
+};
+
+#endif
