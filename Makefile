@@ -63,7 +63,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 	$(CC) $(CFLAGS) -c $< -o $@
 
 # The assembler puts these files into the object; the compiler does not see that it depends on them.
-$(BUILD)/obj/server/page.o: $(wildcard server/ui/* server/ui/samples/*)
+$(BUILD)/obj/server/ui/page.o: $(wildcard server/ui/* server/ui/samples/*)
 
 $(ENGINE_LIB): $(call objects,$(ENGINE_SRC))
 $(LEARN_LIB): $(call objects,$(LEARN_SRC))
@@ -88,7 +88,7 @@ $(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LI
 $(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c)
 	$(CC) $(LDFLAGS) $^ -o $@
 
-$(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(ENGINE_LIB)
+$(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) \

@@ -3,12 +3,10 @@
  * UTF-8; failures are gathered in a flag and looked at once, at the end of an object. */
 #include "engine/answer.h"
 
-#include "engine/base/utf8.h"
 #include "engine/decide/argmax.h"
 
 #include <jansson.h>
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -61,14 +59,6 @@ static int compare_ranked(const void *left, const void *right)
     if (a->score != b->score)
         return a->score > b->score ? -1 : 1;
     return a->index < b->index ? -1 : a->index > b->index;
-}
-
-static bool all_finite(const float *scores, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (!isfinite(scores[i]))
-            return false;
-    return true;
 }
 
 /* The fab's name for a label, if it has given one. */
@@ -269,11 +259,11 @@ static json_t *stats_of(const struct explanation *explanation)
     return built(&out);
 }
 
-struct json_t *answer_prediction(const struct answer *answer)
+struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
 {
     unsigned count = answer->info->label_count;
-    unsigned rows = answer->top_k == 0 || answer->top_k > count ? count : answer->top_k;
-    if (count == 0 || !all_finite(answer->scores, count))
+    unsigned rows = top_k == 0 || top_k > count ? count : top_k;
+    if (count == 0)
         return NULL;
     unsigned best = argmax(answer->scores, count);
     struct builder reply = build();
@@ -291,31 +281,6 @@ struct json_t *answer_prediction(const struct answer *answer)
     if (answer->explanation != NULL && answer->explanation->stats != NULL)
         add(&reply, "attention_stats", stats_of(answer->explanation));
     return built(&reply);
-}
-
-/* ---- an error ---- */
-
-static bool is_utf8(const char *text)
-{
-    return utf8_is_valid(text, strlen(text));
-}
-
-struct json_t *answer_problem(const struct err *err, const char *instance)
-{
-    char type[64];
-    snprintf(type, sizeof type, "urn:attnd:error:%s", err_name(err->code));
-    /* What is not UTF-8 must not cost the reply: a path is the client's. */
-    json_t *detail = json_string(is_utf8(err->text) ? err->text : err_title(err->code));
-    struct builder problem = build();
-    add(&problem, "type", json_string_nocheck(type));
-    add(&problem, "title", json_string_nocheck(err_title(err->code)));
-    add(&problem, "status", json_integer(err_http_status(err->code)));
-    add(&problem, "detail", json_incref(detail));
-    if (instance != NULL && is_utf8(instance))
-        add(&problem, "instance", json_string(instance));
-    add(&problem, "error", detail);
-    add(&problem, "error_type", json_string_nocheck(err_name(err->code)));
-    return built(&problem);
 }
 
 /* ---- a model ---- */

@@ -1,5 +1,5 @@
-/* answer.h - a prediction or an error as JSON: the one encoder that the server and the command-line
- * tools share, so that `attnd-predict --json` prints the very object that POST /predict returns.
+/* answer.h - a prediction as JSON: the one encoder that the server and the command-line tools share,
+ * so that `attnd-predict --json` prints the very object that POST /predict returns.
  * Threads: no state. */
 #ifndef ATTND_ENGINE_ANSWER_H
 #define ATTND_ENGINE_ANSWER_H
@@ -13,12 +13,12 @@ struct json_t; /* jansson's */
 /* Every real number is printed with this many significant digits (json_dumps flags). */
 enum { ANSWER_DIGITS = 9 };
 
+/* What is said of one input, and which model says it. */
 struct answer {
     const char *model_name, *model_version, *model_digest; /* digest NULL: null */
     const struct engine_info *info;
-    const float *scores; /* [info->label_count] */
+    const float *scores; /* [info->label_count], finite */
     struct judgement judgement;
-    unsigned top_k;                        /* 0: all; clamped to label_count */
     bool truncated;                        /* adds "truncated": true */
     const struct explanation *explanation; /* NULL: not asked for */
 };
@@ -28,14 +28,10 @@ struct answer {
  * is one (of a text {"method", "layer"?, "words", "spans"}, of an image {"method", "layer"?,
  * "grid", "region": [left, top, width, height] of the grid in pixels of the image, "relevance",
  * "top_patches", "overlay"?}), "attention_stats" if it has them (model/attention_stats.h: each
- * number as [layers][heads]). Predictions are sorted by falling score, equal scores by label index.
- * A new reference; NULL if there is no memory, if a label or name is not UTF-8, or if a score is
- * not finite. */
-struct json_t *answer_prediction(const struct answer *answer);
-
-/* {"type", "title", "status", "detail", "instance"?, "error", "error_type"} of RFC 9457.
- * type is "urn:attnd:error:" and err_name(code). An instance that is not UTF-8 is left out. */
-struct json_t *answer_problem(const struct err *err, const char *instance);
+ * number as [layers][heads]). Predictions are the top_k with the highest scores (0: all), sorted by
+ * falling score, equal scores by label index. A new reference; NULL if there is no memory, or if a
+ * label or name is not UTF-8. */
+struct json_t *answer_prediction(const struct answer *answer, unsigned top_k);
 
 /* What engine_describe knows, as an object: family, kind, dtype, labels, sizes, limits, and the
  * tensors it does not use. Never a path. */

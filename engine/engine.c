@@ -20,6 +20,7 @@
 #include "engine/vision/image.h"
 #include "engine/vision/preprocess.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -368,9 +369,13 @@ const float *engine_features(const struct engine_session *session, unsigned row)
     return head_features(&session->model->spec, &session->workspace, row);
 }
 
-void engine_scores(const struct engine_model *model, const float *logits, float *scores)
+bool engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
+    bool is_finite = true;
     head_scores(&model->spec, model->kernels, logits, scores);
+    for (unsigned i = 0; i < model->spec.label_count; i++)
+        is_finite = is_finite && isfinite(scores[i]);
+    return is_finite;
 }
 
 unsigned engine_argmax(const struct engine_model *model, const float *scores)

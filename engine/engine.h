@@ -130,14 +130,15 @@ void engine_run(struct engine_session *session, const struct engine_input *const
  * until it runs again. */
 const float *engine_features(const struct engine_session *session, unsigned row);
 
-/* logits -> scores [label_count] by the checkpoint's problem type: softmax, sigmoid or as is. */
-void engine_scores(const struct engine_model *model, const float *logits, float *scores);
+/* logits -> scores [label_count] by the checkpoint's problem type: softmax, sigmoid or as is.
+ * False: one of them is not a finite number, and nothing may be made of any. */
+bool engine_scores(const struct engine_model *model, const float *logits, float *scores);
 
 /* The label with the highest score, the first of equal ones. */
 unsigned engine_argmax(const struct engine_model *model, const float *scores);
 
-/* auto, review or unknown, by the checkpoint's attnd.json (decide/policy.h), for finite logits and
- * their scores. features [hidden_size] as engine_features gives them. Allocates nothing. */
+/* auto, review or unknown, by the checkpoint's attnd.json (decide/policy.h), for logits whose
+ * scores are finite. features [hidden_size] as engine_features gives them. Allocates nothing. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, struct judgement *out);
 

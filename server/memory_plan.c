@@ -13,11 +13,11 @@
 
 #include "engine/base/ram.h"
 #include "engine/engine.h"
-#include "server/http.h"
-#include "server/log.h"
-#include "server/memory.h"
-#include "server/metrics.h"
-#include "server/routes.h"
+#include "server/api/routes.h"
+#include "server/bounds/memory.h"
+#include "server/http/http.h"
+#include "server/observe/log.h"
+#include "server/observe/metrics.h"
 
 enum {
     PROCESS_BYTES = 24 * 1024 * 1024,

@@ -12,12 +12,16 @@
 #include "engine/base/blas_core.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
-#include "server/limits.h"
-#include "server/log.h"
+#include "server/api/handlers.h"
+#include "server/api/routes.h"
+#include "server/http/http.h"
+#include "server/bounds/limits.h"
 #include "server/memory_plan.h"
+#include "server/observe/log.h"
+#include "server/observe/log_observer.h"
+#include "server/observe/metrics_observer.h"
 #include "server/plan.h"
-#include "server/routes.h"
-#include "server/worker.h"
+#include "server/serve/worker.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -127,7 +131,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
     if (routes == NULL || rows == NULL || takes_model == NULL)
         return err_no_memory(err, models * sizeof *rows);
     for (unsigned i = 0; i < routes_count(); i++) {
-        routes[i] = routes_label(i);
+        routes[i] = routes_pattern(i);
         takes_model[i] = routes_takes_model(i);
     }
     for (unsigned i = 0; i < models; i++) {
@@ -149,7 +153,11 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .linear_backend = rows[0].info->linear_backend,
         .blas_core = blas_core_name(),
     };
-    return metrics_open(&service->metrics, &setup, err);
+    if (metrics_open(&service->metrics, &setup, err))
+        return err->code;
+    observers_add(&service->observers, metrics_observer(service->metrics));
+    observers_add(&service->observers, log_observer());
+    return ERR_OK;
 }
 
 /* Most systems start a process with 1024 descriptors and let it have more for the asking. */
@@ -198,7 +206,7 @@ static enum err_code start_workers(struct server *server, struct err *err)
 static enum err_code start_prepare(struct server *server, struct err *err)
 {
     struct prepare *prepare;
-    if (prepare_start(&prepare, prepare_threads(), route_predict_pool, &server->service, err))
+    if (prepare_start(&prepare, prepare_threads(), predict_pool, &server->service, err))
         return err->code;
     prepare_limit_wait(prepare, server->config->queue_ms_max);
     atomic_store(&server->service.prepare, prepare);

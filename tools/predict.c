@@ -9,6 +9,7 @@
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
 #include "learn/data/picture.h"
+#include "server/api/problem.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -221,7 +222,6 @@ static struct answer make_answer(const struct predict *predict, bool truncated)
                            .info = info,
                            .scores = predict->scores,
                            .judgement = predict->judgement,
-                           .top_k = predict->top_k,
                            .truncated = truncated};
 }
 
@@ -231,7 +231,7 @@ static enum err_code print_json(const struct predict *predict, const struct engi
     const struct engine_info *info = engine_describe(predict->model);
     struct answer answer = make_answer(predict, input->truncated);
     answer.explanation = explanation;
-    struct json_t *object = answer_prediction(&answer);
+    struct json_t *object = answer_prediction(&answer, predict->top_k);
     bool ok = object != NULL;
     if (ok && predict->raw_logits)
         ok = answer_add_reals(object, "logits", predict->logits, info->label_count);
@@ -328,7 +328,7 @@ static void report(const struct predict *predict, unsigned number, const struct 
     fprintf(stderr, "attnd-predict: input %u: %s\n", number, err->text);
     if (!predict->json)
         return;
-    struct json_t *problem = answer_problem(err, NULL);
+    struct json_t *problem = problem_document(err, NULL);
     if (problem != NULL)
         answer_print(problem, stdout);
     doc_free(problem);
@@ -341,7 +341,8 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
     if (predict->explain && engine_capture(predict->model, input, &predict->how, arena, err))
         return err->code;
     engine_run(predict->session, &(const struct engine_input *){input}, 1, &predict->logits);
-    engine_scores(predict->model, predict->logits, predict->scores);
+    if (!engine_scores(predict->model, predict->logits, predict->scores))
+        return err_set(err, ERR_INTERNAL, "the model gave a score that is not a finite number");
     engine_judge(predict->model, predict->logits, predict->scores,
                  engine_features(predict->session, 0), &predict->judgement);
     if (!predict->explain)

@@ -7,12 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    const char *title;
-    int status;
-} codes[ERR_CODE_COUNT] = {
-#define X(code, name, status, title) [code] = {name, title, status},
+static const char *const names[ERR_CODE_COUNT] = {
+#define X(code, name) [code] = name,
     ERR_CODES(X)
 #undef X
 };
@@ -91,15 +87,5 @@ bool err_is_of_system(enum err_code code)
 
 const char *err_name(enum err_code code)
 {
-    return codes[code].name;
-}
-
-const char *err_title(enum err_code code)
-{
-    return codes[code].title;
-}
-
-int err_http_status(enum err_code code)
-{
-    return codes[code].status;
+    return names[code];
 }

@@ -1,5 +1,5 @@
 /* Strict base64: against a second reader of RFC 4648, and back and forth. */
-#include "server/base64.h"
+#include "engine/base/base64.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

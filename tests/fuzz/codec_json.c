@@ -1,8 +1,9 @@
 /* A request's JSON body -> a call -> the reply: what is accepted keeps to its bounds, and every
  * reply to it, good or bad, is JSON. */
-#include "server/codec.h"
+#include "server/api/codec.h"
 
-#include "server/limits.h"
+#include "server/api/protocol.h"
+#include "server/bounds/limits.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>
@@ -38,16 +39,16 @@ static void check_reply(const struct predict_call *call, struct arena *arena)
     static const struct engine_info info = {
         .kind = ENGINE_IMAGE, .scores = "softmax", .labels = labels, .label_count = 2};
     static const float scores[] = {0.25f, 0.75f};
-    static const struct predict_timing timing = {.queue_ms = 0.1};
-    struct predict_result results[INPUTS_MAX];
+    static const struct protocol_timing timing = {.queue_ms = 0.1};
+    struct row rows[INPUTS_MAX];
     size_t len = 0;
     for (unsigned i = 0; i < call->item_count; i++)
-        results[i] = (struct predict_result){.err = call->items[i].err,
-                                             .model_name = call->model != NULL ? call->model : "a",
-                                             .model_version = "1",
-                                             .info = &info,
-                                             .scores = scores};
-    const char *reply = codec_encode_reply(call, call->id, results, &timing, arena, &len);
+        rows[i] = (struct row){.err = call->items[i].err,
+                               .answer = {.model_name = call->model != NULL ? call->model : "a",
+                                          .model_version = "1",
+                                          .info = &info,
+                                          .scores = scores}};
+    const char *reply = codec_encode_reply(call, call->id, rows, &timing, arena, &len);
     FUZZ_CLAIM(reply != NULL && strlen(reply) == len && fuzz_is_json(reply, len));
     FUZZ_CLAIM(call->context == NULL || fuzz_is_json(call->context, strlen(call->context)));
 }

@@ -1,8 +1,8 @@
 /* The query string of a raw body, "name=value&name&...", as the HTTP library cuts it; also an
  * X-Request-Id. */
-#include "server/codec.h"
-#include "server/limits.h"
-#include "server/request.h"
+#include "server/api/codec.h"
+#include "server/bounds/limits.h"
+#include "server/serve/request.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>
@@ -18,11 +18,11 @@ static void parse_one(struct predict_call *call, char *option, struct arena *are
 
 static void check_call(const struct predict_call *call, struct arena *arena)
 {
-    static const struct predict_result failed = {.err = {.code = ERR_UNUSABLE, .text = "no"}};
+    static const struct err failed = {.code = ERR_UNUSABLE, .text = "no"};
     size_t len = 0;
     FUZZ_CLAIM(call->model == NULL || strlen(call->model) <= LIMIT_MODEL_NAME_BYTES);
     FUZZ_CLAIM(call->id == NULL || strlen(call->id) <= LIMIT_ID_BYTES);
-    const char *problem = codec_encode_problem(&failed.err, call->id, arena, &len);
+    const char *problem = codec_encode_problem(&failed, call->id, arena, &len);
     FUZZ_CLAIM(problem != NULL && fuzz_is_json(problem, len));
 }
 

@@ -1,6 +1,6 @@
 /* A request's head as the HTTP library hands it over: a line each for method, version and target,
  * then fields "name:value" as they stand. The same fields are tried as trailers. */
-#include "server/framing.h"
+#include "server/http/framing.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

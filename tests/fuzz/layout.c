@@ -2,7 +2,7 @@
  * does it, in place and as forgivingly; layout_check_head must accept what comes of it exactly when
  * a strict reader accepts the bytes as they were. If the first byte is odd, the rest is a chunked
  * body instead: distances and lengths of pieces, a byte each up to a byte 0, then the buffer. */
-#include "server/layout.h"
+#include "server/http/layout.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

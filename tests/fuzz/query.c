@@ -1,8 +1,8 @@
 /* The arguments of a request target: written again, every byte escaped, they read the same. */
-#include "server/query.h"
+#include "server/http/query.h"
 
-#include "server/framing.h"
-#include "server/limits.h"
+#include "server/bounds/limits.h"
+#include "server/http/framing.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdio.h>

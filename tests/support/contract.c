@@ -1,7 +1,7 @@
 #include "tests/support/contract.h"
 
+#include "engine/base/base64.h"
 #include "engine/base/doc.h"
-#include "server/base64.h"
 #include "tests/support/server_process.h"
 
 #include <stdarg.h>

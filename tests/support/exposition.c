@@ -201,7 +201,8 @@ static bool read_value(struct exposition *page, struct sample *sample, const cha
     bool bucket = strcmp(sample->suffix, "_bucket") == 0;
     if (!isnan(sample->le) != bucket)
         return fail(page, "le belongs to buckets and nothing else", sample->series);
-    return gauge || (isfinite(sample->value) && sample->value >= 0) ||
+    bool sum = strcmp(sample->suffix, "_sum") == 0; /* judged with its buckets */
+    return gauge || (isfinite(sample->value) && (sum || sample->value >= 0)) ||
            fail(page, "negative or infinite", sample->series);
 }
 
@@ -279,6 +280,8 @@ static bool check_histogram(struct exposition *page, size_t *at)
     if (strcmp(sum->suffix, "_sum") != 0 || strcmp(total->suffix, "_count") != 0 ||
         strcmp(sum->group, first->group) != 0 || strcmp(total->group, first->group) != 0)
         return fail(page, "no _sum, then _count", first->series);
+    if (sum->value < 0 && first->le >= 0)
+        return fail(page, "negative sum of what is not negative", sum->series);
     return total->value == count || fail(page, "+Inf is not _count", total->series);
 }
 

@@ -8,7 +8,7 @@
  * Beyond the grammar it demands what the format's page and the naming guide ask for: HELP and TYPE
  * once and before the samples, a family's lines together, no series twice, counters named _total,
  * finite and not negative, histograms with rising bounds, rising counts, +Inf equal to _count and a
- * _sum. */
+ * _sum, which is negative only if a bound is. */
 #ifndef ATTND_TESTS_SUPPORT_EXPOSITION_H
 #define ATTND_TESTS_SUPPORT_EXPOSITION_H
 

@@ -14,8 +14,8 @@ static void expect_explanation(const struct explanation *explanation, const char
     struct json_t *json = answer_prediction(&(struct answer){.model_name = "m",
                                                              .info = &info,
                                                              .scores = (const float[]){0.75f, 0},
-                                                             .top_k = 1,
-                                                             .explanation = explanation});
+                                                             .explanation = explanation},
+                                            1);
     ck_assert_ptr_nonnull(json);
     json_t *part = json_object(), *stats = json_object_get(json, "attention_stats");
     json_object_set(part, "explanation", json_object_get(json, "explanation"));

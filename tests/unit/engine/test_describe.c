@@ -5,6 +5,7 @@
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,8 +210,28 @@ START_TEST(answers_are_judged_by_the_policy_of_attnd_json)
 }
 END_TEST
 
-SUITE("describe", a_text_model_is_described_in_every_member, what_attnd_json_says_is_described,
-      a_backend_without_variants_is_described_by_its_kernels,
+/* Wherever it stands: the best score would otherwise hide it, or be it. */
+START_TEST(a_score_that_is_not_finite_is_told)
+{
+    static const float bad[] = {NAN, INFINITY};
+    struct engine_model *model = open_bert(NULL, &(struct engine_options){0});
+    float logits[3] = {0, 3, -2}, scores[3];
+    ck_assert(engine_scores(model, logits, scores));
+    ck_assert_float_eq_tol(scores[0] + scores[1] + scores[2], 1, 1e-6f);
+    ck_assert(scores[1] > scores[0] && scores[0] > scores[2]);
+    for (unsigned label = 0; label < 3; label++)
+        for (unsigned i = 0; i < 2; i++) {
+            float broken[3] = {0, 3, -2};
+            broken[label] = bad[i];
+            ck_assert_msg(!engine_scores(model, broken, scores), "label %u, %f", label,
+                          (double)bad[i]);
+        }
+    close_bert(model);
+}
+END_TEST
+
+SUITE("describe", a_score_that_is_not_finite_is_told, a_text_model_is_described_in_every_member,
+      what_attnd_json_says_is_described, a_backend_without_variants_is_described_by_its_kernels,
       an_image_model_is_described_in_every_member,
       the_digest_is_that_of_the_weight_files_in_their_order, a_digest_that_cannot_be_made_says_why,
       answers_are_judged_by_the_policy_of_attnd_json)

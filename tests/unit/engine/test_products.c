@@ -1,19 +1,19 @@
 /* A library that multiplies wrongly is found when a model is opened, in every shape that the model
- * multiplies in. cblas_sgemm below stands in front of OpenBLAS'. */
+ * multiplies in. The sgemm below stands in place of OpenBLAS'. */
+#include "engine/base/openblas.h"
 #include "engine/engine.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
 
-#include <cblas.h>
 #include <stdio.h>
 #include <string.h>
 
 static int wrong_out, wrong_in; /* the shape whose products are wrong */
 
-void cblas_sgemm(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transpose_x, CBLAS_TRANSPOSE transpose_w,
-                 blasint rows, blasint out, blasint in, float alpha, const float *x,
-                 blasint x_stride, const float *w, blasint w_stride, float beta, float *y,
-                 blasint y_stride)
+static void multiply(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transpose_x, CBLAS_TRANSPOSE transpose_w,
+                     blasint rows, blasint out, blasint in, float alpha, const float *x,
+                     blasint x_stride, const float *w, blasint w_stride, float beta, float *y,
+                     blasint y_stride)
 {
     ck_assert(layout == CblasRowMajor && transpose_x == CblasNoTrans && transpose_w == CblasTrans);
     ck_assert(alpha == 1 && beta == 0);
@@ -24,6 +24,17 @@ void cblas_sgemm(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transpose_x, CBLAS_TRANSPO
                 sum += (double)x[r * x_stride + k] * (double)w[c * w_stride + k];
             y[r * y_stride + c] = (float)sum;
         }
+}
+
+enum err_code openblas_open(struct err *err)
+{
+    return err->code;
+}
+
+const struct openblas *openblas_functions(void)
+{
+    static const struct openblas functions = {.sgemm = multiply};
+    return &functions;
 }
 
 static const struct engine_options openblas = {.linear_backend = "openblas"};

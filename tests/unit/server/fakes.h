@@ -13,7 +13,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/engine.h"
-#include "server/http.h"
+#include "server/http/http.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -41,7 +41,8 @@ static struct engine_model fake_models[2] = {
       .scores = "softmax",
       .labels = fake_labels,
       .label_count = 2,
-      .tokens_max = 64}},
+      .tokens_max = 64,
+      .ood_method = "energy"}},
     {{.kind = ENGINE_IMAGE,
       .family = "vit",
       .version = "1",
@@ -267,21 +268,25 @@ const float *engine_features(const struct engine_session *session, unsigned row)
 }
 
 /* 'N' yields a NaN for the first label, 'M' for the last; else the scores sum to 1. */
-void engine_scores(const struct engine_model *model, const float *logits, float *scores)
+bool engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
     (void)model;
     scores[0] = logits[0] == (float)'N' ? NAN : logits[0] / 256;
     scores[1] = isnan(scores[0]) ? 0.5f : logits[0] == (float)'M' ? NAN : 1 - scores[0];
+    return !isnan(scores[0]) && !isnan(scores[1]);
 }
 
-/* 'R' is reviewed, 'U' is unknown; ood_score is the first byte. */
+/* 'R' is reviewed, 'U' is unknown; ood_score is the first byte, of a text. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, struct judgement *out)
 {
-    (void)model;
     (void)scores;
     (void)features;
-    *out = (struct judgement){.has_ood = true, .ood_score = logits[0], .threshold = 0.5f};
+    *out = (struct judgement){.threshold = 0.5f};
+    if (model->info.ood_method != NULL) {
+        out->has_ood = true;
+        out->ood_score = logits[0];
+    }
     if (logits[0] == (float)'R')
         out->decision = DECISION_REVIEW;
     if (logits[0] == (float)'U')

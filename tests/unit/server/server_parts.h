@@ -1,7 +1,7 @@
 /* server_parts.h - everything that server.c starts and stops, as functions that only write down
  * that they were called, in what phase and with what. Defines the functions of registry.h,
- * batcher.h, metrics.h, http.h, worker.h, prepare.h, routes.h, plan.h and memory_plan.h that
- * server.c calls, so include it in one file of a test program.
+ * batcher.h, metrics.h, metrics_observer.h, http.h, worker.h, prepare.h, routes.h, plan.h and
+ * memory_plan.h that server.c calls, so include it in one file of a test program.
  *
  * `parts.capture` holds a word for each call. A part named by `parts.fails` cannot be started. The
  * clock stands but for what is slept.
@@ -10,9 +10,12 @@
 #define ATTND_TESTS_UNIT_SERVER_SERVER_PARTS_H
 
 #include "engine/base/clock.h"
+#include "server/api/handlers.h"
+#include "server/api/routes.h"
+#include "server/http/http.h"
 #include "server/memory_plan.h"
-#include "server/routes.h"
-#include "server/worker.h"
+#include "server/observe/metrics_observer.h"
+#include "server/serve/worker.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -231,6 +234,11 @@ void metrics_close(struct metrics *metrics)
     parts_call("-metrics", NULL);
 }
 
+struct observer metrics_observer(struct metrics *metrics)
+{
+    return (struct observer){.context = metrics};
+}
+
 /* ---- HTTP ---- */
 
 unsigned routes_count(void)
@@ -238,7 +246,7 @@ unsigned routes_count(void)
     return 2;
 }
 
-const char *routes_label(unsigned index)
+const char *routes_pattern(unsigned index)
 {
     return index == 0 ? "/zero" : "/one";
 }
@@ -253,7 +261,7 @@ struct http_app routes_app(struct service *service)
     return (struct http_app){.context = service};
 }
 
-bool route_predict_pool(void *context, struct request *request)
+bool predict_pool(void *context, struct request *request)
 {
     (void)context;
     (void)request;

@@ -9,8 +9,11 @@
 #ifndef ATTND_TESTS_UNIT_SERVER_STAGE_H
 #define ATTND_TESTS_UNIT_SERVER_STAGE_H
 
-#include "server/routes.h"
-#include "server/worker.h"
+#include "server/api/handlers.h"
+#include "server/api/routes.h"
+#include "server/observe/log_observer.h"
+#include "server/observe/metrics_observer.h"
+#include "server/serve/worker.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/fakes.h"
 
@@ -54,7 +57,7 @@ static inline void stage_open(struct stage *stage, unsigned workers)
     ck_assert_int_eq(registry_open(&service->registry, &stage->config, 64, &err), ERR_OK);
     ck_assert_int_eq(batcher_open(&service->batcher, QUEUE_LIMIT, 2, &err), ERR_OK);
     for (unsigned i = 0; i < routes_count(); i++)
-        routes[i] = routes_label(i);
+        routes[i] = routes_pattern(i);
     for (unsigned i = 0; i < 2; i++)
         rows[i] = (struct metrics_model){configured[i].name, &fake_models[i].info, 0};
     struct metrics_setup setup = {.routes = routes,
@@ -66,11 +69,13 @@ static inline void stage_open(struct stage *stage, unsigned workers)
                                   .linear_backend = "reference",
                                   .blas_core = "none"};
     ck_assert_int_eq(metrics_open(&service->metrics, &setup, &err), ERR_OK);
+    observers_add(&service->observers, metrics_observer(service->metrics));
+    observers_add(&service->observers, log_observer());
     struct worker_options options = {workers, 1, service->registry, service->batcher,
                                      service->metrics};
     ck_assert_int_eq(worker_start(&stage->workers, &options, &err), ERR_OK);
     struct prepare *prepare;
-    ck_assert_int_eq(prepare_start(&prepare, 1, route_predict_pool, service, &err), ERR_OK);
+    ck_assert_int_eq(prepare_start(&prepare, 1, predict_pool, service, &err), ERR_OK);
     atomic_store(&service->prepare, prepare);
     atomic_store(&service->phase, SERVICE_READY);
     stage->app = routes_app(service);
@@ -121,6 +126,13 @@ static inline void exchange_done(struct stage *stage, struct http_exchange *exch
     stage->app.done(&stage->service, exchange);
     arena_deinit(&exchange->arena);
     memory_give(&stage->service.memory, exchange->memory_bytes);
+}
+
+/* Enters each phase up to this one, as a request does that nothing keeps from it. */
+static inline void enter_phases(struct request *request, enum request_phase last)
+{
+    while (request->phase < last)
+        request_enter(request, (enum request_phase)(request->phase + 1));
 }
 
 /* Head and body; true if the exchange is suspended now. */

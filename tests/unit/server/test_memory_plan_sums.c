@@ -1,9 +1,9 @@
 /* The plan of the memory to the byte, over models whose cost the test names. */
 #include "engine/engine.h"
-#include "server/http.h"
+#include "server/api/routes.h"
+#include "server/http/http.h"
 #include "server/memory_plan.h"
-#include "server/metrics.h"
-#include "server/routes.h"
+#include "server/observe/metrics.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* SECURITY.md repeats the table of limits; here it is held to it. */
 #include "engine/base/file.h"
-#include "server/limits.h"
+#include "server/bounds/limits.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
 
 #include "engine/base/blas_core.h"
 #include "engine/base/cpu.h"
+#include "server/observe/log_observer.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/server_parts.h"
@@ -73,7 +74,7 @@ START_TEST(the_server_hands_each_part_what_is_configured)
     ck_assert_uint_eq(parts.takers, 1);
     ck_assert_uint_eq(parts.prepare_threads, quota < 4 ? quota : 4);
     ck_assert_uint_eq(parts.prepare_wait_ms_max, 88);
-    ck_assert(parts.pool == route_predict_pool);
+    ck_assert(parts.pool == predict_pool);
     ck_assert_uint_eq(parts.io_threads, parts.http.io_threads + parts.prepare_threads + 4);
     ck_assert_uint_eq(parts.http.io_threads, 2);
     ck_assert_str_eq(parts.http.address, "127.0.0.1");
@@ -121,6 +122,23 @@ START_TEST(the_server_tells_the_metrics_what_there_is)
 {
     struct err err;
     parts.started = look_at_setup; /* the setup is whole then */
+    parts.signals[0] = SIGTERM;
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+}
+END_TEST
+
+static void look_at_observers(void)
+{
+    const struct observers *observers = &parts.service->observers;
+    ck_assert_uint_eq(observers->count, 2);
+    ck_assert_ptr_eq(observers->list[0].context, &parts_made[PART_METRICS]);
+    ck_assert(observers->list[1].request == log_observer().request);
+}
+
+START_TEST(the_server_lets_metrics_and_log_observe)
+{
+    struct err err;
+    parts.started = look_at_observers;
     parts.signals[0] = SIGTERM;
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
 }
@@ -339,6 +357,7 @@ END_TEST
 
 SUITE("server", the_server_starts_in_order_and_stops_in_the_reverse,
       the_server_hands_each_part_what_is_configured, the_server_tells_the_metrics_what_there_is,
+      the_server_lets_metrics_and_log_observe,
       the_server_stops_what_it_had_started_when_a_part_fails, the_server_needs_a_model,
       a_drain_ends_when_nobody_is_busy, a_drain_ends_when_its_time_is_up,
       rows_that_still_wait_are_failed, the_server_logs_its_life,

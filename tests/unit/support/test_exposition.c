@@ -26,6 +26,16 @@ START_TEST(exposition_accepts_a_good_page)
 }
 END_TEST
 
+START_TEST(exposition_accepts_a_negative_sum_of_what_may_be_negative)
+{
+    struct exposition *page =
+        parse(HISTOGRAM "h_bucket{le=\"-1\"} 1\nh_bucket{le=\"+Inf\"} 2\nh_sum -3\nh_count 2\n");
+    ck_assert_ptr_nonnull(page);
+    ck_assert_double_eq(exposition_value(page, "h_sum"), -3);
+    exposition_free(page);
+}
+END_TEST
+
 START_TEST(exposition_refuses_bad_pages)
 {
     static const char *const bad[] = {
@@ -63,6 +73,9 @@ START_TEST(exposition_refuses_bad_pages)
         HISTOGRAM "h_bucket{le=\"2\"} 1\nh_bucket{le=\"1\"} 1\nh_bucket{le=\"+Inf\"} 1\n"
                   "h_sum 1\nh_count 1\n",
         HISTOGRAM "h_bucket{le=\"1\"} 2\nh_bucket{le=\"+Inf\"} 1\nh_sum 1\nh_count 1\n",
+        HISTOGRAM "h_bucket{le=\"0\"} 1\nh_bucket{le=\"+Inf\"} 1\nh_sum -1\nh_count 1\n",
+        HISTOGRAM "h_bucket{le=\"-1\"} -1\nh_bucket{le=\"+Inf\"} 1\nh_sum -1\nh_count 1\n",
+        HISTOGRAM "h_bucket{le=\"-1\"} 1\nh_bucket{le=\"+Inf\"} 1\nh_sum -Inf\nh_count 1\n",
         HISTOGRAM "h_bucket{le=\"x\"} 1\nh_bucket{le=\"+Inf\"} 1\nh_sum 1\nh_count 1\n",
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -70,4 +83,5 @@ START_TEST(exposition_refuses_bad_pages)
 }
 END_TEST
 
-SUITE("exposition", exposition_accepts_a_good_page, exposition_refuses_bad_pages)
+SUITE("exposition", exposition_accepts_a_good_page,
+      exposition_accepts_a_negative_sum_of_what_may_be_negative, exposition_refuses_bad_pages)

@@ -1,0 +1,39 @@
+/* base64.h - strict base64 (RFC 4648 section 4) in front of libb64, which alone would skip whatever
+ * it does not know and write one byte past its result. The only file that includes b64/.
+ *
+ *     char *bytes = arena_alloc(arena, base64_decoded_size(len));
+ *     if (base64_decode(bytes, &bytes_len, text, len, 0, &err)) ...
+ *
+ * Threads: no state. */
+#ifndef ATTND_ENGINE_BASE_BASE64_H
+#define ATTND_ENGINE_BASE_BASE64_H
+
+#include "engine/base/err.h"
+#include "engine/base/interrupt.h"
+
+#include <stddef.h>
+
+/* How many leading characters of text[len] are of the alphabet (A-Z a-z 0-9 + /, not `=`).
+ * About 10 GB/s: callers use it to skip over base64. */
+size_t base64_prefix(const char *text, size_t len);
+
+/* Bytes of the buffer that base64_decode needs: one more than it can yield. */
+size_t base64_decoded_size(size_t len);
+
+/* Decodes text[len] into out. ERR_UNUSABLE, with the offset, for a character outside the alphabet,
+ * a length that is no multiple of 4, `=` anywhere but in the last two places, and unused bits that
+ * are not zero. `origin` is added to offsets: where text starts in what the client sent. */
+enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t len, size_t origin,
+                            struct err *err);
+
+/* The same, looking at an interrupt (NULL: none) for each megabyte. */
+enum err_code base64_decode_while(char *out, size_t *out_len, const char *text, size_t len,
+                                  size_t origin, struct interrupt *interrupt, struct err *err);
+
+/* Characters that len bytes become, and the NUL. */
+size_t base64_encoded_size(size_t len);
+
+/* Encodes without line breaks into out[base64_encoded_size(len)], NUL-terminated. */
+void base64_encode(char *out, const char *bytes, size_t len);
+
+#endif

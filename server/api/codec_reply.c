@@ -1,0 +1,193 @@
+/* codec_reply.c - replies -> JSON text in the exchange's arena. What a prediction, a problem or a
+ * model looks like is engine/answer.c's; here they get what only a server knows around them.
+ *
+ * Digits. One jansson dump prints all reals with the same precision. Nine digits are right for
+ * scores (fp32 survives them) and for milliseconds, but not for a context, which is the client's
+ * and goes back as it came: codec.c has made a text of it, which is put in front of the closing
+ * brace.
+ *
+ * Memory. Trees live for the length of a call; the text is dumped into the arena at the size of the
+ * usual reply, and again at its exact size when that was too small. */
+#include "server/api/codec.h"
+
+#include "engine/answer.h"
+#include "engine/base/utf8.h"
+#include "server/api/problem.h"
+#include "server/api/protocol.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    USUAL_BYTES = 2048,
+    DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS),
+};
+
+/* Dumps the object with `tail` ("" or ",\"key\":value") as its last member. Drops the object. */
+static const char *finish(json_t *object, const char *tail, struct arena *arena, size_t *len)
+{
+    size_t tail_len = strlen(tail), size = USUAL_BYTES, need = 0;
+    char *text = object != NULL ? arena_alloc(arena, size + tail_len + 1) : NULL;
+    if (text != NULL)
+        need = json_dumpb(object, text, size, DUMP_FLAGS);
+    if (need > size) {
+        size = need;
+        text = arena_alloc(arena, size + tail_len + 1);
+        need = text != NULL ? json_dumpb(object, text, size, DUMP_FLAGS) : 0;
+    }
+    json_decref(object);
+    if (need < 2)
+        return NULL;
+    memcpy(text + need - 1, tail, tail_len);
+    memcpy(text + need - 1 + tail_len, "}", 2);
+    *len = need + tail_len;
+    return text;
+}
+
+static int add(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new_nocheck(object, key, value);
+}
+
+/* ---- the reply to a predict call ---- */
+
+static json_t *milliseconds(double ms)
+{
+    return json_real(isfinite(ms) ? round(ms * 1000.0) / 1000.0 : 0.0);
+}
+
+static json_t *timing_json(const struct predict_call *call, const struct protocol_timing *timing)
+{
+    json_t *object = json_object();
+    int failed = add(object, "queue", milliseconds(timing->queue_ms));
+    failed |= add(object, "prepare", milliseconds(timing->prepare_ms));
+    failed |= add(object, "inference", milliseconds(timing->inference_ms));
+    if (call->explain)
+        failed |= add(object, "explain", milliseconds(timing->explain_ms));
+    failed |= add(object, "total", milliseconds(timing->total_ms));
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* ",\"context\":{...}"; "" if there is none; NULL if there is no memory. */
+static const char *context_tail(const struct predict_call *call, struct arena *arena)
+{
+    return call->context != NULL ? arena_format(arena, ",\"context\":%s", call->context) : "";
+}
+
+/* One of several: a row that failed is a problem of its own and spoils no other. */
+static json_t *item_json(const struct predict_call *call, const struct row *row)
+{
+    return row->err.code != ERR_OK ? problem_document(&row->err, NULL)
+                                   : answer_prediction(&row->answer, call->top_k);
+}
+
+static json_t *results_json(const struct predict_call *call, const struct row *rows)
+{
+    json_t *array = json_array();
+    for (unsigned i = 0; i < call->item_count; i++) {
+        if (json_array_append_new(array, item_json(call, &rows[i])) == 0)
+            continue;
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+/* The members of the only result, or "results". */
+static int add_results(json_t *reply, const struct predict_call *call, const struct row *rows)
+{
+    if (call->envelope)
+        return add(reply, "results", results_json(call, rows));
+    json_t *result = answer_prediction(&rows[0].answer, call->top_k);
+    int failed = result == NULL || json_object_update(reply, result) != 0;
+    json_decref(result);
+    return failed;
+}
+
+const char *codec_encode_reply(const struct predict_call *call, const char *id,
+                               const struct row *rows, const struct protocol_timing *timing,
+                               struct arena *arena, size_t *len)
+{
+    const char *tail = context_tail(call, arena);
+    json_t *reply = json_object();
+    int failed = tail == NULL || reply == NULL;
+    if (id != NULL && utf8_is_valid(id, strlen(id)))
+        failed |= add(reply, "id", json_string(id));
+    failed |= add_results(reply, call, rows);
+    failed |= add(reply, "timing_ms", timing_json(call, timing));
+    if (!failed)
+        return finish(reply, tail, arena, len);
+    json_decref(reply);
+    return NULL;
+}
+
+/* ---- problems and models ---- */
+
+const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
+                                 size_t *len)
+{
+    return finish(problem_document(err, instance), "", arena, len);
+}
+
+/* Members of `more` that the object has not. jansson's own function for it does not say if one of
+ * them could not be added. */
+static int add_missing(json_t *object, json_t *more)
+{
+    const char *key;
+    json_t *value;
+    int failed = more == NULL;
+    json_object_foreach(more, key, value)
+    {
+        if (json_object_get(object, key) == NULL)
+            failed |= json_object_set_nocheck(object, key, value);
+    }
+    return failed;
+}
+
+static json_t *row_json(const struct model_row *row)
+{
+    json_t *object = json_object(), *model = answer_model(row->info);
+    json_t *digest = row->digest != NULL ? json_string(row->digest) : json_null();
+    int failed = add(object, "name", json_string(row->name));
+    failed |= add(object, "version", json_string(row->version));
+    failed |= add(object, "digest", digest);
+    failed |= add(object, "default", json_boolean(row->is_default));
+    failed |= add_missing(object, model);
+    failed |= add(object, "inputs_max", json_integer((json_int_t)row->inputs_max));
+    failed |= add(object, "body_bytes_max", json_integer((json_int_t)row->body_bytes_max));
+    if (row->info->kind == ENGINE_IMAGE) {
+        failed |= add(object, "image_pixels_max", json_integer((json_int_t)row->image_pixels_max));
+        failed |=
+            add(object, "request_pixels_max", json_integer((json_int_t)row->request_pixels_max));
+    }
+    json_decref(model);
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,
+                                size_t *len)
+{
+    json_t *array = json_array(), *reply = json_object();
+    int failed = array == NULL;
+    for (unsigned i = 0; i < count; i++)
+        failed |= json_array_append_new(array, row_json(&rows[i]));
+    failed |= add(reply, "models", array);
+    if (!failed)
+        return finish(reply, "", arena, len);
+    json_decref(reply);
+    return NULL;
+}
+
+const char *codec_encode_model(const struct model_row *row, struct arena *arena, size_t *len)
+{
+    return finish(row_json(row), "", arena, len);
+}

@@ -1,0 +1,31 @@
+/* handlers.h - who answers the routes: a file for each kind. routes.c lists them; route.h says what
+ * is asked of each function.
+ *
+ * Threads: head, begin and finish run on the I/O thread of the exchange.
+ */
+#ifndef ATTND_SERVER_API_HANDLERS_H
+#define ATTND_SERVER_API_HANDLERS_H
+
+#include "server/serve/service.h"
+
+/* predict.c: whatever asks for predictions, by the protocol of its route. */
+enum err_code predict_head(struct service *service, struct request *request);
+enum http_next predict_begin(struct service *service, struct request *request);
+void predict_finish(struct service *service, struct request *request);
+/* On a thread of the prepare pool: a heavy request's reading or preparation, or any request's
+ * explanations; `context` is the service. True: all of it was done. */
+bool predict_pool(void *context, struct request *request);
+
+/* models.c */
+enum http_next models_list(struct service *service, struct request *request);
+enum http_next models_one(struct service *service, struct request *request);
+
+/* page_files.c */
+enum http_next page_files_one(struct service *service, struct request *request);
+
+/* status.c */
+enum http_next status_alive(struct service *service, struct request *request);
+enum http_next status_ready(struct service *service, struct request *request);
+enum http_next status_metrics(struct service *service, struct request *request);
+
+#endif

@@ -1,0 +1,268 @@
+/* predict.c - whatever asks for predictions, from its head to its reply. The words of the call and
+ * of the answer are the protocol's.
+ *
+ * The phases (request.h), and who holds the baton in them:
+ *
+ *     head      I/O thread             refusals that headers suffice for: 415, 503, 429
+ *     parse     I/O or pool thread     the call, its models, places in the queue
+ *     prepare   I/O or pool thread     tokens and patches
+ *     queued    queue and workers      each row by itself
+ *     explain   pool thread            if the call asks for explanations
+ *     reply     I/O thread             encode, and tell the observers
+ *
+ * Every client mistake is found before the queue. The places in the queue are reserved before any
+ * input is prepared, so an overload costs a parse at most; a heavy request reserves one place even
+ * before it is parsed, which bounds the pool's waiting list. What is long to do for a request (to
+ * prepare, to explain) ends soon after nobody needs it any more: watch.h.
+ */
+#include "server/api/handlers.h"
+#include "server/api/records.h"
+#include "server/api/reply.h"
+#include "server/api/route.h"
+
+#include "engine/base/clock.h"
+#include "server/bounds/limits.h"
+#include "server/serve/claim.h"
+#include "server/serve/explain.h"
+#include "server/serve/rows.h"
+#include "server/serve/watch.h"
+
+#include <string.h>
+
+/* If the queue or the pool refused it, tells when to come again. */
+static enum err_code overloaded(struct service *service, struct request *request)
+{
+    if (request->err.code != ERR_QUEUE_FULL)
+        return request->err.code;
+    unsigned queue_s = batcher_retry_after_s(service->batcher);
+    unsigned pool_s = prepare_retry_after_s(atomic_load(&service->prepare));
+    request->retry_after_s = queue_s > pool_s ? queue_s : pool_s;
+    return request->err.code;
+}
+
+/* While the server starts and while it stops there may be no pool. A start that fails goes from the
+ * one to the other, so the first phase alone says too little. */
+static enum err_code check_phase(struct service *service, struct err *err)
+{
+    int phase = atomic_load(&service->phase);
+    if (phase == SERVICE_STARTING)
+        return err_set(err, ERR_NOT_READY, "the models are being loaded");
+    if (phase == SERVICE_STOPPING)
+        return err_set(err, ERR_NOT_READY, "the server is stopping");
+    return ERR_OK;
+}
+
+enum err_code predict_head(struct service *service, struct request *request)
+{
+    if (request->route->protocol->accept(request) || check_phase(service, &request->err))
+        return request->err.code;
+    if (batcher_admit(service->batcher, 1, &request->err))
+        return overloaded(service, request);
+    return ERR_OK;
+}
+
+/* ---- places ---- */
+
+/* A place in the queue for each item, beside those that the request already has. */
+static enum err_code reserve(struct service *service, struct request *request, unsigned count)
+{
+    unsigned missing = count > request->reserved ? count - request->reserved : 0;
+    if (batcher_reserve(service->batcher, missing, &request->err) == ERR_OK)
+        request->reserved += missing;
+    return overloaded(service, request);
+}
+
+/* Gives back the places beyond `kept`, of which the caller disposes. */
+static void keep_places(struct service *service, struct request *request, unsigned kept)
+{
+    if (request->reserved > kept)
+        batcher_release(service->batcher, request->reserved - kept);
+    request->reserved = 0;
+}
+
+/* ---- from the body to the queue ---- */
+
+/* The body becomes a call, and the call rows. */
+static enum err_code parse(struct service *service, struct request *request)
+{
+    const struct protocol *protocol = request->route->protocol;
+    request->begun_ns = clock_now_ns();
+    if (claim_reading(service, request, protocol->parse_bytes(service, request)) ||
+        protocol->parse(service, request))
+        return request->err.code;
+    request->deadline_ns = request_deadline_ns(request, service->config->deadline_ms);
+    if (rows_open(service, request))
+        return request->err.code;
+    request->parsed_ns = clock_now_ns();
+    request_enter(request, REQUEST_PREPARE);
+    return ERR_OK;
+}
+
+/* All from the call to rows that may enter the queue. */
+static enum err_code prepare(struct service *service, struct request *request)
+{
+    if (reserve(service, request, request->call.item_count))
+        return request->err.code;
+    if (rows_prepare(service, request))
+        return overloaded(service, request);
+    return ERR_OK;
+}
+
+/* The exchange is suspended and the request ours: queue its rows, or resume at once if it has none.
+ * After either, it is no longer ours. */
+static void enter_queue(struct service *service, struct request *request)
+{
+    unsigned count = request->err.code == ERR_OK ? request->good_count : 0;
+    keep_places(service, request, count);
+    if (count > 0) {
+        request_enter(request, REQUEST_QUEUED);
+        request_expect_rows(request, count);
+        if (batcher_submit(service->batcher, request->good, count))
+            return;
+        err_set(&request->err, ERR_NOT_READY, "the server is stopping");
+    }
+    http_resume(request->exchange);
+}
+
+/* To the pool, to be parsed or, when it has been, prepared. The exchange is suspended and the
+ * request ours; afterwards no longer. */
+static void enter_pool(struct service *service, struct request *request)
+{
+    enum prepare_kind kind = request->phase == REQUEST_PARSE ? PREPARE_READ : PREPARE_INPUTS;
+    uint64_t units = request->exchange->body_len + request->pixels;
+    if (!prepare_submit(atomic_load(&service->prepare), request, kind, units, &request->err))
+        return;
+    overloaded(service, request);
+    enter_queue(service, request);
+}
+
+static bool parse_in_pool(struct service *service, struct request *request)
+{
+    if (!parse(service, request) && !reserve(service, request, request->call.item_count)) {
+        enter_pool(service, request);
+        return true;
+    }
+    enter_queue(service, request);
+    return false;
+}
+
+static bool prepare_in_pool(struct service *service, struct request *request)
+{
+    bool is_whole = !prepare(service, request) && request->good_count == request->call.item_count;
+    enter_queue(service, request);
+    return is_whole;
+}
+
+static bool explain_in_pool(const struct service *service, struct request *request)
+{
+    bool is_whole = !explain_rows(service, request);
+    http_resume(request->exchange);
+    return is_whole;
+}
+
+bool predict_pool(void *context, struct request *request)
+{
+    struct service *service = context;
+    bool is_wanted = watch_wanted(service, request);
+    if (request->phase == REQUEST_EXPLAIN && is_wanted)
+        return explain_in_pool(service, request);
+    if (request->phase == REQUEST_PREPARE && is_wanted)
+        return prepare_in_pool(service, request);
+    if (is_wanted)
+        return parse_in_pool(service, request);
+    keep_places(service, request, 0);
+    http_resume(request->exchange);
+    return false;
+}
+
+/* A compressed image may be small and yet long to decode, so pixels count as well as bytes. */
+static bool is_heavy(const struct request *request)
+{
+    return request->pixels > LIMIT_PREPARE_INLINE_PIXELS;
+}
+
+static enum http_next answer_now(struct service *service, struct request *request)
+{
+    keep_places(service, request, 0);
+    predict_finish(service, request);
+    return HTTP_REPLY;
+}
+
+static enum http_next hand_over(struct service *service, struct request *request)
+{
+    unsigned places = request->phase == REQUEST_PARSE ? 1 : request->call.item_count;
+    if (reserve(service, request, places))
+        return answer_now(service, request);
+    http_suspend(request->exchange);
+    enter_pool(service, request);
+    return HTTP_SUSPENDED;
+}
+
+enum http_next predict_begin(struct service *service, struct request *request)
+{
+    request_enter(request, REQUEST_PARSE);
+    if (request->exchange->body_len > LIMIT_PREPARE_INLINE_BYTES)
+        return hand_over(service, request);
+    if (parse(service, request))
+        return answer_now(service, request);
+    if (is_heavy(request))
+        return hand_over(service, request);
+    prepare(service, request);
+    if (request->err.code != ERR_OK || request->good_count == 0)
+        return answer_now(service, request);
+    http_suspend(request->exchange);
+    enter_queue(service, request);
+    return HTTP_SUSPENDED;
+}
+
+/* ---- the reply ---- */
+
+/* The row that was done last: its way is the longest, so its times are the request's. */
+static const struct row *last_row(const struct request *request)
+{
+    const struct row *last = NULL;
+    for (unsigned i = 0; i < request->good_count; i++)
+        if (last == NULL || request->good[i]->done_ns > last->done_ns)
+            last = request->good[i];
+    return last;
+}
+
+static struct protocol_timing timing_of(const struct request *request)
+{
+    const struct http_exchange *exchange = request->exchange;
+    const struct row *last = last_row(request);
+    struct protocol_timing timing = {
+        .prepare_ms = clock_ms_between(exchange->body_ns, request->prepared_ns),
+        .total_ms = clock_ms_between(exchange->head_ns, clock_now_ns()),
+    };
+    if (last != NULL) {
+        timing.queue_ms = clock_ms_between(last->submitted_ns, last->started_ns);
+        timing.inference_ms = clock_ms_between(last->started_ns, last->done_ns);
+        if (request->explained_ns != 0)
+            timing.explain_ms = clock_ms_between(last->done_ns, request->explained_ns);
+    }
+    return timing;
+}
+
+static enum err_code reply_rows(struct request *request)
+{
+    const struct protocol_timing timing = timing_of(request);
+    size_t len = 0;
+    request->encode_ns = clock_now_ns();
+    const char *body = request->route->protocol->encode(request, &timing, &len);
+    if (body == NULL)
+        return err_set(&request->err, ERR_NO_MEMORY, "out of memory for the reply");
+    request->encoded_ns = clock_now_ns();
+    reply_fill(request, 200, request->route->protocol->reply_type, body, len);
+    return ERR_OK;
+}
+
+void predict_finish(struct service *service, struct request *request)
+{
+    if (request->err.code == ERR_OK && !request->call.envelope)
+        request->err = request->rows[0].err;
+    if (request->err.code != ERR_OK || reply_rows(request))
+        reply_problem(request);
+    else
+        records_predictions(service, request);
+}

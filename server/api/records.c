@@ -1,0 +1,96 @@
+#include "server/api/records.h"
+
+#include "engine/base/clock.h"
+#include "server/api/route.h"
+
+static double seconds_between(uint64_t start_ns, uint64_t end_ns)
+{
+    return clock_ms_between(start_ns, end_ns) / 1000;
+}
+
+/* -1 if it did not end. */
+static double stage_s(uint64_t start_ns, uint64_t end_ns)
+{
+    return end_ns != 0 ? seconds_between(start_ns, end_ns) : -1;
+}
+
+static struct prediction_record record_of(const struct request *request, const struct row *row)
+{
+    struct prediction_record record = {.id = request->exchange->reply.request_id,
+                                       .context = request->call.context,
+                                       .index = (unsigned)(row - request->rows),
+                                       .err = row->err};
+    if (row->err.code != ERR_OK)
+        return record;
+    record.model = row->model->index;
+    record.answer = &row->answer;
+    record.label = engine_argmax(row->model->engine, row->answer.scores);
+    record.queue_s = seconds_between(row->submitted_ns, row->started_ns);
+    record.inference_s = seconds_between(row->started_ns, row->done_ns);
+    return record;
+}
+
+void records_predictions(const struct service *service, const struct request *request)
+{
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        const struct prediction_record record = record_of(request, &request->rows[i]);
+        observers_prediction(&service->observers, &record);
+    }
+}
+
+/* The one model that all rows of the request use, if there is one. */
+static int only_model(const struct request *request)
+{
+    const struct registry_model *model = NULL;
+    for (unsigned i = 0; request->rows != NULL && i < request->call.item_count; i++) {
+        const struct registry_model *other = request->rows[i].model;
+        if (other != NULL && model != NULL && other != model)
+            return METRICS_NO_MODEL;
+        model = other != NULL ? other : model;
+    }
+    return model == NULL ? METRICS_NO_MODEL : (int)model->index;
+}
+
+/* A client is counted once, however many rows it left behind. */
+static bool client_has_left(const struct request *request)
+{
+    bool has_left = request->is_abandoned;
+    for (unsigned i = 0; i < request->good_count; i++)
+        has_left = has_left || request->good[i]->is_abandoned;
+    return has_left;
+}
+
+static uint64_t last_done_ns(const struct request *request)
+{
+    uint64_t last = 0;
+    for (unsigned i = 0; i < request->good_count; i++)
+        last = request->good[i]->done_ns > last ? request->good[i]->done_ns : last;
+    return last;
+}
+
+void records_request(const struct service *service, const struct request *request, int route_index)
+{
+    const struct http_exchange *exchange = request->exchange;
+    struct request_record record = {
+        .id = exchange->reply.request_id != NULL ? exchange->reply.request_id : request->id,
+        .context = request->call.context,
+        .route = request->route != NULL ? request->route->pattern : NULL,
+        .route_index = route_index,
+        .model = only_model(request),
+        .stage_model = METRICS_NO_MODEL,
+        .status = exchange->reply.status,
+        .reason = request->err.code,
+        .inputs = request->call.item_count,
+        .has_left = client_has_left(request),
+    };
+    if (exchange->head_ns != 0)
+        record.total_s = seconds_between(exchange->head_ns, clock_now_ns());
+    /* Parsing, preparing and encoding are the whole request's. */
+    if (request->encoded_ns != 0 && request->good_count > 0)
+        record.stage_model = (int)request->good[0]->model->index;
+    record.parse_s = stage_s(request->begun_ns, request->parsed_ns);
+    record.prepare_s = stage_s(request->parsed_ns, request->prepared_ns);
+    record.explain_s = stage_s(last_done_ns(request), request->explained_ns);
+    record.encode_s = stage_s(request->encode_ns, request->encoded_ns);
+    observers_request(&service->observers, &record);
+}

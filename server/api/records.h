@@ -1,0 +1,16 @@
+/* records.h - what became of a request, written for the observers (observe/record.h).
+ *
+ * Threads: the holder of the baton.
+ */
+#ifndef ATTND_SERVER_API_RECORDS_H
+#define ATTND_SERVER_API_RECORDS_H
+
+#include "server/serve/service.h"
+
+/* Every input of a request that was answered with a 200. */
+void records_predictions(const struct service *service, const struct request *request);
+
+/* The request itself, once, when all of it is over; route_index is the table's. */
+void records_request(const struct service *service, const struct request *request, int route_index);
+
+#endif

@@ -1,0 +1,17 @@
+/* reply.h - fills the reply of an exchange from its request.
+ *
+ * Threads: the holder of the baton.
+ */
+#ifndef ATTND_SERVER_API_REPLY_H
+#define ATTND_SERVER_API_REPLY_H
+
+#include "server/serve/request.h"
+
+/* The bytes of a body are the arena's, or static. */
+void reply_fill(struct request *request, unsigned status, const char *content_type,
+                const char *body, size_t len);
+
+/* request->err as application/problem+json, with Retry-After where the status calls for it. */
+void reply_problem(struct request *request);
+
+#endif

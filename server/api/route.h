@@ -1,0 +1,31 @@
+/* route.h - one row of the table of routes: a pattern of paths, a method, and who answers.
+ *
+ *     {"/models/{name}", HTTP_GET, .begin = models_one}
+ *     const char *name = route_value(request, "name");
+ *
+ * Threads: routes are constant.
+ */
+#ifndef ATTND_SERVER_API_ROUTE_H
+#define ATTND_SERVER_API_ROUTE_H
+
+#include "server/api/protocol.h"
+
+struct route {
+    const char *pattern;     /* "{name}" is one element of the path; also the metrics' label */
+    enum http_method method; /* HTTP_GET also answers HEAD */
+    const struct protocol *protocol; /* of one that asks for predictions; else NULL */
+    /* NULL: no refusal from headers. Else request->err tells. */
+    enum err_code (*head)(struct service *service, struct request *request);
+    enum http_next (*begin)(struct service *service, struct request *request);
+    void (*finish)(struct service *service, struct request *request); /* NULL: never suspends */
+    bool has_body;
+};
+
+/* Whether a decoded path fits the pattern. */
+bool route_matches(const char *pattern, const char *path);
+
+/* The element of the request's path that stands at "{name}" in its route's pattern, in the arena.
+ * NULL if there is no memory. */
+const char *route_value(const struct request *request, const char *name);
+
+#endif

@@ -1,0 +1,160 @@
+/* routes.c - see routes.h. The table stands first; below it are the five functions that http.h asks
+ * for. They do for every route what no handler should repeat: the request's memory and id, 404 and
+ * 405, the problem reply of a refusal, the counters and the log line. */
+#include "server/api/routes.h"
+
+#include "server/api/handlers.h"
+#include "server/api/records.h"
+#include "server/api/reply.h"
+#include "server/serve/explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct route table[] = {
+    {"/predict", HTTP_POST, &protocol_native, predict_head, predict_begin, predict_finish, true},
+    {"/healthz", HTTP_GET, .begin = status_alive},
+    {"/readyz", HTTP_GET, .begin = status_ready},
+    {"/metrics", HTTP_GET, .begin = status_metrics},
+    {"/models", HTTP_GET, .begin = models_list},
+    {"/models/{name}", HTTP_GET, .begin = models_one},
+    {"/", HTTP_GET, .begin = page_files_one},
+    {"/ui/{file}", HTTP_GET, .begin = page_files_one},
+};
+
+enum { ROUTES = sizeof table / sizeof table[0] };
+
+/* Adds what a route's method allows. */
+static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
+{
+    static const char *const names[] = {[HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST"};
+    size_t len = strlen(allow);
+    snprintf(allow + len, ROUTES_ALLOW_BYTES - len, "%s%s", len > 0 ? ", " : "", names[method]);
+}
+
+enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTES],
+                          const char *path, enum http_method method, struct err *err)
+{
+    enum http_method wanted = method == HTTP_HEAD ? HTTP_GET : method;
+    *out = NULL;
+    allow[0] = '\0';
+    for (const struct route *route = table; route < table + ROUTES; route++) {
+        if (!route_matches(route->pattern, path))
+            continue;
+        *out = route;
+        if (route->method == wanted)
+            return ERR_OK;
+        add_allowed(allow, route->method);
+    }
+    if (*out == NULL)
+        return err_set(err, ERR_NOT_FOUND, "there is nothing at this path");
+    return err_set(err, ERR_METHOD, "%s answers only %s", (*out)->pattern, allow);
+}
+
+unsigned routes_count(void)
+{
+    return ROUTES;
+}
+
+const char *routes_pattern(unsigned index)
+{
+    return table[index].pattern;
+}
+
+bool routes_takes_model(unsigned index)
+{
+    return table[index].protocol != NULL;
+}
+
+/* The exchange's request, made on first sight. Without memory for one, a bare 500 is the reply. */
+static struct request *open_request(struct service *service, struct http_exchange *exchange)
+{
+    struct request *request = exchange->state;
+    if (request != NULL)
+        return request;
+    request = request_open(exchange, service, &service->ids);
+    if (request != NULL)
+        observers_begun(&service->observers);
+    else
+        exchange->reply = (struct http_reply){
+            .status = 500, .content_type = "text/plain", .body = "out of memory\n", .body_len = 14};
+    return request;
+}
+
+static enum http_next problem(struct request *request)
+{
+    reply_problem(request);
+    return HTTP_REPLY;
+}
+
+/* The Allow header of a 405; without memory for it there is none. */
+static enum http_next not_allowed(struct request *request, const char *allow)
+{
+    struct http_exchange *exchange = request->exchange;
+    problem(request);
+    exchange->reply.allow =
+        allow[0] != '\0' ? arena_copy(&exchange->arena, allow, strlen(allow)) : NULL;
+    return HTTP_REPLY;
+}
+
+static enum http_next app_head(void *context, struct http_exchange *exchange)
+{
+    struct service *service = context;
+    struct request *request = open_request(service, exchange);
+    if (request == NULL)
+        return HTTP_REPLY;
+    char allow[ROUTES_ALLOW_BYTES];
+    if (routes_find(&request->route, allow, exchange->path, exchange->method, &request->err))
+        return not_allowed(request, allow);
+    const struct route *route = request->route;
+    exchange->body_bytes_max = route->has_body ? service->config->body_bytes_max : 0;
+    if (route->head != NULL && route->head(service, request))
+        return problem(request);
+    return HTTP_CONTINUE;
+}
+
+static enum http_next app_begin(void *context, struct http_exchange *exchange)
+{
+    struct request *request = exchange->state;
+    return request->route->begin(context, request);
+}
+
+static void app_finish(void *context, struct http_exchange *exchange)
+{
+    struct request *request = exchange->state;
+    request->route->finish(context, request);
+}
+
+static void app_refuse(void *context, struct http_exchange *exchange, const struct err *err)
+{
+    struct service *service = context;
+    struct request *request = open_request(service, exchange);
+    if (request == NULL)
+        return;
+    request->err = *err;
+    problem(request);
+}
+
+static void app_done(void *context, struct http_exchange *exchange)
+{
+    struct service *service = context;
+    struct request *request = exchange->state;
+    if (request == NULL)
+        return;
+    int route = request->route != NULL ? (int)(request->route - table) : METRICS_OTHER_ROUTE;
+    request_enter(request, REQUEST_DONE);
+    records_request(service, request, route);
+    explain_release(service, request);
+}
+
+struct http_app routes_app(struct service *service)
+{
+    return (struct http_app){
+        .context = service,
+        .head = app_head,
+        .begin = app_begin,
+        .finish = app_finish,
+        .refuse = app_refuse,
+        .done = app_done,
+    };
+}

@@ -1,0 +1,28 @@
+/* routes.h - one static table of what the server answers, and the application behind http.h.
+ *
+ * A route's `head` may refuse from the headers alone, `begin` answers or suspends once the body is
+ * whole, `finish` fills the reply after a suspension. Every exchange, also one that http.c refuses,
+ * passes through here, so that each becomes one record for the observers.
+ *
+ * Threads: the table is constant.
+ */
+#ifndef ATTND_SERVER_API_ROUTES_H
+#define ATTND_SERVER_API_ROUTES_H
+
+#include "server/api/route.h"
+
+enum { ROUTES_ALLOW_BYTES = 32 };
+
+/* The route of a path; ERR_NOT_FOUND, or ERR_METHOD with the value of the Allow header. */
+enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTES],
+                          const char *path, enum http_method method, struct err *err);
+
+/* The table's patterns, in order: the metrics' route indexes. */
+unsigned routes_count(void);
+const char *routes_pattern(unsigned index);
+bool routes_takes_model(unsigned index); /* whether its requests are counted under a model */
+
+/* The functions for http_start. */
+struct http_app routes_app(struct service *service);
+
+#endif

@@ -1,0 +1,33 @@
+/* limits.h - every bound on a request that is not a configuration option, on one page.
+ *
+ * The table is also SECURITY.md's, which a test holds to it. Status: what a request beyond the
+ * bound is answered with; 0 where nothing is refused.
+ */
+#ifndef ATTND_SERVER_BOUNDS_LIMITS_H
+#define ATTND_SERVER_BOUNDS_LIMITS_H
+
+/* name, value, unit, status, what it bounds */
+#define LIMITS(X)                                                                                  \
+    X(LIMIT_HEAD_BYTES, 16 * 1024, "bytes", 413, "request line and headers")                       \
+    X(LIMIT_QUERY_ARGUMENTS, 64, "arguments", 413, "query of a request target")                    \
+    X(LIMIT_ID_BYTES, 128, "bytes", 422,                                                           \
+      "`id`; a longer `X-Request-Id` is replaced by one of ours")                                  \
+    X(LIMIT_MODEL_NAME_BYTES, 64, "bytes", 422, "`model`")                                         \
+    X(LIMIT_CONTEXT_BYTES, 64, "bytes", 422, "one string of `context`")                            \
+    X(LIMIT_JSON_DEPTH, 16, "levels", 413, "nesting of a JSON body")                               \
+    X(LIMIT_JSON_BYTES, 1024 * 1024, "bytes", 413,                                                 \
+      "a JSON body without its strings of 2048 bytes and more; 2048 more for each possible input") \
+    X(LIMIT_PREPARE_INLINE_BYTES, 64 * 1024, "bytes", 0,                                           \
+      "a body up to this is prepared on the thread that read it")                                  \
+    X(LIMIT_PREPARE_INLINE_PIXELS, 512 * 1024, "pixels", 0,                                        \
+      "unless its images together are larger than this")                                           \
+    X(LIMIT_RETRY_AFTER_S, 1, "seconds", 0, "what 429 and 503 advise at least")                    \
+    X(LIMIT_RETRY_AFTER_S_MAX, 3600, "seconds", 0, "and at most")
+
+enum {
+#define X(name, value, unit, status, what) name = value,
+    LIMITS(X)
+#undef X
+};
+
+#endif

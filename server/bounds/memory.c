@@ -1,0 +1,94 @@
+#include "server/bounds/memory.h"
+
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* For small requests: an eighth of the pool, but no more than some hundred of them can use. */
+enum { SMALL_SHARE = 8, SMALL_BYTES_MAX = 64 * 1024 * 1024 };
+
+enum { TRIM_BYTES = 8 * 1024 * 1024 };
+
+void memory_init(struct memory *memory, size_t max_bytes, size_t fixed_bytes)
+{
+    size_t pool = max_bytes > fixed_bytes ? max_bytes - fixed_bytes : 0;
+    size_t small = pool / SMALL_SHARE;
+    *memory = (struct memory){.max_bytes = max_bytes,
+                              .pool_bytes = pool,
+                              .small_bytes = small < SMALL_BYTES_MAX ? small : SMALL_BYTES_MAX};
+    atomic_init(&memory->taken, 0);
+}
+
+static size_t limit_of(const struct memory *memory, enum memory_use use)
+{
+    return use == MEMORY_SMALL ? memory->pool_bytes : memory->pool_bytes - memory->small_bytes;
+}
+
+/* In steps that each see the others': the sum never exceeds the limit, not even for a moment. */
+static bool add_within(struct memory *memory, size_t bytes, size_t limit)
+{
+    size_t before = atomic_load_explicit(&memory->taken, memory_order_relaxed);
+    do {
+        if (before > limit || bytes > limit - before)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&memory->taken, &before, before + bytes,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+enum err_code memory_take_more(struct memory *memory, size_t held, size_t more, enum memory_use use,
+                               struct err *err)
+{
+    size_t limit = limit_of(memory, use), all = memory_sum(held, more);
+    if (all > limit)
+        return err_set(err, ERR_TOO_LARGE,
+                       "memory: the request needs %zu bytes; one alone can have %zu (memory_max is "
+                       "%zu); send fewer or smaller inputs",
+                       all, limit, memory->max_bytes);
+    if (add_within(memory, more, limit))
+        return ERR_OK;
+    return err_set(err, ERR_QUEUE_FULL,
+                   "memory: the request needs %zu more bytes, which other requests hold (%zu are "
+                   "for all, memory_max is %zu)",
+                   more, limit, memory->max_bytes);
+}
+
+enum err_code memory_take(struct memory *memory, size_t bytes, enum memory_use use, struct err *err)
+{
+    return memory_take_more(memory, 0, bytes, use, err);
+}
+
+/* What a large request held in small blocks (64 explained texts: a reply's tree of 70 MB) lies
+ * between those of others, where only a look at the whole heap finds it. */
+void memory_give(struct memory *memory, size_t bytes)
+{
+    if (bytes >= TRIM_BYTES)
+        malloc_trim(0);
+    atomic_fetch_sub_explicit(&memory->taken, bytes, memory_order_relaxed);
+}
+
+size_t memory_taken(const struct memory *memory)
+{
+    return atomic_load_explicit(&memory->taken, memory_order_relaxed);
+}
+
+/* By default glibc takes a freed block's size as the new limit below which it keeps blocks, up to
+ * 32 MB, and has eight heaps for each processor, so a burst of large requests stays resident where
+ * no later request of another thread can use it. Blocks of a megabyte are worth a system call;
+ * smaller ones, the usual image's, are reused as before. */
+void memory_tune_heap(void)
+{
+    mallopt(M_ARENA_MAX, MEMORY_HEAPS);
+    mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
+    mallopt(M_TRIM_THRESHOLD, MEMORY_HEAP_SPARE_BYTES);
+}
+
+size_t memory_sum(size_t a, size_t b)
+{
+    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+
+size_t memory_product(size_t a, size_t b)
+{
+    return b != 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
+}

@@ -1,0 +1,64 @@
+/* memory.h - the budget of bytes for what requests hold: bodies, parsed trees, decoding, rows,
+ * explanations and replies. What the process holds without them is memory_plan.h's.
+ *
+ *     if (memory_take(&memory, bytes, MEMORY_LARGE, &err))
+ *         return err.code;                  (429: not now; 413: never)
+ *     ...
+ *     memory_give(&memory, bytes);
+ *
+ * Whoever takes tells an upper bound before the work, so that nothing fails half way, and gives the
+ * same number back, once. Nothing waits here: a request that cannot have its bytes is refused.
+ *
+ * The last part of the pool is kept for small requests, so that a few large ones, which come and go
+ * slowly, cannot shut out the many.
+ *
+ * Threads: any number.
+ */
+#ifndef ATTND_SERVER_BOUNDS_MEMORY_H
+#define ATTND_SERVER_BOUNDS_MEMORY_H
+
+#include "engine/base/err.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum memory_use {
+    MEMORY_SMALL, /* may use the whole pool: what is prepared on the I/O thread */
+    MEMORY_LARGE, /* leaves the part for small ones alone */
+};
+
+struct memory {
+    size_t max_bytes;     /* of the process, for texts: memory_max */
+    size_t pool_bytes;    /* what requests may hold together */
+    size_t small_bytes;   /* the part of it that is kept for small ones */
+    _Atomic size_t taken; /* alone: no other data is published by it */
+};
+
+/* The pool is what is left of max_bytes beside fixed_bytes, which must be less. */
+void memory_init(struct memory *memory, size_t max_bytes, size_t fixed_bytes);
+
+/* ERR_QUEUE_FULL if the bytes are not free now, ERR_TOO_LARGE if they never are, even alone. */
+enum err_code memory_take(struct memory *memory, size_t bytes, enum memory_use use,
+                          struct err *err);
+
+/* Takes `more` for somebody who holds `held`: judges both together, takes only the new. */
+enum err_code memory_take_more(struct memory *memory, size_t held, size_t more, enum memory_use use,
+                               struct err *err);
+
+/* The bytes have been freed. */
+void memory_give(struct memory *memory, size_t bytes);
+
+/* Held at present, for the metrics. */
+size_t memory_taken(const struct memory *memory);
+
+enum { MEMORY_HEAPS = 4, MEMORY_HEAP_SPARE_BYTES = 4 * 1024 * 1024 };
+
+/* Makes malloc give large blocks back to the system when they are freed, and keep little of the
+ * rest. Before any thread is started. */
+void memory_tune_heap(void);
+
+/* a + b and a * b, or SIZE_MAX where that is too much: a sum that is too large stays too large. */
+size_t memory_sum(size_t a, size_t b);
+size_t memory_product(size_t a, size_t b);
+
+#endif

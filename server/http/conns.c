@@ -1,0 +1,221 @@
+#include "server/http/conns.h"
+
+#include "engine/base/clock.h"
+#include "server/http/sockets.h"
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    SILENT_MS = 100,  /* a new connection may be shed if it has sent nothing for that long */
+    SEARCH_MAX = 256, /* connections asked for one to shed */
+};
+
+bool conns_init(struct conns *conns, const unsigned limit_ms[CONN_STATES])
+{
+    *conns = (struct conns){.sweep_ns = UINT64_MAX};
+    conns->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (conns->wake_fd < 0)
+        return false;
+    for (int state = 0; state < CONN_STATES; state++)
+        conns->limit_ns[state] = (uint64_t)limit_ms[state] * CLOCK_NS_PER_MS;
+    pthread_mutex_init(&conns->lock, NULL);
+    return true;
+}
+
+void conns_deinit(struct conns *conns)
+{
+    pthread_mutex_destroy(&conns->lock);
+    close(conns->wake_fd);
+}
+
+static void unlink_locked(struct conns *conns, struct conn *conn)
+{
+    struct conn_list *list = &conns->lists[conn->state];
+    *(conn->prev != NULL ? &conn->prev->next : &list->first) = conn->next;
+    *(conn->next != NULL ? &conn->next->prev : &list->last) = conn->prev;
+    list->count--;
+}
+
+/* The sweeper is woken only if it would come too late, which is rare while it has work at all. */
+static void enter_locked(struct conns *conns, struct conn *conn, enum conn_state state)
+{
+    struct conn_list *list = &conns->lists[state];
+    uint64_t limit_ns = conns->limit_ns[state];
+    conn->state = state;
+    conn->since_ns = clock_now_ns();
+    conn->deadline_ns = limit_ns > 0 ? conn->since_ns + limit_ns : UINT64_MAX;
+    conn->prev = list->last;
+    conn->next = NULL;
+    *(list->last != NULL ? &list->last->next : &list->first) = conn;
+    list->last = conn;
+    list->count++;
+    if (conn->deadline_ns < conns->sweep_ns) {
+        conns->sweep_ns = conn->deadline_ns;
+        eventfd_write(conns->wake_fd, 1);
+    }
+}
+
+/* A request that has arrived on an idle connection, and that the I/O thread is about to read, gives
+ * it one more round. */
+static bool spare_locked(struct conns *conns, struct conn *conn)
+{
+    if (conn->state != CONN_IDLE || !sockets_unread(conn->fd))
+        return false;
+    unlink_locked(conns, conn);
+    enter_locked(conns, conn, CONN_IDLE);
+    return true;
+}
+
+/* What was arriving loses its receiving side, which wakes the I/O thread with an end of file and
+ * leaves the way open for a 408. For the rest there is nothing to say.
+ *
+ * An end of file that comes together with bytes is missed by the library, and bytes that still come
+ * after it are read as ever. So the overdue are shut again and again: every time wakes the I/O
+ * thread anew, until it finds nothing but the end. */
+static void expire_locked(struct conns *conns, struct conn *conn)
+{
+    if (conn->state != CONN_OVERDUE)
+        conn->overdue_in = conn->state;
+    enum conn_state in = conn->overdue_in;
+    bool arriving = in == CONN_NEW || in == CONN_HEAD || in == CONN_BODY;
+    unlink_locked(conns, conn);
+    enter_locked(conns, conn, CONN_OVERDUE);
+    shutdown(conn->fd, arriving ? SHUT_RD : SHUT_RDWR);
+}
+
+void conns_add(struct conns *conns, struct conn *conn, int fd)
+{
+    pthread_mutex_lock(&conns->lock);
+    conn->fd = fd;
+    conns->count++;
+    enter_locked(conns, conn, CONN_NEW);
+    pthread_mutex_unlock(&conns->lock);
+}
+
+void conns_remove(struct conns *conns, struct conn *conn)
+{
+    pthread_mutex_lock(&conns->lock);
+    unlink_locked(conns, conn);
+    conns->count--;
+    pthread_mutex_unlock(&conns->lock);
+}
+
+bool conns_move(struct conns *conns, struct conn *conn, enum conn_state state)
+{
+    bool waits = state == CONN_IDLE || state == CONN_HEAD || state == CONN_BODY;
+    if (waits && sockets_peer_gone(conn->fd))
+        state = CONN_PARTING;
+    pthread_mutex_lock(&conns->lock);
+    bool in_time = conn->state != CONN_OVERDUE;
+    if (in_time) {
+        unlink_locked(conns, conn);
+        enter_locked(conns, conn, state);
+    }
+    pthread_mutex_unlock(&conns->lock);
+    return in_time;
+}
+
+enum conn_state conns_state(struct conns *conns, const struct conn *conn,
+                            enum conn_state *overdue_in)
+{
+    pthread_mutex_lock(&conns->lock);
+    enum conn_state state = conn->state;
+    *overdue_in = conn->overdue_in;
+    pthread_mutex_unlock(&conns->lock);
+    return state;
+}
+
+uint64_t conns_sweep(struct conns *conns, uint64_t now_ns)
+{
+    uint64_t next_ns = UINT64_MAX;
+    pthread_mutex_lock(&conns->lock);
+    for (int state = 0; state < CONN_STATES; state++) {
+        struct conn_list *list = &conns->lists[state];
+        if (conns->limit_ns[state] == 0)
+            continue;
+        while (list->first != NULL && list->first->deadline_ns <= now_ns)
+            if (!spare_locked(conns, list->first))
+                expire_locked(conns, list->first);
+        if (list->first != NULL && list->first->deadline_ns < next_ns)
+            next_ns = list->first->deadline_ns;
+    }
+    conns->sweep_ns = next_ns;
+    pthread_mutex_unlock(&conns->lock);
+    return next_ns;
+}
+
+void conns_drain(struct conns *conns)
+{
+    struct conn_list *idle = &conns->lists[CONN_IDLE];
+    pthread_mutex_lock(&conns->lock);
+    conns->drain_ns = clock_now_ns();
+    conns->limit_ns[CONN_IDLE] = (uint64_t)CONNS_PARTING_MS * CLOCK_NS_PER_MS;
+    for (unsigned left = idle->count; left > 0; left--) {
+        struct conn *conn = idle->first;
+        unlink_locked(conns, conn);
+        enter_locked(conns, conn, CONN_IDLE);
+    }
+    pthread_mutex_unlock(&conns->lock);
+}
+
+/* Called with the lock held: the oldest new connection on which nothing has come, though it had the
+ * time. Those that have sent something are few or soon over, so the search is bounded. */
+static struct conn *find_silent_locked(struct conns *conns)
+{
+    uint64_t now_ns = clock_now_ns();
+    struct conn *conn = conns->lists[CONN_NEW].first;
+    for (int left = SEARCH_MAX; conn != NULL && left > 0; left--, conn = conn->next) {
+        if (now_ns < conn->since_ns + (uint64_t)SILENT_MS * CLOCK_NS_PER_MS)
+            return NULL;
+        if (sockets_traffic(conn->fd).received == 0)
+            return conn;
+    }
+    return NULL;
+}
+
+void conns_shed(struct conns *conns)
+{
+    pthread_mutex_lock(&conns->lock);
+    struct conn *conn = conns->lists[CONN_IDLE].first;
+    if (conn == NULL)
+        conn = find_silent_locked(conns);
+    if (conn != NULL)
+        expire_locked(conns, conn);
+    pthread_mutex_unlock(&conns->lock);
+}
+
+unsigned conns_count(struct conns *conns)
+{
+    pthread_mutex_lock(&conns->lock);
+    unsigned count = conns->count;
+    pthread_mutex_unlock(&conns->lock);
+    return count;
+}
+
+/* A new connection whose request has begun to arrive or, while draining, may yet. */
+static bool is_expected_locked(const struct conns *conns, const struct conn *conn, uint64_t now_ns)
+{
+    if (sockets_traffic(conn->fd).received > 0)
+        return true;
+    uint64_t since_ns = conn->since_ns;
+    if (since_ns < conns->drain_ns)
+        since_ns = conns->drain_ns;
+    return conns->drain_ns > 0 && now_ns < since_ns + (uint64_t)CONNS_PARTING_MS * CLOCK_NS_PER_MS;
+}
+
+unsigned conns_busy(struct conns *conns)
+{
+    uint64_t now_ns = clock_now_ns();
+    pthread_mutex_lock(&conns->lock);
+    unsigned busy = conns->lists[CONN_HEAD].count + conns->lists[CONN_BODY].count +
+                    conns->lists[CONN_HELD].count + conns->lists[CONN_REPLY].count +
+                    conns->lists[CONN_PARTING].count;
+    if (conns->drain_ns > 0)
+        busy += conns->lists[CONN_IDLE].count;
+    for (const struct conn *conn = conns->lists[CONN_NEW].first; conn; conn = conn->next)
+        busy += is_expected_locked(conns, conn, now_ns);
+    pthread_mutex_unlock(&conns->lock);
+    return busy;
+}

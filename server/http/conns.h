@@ -1,0 +1,93 @@
+/* conns.h - every open connection, what it is doing, and until when it may go on doing that.
+ *
+ * The HTTP library's own timeout watches for silence only: a byte a second outlives it. Here each
+ * state has one total time, so the connections in a state stand in order of their deadlines and a
+ * sweep looks at the first of each list.
+ *
+ *     conns_add(&conns, conn, fd);                       a client connected: CONN_NEW
+ *     if (!conns_move(&conns, conn, CONN_BODY)) ...      too late, its socket is already shut
+ *     next_ns = conns_sweep(&conns, clock_now_ns());     shuts what is overdue
+ *
+ * Threads: internally locked, a leaf. Sockets are shut and asked about, never read, written or
+ * closed here, and a conn must be removed before its socket is closed.
+ */
+#ifndef ATTND_SERVER_HTTP_CONNS_H
+#define ATTND_SERVER_HTTP_CONNS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CONNS_PARTING_MS = 250 };
+
+enum conn_state {
+    CONN_NEW,     /* connected; the first request line is not whole */
+    CONN_IDLE,    /* between two requests of a keep-alive connection */
+    CONN_HEAD,    /* request line seen, headers arriving */
+    CONN_BODY,    /* body arriving */
+    CONN_REPLY,   /* reply leaving */
+    CONN_PARTING, /* the client has closed its side: what it sent before may still be taken */
+    CONN_HELD,    /* ours to answer: no deadline */
+    CONN_OVERDUE, /* its time was up and its socket is shut, again each time its limit is over */
+    CONN_STATES,
+};
+
+struct conn {
+    int fd;
+    enum conn_state state;
+    enum conn_state overdue_in; /* CONN_OVERDUE: the state whose time was up */
+    uint64_t since_ns, deadline_ns;
+    struct conn *prev, *next; /* of the same state, oldest first */
+};
+
+struct conn_list {
+    struct conn *first, *last;
+    unsigned count;
+};
+
+struct conns {
+    pthread_mutex_t lock;
+    struct conn_list lists[CONN_STATES];
+    unsigned count;
+    uint64_t drain_ns;              /* when draining began; 0: not yet */
+    uint64_t sweep_ns;              /* when the sweeper means to look next; UINT64_MAX: never */
+    uint64_t limit_ns[CONN_STATES]; /* 0: no deadline; changed by conns_drain alone */
+    int wake_fd;                    /* constant; an eventfd that wakes the sweeper */
+};
+
+/* limit_ms[state], 0 for none. False if there is no eventfd. */
+bool conns_init(struct conns *conns, const unsigned limit_ms[CONN_STATES]);
+void conns_deinit(struct conns *conns);
+
+void conns_add(struct conns *conns, struct conn *conn, int fd);
+void conns_remove(struct conns *conns, struct conn *conn);
+
+/* Restarts the clock for a new state; one that waits for bytes (idle, head, body) is CONN_PARTING
+ * instead if the client has closed its side, since none can come. False, and nothing changes, if
+ * the connection is overdue. */
+bool conns_move(struct conns *conns, struct conn *conn, enum conn_state state);
+
+/* The state and, for CONN_OVERDUE, overdue_in. */
+enum conn_state conns_state(struct conns *conns, const struct conn *conn,
+                            enum conn_state *overdue_in);
+
+/* Shuts the overdue; an answer can still be sent to those that were sending (they only lose their
+ * receiving side). Returns when to come back. */
+uint64_t conns_sweep(struct conns *conns, uint64_t now_ns);
+
+/* From now on an idle connection is shut when it has been silent for CONNS_PARTING_MS: a client
+ * that sends just as the server begins to stop still gets its answer. */
+void conns_drain(struct conns *conns);
+
+/* Shuts the connection that has been idle the longest, else the oldest that has connected and said
+ * nothing for a while, if there is one. */
+void conns_shed(struct conns *conns);
+
+unsigned conns_count(struct conns *conns);
+
+/* Those that hold a request, those that part, and new ones of which some bytes have arrived. While
+ * draining also the idle, and the new that have been silent for less than CONNS_PARTING_MS: their
+ * request may be on its way. */
+unsigned conns_busy(struct conns *conns);
+
+#endif

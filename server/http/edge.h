@@ -1,0 +1,46 @@
+/* edge.h - the thread at the server's edge: it accepts connections, shuts the overdue ones, and
+ * closes, after a linger, connections that were refused while still sending.
+ *
+ *     edge_open(&edge, "127.0.0.1", 0, &conns, 4096, admit, context, &err);
+ *     edge_run(edge, &err);
+ *     ... edge_quiesce(edge) ...
+ *     edge_stop(edge);       no admit after this
+ *     edge_close(edge);
+ *
+ * It sleeps in epoll_wait until a client, a deadline or a farewell needs it: an idle server uses
+ * no processor time.
+ */
+#ifndef ATTND_SERVER_HTTP_EDGE_H
+#define ATTND_SERVER_HTTP_EDGE_H
+
+#include "engine/base/err.h"
+#include "server/http/conns.h"
+
+#include <sys/socket.h>
+
+struct edge;
+
+/* Takes over a connected non-blocking socket; on the edge's thread, or in edge_quiesce. */
+typedef void edge_admit(void *context, int fd, const struct sockaddr *address, socklen_t len);
+
+/* Binds and listens; nothing is accepted yet. */
+enum err_code edge_open(struct edge **out, const char *address, unsigned port, struct conns *conns,
+                        unsigned connections_max, edge_admit *admit, void *context,
+                        struct err *err);
+enum err_code edge_run(struct edge *edge, struct err *err);
+unsigned edge_port(const struct edge *edge);
+
+/* Lets in whoever has connected, then closes the listening socket before it returns. Any thread. */
+void edge_quiesce(struct edge *edge);
+
+/* Tells the edge that a connection has gone, in case it had to stop accepting. Any thread. */
+void edge_room(struct edge *edge);
+
+/* Keeps a connection open on a descriptor of its own until the client has read its answer: closing
+ * with unread bytes would send a reset that destroys it. Any thread. */
+void edge_linger(struct edge *edge, int fd);
+
+void edge_stop(struct edge *edge);
+void edge_close(struct edge *edge);
+
+#endif

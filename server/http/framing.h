@@ -1,0 +1,54 @@
+/* framing.h - what a request's head says about where its body ends, or why it cannot be trusted.
+ *
+ * Two readers that disagree about a body's end let one request hide inside another (RFC 9112,
+ * section 11.2). So anything that another HTTP implementation might read differently is refused
+ * here, before a byte of the body is taken. Pure functions over what the HTTP library parsed.
+ *
+ *     struct framing framing;
+ *     if (framing_check(&framing, "POST", "HTTP/1.1", fields, count, &err)) ... 400 or 411, close
+ *
+ * Threads: no state.
+ */
+#ifndef ATTND_SERVER_HTTP_FRAMING_H
+#define ATTND_SERVER_HTTP_FRAMING_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A header or trailer line; both strings are also NUL-terminated. */
+struct framing_field {
+    const char *name;
+    size_t name_len;
+    const char *value;
+    size_t value_len;
+};
+
+enum framing_body { FRAMING_NO_BODY, FRAMING_LENGTH, FRAMING_CHUNKED };
+
+struct framing {
+    enum framing_body body;
+    uint64_t length;       /* FRAMING_LENGTH: above zero; UINT64_MAX: that or more */
+    bool expects_continue; /* the client holds its body back until it is asked for */
+};
+
+/* ERR_MALFORMED, or ERR_LENGTH for a POST that does not say how long it is. */
+enum err_code framing_check(struct framing *out, const char *method, const char *version,
+                            const struct framing_field *fields, size_t count, struct err *err);
+
+/* Trailers must not speak about framing or routing (RFC 9110, section 6.5.1). ERR_MALFORMED. */
+enum err_code framing_check_trailers(const struct framing_field *fields, size_t count,
+                                     struct err *err);
+
+/* Writes the percent-decoded path of a request target (query cut off, scheme and authority of an
+ * absolute form too) to path, which has room for strlen(target) + 1 bytes. ERR_MALFORMED for a
+ * target of no known form, a fragment, a byte that does not belong there, bad percent-encoding or
+ * %00. */
+enum err_code framing_path(char *path, const char *method, const char *target, struct err *err);
+
+/* The byte that "%XY" stands for; 0, which is refused everywhere, if it is not one. */
+char framing_decode_escape(const char *escape);
+
+#endif

@@ -1,0 +1,560 @@
+/* http.c - see http.h. The life of a request, as libmicrohttpd (0.9.75) tells it:
+ *
+ *   on_connected   a socket of the edge (edge.h) has become a connection
+ *   on_line        the request line is whole: the target as sent, before the library decodes it
+ *   on_access      once when the head is whole, once for each piece of body, once at the end, and
+ *                  once more after a resume
+ *   on_completed   the reply is sent or the client gone
+ *   on_closed      the connection ends; its socket is still open
+ *
+ * Answering. The library takes a reply only before the body or after it, and one that is queued
+ * before the body closes the connection, even if there is no body. So a refusal of the application
+ * waits until the body has come and been dropped: the client can read it, and goes on using the
+ * connection. Refused at once, with Connection: close, are a body over the limit, a body that still
+ * waits for "100 Continue", and bad framing, after which nothing on the connection can be trusted.
+ * A body that grows over its limit is answered past the library (rawreply.h). Whoever is refused
+ * while still sending is seen off by the edge, lest a reset destroy the answer.
+ *
+ * Deadlines. conns.h gives each state of a connection one total time. A slow body is a 408. A slow
+ * head is one if any of it has arrived; a connection that never sent a byte, and one that idles
+ * after a reply, are closed in silence: a 408 there would be taken for the answer to a request that
+ * has just been sent. An overdue connection only loses its receiving side; its I/O thread notices
+ * and says the rest. A client that does not read its reply gets the time of a body.
+ *
+ * The library misses an end of file that comes together with bytes: its epoll is edge-triggered,
+ * and a short read makes it forget that there was more. So a state that waits for bytes asks the
+ * socket first, and gets PARTING_MS if the client has closed its side (conns_move), and what is
+ * overdue is shut every REMINDER_MS until it is gone. Only a part of a request line with an end of
+ * file goes unnoticed, for header_timeout_ms.
+ *
+ * The library's own refusals (a header without a colon, a Content-Length that is no number, a bad
+ * chunk) are plain 400s that do not pass through `refuse`, the Content-Length ones with a second
+ * status line in the place of their text. What is too large for it is refused here. For a request
+ * line that it cannot read it closes without a word; that one is answered here, which needs
+ * MHD_USE_TURBO: without it the sending side is already shut in on_closed.
+ *
+ * What the library has parsed is looked at in http_head.c. What does not concern the library is in
+ * http_request.c: limits, refusals, the body.
+ *
+ * What the I/O threads, the edge and the baton's holder share: conns (locked), draining and the
+ * memory (atomic). A request is touched by its I/O thread alone, except while suspended. */
+#include "server/http/http.h"
+
+#include "server/bounds/limits.h"
+#include "server/http/edge.h"
+#include "server/http/http_head.h"
+#include "server/http/http_request.h"
+#include "server/http/rawreply.h"
+
+#include <microhttpd.h>
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    PARTING_MS = 250, /* for what a client sent before it closed its side */
+    REMINDER_MS = 50, /* until what is overdue is shut once more */
+    IDLE_MS = 60000,  /* between requests: longer than most client pools keep theirs */
+};
+
+/* A connection's buffers. The library writes zeros over the whole after each request, so an idle
+ * connection has it all resident. One half is for bytes as they arrive: a head, or a piece of body;
+ * the other for what the head parses into, 64 bytes a field and the cookies once more. Anything up
+ * to 32 KiB comes from malloc, more from a mmap for each connection. Bodies of 4 MB cost 2.5 ms in
+ * pieces of 64 KiB and 3.4 ms in pieces of 16 KiB; 4000 idle connections 514 MB and 131 MB. */
+enum { POOL_BYTES = 32 * 1024 };
+_Static_assert((int)LIMIT_HEAD_BYTES <= POOL_BYTES / 2,
+               "a head must leave room for what it parses into");
+_Static_assert((int)HTTP_CONNECTION_BYTES > POOL_BYTES, "the pool is a part of a connection");
+
+struct http_server {
+    struct http_shared shared; /* first: a request finds its server by it */
+    struct MHD_Daemon *daemon;
+    struct edge *edge;
+    atomic_bool draining; /* alone: read when a reply is queued */
+    /* Partners: whoever enters the application counts itself in, then looks at stopping; http_stop
+     * sets stopping, then waits for the count to be zero. */
+    atomic_bool stopping;
+    atomic_uint entered; /* begun and neither answered nor back from a suspension */
+};
+
+static struct http_server *server_of(const struct http_request *request)
+{
+    return (struct http_server *)(void *)request->shared;
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* Replies through the library */
+
+static bool add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    return value == NULL || MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+/* What follows the last chunk cannot be looked at: the library ends the trailers where it would end
+ * a head that layout.c refuses. So nothing may come after a chunked body. */
+static bool is_last(struct http_request *request)
+{
+    return request->exchange.reply.close || request->framing.body == FRAMING_CHUNKED ||
+           atomic_load(&server_of(request)->draining);
+}
+
+/* False if there is no memory: an answer without its type, or without its "close", is another. */
+static bool add_headers(struct MHD_Response *response, struct http_request *request)
+{
+    const struct http_reply *reply = &request->exchange.reply;
+    struct arena *arena = &request->exchange.arena;
+    const char *retry =
+        reply->retry_after_s > 0 ? arena_format(arena, "%u", reply->retry_after_s) : NULL;
+    const char *connection = request->connection->closing ? "close" : NULL;
+    bool added =
+        add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type) &&
+        add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
+        add_header(response, "X-Request-Id", rawreply_header_safe(reply->request_id, arena)) &&
+        add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, retry) &&
+        add_header(response, MHD_HTTP_HEADER_CONNECTION, connection);
+    for (const struct http_field *more = reply->more; more != NULL && more->name != NULL; more++)
+        added = added && add_header(response, more->name, more->value);
+    return added;
+}
+
+/* The body stays in the arena until on_completed, so the library need not copy it. */
+static enum MHD_Result answer(struct http_request *request)
+{
+    const struct http_reply *reply = &request->exchange.reply;
+    request->phase = HTTP_PHASE_ANSWERED;
+    if (!conns_move(&request->shared->conns, &request->connection->conn, CONN_REPLY))
+        return MHD_NO;
+    union {
+        const char *from;
+        void *to;
+    } body = {.from = reply->body}; /* the library only reads it */
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(reply->body_len, body.to, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        return MHD_NO;
+    request->connection->closing = is_last(request);
+    enum MHD_Result queued = MHD_NO;
+    if (add_headers(response, request))
+        queued = MHD_queue_response(request->library, reply->status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+/* Before the body: the library then closes the connection. */
+static enum MHD_Result answer_early(struct http_request *request)
+{
+    request->exchange.reply.close = true;
+    request->connection->linger = true;
+    return answer(request);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* The head */
+
+/* The application has answered from the head alone. */
+static enum MHD_Result answer_from_head(struct http_request *request)
+{
+    struct err err = {0};
+    bool waits = request->framing.body != FRAMING_NO_BODY && request->framing.expects_continue;
+    if (waits || http_request_check_length(request, &err))
+        return answer_early(request);
+    request->phase = HTTP_PHASE_DROP;
+    return MHD_YES;
+}
+
+static enum MHD_Result refuse_early(struct http_request *request, const struct err *err)
+{
+    http_request_refuse(request, err);
+    return answer_early(request);
+}
+
+static enum MHD_Result on_head(struct http_request *request, const char *method,
+                               const char *version)
+{
+    struct conns *conns = &request->shared->conns;
+    struct conn *conn = &request->connection->conn;
+    struct err err = {0};
+    if (!conns_move(conns, conn, CONN_HELD))
+        return MHD_NO;
+    if (http_head_check(request, method, version, &err))
+        return refuse_early(request, &err);
+    if (http_request_ask_head(request) == HTTP_REPLY) {
+        if (answer_from_head(request) == MHD_NO)
+            return MHD_NO;
+    } else if (http_request_check_length(request, &err)) {
+        return refuse_early(request, &err);
+    }
+    if (request->phase == HTTP_PHASE_ANSWERED || request->framing.body == FRAMING_NO_BODY)
+        return MHD_YES;
+    return conns_move(conns, conn, CONN_BODY) ? MHD_YES : MHD_NO;
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* The body and after */
+
+static bool enter(struct http_server *server)
+{
+    atomic_fetch_add(&server->entered, 1);
+    if (!atomic_load(&server->stopping))
+        return true;
+    atomic_fetch_sub(&server->entered, 1);
+    return false;
+}
+
+static void leave(struct http_server *server)
+{
+    atomic_fetch_sub(&server->entered, 1);
+}
+
+/* begin may hand the exchange to another thread: after HTTP_SUSPENDED it is not ours to look at. */
+static enum MHD_Result begin(struct http_request *request)
+{
+    struct http_server *server = server_of(request);
+    if (!enter(server))
+        return MHD_NO;
+    if (http_request_begin(request) == HTTP_SUSPENDED)
+        return MHD_YES;
+    leave(server);
+    return answer(request);
+}
+
+static enum MHD_Result on_whole(struct http_request *request)
+{
+    struct err err = {0};
+    if (!conns_move(&request->shared->conns, &request->connection->conn, CONN_HELD))
+        return MHD_NO;
+    if (http_head_check_trailers(request, &err))
+        http_request_refuse(request, &err);
+    else if (request->phase != HTTP_PHASE_DROP)
+        return begin(request);
+    return answer(request);
+}
+
+static enum MHD_Result on_resumed(struct http_request *request)
+{
+    request->shared->app.finish(request->shared->app.context, &request->exchange);
+    leave(server_of(request));
+    return answer(request);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* What the library calls, always on the connection's I/O thread */
+
+static enum MHD_Result on_access(void *context, struct MHD_Connection *library, const char *url,
+                                 const char *method, const char *version, const char *upload,
+                                 size_t *upload_len, void **request_slot)
+{
+    (void)context;
+    (void)library;
+    (void)url;
+    struct http_request *request = *request_slot;
+    if (request == NULL || request->phase == HTTP_PHASE_ANSWERED)
+        return MHD_NO;
+    if (request->phase == HTTP_PHASE_LINE)
+        return on_head(request, method, version);
+    if (request->phase == HTTP_PHASE_SUSPENDED)
+        return on_resumed(request);
+    if (*upload_len == 0)
+        return on_whole(request);
+    size_t len = *upload_len;
+    *upload_len = 0;
+    return http_request_take_body(request, upload, len) ? MHD_YES : MHD_NO;
+}
+
+static struct http_connection *connection_of(struct MHD_Connection *library)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(library, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+/* The library owes an on_completed for every on_line, but forgets it when an error of its own
+ * follows upon another (a Cookie that its pool cannot hold, then a Content-Length that is no
+ * number). Then on_closed makes up for it. */
+static void end_request(struct http_connection *connection)
+{
+    struct http_request *request = connection->request;
+    connection->request = NULL;
+    if (request == NULL)
+        return;
+    if (request->phase == HTTP_PHASE_SUSPENDED)
+        leave(
+            server_of(request)); /* resumed, but the client had gone and finish was never called */
+    http_request_destroy(request);
+}
+
+/* What it returns becomes the request's slot; NULL makes on_access close the connection. */
+static void *on_line(void *context, const char *target, struct MHD_Connection *library)
+{
+    struct http_server *server = context;
+    struct http_connection *connection = connection_of(library);
+    if (connection == NULL || target == NULL ||
+        !conns_move(&server->shared.conns, &connection->conn, CONN_HEAD))
+        return NULL;
+    end_request(connection);
+    struct http_request *request = connection->request = http_request_create(connection, target);
+    if (request == NULL)
+        return NULL;
+    request->library = library;
+    request->target_at = target;
+    http_head_hide_query(target);
+    return request;
+}
+
+static void on_completed(void *context, struct MHD_Connection *library, void **request_slot,
+                         enum MHD_RequestTerminationCode why)
+{
+    (void)library;
+    struct http_server *server = context;
+    struct http_request *request = *request_slot;
+    *request_slot = NULL;
+    if (request == NULL)
+        return;
+    struct http_connection *connection = request->connection;
+    http_request_answer_slow_body(request);
+    bool told = request->told;
+    end_request(connection);
+    if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK || !told || connection->linger)
+        return;
+    connection->before = sockets_traffic(connection->conn.fd);
+    conns_move(&server->shared.conns, &connection->conn, CONN_IDLE);
+}
+
+/* Nobody would look at the deadline of a connection that is not in conns: it is shut at once, and
+ * the library's own limit, in seconds of silence, closes it should that be missed. */
+static void turn_away(struct MHD_Connection *library, int fd)
+{
+    shutdown(fd, SHUT_RDWR);
+    MHD_set_connection_option(library, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
+}
+
+static void on_connected(struct http_server *server, struct MHD_Connection *library, void **slot)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct http_connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL) {
+        turn_away(library, info->connect_fd);
+        return;
+    }
+    connection->shared = &server->shared;
+    *slot = connection;
+    conns_add(&server->shared.conns, &connection->conn, info->connect_fd);
+}
+
+static void on_closed(struct http_server *server, struct http_connection *connection)
+{
+    int fd = connection->conn.fd;
+    end_request(connection);
+    http_request_part(connection);
+    conns_remove(&server->shared.conns, &connection->conn);
+    if ((connection->linger || sockets_unread(fd)) && !sockets_peer_gone(fd))
+        edge_linger(server->edge, fd);
+    free(connection);
+    edge_room(server->edge);
+}
+
+static void on_notify(void *context, struct MHD_Connection *library, void **slot,
+                      enum MHD_ConnectionNotificationCode what)
+{
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        on_connected(context, library, slot);
+    else if (*slot != NULL)
+        on_closed(context, *slot);
+}
+
+static void ignore_log(void *context, const char *format, va_list args)
+{
+    (void)context;
+    (void)format;
+    (void)args;
+}
+
+static enum MHD_Result refuse_too_large(struct http_request *request)
+{
+    struct err err = {0};
+    if (request->phase == HTTP_PHASE_LINE)
+        err_set(&err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
+    else
+        err_set(&err, ERR_TOO_LARGE, "request body: the lines between or behind chunks too long");
+    return refuse_early(request, &err);
+}
+
+/* Stands before the library's function of that name, which the library calls for its own refusals,
+ * too: through the dynamic linker, which finds this one first. What does not fit into the pool
+ * (413, 414 and 431 and, from a line of a chunked body, 500, all in HTML) is a refusal like others
+ * here. */
+enum MHD_Result MHD_queue_response(struct MHD_Connection *library, unsigned status,
+                                   struct MHD_Response *response)
+{
+    union {
+        void *symbol;
+        enum MHD_Result (*call)(struct MHD_Connection *, unsigned, struct MHD_Response *);
+    } next = {.symbol = dlsym(RTLD_NEXT, "MHD_queue_response")};
+    struct http_connection *connection = connection_of(library);
+    bool is_too_large = status == 413 || status == 414 || status == 431 || status == 500;
+    if (connection == NULL || !is_too_large)
+        return next.call(library, status, response);
+    if (connection->request == NULL) { /* not even a request line */
+        connection->request = http_request_create(connection, "");
+        if (connection->request != NULL)
+            connection->request->library = library;
+    }
+    struct http_request *request = connection->request;
+    if (request == NULL || request->phase == HTTP_PHASE_ANSWERED)
+        return next.call(library, status, response);
+    return refuse_too_large(request);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* The server */
+
+/* On the edge's thread. The library closes the socket if it does not want it. */
+static void admit(void *context, int fd, const struct sockaddr *address, socklen_t len)
+{
+    struct http_server *server = context;
+    MHD_add_connection(server->daemon, fd, address, len);
+}
+
+/* The library's own limit is divided by its threads; the edge keeps the true one, so this is only
+ * out of the way. STRICT_FOR_CLIENT is -1 on purpose: it refuses space before a colon, which 1 does
+ * not in this version. */
+static enum err_code start_daemon(struct http_server *server, struct err *err)
+{
+    const unsigned threads = server->shared.options.io_threads;
+    struct MHD_OptionItem items[] = {
+        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)ignore_log, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, POOL_BYTES, NULL},
+        {MHD_OPTION_STRICT_FOR_CLIENT, -1, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT,
+         (intptr_t)(server->shared.options.connections_max + 256) * (threads > 1 ? threads : 1),
+         NULL},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_line, server},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, server},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_notify, server},
+        {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    server->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                             MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_TURBO,
+                         0, NULL, NULL, on_access, server, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+    return server->daemon != NULL ? ERR_OK : err_set(err, ERR_IO, "the HTTP library did not start");
+}
+
+static void server_free(struct http_server *server)
+{
+    if (server->edge != NULL)
+        edge_stop(server->edge);
+    if (server->daemon != NULL)
+        MHD_stop_daemon(server->daemon);
+    if (server->edge != NULL)
+        edge_close(server->edge);
+    conns_deinit(&server->shared.conns);
+    free(server);
+}
+
+static bool init_conns(struct http_server *server)
+{
+    const struct http_options *options = &server->shared.options;
+    return conns_init(&server->shared.conns, (const unsigned[CONN_STATES]){
+                                                 [CONN_NEW] = options->header_timeout_ms,
+                                                 [CONN_IDLE] = IDLE_MS,
+                                                 [CONN_HEAD] = options->header_timeout_ms,
+                                                 [CONN_BODY] = options->body_timeout_ms,
+                                                 [CONN_REPLY] = options->body_timeout_ms,
+                                                 [CONN_PARTING] = PARTING_MS,
+                                                 [CONN_OVERDUE] = REMINDER_MS,
+                                             });
+}
+
+enum err_code http_start(struct http_server **out, const struct http_options *options,
+                         const struct http_app *app, struct err *err)
+{
+    *out = NULL;
+    struct http_server *server = calloc(1, sizeof *server);
+    if (server == NULL)
+        return err_no_memory(err, sizeof *server);
+    server->shared.app = *app;
+    server->shared.options = *options;
+    if (!init_conns(server)) {
+        free(server);
+        return err_set(err, ERR_IO, "no event descriptor");
+    }
+    if (edge_open(&server->edge, options->address, options->port, &server->shared.conns,
+                  options->connections_max, admit, server, err) ||
+        start_daemon(server, err) || edge_run(server->edge, err)) {
+        server_free(server);
+        return err->code;
+    }
+    *out = server;
+    return ERR_OK;
+}
+
+unsigned http_port(const struct http_server *server)
+{
+    return edge_port(server->edge);
+}
+
+void http_drain(struct http_server *server)
+{
+    atomic_store(&server->draining, true);
+    conns_drain(&server->shared.conns);
+}
+
+void http_quiesce(struct http_server *server)
+{
+    edge_quiesce(server->edge);
+}
+
+unsigned http_busy(const struct http_server *server)
+{
+    union {
+        const struct http_server *from;
+        struct http_server *to;
+    } ours = {.from = server}; /* looking takes the lock */
+    return conns_busy(&ours.to->shared.conns);
+}
+
+/* The library aborts the process if it is stopped with a connection suspended. A request may have
+ * come after the caller last looked, so what is suspended now is waited for, and nothing new is
+ * begun; the millisecond is only ever spent here. */
+void http_stop(struct http_server *server)
+{
+    atomic_store(&server->stopping, true);
+    while (atomic_load(&server->entered) > 0)
+        usleep(1000);
+    server_free(server);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* What the application asks of an exchange, which is a request's first member */
+
+static const struct http_request *request_of(const struct http_exchange *exchange)
+{
+    return (const struct http_request *)(const void *)exchange;
+}
+
+void http_suspend(struct http_exchange *exchange)
+{
+    struct http_request *request = (struct http_request *)(void *)exchange;
+    assert(request->phase == HTTP_PHASE_BODY);
+    request->phase = HTTP_PHASE_SUSPENDED;
+    MHD_suspend_connection(request->library);
+}
+
+void http_resume(struct http_exchange *exchange)
+{
+    MHD_resume_connection(request_of(exchange)->library);
+}
+
+bool http_client_gone(const struct http_exchange *exchange)
+{
+    return sockets_peer_left(request_of(exchange)->connection->conn.fd);
+}

@@ -1,0 +1,91 @@
+/* http_app.h - what the HTTP edge and the application behind it agree on: the exchange (one request
+ * and its reply), the functions that an application is, the options. http.h says when each is
+ * called.
+ *
+ * Threads: an exchange belongs to its connection's I/O thread, except between http_suspend and
+ * http_resume, when it belongs to whoever holds it.
+ */
+#ifndef ATTND_SERVER_HTTP_HTTP_APP_H
+#define ATTND_SERVER_HTTP_HTTP_APP_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "server/bounds/memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
+
+struct http_field {
+    const char *name, *value;
+};
+
+struct http_reply {
+    unsigned status;
+    const char *content_type;
+    const char *body; /* in the exchange's arena, or static */
+    size_t body_len;
+    const char *allow;             /* 405: the Allow header; NULL: none */
+    unsigned retry_after_s;        /* 0: no Retry-After header */
+    const char *request_id;        /* X-Request-Id; NULL: none */
+    const struct http_field *more; /* further headers, a NULL name at the end; NULL: none */
+    bool close;                    /* Connection: close after this reply */
+};
+
+struct http_exchange {
+    /* Set by http.c before head; borrowed until done. */
+    enum http_method method;
+    const char *path;   /* percent-decoded; never contains NUL; "" if there was no whole head */
+    struct arena arena; /* all memory of this exchange */
+    uint64_t head_ns;   /* clock_now_ns when the head was whole */
+    uint64_t body_ns;   /* ... and the body */
+    const char *body;   /* [body_len], NUL-terminated for convenience; set before begin */
+    size_t body_len;
+
+    /* Set by the application. */
+    size_t body_bytes_max;   /* in head: the limit of this route's body */
+    struct http_reply reply; /* before returning HTTP_REPLY, and in finish and refuse */
+    void *state;             /* the application's own; NULL at head */
+    size_t memory_bytes;     /* taken for it from http_options.memory; given back with the arena */
+};
+
+enum http_next { HTTP_CONTINUE, HTTP_REPLY, HTTP_SUSPENDED };
+
+struct http_app {
+    void *context;
+    enum http_next (*head)(void *context, struct http_exchange *exchange);  /* CONTINUE or REPLY */
+    enum http_next (*begin)(void *context, struct http_exchange *exchange); /* REPLY or SUSPENDED */
+    void (*finish)(void *context, struct http_exchange *exchange);
+    void (*refuse)(void *context, struct http_exchange *exchange, const struct err *err);
+    void (*done)(void *context, struct http_exchange *exchange);
+};
+
+struct http_options {
+    const char *address; /* "127.0.0.1", "0.0.0.0", "::1", ... */
+    unsigned port;       /* 0: any free one */
+    unsigned io_threads;
+    unsigned connections_max;
+    unsigned header_timeout_ms, body_timeout_ms;
+    size_t body_bytes_max; /* the largest body any route takes */
+    struct memory *memory; /* what bodies are taken from; shared with others */
+};
+
+/* A request header; NULL if absent. On an I/O thread, or while holding the baton. */
+const char *http_header(const struct http_exchange *exchange, const char *name);
+/* Calls visit for every query argument (percent-decoded), in order; value may be NULL. */
+void http_query_each(const struct http_exchange *exchange,
+                     void (*visit)(void *context, const char *name, const char *value),
+                     void *context);
+
+/* In begin, before handing the exchange to another thread (which may resume it at once). */
+void http_suspend(struct http_exchange *exchange);
+/* From any thread, once, by the holder of the baton. */
+void http_resume(struct http_exchange *exchange);
+
+/* In begin or while suspended: has the client left? One that closed its side together with its
+ * request waits for the answer. One or two system calls; any thread. */
+bool http_client_gone(const struct http_exchange *exchange);
+
+#endif

@@ -1,0 +1,91 @@
+/* http_request.h - one request between the HTTP library and the application: its memory, what its
+ * head allows, its body, and the answers that go past the library. Private to http.c, which is the
+ * part of it that knows the library.
+ *
+ * Threads: a request belongs to its connection's I/O thread, except while it is suspended.
+ */
+#ifndef ATTND_SERVER_HTTP_HTTP_REQUEST_H
+#define ATTND_SERVER_HTTP_HTTP_REQUEST_H
+
+#include "server/http/body.h"
+#include "server/http/conns.h"
+#include "server/http/framing.h"
+#include "server/http/http_app.h"
+#include "server/http/layout.h"
+#include "server/http/query.h"
+#include "server/http/sockets.h"
+
+struct MHD_Connection;
+
+/* What every request of a server needs; constant but for the internally locked and the atomic. */
+struct http_shared {
+    struct http_app app;
+    struct http_options options;
+    struct conns conns;
+};
+
+struct http_connection {
+    struct conn conn; /* first: what conns.h links */
+    struct http_shared *shared;
+    struct http_request *request;  /* the one it is busy with; NULL between two */
+    struct sockets_traffic before; /* what had been carried when the last request was done */
+    bool linger;                   /* the last answer went to a client that was still sending */
+    bool closing;                  /* it said that it is the last */
+};
+
+enum http_phase {
+    HTTP_PHASE_LINE,      /* nobody has been told of the request */
+    HTTP_PHASE_BODY,      /* body arriving */
+    HTTP_PHASE_DROP,      /* body arriving in vain: the reply is decided */
+    HTTP_PHASE_SUSPENDED, /* somebody else has the baton, or has just given it back */
+    HTTP_PHASE_ANSWERED,
+};
+
+struct http_request {
+    struct http_exchange exchange; /* first: what the application holds */
+    struct http_shared *shared;
+    struct http_connection *connection;
+    struct MHD_Connection *library; /* NULL: a refusal without a request */
+    const char *target;             /* as sent */
+    const char *target_at;          /* where the library found it; it decodes it there */
+    enum http_phase phase;
+    bool told; /* head or refuse has been called: done is owed */
+    struct query query;
+    struct framing framing;
+    struct layout_chunks chunks;
+    struct body body;
+    size_t body_bytes_max; /* the route's limit or the server's, whichever is less */
+    size_t dropped;        /* bytes of a body that nobody wants */
+};
+
+/* NULL without memory. The target is copied. Destroying it calls done if that is owed. */
+struct http_request *http_request_create(struct http_connection *connection, const char *target);
+void http_request_destroy(struct http_request *request);
+
+/* Has the application fill in the reply that err asks for; the connection will be closed. */
+void http_request_refuse(struct http_request *request, const struct err *err);
+
+/* Method, target and headers of a whole head, which must be all that it holds. */
+enum err_code http_request_check_head(struct http_request *request, const struct layout_head *head,
+                                      const struct framing_field *fields, size_t count,
+                                      struct err *err);
+
+/* Calls the application's head and settles the limit of the body. */
+enum http_next http_request_ask_head(struct http_request *request);
+
+/* ERR_TOO_LARGE if the announced body is over the limit. */
+enum err_code http_request_check_length(const struct http_request *request, struct err *err);
+
+/* A piece of body. False: the request has been answered here and its connection must end. */
+bool http_request_take_body(struct http_request *request, const void *bytes, size_t len);
+
+/* Gives the application the whole body; it answers or suspends. */
+enum http_next http_request_begin(struct http_request *request);
+
+/* Answers 408 if the request ends because its body was too slow. */
+void http_request_answer_slow_body(struct http_request *request);
+
+/* Says what there is to say to a connection that ends with a head that never became whole. */
+void http_request_part(struct http_connection *connection);
+
+#endif

@@ -1,0 +1,106 @@
+#include "server/http/layout.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* How far the parts are known to join up. */
+struct walk {
+    const char *at, *end;
+};
+
+static size_t left(const struct walk *walk)
+{
+    return (size_t)(walk->end - walk->at);
+}
+
+/* Goes over a part that must begin right here, and over the NULs that have replaced what ends it. A
+ * part that was found elsewhere may point anywhere, so it is compared as a number. */
+static bool pass(struct walk *walk, const char *part, size_t len, size_t nuls)
+{
+    if ((uintptr_t)part != (uintptr_t)walk->at || len > left(walk) || nuls > left(walk) - len)
+        return false;
+    walk->at += len;
+    for (; nuls > 0; nuls--)
+        if (*walk->at++ != '\0')
+            return false;
+    return true;
+}
+
+static void pass_blanks(struct walk *walk)
+{
+    while (left(walk) > 0 && (*walk->at == ' ' || *walk->at == '\t'))
+        walk->at++;
+}
+
+static bool pass_request_line(struct walk *walk, const struct layout_head *head)
+{
+    return pass(walk, head->method, strlen(head->method), 1) &&
+           pass(walk, head->target, head->target_len, 1) &&
+           pass(walk, head->version, strlen(head->version), 2);
+}
+
+static bool pass_field(struct walk *walk, const struct framing_field *field)
+{
+    if (field->name_len == 0 || !pass(walk, field->name, field->name_len, 1))
+        return false;
+    pass_blanks(walk);
+    return pass(walk, field->value, field->value_len, 2);
+}
+
+enum err_code layout_check_head(const struct layout_head *head, const struct framing_field *fields,
+                                size_t count, struct err *err)
+{
+    struct walk walk = {.at = head->method, .end = head->method + head->bytes};
+    bool joined = pass_request_line(&walk, head);
+    for (size_t i = 0; i < count && joined; i++)
+        joined = pass_field(&walk, &fields[i]);
+    if (joined && pass(&walk, walk.at, 0, 2) && walk.at == walk.end)
+        return ERR_OK;
+    return err_set(
+        err, ERR_MALFORMED,
+        "request head: not METHOD TARGET VERSION and lines of NAME: VALUE, each ended by "
+        "CR LF");
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+/* RFC 9112, section 7.1: the size, in hex, and extensions, which nobody reads. */
+static bool is_size_line(const char *from, const char *to)
+{
+    const char *at = from;
+    while (at < to && is_hex(*at))
+        at++;
+    if (at == from || to - at < 2 || (to - at > 2 && *at != ';'))
+        return false;
+    for (; at < to - 2; at++)
+        if (((unsigned char)*at < 0x20 && *at != '\t') || *at == 0x7F)
+            return false;
+    return at[0] == '\r' && at[1] == '\n';
+}
+
+static bool begins_with_crlf(const char *from, const char *to)
+{
+    return to - from >= 2 && from[0] == '\r' && from[1] == '\n';
+}
+
+/* Both readings cannot hold at once: the lines of the first would stand in the middle of the
+ * second, which is one line. The first costs no more than the line is long, which matters for a
+ * body of one-byte chunks. */
+enum err_code layout_check_chunk(struct layout_chunks *chunks, const char *piece, size_t len,
+                                 bool *is_first, struct err *err)
+{
+    const char *buffer = chunks->buffer, *end = chunks->end;
+    chunks->end = piece + len;
+    *is_first = false;
+    if (piece > end && begins_with_crlf(end, piece) && is_size_line(end + 2, piece))
+        return ERR_OK;
+    *is_first = true;
+    if (piece == buffer || (piece > buffer && is_size_line(buffer, piece)) ||
+        (piece > buffer && begins_with_crlf(buffer, piece) && is_size_line(buffer + 2, piece)))
+        return ERR_OK;
+    return err_set(err, ERR_MALFORMED,
+                   "request body: a chunk's size is not followed by CR LF, or by a control byte");
+}

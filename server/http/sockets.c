@@ -1,0 +1,130 @@
+#include "server/http/sockets.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/tcp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The kernel cuts this to net.core.somaxconn. A backlog costs nothing; a refused client does. */
+enum { BACKLOG = 4096 };
+
+/* As long as CONNS_PARTING_MS: an end of file may be some packets behind. */
+enum { CLOSED_TOGETHER_MS = 250 };
+
+static int open_listener(const struct addrinfo *info)
+{
+    const int on = 1;
+    int fd = socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    /* Inherited by accepted sockets; small replies must not wait for an acknowledgement. */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int cause = errno;
+    close(fd);
+    errno = cause;
+    return -1;
+}
+
+enum err_code sockets_listen(int *out, const char *address, unsigned port, struct err *err)
+{
+    *out = -1;
+    char service[16];
+    snprintf(service, sizeof service, "%u", port);
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+                                   .ai_socktype = SOCK_STREAM};
+    struct addrinfo *info = NULL;
+    if (port > UINT16_MAX || getaddrinfo(address, service, &hints, &info) != 0)
+        return err_set(err, ERR_IO, "listen: not a numeric IPv4 or IPv6 address and port");
+    *out = open_listener(info);
+    freeaddrinfo(info);
+    if (*out < 0)
+        return err_set(err, ERR_IO, "listen: port %u cannot be bound: %s", port, strerror(errno));
+    return ERR_OK;
+}
+
+unsigned sockets_port(int fd)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t len = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &len) != 0)
+        return 0;
+    return address.ss_family == AF_INET6
+               ? ntohs(((const struct sockaddr_in6 *)(const void *)&address)->sin6_port)
+               : ntohs(((const struct sockaddr_in *)(const void *)&address)->sin_port);
+}
+
+bool sockets_peer_gone(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLRDHUP};
+    return poll(&poll_fd, 1, 0) > 0 &&
+           (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+/* The end of file acknowledges something, too, and is the last to do so until it is answered; so
+ * the two times are as far apart as it came after the last byte. */
+static bool closed_with_last_byte(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+           info.tcpi_last_data_recv < info.tcpi_last_ack_recv + CLOSED_TOGETHER_MS;
+}
+
+bool sockets_peer_left(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLRDHUP};
+    if (poll(&poll_fd, 1, 0) <= 0)
+        return false;
+    return (poll_fd.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0 ||
+           ((poll_fd.revents & POLLRDHUP) != 0 && !closed_with_last_byte(fd));
+}
+
+/* A socket filter that returns 0 drops every packet (socket(7)). Clients that knock meanwhile
+ * repeat their SYN and are refused once the socket is closed. */
+void sockets_stop_arrivals(int listen_fd)
+{
+    struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = {.len = 1, .filter = &drop};
+    setsockopt(listen_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+bool sockets_unread(int fd)
+{
+    int bytes = 0;
+    return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+/* An older kernel fills in less of the struct. */
+struct sockets_traffic sockets_traffic(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0 ||
+        len < offsetof(struct tcp_info, tcpi_bytes_sent) + sizeof info.tcpi_bytes_sent)
+        return (struct sockets_traffic){.known = false};
+    return (struct sockets_traffic){
+        .known = true, .received = info.tcpi_bytes_received, .sent = info.tcpi_bytes_sent};
+}
+
+void sockets_send(int fd, const void *bytes, size_t len)
+{
+    const char *from = bytes;
+    while (len > 0) {
+        ssize_t sent = send(fd, from, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent <= 0)
+            return;
+        from += sent;
+        len -= (size_t)sent;
+    }
+}

@@ -1,0 +1,44 @@
+/* sockets.h - the few things done to TCP sockets without the HTTP library.
+ *
+ * Threads: no state; the descriptors are the caller's.
+ */
+#ifndef ATTND_SERVER_HTTP_SOCKETS_H
+#define ATTND_SERVER_HTTP_SOCKETS_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A non-blocking listening socket on a numeric IPv4 or IPv6 address; port 0 picks a free one.
+ * ERR_IO if it cannot be had. */
+enum err_code sockets_listen(int *out, const char *address, unsigned port, struct err *err);
+unsigned sockets_port(int fd);
+
+/* From now on no new connection completes: the kernel drops what arrives at the listening socket,
+ * so that accepting until there is nothing left leaves no client behind when it is closed. */
+void sockets_stop_arrivals(int listen_fd);
+
+/* Whether bytes have arrived that nobody has read yet. */
+bool sockets_unread(int fd);
+
+/* The peer has closed its side, or the connection has failed. */
+bool sockets_peer_gone(int fd);
+
+/* The peer has left: the connection has failed, or the peer closed its side some time after its
+ * last byte. One that closed its side together with that byte (nc -N) has said all, and reads on.
+ */
+bool sockets_peer_left(int fd);
+
+/* What TCP has carried so far, both ways. */
+struct sockets_traffic {
+    bool known; /* false: the kernel does not tell (it does since Linux 4.19) */
+    uint64_t received, sent;
+};
+struct sockets_traffic sockets_traffic(int fd);
+
+/* Sends what fits at once; a peer that takes no more than that gets no more. */
+void sockets_send(int fd, const void *bytes, size_t len);
+
+#endif

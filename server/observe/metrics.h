@@ -1,0 +1,91 @@
+/* metrics.h - counters and histograms in Prometheus' text format 0.0.4; one row per metric in
+ * metrics.def.
+ *
+ *     metrics_request_begin(metrics);
+ *     ...
+ *     metrics_request_end(metrics, route, model, 200, seconds);
+ *     body = metrics_expose(metrics, &exchange->arena, &len);
+ *
+ * Counting adds to a shard that belongs to the calling thread's core, with relaxed atomics; a
+ * scrape sums the shards. A histogram's +Inf bucket and _count come from the same words, so they
+ * are equal under load. Label values are known when metrics_open is called (routes, models, labels,
+ * codes), so series exist at zero before traffic and are bounded.
+ *
+ * Threads: everything here may be called from any thread after metrics_open.
+ */
+#ifndef ATTND_SERVER_OBSERVE_METRICS_H
+#define ATTND_SERVER_OBSERVE_METRICS_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/engine.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum metrics_stage {
+    STAGE_PARSE,
+    STAGE_PREPARE,
+    STAGE_QUEUE,
+    STAGE_INFERENCE,
+    STAGE_EXPLAIN,
+    STAGE_ENCODE,
+    STAGE_COUNT
+};
+
+struct metrics_model {
+    const char *name;
+    const struct engine_info *info;
+    double load_seconds;
+};
+
+struct metrics_setup {
+    const char *const *routes;     /* label values of `route`; "other" is added for unknown paths */
+    const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
+                                    * for each model, which keeps the scrape small. */
+    unsigned route_count;
+    const struct metrics_model *models; /* index = the `model` argument below */
+    unsigned model_count;
+    unsigned queue_limit;
+    size_t memory_max_bytes, memory_fixed_bytes;
+    size_t (*memory_reserved)(void *context);               /* read at scrape; NULL: 0 */
+    uint64_t (*queue_depth)(void *context, unsigned model); /* read at scrape */
+    void *context;
+    const char *linear_backend, *blas_core; /* build_info's labels, with the version */
+};
+
+enum { METRICS_NO_MODEL = -1, METRICS_OTHER_ROUTE = -1 };
+
+struct metrics;
+
+/* Upper bound of what metrics of so many routes, models and labels (of all models) hold. */
+size_t metrics_bytes(size_t routes, size_t models, size_t labels);
+
+/* Everything in setup is copied; the models' infos may go. Yours to close. */
+enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup,
+                           struct err *err);
+void metrics_close(struct metrics *metrics);
+
+/* Arguments out of range are not counted, or counted as "other" and "". Times are in seconds. */
+void metrics_request_begin(struct metrics *metrics); /* requests_in_flight */
+void metrics_request_end(struct metrics *metrics, int route, int model, unsigned status,
+                         double seconds);
+void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage stage,
+                   double seconds);
+void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
+                        enum decision decision, double score);
+void metrics_ood_score(struct metrics *metrics, unsigned model, double score);
+void metrics_batch(struct metrics *metrics, unsigned model, unsigned rows, unsigned tokens);
+void metrics_rejected(struct metrics *metrics, enum err_code reason);
+void metrics_client_gone(struct metrics *metrics);
+/* model_info's digest, once known. */
+void metrics_set_digest(struct metrics *metrics, unsigned model, const char *digest);
+
+/* Upper bound of what metrics_expose takes from the arena. */
+size_t metrics_expose_bytes(const struct metrics *metrics);
+
+/* The whole exposition, NUL-terminated, in the arena; NULL if there is no memory. */
+const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len);
+
+#endif

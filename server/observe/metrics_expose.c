@@ -1,0 +1,373 @@
+/* metrics_expose.c - the scrape: sums the shards and writes Prometheus' text format 0.0.4
+ * (prometheus.io/docs/instrumenting/exposition_formats). One function per metric or shape of metric
+ * knows its label values; names, types, help and label names come from the table.
+ *
+ * A counter is read once per scrape. A histogram's buckets are read once, its cumulative counts and
+ * _count are computed from that reading, so they agree with each other under any load; _sum is read
+ * after them and may be ahead by what was observed in between. */
+#include "server/observe/metrics_state.h"
+
+#include "server/observe/metrics_process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifndef ATTND_VERSION
+#define ATTND_VERSION "unknown"
+#endif
+
+enum { TEXT_BYTES_FIRST = 64 * 1024 };
+
+/* A text that grows in an arena; what it outgrows is given back with the arena. */
+struct text {
+    struct arena *arena;
+    char *bytes;
+    size_t len, size;
+    bool failed;
+};
+
+static bool grow(struct text *text, size_t more)
+{
+    size_t size = text->size > 0 ? text->size : TEXT_BYTES_FIRST;
+    while (!text->failed && more > size - text->len) {
+        text->failed = size > SIZE_MAX / 2;
+        size *= 2;
+    }
+    char *bytes = text->failed ? NULL : arena_alloc(text->arena, size);
+    if (bytes == NULL) {
+        text->failed = true;
+        return false;
+    }
+    if (text->len > 0)
+        memcpy(bytes, text->bytes, text->len);
+    text->bytes = bytes;
+    text->size = size;
+    return true;
+}
+
+static void put(struct text *text, const char *bytes, size_t len)
+{
+    if (text->failed || (len > text->size - text->len && !grow(text, len)))
+        return;
+    memcpy(text->bytes + text->len, bytes, len);
+    text->len += len;
+}
+
+static void put_string(struct text *text, const char *string)
+{
+    put(text, string, strlen(string));
+}
+
+/* 15 digits print every count below 1e15 and every sum of nanoseconds as what it is. */
+static void put_number(struct text *text, double number)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.15g", number);
+    put_string(text, digits);
+}
+
+/* "Label values: the backslash, double-quote and line-feed characters have to be escaped". */
+static void put_escaped(struct text *text, const char *value)
+{
+    while (*value != '\0') {
+        size_t plain = strcspn(value, "\\\"\n");
+        put(text, value, plain);
+        value += plain;
+        if (*value == '\0')
+            return;
+        put_string(text, *value == '\n' ? "\\n" : *value == '"' ? "\\\"" : "\\\\");
+        value++;
+    }
+}
+
+static void put_family(struct text *text, enum metric_id id)
+{
+    const struct metric *metric = &metric_table[id];
+    const char *const pieces[] = {"# HELP ",    metric->name, " ",
+                                  metric->help, "\n# TYPE ",  metric->name,
+                                  " ",          metric->type, "\n"};
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
+        put_string(text, pieces[i]);
+}
+
+static void put_label(struct text *text, bool first, const char *name, const char *value)
+{
+    put_string(text, first ? "{" : ",");
+    put_string(text, name);
+    put_string(text, "=\"");
+    put_escaped(text, value);
+    put_string(text, "\"");
+}
+
+/* One line. values are in the order of the metric's labels; le is NULL but for a bucket. */
+static void put_sample(struct text *text, enum metric_id id, const char *suffix,
+                       const char *const *values, const char *le, double number)
+{
+    const char *const *labels = metric_table[id].labels;
+    bool bare = labels[0] == NULL && le == NULL;
+    put_string(text, metric_table[id].name);
+    put_string(text, suffix);
+    for (size_t i = 0; labels[i] != NULL; i++)
+        put_label(text, i == 0, labels[i], values[i]);
+    if (le != NULL)
+        put_label(text, labels[0] == NULL, "le", le);
+    put_string(text, bare ? " " : "} ");
+    put_number(text, number);
+    put_string(text, "\n");
+}
+
+static void put_value(struct text *text, enum metric_id id, const char *const *values,
+                      double number)
+{
+    put_sample(text, id, "", values, NULL, number);
+}
+
+static uint64_t cell_sum(const struct metrics *metrics, size_t cell)
+{
+    uint64_t sum = 0;
+    for (size_t shard = 0; shard < METRIC_SHARDS; shard++)
+        sum += atomic_load_explicit(&metrics->cells[shard * metrics->cell_count + cell],
+                                    memory_order_relaxed);
+    return sum;
+}
+
+/* The series whose cells begin at `first`; one never observed is left out unless `at_zero`. */
+static void put_histogram(struct text *text, const struct metrics *metrics, enum metric_id id,
+                          size_t index, const char *const *values, bool at_zero)
+{
+    const struct metric *metric = &metric_table[id];
+    size_t first = metrics_histogram_cell(metrics, id, index);
+    uint64_t cumulative[METRIC_BOUNDS_MAX + 1], total = 0;
+    for (unsigned i = 0; i <= metric->bound_count; i++)
+        cumulative[i] = total += cell_sum(metrics, first + i);
+    if (total == 0 && !at_zero)
+        return;
+    for (unsigned i = 0; i < metric->bound_count; i++) {
+        char le[32];
+        snprintf(le, sizeof le, "%g", metric->bounds[i]);
+        put_sample(text, id, "_bucket", values, le, (double)cumulative[i]);
+    }
+    put_sample(text, id, "_bucket", values, "+Inf", (double)total);
+    put_sample(text, id, "_sum", values, NULL,
+               (double)(int64_t)cell_sum(metrics, first + metric->bound_count + 1) / metric->scale);
+    put_sample(text, id, "_count", values, NULL, (double)total);
+}
+
+/* ---- one function per metric ----------------------------------------------- */
+
+static const char *model_name(const struct metrics *metrics, unsigned model)
+{
+    return model < metrics->model_count ? metrics->models[model].name : "";
+}
+
+/* What any client may ask for in the first minute: routes that take a model once for each model,
+ * and every route without one. Other combinations appear when they first occur, so that the number
+ * of series follows use. */
+static bool exists_at_zero(const struct metrics *metrics, unsigned route, unsigned model)
+{
+    return model == metrics->model_count || metrics->takes_model[route];
+}
+
+static void write_requests(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    size_t models = metrics->model_count + 1u;
+    size_t rows = (metrics->route_count + 1u) * models * METRIC_STATUSES;
+    for (size_t row = 0; row < rows; row++) {
+        unsigned status = (unsigned)(row % METRIC_STATUSES);
+        unsigned model = (unsigned)(row / METRIC_STATUSES % models);
+        unsigned route = (unsigned)(row / METRIC_STATUSES / models);
+        unsigned at_zero = route == metrics->route_count ? 404 : 200;
+        uint64_t sum = cell_sum(metrics, metrics_request_cell(metrics, route, model, status));
+        char code[16] = "other";
+        if (sum == 0 &&
+            (metric_statuses[status] != at_zero || !exists_at_zero(metrics, route, model)))
+            continue;
+        if (metric_statuses[status] != 0)
+            snprintf(code, sizeof code, "%u", metric_statuses[status]);
+        const char *const values[] = {metrics->routes[route], model_name(metrics, model), code};
+        put_value(text, id, values, (double)sum);
+    }
+}
+
+static void write_request_duration(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    for (unsigned route = 0; route <= metrics->route_count; route++)
+        for (unsigned model = 0; model <= metrics->model_count; model++) {
+            const char *const values[] = {metrics->routes[route], model_name(metrics, model)};
+            put_histogram(text, metrics, id, metrics_pair(metrics, route, model), values,
+                          exists_at_zero(metrics, route, model));
+        }
+}
+
+static void write_stages(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    static const char *const stages[STAGE_COUNT] = {
+        [STAGE_PARSE] = "parse",         [STAGE_PREPARE] = "prepare", [STAGE_QUEUE] = "queue",
+        [STAGE_INFERENCE] = "inference", [STAGE_EXPLAIN] = "explain", [STAGE_ENCODE] = "encode"};
+    for (unsigned i = 0; i < metrics->model_count * STAGE_COUNT; i++) {
+        const char *const values[] = {model_name(metrics, i / STAGE_COUNT),
+                                      stages[i % STAGE_COUNT]};
+        put_histogram(text, metrics, id, i, values, true);
+    }
+}
+
+/* Every label exists at zero with the decision "auto", the others when they first occur. */
+static void write_predictions(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    for (unsigned model = 0; model < metrics->model_count; model++) {
+        const struct metrics_series *series = &metrics->models[model];
+        for (size_t i = 0; i < (size_t)series->label_count * DECISION_COUNT; i++) {
+            size_t label = i / DECISION_COUNT, decision = i % DECISION_COUNT;
+            uint64_t sum = cell_sum(metrics, series->first_prediction + i);
+            if (series->same[label] != label || (sum == 0 && decision != DECISION_AUTO))
+                continue;
+            const char *const values[] = {series->name, series->labels[label],
+                                          decision_name((enum decision)decision)};
+            put_value(text, id, values, (double)sum);
+        }
+    }
+}
+
+static void write_model_histogram(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    for (unsigned i = 0; i < metrics->model_count; i++)
+        if ((id != METRIC_PREDICTION_SCORE || metrics->models[i].scores_are_shares) &&
+            (id != METRIC_OOD_SCORE || metrics->models[i].has_ood))
+            put_histogram(text, metrics, id, i, &metrics->models[i].name, true);
+}
+
+static void write_queue_depth(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    for (unsigned i = 0; i < metrics->model_count; i++)
+        put_value(text, id, &metrics->models[i].name,
+                  metrics->queue_depth != NULL ? (double)metrics->queue_depth(metrics->context, i)
+                                               : 0.0);
+}
+
+static void write_queue_limit(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    put_value(text, id, NULL, metrics->queue_limit);
+}
+
+static void write_memory(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    size_t bytes =
+        id == METRIC_MEMORY_MAX ? metrics->memory_max_bytes : metrics->memory_fixed_bytes;
+    if (id == METRIC_MEMORY_RESERVED)
+        bytes = metrics->memory_reserved != NULL ? metrics->memory_reserved(metrics->context) : 0;
+    put_value(text, id, NULL, (double)bytes);
+}
+
+static void write_in_flight(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    put_value(text, id, NULL,
+              (double)atomic_load_explicit(&metrics->in_flight, memory_order_relaxed));
+}
+
+static void write_rejected(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    for (int code = ERR_OK + 1; code < ERR_CODE_COUNT; code++) {
+        const char *const values[] = {err_name((enum err_code)code)};
+        put_value(text, id, values,
+                  (double)cell_sum(metrics, metrics->first[METRIC_REJECTED] + (size_t)code));
+    }
+}
+
+static void write_clients_gone(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    put_value(text, id, NULL, (double)cell_sum(metrics, metrics->first[METRIC_CLIENTS_GONE]));
+}
+
+static void write_model_info(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    for (unsigned i = 0; i < metrics->model_count; i++) {
+        struct metrics_series *series = &metrics->models[i];
+        const struct metrics_digest *digest =
+            atomic_load_explicit(&series->digest, memory_order_acquire);
+        const char *const values[] = {series->name, series->version,
+                                      digest != NULL ? digest->text : "", series->dtype,
+                                      series->kernels};
+        put_value(text, id, values, 1);
+    }
+}
+
+static void write_model_load(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    for (unsigned i = 0; i < metrics->model_count; i++)
+        put_value(text, id, &metrics->models[i].name, metrics->models[i].load_seconds);
+}
+
+static void write_build_info(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    const char *const values[] = {ATTND_VERSION, metrics->linear_backend, metrics->blas_core};
+    put_value(text, id, values, 1);
+}
+
+static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *metrics,
+                                           enum metric_id id) = {
+    [METRIC_REQUESTS] = write_requests,
+    [METRIC_REQUEST_DURATION] = write_request_duration,
+    [METRIC_STAGE_DURATION] = write_stages,
+    [METRIC_PREDICTIONS] = write_predictions,
+    [METRIC_PREDICTION_SCORE] = write_model_histogram,
+    [METRIC_OOD_SCORE] = write_model_histogram,
+    [METRIC_BATCH_ROWS] = write_model_histogram,
+    [METRIC_BATCH_TOKENS] = write_model_histogram,
+    [METRIC_QUEUE_DEPTH] = write_queue_depth,
+    [METRIC_QUEUE_LIMIT] = write_queue_limit,
+    [METRIC_MEMORY_MAX] = write_memory,
+    [METRIC_MEMORY_FIXED] = write_memory,
+    [METRIC_MEMORY_RESERVED] = write_memory,
+    [METRIC_REQUESTS_IN_FLIGHT] = write_in_flight,
+    [METRIC_REJECTED] = write_rejected,
+    [METRIC_CLIENTS_GONE] = write_clients_gone,
+    [METRIC_MODEL_INFO] = write_model_info,
+    [METRIC_MODEL_LOAD] = write_model_load,
+    [METRIC_BUILD_INFO] = write_build_info,
+};
+
+static void write_process(struct text *text, const struct metrics *metrics)
+{
+    struct metrics_process now;
+    metrics_process_read(&now);
+    const struct {
+        enum metric_id id;
+        double number;
+    } rows[] = {{METRIC_PROCESS_CPU, now.cpu_seconds},
+                {METRIC_PROCESS_OPEN_FDS, now.open_fds},
+                {METRIC_PROCESS_MAX_FDS, now.max_fds},
+                {METRIC_PROCESS_VIRTUAL, now.virtual_bytes},
+                {METRIC_PROCESS_RESIDENT, now.resident_bytes},
+                {METRIC_PROCESS_START, metrics->start_seconds}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].number < 0)
+            continue;
+        put_family(text, rows[i].id);
+        put_value(text, rows[i].id, NULL, rows[i].number);
+    }
+}
+
+/* A cell is at most a line; names of models and labels are short. The text doubles as it grows, so
+ * that all its copies together take up to four times its length. */
+size_t metrics_expose_bytes(const struct metrics *metrics)
+{
+    enum { LINE_BYTES = 192 };
+    return 2 * (size_t)TEXT_BYTES_FIRST + 4 * metrics->cell_count * LINE_BYTES;
+}
+
+const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len)
+{
+    struct text text = {.arena = arena};
+    for (int id = 0; id < METRIC_TOTAL; id++) {
+        if (writers[id] == NULL) /* of the process */
+            continue;
+        put_family(&text, (enum metric_id)id);
+        writers[id](&text, metrics, (enum metric_id)id);
+    }
+    write_process(&text, metrics);
+    put(&text, "", 1);
+    if (text.failed)
+        return NULL;
+    *len = text.len - 1;
+    return text.bytes;
+}

@@ -1,0 +1,50 @@
+#include "server/observe/metrics_observer.h"
+
+static void on_begun(void *context)
+{
+    metrics_request_begin(context);
+}
+
+static void on_prediction(void *context, const struct prediction_record *record)
+{
+    struct metrics *metrics = context;
+    if (record->err.code != ERR_OK) {
+        metrics_rejected(metrics, record->err.code);
+        return;
+    }
+    const struct judgement *judgement = &record->answer->judgement;
+    metrics_stage(metrics, record->model, STAGE_QUEUE, record->queue_s);
+    metrics_stage(metrics, record->model, STAGE_INFERENCE, record->inference_s);
+    metrics_prediction(metrics, record->model, record->label, judgement->decision,
+                       record->answer->scores[record->label]);
+    if (judgement->has_ood)
+        metrics_ood_score(metrics, record->model, judgement->ood_score);
+}
+
+static void count_stage(struct metrics *metrics, int model, enum metrics_stage stage,
+                        double seconds)
+{
+    if (model >= 0 && seconds >= 0)
+        metrics_stage(metrics, (unsigned)model, stage, seconds);
+}
+
+static void on_request(void *context, const struct request_record *record)
+{
+    struct metrics *metrics = context;
+    if (record->reason != ERR_OK)
+        metrics_rejected(metrics, record->reason);
+    if (record->has_left)
+        metrics_client_gone(metrics);
+    count_stage(metrics, record->stage_model, STAGE_PARSE, record->parse_s);
+    count_stage(metrics, record->stage_model, STAGE_PREPARE, record->prepare_s);
+    count_stage(metrics, record->stage_model, STAGE_EXPLAIN, record->explain_s);
+    count_stage(metrics, record->stage_model, STAGE_ENCODE, record->encode_s);
+    metrics_request_end(metrics, record->route_index, record->model, record->status,
+                        record->total_s);
+}
+
+struct observer metrics_observer(struct metrics *metrics)
+{
+    return (struct observer){
+        .context = metrics, .begun = on_begun, .prediction = on_prediction, .request = on_request};
+}

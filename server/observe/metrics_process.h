@@ -1,0 +1,19 @@
+/* metrics_process.h - what the Prometheus client libraries report of a Linux process. */
+#ifndef ATTND_SERVER_OBSERVE_METRICS_PROCESS_H
+#define ATTND_SERVER_OBSERVE_METRICS_PROCESS_H
+
+/* Negative: the kernel would not say, so the metric is left out. */
+struct metrics_process {
+    double cpu_seconds;
+    double open_fds, max_fds;
+    double virtual_bytes, resident_bytes;
+};
+
+/* Of the calling process, now. Any thread. */
+void metrics_process_read(struct metrics_process *out);
+
+/* When the process started, since the epoch, to 10 ms. Computed from clocks that are adjusted while
+ * the machine runs: ask once, since a changed value means a restart to whoever scrapes. */
+double metrics_process_start(void);
+
+#endif

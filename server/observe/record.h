@@ -1,0 +1,92 @@
+/* record.h - what became of a request and of each of its inputs, written once, and read by whoever
+ * observes: nobody else counts.
+ *
+ *     observers_add(&observers, metrics_observer(metrics));
+ *     ...
+ *     observers_prediction(&observers, &record);
+ *
+ * Threads: observers are added before the first request; their functions are called by any thread.
+ * A record and all that it points to is the caller's, for the length of the call.
+ */
+#ifndef ATTND_SERVER_OBSERVE_RECORD_H
+#define ATTND_SERVER_OBSERVE_RECORD_H
+
+#include "engine/answer.h"
+#include "engine/base/err.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+/* One input that was answered, or refused by itself among others that were answered. */
+struct prediction_record {
+    const char *id;      /* the reply's */
+    const char *context; /* a JSON object as text; NULL: none */
+    unsigned index;      /* of the input in its request */
+    struct err err;      /* code != ERR_OK: nothing below is set */
+    unsigned model;      /* the metrics' */
+    const struct answer *answer;
+    unsigned label; /* the one with the highest score */
+    double queue_s, inference_s;
+};
+
+/* One request, when all of it is over. */
+struct request_record {
+    const char *id;
+    const char *context;    /* NULL: none */
+    const char *route;      /* its pattern; NULL: no such path */
+    int route_index, model; /* the metrics'; model: the one that all inputs use, if there is one */
+    int stage_model;        /* the model under which the stages count: the first input's */
+    unsigned status;
+    enum err_code reason; /* of a request that was answered with a problem */
+    unsigned inputs;
+    bool has_left; /* the client closed its connection before all of it was computed */
+    double total_s;
+    /* Of a request that was answered with predictions; below 0: not done. */
+    double parse_s, prepare_s, explain_s, encode_s;
+};
+
+struct observer {
+    void *context;
+    void (*begun)(void *context); /* NULL: not of interest; as the others */
+    void (*prediction)(void *context, const struct prediction_record *record);
+    void (*request)(void *context, const struct request_record *record);
+};
+
+enum { OBSERVERS_MAX = 8 };
+
+struct observers {
+    struct observer list[OBSERVERS_MAX];
+    unsigned count;
+};
+
+static inline void observers_add(struct observers *observers, struct observer observer)
+{
+    assert(observers->count < OBSERVERS_MAX);
+    observers->list[observers->count++] = observer;
+}
+
+/* A request has been seen: a request record will follow. */
+static inline void observers_begun(const struct observers *observers)
+{
+    for (unsigned i = 0; i < observers->count; i++)
+        if (observers->list[i].begun != NULL)
+            observers->list[i].begun(observers->list[i].context);
+}
+
+static inline void observers_prediction(const struct observers *observers,
+                                        const struct prediction_record *record)
+{
+    for (unsigned i = 0; i < observers->count; i++)
+        if (observers->list[i].prediction != NULL)
+            observers->list[i].prediction(observers->list[i].context, record);
+}
+
+static inline void observers_request(const struct observers *observers,
+                                     const struct request_record *record)
+{
+    for (unsigned i = 0; i < observers->count; i++)
+        if (observers->list[i].request != NULL)
+            observers->list[i].request(observers->list[i].context, record);
+}
+
+#endif

@@ -1,0 +1,414 @@
+/* batcher.c - see batcher.h.
+ *
+ * The queue is an array of entries sorted by (due, arrival), as long as the queue may ever be,
+ * taken once at start. A heap would make the first row cheap but not the rest: filling a batch
+ * walks the rows in order, and an array is that walk. Insertion is a binary search and a memmove of
+ * at most limit x 32 bytes, a take is one pass that closes the gaps behind it. With 1024 entries
+ * both stay far under 50 us (measured by tests/unit/server/serve/test_batcher.c), and a list would
+ * spend as much on cache misses. What the walk needs of a row (model, tokens) is copied into the
+ * entry, so that it does not touch a thousand arenas.
+ *
+ * Numbered invariants, true whenever the lock is free:
+ *   1. entries[0 .. count) are sorted by due, then by arrival.
+ *   2. count + reserved <= limit, so that a submit never fails for want of room.
+ *   3. lanes[m] counts the entries of model m and their tokens; the depths' sum is count.
+ *   4. after closed is set, count never grows.
+ */
+#include "server/serve/batcher.h"
+
+#include "engine/base/clock.h"
+#include "server/serve/registry.h"
+#include "server/serve/throughput.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    uint64_t due_ns;
+    struct row *row;
+    const struct registry_model *model;
+    unsigned tokens;
+    bool hurried; /* its deadline comes before its patience ends */
+};
+
+/* What waits for one model. */
+struct lane {
+    unsigned depth;
+    uint64_t tokens;
+    struct throughput throughput;
+};
+
+struct batcher {
+    unsigned limit;       /* immutable */
+    unsigned model_count; /* immutable */
+    unsigned wait_ms_max; /* immutable once used; 0: no bound */
+    unsigned takers;      /* immutable once used */
+    pthread_mutex_t lock;
+    pthread_cond_t filled; /* with lock: count grew, or closed was set */
+    /* Under lock. */
+    struct entry *entries; /* [limit], of which count are in use */
+    unsigned count;
+    unsigned reserved;
+    unsigned idle; /* takers that wait on filled */
+    bool closed;
+    bool hurry_next;    /* the last batch was led by a row without haste */
+    struct lane *lanes; /* [model_count] */
+};
+
+enum err_code batch_init(struct batch *batch, unsigned capacity, struct err *err)
+{
+    *batch = (struct batch){.capacity = capacity};
+    batch->rows = calloc(capacity, sizeof *batch->rows);
+    batch->expired = calloc(capacity, sizeof *batch->expired);
+    if (batch->rows != NULL && batch->expired != NULL)
+        return ERR_OK;
+    batch_deinit(batch);
+    return err_no_memory(err, 2 * capacity * sizeof(struct row *));
+}
+
+void batch_deinit(struct batch *batch)
+{
+    free(batch->rows);
+    free(batch->expired);
+    *batch = (struct batch){0};
+}
+
+enum err_code batcher_open(struct batcher **out, unsigned limit, unsigned model_count,
+                           struct err *err)
+{
+    struct batcher *batcher = calloc(1, sizeof *batcher);
+    *out = batcher;
+    if (batcher == NULL)
+        return err_no_memory(err, sizeof *batcher);
+    batcher->limit = limit;
+    batcher->model_count = model_count;
+    pthread_mutex_init(&batcher->lock, NULL);
+    pthread_cond_init(&batcher->filled, NULL);
+    batcher->entries = calloc(limit, sizeof *batcher->entries);
+    batcher->lanes = calloc(model_count > 0 ? model_count : 1, sizeof *batcher->lanes);
+    if (batcher->entries != NULL && batcher->lanes != NULL)
+        return ERR_OK;
+    batcher_free(batcher);
+    *out = NULL;
+    return err_no_memory(err, limit * sizeof(struct entry));
+}
+
+void batcher_free(struct batcher *batcher)
+{
+    if (batcher == NULL)
+        return;
+    assert(batcher->count == 0 && batcher->idle == 0);
+    pthread_cond_destroy(&batcher->filled);
+    pthread_mutex_destroy(&batcher->lock);
+    free(batcher->entries);
+    free(batcher->lanes);
+    free(batcher);
+}
+
+void batcher_limit_wait(struct batcher *batcher, unsigned wait_ms_max, unsigned takers)
+{
+    batcher->wait_ms_max = wait_ms_max;
+    batcher->takers = takers > 0 ? takers : 1;
+}
+
+/* How long what waits now will take; 0 if that is not bounded. */
+static double wait_ms_locked(const struct batcher *batcher)
+{
+    double ns = 0;
+    if (batcher->wait_ms_max == 0)
+        return 0;
+    for (unsigned i = 0; i < batcher->model_count; i++)
+        ns += throughput_ns(&batcher->lanes[i].throughput, batcher->lanes[i].tokens);
+    return ns / CLOCK_NS_PER_MS / batcher->takers;
+}
+
+/* Whether `count` more rows may come, and if not why. */
+struct verdict {
+    bool closed;
+    unsigned room;
+    double wait_ms;
+};
+
+static bool judge_locked(const struct batcher *batcher, unsigned count, struct verdict *verdict)
+{
+    *verdict = (struct verdict){
+        .closed = batcher->closed,
+        .room = batcher->limit - batcher->count - batcher->reserved,
+        .wait_ms = count > 0 ? wait_ms_locked(batcher) : 0,
+    };
+    return !verdict->closed && count <= verdict->room && verdict->wait_ms <= batcher->wait_ms_max;
+}
+
+static enum err_code refuse(const struct batcher *batcher, const struct verdict *verdict,
+                            unsigned count, struct err *err)
+{
+    if (verdict->closed)
+        return err_set(err, ERR_NOT_READY, "the server is stopping");
+    if (count > verdict->room)
+        return err_set(err, ERR_QUEUE_FULL,
+                       "the queue has room for %u more inputs of its %u, this request needs %u",
+                       verdict->room, batcher->limit, count);
+    return err_set(err, ERR_QUEUE_FULL,
+                   "the queue holds about %.1f s of work, more than its %.1f s",
+                   verdict->wait_ms / 1000, batcher->wait_ms_max / 1000.0);
+}
+
+enum err_code batcher_admit(struct batcher *batcher, unsigned count, struct err *err)
+{
+    struct verdict verdict;
+    pthread_mutex_lock(&batcher->lock);
+    bool admitted = judge_locked(batcher, count, &verdict);
+    pthread_mutex_unlock(&batcher->lock);
+    return admitted ? ERR_OK : refuse(batcher, &verdict, count, err);
+}
+
+enum err_code batcher_reserve(struct batcher *batcher, unsigned count, struct err *err)
+{
+    struct verdict verdict;
+    pthread_mutex_lock(&batcher->lock);
+    bool admitted = judge_locked(batcher, count, &verdict);
+    if (admitted)
+        batcher->reserved += count;
+    pthread_mutex_unlock(&batcher->lock);
+    return admitted ? ERR_OK : refuse(batcher, &verdict, count, err);
+}
+
+unsigned batcher_retry_after_s(struct batcher *batcher)
+{
+    pthread_mutex_lock(&batcher->lock);
+    double over_ms = wait_ms_locked(batcher) - batcher->wait_ms_max;
+    pthread_mutex_unlock(&batcher->lock);
+    return throughput_retry_after_s(over_ms);
+}
+
+void batcher_computed(struct batcher *batcher, unsigned model_index, unsigned tokens, uint64_t ns)
+{
+    pthread_mutex_lock(&batcher->lock);
+    throughput_add(&batcher->lanes[model_index].throughput, tokens, ns);
+    pthread_mutex_unlock(&batcher->lock);
+}
+
+void batcher_release(struct batcher *batcher, unsigned count)
+{
+    pthread_mutex_lock(&batcher->lock);
+    assert(count <= batcher->reserved);
+    batcher->reserved -= count;
+    pthread_mutex_unlock(&batcher->lock);
+}
+
+/* When the row is due: see the order in batcher.h. */
+static struct entry entry_of(struct row *row)
+{
+    uint64_t patience = row->submitted_ns + (uint64_t)BATCHER_PATIENCE_MS * CLOCK_NS_PER_MS;
+    bool hurried = row->deadline_ns != 0 && row->deadline_ns < patience;
+    return (struct entry){.due_ns = hurried ? row->deadline_ns : patience,
+                          .row = row,
+                          .model = row->model,
+                          .tokens = row->input.tokens,
+                          .hurried = hurried};
+}
+
+/* The place behind every entry that is due at the same time or earlier. */
+static unsigned place_locked(const struct batcher *batcher, uint64_t due)
+{
+    unsigned low = 0, high = batcher->count;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (batcher->entries[middle].due_ns <= due)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void insert_locked(struct batcher *batcher, struct row *row)
+{
+    struct entry entry = entry_of(row);
+    unsigned place = place_locked(batcher, entry.due_ns);
+    struct entry *at = &batcher->entries[place];
+    memmove(at + 1, at, (batcher->count - place) * sizeof *at);
+    *at = entry;
+    batcher->count++;
+    batcher->lanes[row->model->index].depth++;
+    batcher->lanes[row->model->index].tokens += entry.tokens;
+}
+
+/* An entry leaves; closing the gap is the caller's. */
+static void leave_locked(struct batcher *batcher, const struct entry *entry)
+{
+    struct lane *lane = &batcher->lanes[entry->model->index];
+    lane->depth--;
+    lane->tokens -= entry->tokens;
+}
+
+bool batcher_submit(struct batcher *batcher, struct row *const *rows, unsigned count)
+{
+    uint64_t now = clock_now_ns();
+    for (unsigned i = 0; i < count; i++)
+        rows[i]->submitted_ns = now;
+    pthread_mutex_lock(&batcher->lock);
+    assert(count <= batcher->reserved);
+    batcher->reserved -= count;
+    bool accepted = !batcher->closed;
+    for (unsigned i = 0; accepted && i < count; i++)
+        insert_locked(batcher, rows[i]);
+    pthread_mutex_unlock(&batcher->lock);
+    pthread_cond_signal(&batcher->filled); /* a taker that leaves rows behind wakes the next */
+    return accepted;
+}
+
+/* An entry due later cannot have expired: nothing is due after its deadline. */
+static bool has_expired(const struct entry *entry, uint64_t now)
+{
+    return entry->due_ns <= now && entry->row->deadline_ns != 0 && entry->row->deadline_ns <= now;
+}
+
+/* The entry that leads the next batch, the first in order or, by turns, the first in haste; count
+ * if all have expired. */
+static unsigned lead_locked(const struct batcher *batcher, uint64_t now)
+{
+    unsigned lead = batcher->count;
+    for (unsigned i = 0; i < batcher->count; i++) {
+        const struct entry *entry = &batcher->entries[i];
+        if (has_expired(entry, now))
+            continue;
+        if (!batcher->hurry_next || entry->hurried)
+            return i;
+        if (lead == batcher->count)
+            lead = i;
+    }
+    return lead;
+}
+
+/* How many tokens this taker may have of the model of entry `lead`, with which its batch begins:
+ * all that fit, or, while others wait idle, its part of what there is, so that two inputs and two
+ * workers make two batches. */
+static unsigned budget_locked(const struct batcher *batcher, unsigned lead)
+{
+    const struct registry_model *model = batcher->entries[lead].model;
+    if (batcher->idle == 0)
+        return model->batch_tokens;
+    size_t waiting = 0;
+    for (unsigned i = 0; i < batcher->count; i++)
+        if (batcher->entries[i].model == model)
+            waiting += batcher->entries[i].tokens;
+    size_t share = waiting / (batcher->idle + 1) + 1;
+    if (share < BATCHER_SHARE_TOKENS_MIN)
+        share = BATCHER_SHARE_TOKENS_MIN;
+    return share < model->batch_tokens ? (unsigned)share : model->batch_tokens;
+}
+
+struct fill {
+    struct batch *batch;
+    const struct registry_model *model; /* NULL: nothing is to be computed */
+    unsigned budget;
+    uint64_t now_ns;
+};
+
+/* Whether the entry leaves the queue with this batch; if so it is in the batch. */
+static bool fill_with(struct fill *fill, const struct entry *entry)
+{
+    struct batch *batch = fill->batch;
+    if (has_expired(entry, fill->now_ns)) {
+        if (batch->expired_count == batch->capacity)
+            return false;
+        batch->expired[batch->expired_count++] = entry->row;
+        return true;
+    }
+    if (entry->model != fill->model || batch->row_count == batch->capacity ||
+        batch->tokens >= fill->budget || entry->tokens > fill->budget - batch->tokens)
+        return false;
+    batch->rows[batch->row_count++] = entry->row;
+    batch->tokens += entry->tokens;
+    return true;
+}
+
+/* The first row is in whatever its size; the capacity of a batch is at least one. */
+static void begin_locked(struct batcher *batcher, struct fill *fill, unsigned lead)
+{
+    const struct entry *entry = &batcher->entries[lead];
+    fill->model = entry->model;
+    fill->budget = budget_locked(batcher, lead);
+    fill->batch->rows[fill->batch->row_count++] = entry->row;
+    fill->batch->tokens = entry->tokens;
+    batcher->hurry_next = !entry->hurried;
+}
+
+/* One pass in order; entries that stay move up into the gaps behind it. */
+static void take_locked(struct batcher *batcher, struct batch *batch)
+{
+    struct fill fill = {.batch = batch, .now_ns = clock_now_ns()};
+    unsigned kept = 0, lead = lead_locked(batcher, fill.now_ns);
+    if (lead < batcher->count)
+        begin_locked(batcher, &fill, lead);
+    for (unsigned i = 0; i < batcher->count; i++) {
+        if (i == lead || fill_with(&fill, &batcher->entries[i]))
+            leave_locked(batcher, &batcher->entries[i]);
+        else
+            batcher->entries[kept++] = batcher->entries[i];
+    }
+    batcher->count = kept;
+}
+
+bool batcher_take(struct batcher *batcher, struct batch *batch)
+{
+    batch->row_count = batch->expired_count = batch->tokens = 0;
+    pthread_mutex_lock(&batcher->lock);
+    while (batcher->count == 0 && !batcher->closed) {
+        batcher->idle++;
+        pthread_cond_wait(&batcher->filled, &batcher->lock);
+        batcher->idle--;
+    }
+    bool any = batcher->count > 0;
+    if (any)
+        take_locked(batcher, batch);
+    bool more = batcher->count > 0 && batcher->idle > 0;
+    pthread_mutex_unlock(&batcher->lock);
+    if (more)
+        pthread_cond_signal(&batcher->filled);
+    for (unsigned i = 0; i < batch->expired_count; i++)
+        err_set(&batch->expired[i]->err, ERR_DEADLINE,
+                "the deadline passed while the input waited in the queue");
+    return any;
+}
+
+void batcher_close(struct batcher *batcher)
+{
+    pthread_mutex_lock(&batcher->lock);
+    batcher->closed = true;
+    pthread_mutex_unlock(&batcher->lock);
+    pthread_cond_broadcast(&batcher->filled);
+}
+
+unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max)
+{
+    pthread_mutex_lock(&batcher->lock);
+    unsigned taken = batcher->count < max ? batcher->count : max;
+    for (unsigned i = 0; i < taken; i++) {
+        rows[i] = batcher->entries[i].row;
+        leave_locked(batcher, &batcher->entries[i]);
+    }
+    batcher->count -= taken;
+    memmove(batcher->entries, batcher->entries + taken, batcher->count * sizeof *batcher->entries);
+    pthread_mutex_unlock(&batcher->lock);
+    return taken;
+}
+
+unsigned batcher_idle(struct batcher *batcher)
+{
+    pthread_mutex_lock(&batcher->lock);
+    unsigned idle = batcher->idle;
+    pthread_mutex_unlock(&batcher->lock);
+    return idle;
+}
+
+unsigned batcher_depth(struct batcher *batcher, unsigned model_index)
+{
+    pthread_mutex_lock(&batcher->lock);
+    unsigned depth = model_index < batcher->model_count ? batcher->lanes[model_index].depth : 0;
+    pthread_mutex_unlock(&batcher->lock);
+    return depth;
+}

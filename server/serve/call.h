@@ -1,0 +1,43 @@
+/* call.h - what a client asks for, whatever the protocol that it came in: plain data that a
+ * protocol fills in and that no part of serving changes. Threads: plain data, in the arena of the
+ * request.
+ */
+#ifndef ATTND_SERVER_SERVE_CALL_H
+#define ATTND_SERVER_SERVE_CALL_H
+
+#include "engine/base/err.h"
+#include "engine/engine.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TOP_K_ALL = 0 };
+
+/* One text or image of a call. err.code != ERR_OK: this item cannot be used, the others can. */
+struct predict_item {
+    enum engine_kind kind;
+    const char *bytes; /* the text (UTF-8, may hold NUL) or the image file's bytes */
+    size_t len;
+    struct err err;
+};
+
+enum { CALL_PLACE_BYTES = 64 };
+
+struct predict_call {
+    const char *model_place; /* where `model` stands in the call, for error texts */
+    /* Where an item stands: "$.inputs[3].text". */
+    void (*place)(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES]);
+    const char *model;    /* NULL: the default of each item's kind */
+    unsigned top_k;       /* TOP_K_ALL, or at least 1; default 1 */
+    unsigned deadline_ms; /* 0: none named */
+    const char *id;       /* NULL: none named (an empty one counts as none) */
+    bool explain;
+    struct explain_options how;
+    bool overlay;        /* of images; a text has none */
+    const char *context; /* a checked object as JSON text; NULL: none */
+    bool envelope;       /* the call had "inputs": answer with "results" */
+    unsigned item_count;
+    struct predict_item *items;
+};
+
+#endif

@@ -1,0 +1,91 @@
+#include "server/serve/claim.h"
+
+#include "server/bounds/limits.h"
+
+enum {
+    ROW_BYTES = 2048,  /* struct row, its places in arrays, its part of a reply without scores */
+    SCORE_BYTES = 512, /* a label and its score: in the tree, and twice in the text */
+    EXPLAINED_BYTES = 16384, /* the frame of an explanation */
+    TOKEN_BYTES = 1024,      /* a word or patch with its place, in the tree and twice in the text */
+    HEAD_BYTES = 256,        /* the statistics of one attention head */
+};
+
+static bool is_small(const struct request *request)
+{
+    return request->exchange->body_len <= LIMIT_PREPARE_INLINE_BYTES &&
+           request->pixels <= LIMIT_PREPARE_INLINE_PIXELS;
+}
+
+static enum err_code claim(struct service *service, struct request *request, size_t bytes)
+{
+    struct http_exchange *exchange = request->exchange;
+    enum memory_use use = is_small(request) ? MEMORY_SMALL : MEMORY_LARGE;
+    size_t held = memory_sum(exchange->memory_bytes, exchange->body_len);
+    if (memory_take_more(&service->memory, held, bytes, use, &request->err))
+        return request->err.code;
+    exchange->memory_bytes += bytes;
+    return ERR_OK;
+}
+
+enum err_code claim_reading(struct service *service, struct request *request, size_t bytes)
+{
+    return claim(service, request, bytes);
+}
+
+static struct engine_need need_of(const struct service *service, const struct predict_item *item,
+                                  const struct row *row)
+{
+    const struct engine_model *engine = row->model->engine;
+    if (item->kind == ENGINE_TEXT)
+        return engine_need_text(engine, item->bytes, item->len);
+    return engine_need_image(engine, item->bytes, item->len, service->config->image_pixels_max);
+}
+
+/* A row's logits and scores, and what the reply lists of them. */
+static size_t result_bytes(const struct request *request, const struct row *row)
+{
+    size_t labels = row->model->info->label_count, listed = request->call.top_k;
+    listed = listed != TOP_K_ALL && listed < labels ? listed : labels;
+    return ROW_BYTES + labels * 2 * sizeof(float) + listed * SCORE_BYTES;
+}
+
+enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing)
+{
+    size_t kept = 0;
+    *passing = 0;
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        const struct row *row = &request->rows[i];
+        kept = memory_sum(kept, ROW_BYTES);
+        if (row->err.code != ERR_OK)
+            continue;
+        struct engine_need need = need_of(service, &request->call.items[i], row);
+        kept = memory_sum(kept, memory_sum(need.kept, result_bytes(request, row)));
+        *passing = need.passing > *passing ? need.passing : *passing;
+    }
+    return claim(service, request, memory_sum(kept, *passing));
+}
+
+void claim_prepared(struct service *service, struct request *request, size_t passing)
+{
+    request->exchange->memory_bytes -= passing;
+    memory_give(&service->memory, passing);
+}
+
+/* The attention maps of a gradient take a row for each head, and one token's way through the last
+ * block a few vectors. */
+enum err_code claim_explaining(struct service *service, struct request *request,
+                               const struct row *row, size_t capture_bytes)
+{
+    const struct engine_info *info = row->model->info;
+    const size_t heads = (size_t)info->heads, tokens = row->input.tokens;
+    const size_t vectors = 6 * ((size_t)info->hidden_size + info->intermediate_size);
+    const size_t maps = (tokens * (heads + 4) + vectors) * sizeof(float);
+    return claim(service, request,
+                 memory_sum(capture_bytes, maps + tokens * TOKEN_BYTES + EXPLAINED_BYTES +
+                                               info->layers * heads * HEAD_BYTES));
+}
+
+enum err_code claim_reply(struct service *service, struct request *request, size_t bytes)
+{
+    return claim(service, request, bytes);
+}

@@ -1,0 +1,240 @@
+/* prepare.c - see prepare.h.
+ *
+ * The backlog is counted per kind: units that wait or are in work, times the nanoseconds that one
+ * takes. That figure must follow bad news fast, for a flood of the worst images begins all at once
+ * and each takes seconds: it rises with the first piece of work that was slower, fourfold at most,
+ * so that one stall is not believed for long, and falls by an eighth of the difference with each
+ * that was faster. Work that was not finished (a damaged image, a deadline) tells only that its
+ * units take at least so long. Between the cheapest images and the dearest lies a factor of seven
+ * (PNGs of one grey value 12 ns a pixel, of 16-bit colours 78, progressive JPEGs of noise 71).
+ */
+#include "server/serve/prepare.h"
+
+#include "engine/base/clock.h"
+#include "server/bounds/limits.h"
+#include "server/serve/throughput.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RISE_MAX = 4, FALL_PARTS = 8 };
+
+/* What one kind of work amounts to. */
+struct lane {
+    uint64_t units; /* waiting and in work */
+    double ns_per_unit;
+};
+
+/* Before anything is measured. */
+static const struct lane lanes_first[PREPARE_KINDS] = {
+    [PREPARE_READ] = {.ns_per_unit = 10},
+    [PREPARE_INPUTS] = {.ns_per_unit = 50},
+    [PREPARE_EXPLAIN] = {.ns_per_unit = 200},
+};
+
+struct list {
+    struct request *first, *last; /* linked by task.next */
+};
+
+struct prepare {
+    bool (*work)(void *context, struct request *request); /* immutable, as context */
+    void *context;
+    unsigned wait_ms_max; /* immutable once used; 0: no bound */
+    unsigned width;       /* immutable: threads beside the reader */
+    pthread_mutex_t lock;
+    pthread_cond_t filled; /* with lock: a list became longer, or stopping was set */
+    /* Under lock. */
+    struct list unread, other;
+    struct lane lanes[PREPARE_KINDS];
+    bool stopping;
+    /* Of the main thread. */
+    pthread_t *threads; /* [started]; the first is the reader */
+    unsigned started;
+};
+
+/* ---- the lists ---- */
+
+static void append_locked(struct list *list, struct request *request)
+{
+    request->task.next = NULL;
+    if (list->first == NULL)
+        list->first = request;
+    else
+        list->last->task.next = request;
+    list->last = request;
+}
+
+/* Where a thread finds its next request, if there is any: the reader reads, the others help it when
+ * they have nothing else to do. */
+static struct list *list_locked(struct prepare *prepare, bool reader)
+{
+    return reader || prepare->other.first == NULL ? &prepare->unread : &prepare->other;
+}
+
+/* The next request and its task; NULL when the pool stops and none waits for this thread. */
+static struct request *take(struct prepare *prepare, bool reader, struct request_task *task)
+{
+    struct list *list;
+    pthread_mutex_lock(&prepare->lock);
+    while (list = list_locked(prepare, reader), list->first == NULL && !prepare->stopping)
+        pthread_cond_wait(&prepare->filled, &prepare->lock);
+    struct request *request = list->first;
+    if (request != NULL) {
+        *task = request->task;
+        list->first = task->next;
+    }
+    pthread_mutex_unlock(&prepare->lock);
+    return request;
+}
+
+/* ---- the backlog ---- */
+
+static double wait_ms_locked(const struct prepare *prepare)
+{
+    double ns = 0;
+    if (prepare->wait_ms_max == 0)
+        return 0;
+    for (int kind = 0; kind < PREPARE_KINDS; kind++)
+        ns += prepare->lanes[kind].ns_per_unit * (double)prepare->lanes[kind].units;
+    return ns / CLOCK_NS_PER_MS / prepare->width;
+}
+
+static void learn_locked(struct lane *lane, uint64_t units, uint64_t ns, bool finished)
+{
+    double measured = (double)ns / (double)(units > 0 ? units : 1);
+    double most = RISE_MAX * lane->ns_per_unit;
+    if (measured > lane->ns_per_unit)
+        lane->ns_per_unit = measured < most ? measured : most;
+    else if (finished)
+        lane->ns_per_unit -= (lane->ns_per_unit - measured) / FALL_PARTS;
+}
+
+static void settle(struct prepare *prepare, const struct request_task *task, uint64_t ns,
+                   bool finished)
+{
+    struct lane *lane = &prepare->lanes[task->kind];
+    pthread_mutex_lock(&prepare->lock);
+    lane->units -= task->units;
+    learn_locked(lane, task->units, ns, finished);
+    pthread_mutex_unlock(&prepare->lock);
+}
+
+unsigned prepare_retry_after_s(struct prepare *prepare)
+{
+    pthread_mutex_lock(&prepare->lock);
+    double over_ms = wait_ms_locked(prepare) - prepare->wait_ms_max;
+    pthread_mutex_unlock(&prepare->lock);
+    return throughput_retry_after_s(over_ms);
+}
+
+/* ---- the threads ---- */
+
+static void run(struct prepare *prepare, bool reader)
+{
+    struct request_task task;
+    for (struct request *request; (request = take(prepare, reader, &task)) != NULL;) {
+        uint64_t start = clock_now_ns();
+        bool finished = prepare->work(prepare->context, request);
+        settle(prepare, &task, clock_now_ns() - start, finished);
+    }
+}
+
+static void *reader_main(void *context)
+{
+    run(context, true);
+    return NULL;
+}
+
+static void *prepare_main(void *context)
+{
+    run(context, false);
+    return NULL;
+}
+
+static enum err_code spawn(struct prepare *prepare, struct err *err)
+{
+    for (; prepare->started < prepare->width + 1; prepare->started++) {
+        int failure = pthread_create(&prepare->threads[prepare->started], NULL,
+                                     prepare->started == 0 ? reader_main : prepare_main, prepare);
+        if (failure != 0)
+            return err_set(err, ERR_IO, "cannot start a thread: %s", strerror(failure));
+    }
+    return ERR_OK;
+}
+
+enum err_code prepare_start(struct prepare **out, unsigned threads,
+                            bool (*work)(void *context, struct request *request), void *context,
+                            struct err *err)
+{
+    *out = NULL;
+    struct prepare *prepare = calloc(1, sizeof *prepare);
+    if (prepare == NULL)
+        return err_no_memory(err, sizeof *prepare);
+    prepare->work = work;
+    prepare->context = context;
+    prepare->width = threads;
+    memcpy(prepare->lanes, lanes_first, sizeof prepare->lanes);
+    pthread_mutex_init(&prepare->lock, NULL);
+    pthread_cond_init(&prepare->filled, NULL);
+    prepare->threads = calloc(threads + 1, sizeof *prepare->threads);
+    if (prepare->threads == NULL)
+        err_no_memory(err, (threads + 1) * sizeof *prepare->threads);
+    else if (!spawn(prepare, err)) {
+        *out = prepare;
+        return ERR_OK;
+    }
+    prepare_stop(prepare);
+    prepare_free(prepare);
+    return err->code;
+}
+
+void prepare_limit_wait(struct prepare *prepare, unsigned wait_ms_max)
+{
+    prepare->wait_ms_max = wait_ms_max;
+}
+
+enum err_code prepare_submit(struct prepare *prepare, struct request *request,
+                             enum prepare_kind kind, uint64_t units, struct err *err)
+{
+    pthread_mutex_lock(&prepare->lock);
+    double wait_ms = kind != PREPARE_EXPLAIN ? wait_ms_locked(prepare) : 0;
+    bool stopping = prepare->stopping, full = wait_ms > prepare->wait_ms_max;
+    if (!stopping && !full) {
+        request->task = (struct request_task){.kind = kind, .units = units};
+        append_locked(kind == PREPARE_READ ? &prepare->unread : &prepare->other, request);
+        prepare->lanes[kind].units += units;
+    }
+    pthread_mutex_unlock(&prepare->lock);
+    pthread_cond_broadcast(&prepare->filled); /* not every thread would take it */
+    if (stopping)
+        return err_set(err, ERR_NOT_READY, "the server is stopping");
+    if (full)
+        return err_set(err, ERR_QUEUE_FULL,
+                       "the inputs that wait to be prepared are about %.1f s of work, more than "
+                       "the queue's %.1f s",
+                       wait_ms / 1000, prepare->wait_ms_max / 1000.0);
+    return ERR_OK;
+}
+
+void prepare_stop(struct prepare *prepare)
+{
+    if (prepare == NULL)
+        return;
+    pthread_mutex_lock(&prepare->lock);
+    prepare->stopping = true;
+    pthread_mutex_unlock(&prepare->lock);
+    pthread_cond_broadcast(&prepare->filled);
+    for (; prepare->started > 0; prepare->started--)
+        pthread_join(prepare->threads[prepare->started - 1], NULL);
+}
+
+void prepare_free(struct prepare *prepare)
+{
+    if (prepare == NULL)
+        return;
+    pthread_cond_destroy(&prepare->filled);
+    pthread_mutex_destroy(&prepare->lock);
+    free(prepare->threads);
+    free(prepare);
+}

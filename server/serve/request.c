@@ -1,0 +1,99 @@
+#include "server/serve/request.h"
+
+#include "engine/base/clock.h"
+#include "server/bounds/limits.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+void request_ids_init(struct request_ids *ids)
+{
+    uint64_t start = 0;
+    /* Before the kernel's pool is ready this fails rather than blocks; the clock then has to do. */
+    if (getrandom(&start, sizeof start, GRND_NONBLOCK) != (ssize_t)sizeof start)
+        start = clock_now_ns();
+    atomic_init(&ids->next, start);
+}
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection, so counters stay distinct. */
+static uint64_t mix(uint64_t value)
+{
+    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return value ^ (value >> 31);
+}
+
+const char *request_ids_next(struct request_ids *ids, struct arena *arena)
+{
+    uint64_t count = atomic_fetch_add_explicit(&ids->next, 1, memory_order_relaxed);
+    return arena_format(arena, "%016" PRIx64, mix(count));
+}
+
+bool request_id_is_plain(const char *id)
+{
+    size_t len = strnlen(id, LIMIT_ID_BYTES + 1);
+    if (len == 0 || len > LIMIT_ID_BYTES)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (id[i] < 0x21 || id[i] > 0x7E)
+            return false;
+    return true;
+}
+
+struct request *request_open(struct http_exchange *exchange, struct service *service,
+                             struct request_ids *ids)
+{
+    struct request *request = arena_alloc_array(&exchange->arena, 1, sizeof *request);
+    if (request == NULL)
+        return NULL;
+    const char *given = http_header(exchange, "X-Request-Id");
+    request->id = given != NULL && request_id_is_plain(given)
+                      ? arena_copy(&exchange->arena, given, strlen(given))
+                      : request_ids_next(ids, &exchange->arena);
+    if (request->id == NULL)
+        return NULL;
+    request->exchange = exchange;
+    request->service = service;
+    atomic_init(&request->rows_outstanding, 0);
+    exchange->state = request;
+    return request;
+}
+
+void request_enter(struct request *request, enum request_phase phase)
+{
+    static const enum request_phase next[REQUEST_PHASES_COUNT][2] = {
+#define X(phase, what, a, b) [phase] = {REQUEST_##a, REQUEST_##b},
+        REQUEST_PHASES(X)
+#undef X
+    };
+    const enum request_phase *may = next[request->phase];
+    assert(phase == may[0] || phase == may[1] || phase == REQUEST_DONE);
+    request->phase = phase;
+}
+
+uint64_t request_deadline_ns(const struct request *request, unsigned default_ms)
+{
+    unsigned ms = request->call.deadline_ms != 0 ? request->call.deadline_ms : default_ms;
+    return ms == 0 ? 0 : request->exchange->head_ns + (uint64_t)ms * CLOCK_NS_PER_MS;
+}
+
+void request_expect_rows(struct request *request, unsigned count)
+{
+    atomic_store_explicit(&request->rows_outstanding, count, memory_order_relaxed);
+}
+
+/* Acquire and release: the last worker sees what the others wrote into their rows, and through
+ * http_resume so does the I/O thread. */
+void request_row_done(struct row *row)
+{
+    struct request *request = row->request;
+    if (atomic_fetch_sub_explicit(&request->rows_outstanding, 1, memory_order_acq_rel) != 1)
+        return;
+    if (request->then != NULL)
+        request->then(request);
+    else
+        http_resume(request->exchange);
+}

@@ -1,0 +1,128 @@
+/* request.h - the baton: everything one HTTP exchange needs, in the exchange's own arena.
+ *
+ * One holder at a time; the phase says who. The I/O thread holds a request from its head on, and a
+ * thread of the prepare pool where that is too heavy for it. To compute, the exchange is suspended
+ * and the rows go to the queue; each worker then touches only the rows that it took. The one word
+ * that they share is rows_outstanding: whoever brings it to zero has the baton and passes it on. No
+ * lock, and nothing of a request may be touched after one's own request_row_done unless one still
+ * holds another row of it.
+ *
+ * Threads: the holder of the baton; a row belongs to the worker that took it.
+ */
+#ifndef ATTND_SERVER_SERVE_REQUEST_H
+#define ATTND_SERVER_SERVE_REQUEST_H
+
+#include "engine/answer.h"
+#include "server/http/http_app.h"
+#include "server/serve/call.h"
+
+#include <stdatomic.h>
+
+struct registry_model;
+struct request;
+struct route;
+struct service;
+
+/* phase, what happens in it, the phases that may follow. REQUEST_DONE may come at any time: whoever
+ * has asked may leave. */
+#define REQUEST_PHASES(X)                                                                          \
+    X(REQUEST_HEAD, "the head is judged, the body arrives", PARSE, REPLY)                          \
+    X(REQUEST_PARSE, "the body becomes a call and its rows", PREPARE, REPLY)                       \
+    X(REQUEST_PREPARE, "texts become tokens, images patches", QUEUED, REPLY)                       \
+    X(REQUEST_QUEUED, "the rows wait, and run, each by itself", EXPLAIN, REPLY)                    \
+    X(REQUEST_EXPLAIN, "attention becomes words or patches", REPLY, REPLY)                         \
+    X(REQUEST_REPLY, "the reply is decided, and sent", REPLY, REPLY)                               \
+    X(REQUEST_DONE, "nothing more", DONE, DONE)
+
+enum request_phase {
+#define X(phase, what, ...) phase,
+    REQUEST_PHASES(X)
+#undef X
+        REQUEST_PHASES_COUNT
+};
+
+/* One input of a request on its way through the queue. */
+struct row {
+    struct request *request;
+    struct registry_model *model; /* NULL: no model could be found for the item */
+    struct engine_input input;
+    float *logits, *scores; /* [model's label_count], in the request's arena */
+    struct answer answer;   /* made by the worker; its explanation by explain.c */
+    struct err err;         /* code != ERR_OK: there is no answer */
+    uint64_t deadline_ns;   /* 0: none */
+    uint64_t submitted_ns, started_ns, done_ns;
+    bool is_abandoned; /* the client had gone before the row's turn */
+};
+
+/* How the body is to be read; from Content-Type. */
+enum request_body { REQUEST_JSON, REQUEST_TEXT, REQUEST_IMAGE };
+
+/* What the prepare pool is to do for a request, and its place there: the pool's, under its lock. */
+struct request_task {
+    struct request *next;
+    unsigned kind; /* enum prepare_kind */
+    uint64_t units;
+};
+
+struct request {
+    struct http_exchange *exchange;
+    struct service *service;
+    const struct route *route; /* NULL: no such path */
+    const char *id;            /* printable ASCII: the client's X-Request-Id, or one of ours */
+    enum request_phase phase;  /* changed by request_enter alone */
+    struct err err;            /* of the whole request; code != ERR_OK: answered as a problem */
+    enum request_body body;
+
+    /* Of a prediction. */
+    struct predict_call call;
+    struct row *rows;  /* [call.item_count], also of items that never reach the queue */
+    struct row **good; /* [good_count]: those that do */
+    unsigned good_count;
+    uint64_t deadline_ns;   /* 0: none; of every row */
+    size_t pixels;          /* that its images have, by their headers */
+    unsigned retry_after_s; /* what a 429 advises; 0: the least */
+    unsigned reserved;      /* places in the queue that are ours and not yet used */
+    bool is_abandoned;      /* the client had gone while the request was prepared or explained */
+    struct request_task task;
+
+    /* When reading the call began, when it was read, when its rows were ready for the queue, when
+     * they were explained, when encoding the reply began and ended; 0: not yet, or never. */
+    uint64_t begun_ns, parsed_ns, prepared_ns, explained_ns, encode_ns, encoded_ns;
+
+    /* With explanations. */
+    void (*then)(struct request *); /* gets the baton after the last row; NULL: it is resumed */
+    size_t capture_bytes;           /* reserved by explain_keep, given back by explain_release */
+    uint64_t explain_units;         /* what explaining will cost (explain.h) */
+
+    atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */
+};
+
+/* Source of the ids that we give: unique in this process, unlikely to repeat across restarts. */
+struct request_ids {
+    atomic_uint_fast64_t next;
+};
+void request_ids_init(struct request_ids *ids);
+/* Sixteen hexadecimal digits, in the arena; NULL if there is no memory. */
+const char *request_ids_next(struct request_ids *ids, struct arena *arena);
+
+/* A request for the exchange, kept in exchange->state; its id from X-Request-Id if that is short
+ * printable ASCII, else a new one. NULL if there is no memory. */
+struct request *request_open(struct http_exchange *exchange, struct service *service,
+                             struct request_ids *ids);
+
+/* The next phase, which must be one that REQUEST_PHASES lets follow. By the holder of the baton. */
+void request_enter(struct request *request, enum request_phase phase);
+
+/* When the call's deadline_ms passes, or the configured one; 0: never. */
+uint64_t request_deadline_ns(const struct request *request, unsigned default_ms);
+
+/* Before submitting: how many rows must be done until the baton is passed on. */
+void request_expect_rows(struct request *request, unsigned count);
+/* The row is computed or failed. With the last row of a request the baton goes to request->then, or
+ * the exchange is resumed. */
+void request_row_done(struct row *row);
+
+/* Whether an id may stand in a header field and in a URN: printable ASCII of bounded length. */
+bool request_id_is_plain(const char *id);
+
+#endif

@@ -1,0 +1,143 @@
+/* rows.c - see rows.h. What one request may ask for is bounded before any of it is decoded: its
+ * inputs by the protocol, its pixels here, by what the headers of its images declare. A header may
+ * claim what it likes, but the decoders take it at its word: nothing is decoded that was not
+ * counted. An image above image_pixels_max is refused by itself, and so does not count.
+ */
+#include "server/serve/rows.h"
+
+#include "engine/base/clock.h"
+#include "server/serve/claim.h"
+#include "server/serve/explain.h"
+#include "server/serve/watch.h"
+
+/* ---- a row for each item ---- */
+
+/* Where the item stands in the call, for error texts. */
+static enum err_code prefix_item(const struct request *request, unsigned index, struct err *err)
+{
+    char place[CALL_PLACE_BYTES];
+    request->call.place(&request->call, index, place);
+    return err_prefix(err, "%s: ", place);
+}
+
+/* The model of an item; what is wrong with the choice goes into the row. */
+static void resolve_model(struct service *service, struct request *request, unsigned index,
+                          struct registry_model *named)
+{
+    struct row *row = &request->rows[index];
+    enum engine_kind kind = request->call.items[index].kind;
+    struct registry_model *model =
+        named != NULL ? named : registry_default(service->registry, kind);
+    if (model != NULL && model->info->kind == kind) {
+        row->model = model;
+        return;
+    }
+    const char *noun = kind == ENGINE_TEXT ? "texts" : "images";
+    if (named != NULL)
+        err_set(&row->err, ERR_UNUSABLE, "the model %s does not read %s", named->name, noun);
+    else
+        err_set(&row->err, ERR_UNUSABLE, "no model that reads %s is served", noun);
+    prefix_item(request, index, &row->err);
+}
+
+static enum err_code resolve_models(struct service *service, struct request *request)
+{
+    const struct predict_call *call = &request->call;
+    struct registry_model *named = NULL;
+    if (call->model != NULL) {
+        named = registry_find(service->registry, call->model);
+        if (named == NULL)
+            return err_set(&request->err, ERR_NOT_FOUND,
+                           "%s: no model of this name is served; GET /models lists them",
+                           call->model_place);
+    }
+    for (unsigned i = 0; i < call->item_count; i++) {
+        request->rows[i].request = request;
+        request->rows[i].deadline_ns = request->deadline_ns;
+        request->rows[i].err = call->items[i].err;
+        if (request->rows[i].err.code == ERR_OK)
+            resolve_model(service, request, i, named);
+    }
+    return ERR_OK;
+}
+
+/* Adds up what there is to decode. */
+static enum err_code count_pixels(const struct service *service, struct request *request)
+{
+    const size_t image_most = service->config->image_pixels_max;
+    const size_t most = service->config->request_pixels_max;
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        const struct predict_item *item = &request->call.items[i];
+        if (item->kind != ENGINE_IMAGE || request->rows[i].err.code != ERR_OK)
+            continue;
+        size_t pixels = engine_image_pixels(item->bytes, item->len);
+        if (pixels > image_most)
+            continue;
+        if (pixels > most - request->pixels)
+            return err_set(&request->err, ERR_TOO_LARGE,
+                           "the images up to $.inputs[%u] have %zu pixels, the limit for one "
+                           "request (request_pixels_max) is %zu; send fewer or smaller ones",
+                           i, request->pixels + pixels, most);
+        request->pixels += pixels;
+    }
+    return ERR_OK;
+}
+
+enum err_code rows_open(struct service *service, struct request *request)
+{
+    unsigned count = request->call.item_count;
+    struct arena *arena = &request->exchange->arena;
+    request->rows = arena_alloc_array(arena, count, sizeof *request->rows);
+    request->good = arena_alloc_array(arena, count, sizeof(struct row *));
+    if (request->rows == NULL || request->good == NULL)
+        return err_no_memory(&request->err, count * sizeof *request->rows);
+    if (resolve_models(service, request) || count_pixels(service, request))
+        return request->err.code;
+    return ERR_OK;
+}
+
+/* ---- preparing ---- */
+
+static enum err_code prepare_input(const struct service *service, const struct predict_item *item,
+                                   struct row *row, struct interrupt *interrupt,
+                                   struct arena *arena)
+{
+    const struct engine_model *engine = row->model->engine;
+    if (item->kind == ENGINE_TEXT)
+        return engine_prepare_text(engine, item->bytes, item->len, interrupt, arena, &row->input,
+                                   &row->err);
+    return engine_prepare_image(engine, item->bytes, item->len, service->config->image_pixels_max,
+                                interrupt, arena, &row->input, &row->err);
+}
+
+static enum err_code prepare_item(struct service *service, struct request *request, unsigned index,
+                                  struct interrupt *interrupt)
+{
+    struct row *row = &request->rows[index];
+    struct arena *arena = &request->exchange->arena;
+    unsigned labels = row->model->info->label_count;
+    if (prepare_input(service, &request->call.items[index], row, interrupt, arena) ||
+        (request->call.explain && explain_keep(service, request, row)))
+        return prefix_item(request, index, &row->err);
+    row->logits = arena_alloc_array(arena, labels, sizeof *row->logits);
+    row->scores = arena_alloc_array(arena, labels, sizeof *row->scores);
+    if (row->logits == NULL || row->scores == NULL)
+        return err_no_memory(&row->err, 2 * labels * sizeof *row->scores);
+    request->good[request->good_count++] = row;
+    return ERR_OK;
+}
+
+enum err_code rows_prepare(struct service *service, struct request *request)
+{
+    struct watch watch;
+    struct interrupt *interrupt = watch_begin(&watch, service, request);
+    size_t passing;
+    if (!watch_wanted(service, request) || claim_preparing(service, request, &passing))
+        return request->err.code;
+    for (unsigned i = 0; i < request->call.item_count && request->err.code == ERR_OK; i++)
+        if (request->rows[i].err.code == ERR_OK)
+            prepare_item(service, request, i, interrupt);
+    claim_prepared(service, request, passing);
+    request->prepared_ns = clock_now_ns();
+    return request->err.code;
+}

@@ -1,0 +1,42 @@
+/* service.h - what all that happens to a request may use: models, queue, pool, budget, counters.
+ *
+ * Threads: set up before the first request comes; after that only its atomics change.
+ */
+#ifndef ATTND_SERVER_SERVE_SERVICE_H
+#define ATTND_SERVER_SERVE_SERVICE_H
+
+#include "config/config.h"
+#include "server/bounds/memory.h"
+#include "server/observe/metrics.h"
+#include "server/observe/record.h"
+#include "server/serve/batcher.h"
+#include "server/serve/prepare.h"
+#include "server/serve/registry.h"
+#include "server/serve/request.h"
+
+#include <stdatomic.h>
+
+/* Only ever forward. */
+enum service_phase {
+    SERVICE_STARTING, /* models are not warm: /predict is 503 */
+    SERVICE_READY,
+    SERVICE_DRAINING, /* /readyz is 503, all else as usual */
+    SERVICE_STOPPING, /* out of time: what still waits is failed with 503 */
+};
+
+/* Owned by server.c; everybody else borrows it. */
+struct service {
+    const struct config *config;
+    struct registry *registry;
+    struct batcher *batcher;
+    struct metrics *metrics;
+    struct observers observers;
+    struct memory memory;
+    /* NULL while starting, and while stopping if the start failed; partner: server_run */
+    _Atomic(struct prepare *) prepare;
+    struct request_ids ids;
+    atomic_size_t capture_bytes; /* kept for explanations (explain.h) */
+    atomic_int phase;            /* enum service_phase; partner: server_run */
+};
+
+#endif

@@ -1,0 +1,45 @@
+#include "server/serve/throughput.h"
+
+#include "server/bounds/limits.h"
+
+#include <math.h>
+
+static double ns_per_token(const struct throughput *throughput)
+{
+    return throughput->tokens > 0 ? throughput->ns / throughput->tokens : 0;
+}
+
+static void begin(struct throughput *throughput, double tokens, double ns)
+{
+    if (throughput->samples == 0 || ns < ns_per_token(throughput) * tokens) {
+        throughput->ns = ns;
+        throughput->tokens = tokens;
+    }
+    throughput->samples++;
+}
+
+void throughput_add(struct throughput *throughput, unsigned tokens, uint64_t ns)
+{
+    double count = tokens > THROUGHPUT_TOKENS_MIN ? tokens : THROUGHPUT_TOKENS_MIN;
+    double time = ns > 0 ? (double)ns : 1;
+    double most = 2 * ns_per_token(throughput) * count;
+    if (throughput->samples < THROUGHPUT_SAMPLES_FIRST) {
+        begin(throughput, count, time);
+        return;
+    }
+    throughput->ns += (time < most ? time : most) - throughput->ns / 8;
+    throughput->tokens += count - throughput->tokens / 8;
+}
+
+double throughput_ns(const struct throughput *throughput, uint64_t tokens)
+{
+    return ns_per_token(throughput) * (double)tokens;
+}
+
+unsigned throughput_retry_after_s(double over_ms)
+{
+    double over_s = ceil(over_ms / 1000);
+    if (over_s <= LIMIT_RETRY_AFTER_S)
+        return LIMIT_RETRY_AFTER_S;
+    return over_s < LIMIT_RETRY_AFTER_S_MAX ? (unsigned)over_s : LIMIT_RETRY_AFTER_S_MAX;
+}

@@ -1,0 +1,94 @@
+#include "server/api/routes.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+/* `allowed`: the Allow header; "" if the path or the method is no mistake. */
+static const struct route *find(const char *path, enum http_method method, enum err_code expected,
+                                const char *allowed)
+{
+    struct err err = {0};
+    const struct route *route;
+    char allow[ROUTES_ALLOW_BYTES];
+    ck_assert_int_eq(routes_find(&route, allow, path, method, &err), expected);
+    ck_assert_str_eq(allow, allowed);
+    return route;
+}
+
+START_TEST(routes_find_every_path_of_the_contract)
+{
+    ck_assert_str_eq(find("/predict", HTTP_POST, ERR_OK, "")->pattern, "/predict");
+    ck_assert_str_eq(find("/healthz", HTTP_GET, ERR_OK, "")->pattern, "/healthz");
+    ck_assert_str_eq(find("/readyz", HTTP_GET, ERR_OK, "")->pattern, "/readyz");
+    ck_assert_str_eq(find("/metrics", HTTP_GET, ERR_OK, "")->pattern, "/metrics");
+    ck_assert_str_eq(find("/models", HTTP_GET, ERR_OK, "")->pattern, "/models");
+    ck_assert_str_eq(find("/models/a", HTTP_GET, ERR_OK, "")->pattern, "/models/{name}");
+    ck_assert_str_eq(find("/", HTTP_GET, ERR_OK, "")->pattern, "/");
+    ck_assert_str_eq(find("/ui/a", HTTP_GET, ERR_OK, "")->pattern, "/ui/{file}");
+}
+END_TEST
+
+START_TEST(routes_answer_head_where_there_is_get)
+{
+    find("/healthz", HTTP_HEAD, ERR_OK, "");
+    find("/models/a", HTTP_HEAD, ERR_OK, "");
+    find("/predict", HTTP_HEAD, ERR_METHOD, "POST");
+}
+END_TEST
+
+START_TEST(routes_list_the_allowed_methods)
+{
+    find("/predict", HTTP_GET, ERR_METHOD, "POST");
+    find("/predict", HTTP_OTHER, ERR_METHOD, "POST");
+    find("/metrics", HTTP_POST, ERR_METHOD, "GET, HEAD");
+    find("/models/a", HTTP_OTHER, ERR_METHOD, "GET, HEAD");
+}
+END_TEST
+
+START_TEST(routes_know_no_other_path)
+{
+    static const char *const paths[] = {"",          "//",       "/predict/",    "/Predict",
+                                        "/healthzz", "/models/", "/models//",    "/models/a/b",
+                                        "/model",    "/ui",      "/ui/",         "/ui/a/b",
+                                        "//predict", "*",        "/admin/reload"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        ck_assert_ptr_null(find(paths[i], HTTP_GET, ERR_NOT_FOUND, ""));
+}
+END_TEST
+
+START_TEST(routes_have_distinct_patterns)
+{
+    for (unsigned i = 0; i < routes_count(); i++)
+        for (unsigned k = 0; k < i; k++)
+            ck_assert_str_ne(routes_pattern(i), routes_pattern(k));
+}
+END_TEST
+
+START_TEST(routes_count_under_a_model_only_what_asks_one)
+{
+    for (unsigned i = 0; i < routes_count(); i++)
+        ck_assert_int_eq(routes_takes_model(i), strcmp(routes_pattern(i), "/predict") == 0);
+}
+END_TEST
+
+START_TEST(routes_say_what_is_wrong_with_a_request)
+{
+    const struct route *route;
+    char allow[ROUTES_ALLOW_BYTES] = "before";
+    struct err err = {0};
+    ck_assert_int_eq(routes_find(&route, allow, "/none", HTTP_GET, &err), ERR_NOT_FOUND);
+    ck_assert_int_eq(err.code, ERR_NOT_FOUND);
+    ck_assert_str_eq(err.text, "there is nothing at this path");
+    ck_assert_ptr_null(route);
+    ck_assert_str_eq(allow, "");
+    err = (struct err){0};
+    ck_assert_int_eq(routes_find(&route, allow, "/models/a", HTTP_POST, &err), ERR_METHOD);
+    ck_assert_int_eq(err.code, ERR_METHOD);
+    ck_assert_str_eq(err.text, "/models/{name} answers only GET, HEAD");
+}
+END_TEST
+
+SUITE("routes", routes_count_under_a_model_only_what_asks_one,
+      routes_say_what_is_wrong_with_a_request, routes_find_every_path_of_the_contract,
+      routes_answer_head_where_there_is_get, routes_list_the_allowed_methods,
+      routes_know_no_other_path, routes_have_distinct_patterns)

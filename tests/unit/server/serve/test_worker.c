@@ -1,0 +1,193 @@
+/* The compute threads over a fake engine: what they open and warm, and what they make of a batch.
+ */
+#include "tests/unit/server/stage.h"
+
+/* Workers beside those of the stage, which have theirs already. */
+static enum err_code started(const struct stage *stage, unsigned workers, struct workers **out,
+                             struct err *err)
+{
+    struct worker_options options = {workers, 5, stage->service.registry, stage->service.batcher,
+                                     stage->service.metrics};
+    *out = stage->workers;
+    return worker_start(out, &options, err);
+}
+
+START_TEST(workers_open_and_warm_a_session_of_each_model)
+{
+    struct stage stage;
+    struct workers *more;
+    struct err err = {0};
+    stage_open(&stage, 2);
+    ck_assert_uint_eq(fake_sessions_open, 4);
+    ck_assert_uint_eq(fake_seen.threads, 1);
+    ck_assert_int_eq(started(&stage, 3, &more, &err), ERR_OK);
+    ck_assert_uint_eq(fake_sessions_open, 10);
+    ck_assert_uint_eq(fake_seen.tokens, 64);
+    ck_assert_uint_eq(fake_seen.threads, 5);
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_uint_eq(fake_seen.runs[i], 5);
+    ck_assert_uint_eq(fake_rows, 10);
+    ck_assert_uint_eq(fake_seen.prepared_len[0], strlen("pass"));
+    ck_assert_uint_eq(fake_seen.pixels_max, 1);
+    batcher_close(stage.service.batcher);
+    worker_stop(more);
+    stage_close(&stage);
+}
+END_TEST
+
+/* The smallest PNG: its signature, one pixel of one byte, nothing behind the end. */
+START_TEST(workers_warm_an_image_model_with_a_picture)
+{
+    struct stage stage;
+    stage_open(&stage, 1);
+    ck_assert_uint_eq(fake_seen.prepared_len[1], 67);
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_model_that_cannot_run_is_not_served)
+{
+    struct stage stage;
+    struct workers *more;
+    struct err err = {0};
+    stage_open(&stage, 1);
+    fake_fails.prepare = ERR_UNUSABLE;
+    ck_assert_int_eq(started(&stage, 2, &more, &err), ERR_UNUSABLE);
+    ck_assert_ptr_null(more);
+    ck_assert_str_eq(err.text, "model logs: the vocabulary is empty");
+    ck_assert_uint_eq(fake_seen.runs[0], 1); /* that of the stage's worker */
+    worker_stop(NULL);
+    stage_close(&stage);
+}
+END_TEST
+
+/* Of one worker, or of two. The first, or the first of its models, may be fine: it is closed again,
+ * and its thread ends, for the queue was closed. */
+START_TEST(one_session_that_cannot_be_opened_ends_every_worker)
+{
+    for (unsigned way = 0; way < 6; way++) {
+        unsigned fine = way % 4, workers = way < 4 ? 2 : 1;
+        struct stage stage;
+        struct workers *more;
+        struct err err = {0};
+        stage_open(&stage, 1);
+        fake_fails.sessions_from = fake_sessions_open + fine;
+        ck_assert_int_eq(started(&stage, workers, &more, &err), ERR_NO_MEMORY);
+        ck_assert_ptr_null(more);
+        ck_assert_msg(strcmp(err.text, "model logs: out of memory (1 bytes were needed)") == 0 ||
+                          strcmp(err.text, "model wafers: out of memory (1 bytes were needed)") ==
+                              0,
+                      "%s", err.text);
+        ck_assert_int_eq(batcher_admit(stage.service.batcher, 1, &err), ERR_NO_MEMORY);
+        fake_fails.sessions_from = (unsigned)-1;
+        stage_close(&stage);
+    }
+}
+END_TEST
+
+/* While one request is held at the gate three more wait, which then are one batch: the client of
+ * the second has gone. */
+START_TEST(a_batch_is_computed_without_the_row_whose_client_has_gone)
+{
+    static const char *const texts[] = {"{\"text\": \"a\"}", "{\"text\": \"bb\"}",
+                                        "{\"text\": \"cccc\"}"};
+    struct stage stage;
+    struct http_exchange held, waiting[3];
+    stage_open(&stage, 1);
+    unsigned warm = fake_rows;
+    fake_gate(true);
+    ck_assert(send(&stage, &held, "{\"text\": \"held\"}"));
+    fake_await_inside(1);
+    for (int i = 0; i < 3; i++)
+        ck_assert(send(&stage, &waiting[i], texts[i]));
+    atomic_store(&fake_client_left, &waiting[1]);
+    fake_gate(false);
+    fake_await_resumed(&held);
+    stage.app.finish(&stage.service, &held);
+    exchange_done(&stage, &held);
+    for (int i = 0; i < 3; i++) {
+        fake_await_resumed(&waiting[i]);
+        stage.app.finish(&stage.service, &waiting[i]);
+        ck_assert_uint_eq(waiting[i].reply.status, i == 1 ? 408 : 200);
+    }
+    ck_assert_ptr_nonnull(
+        strstr(waiting[1].reply.body, "\"the client closed the connection before its turn\""));
+    ck_assert_ptr_nonnull(strstr(waiting[0].reply.body, "\"ood_score\":97.0"));
+    ck_assert_ptr_nonnull(strstr(waiting[2].reply.body, "\"ood_score\":99.0"));
+    ck_assert_uint_eq(fake_rows, warm + 3);
+    for (int i = 0; i < 3; i++)
+        exchange_done(&stage, &waiting[i]);
+    check_metric(&stage, "attnd_batch_rows_count{model=\"logs\"} 2\n");
+    check_metric(&stage, "attnd_batch_rows_sum{model=\"logs\"} 3\n");
+    check_metric(&stage, "attnd_batch_tokens_sum{model=\"logs\"} 9\n");
+    check_metric(&stage, "attnd_clients_gone_total 1\n");
+    check_metric(&stage, "attnd_rejected_total{reason=\"timeout\"} 1\n");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_row_tells_when_it_began_and_was_done_and_what_it_is)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    stage_open(&stage, 1);
+    ck_assert_uint_eq(call(&stage, &exchange,
+                           "{\"inputs\": [{\"text\": \"a\"}, "
+                           "{\"image\": \"NyBwaXhlbHM=\"}]}"),
+                      200);
+    const struct request *request = exchange.state;
+    for (int i = 0; i < 2; i++) {
+        const struct row *row = &request->rows[i];
+        ck_assert_uint_gt(row->submitted_ns, exchange.head_ns);
+        ck_assert_uint_ge(row->started_ns, row->submitted_ns);
+        ck_assert_uint_ge(row->done_ns, row->started_ns);
+        ck_assert(!row->is_abandoned);
+        ck_assert_str_eq(row->answer.model_name, configured[i].name);
+        ck_assert_str_eq(row->answer.model_version, "1");
+        ck_assert_ptr_null(row->answer.model_digest);
+        ck_assert_ptr_eq(row->answer.info, &fake_models[i].info);
+        ck_assert_ptr_eq(row->answer.scores, row->scores);
+        ck_assert_int_eq(row->answer.judgement.has_ood, i == 0);
+        ck_assert(!row->answer.truncated);
+    }
+    ck_assert_uint_eq(fake_seen.runs[0], 2);
+    ck_assert_uint_eq(fake_seen.runs[1], 2);
+    check_metric(&stage, "attnd_batch_rows_sum{model=\"logs\"} 1\n");
+    check_metric(&stage, "attnd_batch_tokens_sum{model=\"wafers\"} 8\n");
+    exchange_done(&stage, &exchange);
+    stage_close(&stage);
+}
+END_TEST
+
+/* What the batch took is what the queue believes: were it a moment instead of a difference, no
+ * second request could wait. */
+START_TEST(a_batch_tells_the_queue_how_long_it_took)
+{
+    struct stage stage;
+    struct http_exchange held, waiting[2];
+    stage_open(&stage, 1);
+    batcher_limit_wait(stage.service.batcher, 60 * 1000, 1);
+    check_call(&stage, "{\"text\": \"a\"}", 200, "label");
+    fake_gate(true);
+    ck_assert(send(&stage, &held, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    for (int i = 0; i < 2; i++)
+        ck_assert(send(&stage, &waiting[i], "{\"text\": \"a\"}"));
+    fake_gate(false);
+    struct http_exchange *const all[] = {&held, &waiting[0], &waiting[1]};
+    for (int i = 0; i < 3; i++) {
+        fake_await_resumed(all[i]);
+        stage.app.finish(&stage.service, all[i]);
+        ck_assert_uint_eq(all[i]->reply.status, 200);
+        exchange_done(&stage, all[i]);
+    }
+    stage_close(&stage);
+}
+END_TEST
+
+SUITE("worker", workers_open_and_warm_a_session_of_each_model,
+      workers_warm_an_image_model_with_a_picture, a_model_that_cannot_run_is_not_served,
+      one_session_that_cannot_be_opened_ends_every_worker,
+      a_batch_is_computed_without_the_row_whose_client_has_gone,
+      a_row_tells_when_it_began_and_was_done_and_what_it_is,
+      a_batch_tells_the_queue_how_long_it_took)
