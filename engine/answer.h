@@ -1,6 +1,6 @@
-/* answer.h - a prediction as JSON: the one encoder that the server and the command-line tools share,
- * so that `attnd-predict --json` prints the very object that POST /predict returns.
- * Threads: no state. */
+/* answer.h - a prediction as JSON: the one encoder that the server and the command-line tools
+ * share, so that `attnd-predict --json` prints the very object that POST /predict returns. Threads:
+ * no state. */
 #ifndef ATTND_ENGINE_ANSWER_H
 #define ATTND_ENGINE_ANSWER_H
 

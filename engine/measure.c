@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 
 #include "engine/format/checkpoint.h"
+#include "engine/model/family_tensors.h"
 #include "engine/model/workspace.h"
 #include "engine/tensor/gemm/operand.h"
 #include "engine/text/wordpiece.h"
@@ -17,8 +18,11 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
                            enum precision precision)
 {
     enum { ROUNDING_SHARE = 32, ROUNDING_BYTES = 1 << 20 };
-    const size_t hidden = spec->hidden, inner = spec->intermediate;
-    size_t numbers = 0, linear = spec->layers * (4 * hidden * hidden + 2 * hidden * inner);
+    struct tensor_walk walk = {.spec = spec, .head = HEAD_CLASSIFIER};
+    size_t numbers = 0, linear = 0;
+    for (struct tensor_row row; family_tensors_next(&walk, &row);)
+        if (row.part == TENSOR_WEIGHT && row.depth > 0 && !row.is_of_head)
+            linear += row.count;
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
     linear = linear < numbers ? linear : numbers;

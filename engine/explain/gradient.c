@@ -85,7 +85,7 @@ static void head_back(const struct path *path, const struct linear *classifier, 
 {
     const struct linear *pooler = &path->weights->pooler;
     size_t hidden = path->spec->hidden;
-    if (path->spec->family->pooler == NULL) {
+    if (path->spec->family->tensors[TENSOR_POOLER] == NULL) {
         unpack(classifier, label, path->hidden);
         return;
     }
@@ -122,8 +122,8 @@ static void mlp_back(const struct path *path)
 }
 
 /* BERT: y of h = norm_2(s_2), s_2 = z + MLP(z), z = norm_1(s_1). hidden = dy / ds_1. */
-static void post_norm_back(const struct path *path, const struct linear *classifier, unsigned label,
-                           const float *attention_sum, const float *mlp_sum)
+static void norm_after_back(const struct path *path, const struct linear *classifier,
+                            unsigned label, const float *attention_sum, const float *mlp_sum)
 {
     size_t hidden = path->spec->hidden;
     norm_row(path, &path->layer->mlp_norm, path->features, mlp_sum);
@@ -137,11 +137,12 @@ static void post_norm_back(const struct path *path, const struct linear *classif
 }
 
 /* ViT: y of h = norm(s_2), s_2 = s_1 + MLP(norm_2(s_1)). hidden = dy / ds_1. */
-static void pre_norm_back(const struct path *path, const struct linear *classifier, unsigned label,
-                          const float *attention_sum, const float *mlp_sum)
+static void norm_before_back(const struct path *path, const struct linear *classifier,
+                             unsigned label, const float *attention_sum, const float *mlp_sum)
 {
     size_t hidden = path->spec->hidden;
-    assert(path->spec->family->pooler == NULL); /* the only reader of the head's features */
+    assert(path->spec->family->tensors[TENSOR_POOLER] ==
+           NULL); /* the only reader of the head's features */
     head_back(path, classifier, label);
     norm_back(path, &path->weights->final_norm, path->hidden, mlp_sum, NULL);
     memcpy(path->features, path->hidden, hidden * sizeof *path->hidden); /* past the MLP */
@@ -169,7 +170,7 @@ enum err_code gradient_of_attention(const struct spec *spec, const struct weight
     size_t hidden = spec->hidden, width = hidden / spec->heads, n = capture->tokens;
     if (open_path(&path, arena, err))
         return err->code;
-    (spec->family->post_norm ? post_norm_back : pre_norm_back)(
+    (spec->family->block.norm == NORM_AFTER ? norm_after_back : norm_before_back)(
         &path, token == 0 ? &weights->classifier : &weights->distillation_classifier, label,
         capture->sums[CAPTURE_ATTENTION] + token * hidden,
         capture->sums[CAPTURE_MLP] + token * hidden);

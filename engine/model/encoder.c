@@ -150,8 +150,8 @@ static void mlp(const struct spec *spec, const struct layer *layer, struct works
 
 /* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). Each block finds x
  * stored in `normed` and leaves it so. */
-static void post_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w,
-                            unsigned index)
+static void norm_after_block(const struct spec *spec, const struct layer *layer,
+                             struct workspace *w, unsigned index)
 {
     attention(spec, layer, w, w->y, index);
     norm(spec, w, &layer->attention_norm, w->x, w->y);
@@ -160,8 +160,8 @@ static void post_norm_block(const struct spec *spec, const struct layer *layer, 
 }
 
 /* x = x + attention(norm(x)); x = x + mlp(norm(x))  (Dosovitskiy et al. 2021, eq. 2 and 3) */
-static void pre_norm_block(const struct spec *spec, const struct layer *layer, struct workspace *w,
-                           unsigned index)
+static void norm_before_block(const struct spec *spec, const struct layer *layer,
+                              struct workspace *w, unsigned index)
 {
     norm(spec, w, &layer->attention_norm, w->y, w->x);
     attention(spec, layer, w, w->z, index);
@@ -173,10 +173,10 @@ void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace)
 {
     void (*block)(const struct spec *, const struct layer *, struct workspace *, unsigned) =
-        spec->family->post_norm ? post_norm_block : pre_norm_block;
+        spec->family->block.norm == NORM_AFTER ? norm_after_block : norm_before_block;
     workspace->tokens = workspace->offset[workspace->rows];
     attention_plan(spec, workspace, 0);
-    if (spec->family->post_norm)
+    if (spec->family->block.norm == NORM_AFTER)
         store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride, spec->hidden);
     for (unsigned i = 0; i < spec->layers; i++)
         block(spec, &weights->layers[i], workspace, i);

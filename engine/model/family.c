@@ -1,5 +1,6 @@
 #include "engine/model/family.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define COMMON_KEYS                                                                                \
@@ -9,17 +10,18 @@
 
 /* ViT and DeiT have the same tensors under different roots. */
 #define VIT_NAMES(root)                                                                            \
-    .position = root ".embeddings.position_embeddings",                                            \
-    .patch = root ".embeddings.patch_embeddings.projection",                                       \
-    .cls_token = root ".embeddings.cls_token",                                                     \
-    .query = root ".encoder.layer.%u.attention.attention.query",                                   \
-    .key = root ".encoder.layer.%u.attention.attention.key",                                       \
-    .value = root ".encoder.layer.%u.attention.attention.value",                                   \
-    .attention_out = root ".encoder.layer.%u.attention.output.dense",                              \
-    .attention_norm = root ".encoder.layer.%u.layernorm_before",                                   \
-    .mlp_in = root ".encoder.layer.%u.intermediate.dense",                                         \
-    .mlp_out = root ".encoder.layer.%u.output.dense",                                              \
-    .mlp_norm = root ".encoder.layer.%u.layernorm_after", .final_norm = root ".layernorm"
+    .tensors[TENSOR_POSITION] = root ".embeddings.position_embeddings",                            \
+    .tensors[TENSOR_PATCH] = root ".embeddings.patch_embeddings.projection",                       \
+    .tensors[TENSOR_CLS_TOKEN] = root ".embeddings.cls_token",                                     \
+    .tensors[TENSOR_QUERY] = root ".encoder.layer.%u.attention.attention.query",                   \
+    .tensors[TENSOR_KEY] = root ".encoder.layer.%u.attention.attention.key",                       \
+    .tensors[TENSOR_VALUE] = root ".encoder.layer.%u.attention.attention.value",                   \
+    .tensors[TENSOR_ATTENTION_OUT] = root ".encoder.layer.%u.attention.output.dense",              \
+    .tensors[TENSOR_ATTENTION_NORM] = root ".encoder.layer.%u.layernorm_before",                   \
+    .tensors[TENSOR_MLP_IN] = root ".encoder.layer.%u.intermediate.dense",                         \
+    .tensors[TENSOR_MLP_OUT] = root ".encoder.layer.%u.output.dense",                              \
+    .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.layernorm_after",                          \
+    .tensors[TENSOR_FINAL_NORM] = root ".layernorm"
 
 static const struct family families[] = {
     {
@@ -27,33 +29,37 @@ static const struct family families[] = {
         .name = "bert",
         .model_type = "bert",
         .kind = ENGINE_TEXT,
-        .post_norm = true,
-        .token_types = true,
-        .always_biased = true,
+        .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true},
+        .drops_classifier = true,
         COMMON_KEYS,
-        .word = "bert.embeddings.word_embeddings.weight",
-        .position = "bert.embeddings.position_embeddings.weight",
-        .token_type = "bert.embeddings.token_type_embeddings.weight",
-        .embedding_norm = "bert.embeddings.LayerNorm",
-        .query = "bert.encoder.layer.%u.attention.self.query",
-        .key = "bert.encoder.layer.%u.attention.self.key",
-        .value = "bert.encoder.layer.%u.attention.self.value",
-        .attention_out = "bert.encoder.layer.%u.attention.output.dense",
-        .attention_norm = "bert.encoder.layer.%u.attention.output.LayerNorm",
-        .mlp_in = "bert.encoder.layer.%u.intermediate.dense",
-        .mlp_out = "bert.encoder.layer.%u.output.dense",
-        .mlp_norm = "bert.encoder.layer.%u.output.LayerNorm",
-        .pooler = "bert.pooler.dense",
+        .tensors[TENSOR_WORD] = "bert.embeddings.word_embeddings.weight",
+        .tensors[TENSOR_POSITION] = "bert.embeddings.position_embeddings.weight",
+        .tensors[TENSOR_TOKEN_TYPE] = "bert.embeddings.token_type_embeddings.weight",
+        .tensors[TENSOR_EMBEDDING_NORM] = "bert.embeddings.LayerNorm",
+        .tensors[TENSOR_QUERY] = "bert.encoder.layer.%u.attention.self.query",
+        .tensors[TENSOR_KEY] = "bert.encoder.layer.%u.attention.self.key",
+        .tensors[TENSOR_VALUE] = "bert.encoder.layer.%u.attention.self.value",
+        .tensors[TENSOR_ATTENTION_OUT] = "bert.encoder.layer.%u.attention.output.dense",
+        .tensors[TENSOR_ATTENTION_NORM] = "bert.encoder.layer.%u.attention.output.LayerNorm",
+        .tensors[TENSOR_MLP_IN] = "bert.encoder.layer.%u.intermediate.dense",
+        .tensors[TENSOR_MLP_OUT] = "bert.encoder.layer.%u.output.dense",
+        .tensors[TENSOR_MLP_NORM] = "bert.encoder.layer.%u.output.LayerNorm",
+        .tensors[TENSOR_POOLER] = "bert.pooler.dense",
         .pooler_activation = ACTIVATION_TANH,
-        .classifier = "classifier",
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .tensors[TENSOR_MLM_TRANSFORM] = "cls.predictions.transform.dense",
+        .tensors[TENSOR_MLM_NORM] = "cls.predictions.transform.LayerNorm",
+        .tensors[TENSOR_MLM_BIAS] = "cls.predictions",
+        .architectures =
+            {[HEAD_CLASSIFIER] = "BertForSequenceClassification", [HEAD_MLM] = "BertForMaskedLM"},
     },
     {
         /* Sanh et al. 2019 */
         .name = "distilbert",
         .model_type = "distilbert",
         .kind = ENGINE_TEXT,
-        .post_norm = true,
-        .always_biased = true,
+        .block = {NORM_AFTER, .always_biased = true},
+        .drops_classifier = true,
         .key_hidden = "dim",
         .key_layers = "n_layers",
         .key_heads = "n_heads",
@@ -61,30 +67,33 @@ static const struct family families[] = {
         .key_activation = "activation",
         .default_layers = 6,
         .default_eps = 1e-12,
-        .word = "distilbert.embeddings.word_embeddings.weight",
-        .position = "distilbert.embeddings.position_embeddings.weight",
-        .embedding_norm = "distilbert.embeddings.LayerNorm",
-        .query = "distilbert.transformer.layer.%u.attention.q_lin",
-        .key = "distilbert.transformer.layer.%u.attention.k_lin",
-        .value = "distilbert.transformer.layer.%u.attention.v_lin",
-        .attention_out = "distilbert.transformer.layer.%u.attention.out_lin",
-        .attention_norm = "distilbert.transformer.layer.%u.sa_layer_norm",
-        .mlp_in = "distilbert.transformer.layer.%u.ffn.lin1",
-        .mlp_out = "distilbert.transformer.layer.%u.ffn.lin2",
-        .mlp_norm = "distilbert.transformer.layer.%u.output_layer_norm",
-        .pooler = "pre_classifier",
+        .tensors[TENSOR_WORD] = "distilbert.embeddings.word_embeddings.weight",
+        .tensors[TENSOR_POSITION] = "distilbert.embeddings.position_embeddings.weight",
+        .tensors[TENSOR_EMBEDDING_NORM] = "distilbert.embeddings.LayerNorm",
+        .tensors[TENSOR_QUERY] = "distilbert.transformer.layer.%u.attention.q_lin",
+        .tensors[TENSOR_KEY] = "distilbert.transformer.layer.%u.attention.k_lin",
+        .tensors[TENSOR_VALUE] = "distilbert.transformer.layer.%u.attention.v_lin",
+        .tensors[TENSOR_ATTENTION_OUT] = "distilbert.transformer.layer.%u.attention.out_lin",
+        .tensors[TENSOR_ATTENTION_NORM] = "distilbert.transformer.layer.%u.sa_layer_norm",
+        .tensors[TENSOR_MLP_IN] = "distilbert.transformer.layer.%u.ffn.lin1",
+        .tensors[TENSOR_MLP_OUT] = "distilbert.transformer.layer.%u.ffn.lin2",
+        .tensors[TENSOR_MLP_NORM] = "distilbert.transformer.layer.%u.output_layer_norm",
+        .tensors[TENSOR_POOLER] = "pre_classifier",
         .pooler_activation = ACTIVATION_RELU,
-        .classifier = "classifier",
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "DistilBertForSequenceClassification"},
     },
     {
         /* Dosovitskiy et al. 2021 */
         .name = "vit",
         .model_type = "vit",
         .kind = ENGINE_IMAGE,
+        .block = {NORM_BEFORE, .drops_attention_out = true},
         .image_specials = 1,
         COMMON_KEYS,
         VIT_NAMES("vit"),
-        .classifier = "classifier",
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "ViTForImageClassification"},
     },
     {
         /* Touvron et al. 2021, both heads averaged */
@@ -92,22 +101,26 @@ static const struct family families[] = {
         .model_type = "deit",
         .architecture = "DeiTForImageClassificationWithTeacher",
         .kind = ENGINE_IMAGE,
+        .block = {NORM_BEFORE, .drops_attention_out = true},
         .image_specials = 2,
         COMMON_KEYS,
         VIT_NAMES("deit"),
-        .distillation_token = "deit.embeddings.distillation_token",
-        .classifier = "cls_classifier",
-        .distillation_classifier = "distillation_classifier",
+        .tensors[TENSOR_DISTILLATION_TOKEN] = "deit.embeddings.distillation_token",
+        .tensors[TENSOR_CLASSIFIER] = "cls_classifier",
+        .tensors[TENSOR_DISTILLATION_CLASSIFIER] = "distillation_classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "DeiTForImageClassificationWithTeacher"},
     },
     {
         .name = "deit",
         .model_type = "deit",
         .kind = ENGINE_IMAGE,
+        .block = {NORM_BEFORE, .drops_attention_out = true},
         .image_specials = 2,
         COMMON_KEYS,
         VIT_NAMES("deit"),
-        .distillation_token = "deit.embeddings.distillation_token",
-        .classifier = "classifier",
+        .tensors[TENSOR_DISTILLATION_TOKEN] = "deit.embeddings.distillation_token",
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "DeiTForImageClassification"},
     },
 };
 
@@ -124,7 +137,20 @@ const struct family *family_find(const char *model_type, const char *architectur
     return NULL;
 }
 
-const char *family_model_types(void)
+/* Families that share a model_type stand side by side in the table. */
+void family_model_types(char *out, size_t size)
 {
-    return "bert, distilbert, vit, deit";
+    const char *last = "";
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof families / sizeof families[0] && used < size; i++) {
+        if (strcmp(families[i].model_type, last) != 0)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "",
+                                     families[i].model_type);
+        last = families[i].model_type;
+    }
+}
+
+size_t family_root(const struct family *family)
+{
+    return strcspn(family->tensors[TENSOR_POSITION], ".") + 1;
 }

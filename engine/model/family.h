@@ -1,5 +1,6 @@
 /* family.h - one row a checkpoint family: what its config.json calls things, what its tensors are
- * called, and the few ways in which its encoder differs. The next family is a row, not a fork.
+ * called, what its block is, and how its inputs and its head differ. Serving, training, exporting,
+ * inspecting and explaining read this one description. The next family is a row, not a fork.
  *
  * Names of linear layers and norms are bases: ".weight" and ".bias" are appended. "%u" stands for
  * the layer's number. NULL: the family has no such thing. Threads: constant data.
@@ -7,45 +8,74 @@
 #ifndef ATTND_ENGINE_MODEL_FAMILY_H
 #define ATTND_ENGINE_MODEL_FAMILY_H
 
+#include "engine/model/block_spec.h"
 #include "engine/model/input.h"
 #include "engine/tensor/kernels.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* What a tensor, or the tensors of a linear layer or a norm, are for. */
+enum tensor_field {
+    /* embeddings */
+    TENSOR_WORD,
+    TENSOR_POSITION,
+    TENSOR_TOKEN_TYPE,
+    TENSOR_EMBEDDING_NORM,
+    TENSOR_CLS_TOKEN,
+    TENSOR_DISTILLATION_TOKEN,
+    TENSOR_PATCH,
+    /* a block */
+    TENSOR_QUERY,
+    TENSOR_KEY,
+    TENSOR_VALUE,
+    TENSOR_ATTENTION_OUT,
+    TENSOR_ATTENTION_NORM,
+    TENSOR_MLP_IN,
+    TENSOR_MLP_OUT,
+    TENSOR_MLP_NORM,
+    /* the classifier's head: classifier(activation(pooler(final_norm(x[CLS])))) */
+    TENSOR_FINAL_NORM,
+    TENSOR_POOLER,
+    TENSOR_CLASSIFIER,
+    TENSOR_DISTILLATION_CLASSIFIER, /* on the second token; the logits are averaged */
+    /* the masked-language-model head: decoder(norm(activation(transform(x)))), the decoder's weight
+     * being the word embedding (Devlin et al. 2019, section 3.1) */
+    TENSOR_MLM_TRANSFORM,
+    TENSOR_MLM_NORM,
+    TENSOR_MLM_BIAS,
+    TENSOR_FIELDS
+};
+
+/* What sits on the encoder. */
+enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_COUNT };
 
 struct family {
     const char *name;         /* ours */
     const char *model_type;   /* config.json's */
     const char *architecture; /* config.json's architectures[0], where model_type is not enough */
     enum engine_kind kind;
-    bool post_norm;     /* norm after the residual sum (BERT) instead of before the block (ViT) */
-    bool token_types;   /* adds the embedding of token type 0 */
-    bool always_biased; /* query, key and value have biases whatever qkv_bias says */
+    struct block_spec block;
     unsigned image_specials; /* learnt tokens in front of the patches: [CLS], distillation */
+    enum activation pooler_activation;
+    bool drops_classifier; /* training: dropout before the classifier */
 
     /* config.json's keys; its defaults are those of the Hugging Face class */
     const char *key_hidden, *key_layers, *key_heads, *key_intermediate, *key_activation;
     unsigned default_layers;
     double default_eps;
 
-    /* embeddings */
-    const char *word, *position, *token_type, *embedding_norm;
-    const char *patch, *cls_token, *distillation_token;
-
-    /* block */
-    const char *query, *key, *value, *attention_out, *attention_norm;
-    const char *mlp_in, *mlp_out, *mlp_norm;
-
-    /* head: classifier(activation(pooler(final_norm(x[CLS])))) */
-    const char *final_norm, *pooler;
-    enum activation pooler_activation;
-    const char *classifier;
-    const char *distillation_classifier; /* on the second token; the logits are averaged */
+    const char *tensors[TENSOR_FIELDS];
+    const char *architectures[HEAD_COUNT]; /* the Hugging Face classes; NULL: not with this head */
 };
 
 /* The family of a model_type and architecture (either may be NULL); NULL if none fits. */
 const struct family *family_find(const char *model_type, const char *architecture);
 
-/* "bert, distilbert, vit, deit": the model types that family_find knows. */
-const char *family_model_types(void);
+/* "bert, distilbert, vit, deit": the model types that family_find knows. Cut to fit. */
+void family_model_types(char *out, size_t size);
+
+/* Bytes of the prefix that a checkpoint of the bare encoder leaves out of its names: "bert.". */
+size_t family_root(const struct family *family);
 
 #endif

@@ -33,7 +33,7 @@ static void classify(const struct spec *spec, const struct weights *weights, str
 {
     const float *features = w->cls;
     gather(spec, weights, w, token);
-    if (spec->family->pooler != NULL) {
+    if (spec->family->tensors[TENSOR_POOLER] != NULL) {
         project(w, &weights->pooler, w->pooled, w->cls, spec->family->pooler_activation);
         features = w->pooled;
     }
@@ -44,7 +44,7 @@ void head_logits(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace, float *const *logits)
 {
     size_t labels = spec->label_count;
-    bool distilled = spec->family->distillation_classifier != NULL;
+    bool distilled = spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL;
     /* The class token last, since what is left behind are its features. */
     if (distilled)
         classify(spec, weights, workspace, &weights->distillation_classifier, 1,
@@ -60,7 +60,8 @@ void head_logits(const struct spec *spec, const struct weights *weights,
 
 const float *head_features(const struct spec *spec, const struct workspace *workspace, unsigned row)
 {
-    const float *features = spec->family->pooler != NULL ? workspace->pooled : workspace->cls;
+    const float *features =
+        spec->family->tensors[TENSOR_POOLER] != NULL ? workspace->pooled : workspace->cls;
     return features + (size_t)row * spec->hidden;
 }
 

@@ -30,10 +30,12 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
     const struct json_t *architectures = doc_member(config, "architectures");
     const char *architecture = doc_as_string(doc_array_item(architectures, 0));
     spec->family = family_find(model_type, architecture);
-    if (spec->family == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "model_type '%s' is not supported (supported: %s)",
-                       model_type != NULL ? model_type : "", family_model_types());
-    return ERR_OK;
+    if (spec->family != NULL)
+        return ERR_OK;
+    char known[256];
+    family_model_types(known, sizeof known);
+    return err_set(err, ERR_UNSUPPORTED, "model_type '%s' is not supported (supported: %s)",
+                   model_type != NULL ? model_type : "", known);
 }
 
 static enum err_code read_activation(struct spec *spec, const struct json_t *config,
@@ -67,7 +69,7 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     get_size(config, family->key_heads, SIZE_LIMIT, 12, &spec->heads, err);
     get_size(config, family->key_intermediate, 4 * SIZE_LIMIT, 3072, &spec->intermediate, err);
     doc_get_number(config, "$", "layer_norm_eps", &eps, err);
-    if (!family->always_biased)
+    if (!family->block.always_biased)
         doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
     if (read_activation(spec, config, err))
         return err->code;
@@ -308,5 +310,5 @@ unsigned spec_image_tokens(const struct spec *spec)
 
 unsigned spec_head_tokens(const struct spec *spec)
 {
-    return spec->family->distillation_classifier != NULL ? 2 : 1;
+    return spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL ? 2 : 1;
 }

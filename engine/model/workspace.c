@@ -54,7 +54,7 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
 static enum err_code take_operands(struct workspace *w, const struct spec *spec,
                                    enum precision precision, struct err *err)
 {
-    w->normed = operand_f32(spec->family->post_norm ? w->x : w->y, w->hidden_stride);
+    w->normed = operand_f32(spec->family->block.norm == NORM_AFTER ? w->x : w->y, w->hidden_stride);
     w->attended = operand_f32(w->context, w->hidden_stride);
     w->activated = operand_f32(w->mlp, w->mlp_stride);
     if (precision == PRECISION_F32)

@@ -103,7 +103,7 @@ static size_t count_weights(const struct parameters *parameters)
 {
     size_t count = 0;
     for (unsigned i = 0; i < parameters->count; i++)
-        count += parameters->list[i].count;
+        count += parameters->list[i].row.count;
     return count;
 }
 

@@ -79,7 +79,7 @@ static enum err_code open_learner(struct stepper *stepper, const char *dir, unsi
                                   struct err *err)
 {
     struct checkpoint *checkpoint = NULL;
-    struct learner_setup setup = {.head = PARAMETERS_CLASSIFIER,
+    struct learner_setup setup = {.head = HEAD_CLASSIFIER,
                                   .network = {.threads = threads, .tokens_max = MICRO_TOKENS},
                                   .optimizer = {.beta1 = 0.9f,
                                                 .beta2 = 0.999f,

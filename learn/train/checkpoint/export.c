@@ -23,29 +23,17 @@ enum { IMAGE_SIZE_DEFAULT = 224 }; /* of ViTConfig and DeiTConfig */
 
 /* ---- config.json ---- */
 
-static const struct {
-    const char *family, *classifier, *mlm;
-} architectures[] = {
-    {"bert", "BertForSequenceClassification", "BertForMaskedLM"},
-    {"distilbert", "DistilBertForSequenceClassification", NULL},
-    {"vit", "ViTForImageClassification", NULL},
-    {"deit", "DeiTForImageClassification", NULL},
-    {"deit-distilled", "DeiTForImageClassificationWithTeacher", NULL},
-};
-
 static enum err_code put_architecture(struct json_t *config, const struct parameters *parameters,
                                       struct err *err)
 {
-    const char *family = parameters->spec.family->name, *name = NULL;
-    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++)
-        if (strcmp(architectures[i].family, family) == 0)
-            name = parameters->head == PARAMETERS_MLM ? architectures[i].mlm
-                                                      : architectures[i].classifier;
-    if (name == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "a %s model with this head cannot be written", family);
-    if (doc_edit_text(config, "model_type", parameters->spec.family->model_type, err))
+    const struct family *family = parameters->spec.family;
+    if (family->architectures[parameters->head] == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "a %s model with this head cannot be written",
+                       family->name);
+    if (doc_edit_text(config, "model_type", family->model_type, err))
         return err->code;
-    return doc_edit_texts(config, "architectures", &name, 1, err);
+    return doc_edit_texts(config, "architectures", &family->architectures[parameters->head], 1,
+                          err);
 }
 
 static enum err_code put_label(struct json_t *id2label, struct json_t *label2id, unsigned id,
@@ -90,7 +78,7 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
         doc_edit_integer(config, is_text ? "vocab_size" : "image_size",
                          is_text ? spec->vocab_size : spec->image_size, err))
         return err->code;
-    if (what->parameters->head == PARAMETERS_CLASSIFIER)
+    if (what->parameters->head == HEAD_CLASSIFIER)
         return put_labels(config, spec, err);
     doc_edit_remove(config, "problem_type");
     return ERR_OK;
@@ -116,12 +104,12 @@ static enum err_code make_config(struct json_t **out, unsigned *image_size,
 static void describe(struct tensor_out *out, const struct parameter *parameter,
                      const struct export *what)
 {
-    *out = (struct tensor_out){.name = parameter->name,
+    *out = (struct tensor_out){.name = parameter->row.name,
                                .dtype = what->dtype,
-                               .rank = parameter->rank,
+                               .rank = parameter->row.rank,
                                .values = what->values + parameter->offset};
-    for (unsigned i = 0; i < parameter->rank; i++)
-        out->shape[i] = parameter->shape[i];
+    for (unsigned i = 0; i < parameter->row.rank; i++)
+        out->shape[i] = parameter->row.shape[i];
 }
 
 static enum err_code write_weights(const char *dir, const struct export *what, struct err *err)

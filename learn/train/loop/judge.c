@@ -54,7 +54,7 @@ static enum err_code count_rows(const struct judge *judge, struct learner *learn
 static enum err_code run_batches(const struct judge *judge, struct learner *learner,
                                  struct data_loader *loader, struct tally *tally, struct err *err)
 {
-    bool is_mlm = learner->setup.head == PARAMETERS_MLM;
+    bool is_mlm = learner->setup.head == HEAD_MLM;
     const struct corpus_items *items = judge->items;
     for (size_t first = 0; first < items->count; first += loader->rows) {
         size_t left = items->count - first;
@@ -108,7 +108,7 @@ static void sum_up(const struct judge *judge, struct tally *tally, bool is_mlm,
 enum err_code judge_run(const struct judge *judge, struct learner *learner,
                         struct data_loader *loader, struct judge_result *out, struct err *err)
 {
-    bool is_mlm = learner->setup.head == PARAMETERS_MLM;
+    bool is_mlm = learner->setup.head == HEAD_MLM;
     unsigned labels = is_mlm ? 1 : judge->loss->labels;
     struct tally tally = {.labels = calloc(3 * (size_t)labels, sizeof *tally.labels)};
     *out = (struct judge_result){0};

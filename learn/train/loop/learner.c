@@ -94,11 +94,11 @@ static void restart_moments(const struct parameters *from, const float *v,
         double sum = 0;
         if (target->offset != to->map.position)
             continue;
-        for (size_t k = 0; k < source->count; k++)
+        for (size_t k = 0; k < source->row.count; k++)
             sum += v[source->offset + k];
-        for (size_t k = 0; k < target->count; k++) {
+        for (size_t k = 0; k < target->row.count; k++) {
             optimizer->m[target->offset + k] = 0;
-            optimizer->v[target->offset + k] = (float)(sum / (double)source->count);
+            optimizer->v[target->offset + k] = (float)(sum / (double)source->row.count);
         }
     }
 }
@@ -311,7 +311,7 @@ enum err_code learner_batch(struct learner *learner, const struct data_loader *l
                             const struct loss *loss, const struct learner_targets *targets,
                             uint64_t position, double *value, struct err *err)
 {
-    bool is_mlm = learner->setup.head == PARAMETERS_MLM;
+    bool is_mlm = learner->setup.head == HEAD_MLM;
     size_t judged = is_mlm ? count_words(loader) : loader->rows;
     struct data_loader_part part;
     double sum = 0;

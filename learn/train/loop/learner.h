@@ -24,7 +24,7 @@
 
 struct learner_setup {
     struct spec spec; /* labels and sizes as they are to be learned */
-    enum parameters_head head;
+    enum family_head head;
     struct network_options network;
     struct optimizer_options optimizer;
     uint64_t seed;

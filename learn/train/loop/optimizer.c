@@ -94,9 +94,9 @@ struct step_run {
     unsigned frozen_depth;
 };
 
-static bool decays(enum parameter_kind kind)
+static bool decays(enum tensor_part part)
 {
-    return kind == PARAMETER_WEIGHT || kind == PARAMETER_EMBEDDING;
+    return part == TENSOR_WEIGHT || part == TENSOR_TABLE;
 }
 
 /* This member's share of one tensor. */
@@ -105,13 +105,13 @@ static void step_tensor(const struct step_run *run, const struct parameter *tens
 {
     struct optimizer *optimizer = run->optimizer;
     const struct parameters *parameters = optimizer->parameters;
-    size_t first = tensor->offset + tensor->count * index / count;
-    size_t numbers = tensor->offset + tensor->count * (index + 1) / count - first;
+    size_t first = tensor->offset + tensor->row.count * index / count;
+    size_t numbers = tensor->offset + tensor->row.count * (index + 1) / count - first;
     struct adamw adamw = run->adamw;
-    unsigned below_head = parameters->spec.layers + 1 - tensor->depth;
+    unsigned below_head = parameters->spec.layers + 1 - tensor->row.depth;
     adamw.rate *= powf(optimizer->options.layer_decay, (float)below_head);
-    adamw.decay = decays(tensor->kind) ? optimizer->options.weight_decay : 0;
-    if (tensor->depth >= run->frozen_depth)
+    adamw.decay = decays(tensor->row.part) ? optimizer->options.weight_decay : 0;
+    if (tensor->row.depth >= run->frozen_depth)
         run->backward->adamw(parameters->values + first, optimizer->m + first, optimizer->v + first,
                              run->gradient + first, numbers, &adamw);
     if (optimizer->average != NULL)

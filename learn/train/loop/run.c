@@ -24,7 +24,7 @@ static enum err_code read_source(struct run *run, struct err *err)
     const struct train_options *options = run->options;
     if (spec_read(&run->spec, options->model, &run->arena, err))
         return err_prefix(err, "%s: ", options->model);
-    if (run->is_mlm && strcmp(run->spec.family->name, "bert") != 0)
+    if (run->is_mlm && run->spec.family->architectures[HEAD_MLM] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "--task mlm learns BERT; %s is '%s'", options->model,
                        run->spec.family->name);
     return ERR_OK;
@@ -137,7 +137,7 @@ static struct learner_setup setup_of(const struct run *run, unsigned image_size)
 {
     const struct train_options *options = run->options;
     struct learner_setup setup = {.spec = run->spec,
-                                  .head = run->is_mlm ? PARAMETERS_MLM : PARAMETERS_CLASSIFIER,
+                                  .head = run->is_mlm ? HEAD_MLM : HEAD_CLASSIFIER,
                                   .network = {.threads = run->threads,
                                               .precision = choose_precision(options->precision),
                                               .tokens_max = micro_tokens(run),

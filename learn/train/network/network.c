@@ -137,7 +137,7 @@ static void keep_listed(struct network *network, const struct network_batch *bat
 void network_forward(struct network *network, const struct network_batch *batch)
 {
     list_tokens(network, batch);
-    if (network->parameters->head == PARAMETERS_MLM)
+    if (network->parameters->head == HEAD_MLM)
         keep_listed(network, batch);
     else
         keep_head_tokens(network);

@@ -54,16 +54,16 @@ static enum err_code open_matrices(struct network *network, struct network_block
                                    struct err *err)
 {
     size_t hidden = network->spec->hidden, intermediate = network->spec->intermediate;
-    bool post_norm = network->spec->family->post_norm;
+    bool norm_after = network->spec->family->block.norm == NORM_AFTER;
     block->qkv_rows = network_memory_rows(network, 3 * hidden, err);
     block->query_rows = block->is_last ? network_memory_rows(network, hidden, err)
                                        : matrix_columns(block->qkv_rows, 0, hidden);
-    block->n = post_norm ? block->x : network_memory_rows(network, hidden, err);
+    block->n = norm_after ? block->x : network_memory_rows(network, hidden, err);
     block->kept_x = block->x;
     block->kept_n = block->n;
     if (block->is_last) {
         block->kept_x = network_memory_rows(network, hidden, err);
-        block->kept_n = post_norm ? block->kept_x : network_memory_rows(network, hidden, err);
+        block->kept_n = norm_after ? block->kept_x : network_memory_rows(network, hidden, err);
     }
     block->context = network_memory_rows(network, hidden, err);
     block->a = network_memory_rows(network, hidden, err);
@@ -71,7 +71,7 @@ static enum err_code open_matrices(struct network *network, struct network_block
     block->u = network_memory_rows(network, intermediate, err);
     block->activated = network_memory_rows(network, intermediate, err);
     block->out = network_memory_rows(network, hidden, err);
-    block->m = post_norm ? network_memory_rows(network, hidden, err) : block->out;
+    block->m = norm_after ? network_memory_rows(network, hidden, err) : block->out;
     return err->code;
 }
 
@@ -149,21 +149,21 @@ static void add_branch(struct network *network, const struct network_block *bloc
 
 void network_block_forward(struct network *network, struct network_block *block)
 {
-    bool post_norm = network->spec->family->post_norm;
+    bool norm_after = network->spec->family->block.norm == NORM_AFTER;
     size_t rows = rows_of(network, block);
-    if (!post_norm)
+    if (!norm_after)
         network_rows_norm(network, &block->attention_norm, block->n, block->x, network->tokens);
     project_qkv(network, block);
     network_attention_forward(network, block);
     add_branch(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, block->a,
                block->context, block->kept_x);
-    network_rows_norm(network, post_norm ? &block->attention_norm : &block->mlp_norm, block->h,
+    network_rows_norm(network, norm_after ? &block->attention_norm : &block->mlp_norm, block->h,
                       block->a, rows);
     network_linear_forward(network, &block->mlp_in, block->u, block->h, NULL, rows);
     network_rows_activate(network, block->activated, block->u, rows, network->spec->activation);
     add_branch(network, block, NETWORK_SITE_MLP_OUT, &block->mlp_out, block->m, block->activated,
-               post_norm ? block->h : block->a);
-    if (post_norm)
+               norm_after ? block->h : block->a);
+    if (norm_after)
         network_rows_norm(network, &block->mlp_norm, block->out, block->m, rows);
 }
 
@@ -199,7 +199,7 @@ static void qkv_backward(struct network *network, struct network_block *block, s
                          struct matrix da)
 {
     size_t hidden = network->spec->hidden;
-    const struct matrix *residual = network->spec->family->post_norm ? &da : NULL;
+    const struct matrix *residual = network->spec->family->block.norm == NORM_AFTER ? &da : NULL;
     if (!block->is_last) {
         network_linear_backward(network, &block->qkv, &dn, network->dqkv, block->n, residual,
                                 network->tokens);
@@ -225,7 +225,7 @@ static void attention_backward(struct network *network, struct network_block *bl
     qkv_backward(network, block, dn, da);
 }
 
-static void post_norm_backward(struct network *network, struct network_block *block, float share)
+static void norm_after_backward(struct network *network, struct network_block *block, float share)
 {
     size_t rows = rows_of(network, block);
     struct matrix d = network->d, e = network->e;
@@ -235,7 +235,7 @@ static void post_norm_backward(struct network *network, struct network_block *bl
     attention_backward(network, block, d, e, share);
 }
 
-static void pre_norm_backward(struct network *network, struct network_block *block, float share)
+static void norm_before_backward(struct network *network, struct network_block *block, float share)
 {
     size_t rows = rows_of(network, block);
     struct matrix d = network->d, e = network->e, g = network->g;
@@ -255,8 +255,8 @@ static void pre_norm_backward(struct network *network, struct network_block *blo
 
 void network_block_backward(struct network *network, struct network_block *block, float share)
 {
-    if (network->spec->family->post_norm)
-        post_norm_backward(network, block, share);
+    if (network->spec->family->block.norm == NORM_AFTER)
+        norm_after_backward(network, block, share);
     else
-        pre_norm_backward(network, block, share);
+        norm_before_backward(network, block, share);
 }

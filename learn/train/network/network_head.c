@@ -68,7 +68,7 @@ enum err_code network_head_open(struct network *network, struct err *err)
     const struct parameters_map *map = &network->parameters->map;
     struct network_head *head = &network->head;
     size_t hidden = network->spec->hidden;
-    bool is_mlm = network->parameters->head == PARAMETERS_MLM;
+    bool is_mlm = network->parameters->head == HEAD_MLM;
     head->x = network->blocks[network->spec->layers - 1].out;
     head->has_pooler = map->pooler_weight != SIZE_MAX;
     if (head->has_pooler) {
@@ -89,7 +89,7 @@ void network_head_pack(struct network *network)
         network_linear_pack(network, &head->pooler);
     for (unsigned i = 0; i < head->classifiers; i++)
         network_linear_pack(network, &head->classifier[i]);
-    if (network->parameters->head == PARAMETERS_MLM)
+    if (network->parameters->head == HEAD_MLM)
         network_linear_pack(network, &head->decoder);
 }
 
@@ -213,7 +213,7 @@ static void mlm_backward(struct network *network, const float *dlogits)
 
 void network_head_forward(struct network *network)
 {
-    if (network->parameters->head == PARAMETERS_MLM)
+    if (network->parameters->head == HEAD_MLM)
         mlm_forward(network);
     else
         classifier_forward(network);
@@ -221,7 +221,7 @@ void network_head_forward(struct network *network)
 
 void network_head_backward(struct network *network, const float *dlogits)
 {
-    if (network->parameters->head == PARAMETERS_MLM)
+    if (network->parameters->head == HEAD_MLM)
         mlm_backward(network, dlogits);
     else
         classifier_backward(network, dlogits);

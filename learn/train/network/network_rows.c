@@ -138,15 +138,13 @@ void network_rows_activation(struct network *network, struct matrix dx, struct m
 
 bool network_rows_drops(const struct network *network, enum network_site site)
 {
-    const struct spec *spec = network->spec;
-    bool is_text = spec->family->kind == ENGINE_TEXT;
-    bool has_attention_out = strcmp(spec->family->name, "distilbert") != 0;
+    const struct family *family = network->spec->family;
     if (!network->dropping)
         return false;
     if (site == NETWORK_SITE_ATTENTION)
         return network->options.attention_dropout > 0;
-    if ((site == NETWORK_SITE_ATTENTION_OUT && !has_attention_out) ||
-        (site == NETWORK_SITE_CLASSIFIER && !is_text))
+    if ((site == NETWORK_SITE_ATTENTION_OUT && !family->block.drops_attention_out) ||
+        (site == NETWORK_SITE_CLASSIFIER && !family->drops_classifier))
         return false;
     return network->options.hidden_dropout > 0;
 }

@@ -1,206 +1,106 @@
-/* parameters.c - see parameters.h. A `builder` walks the family's row as model/weights.c does, with
- * the same names and shapes, and deals out offsets; the array is taken when their sum is known.
- * What is loaded into it is parameters_load.c's. */
+/* parameters.c - see parameters.h. A walk over the family's tensors deals out offsets; the array is
+ * taken when their sum is known. Where an offset is kept is the table `places`. What is loaded into
+ * the array is parameters_load.c's. */
 #include "learn/train/network/parameters.h"
 
 #include "engine/base/rng.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum {
-    ALIGNMENT = 16, /* floats: a cache line */
-    NAME_BYTES = 192,
-    RANK_MAX = 4,
-    LIST_MAX = 16, /* tensors outside the blocks, and tensors of one block: at most so many each */
+    ALIGNMENT = 16,      /* floats: a cache line */
     PURPOSE = 0x494E4954 /* of the random numbers: "INIT" */
 };
 
-struct builder {
-    struct parameters *parameters;
-    unsigned depth;
-    struct err *err;
+/* Where the offsets of a field are kept: of its weight, gamma or table, and of its bias or beta. */
+struct place {
+    bool is_kept, is_in_block; /* in struct parameters_layer; else in struct parameters_map */
+    size_t first, second;
 };
 
-/* Dimensions; 0 ends them. */
-struct shape {
-    size_t dim[RANK_MAX];
+#define OUTSIDE(first, second)                                                                     \
+    {                                                                                              \
+        true, false, offsetof(struct parameters_map, first),                                       \
+            offsetof(struct parameters_map, second)                                                \
+    }
+#define IN_BLOCK(first, second)                                                                    \
+    {                                                                                              \
+        true, true, offsetof(struct parameters_layer, first),                                      \
+            offsetof(struct parameters_layer, second)                                              \
+    }
+
+/* Key and value follow the query. */
+static const struct place places[TENSOR_FIELDS] = {
+    [TENSOR_WORD] = OUTSIDE(word, word),
+    [TENSOR_POSITION] = OUTSIDE(position, position),
+    [TENSOR_TOKEN_TYPE] = OUTSIDE(token_type, token_type),
+    [TENSOR_EMBEDDING_NORM] = OUTSIDE(embedding_gamma, embedding_beta),
+    [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token, cls_token),
+    [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token, distillation_token),
+    [TENSOR_PATCH] = OUTSIDE(patch_weight, patch_bias),
+    [TENSOR_QUERY] = IN_BLOCK(qkv_weight, qkv_bias),
+    [TENSOR_ATTENTION_OUT] = IN_BLOCK(out_weight, out_bias),
+    [TENSOR_ATTENTION_NORM] = IN_BLOCK(attention_gamma, attention_beta),
+    [TENSOR_MLP_IN] = IN_BLOCK(mlp_in_weight, mlp_in_bias),
+    [TENSOR_MLP_OUT] = IN_BLOCK(mlp_out_weight, mlp_out_bias),
+    [TENSOR_MLP_NORM] = IN_BLOCK(mlp_gamma, mlp_beta),
+    [TENSOR_FINAL_NORM] = OUTSIDE(final_gamma, final_beta),
+    [TENSOR_POOLER] = OUTSIDE(pooler_weight, pooler_bias),
+    [TENSOR_CLASSIFIER] = OUTSIDE(classifier_weight, classifier_bias),
+    [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_weight, distillation_bias),
+    [TENSOR_MLM_TRANSFORM] = OUTSIDE(pooler_weight, pooler_bias),
+    [TENSOR_MLM_NORM] = OUTSIDE(mlm_gamma, mlm_beta),
+    [TENSOR_MLM_BIAS] = OUTSIDE(mlm_bias, mlm_bias),
 };
 
-/* "%u" in a family's name becomes the number of the block being built. */
-static char *format_name(struct builder *builder, const char *base, const char *suffix)
+static void keep_offset(struct parameters *parameters, const struct parameter *parameter)
 {
-    struct arena *arena = &builder->parameters->arena;
-    const char *number = strstr(base, "%u");
-    if (number == NULL)
-        return arena_format(arena, "%s%s", base, suffix);
-    return arena_format(arena, "%.*s%u%s%s", (int)(number - base), base, builder->depth - 1,
-                        number + 2, suffix);
+    const struct tensor_row *row = &parameter->row;
+    const struct place *place = &places[row->field];
+    bool is_second = row->part == TENSOR_BIAS || row->part == TENSOR_BETA;
+    void *base =
+        place->is_in_block ? (void *)&parameters->map.layers[row->layer] : (void *)&parameters->map;
+    if (place->is_kept)
+        *(size_t *)(void *)((char *)base + (is_second ? place->second : place->first)) =
+            parameter->offset;
 }
 
-/* Appends a tensor right behind the last one; its offset. A NULL base adds nothing. */
-static size_t append(struct builder *builder, enum parameter_kind kind, const char *base,
-                     const char *suffix, const struct shape *shape)
+static void align(struct parameters *parameters)
 {
-    struct parameters *parameters = builder->parameters;
-    if (base == NULL)
-        return SIZE_MAX;
-    struct parameter *parameter = &parameters->list[parameters->count++];
-    *parameter = (struct parameter){.name = format_name(builder, base, suffix),
-                                    .kind = kind,
-                                    .offset = parameters->numbers,
-                                    .count = 1,
-                                    .depth = builder->depth};
-    if (parameter->name == NULL)
-        err_no_memory(builder->err, NAME_BYTES);
-    while (parameter->rank < RANK_MAX && shape->dim[parameter->rank] != 0) {
-        parameter->shape[parameter->rank] = shape->dim[parameter->rank];
-        parameter->count *= shape->dim[parameter->rank++];
+    parameters->numbers = (parameters->numbers + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static struct tensor_walk walk_of(const struct parameters *parameters)
+{
+    return (struct tensor_walk){.spec = &parameters->spec, .head = parameters->head};
+}
+
+static unsigned count_tensors(const struct parameters *parameters)
+{
+    struct tensor_walk walk = walk_of(parameters);
+    unsigned count = 0;
+    for (struct tensor_row row; family_tensors_next(&walk, &row);)
+        count++;
+    return count;
+}
+
+static void deal_out(struct parameters *parameters)
+{
+    struct tensor_walk walk = walk_of(parameters);
+    for (struct parameter *next = parameters->list; family_tensors_next(&walk, &next->row);
+         next++) {
+        if (next->row.field != TENSOR_KEY && next->row.field != TENSOR_VALUE)
+            align(parameters);
+        next->offset = parameters->numbers;
+        parameters->numbers += next->row.count;
+        keep_offset(parameters, next);
     }
-    parameters->numbers += parameter->count;
-    return parameter->offset;
+    align(parameters);
 }
 
-static void align(struct builder *builder)
+static enum err_code check_head(const struct spec *spec, enum family_head head, struct err *err)
 {
-    size_t *numbers = &builder->parameters->numbers;
-    *numbers = (*numbers + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-static size_t add(struct builder *builder, enum parameter_kind kind, const char *base,
-                  const char *suffix, struct shape shape)
-{
-    align(builder);
-    return append(builder, kind, base, suffix, &shape);
-}
-
-static void add_linear(struct builder *builder, const char *base, size_t in, size_t out,
-                       size_t *weight, size_t *bias)
-{
-    *weight = add(builder, PARAMETER_WEIGHT, base, ".weight", (struct shape){{out, in}});
-    *bias = add(builder, PARAMETER_BIAS, base, ".bias", (struct shape){{out}});
-}
-
-static void add_norm(struct builder *builder, const char *base, size_t *gamma, size_t *beta)
-{
-    size_t hidden = builder->parameters->spec.hidden;
-    *gamma = add(builder, PARAMETER_GAMMA, base, ".weight", (struct shape){{hidden}});
-    *beta = add(builder, PARAMETER_BETA, base, ".bias", (struct shape){{hidden}});
-}
-
-static void add_text_embeddings(struct builder *builder)
-{
-    const struct spec *spec = &builder->parameters->spec;
-    const struct family *family = spec->family;
-    struct parameters_map *map = &builder->parameters->map;
-    const char *types = family->token_types ? family->token_type : NULL;
-    map->word = add(builder, PARAMETER_EMBEDDING, family->word, "",
-                    (struct shape){{spec->vocab_size, spec->hidden}});
-    map->position = add(builder, PARAMETER_EMBEDDING, family->position, "",
-                        (struct shape){{spec->positions, spec->hidden}});
-    map->token_type = add(builder, PARAMETER_EMBEDDING, types, "",
-                          (struct shape){{spec->token_types, spec->hidden}});
-    add_norm(builder, family->embedding_norm, &map->embedding_gamma, &map->embedding_beta);
-}
-
-static void add_image_embeddings(struct builder *builder)
-{
-    const struct spec *spec = &builder->parameters->spec;
-    const struct family *family = spec->family;
-    struct parameters_map *map = &builder->parameters->map;
-    struct shape token = {{1, 1, spec->hidden}};
-    map->cls_token = add(builder, PARAMETER_EMBEDDING, family->cls_token, "", token);
-    map->distillation_token =
-        add(builder, PARAMETER_EMBEDDING, family->distillation_token, "", token);
-    map->position = add(builder, PARAMETER_EMBEDDING, family->position, "",
-                        (struct shape){{1, spec_image_tokens(spec), spec->hidden}});
-    map->patch_weight =
-        add(builder, PARAMETER_WEIGHT, family->patch, ".weight",
-            (struct shape){{spec->hidden, spec->channels, spec->patch, spec->patch}});
-    map->patch_bias =
-        add(builder, PARAMETER_BIAS, family->patch, ".bias", (struct shape){{spec->hidden}});
-}
-
-/* Query, key and value without padding between them, so that they are one product's. */
-static void add_qkv(struct builder *builder, struct parameters_layer *layer)
-{
-    const struct spec *spec = &builder->parameters->spec;
-    const char *const bases[] = {spec->family->query, spec->family->key, spec->family->value};
-    struct shape weight = {{spec->hidden, spec->hidden}}, bias = {{spec->hidden}};
-    align(builder);
-    layer->qkv_weight = builder->parameters->numbers;
-    for (size_t part = 0; part < 3; part++)
-        append(builder, PARAMETER_WEIGHT, bases[part], ".weight", &weight);
-    align(builder);
-    layer->qkv_bias = spec->qkv_bias ? builder->parameters->numbers : SIZE_MAX;
-    for (size_t part = 0; part < 3 && spec->qkv_bias; part++)
-        append(builder, PARAMETER_BIAS, bases[part], ".bias", &bias);
-}
-
-static void add_layer(struct builder *builder, struct parameters_layer *layer)
-{
-    const struct spec *spec = &builder->parameters->spec;
-    const struct family *family = spec->family;
-    add_qkv(builder, layer);
-    add_linear(builder, family->attention_out, spec->hidden, spec->hidden, &layer->out_weight,
-               &layer->out_bias);
-    add_norm(builder, family->attention_norm, &layer->attention_gamma, &layer->attention_beta);
-    add_linear(builder, family->mlp_in, spec->hidden, spec->intermediate, &layer->mlp_in_weight,
-               &layer->mlp_in_bias);
-    add_linear(builder, family->mlp_out, spec->intermediate, spec->hidden, &layer->mlp_out_weight,
-               &layer->mlp_out_bias);
-    add_norm(builder, family->mlp_norm, &layer->mlp_gamma, &layer->mlp_beta);
-}
-
-static void add_classifier(struct builder *builder)
-{
-    const struct spec *spec = &builder->parameters->spec;
-    const struct family *family = spec->family;
-    struct parameters_map *map = &builder->parameters->map;
-    add_norm(builder, family->final_norm, &map->final_gamma, &map->final_beta);
-    add_linear(builder, family->pooler, spec->hidden, spec->hidden, &map->pooler_weight,
-               &map->pooler_bias);
-    add_linear(builder, family->classifier, spec->hidden, spec->label_count,
-               &map->classifier_weight, &map->classifier_bias);
-    add_linear(builder, family->distillation_classifier, spec->hidden, spec->label_count,
-               &map->distillation_weight, &map->distillation_bias);
-}
-
-/* The names of BertForMaskedLM; the decoder's weight is the word embedding. */
-static void add_mlm(struct builder *builder)
-{
-    const struct spec *spec = &builder->parameters->spec;
-    struct parameters_map *map = &builder->parameters->map;
-    add_linear(builder, "cls.predictions.transform.dense", spec->hidden, spec->hidden,
-               &map->pooler_weight, &map->pooler_bias);
-    add_norm(builder, "cls.predictions.transform.LayerNorm", &map->mlm_gamma, &map->mlm_beta);
-    map->mlm_bias = add(builder, PARAMETER_BIAS, "cls.predictions.bias", "",
-                        (struct shape){{spec->vocab_size}});
-}
-
-static void add_all(struct builder *builder)
-{
-    struct parameters *parameters = builder->parameters;
-    if (parameters->spec.family->kind == ENGINE_TEXT)
-        add_text_embeddings(builder);
-    else
-        add_image_embeddings(builder);
-    for (unsigned i = 0; i < parameters->spec.layers; i++) {
-        builder->depth = i + 1;
-        add_layer(builder, &parameters->map.layers[i]);
-    }
-    builder->depth = parameters->spec.layers + 1;
-    if (parameters->head == PARAMETERS_MLM)
-        add_mlm(builder);
-    else
-        add_classifier(builder);
-    align(builder);
-}
-
-static enum err_code check_head(const struct spec *spec, enum parameters_head head, struct err *err)
-{
-    if (head == PARAMETERS_MLM && strcmp(spec->family->name, "bert") != 0)
+    if (spec->family->architectures[head] == NULL)
         return err_set(err, ERR_UNSUPPORTED,
                        "family '%s' has no masked-language-model head here (supported: bert)",
                        spec->family->name);
@@ -212,23 +112,25 @@ static const struct parameters_map empty_map = {
     SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
     SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
     SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, NULL};
+static const struct parameters_layer empty_layer = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
+                                                    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
+                                                    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
 
 enum err_code parameters_open(struct parameters *out, const struct spec *spec,
-                              enum parameters_head head, struct err *err)
+                              enum family_head head, struct err *err)
 {
-    struct builder builder = {.parameters = out, .err = err};
-    size_t list_max = LIST_MAX * ((size_t)spec->layers + 1);
     *out = (struct parameters){.spec = *spec, .head = head, .map = empty_map};
     arena_init(&out->arena);
     if (check_head(spec, head, err))
         return err->code;
-    out->list = arena_alloc_array(&out->arena, list_max, sizeof *out->list);
+    out->count = count_tensors(out);
+    out->list = arena_alloc_array(&out->arena, out->count + 1u, sizeof *out->list);
     out->map.layers = arena_alloc_array(&out->arena, spec->layers, sizeof *out->map.layers);
     if (out->list == NULL || out->map.layers == NULL)
-        return err_no_memory(err, list_max * sizeof *out->list);
-    add_all(&builder);
-    if (err->code != ERR_OK)
-        return err->code;
+        return err_no_memory(err, out->count * sizeof *out->list);
+    for (unsigned i = 0; i < spec->layers; i++)
+        out->map.layers[i] = empty_layer;
+    deal_out(out);
     out->values = arena_alloc_array(&out->arena, out->numbers, sizeof *out->values);
     return out->values != NULL ? ERR_OK : err_no_memory(err, out->numbers * sizeof *out->values);
 }
@@ -256,10 +158,10 @@ void parameters_init(struct parameters *parameters, uint64_t seed)
         float *values = parameters->values + parameter->offset;
         struct rng rng = rng_for(seed, PURPOSE, p);
         bool is_random =
-            parameter->kind == PARAMETER_WEIGHT || parameter->kind == PARAMETER_EMBEDDING;
+            parameter->row.part == TENSOR_WEIGHT || parameter->row.part == TENSOR_TABLE;
         if (is_random)
-            init_normal(values, parameter->count, &rng);
-        for (size_t i = 0; i < parameter->count && !is_random; i++)
-            values[i] = parameter->kind == PARAMETER_GAMMA;
+            init_normal(values, parameter->row.count, &rng);
+        for (size_t i = 0; i < parameter->row.count && !is_random; i++)
+            values[i] = parameter->row.part == TENSOR_GAMMA;
     }
 }

@@ -1,7 +1,7 @@
 /* parameters.h - the weights of a model that learns: one flat array of numbers and the list of the
  * tensors in it, named as the family's checkpoints name them.
  *
- *     parameters_open(&parameters, &spec, PARAMETERS_CLASSIFIER, &err);
+ *     parameters_open(&parameters, &spec, HEAD_CLASSIFIER, &err);
  *     parameters_init(&parameters, seed);
  *     parameters_load(&parameters, checkpoint, &loaded, &err);     what it lacks stays initialised
  *
@@ -16,35 +16,16 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/format/checkpoint.h"
-#include "engine/model/spec.h"
+#include "engine/model/family_tensors.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What sits on the encoder. */
-enum parameters_head {
-    PARAMETERS_CLASSIFIER, /* the family's: final norm, pooler, classifier */
-    PARAMETERS_MLM /* BERT: cls.predictions (transform, norm, tied decoder's bias); Devlin et
-                      al. 2019, section 3.1 */
-};
-
-enum parameter_kind {
-    PARAMETER_WEIGHT,    /* of a linear layer: [out, in] */
-    PARAMETER_BIAS,      /* of a linear layer */
-    PARAMETER_GAMMA,     /* of a norm */
-    PARAMETER_BETA,      /* of a norm */
-    PARAMETER_EMBEDDING, /* words, positions, token types, [CLS] */
-};
-
 struct parameter {
-    const char *name; /* in the checkpoint */
-    enum parameter_kind kind;
-    unsigned rank;
-    size_t shape[4];
-    size_t offset, count; /* numbers [offset, offset + count) of the flat array; 16-float aligned,
-                             but for key and value, which follow the query without padding */
-    unsigned depth;       /* 0: embeddings, 1 .. layers: a block, layers + 1: the head */
+    struct tensor_row row; /* name, part, shape, depth */
+    size_t offset; /* of its row.count numbers in the flat array; 16-float aligned, but for key and
+                      value, which follow the query without padding */
 };
 
 /* Offsets of one block's tensors. query, key and value lie one after another, so that weight and
@@ -69,7 +50,7 @@ struct parameters_map {
 
 struct parameters {
     struct spec spec;
-    enum parameters_head head;
+    enum family_head head;
     struct parameter *list;
     unsigned count;
     size_t numbers; /* of the flat array, padding included (which stays zero) */
@@ -82,7 +63,7 @@ struct parameters {
  * ERR_UNSUPPORTED for the MLM head of a family other than BERT. Yours to close, also after a
  * failure. */
 enum err_code parameters_open(struct parameters *out, const struct spec *spec,
-                              enum parameters_head head, struct err *err);
+                              enum family_head head, struct err *err);
 void parameters_close(struct parameters *parameters);
 
 /* As Hugging Face initialises: weights and embeddings normal with deviation 0.02 (cut at two

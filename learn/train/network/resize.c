@@ -22,12 +22,12 @@ enum err_code resize_values(const struct parameters *from, const float *from_val
         const struct parameter *target = &to->list[i], *source = &from->list[i];
         if (target->offset == to->map.position)
             resize_positions(from, from_values + source->offset, to, to_values + target->offset);
-        else if (i < from->count && target->count == source->count)
+        else if (i < from->count && target->row.count == source->row.count)
             memcpy(to_values + target->offset, from_values + source->offset,
-                   target->count * sizeof *to_values);
+                   target->row.count * sizeof *to_values);
         else
             return err_set(err, ERR_INTERNAL, "tensor '%s' does not fit the other image size",
-                           target->name);
+                           target->row.name);
     }
     return ERR_OK;
 }

@@ -115,9 +115,9 @@ void structured_init(struct parameters *parameters, uint64_t seed)
     float *values = parameters->values, *cls = values + map->cls_token;
     parameters_init(parameters, seed);
     for (unsigned i = 0; i < parameters->count; i++)
-        if (parameters->list[i].kind == PARAMETER_WEIGHT &&
-            parameters->list[i].depth <= parameters->spec.layers)
-            scale(values + parameters->list[i].offset, parameters->list[i].count,
+        if (parameters->list[i].row.part == TENSOR_WEIGHT &&
+            parameters->list[i].row.depth <= parameters->spec.layers)
+            scale(values + parameters->list[i].offset, parameters->list[i].row.count,
                   1 / (deviation_init * sqrtf((float)shape.width)));
     scale(values + map->patch_weight, patch * shape.width, 1 / sqrtf(3)); /* channels are alike */
     scale(values + map->patch_weight, patch * shape.head, scale_patch_place);

@@ -164,7 +164,7 @@ static double logit_of(const struct fixture *fixture, unsigned token, unsigned l
     const struct layer *layer = &weights->layers[spec->layers - 1];
     double sum[WIDEST], normed[WIDEST], last[WIDEST], features[WIDEST], logits[WIDEST];
     attention_sum(fixture, token, h, j, delta, sum);
-    if (spec->family->post_norm) {
+    if (spec->family->block.norm == NORM_AFTER) {
         normalise(&layer->attention_norm, normed, sum, spec->hidden, spec->norm_eps);
         mlp(fixture, last, normed, normed);
         normalise(&layer->mlp_norm, features, last, spec->hidden, spec->norm_eps);
@@ -173,7 +173,7 @@ static double logit_of(const struct fixture *fixture, unsigned token, unsigned l
         mlp(fixture, last, normed, sum);
         normalise(&weights->final_norm, features, last, spec->hidden, spec->norm_eps);
     }
-    if (spec->family->pooler != NULL) {
+    if (spec->family->tensors[TENSOR_POOLER] != NULL) {
         multiply(&weights->pooler, normed, features, true);
         for (size_t c = 0; c < spec->hidden; c++)
             features[c] = activate(normed[c], spec->family->pooler_activation);

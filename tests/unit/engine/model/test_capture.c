@@ -183,7 +183,8 @@ END_TEST
 START_TEST(the_bytes_of_a_trace_are_those_of_its_five_arrays)
 {
     static const struct family plain = {.name = "plain"};
-    static const struct family distilled = {.name = "distilled", .distillation_classifier = "d"};
+    static const struct family distilled = {.name = "distilled",
+                                            .tensors[TENSOR_DISTILLATION_CLASSIFIER] = "d"};
     for (size_t kept = 1; kept <= 2; kept++) {
         const struct spec spec = {
             .family = kept == 1 ? &plain : &distilled, .heads = 3, .hidden = 24, .layers = 5};

@@ -45,7 +45,7 @@ END_TEST
 
 START_TEST(features_are_those_of_the_pooler_or_of_the_class_token)
 {
-    static const struct family pooled = {.pooler = "pooler"}, plain = {.pooler = NULL};
+    static const struct family pooled = {.tensors[TENSOR_POOLER] = "pooler"}, plain = {0};
     float cls[6] = {0}, pooler[6] = {0};
     const struct workspace workspace = {.cls = cls, .pooled = pooler};
     struct spec spec = {.family = &pooled, .hidden = 3};

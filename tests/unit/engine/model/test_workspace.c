@@ -9,8 +9,9 @@
 
 enum { TOKENS = 64, THREADS = 2 };
 
-static const struct family text_family = {.kind = ENGINE_TEXT, .post_norm = true};
-static const struct family image_family = {.kind = ENGINE_IMAGE, .image_specials = 1};
+static const struct family text_family = {.kind = ENGINE_TEXT, .block.norm = NORM_AFTER};
+static const struct family image_family = {
+    .kind = ENGINE_IMAGE, .block.norm = NORM_BEFORE, .image_specials = 1};
 static const struct spec small = {.family = &text_family,
                                   .layers = 2,
                                   .heads = 3,

@@ -39,18 +39,19 @@ static void take(struct parameters *parameters, const struct checkpoint *checkpo
     for (unsigned i = 0; i < parameters->count; i++) {
         const struct tensor_info *info = checkpoint_at(checkpoint, i);
         struct parameter *parameter = &parameters->list[i];
-        *parameter = (struct parameter){
-            .rank = info->rank, .offset = parameters->numbers, .count = info->count};
-        parameter->name = arena_copy(&parameters->arena, info->name, strlen(info->name));
+        *parameter = (struct parameter){.row = {.rank = info->rank, .count = info->count},
+                                        .offset = parameters->numbers};
+        ck_assert_uint_lt(strlen(info->name), sizeof parameter->row.name);
+        strcpy(parameter->row.name, info->name);
         for (unsigned d = 0; d < info->rank; d++)
-            parameter->shape[d] = info->shape[d];
+            parameter->row.shape[d] = info->shape[d];
         parameters->numbers += (info->count + 15) / 16 * 16;
     }
     parameters->values =
         arena_alloc_array(&parameters->arena, parameters->numbers, sizeof *parameters->values);
     for (unsigned i = 0; i < parameters->count; i++)
         ck_assert_int_eq(checkpoint_read_f32(checkpoint, checkpoint_at(checkpoint, i), 0,
-                                             parameters->list[i].count,
+                                             parameters->list[i].row.count,
                                              parameters->values + parameters->list[i].offset, &err),
                          ERR_OK);
 }
@@ -217,7 +218,7 @@ START_TEST(export_of_a_pretrained_encoder_names_the_mlm_class)
 {
     struct fixture fixture;
     setup(&fixture, KERNEL);
-    fixture.parameters.head = PARAMETERS_MLM;
+    fixture.parameters.head = HEAD_MLM;
     fixture.parameters.spec.vocab_size = 2000;
     export_it(&fixture);
     struct json_t *config = json_of(&fixture, "config.json");

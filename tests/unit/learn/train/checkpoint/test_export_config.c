@@ -25,7 +25,7 @@ static void put(const char *name, const char *text)
     tempdir_write(&source, name, text, strlen(text));
 }
 
-static void open_model(const char *model_type, const char *architecture, enum parameters_head head)
+static void open_model(const char *model_type, const char *architecture, enum family_head head)
 {
     const struct family *family = family_find(model_type, architecture);
     bool is_text = family->kind == ENGINE_TEXT;
@@ -117,7 +117,7 @@ static const struct {
 START_TEST(a_configuration_says_what_was_learnt)
 {
     for (unsigned i = 0; i < 5; i++) {
-        open_model(families[i].model_type, families[i].architecture, PARAMETERS_CLASSIFIER);
+        open_model(families[i].model_type, families[i].architecture, HEAD_CLASSIFIER);
         what.dtype = i % 2 ? DTYPE_F16 : DTYPE_F32;
         struct json_t *config = exported();
         bool is_text = parameters.spec.family->kind == ENGINE_TEXT;
@@ -151,7 +151,7 @@ START_TEST(scores_are_named_as_problems)
     static const char *const problems[] = {"multi_label_classification",
                                            "single_label_classification", "regression"};
     for (unsigned i = 0; i < 3; i++) {
-        open_model("bert", NULL, PARAMETERS_CLASSIFIER);
+        open_model("bert", NULL, HEAD_CLASSIFIER);
         parameters.spec.scores = scores[i];
         struct json_t *config = exported();
         expect_text(config, "problem_type", problems[i]);
@@ -164,15 +164,15 @@ END_TEST
 /* Of masked words the labels stay as the source has them: the head that knows them is not there. */
 START_TEST(a_language_model_has_no_problem_and_no_other_family_has_one)
 {
-    open_model("bert", NULL, PARAMETERS_MLM);
+    open_model("bert", NULL, HEAD_MLM);
     struct json_t *config = exported();
     expect_text(config, "architectures.0", "BertForMaskedLM");
     ck_assert_ptr_null(doc_member(config, "problem_type"));
     expect_text(config, "id2label.5", "o");
     doc_free(config);
     close_model();
-    open_model("distilbert", NULL, PARAMETERS_CLASSIFIER);
-    parameters.head = PARAMETERS_MLM;
+    open_model("distilbert", NULL, HEAD_CLASSIFIER);
+    parameters.head = HEAD_MLM;
     char want[256];
     snprintf(want, sizeof want,
              "%s/config.json: a distilbert model with this head cannot be written", source.path);
@@ -187,18 +187,18 @@ START_TEST(each_tensor_is_written_with_its_values)
 {
     for (unsigned half = 0; half < 2; half++) {
         struct checkpoint *checkpoint;
-        open_model("bert", NULL, PARAMETERS_CLASSIFIER);
+        open_model("bert", NULL, HEAD_CLASSIFIER);
         what.dtype = half ? DTYPE_F16 : DTYPE_F32;
         doc_free(exported());
         ck_assert(!checkpoint_open(&checkpoint, dir.path, &err));
         ck_assert_uint_eq(checkpoint_count(checkpoint), parameters.count);
         for (unsigned i = 0; i < parameters.count; i++) {
             const struct parameter *parameter = &parameters.list[i];
-            const struct tensor_info *info = checkpoint_find(checkpoint, parameter->name);
+            const struct tensor_info *info = checkpoint_find(checkpoint, parameter->row.name);
             float values[256];
-            ck_assert(info != NULL && info->rank == parameter->rank);
+            ck_assert(info != NULL && info->rank == parameter->row.rank);
             ck_assert_int_eq(info->dtype, what.dtype);
-            ck_assert_mem_eq(info->shape, parameter->shape, info->rank * sizeof *info->shape);
+            ck_assert_mem_eq(info->shape, parameter->row.shape, info->rank * sizeof *info->shape);
             ck_assert(!checkpoint_read_f32(checkpoint, info, 0, info->count, values, &err));
             ck_assert_mem_eq(values, parameters.values + parameter->offset,
                              info->count * sizeof *values);
@@ -214,7 +214,7 @@ START_TEST(a_size_before_a_crop_is_that_of_the_source)
 {
     static const char crops[] = "{\"image_processor_type\": \"DeiTImageProcessor\", \"size\": "
                                 "{\"height\": 448, \"width\": 448}, \"crop_size\": 224}";
-    open_model("deit", NULL, PARAMETERS_CLASSIFIER);
+    open_model("deit", NULL, HEAD_CLASSIFIER);
     put("preprocessor_config.json", crops);
     doc_free(exported());
     struct json_t *root = json_of("preprocessor_config.json");
@@ -236,7 +236,7 @@ START_TEST(a_size_that_is_none_is_refused)
 {
     static const char *const sizes[] = {"0", "65537", "\"16\"", "-1", "65536", "1"};
     char config[64], want[128];
-    open_model("vit", NULL, PARAMETERS_CLASSIFIER);
+    open_model("vit", NULL, HEAD_CLASSIFIER);
     for (unsigned i = 0; i < 6; i++) {
         snprintf(config, sizeof config, "{\"image_size\": %s}", sizes[i]);
         put("config.json", config);
@@ -254,7 +254,7 @@ START_TEST(an_export_that_fails_has_no_weights)
     static const char *const blocked[] = {"vocab.txt", "config.json", "model.safetensors"};
     for (unsigned i = 0; i < 3; i++) {
         char path[128];
-        open_model("bert", NULL, PARAMETERS_CLASSIFIER);
+        open_model("bert", NULL, HEAD_CLASSIFIER);
         snprintf(path, sizeof path, "%s/%s", dir.path, blocked[i]);
         ck_assert_int_eq(mkdir(path, 0777), 0);
         ck_assert_int_eq(try_export(), ERR_IO);
@@ -263,7 +263,7 @@ START_TEST(an_export_that_fails_has_no_weights)
         ck_assert_int_eq(rmdir(path), 0);
         close_model();
     }
-    open_model("bert", NULL, PARAMETERS_CLASSIFIER);
+    open_model("bert", NULL, HEAD_CLASSIFIER);
     what.dtype = DTYPE_F16;
     parameters.values[parameters.map.classifier_bias] = 1e6f;
     ck_assert_int_eq(try_export(), ERR_UNSUPPORTED);
@@ -278,7 +278,7 @@ END_TEST
 START_TEST(a_texts_length_is_written_if_it_is_told)
 {
     for (unsigned tokens = 0; tokens < 8; tokens += 7) {
-        open_model("bert", NULL, PARAMETERS_CLASSIFIER);
+        open_model("bert", NULL, HEAD_CLASSIFIER);
         what.tokens_max = tokens;
         doc_free(exported());
         ck_assert_int_eq(has("tokenizer_config.json"), tokens > 0);

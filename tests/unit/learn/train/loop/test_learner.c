@@ -298,8 +298,8 @@ START_TEST(what_rests_stays_as_it_was)
     for (unsigned i = 0; i < learner->parameters.count; i++) {
         const struct parameter *tensor = &learner->parameters.list[i];
         bool same = memcmp(start + tensor->offset, learner->parameters.values + tensor->offset,
-                           tensor->count * sizeof(float)) == 0;
-        ck_assert_msg(same == (tensor->depth < 3), "%s", tensor->name);
+                           tensor->row.count * sizeof(float)) == 0;
+        ck_assert_msg(same == (tensor->row.depth < 3), "%s", tensor->row.name);
     }
     free(gradient);
     free(start);
@@ -336,7 +336,7 @@ START_TEST(another_size_takes_everything_along)
     fill_arrays();
     learner->optimizer.steps = 9;
     learner->loaded.found = 4;
-    ck_assert(!parameters_open(&from, &learner->setup.spec, PARAMETERS_CLASSIFIER, &err));
+    ck_assert(!parameters_open(&from, &learner->setup.spec, HEAD_CLASSIFIER, &err));
     for (unsigned i = 0; i < 5; i++) {
         was[i] = calloc(from.numbers, sizeof(float));
         numbers_fill(was[i], from.numbers, 1, i + 1);

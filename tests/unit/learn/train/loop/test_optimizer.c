@@ -29,10 +29,10 @@ static void open_fixture_of(struct fixture *f, const struct optimizer_options *o
                         .token_types = 2,
                         .label_count = 3};
     *f = (struct fixture){0};
-    ck_assert_int_eq(parameters_open(&f->parameters, &spec, PARAMETERS_CLASSIFIER, &err), ERR_OK);
+    ck_assert_int_eq(parameters_open(&f->parameters, &spec, HEAD_CLASSIFIER, &err), ERR_OK);
     parameters_init(&f->parameters, 1);
     for (unsigned i = 0; i < f->parameters.count; i++) /* biases and betas too have a size */
-        for (size_t k = 0; k < f->parameters.list[i].count; k++)
+        for (size_t k = 0; k < f->parameters.list[i].row.count; k++)
             f->parameters.values[f->parameters.list[i].offset + k] += 0.5f;
     ck_assert_int_eq(optimizer_open(&f->optimizer, &f->parameters, options, &err), ERR_OK);
     ck_assert_int_eq(thread_pool_open(&f->pool, 2, &err), ERR_OK);
@@ -58,7 +58,7 @@ static void close_fixture(struct fixture *f)
 static void fill_gradient(struct fixture *f, float value)
 {
     for (unsigned i = 0; i < f->parameters.count; i++)
-        for (size_t k = 0; k < f->parameters.list[i].count; k++)
+        for (size_t k = 0; k < f->parameters.list[i].row.count; k++)
             f->gradient[f->parameters.list[i].offset + k] = value;
 }
 
@@ -81,9 +81,9 @@ START_TEST(norms_and_biases_do_not_decay)
     optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 0); /* no gradient: decay alone */
     for (unsigned i = 0; i < f.parameters.count; i++) {
         const struct parameter *tensor = &f.parameters.list[i];
-        bool decays = tensor->kind == PARAMETER_WEIGHT || tensor->kind == PARAMETER_EMBEDDING;
+        bool decays = tensor->row.part == TENSOR_WEIGHT || tensor->row.part == TENSOR_TABLE;
         float expected = decays ? 0.001f * f.before[tensor->offset] : 0;
-        ck_assert_msg(fabsf(moved(&f, tensor) - expected) < 1e-6f, "%s", tensor->name);
+        ck_assert_msg(fabsf(moved(&f, tensor) - expected) < 1e-6f, "%s", tensor->row.name);
     }
     close_fixture(&f);
 }
@@ -99,9 +99,9 @@ START_TEST(lower_blocks_learn_slower)
     optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 0);
     for (unsigned i = 0; i < f.parameters.count; i++) {
         const struct parameter *tensor = &f.parameters.list[i];
-        float expected = 0.01f * powf(0.5f, (float)(3 - tensor->depth));
+        float expected = 0.01f * powf(0.5f, (float)(3 - tensor->row.depth));
         ck_assert_msg(fabsf(moved(&f, tensor) - expected) < 1e-5f, "%s: %g instead of %g",
-                      tensor->name, moved(&f, tensor), expected);
+                      tensor->row.name, moved(&f, tensor), expected);
     }
     close_fixture(&f);
 }
@@ -114,8 +114,9 @@ START_TEST(frozen_depths_rest)
     fill_gradient(&f, 1);
     optimizer_step(&f.optimizer, f.pool, f.gradient, 0.01f, 3);
     for (unsigned i = 0; i < f.parameters.count; i++)
-        ck_assert_msg((moved(&f, &f.parameters.list[i]) != 0) == (f.parameters.list[i].depth == 3),
-                      "%s", f.parameters.list[i].name);
+        ck_assert_msg((moved(&f, &f.parameters.list[i]) != 0) ==
+                          (f.parameters.list[i].row.depth == 3),
+                      "%s", f.parameters.list[i].row.name);
     close_fixture(&f);
 }
 END_TEST
@@ -203,12 +204,12 @@ static void step_reference(const struct reference *r, const struct fixture *f,
     double norm = sqrt(square), clip = (double)o->clip, scale = norm > clip ? clip / norm : 1;
     for (unsigned k = 0; k < f->parameters.count; k++) {
         const struct parameter *tensor = &f->parameters.list[k];
-        bool decays = tensor->kind == PARAMETER_WEIGHT || tensor->kind == PARAMETER_EMBEDDING;
-        double own = rate * pow((double)o->layer_decay, 3.0 - tensor->depth);
-        for (size_t i = tensor->offset; i < tensor->offset + tensor->count; i++) {
+        bool decays = tensor->row.part == TENSOR_WEIGHT || tensor->row.part == TENSOR_TABLE;
+        double own = rate * pow((double)o->layer_decay, 3.0 - tensor->row.depth);
+        for (size_t i = tensor->offset; i < tensor->offset + tensor->row.count; i++) {
             double g = scale * (double)f->gradient[i], b1 = (double)o->beta1;
             double b2 = (double)o->beta2;
-            if (tensor->depth < frozen_depth)
+            if (tensor->row.depth < frozen_depth)
                 continue;
             r->m[i] = b1 * r->m[i] + (1 - b1) * g;
             r->v[i] = b2 * r->v[i] + (1 - b2) * g * g;
@@ -233,7 +234,7 @@ static double largest_difference(const double *a, const float *b, size_t n)
 static void fill_at_random(struct fixture *f, uint32_t seed)
 {
     for (unsigned i = 0; i < f->parameters.count; i++)
-        numbers_fill(f->gradient + f->parameters.list[i].offset, f->parameters.list[i].count, 1,
+        numbers_fill(f->gradient + f->parameters.list[i].offset, f->parameters.list[i].row.count, 1,
                      seed + i);
 }
 

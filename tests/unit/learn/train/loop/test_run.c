@@ -54,7 +54,7 @@ START_TEST(each_option_reaches_its_place)
     ck_assert(optimizer->beta1 == 0.75f && optimizer->beta2 == 0.875f && optimizer->eps == 1e-8f);
     ck_assert(optimizer->weight_decay == 0.0625f && optimizer->layer_decay == 0.625f);
     ck_assert(optimizer->clip == 3 && optimizer->average_decay == 0.5f);
-    ck_assert(setup->seed == 77 && !setup->structured && setup->head == PARAMETERS_CLASSIFIER);
+    ck_assert(setup->seed == 77 && !setup->structured && setup->head == HEAD_CLASSIFIER);
     ck_assert(setup->spec.label_count == 2 && setup->spec.temperature == 1);
     ck_assert_str_eq(setup->spec.labels[0], "cold");
     ck_assert(run.loss.scores == SCORES_SOFTMAX && setup->spec.scores == SCORES_SOFTMAX);
@@ -118,7 +118,7 @@ START_TEST(masked_words_have_no_labels_and_no_classes)
     f.options.task = "mlm";
     f.options.balance = 0.5f;
     open_run();
-    ck_assert(run.is_mlm && run.learner.setup.head == PARAMETERS_MLM);
+    ck_assert(run.is_mlm && run.learner.setup.head == HEAD_MLM);
     ck_assert(run.sampler.options.classes == NULL && run.corpus.labels.count == 0);
     ck_assert_uint_eq(run.spec.label_count, 2); /* the source's: nothing of them is learnt */
     ck_assert_uint_eq(run.threads, 1);
@@ -312,7 +312,7 @@ START_TEST(a_structured_beginning_is_for_images_whose_heads_have_quarters)
                      run.learner.parameters.numbers * sizeof(float));
     struct parameters unfitted; /* as it would be without inputs */
     size_t query = run.learner.parameters.map.layers[1].qkv_weight;
-    ck_assert(!parameters_open(&unfitted, &run.learner.setup.spec, PARAMETERS_CLASSIFIER, &err));
+    ck_assert(!parameters_open(&unfitted, &run.learner.setup.spec, HEAD_CLASSIFIER, &err));
     structured_init(&unfitted, f.options.seed);
     ck_assert_float_eq(unfitted.values[unfitted.map.patch_weight],
                        run.learner.parameters.values[unfitted.map.patch_weight]);

@@ -35,17 +35,17 @@ struct tiny {
 
 struct choice {
     const char *model_type, *architecture;
-    enum parameters_head head;
+    enum family_head head;
     unsigned hidden; /* 0: HIDDEN */
 };
 
 static const struct choice choices[] = {
-    {"bert", NULL, PARAMETERS_CLASSIFIER, 0},
-    {"bert", NULL, PARAMETERS_MLM, 0},
-    {"distilbert", NULL, PARAMETERS_CLASSIFIER, 0},
-    {"vit", NULL, PARAMETERS_CLASSIFIER, 0},
-    {"deit", NULL, PARAMETERS_CLASSIFIER, 0},
-    {"deit", "DeiTForImageClassificationWithTeacher", PARAMETERS_CLASSIFIER, 0},
+    {"bert", NULL, HEAD_CLASSIFIER, 0},
+    {"bert", NULL, HEAD_MLM, 0},
+    {"distilbert", NULL, HEAD_CLASSIFIER, 0},
+    {"vit", NULL, HEAD_CLASSIFIER, 0},
+    {"deit", NULL, HEAD_CLASSIFIER, 0},
+    {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -76,8 +76,8 @@ static void fill_values(struct parameters *parameters)
     for (unsigned p = 0; p < parameters->count; p++) {
         const struct parameter *parameter = &parameters->list[p];
         float *values = parameters->values + parameter->offset;
-        numbers_fill(values, parameter->count, 0.45f, p + 1);
-        for (size_t i = 0; i < parameter->count && parameter->kind == PARAMETER_GAMMA; i++)
+        numbers_fill(values, parameter->row.count, 0.45f, p + 1);
+        for (size_t i = 0; i < parameter->row.count && parameter->row.part == TENSOR_GAMMA; i++)
             values[i] += 1;
     }
 }
@@ -148,7 +148,7 @@ static void tiny_open_vocab(struct tiny *tiny, const struct choice *choice,
         tiny->pointers[r] = &tiny->inputs[r];
     tiny->batch.inputs = tiny->pointers;
     tiny->logit_count = (size_t)tiny->batch.rows * LABELS;
-    if (choice->head == PARAMETERS_MLM) {
+    if (choice->head == HEAD_MLM) {
         memcpy(tiny->kept, kept, sizeof kept);
         tiny->batch.kept = tiny->kept;
         tiny->batch.kept_count = KEPT;
@@ -234,8 +234,8 @@ static size_t sample(const float *gradient, const struct parameter *parameter, u
 {
     size_t best = 0;
     if (s > 0)
-        return rng_hash((uint32_t)parameter->offset, s) % parameter->count;
-    for (size_t i = 0; i < parameter->count; i++)
+        return rng_hash((uint32_t)parameter->offset, s) % parameter->row.count;
+    for (size_t i = 0; i < parameter->row.count; i++)
         if (fabsf(gradient[i]) > fabsf(gradient[best]))
             best = i;
     return best;
@@ -247,17 +247,18 @@ static void check_number(struct tiny *tiny, const struct parameter *parameter, c
     float got = all[parameter->offset + i];
     double expected = difference(tiny, tiny->parameters.values + parameter->offset + i);
     ck_assert_msg(fabs(got - expected) < 6e-4 + 1e-3 * fmax(size, fabs(expected)),
-                  "%s %s[%zu]: %g, by differences %g", tiny->spec.family->name, parameter->name, i,
-                  got, expected);
+                  "%s %s[%zu]: %g, by differences %g", tiny->spec.family->name, parameter->row.name,
+                  i, got, expected);
 }
 
 static void check_tensor(struct tiny *tiny, const struct parameter *parameter, const float *all)
 {
     const float *gradient = all + parameter->offset;
-    double size = root_mean_square(gradient, parameter->count);
-    bool is_key_bias = strstr(parameter->name, "key.bias") || strstr(parameter->name, "k_lin.bias");
+    double size = root_mean_square(gradient, parameter->row.count);
+    bool is_key_bias =
+        strstr(parameter->row.name, "key.bias") || strstr(parameter->row.name, "k_lin.bias");
     if (!is_key_bias) /* which softmax cancels */
-        ck_assert_msg(size > 5e-3, "%s: no gradient", parameter->name);
+        ck_assert_msg(size > 5e-3, "%s: no gradient", parameter->row.name);
     for (unsigned s = 0; s < SAMPLES; s++)
         check_number(tiny, parameter, all, sample(gradient, parameter, s), size);
 }
@@ -353,7 +354,7 @@ START_TEST(network_gradients_add_up_over_micro_batches)
 {
     for (int i = 0; i < CHOICES; i++) {
         struct tiny tiny;
-        if (choices[i].head == PARAMETERS_MLM)
+        if (choices[i].head == HEAD_MLM)
             continue;
         tiny_open(&tiny, &choices[i], &plain);
         float *whole = copy_gradient(&tiny);
@@ -443,11 +444,11 @@ static void check_frozen(struct tiny *tiny, const float *whole, unsigned frozen)
     const float *gradient = gradient_of(tiny);
     for (unsigned p = 0; p < tiny->parameters.count; p++) {
         const struct parameter *parameter = &tiny->parameters.list[p];
-        for (size_t i = 0; i < parameter->count; i++) {
+        for (size_t i = 0; i < parameter->row.count; i++) {
             size_t at = parameter->offset + i;
-            float expected = parameter->depth < frozen ? 0 : whole[at];
+            float expected = parameter->row.depth < frozen ? 0 : whole[at];
             ck_assert_msg(gradient[at] == expected, "%s[%zu], frozen below %u: %g instead of %g",
-                          parameter->name, i, frozen, gradient[at], expected);
+                          parameter->row.name, i, frozen, gradient[at], expected);
         }
     }
 }

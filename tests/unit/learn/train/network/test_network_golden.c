@@ -55,7 +55,7 @@ static void prepare_images(struct golden *golden)
     }
 }
 
-static void open_network(struct golden *golden, const char *dir, enum parameters_head head,
+static void open_network(struct golden *golden, const char *dir, enum family_head head,
                          unsigned threads)
 {
     struct err err = {0};
@@ -86,7 +86,7 @@ static void golden_open(struct golden *golden, const char *dir, unsigned threads
     must(&err);
     engine_session_open(&golden->session, golden->model, 640, 1, &err);
     must(&err);
-    open_network(golden, dir, PARAMETERS_CLASSIFIER, threads);
+    open_network(golden, dir, HEAD_CLASSIFIER, threads);
     if (golden->spec.family->kind == ENGINE_TEXT)
         prepare_texts(golden);
     else
@@ -159,16 +159,16 @@ static void cross_entropy(float *dlogits, const float *logits, const float *labe
 static void check_gradient(const struct safetensors *file, const struct parameter *parameter,
                            const float *gradient)
 {
-    char name[200];
-    float *expected = malloc(parameter->count * sizeof *expected);
+    char name[256];
+    float *expected = malloc(parameter->row.count * sizeof *expected);
     ck_assert_ptr_nonnull(expected);
-    snprintf(name, sizeof name, "gradient.%s", parameter->name);
-    read_expected(file, name, expected, parameter->count);
-    double error = numbers_difference(gradient + parameter->offset, expected, parameter->count);
+    snprintf(name, sizeof name, "gradient.%s", parameter->row.name);
+    read_expected(file, name, expected, parameter->row.count);
+    double error = numbers_difference(gradient + parameter->offset, expected, parameter->row.count);
     double size = 1e-3; /* a key's bias has no gradient but noise */
-    for (size_t i = 0; i < parameter->count; i++)
+    for (size_t i = 0; i < parameter->row.count; i++)
         size = fmax(size, fabs(expected[i]));
-    ck_assert_msg(error < 1e-5 * size, "%s: %g of %g", parameter->name, error, size);
+    ck_assert_msg(error < 1e-5 * size, "%s: %g of %g", parameter->row.name, error, size);
     free(expected);
 }
 
@@ -181,7 +181,7 @@ START_TEST(network_has_the_gradients_that_pytorch_has)
     struct safetensors *file;
     struct golden golden = {0};
     arena_init(&golden.arena);
-    open_network(&golden, "tests/data/train/mlm", PARAMETERS_MLM, 2);
+    open_network(&golden, "tests/data/train/mlm", HEAD_MLM, 2);
     safetensors_open(&file, "tests/data/train/mlm/expected.safetensors", &err);
     must(&err);
     read_expected(file, "case.ids", words, 14);

@@ -30,7 +30,7 @@ static struct spec tiny_bert(void)
 }
 
 static void open_parameters(struct parameters *parameters, const struct spec *spec,
-                            enum parameters_head head)
+                            enum family_head head)
 {
     struct err err = {0};
     ck_assert_msg(parameters_open(parameters, spec, head, &err) == ERR_OK, "%s", err.text);
@@ -39,7 +39,7 @@ static void open_parameters(struct parameters *parameters, const struct spec *sp
 static const struct parameter *find(const struct parameters *parameters, const char *name)
 {
     for (unsigned p = 0; p < parameters->count; p++)
-        if (strcmp(parameters->list[p].name, name) == 0)
+        if (strcmp(parameters->list[p].row.name, name) == 0)
             return &parameters->list[p];
     ck_abort_msg("there is no %s", name);
     return NULL;
@@ -49,17 +49,18 @@ START_TEST(parameters_are_aligned_apart_and_one_product_for_query_key_and_value)
 {
     struct parameters parameters;
     struct spec spec = tiny_bert();
-    open_parameters(&parameters, &spec, PARAMETERS_CLASSIFIER);
+    open_parameters(&parameters, &spec, HEAD_CLASSIFIER);
     size_t end = 0;
     for (unsigned p = 0; p < parameters.count; p++) {
         const struct parameter *parameter = &parameters.list[p];
-        bool follows = strstr(parameter->name, ".key.") || strstr(parameter->name, ".value.");
+        bool follows =
+            strstr(parameter->row.name, ".key.") || strstr(parameter->row.name, ".value.");
         ck_assert_uint_ge(parameter->offset, end);
         if (follows)
             ck_assert_uint_eq(parameter->offset, end);
         else
             ck_assert_uint_eq(parameter->offset % 16, 0);
-        end = parameter->offset + parameter->count;
+        end = parameter->offset + parameter->row.count;
     }
     ck_assert_uint_le(end, parameters.numbers);
     const struct parameters_layer *layer = &parameters.map.layers[1];
@@ -75,11 +76,11 @@ START_TEST(parameters_know_how_deep_they_lie)
 {
     struct parameters parameters;
     struct spec spec = tiny_bert();
-    open_parameters(&parameters, &spec, PARAMETERS_MLM);
-    ck_assert_uint_eq(find(&parameters, "bert.embeddings.LayerNorm.bias")->depth, 0);
-    ck_assert_uint_eq(find(&parameters, "bert.encoder.layer.0.output.dense.weight")->depth, 1);
-    ck_assert_uint_eq(find(&parameters, "bert.encoder.layer.1.output.dense.weight")->depth, 2);
-    ck_assert_uint_eq(find(&parameters, "cls.predictions.bias")->depth, 3);
+    open_parameters(&parameters, &spec, HEAD_MLM);
+    ck_assert_uint_eq(find(&parameters, "bert.embeddings.LayerNorm.bias")->row.depth, 0);
+    ck_assert_uint_eq(find(&parameters, "bert.encoder.layer.0.output.dense.weight")->row.depth, 1);
+    ck_assert_uint_eq(find(&parameters, "bert.encoder.layer.1.output.dense.weight")->row.depth, 2);
+    ck_assert_uint_eq(find(&parameters, "cls.predictions.bias")->row.depth, 3);
     ck_assert_uint_eq(parameters.map.classifier_weight, SIZE_MAX);
     parameters_close(&parameters);
 }
@@ -91,7 +92,7 @@ START_TEST(parameters_refuse_a_masked_language_model_head_on_images)
     struct err err = {0};
     struct spec spec = tiny_bert();
     spec.family = family_find("vit", NULL);
-    ck_assert_int_eq(parameters_open(&parameters, &spec, PARAMETERS_MLM, &err), ERR_UNSUPPORTED);
+    ck_assert_int_eq(parameters_open(&parameters, &spec, HEAD_MLM, &err), ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.text, "vit"));
     parameters_close(&parameters);
 }
@@ -101,8 +102,8 @@ START_TEST(parameters_init_is_seeded_and_cut_at_two_deviations)
 {
     struct parameters one, two;
     struct spec spec = tiny_bert();
-    open_parameters(&one, &spec, PARAMETERS_CLASSIFIER);
-    open_parameters(&two, &spec, PARAMETERS_CLASSIFIER);
+    open_parameters(&one, &spec, HEAD_CLASSIFIER);
+    open_parameters(&two, &spec, HEAD_CLASSIFIER);
     parameters_init(&one, 7);
     parameters_init(&two, 7);
     ck_assert_mem_eq(one.values, two.values, one.numbers * sizeof(float));
@@ -138,7 +139,7 @@ static void load(struct loaded *out, const char *dir, const struct spec *spec)
     struct checkpoint *checkpoint;
     *out = (struct loaded){0};
     ck_assert_msg(checkpoint_open(&checkpoint, dir, &out->err) == ERR_OK, "%s", out->err.text);
-    open_parameters(&out->parameters, spec, PARAMETERS_CLASSIFIER);
+    open_parameters(&out->parameters, spec, HEAD_CLASSIFIER);
     parameters_init(&out->parameters, 1);
     parameters_load(&out->parameters, checkpoint, &out->loaded, &out->err);
     checkpoint_close(checkpoint);
@@ -174,19 +175,19 @@ static void write_bert(struct checkpoint_writer *writer, const struct spec *spec
                        const char *without)
 {
     struct parameters parameters;
-    open_parameters(&parameters, spec, PARAMETERS_CLASSIFIER);
+    open_parameters(&parameters, spec, HEAD_CLASSIFIER);
     checkpoint_writer_open(writer);
     for (unsigned p = 0; p < parameters.count; p++) {
         const struct parameter *parameter = &parameters.list[p];
         char name[NAME_BYTES];
-        bool strip = bare && strncmp(parameter->name, "bert.", 5) == 0;
-        snprintf(name, sizeof name, "%s", parameter->name + (strip ? 5 : 0));
-        if (bare && parameter->kind == PARAMETER_GAMMA)
+        bool strip = bare && strncmp(parameter->row.name, "bert.", 5) == 0;
+        snprintf(name, sizeof name, "%s", parameter->row.name + (strip ? 5 : 0));
+        if (bare && parameter->row.part == TENSOR_GAMMA)
             memcpy(strrchr(name, '.'), ".gamma", sizeof ".gamma");
-        if (bare && parameter->kind == PARAMETER_BETA)
+        if (bare && parameter->row.part == TENSOR_BETA)
             memcpy(strrchr(name, '.'), ".beta", sizeof ".beta");
-        if (without == NULL || strncmp(parameter->name, without, strlen(without)) != 0)
-            checkpoint_writer_add(writer, name, parameter->shape[0], parameter->shape[1]);
+        if (without == NULL || strncmp(parameter->row.name, without, strlen(without)) != 0)
+            checkpoint_writer_add(writer, name, parameter->row.shape[0], parameter->row.shape[1]);
     }
     checkpoint_writer_finish(writer);
     parameters_close(&parameters);
@@ -225,7 +226,7 @@ START_TEST(parameters_load_tells_a_missing_head_and_leaves_it)
     ck_assert(got.loaded.head_missing);
     ck_assert_uint_eq(got.loaded.missing, 2);
     ck_assert_str_eq(got.loaded.first_missing, "classifier.weight");
-    open_parameters(&fresh, &spec, PARAMETERS_CLASSIFIER);
+    open_parameters(&fresh, &spec, HEAD_CLASSIFIER);
     parameters_init(&fresh, 1);
     size_t classifier = fresh.map.classifier_weight;
     ck_assert_mem_eq(got.parameters.values + classifier, fresh.values + classifier,

@@ -37,8 +37,7 @@ static void open_parameters(const char *model_type, unsigned positions)
                         .channels = 3,
                         .patches = is_text ? 0 : ACROSS * ACROSS,
                         .label_count = 2};
-    ck_assert_msg(!parameters_open(&parameters, &spec, PARAMETERS_CLASSIFIER, &err), "%s",
-                  err.text);
+    ck_assert_msg(!parameters_open(&parameters, &spec, HEAD_CLASSIFIER, &err), "%s", err.text);
     for (size_t i = 0; i < parameters.numbers; i++)
         parameters.values[i] = -7;
 }
@@ -56,11 +55,11 @@ static enum err_code load(size_t offset, unsigned rank, const size_t *shape, str
     for (unsigned i = 0; i < parameters.count; i++) {
         const struct parameter *parameter = &parameters.list[i];
         bool is_other = parameter->offset == offset;
-        tensors[i] = (struct tensor_out){.name = parameter->name,
+        tensors[i] = (struct tensor_out){.name = parameter->row.name,
                                          .dtype = DTYPE_F32,
-                                         .rank = is_other ? rank : parameter->rank,
+                                         .rank = is_other ? rank : parameter->row.rank,
                                          .values = numbers};
-        memcpy(tensors[i].shape, is_other ? shape : parameter->shape,
+        memcpy(tensors[i].shape, is_other ? shape : parameter->row.shape,
                tensors[i].rank * sizeof *shape);
     }
     ck_assert(!safetensors_write(path, tensors, parameters.count, "pt", err));
@@ -109,7 +108,7 @@ START_TEST(grids_that_are_none_are_refused_with_both_shapes)
     open_parameters("vit", 0);
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct err err;
-        char want[200];
+        char want[320];
         ck_assert_int_eq(load(parameters.map.position, rows[i].rank, rows[i].shape, &err),
                          ERR_UNSUPPORTED);
         snprintf(want, sizeof want,
@@ -154,20 +153,20 @@ START_TEST(only_classifiers_may_have_another_shape)
     for (unsigned i = 0; i < parameters.count; i++) {
         const struct parameter *parameter = &parameters.list[i];
         struct err err;
-        size_t shape[3] = {parameter->shape[0] + 1, parameter->shape[1], 0};
+        size_t shape[3] = {parameter->row.shape[0] + 1, parameter->row.shape[1], 0};
         bool is_position = parameter->offset == parameters.map.position;
         bool is_label = parameter->offset == parameters.map.classifier_weight ||
                         parameter->offset == parameters.map.classifier_bias;
-        char want[128];
+        char want[320];
         parameters.values[parameter->offset] = -7;
-        enum err_code code = load(parameter->offset, parameter->rank, shape, &err);
-        ck_assert_msg((code == ERR_OK) == (is_position || is_label), "%s", parameter->name);
-        snprintf(want, sizeof want, "tensor '%s' has shape [%zu", parameter->name, shape[0]);
+        enum err_code code = load(parameter->offset, parameter->row.rank, shape, &err);
+        ck_assert_msg((code == ERR_OK) == (is_position || is_label), "%s", parameter->row.name);
+        snprintf(want, sizeof want, "tensor '%s' has shape [%zu", parameter->row.name, shape[0]);
         ck_assert(code == ERR_OK || strncmp(err.text, want, strlen(want)) == 0);
         if (is_label) {
             ck_assert(loaded.head_missing && loaded.missing == 1);
             ck_assert(loaded.found == parameters.count - 1);
-            ck_assert_str_eq(loaded.first_missing, parameter->name);
+            ck_assert_str_eq(loaded.first_missing, parameter->row.name);
             ck_assert_float_eq(parameters.values[parameter->offset], -7);
         }
     }

@@ -26,7 +26,7 @@ static void open_at(struct parameters *out, const char *model_type, unsigned acr
                         .patch = PATCH,
                         .channels = 3,
                         .patches = across * across};
-    ck_assert_msg(!parameters_open(out, &spec, PARAMETERS_CLASSIFIER, &err), "%s", err.text);
+    ck_assert_msg(!parameters_open(out, &spec, HEAD_CLASSIFIER, &err), "%s", err.text);
 }
 
 /* The tokens in front are no place and stay; the grid is interpolated; all else is copied. */
@@ -47,7 +47,7 @@ static void check(const char *model_type, size_t specials)
     for (unsigned i = 0; i < to.count; i++)
         if (to.list[i].offset != to.map.position)
             ck_assert_mem_eq(to.values + to.list[i].offset, from.values + from.list[i].offset,
-                             to.list[i].count * sizeof *found);
+                             to.list[i].row.count * sizeof *found);
     parameters_close(&from);
     parameters_close(&to);
 }
@@ -66,7 +66,7 @@ START_TEST(resize_to_the_same_grid_changes_nothing)
     open_at(&from, "vit", FROM, 1);
     open_at(&to, "vit", FROM, 1);
     for (unsigned i = 0; i < from.count; i++)
-        numbers_fill(from.values + from.list[i].offset, from.list[i].count, 1, i + 1);
+        numbers_fill(from.values + from.list[i].offset, from.list[i].row.count, 1, i + 1);
     ck_assert(!resize_values(&from, from.values, &to, to.values, &err));
     ck_assert_double_lt(numbers_difference(to.values, from.values, to.numbers), 1e-7);
     parameters_close(&from);

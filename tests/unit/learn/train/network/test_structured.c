@@ -36,8 +36,8 @@ static void open_parameters(const char *architecture, unsigned across)
                          .patch = PATCH,
                          .channels = 3,
                          .patches = across * across};
-    ck_assert_msg(!parameters_open(&found, &spec, PARAMETERS_CLASSIFIER, &err) &&
-                      !parameters_open(&plain, &spec, PARAMETERS_CLASSIFIER, &err),
+    ck_assert_msg(!parameters_open(&found, &spec, HEAD_CLASSIFIER, &err) &&
+                      !parameters_open(&plain, &spec, HEAD_CLASSIFIER, &err),
                   "%s", err.text);
     structured_init(&found, SEED);
     parameters_init(&plain, SEED);

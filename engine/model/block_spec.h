@@ -1,0 +1,26 @@
+/* block_spec.h - what a block of an encoder is, as its family says. Three read it: the forward pass
+ * of serving (encoder.c), forward and backward of training (network_block.c), and the gradient
+ * behind explanations (gradient.c).
+ *
+ *   NORM_AFTER    a = x + attention(x);        h = norm(a); out = norm(h + mlp(h))
+ *                 (Vaswani et al. 2017; Devlin et al. 2019)
+ *   NORM_BEFORE   a = x + attention(norm(x));  out = a + mlp(norm(a))
+ *                 (Dosovitskiy et al. 2021, eq. 2 and 3)
+ *
+ * attention(n) = W_o softmax(Q K^T / sqrt(d)) V over all tokens of a sequence, with Q, K, V from
+ * n W_qkv; mlp(h) = act(h W_1) W_2. Threads: constant data.
+ */
+#ifndef ATTND_ENGINE_MODEL_BLOCK_SPEC_H
+#define ATTND_ENGINE_MODEL_BLOCK_SPEC_H
+
+#include <stdbool.h>
+
+enum norm_placement { NORM_AFTER, NORM_BEFORE };
+
+struct block_spec {
+    enum norm_placement norm;
+    bool always_biased; /* query, key and value have biases whatever config.json's qkv_bias says */
+    bool drops_attention_out; /* training: dropout before the residual sum of the attention */
+};
+
+#endif

@@ -1,0 +1,236 @@
+#include "engine/model/family_tensors.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the list ---- */
+
+/* A dimension, as the spec tells it. */
+enum dim {
+    NONE,
+    ONE,
+    HIDDEN,
+    INTERMEDIATE,
+    VOCAB,
+    POSITIONS,
+    TOKEN_TYPES,
+    IMAGE_TOKENS,
+    CHANNELS,
+    PATCH,
+    LABELS,
+};
+
+struct entry {
+    enum tensor_field field;
+    enum tensor_part part;
+    enum dim shape[TENSOR_RANK_MAX];
+};
+
+#define NORM(field)                                                                                \
+    {field, TENSOR_GAMMA, {HIDDEN}},                                                               \
+    {                                                                                              \
+        field, TENSOR_BETA,                                                                        \
+        {                                                                                          \
+            HIDDEN                                                                                 \
+        }                                                                                          \
+    }
+#define LINEAR(field, out, in)                                                                     \
+    {field, TENSOR_WEIGHT, {out, in}},                                                             \
+    {                                                                                              \
+        field, TENSOR_BIAS,                                                                        \
+        {                                                                                          \
+            out                                                                                    \
+        }                                                                                          \
+    }
+#define END                                                                                        \
+    {                                                                                              \
+        .field = TENSOR_FIELDS                                                                     \
+    }
+
+static const struct entry text_embeddings[] = {
+    {TENSOR_WORD, TENSOR_TABLE, {VOCAB, HIDDEN}},
+    {TENSOR_POSITION, TENSOR_TABLE, {POSITIONS, HIDDEN}},
+    {TENSOR_TOKEN_TYPE, TENSOR_TABLE, {TOKEN_TYPES, HIDDEN}},
+    NORM(TENSOR_EMBEDDING_NORM),
+    END,
+};
+
+static const struct entry image_embeddings[] = {
+    {TENSOR_CLS_TOKEN, TENSOR_TABLE, {ONE, ONE, HIDDEN}},
+    {TENSOR_DISTILLATION_TOKEN, TENSOR_TABLE, {ONE, ONE, HIDDEN}},
+    {TENSOR_POSITION, TENSOR_TABLE, {ONE, IMAGE_TOKENS, HIDDEN}},
+    {TENSOR_PATCH, TENSOR_WEIGHT, {HIDDEN, CHANNELS, PATCH, PATCH}},
+    {TENSOR_PATCH, TENSOR_BIAS, {HIDDEN}},
+    END,
+};
+
+/* Query, key and value side by side: weights, then biases, are those of one [3 D, D] product. */
+static const struct entry block[] = {
+    {TENSOR_QUERY, TENSOR_WEIGHT, {HIDDEN, HIDDEN}},
+    {TENSOR_KEY, TENSOR_WEIGHT, {HIDDEN, HIDDEN}},
+    {TENSOR_VALUE, TENSOR_WEIGHT, {HIDDEN, HIDDEN}},
+    {TENSOR_QUERY, TENSOR_BIAS, {HIDDEN}},
+    {TENSOR_KEY, TENSOR_BIAS, {HIDDEN}},
+    {TENSOR_VALUE, TENSOR_BIAS, {HIDDEN}},
+    LINEAR(TENSOR_ATTENTION_OUT, HIDDEN, HIDDEN),
+    NORM(TENSOR_ATTENTION_NORM),
+    LINEAR(TENSOR_MLP_IN, INTERMEDIATE, HIDDEN),
+    LINEAR(TENSOR_MLP_OUT, HIDDEN, INTERMEDIATE),
+    NORM(TENSOR_MLP_NORM),
+    END,
+};
+
+static const struct entry classifier[] = {
+    NORM(TENSOR_FINAL_NORM),
+    LINEAR(TENSOR_POOLER, HIDDEN, HIDDEN),
+    LINEAR(TENSOR_CLASSIFIER, LABELS, HIDDEN),
+    LINEAR(TENSOR_DISTILLATION_CLASSIFIER, LABELS, HIDDEN),
+    END,
+};
+
+static const struct entry masked_language_model[] = {
+    LINEAR(TENSOR_MLM_TRANSFORM, HIDDEN, HIDDEN),
+    NORM(TENSOR_MLM_NORM),
+    {TENSOR_MLM_BIAS, TENSOR_BIAS, {VOCAB}},
+    END,
+};
+
+static const struct entry *list_of(const struct tensor_walk *walk)
+{
+    if (walk->depth == 0)
+        return walk->spec->family->kind == ENGINE_TEXT ? text_embeddings : image_embeddings;
+    if (walk->depth <= walk->spec->layers)
+        return block;
+    return walk->head == HEAD_MLM ? masked_language_model : classifier;
+}
+
+static bool exists(const struct spec *spec, const struct entry *entry)
+{
+    bool is_projection =
+        entry->field == TENSOR_QUERY || entry->field == TENSOR_KEY || entry->field == TENSOR_VALUE;
+    return spec->family->tensors[entry->field] != NULL &&
+           (spec->qkv_bias || !is_projection || entry->part != TENSOR_BIAS);
+}
+
+static size_t dimension(const struct spec *spec, enum dim dim)
+{
+    switch (dim) {
+    case NONE:
+        return 0;
+    case ONE:
+        return 1;
+    case HIDDEN:
+        return spec->hidden;
+    case INTERMEDIATE:
+        return spec->intermediate;
+    case VOCAB:
+        return spec->vocab_size;
+    case POSITIONS:
+        return spec->positions;
+    case TOKEN_TYPES:
+        return spec->token_types;
+    case IMAGE_TOKENS:
+        return spec_image_tokens(spec);
+    case CHANNELS:
+        return spec->channels;
+    case PATCH:
+        return spec->patch;
+    case LABELS:
+        return spec->label_count;
+    }
+    return 0;
+}
+
+/* "%u" in a family's name becomes the layer's number; what the part is called is appended. */
+static void format_name(struct tensor_row *row, const char *base)
+{
+    static const char *const endings[] = {[TENSOR_TABLE] = "",
+                                          [TENSOR_WEIGHT] = ".weight",
+                                          [TENSOR_BIAS] = ".bias",
+                                          [TENSOR_GAMMA] = ".weight",
+                                          [TENSOR_BETA] = ".bias"};
+    const char *number = strstr(base, "%u"), *ending = endings[row->part];
+    int len = number == NULL ? snprintf(row->name, sizeof row->name, "%s%s", base, ending)
+                             : snprintf(row->name, sizeof row->name, "%.*s%u%s%s",
+                                        (int)(number - base), base, row->layer, number + 2, ending);
+    assert((size_t)len < sizeof row->name);
+}
+
+static void fill(const struct tensor_walk *walk, const struct entry *entry, struct tensor_row *row)
+{
+    const struct spec *spec = walk->spec;
+    *row = (struct tensor_row){.field = entry->field,
+                               .part = entry->part,
+                               .layer = walk->depth > 0 ? walk->depth - 1 : 0,
+                               .depth = walk->depth,
+                               .is_of_head = walk->depth > spec->layers,
+                               .count = 1};
+    for (; row->rank < TENSOR_RANK_MAX && entry->shape[row->rank] != NONE; row->rank++) {
+        row->shape[row->rank] = dimension(spec, entry->shape[row->rank]);
+        row->count *= row->shape[row->rank];
+    }
+    format_name(row, spec->family->tensors[entry->field]);
+}
+
+bool family_tensors_next(struct tensor_walk *walk, struct tensor_row *row)
+{
+    for (; walk->depth <= walk->spec->layers + 1; walk->depth++, walk->at = 0)
+        for (const struct entry *list = list_of(walk); list[walk->at].field != TENSOR_FIELDS;) {
+            const struct entry *entry = &list[walk->at++];
+            if (!exists(walk->spec, entry))
+                continue;
+            fill(walk, entry, row);
+            return true;
+        }
+    return false;
+}
+
+/* ---- in a checkpoint ---- */
+
+static const struct tensor_info *find_name(const char *name, const struct checkpoint *checkpoint,
+                                           const struct family *bare)
+{
+    const struct tensor_info *info = checkpoint_find(checkpoint, name);
+    size_t root = bare != NULL ? family_root(bare) : 0;
+    bool has_root = bare != NULL && strncmp(name, bare->tensors[TENSOR_POSITION], root) == 0;
+    return info == NULL && has_root ? checkpoint_find(checkpoint, name + root) : info;
+}
+
+const struct tensor_info *family_tensors_find(const struct tensor_row *row,
+                                              const struct checkpoint *checkpoint,
+                                              const struct family *bare)
+{
+    char old[TENSOR_NAME_BYTES];
+    const struct tensor_info *info = find_name(row->name, checkpoint, bare);
+    if (info != NULL || (row->part != TENSOR_GAMMA && row->part != TENSOR_BETA))
+        return info;
+    snprintf(old, sizeof old, "%.*s.%s", (int)(strrchr(row->name, '.') - row->name), row->name,
+             row->part == TENSOR_GAMMA ? "gamma" : "beta");
+    return find_name(old, checkpoint, bare);
+}
+
+bool family_tensors_fits(const struct tensor_row *row, const struct tensor_info *info)
+{
+    return info->rank == row->rank &&
+           memcmp(info->shape, row->shape, row->rank * sizeof *row->shape) == 0;
+}
+
+static void format_shape(char *out, size_t bytes, const size_t *shape, unsigned rank)
+{
+    size_t used = (size_t)snprintf(out, bytes, "[");
+    for (unsigned i = 0; i < rank && used < bytes; i++)
+        used += (size_t)snprintf(out + used, bytes - used, "%s%zu", i > 0 ? ", " : "", shape[i]);
+    if (used < bytes)
+        snprintf(out + used, bytes - used, "]");
+}
+
+enum err_code family_tensors_misfit(const struct tensor_row *row, const struct tensor_info *info,
+                                    struct err *err)
+{
+    char found[96], wanted[96];
+    format_shape(found, sizeof found, info->shape, info->rank);
+    format_shape(wanted, sizeof wanted, row->shape, row->rank);
+    return err_set(err, ERR_UNSUPPORTED, "tensor '%s' has shape %s; config.json asks for %s",
+                   info->name, found, wanted);
+}
