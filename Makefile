@@ -4,14 +4,14 @@
 BUILD   ?= build
 CC      ?= cc
 OPT     ?= -O3 -g
-PKGS    := libmicrohttpd jansson openblas libpng libjpeg nettle zlib
+PKGS    := libmicrohttpd jansson libpng libjpeg nettle zlib
 VERSION := $(shell cat .version)
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
            -Wundef -Wpointer-arith -Wcast-qual -Wno-psabi -Werror
 CFLAGS  := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SANITIZE) -fno-math-errno -ffp-contract=fast \
            -fstack-protector-strong -D_FORTIFY_SOURCE=2 -pthread -I. -MMD -MP \
-           -DATTND_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
+           -DATTND_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS) openblas)
 LINKER  ?=# another than the compiler's own: -fuse-ld=mold
 LDFLAGS := -pthread -Wl,-z,relro,-z,now $(SANITIZE) $(LINKER)
 LDLIBS  := $(shell pkg-config --libs $(PKGS)) -lb64 -lm

@@ -156,13 +156,13 @@ static enum err_code apply_flags(struct loader *loader, int argc, char *const *a
 static const char prefix[] = "ATTND_";
 enum { PREFIX_LEN = sizeof prefix - 1 };
 
-/* Variables that are not ours to refuse: the re-execution mark of main, what tests read, and the
- * ones that Kubernetes and Docker invent for a service called attnd or attnd-something
- * (ATTND_SERVICE_HOST, ATTND_PORT=tcp://..., ATTND_PORT_8080_TCP_ADDR, ...), which would otherwise
- * keep a pod from starting. No option's name holds SERVICE or PORT. */
+/* Variables that are not ours to refuse: what tests read, and the ones that Kubernetes and Docker
+ * invent for a service called attnd or attnd-something (ATTND_SERVICE_HOST, ATTND_PORT=tcp://...,
+ * ATTND_PORT_8080_TCP_ADDR, ...), which would otherwise keep a pod from starting. No option's name
+ * holds SERVICE or PORT. */
 static bool is_foreign(const char *name, const char *value)
 {
-    static const char *const ignored[] = {"REEXEC", "CORPORA", "GOLDEN"};
+    static const char *const ignored[] = {"CORPORA", "GOLDEN"};
     for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
         if (strcmp(name, ignored[i]) == 0)
             return true;

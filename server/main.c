@@ -1,6 +1,6 @@
 #include "config/config.h"
-#include "engine/base/blas_core.h"
 #include "engine/base/err.h"
+#include "engine/base/openblas.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static int act(const struct config *config, enum config_action action, struct er
 
 int main(int argc, char **argv)
 {
-    blas_core_repair(argv); /* may run the program anew; nothing may come before it */
+    openblas_set_environment();
     struct err err = {0};
     struct config config;
     enum config_action action;

@@ -9,13 +9,13 @@
  */
 #include "server/server.h"
 
-#include "engine/base/blas_core.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
+#include "engine/base/openblas.h"
 #include "server/api/handlers.h"
 #include "server/api/routes.h"
-#include "server/http/http.h"
 #include "server/bounds/limits.h"
+#include "server/http/http.h"
 #include "server/memory_plan.h"
 #include "server/observe/log.h"
 #include "server/observe/log_observer.h"
@@ -23,12 +23,10 @@
 #include "server/plan.h"
 #include "server/serve/worker.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -151,7 +149,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .queue_depth = queue_depth,
         .context = service,
         .linear_backend = rows[0].info->linear_backend,
-        .blas_core = blas_core_name(),
+        .blas_core = openblas_core(),
     };
     if (metrics_open(&service->metrics, &setup, err))
         return err->code;
@@ -320,27 +318,14 @@ static void announce(const struct server *server, FILE *ready)
               LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
 }
 
-/* Runs on a thread that does not block the signal: hands it to the main thread, whose id is the
- * process's, and whose sigwait takes it. */
-static void forward_signal(int number)
-{
-    int saved = errno;
-    syscall(SYS_tgkill, getpid(), getpid(), number);
-    errno = saved;
-}
-
-/* Our threads inherit the mask, but OpenBLAS starts threads of its own before main; one of those
- * would take the signal and its default action, and end the process in the midst of its work. */
+/* Our threads inherit the mask: only the main thread waits for these. */
 static void block_signals(sigset_t *set)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    struct sigaction forward = {.sa_handler = forward_signal, .sa_flags = SA_RESTART};
     sigemptyset(set);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(set, numbers[i]);
     pthread_sigmask(SIG_BLOCK, set, NULL);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        sigaction(numbers[i], &forward, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 

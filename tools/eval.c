@@ -4,9 +4,9 @@
  *
  * What can be wrong with options, models and data is found before anything is computed and ends
  * with 2. With --against the second precision runs first. */
-#include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
 #include "engine/base/cpu.h"
+#include "engine/base/openblas.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
 #include "learn/eval/measure/ood_scores.h"
@@ -487,7 +487,7 @@ static int run(struct eval *eval, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    blas_core_repair(argv);
+    openblas_set_environment();
     struct eval eval = {0};
     int status = run(&eval, argc, argv);
     close_all(&eval);

@@ -1,8 +1,8 @@
 /* attnd-inspect - what a checkpoint directory is, and whether attnd can serve it. */
 #include "engine/answer.h"
-#include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
 #include "engine/base/doc.h"
+#include "engine/base/openblas.h"
 #include "engine/engine.h"
 
 #include <stdio.h>
@@ -114,7 +114,7 @@ static enum err_code inspect_model(const struct inspect *inspect, struct err *er
 
 int main(int argc, char **argv)
 {
-    blas_core_repair(argv);
+    openblas_set_environment();
     struct inspect inspect = {0};
     enum cli_action action;
     struct err err = {0};

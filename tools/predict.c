@@ -1,11 +1,11 @@
 /* attnd-predict - files in, labels out, no server: the shortest path to a prediction, and the
  * oracle that the server's answers are compared with. */
 #include "engine/answer.h"
-#include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/base/openblas.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
 #include "learn/data/picture.h"
@@ -455,7 +455,7 @@ static int run(struct predict *predict, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    blas_core_repair(argv);
+    openblas_set_environment();
     struct predict predict = {0};
     int status = run(&predict, argc, argv);
     close_all(&predict);

@@ -4,9 +4,9 @@
  *
  * On a terminal one line shows the epoch as a bar and overwrites itself; each epoch leaves a line.
  * Into a file go the lines of the epochs, and what the bar would say once a minute. */
-#include "engine/base/blas_core.h"
 #include "engine/base/cli.h"
 #include "engine/base/clock.h"
+#include "engine/base/openblas.h"
 #include "learn/train/trainer.h"
 
 #include <signal.h>
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
     struct train_options options;
     enum cli_action action;
     struct err err = {0};
-    blas_core_repair(argv);
+    openblas_set_environment();
     train_options_default(&options);
     if (cli_parse(&cli, argc, argv, &options, &action, &err))
         return fail(&err);

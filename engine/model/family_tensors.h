@@ -48,9 +48,10 @@ struct tensor_walk {
 /* False behind the last one. */
 bool family_tensors_next(struct tensor_walk *walk, struct tensor_row *row);
 
-/* The row's tensor in a checkpoint: by its name or, of a norm, with the endings ".gamma" and ".beta"
- * of checkpoints from before 2019, as transformers still reads them. With `bare`, the row's family,
- * also without the family's root, as an encoder that was saved alone has it. NULL: there is none. */
+/* The row's tensor in a checkpoint: by its name or, of a norm, with the endings ".gamma" and
+ * ".beta" of checkpoints from before 2019, as transformers still reads them. With `bare`, the row's
+ * family, also without the family's root, as an encoder that was saved alone has it. NULL: there is
+ * none. */
 const struct tensor_info *family_tensors_find(const struct tensor_row *row,
                                               const struct checkpoint *checkpoint,
                                               const struct family *bare);

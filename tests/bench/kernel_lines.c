@@ -9,7 +9,7 @@
 #include "tests/bench/kernel_lines.h"
 
 #include "engine/base/arena.h"
-#include "engine/base/blas_core.h"
+#include "engine/base/openblas.h"
 #include "engine/base/thread_pool.h"
 #include "engine/tensor/kernels.h"
 #include "engine/tensor/linear/linear.h"
@@ -355,7 +355,7 @@ enum err_code kernel_lines_print(const struct machine *machine, FILE *file, stru
     static const size_t lengths[] = {16, 128, 197, 512};
     fprintf(file,
             "## Kernels (%s; linear layers on %u threads, the others on one; OpenBLAS core %s)\n",
-            kernels_best()->name, machine->threads, blas_core_name());
+            kernels_best()->name, machine->threads, openblas_core());
     fprintf(stderr, "kernels: row-wise and attention\n");
     if (print_rowwise_all(machine, file, err))
         return err->code;

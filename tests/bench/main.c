@@ -7,7 +7,7 @@
  *     attnd-bench steps --bert DIR --vit DIR
  *                                  one for tests/bench/train_peer.py
  */
-#include "engine/base/blas_core.h"
+#include "engine/base/openblas.h"
 #include "engine/base/cli.h"
 #include "engine/base/cpu.h"
 #include "tests/bench/backward_lines.h"
@@ -209,7 +209,7 @@ static enum err_code run(struct bench *bench, struct err *err)
 
 int main(int argc, char **argv)
 {
-    blas_core_repair(argv);
+    openblas_set_environment();
     struct bench bench = {.threads = cpu_quota_threads(""), .work = "build/bench", .seconds = 10};
     struct err err = {0};
     enum cli_action action;

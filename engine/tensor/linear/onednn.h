@@ -2,9 +2,8 @@
  * implementation.
  *
  * It is not linked: loading its 40 MB costs every start 2 ms, and the OpenMP runtime that comes
- * with it reads its settings when it is loaded. Opened late, one thread can be asked for in time
- * and no program needs to execute itself again. An execution then starts no thread and nothing
- * spins: the members of our pool each run their own.
+ * with it reads its settings when it is loaded. Opened late, one thread can be asked for in time.
+ * An execution then starts no thread and nothing spins: the members of our pool each run their own.
  *
  * Threads: immutable after open.
  */
@@ -48,7 +47,7 @@ struct onednn_library {
 };
 
 /* ERR_UNSUPPORTED if the library is not installed or would start threads of its own. Sets
- * OMP_NUM_THREADS unless it is 1, which in our programs it is (blas_core.h): setenv is not for
+ * OMP_NUM_THREADS unless it is 1, which in our programs it is (openblas.h): setenv is not for
  * programs that have started threads. Yours to close, also after an error. */
 enum err_code onednn_library_open(struct onednn_library *out, struct err *err);
 void onednn_library_close(struct onednn_library *library);

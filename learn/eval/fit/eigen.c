@@ -1,12 +1,11 @@
 #include "learn/eval/fit/eigen.h"
 
-#include "engine/base/rng.h"
+#include "engine/base/openblas.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SWEEPS_MAX = 60, ITERATIONS = 40, SPARE = 8, RNG_EIGEN = 0x65 };
 
 double eigen_dot(const double *a, const double *b, size_t n)
 {
@@ -26,162 +25,106 @@ void eigen_add(double *y, const double *x, double scale, size_t n)
         y[i] += scale * x[i];
 }
 
-/* ---- all of a small matrix ---- */
+/* ---- eigenvalues ---- */
 
-/* (x, y) = (c x - s y, s x + c y), numbers `stride` apart. */
-static void rotate(double *x, double *y, size_t stride, size_t n, double c, double s)
+static enum err_code check(const double *a, size_t n, struct err *err)
 {
-    for (size_t i = 0; i < n * stride; i += stride) {
-        double left = x[i], right = y[i];
-        x[i] = c * left - s * right;
-        y[i] = s * left + c * right;
+    if (n > INT_MAX)
+        return err_set(err, ERR_UNSUPPORTED, "a matrix of %zu rows is larger than LAPACK takes", n);
+    if (!isfinite(eigen_dot(a, a, n * n)))
+        return err_set(err, ERR_UNUSABLE, "the covariance has numbers that are not finite");
+    if (openblas_open(err))
+        return err_prefix(err, "eigenvectors: ");
+    return ERR_OK;
+}
+
+/* LAPACK's order is rising, ours falling. An eigenvector's sign is free: its largest number becomes
+ * positive, so that it does not depend on the library's version. */
+static void reverse(double *values, double *vectors, size_t count, size_t n)
+{
+    for (size_t i = 0, j = count - 1; count > 0 && i < j; i++, j--) {
+        double kept = values[i];
+        values[i] = values[j];
+        values[j] = kept;
+        for (size_t d = 0; d < n; d++) {
+            kept = vectors[i * n + d];
+            vectors[i * n + d] = vectors[j * n + d];
+            vectors[j * n + d] = kept;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        double *row = vectors + i * n, largest = 0;
+        for (size_t d = 0; d < n; d++)
+            largest = fabs(row[d]) > fabs(largest) ? row[d] : largest;
+        for (size_t d = 0; d < n && largest < 0; d++)
+            row[d] = -row[d];
     }
 }
 
-/* The rotation that makes a[p, q] zero. */
-static void annihilate(double *a, size_t n, double *vectors, size_t p, size_t q)
+static enum err_code not_converged(int info, struct err *err)
 {
-    double off = a[p * n + q];
-    if (off == 0)
-        return;
-    double theta = (a[q * n + q] - a[p * n + p]) / (2 * off);
-    double t = copysign(1, theta) / (fabs(theta) + hypot(theta, 1));
-    double c = 1 / hypot(t, 1), s = t * c;
-    rotate(a + p, a + q, n, n, c, s);         /* columns */
-    rotate(a + p * n, a + q * n, 1, n, c, s); /* rows */
-    a[p * n + q] = a[q * n + p] = 0;
-    rotate(vectors + p * n, vectors + q * n, 1, n, c, s);
+    return info == 0 ? ERR_OK
+                     : err_set(err, ERR_INTERNAL, "the eigenvalues were not found (%d)", info);
 }
 
-static double off_diagonal(const double *a, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            sum += a[i * n + j] * a[i * n + j];
-    return sum;
-}
-
-static void swap_rows(double *a, double *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double kept = a[i];
-        a[i] = b[i];
-        b[i] = kept;
-    }
-}
-
-static void sort_falling(double *values, double *vectors, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t best = i;
-        for (size_t j = i + 1; j < n; j++)
-            if (values[j] > values[best])
-                best = j;
-        if (best == i)
-            continue;
-        swap_rows(&values[i], &values[best], 1);
-        swap_rows(vectors + i * n, vectors + best * n, n);
-    }
-}
-
+/* A symmetric matrix is the same by rows and by columns, and LAPACK's columns are our rows. */
 enum err_code eigen_all(double *a, size_t n, double *values, double *vectors, struct err *err)
 {
-    double scale = eigen_dot(a, a, n * n);
-    if (!isfinite(scale))
-        return err_set(err, ERR_UNUSABLE, "the covariance has numbers that are not finite");
-    memset(vectors, 0, n * n * sizeof *vectors);
-    for (size_t i = 0; i < n; i++)
-        vectors[i * n + i] = 1;
-    for (unsigned sweep = 0; sweep < SWEEPS_MAX && off_diagonal(a, n) > 1e-28 * scale; sweep++)
-        for (size_t p = 0; p < n; p++)
-            for (size_t q = p + 1; q < n; q++)
-                annihilate(a, n, vectors, p, q);
-    for (size_t i = 0; i < n; i++)
-        values[i] = a[i * n + i];
-    sort_falling(values, vectors, n);
-    return ERR_OK;
-}
-
-/* ---- the leading ones of a large matrix ---- */
-
-/* Gram and Schmidt, each row twice for accuracy; what vanishes is replaced by a random row. */
-static void orthonormalise(double *rows, size_t count, size_t n, struct rng *rng)
-{
-    for (size_t i = 0; i < count;) {
-        double *row = rows + i * n, before = eigen_dot(row, row, n);
-        for (int round = 0; round < 2; round++)
-            for (size_t j = 0; j < i; j++)
-                eigen_add(row, rows + j * n, -eigen_dot(row, rows + j * n, n), n);
-        double norm = eigen_dot(row, row, n);
-        bool lost = !(norm > 1e-24 * before && norm > 0);
-        for (size_t d = 0; d < n; d++)
-            row[d] = lost ? (double)rng_normal(rng) : row[d] / sqrt(norm);
-        i += !lost;
-    }
-}
-
-/* out = rows a, a being symmetric. */
-static void multiply(double *out, const double *rows, size_t count, const double *a, size_t n)
-{
-    memset(out, 0, count * n * sizeof *out);
-    for (size_t i = 0; i < count; i++)
-        for (size_t d = 0; d < n; d++)
-            eigen_add(out + i * n, a + d * n, rows[i * n + d], n);
-}
-
-/* Rayleigh and Ritz: the best that the span of q [m, n] has to offer. y and h are scratch. */
-static enum err_code resolve(const double *a, size_t n, const double *q, size_t m, double *y,
-                             double *h, size_t k, double *values, double *vectors, struct err *err)
-{
-    double *turn = h + m * m, *found = turn + m * m;
-    multiply(y, q, m, a, n);
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < m; j++)
-            h[i * m + j] = eigen_dot(y + i * n, q + j * n, n);
-    if (eigen_all(h, m, found, turn, err))
+    const int order = (int)n, size = 34 * order; /* (blocks of 32 + 2) n */
+    int info = 0;
+    if (check(a, n, err))
         return err->code;
-    memset(vectors, 0, k * n * sizeof *vectors);
-    for (size_t i = 0; i < k; i++) {
-        values[i] = found[i];
-        for (size_t j = 0; j < m; j++)
-            eigen_add(vectors + i * n, q + j * n, turn[i * m + j], n);
-    }
-    return ERR_OK;
+    double *work = calloc((size_t)size + 1, sizeof *work);
+    if (work == NULL)
+        return err_no_memory(err, (size_t)size * sizeof *work);
+    memcpy(vectors, a, n * n * sizeof *vectors);
+    openblas_functions()->dsyev("V", "U", &order, vectors, &order, values, work, &size, &info);
+    free(work);
+    reverse(values, vectors, n, n);
+    return not_converged(info, err);
 }
 
 enum err_code eigen_leading(const double *a, size_t n, size_t k, double *values, double *vectors,
                             struct err *err)
 {
-    size_t m = n - k > SPARE ? k + SPARE : n;
-    size_t numbers = 2 * m * n + 2 * m * m + m;
-    double *q = calloc(numbers, sizeof *q), *y = q + m * n, *h = y + m * n;
-    struct rng rng = rng_for(RNG_EIGEN, n, k);
-    if (q == NULL)
-        return err_no_memory(err, numbers * sizeof *q);
-    orthonormalise(q, m, n, &rng); /* zeros: all random */
-    for (unsigned i = 0; i < ITERATIONS && m < n; i++) {
-        multiply(y, q, m, a, n);
-        memcpy(q, y, m * n * sizeof *q);
-        orthonormalise(q, m, n, &rng);
+    const int order = (int)n, first = order - (int)k + 1, size = 26 * order, whole = 10 * order;
+    const double none = 0;
+    int found = 0, info = 0;
+    if (check(a, n, err))
+        return err->code;
+    const size_t numbers = n * n + n + (size_t)size, integers = 2 * n + (size_t)whole;
+    double *copy = calloc(numbers, sizeof *copy), *all = copy + n * n, *work = all + n;
+    int *places = calloc(integers, sizeof *places);
+    if (copy != NULL && places != NULL) {
+        memcpy(copy, a, n * n * sizeof *copy);
+        openblas_functions()->dsyevr("V", "I", "U", &order, copy, &order, &none, &none, &first,
+                                     &order, &none, &found, all, vectors, &order, places, work,
+                                     &size, places + 2 * n, &whole, &info);
+        memcpy(values, all, k * sizeof *values);
+        reverse(values, vectors, k, n);
+        not_converged(info, err);
+    } else {
+        err_no_memory(err, numbers * sizeof *copy + integers * sizeof *places);
     }
-    resolve(a, n, q, m, y, h, k, values, vectors, err);
-    free(q);
+    free(copy);
+    free(places);
     return err->code;
 }
 
 /* ---- triangles ---- */
 
-bool eigen_cholesky(double *a, size_t n)
+/* By columns the upper triangle is L': LAPACK's factor of it is our rows' L. */
+enum err_code eigen_cholesky(double *a, size_t n, struct err *err)
 {
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double rest = a[i * n + j] - eigen_dot(a + i * n, a + j * n, j);
-            if (i == j && !(rest > 0))
-                return false;
-            a[i * n + j] = i == j ? sqrt(rest) : rest / a[j * n + j];
-        }
-    return true;
+    const int order = (int)n;
+    int info = 0;
+    if (check(a, n, err))
+        return err->code;
+    openblas_functions()->dpotrf("U", &order, a, &order, &info);
+    if (info != 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "the covariance of the features is not positive definite");
+    return ERR_OK;
 }
 
 void eigen_forward(const double *l, size_t n, double *x)

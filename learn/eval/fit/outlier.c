@@ -136,7 +136,7 @@ static void find_within(struct moments *moments, const struct outlier_data *data
             within[e * hidden + d] = within[d * hidden + e];
 }
 
-static double capture(const double *a, size_t n)
+static double trace(const double *a, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -158,7 +158,7 @@ static double effective_count(const struct moments *moments)
 static void shrink(struct moments *moments)
 {
     size_t hidden = moments->hidden;
-    double *within = moments->within, p = (double)hidden, all = capture(within, hidden);
+    double *within = moments->within, p = (double)hidden, all = trace(within, hidden);
     double square = eigen_dot(within, within, hidden * hidden);
     double up = (1 - 2 / p) * square + all * all;
     double down = (effective_count(moments) + 1 - 2 / p) * (square - all * all / p);
@@ -177,7 +177,7 @@ static enum err_code find_moments(struct moments *out, const struct outlier_data
     count_classes(out, data);
     find_means(out, data);
     find_within(out, data);
-    double all = capture(out->within, out->hidden);
+    double all = trace(out->within, out->hidden);
     if (!isfinite(all))
         return err_set(err, ERR_UNUSABLE, "features are not finite");
     if (!(all > (double)out->hidden * 1e-12))
@@ -275,7 +275,7 @@ static void set_variances(struct ood *out, const struct moments *moments, const 
                           double mean_variance)
 {
     size_t hidden = moments->hidden, k = out->components;
-    double rest = capture(moments->within, hidden);
+    double rest = trace(moments->within, hidden);
     for (size_t i = 0; i < k; i++) {
         rest -= values[i];
         out->variances[i] = (float)fmax(values[i], 1e-9 * mean_variance);
@@ -297,7 +297,7 @@ static enum err_code fit_mahalanobis(struct ood *out, const struct moments *mome
     find_total(moments, total);
     if (!eigen_leading(total, hidden, k, values, rows, err) &&
         !turn(moments, rows, k, values, scratch, err) && !take_statistics(out, k, arena, err)) {
-        set_variances(out, moments, values, capture(total, hidden) / (double)hidden);
+        set_variances(out, moments, values, trace(total, hidden) / (double)hidden);
         set_statistics(out, moments, rows);
     }
     free(total);
@@ -357,9 +357,7 @@ static enum err_code fit_relative(struct ood *out, struct moments *moments, unsi
     double *rows = values + labels;
     if (whitened == NULL)
         return err_no_memory(err, numbers * sizeof *whitened);
-    if (!eigen_cholesky(moments->within, hidden))
-        err_set(err, ERR_UNUSABLE, "the covariance of the features is not positive definite");
-    else {
+    if (!eigen_cholesky(moments->within, hidden, err)) {
         whiten_means(moments, moments->within, whitened, gram);
         eigen_all(gram, labels, values, vectors, err);
     }

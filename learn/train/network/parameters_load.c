@@ -1,7 +1,8 @@
 /* parameters_load.c - a checkpoint's tensors into the flat array, by name.
  *
- * A tensor is also looked for without the family's root, as a bare encoder has it. What may differ from the spec: the head, which stays as it is then; the positions of
- * an image model, which are resampled; and the positions of a text model that has more of them. */
+ * A tensor is also looked for without the family's root, as a bare encoder has it. What may differ
+ * from the spec: the head, which stays as it is then; the positions of an image model, which are
+ * resampled; and the positions of a text model that has more of them. */
 #include "learn/train/network/parameters.h"
 
 #include "learn/train/network/positions.h"

@@ -394,7 +394,7 @@ END_TEST
 
 START_TEST(config_ignores_variables_that_clusters_and_tests_set)
 {
-    ck_assert_int_eq(load("", "ATTND_REEXEC=1 ATTND_CORPORA=/x ATTND_GOLDEN=/y "
+    ck_assert_int_eq(load("", "ATTND_CORPORA=/x ATTND_GOLDEN=/y "
                               "ATTND_SERVICE_HOST=10.0.0.1 ATTND_SERVICE_PORT=8080 "
                               "ATTND_SERVICE_PORT_HTTP=8080 ATTND_PORT=tcp://10.0.0.1:8080 "
                               "ATTND_PORT_8080_TCP=tcp://10.0.0.1:8080 "

@@ -62,10 +62,14 @@ END_TEST
 START_TEST(variables_of_a_cluster_are_known_by_their_form)
 {
     static const char *const none[WORDS_MAX] = {NULL};
-    static const char *const good[] = {
-        "ATTND_PORT_8=1",       "ATTND_PORT_8080_TCP=x",    "ATTND_PORT=tcp://1.2.3.4:5",
-        "ATTND_SERVICE_HOST=x", "ATTND_A_SERVICE_PORT_B=x", "ATTND_GOLDEN=1",
-        "ATTND_CORPORA=1",      "ATTND_REEXEC=1",           "ATTNDX=1"};
+    static const char *const good[] = {"ATTND_PORT_8=1",
+                                       "ATTND_PORT_8080_TCP=x",
+                                       "ATTND_PORT=tcp://1.2.3.4:5",
+                                       "ATTND_SERVICE_HOST=x",
+                                       "ATTND_A_SERVICE_PORT_B=x",
+                                       "ATTND_GOLDEN=1",
+                                       "ATTND_CORPORA=1",
+                                       "ATTNDX=1"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct config config = load(none, good[i], "");
         config_deinit(&config);

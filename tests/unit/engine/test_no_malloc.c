@@ -5,7 +5,7 @@
  * which go through __libc_memalign. Calls of all threads are counted, since a pool's threads could
  * allocate too. Sanitizers put their own functions there, so under them there is nothing to test.
  */
-#include "engine/base/blas_core.h"
+#include "engine/base/openblas.h"
 #include "engine/engine.h"
 #include "tests/support/suite.h"
 
@@ -190,7 +190,7 @@ static void prepare_inputs(struct subject *subject)
 static void limit_blas_to_our_threads(void)
 {
     setenv("OPENBLAS_CORETYPE", "auto", 0);
-    blas_core_repair(NULL);
+    openblas_set_environment();
 }
 
 static void subject_open(struct subject *subject, const char *dir, unsigned threads)

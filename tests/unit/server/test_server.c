@@ -4,8 +4,8 @@
  */
 #include "server/server.h"
 
-#include "engine/base/blas_core.h"
 #include "engine/base/cpu.h"
+#include "engine/base/openblas.h"
 #include "server/observe/log_observer.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
@@ -109,7 +109,7 @@ static void look_at_setup(void)
     ck_assert_uint_eq(setup->memory_max_bytes, 5000);
     ck_assert_uint_eq(setup->memory_fixed_bytes, 3000);
     ck_assert_str_eq(setup->linear_backend, "reference");
-    ck_assert_str_eq(setup->blas_core, blas_core_name());
+    ck_assert_str_eq(setup->blas_core, openblas_core());
     ck_assert_uint_eq(setup->queue_depth(setup->context, 1), 41);
     struct err err = {0};
     ck_assert_int_eq(memory_take(&parts.service->memory, 123, MEMORY_SMALL, &err), ERR_OK);
@@ -318,7 +318,7 @@ START_TEST(the_server_asks_for_descriptors)
 }
 END_TEST
 
-START_TEST(the_server_ignores_a_broken_pipe)
+START_TEST(the_server_ignores_a_broken_pipe_and_waits_for_the_signals_that_end_it)
 {
     struct err err;
     parts.signals[0] = SIGTERM;
@@ -327,12 +327,8 @@ START_TEST(the_server_ignores_a_broken_pipe)
     sigset_t blocked;
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    for (int i = 0; i < 3; i++) {
-        struct sigaction now;
+    for (int i = 0; i < 3; i++)
         ck_assert_int_eq(sigismember(&blocked, numbers[i]), 1);
-        ck_assert_int_eq(sigaction(numbers[i], NULL, &now), 0);
-        ck_assert(now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN);
-    }
 }
 END_TEST
 
@@ -363,4 +359,5 @@ SUITE("server", the_server_starts_in_order_and_stops_in_the_reverse,
       rows_that_still_wait_are_failed, the_server_logs_its_life,
       the_server_warns_of_more_threads_than_processors, the_server_goes_on_after_a_hangup,
       the_line_puts_an_address_of_version_six_in_brackets, the_server_asks_for_descriptors,
-      the_server_ignores_a_broken_pipe, a_check_prints_the_plan_or_says_what_is_wrong)
+      the_server_ignores_a_broken_pipe_and_waits_for_the_signals_that_end_it,
+      a_check_prints_the_plan_or_says_what_is_wrong)

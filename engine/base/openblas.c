@@ -1,0 +1,95 @@
+/* openblas.c - see openblas.h.
+ *
+ * OpenBLAS 0.3.21 chooses its kernels by processor model and does not know those newer than itself:
+ * it takes Prescott (SSE3) for an Emerald Rapids and Haswell (AVX2) for a Zen 5. The variable that
+ * overrides the choice is read by the library's constructor. An unrecognised word such as "auto"
+ * makes the library choose by features instead, which never picks what the processor lacks; a
+ * recognised one could.
+ *
+ * sgemm on one thread of a Zen 5 (AVX-512), GFLOP/s, best of 12, 2026-11:
+ *
+ *     M x N x K        Prescott   Haswell (its own choice)   auto -> Cooperlake
+ *     128x768x768            46            117                     211
+ *     128x3072x768           45            113                     202
+ *     16x3072x768            39             81                      96
+ */
+#include "engine/base/openblas.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "libopenblas.so.0"
+
+static struct {
+    pthread_once_t once;
+    struct openblas functions;
+    struct err err;      /* why it could not be opened */
+    atomic_bool is_open; /* publishes functions.core; partner: openblas_core */
+} the = {.once = PTHREAD_ONCE_INIT};
+
+/* The waiting policy is for an OpenBLAS with libgomp, which reads it when it loads: a pool that
+ * spins between products takes the cores from the workers. */
+void openblas_set_environment(void)
+{
+    setenv("OPENBLAS_CORETYPE", "auto", 0);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    setenv("OMP_NUM_THREADS", "1", 1);
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+    setenv("GOMP_SPINCOUNT", "0", 0);
+}
+
+/* A function of the library; an object's address does not convert to a function's by itself. */
+static bool find(void *handle, const char *name, void *out, size_t size)
+{
+    void *symbol = dlsym(handle, name);
+    memcpy(out, &symbol, size);
+    if (symbol == NULL)
+        err_set(&the.err, ERR_UNSUPPORTED, LIBRARY " has no %s", name);
+    return symbol != NULL;
+}
+
+#define FIND(name, function) find(handle, name, &(function), sizeof(function))
+
+static void open_library(void)
+{
+    struct openblas *out = &the.functions;
+    char *(*get_corename)(void) = NULL;
+    void (*set_num_threads)(int) = NULL;
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle == NULL) {
+        err_set(&the.err, ERR_UNSUPPORTED,
+                "OpenBLAS is not installed (Debian's package libopenblas0): %s", dlerror());
+        return;
+    }
+    if (!FIND("cblas_sgemm", out->sgemm) || !FIND("dsyev_", out->dsyev) ||
+        !FIND("dsyevr_", out->dsyevr) || !FIND("dpotrf_", out->dpotrf) ||
+        !FIND("openblas_get_corename", get_corename) ||
+        !FIND("openblas_set_num_threads", set_num_threads))
+        return;
+    set_num_threads(1);
+    out->core = get_corename();
+    atomic_store_explicit(&the.is_open, true, memory_order_release);
+}
+
+enum err_code openblas_open(struct err *err)
+{
+    pthread_once(&the.once, open_library);
+    if (the.err.code == ERR_OK)
+        return ERR_OK;
+    return err_set(err, the.err.code, "%s", the.err.text);
+}
+
+const struct openblas *openblas_functions(void)
+{
+    return &the.functions;
+}
+
+const char *openblas_core(void)
+{
+    return atomic_load_explicit(&the.is_open, memory_order_acquire) ? the.functions.core : "none";
+}

@@ -1,0 +1,55 @@
+/* openblas.h - OpenBLAS, opened when it is first asked for: a backend of the linear layers, and the
+ * LAPACK behind statistics.
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         openblas_set_environment();
+ *         ...
+ *     if (openblas_open(&err))          ERR_UNSUPPORTED: which package is missing
+ *         return err.code;
+ *     openblas_functions()->sgemm(CblasRowMajor, ...);
+ *
+ * It is not linked: the variables that choose its kernels and its threads are read by the library's
+ * constructor, and who does not ask for it need not have it.
+ *
+ * Threads: openblas_set_environment before any is started; openblas_open from any. The functions
+ * run on the calling thread alone.
+ */
+#ifndef ATTND_ENGINE_BASE_OPENBLAS_H
+#define ATTND_ENGINE_BASE_OPENBLAS_H
+
+#include "engine/base/err.h"
+
+#include <cblas.h>
+
+struct openblas {
+    const char *core; /* the kernels in use, such as "Haswell" or "SkylakeX" */
+    __typeof__(&cblas_sgemm) sgemm;
+    /* LAPACK, column by column, all arguments by address (Anderson et al. 1999). */
+    /* Eigenvalues, rising, and eigenvectors of a symmetric matrix. */
+    void (*dsyev)(const char *jobz, const char *uplo, const int *n, double *a, const int *lda,
+                  double *w, double *work, const int *lwork, int *info);
+    /* Those from the il-th to the iu-th. */
+    void (*dsyevr)(const char *jobz, const char *range, const char *uplo, const int *n, double *a,
+                   const int *lda, const double *vl, const double *vu, const int *il, const int *iu,
+                   const double *abstol, int *m, double *w, double *z, const int *ldz, int *isuppz,
+                   double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+    /* The triangle L of a = L L'. */
+    void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
+};
+
+/* First in every main that computes. Lets the library choose its kernels by what the processor can
+ * do instead of by its model, and keeps it, and the OpenMP runtime that oneDNN may bring in later,
+ * to the calling thread. What an operator has set for the kernels stays. */
+void openblas_set_environment(void);
+
+/* ERR_UNSUPPORTED if the library is not there, or not as it must be. It stays open. */
+enum err_code openblas_open(struct err *err);
+
+/* Its functions, once openblas_open has succeeded. */
+const struct openblas *openblas_functions(void);
+
+/* The kernels of an OpenBLAS that has been opened; "none" before. */
+const char *openblas_core(void);
+
+#endif
