@@ -26,6 +26,8 @@ struct config_model {
     const char *name, *dir, *dtype; /* dtype NULL: f32 */
 };
 
+enum { CONFIG_MODELS_MAX = 64 }; /* as options.def has it */
+
 struct config {
     const char *listen; /* as given: "127.0.0.1:8080", "[::1]:0" */
     const char *listen_address;

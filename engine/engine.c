@@ -20,6 +20,7 @@
 #include "engine/vision/image.h"
 #include "engine/vision/preprocess.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ struct engine_model {
 };
 
 struct engine_session {
+    struct thread_pool *own_pool; /* NULL: it runs on a borrowed one */
     const struct engine_model *model;
     struct workspace workspace;
 };
@@ -317,8 +319,9 @@ struct engine_need engine_need_image(const struct engine_model *model, const voi
 
 /* ---- run ---- */
 
-enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
-                                  unsigned batch_tokens_max, unsigned threads, struct err *err)
+enum err_code engine_session_open_on(struct engine_session **out, const struct engine_model *model,
+                                     unsigned batch_tokens_max, struct thread_pool *pool,
+                                     struct err *err)
 {
     *out = NULL;
     struct engine_session *session = calloc(1, sizeof *session);
@@ -327,7 +330,7 @@ enum err_code engine_session_open(struct engine_session **out, const struct engi
     unsigned longest = model->info.tokens_max;
     session->model = model;
     if (workspace_open(&session->workspace, &model->spec, model->encoder,
-                       batch_tokens_max > longest ? batch_tokens_max : longest, threads,
+                       batch_tokens_max > longest ? batch_tokens_max : longest, pool,
                        model->kernels, err)) {
         free(session);
         return err->code;
@@ -336,11 +339,32 @@ enum err_code engine_session_open(struct engine_session **out, const struct engi
     return ERR_OK;
 }
 
+enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
+                                  unsigned batch_tokens_max, unsigned threads, struct err *err)
+{
+    struct thread_pool *pool;
+    *out = NULL;
+    if (thread_pool_open(&pool, threads, err))
+        return err->code;
+    if (engine_session_open_on(out, model, batch_tokens_max, pool, err))
+        thread_pool_close(pool);
+    else
+        (*out)->own_pool = pool;
+    return err->code;
+}
+
+void engine_session_lend(struct engine_session *session, struct thread_pool *pool)
+{
+    assert(thread_pool_size(pool) <= session->workspace.pool_size_max);
+    session->workspace.pool = pool;
+}
+
 void engine_session_close(struct engine_session *session)
 {
     if (session == NULL)
         return;
     workspace_close(&session->workspace);
+    thread_pool_close(session->own_pool);
     free(session);
 }
 

@@ -29,6 +29,7 @@
 
 struct engine_model;   /* immutable after open: any number of threads */
 struct engine_session; /* one worker's workspace for one model: one thread at a time */
+struct thread_pool;    /* base/thread_pool.h */
 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
@@ -119,6 +120,12 @@ struct engine_need engine_need_image(const struct engine_model *model, const voi
  * a pool of `threads` compute threads (the calling one included). All memory is taken here. */
 enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
                                   unsigned batch_tokens_max, unsigned threads, struct err *err);
+/* The same on a pool that is borrowed. Sessions that do not run at the same time may share one. */
+enum err_code engine_session_open_on(struct engine_session **out, const struct engine_model *model,
+                                     unsigned batch_tokens_max, struct thread_pool *pool,
+                                     struct err *err);
+/* From now on another pool, of at most the size of the one that it was opened on. */
+void engine_session_lend(struct engine_session *session, struct thread_pool *pool);
 void engine_session_close(struct engine_session *session);
 
 /* Runs inputs[0..rows) as one packed batch and writes logits[r][0..label_count). The sum of tokens

@@ -14,7 +14,8 @@ static int fail(const struct err *err)
     return err->code == ERR_UNUSABLE ? EXIT_UNUSABLE : EXIT_FAILED;
 }
 
-static int act(const struct config *config, enum config_action action, struct err *err)
+static int act(const struct config *config, enum config_action action,
+               const struct reload_source *source, struct err *err)
 {
     switch (action) {
     case CONFIG_HELP:
@@ -31,7 +32,7 @@ static int act(const struct config *config, enum config_action action, struct er
     case CONFIG_SERVE:
         break;
     }
-    return server_run(config, stdout, err) == ERR_OK ? EXIT_OK : fail(err);
+    return server_run(config, source, stdout, err) == ERR_OK ? EXIT_OK : fail(err);
 }
 
 int main(int argc, char **argv)
@@ -42,7 +43,8 @@ int main(int argc, char **argv)
     enum config_action action;
     if (config_load(&config, &action, argc, argv, environ, &err))
         return fail(&err);
-    int code = act(&config, action, &err);
+    const struct reload_source source = {.argc = argc, .argv = argv, .environment = environ};
+    int code = act(&config, action, &source, &err);
     config_deinit(&config);
     if (fflush(stdout) != 0 && code == EXIT_OK)
         code = EXIT_FAILED;

@@ -43,21 +43,31 @@ static void add(struct memory_plan *plan, enum memory_item item, size_t bytes)
     plan->fixed_bytes = memory_sum(plan->fixed_bytes, bytes);
 }
 
+static enum err_code measure(struct engine_cost *out, const struct config_model *model,
+                             const struct plan *plan, struct err *err)
+{
+    const struct engine_options options = {.dtype = model->dtype};
+    if (engine_measure(out, model->dir, &options, plan->batch_tokens, plan->threads_per_worker,
+                       err))
+        return err_prefix(err, "model %s: ", model->name);
+    return ERR_OK;
+}
+
 static enum err_code add_models(struct memory_plan *out, const struct config *config,
                                 const struct plan *plan, struct err *err)
 {
     size_t labels = 0;
     for (unsigned i = 0; i < config->model_count; i++) {
-        const struct config_model *model = &config->models[i];
-        const struct engine_options options = {.dtype = model->dtype};
         struct engine_cost cost;
-        if (engine_measure(&cost, model->dir, &options, plan->batch_tokens,
-                           plan->threads_per_worker, err))
-            return err_prefix(err, "model %s: ", model->name);
+        if (measure(&cost, &config->models[i], plan, err))
+            return err->code;
         add(out, MEMORY_MODELS, cost.model_bytes);
         add(out, MEMORY_SESSIONS, memory_product(cost.session_bytes, plan->workers));
+        out->each[i] =
+            memory_sum(cost.model_bytes, memory_product(cost.session_bytes, plan->workers));
         labels += cost.label_count;
     }
+    out->model_bytes = memory_sum(out->items[MEMORY_MODELS], out->items[MEMORY_SESSIONS]);
     add(out, MEMORY_METRICS, metrics_bytes(routes_count(), config->model_count, labels));
     return ERR_OK;
 }
@@ -87,7 +97,7 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
         limit = (struct ram_limit){.bytes = config->memory_max, .source = "memory_max"};
     *out = (struct memory_plan){.max_bytes = limit.bytes, .source = limit.source};
     size_t threads = memory_product(plan->workers, plan->threads_per_worker);
-    threads = memory_sum(memory_product(threads, config->model_count), io_threads);
+    threads = memory_sum(threads, io_threads);
     add(out, MEMORY_PROCESS, memory_sum(PROCESS_BYTES, memory_product(threads, THREAD_BYTES)));
     add(out, MEMORY_CONNECTIONS, memory_product(config->connections_max, CONNECTION_BYTES));
     add(out, MEMORY_QUEUE, memory_product(config->queue_limit, QUEUE_PLACE_BYTES));

@@ -34,15 +34,15 @@ struct memory_plan {
     size_t max_bytes;
     const char *source; /* who says so: "memory_max", or ram.h's */
     size_t items[MEMORY_ITEMS];
-    size_t fixed_bytes; /* their sum */
+    size_t fixed_bytes;             /* their sum */
+    size_t model_bytes;             /* of them, those of the models with their sessions */
+    size_t each[CONFIG_MODELS_MAX]; /* and of each, in the order of the configuration */
 };
 
 /* io_threads: all threads beside the workers' pools. ERR_UNUSABLE if a model cannot be read, or if
  * the items leave less than MEMORY_REQUESTS_MIN: the text is the sum, with the options to lower. */
 enum err_code memory_plan_make(struct memory_plan *out, const struct config *config,
                                const struct plan *plan, unsigned io_threads, struct err *err);
-
-enum { MEMORY_REQUESTS_MIN = 8 * 1024 * 1024 };
 
 /* A table: item, bytes, and the options that change it. */
 void memory_plan_print(const struct memory_plan *plan, FILE *file);

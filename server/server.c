@@ -1,13 +1,16 @@
 /* server.c - see server.h. Owns every subsystem.
  *
- * Start order: log, models, queue, metrics, HTTP, workers, prepare pool, digests. HTTP comes before
- * the workers so that a port in use is found before the models are warmed, and so that /healthz
- * and /readyz answer meanwhile. Stop is the exact reverse, with one rule that the HTTP library
- * imposes: it must not be stopped while an exchange is suspended. So whatever holds a baton
- * (prepare pool, queue, workers) is brought to rest first, and each baton is given back, either
- * answered or, out of time, failed with 503.
+ * Start order: log, memory, metrics, queue, an empty snapshot, HTTP, workers, models, prepare pool,
+ * digests. HTTP comes before the models so that a port in use is found before they are opened, and
+ * so that /healthz and /readyz answer meanwhile. Stop is the exact reverse, with one rule that the
+ * HTTP library imposes: it must not be stopped while an exchange is suspended. So whatever holds a
+ * baton (prepare pool, queue, workers) is brought to rest first, and each baton is given back,
+ * either answered or, out of time, failed with 503.
  */
 #include "server/server.h"
+
+#include "config/config_change.h"
+#include "config/option.h"
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
@@ -46,6 +49,7 @@ struct server {
     struct http_app app;
     struct http_server *http;
     struct workers *workers;
+    const struct reload_source *source;
     struct plan plan;
     struct memory_plan memory_plan;
 };
@@ -81,35 +85,72 @@ static enum err_code open_memory(struct server *server, struct err *err)
     if (make_memory_plan(plan, server->config, &server->plan, err))
         return err->code;
     memory_plan_log(plan);
-    memory_init(&server->service.memory, plan->max_bytes, plan->fixed_bytes);
+    memory_init(&server->service.memory, plan->max_bytes, plan->fixed_bytes, plan->model_bytes);
     return ERR_OK;
 }
 
-static enum err_code open_models(struct server *server, struct err *err)
+/* What is served until the models are there: nothing, by the configuration's limits. */
+static enum err_code open_snapshots(struct server *server, struct err *err)
 {
-    const struct config *config = server->config;
-    if (config->model_count == 0)
-        return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
-    if (registry_open(&server->service.registry, config, server->plan.batch_tokens, err))
-        err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
+    struct snapshot *empty;
+    struct config copy;
+    if (config_copy(&copy, server->config, err))
+        return err->code;
+    if (snapshot_create(&empty, 0, &copy, err)) {
+        config_deinit(&copy);
+        return err->code;
+    }
+    if (snapshots_open(&server->service.snapshots, empty, err))
+        snapshot_discard(empty);
     return err->code;
+}
+
+static enum err_code load_models(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    const struct reloader_options options = {
+        .source = *server->source,
+        .snapshots = service->snapshots,
+        .batcher = service->batcher,
+        .memory = &service->memory,
+        .metrics = service->metrics,
+        .pools = worker_pools(server->workers),
+        .workers = server->plan.workers,
+        .threads = server->plan.threads_per_worker,
+        .batch_tokens = server->plan.batch_tokens,
+    };
+    if (reloader_open(&service->reloader, &options, err))
+        return err->code;
+    if (reloader_load(service->reloader, server->config, server->memory_plan.each, err))
+        return err->code;
+    const struct snapshot *snapshot = snapshots_acquire(service->snapshots);
+    metrics_set_backend(service->metrics, snapshot->models[0]->info->linear_backend,
+                        openblas_core());
+    snapshots_release(service->snapshots, snapshot);
+    return ERR_OK;
 }
 
 static enum err_code open_queue(struct server *server, struct err *err)
 {
     const struct config *config = server->config;
     struct service *service = &server->service;
-    if (batcher_open(&service->batcher, config->queue_limit, registry_count(service->registry),
-                     err))
+    if (batcher_open(&service->batcher, config->queue_limit, err))
         return err->code;
     batcher_limit_wait(service->batcher, config->queue_ms_max, server->plan.workers);
     return ERR_OK;
 }
 
-static uint64_t queue_depth(void *context, unsigned model)
+/* Of the newest of the models that are counted under the slot. */
+static uint64_t queue_depth(void *context, unsigned slot)
 {
     const struct service *service = context;
-    return batcher_depth(service->batcher, model);
+    const struct snapshot *snapshot = snapshots_acquire(service->snapshots);
+    uint64_t depth = 0;
+    for (unsigned i = 0; i < snapshot->model_count; i++)
+        if (snapshot->models[i]->slot == slot)
+            depth = batcher_depth(service->batcher, snapshot->models[i]);
+    snapshots_release(service->snapshots, snapshot);
+    return depth;
 }
 
 static size_t memory_reserved(void *context)
@@ -118,38 +159,28 @@ static size_t memory_reserved(void *context)
     return memory_taken(&service->memory);
 }
 
-/* The arrays that the metrics' setup needs, from the route table and the registry. */
+/* The arrays that the metrics' setup needs, from the route table. */
 static enum err_code open_metrics(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
-    unsigned models = registry_count(service->registry);
     const char **routes = arena_alloc_array(&server->arena, routes_count(), sizeof(const char *));
-    struct metrics_model *rows = arena_alloc_array(&server->arena, models, sizeof *rows);
     bool *takes_model = arena_alloc_array(&server->arena, routes_count(), sizeof *takes_model);
-    if (routes == NULL || rows == NULL || takes_model == NULL)
-        return err_no_memory(err, models * sizeof *rows);
+    if (routes == NULL || takes_model == NULL)
+        return err_no_memory(err, routes_count() * sizeof *routes);
     for (unsigned i = 0; i < routes_count(); i++) {
         routes[i] = routes_pattern(i);
         takes_model[i] = routes_takes_model(i);
-    }
-    for (unsigned i = 0; i < models; i++) {
-        const struct registry_model *model = registry_at(service->registry, i);
-        rows[i] = (struct metrics_model){model->name, model->info, model->load_seconds};
     }
     struct metrics_setup setup = {
         .routes = routes,
         .route_count = routes_count(),
         .route_takes_model = takes_model,
-        .models = rows,
-        .model_count = models,
         .queue_limit = server->config->queue_limit,
         .memory_max_bytes = server->memory_plan.max_bytes,
         .memory_fixed_bytes = server->memory_plan.fixed_bytes,
         .memory_reserved = memory_reserved,
         .queue_depth = queue_depth,
         .context = service,
-        .linear_backend = rows[0].info->linear_backend,
-        .blas_core = openblas_core(),
     };
     if (metrics_open(&service->metrics, &setup, err))
         return err->code;
@@ -182,7 +213,7 @@ static enum err_code start_http(struct server *server, struct err *err)
         .connections_max = config->connections_max,
         .header_timeout_ms = config->header_timeout_ms,
         .body_timeout_ms = config->body_timeout_ms,
-        .body_bytes_max = config->body_bytes_max,
+        .body_bytes_max = option_find("body_bytes_max")->max, /* a route's own is live */
         .memory = &server->service.memory,
     };
     server->app = routes_app(&server->service);
@@ -194,7 +225,7 @@ static enum err_code start_workers(struct server *server, struct err *err)
     struct worker_options options = {
         .workers = server->plan.workers,
         .threads_per_worker = server->plan.threads_per_worker,
-        .registry = server->service.registry,
+        .rows_max = server->plan.batch_tokens,
         .batcher = server->service.batcher,
         .metrics = server->service.metrics,
     };
@@ -216,12 +247,15 @@ static enum err_code server_start(struct server *server, struct err *err)
     struct service *service = &server->service;
     request_ids_init(&service->ids);
     choose_plan(server);
-    if (open_memory(server, err) || open_models(server, err) || open_queue(server, err) ||
-        open_metrics(server, err) || start_http(server, err) || start_workers(server, err) ||
-        start_prepare(server, err))
+    if (server->config->model_count == 0)
+        return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
+    if (open_memory(server, err) || open_metrics(server, err) || open_queue(server, err) ||
+        open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
+        load_models(server, err) || start_prepare(server, err) ||
+        reloader_start(service->reloader, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
-    return registry_start_digests(service->registry, service->metrics, err);
+    return snapshots_start_digests(service->snapshots, err);
 }
 
 static void sleep_ms(unsigned ms)
@@ -247,7 +281,9 @@ static bool await_idle(const struct http_server *http, unsigned timeout_ms)
  * the last exchange is done or the time is up. */
 static void server_drain(struct server *server)
 {
-    const struct config *config = server->config;
+    struct snapshots *snapshots = server->service.snapshots;
+    const struct snapshot *snapshot = snapshots_acquire(snapshots);
+    const struct config *config = &snapshot->config;
     atomic_store(&server->service.phase, SERVICE_DRAINING);
     http_drain(server->http);
     log_event(LOG_INFO, "draining", LOG_NUMBER("delay_ms", config->drain_delay_ms),
@@ -256,6 +292,7 @@ static void server_drain(struct server *server)
     http_quiesce(server->http);
     if (!await_idle(server->http, config->drain_timeout_ms))
         log_event(LOG_WARN, "drain_timed_out", LOG_NUMBER("requests", http_busy(server->http)));
+    snapshots_release(snapshots, snapshot);
 }
 
 /* Rows that no worker has taken get 503. */
@@ -274,12 +311,13 @@ static void stop_work(struct server *server)
 {
     struct service *service = &server->service;
     atomic_store(&service->phase, SERVICE_STOPPING);
+    reloader_stop(service->reloader);
     prepare_stop(atomic_load(&service->prepare));
     if (service->batcher != NULL) {
         batcher_close(service->batcher);
         fail_waiting(service->batcher);
     }
-    worker_stop(server->workers);
+    worker_join(server->workers);
 }
 
 static void server_stop(struct server *server)
@@ -292,12 +330,11 @@ static void server_stop(struct server *server)
         http_stop(server->http);
     }
     prepare_free(atomic_load(&service->prepare));
-    if (service->registry != NULL)
-        registry_stop_digests(service->registry);
-    if (service->metrics != NULL)
-        metrics_close(service->metrics);
+    snapshots_close(service->snapshots);
+    reloader_free(service->reloader);
+    worker_free(server->workers);
     batcher_free(service->batcher);
-    registry_close(service->registry);
+    metrics_close(service->metrics);
     arena_deinit(&server->arena);
 }
 
@@ -308,8 +345,8 @@ static void announce(const struct server *server, FILE *ready)
     bool bracket = strchr(address, ':') != NULL && address[0] != '[';
     fprintf(ready, "attnd: listening on http://%s%s%s:%u (", bracket ? "[" : "", address,
             bracket ? "]" : "", http_port(server->http));
-    for (unsigned i = 0; i < registry_count(server->service.registry); i++)
-        fprintf(ready, "%s%s", i > 0 ? ", " : "", registry_at(server->service.registry, i)->name);
+    for (unsigned i = 0; i < server->config->model_count; i++)
+        fprintf(ready, "%s%s", i > 0 ? ", " : "", server->config->models[i].name);
     fprintf(ready, ")\n");
     fflush(ready);
     log_event(LOG_INFO, "ready", LOG_TEXT("address", address),
@@ -329,12 +366,13 @@ static void block_signals(sigset_t *set)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static void await_stop_signal(const sigset_t *set)
+/* SIGHUP reloads. */
+static void await_stop_signal(const struct server *server, const sigset_t *set)
 {
     int number = 0;
     while (sigwait(set, &number) != 0 || number == SIGHUP)
         if (number == SIGHUP)
-            log_event(LOG_WARN, "reload_unsupported", LOG_TEXT("signal", "SIGHUP"));
+            reloader_signal(server->service.reloader);
     log_event(LOG_INFO, "stop_requested",
               LOG_TEXT("signal", number == SIGINT ? "SIGINT" : "SIGTERM"));
 }
@@ -350,9 +388,10 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
     return ERR_OK;
 }
 
-enum err_code server_run(const struct config *config, FILE *ready, struct err *err)
+enum err_code server_run(const struct config *config, const struct reload_source *source,
+                         FILE *ready, struct err *err)
 {
-    struct server server = {.config = config, .service.config = config};
+    struct server server = {.config = config, .source = source, .service.config = config};
     sigset_t signals;
     log_set_level(config->log_level);
     memory_tune_heap();
@@ -360,7 +399,7 @@ enum err_code server_run(const struct config *config, FILE *ready, struct err *e
     arena_init(&server.arena);
     if (server_start(&server, err) == ERR_OK) {
         announce(&server, ready);
-        await_stop_signal(&signals);
+        await_stop_signal(&server, &signals);
         server_drain(&server);
     }
     server_stop(&server);

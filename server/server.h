@@ -1,19 +1,22 @@
 /* server.h - the whole server in one call: start, wait for SIGTERM or SIGINT, drain, stop.
  *
- *     if (server_run(&config, stdout, &err))
+ *     if (server_run(&config, &source, stdout, &err))
  *         ... ERR_UNUSABLE: exit 2; anything else: exit 1 ...
  */
 #ifndef ATTND_SERVER_SERVER_H
 #define ATTND_SERVER_SERVER_H
 
 #include "config/config.h"
+#include "server/serve/reloader.h"
 
 #include <stdio.h>
 
 /* Serves until a signal ends it. One line goes to `ready`, flushed, once /readyz is 200. On the
  * main thread: it takes over SIGTERM, SIGINT and SIGHUP for the whole process and ignores SIGPIPE.
+ * SIGHUP and POST /admin/reload read the configuration anew from its source.
  * ERR_UNUSABLE: the configuration or a model cannot be served; any other code: this run failed. */
-enum err_code server_run(const struct config *config, FILE *ready, struct err *err);
+enum err_code server_run(const struct config *config, const struct reload_source *source,
+                         FILE *ready, struct err *err);
 
 /* Whether it could serve: the headers of the models are read, and what everything takes is put on
  * `out`. ERR_UNUSABLE if a model cannot be read or the sum is above memory_max. */

@@ -77,7 +77,7 @@ enum err_code err_no_memory(struct err *err, size_t bytes)
 
 enum err_code err_code_of_errno(int error)
 {
-    return error == ENOMEM ? ERR_NO_MEMORY : ERR_IO;
+    return error == ENOMEM || error == EAGAIN ? ERR_NO_MEMORY : ERR_IO;
 }
 
 bool err_is_of_system(enum err_code code)

@@ -61,7 +61,8 @@ enum err_code err_prefix(struct err *err, const char *format, ...)
 /* Shorthand for a failed allocation of `bytes`. */
 enum err_code err_no_memory(struct err *err, size_t bytes);
 
-/* What kind of failure of a system call an errno is: ERR_NO_MEMORY or ERR_IO. */
+/* What kind of failure of a system call an errno is: ERR_NO_MEMORY (also for EAGAIN, which is what
+ * pthread_create says then) or ERR_IO. */
 enum err_code err_code_of_errno(int error);
 
 /* Whether it is the system's failure (no memory, input or output) and says nothing about what the

@@ -81,12 +81,15 @@ static enum err_code take_map(struct workspace *w, struct err *err)
 
 enum err_code workspace_open(struct workspace *out, const struct spec *spec,
                              const struct linear_backend *encoder, unsigned tokens_max,
-                             unsigned threads, const struct kernels *kernels, struct err *err)
+                             struct thread_pool *pool, const struct kernels *kernels,
+                             struct err *err)
 {
-    *out = (struct workspace){.kernels = kernels, .tokens_max = tokens_max};
+    *out = (struct workspace){.kernels = kernels,
+                              .pool = pool,
+                              .pool_size_max = thread_pool_size(pool),
+                              .tokens_max = tokens_max};
     arena_init(&out->arena);
-    if (thread_pool_open(&out->pool, threads, err) || take_map(out, err) ||
-        take_matrices(out, spec, err) || take_qkv(out, spec, encoder, err) ||
+    if (take_map(out, err) || take_matrices(out, spec, err) || take_qkv(out, spec, encoder, err) ||
         take_operands(out, spec, encoder->precision, err))
         workspace_close(out);
     return err->code;
@@ -114,7 +117,6 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
 
 void workspace_close(struct workspace *workspace)
 {
-    thread_pool_close(workspace->pool);
     arena_deinit(&workspace->arena);
     *workspace = (struct workspace){0};
 }

@@ -1,5 +1,5 @@
-/* workspace.h - the memory and the threads of one worker for one model. All of it is taken by
- * workspace_open: a run allocates nothing. Threads: one at a time.
+/* workspace.h - the memory of one worker for one model. All of it is taken by workspace_open: a run
+ * allocates nothing. Threads: one at a time, with a pool that is lent to it.
  */
 #ifndef ATTND_ENGINE_MODEL_WORKSPACE_H
 #define ATTND_ENGINE_MODEL_WORKSPACE_H
@@ -28,7 +28,8 @@ struct capture;
 struct workspace {
     const struct kernels *kernels;
     struct thread_pool *pool;
-    unsigned tokens_max; /* of a batch: T; every sequence has at least two, so rows <= T / 2 */
+    unsigned pool_size_max; /* that scratch was taken for */
+    unsigned tokens_max;    /* of a batch: T; every sequence has at least two, so rows <= T / 2 */
 
     unsigned rows;              /* sequences of the current batch */
     unsigned *offset;           /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
@@ -62,11 +63,12 @@ struct workspace {
     struct arena arena;
 };
 
-/* tokens_max: at least those of the longest sequence. `encoder` multiplies in the blocks. Yours to
- * close. */
+/* tokens_max: at least those of the longest sequence. `encoder` multiplies in the blocks. The pool
+ * is borrowed; another of at most its size may take its place. Yours to close. */
 enum err_code workspace_open(struct workspace *out, const struct spec *spec,
                              const struct linear_backend *encoder, unsigned tokens_max,
-                             unsigned threads, const struct kernels *kernels, struct err *err);
+                             struct thread_pool *pool, const struct kernels *kernels,
+                             struct err *err);
 /* Upper bound of what workspace_open takes, for an encoder of that precision. */
 size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
                        unsigned threads);

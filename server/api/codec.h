@@ -58,6 +58,7 @@ enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, c
                               size_t len, struct arena *arena, struct err *err);
 
 struct protocol_timing;
+struct reload_result;
 
 /* The body of a 200: the answer of the only row (which must have one: a row that failed is a
  * problem, no 200), or {"results": [...]} for an envelope, a row that failed being a problem in its
@@ -70,6 +71,10 @@ const char *codec_encode_reply(const struct predict_call *call, const char *id,
 /* application/problem+json (RFC 9457) for err; instance may be NULL. */
 const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
                                  size_t *len);
+
+/* {"generation", "changed": [...], "restart": [...]?}: POST /admin/reload. */
+const char *codec_encode_reload(const struct reload_result *result, struct arena *arena,
+                                size_t *len);
 
 /* One row of GET /models. */
 struct model_row {

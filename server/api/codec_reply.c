@@ -14,6 +14,7 @@
 #include "engine/base/utf8.h"
 #include "server/api/problem.h"
 #include "server/api/protocol.h"
+#include "server/serve/reloader.h"
 
 #include <jansson.h>
 
@@ -190,4 +191,32 @@ const char *codec_encode_models(const struct model_row *rows, unsigned count, st
 const char *codec_encode_model(const struct model_row *row, struct arena *arena, size_t *len)
 {
     return finish(row_json(row), "", arena, len);
+}
+
+/* ---- a reload ---- */
+
+static json_t *texts(const char *const *list, unsigned count)
+{
+    json_t *array = json_array();
+    int failed = array == NULL;
+    for (unsigned i = 0; i < count; i++)
+        failed |= json_array_append_new(array, json_string(list[i]));
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+const char *codec_encode_reload(const struct reload_result *result, struct arena *arena,
+                                size_t *len)
+{
+    json_t *reply = json_object();
+    int failed = add(reply, "generation", json_integer((json_int_t)result->generation));
+    failed |= add(reply, "changed", texts(result->changed, result->changed_count));
+    if (result->restart_count > 0)
+        failed |= add(reply, "restart", texts(result->restart, result->restart_count));
+    if (!failed)
+        return finish(reply, "", arena, len);
+    json_decref(reply);
+    return NULL;
 }

@@ -16,6 +16,11 @@ void predict_finish(struct service *service, struct request *request);
  * explanations; `context` is the service. True: all of it was done. */
 bool predict_pool(void *context, struct request *request);
 
+/* admin.c: only for processes of this machine, and no page of another site (admin_head). */
+enum err_code admin_head(struct service *service, struct request *request);
+enum http_next admin_reload_begin(struct service *service, struct request *request);
+void admin_reload_finish(struct service *service, struct request *request);
+
 /* models.c */
 enum http_next models_list(struct service *service, struct request *request);
 enum http_next models_one(struct service *service, struct request *request);

@@ -21,9 +21,9 @@ static enum err_code accept_head(struct request *request)
     return ERR_OK;
 }
 
-static size_t parse_bytes(const struct service *service, const struct request *request)
+static size_t parse_bytes(const struct request *request)
 {
-    const struct codec_limits limits = {.inputs_max = service->config->inputs_max};
+    const struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max};
     return request->body == REQUEST_JSON ? codec_parse_bytes(request->exchange->body_len, &limits)
                                          : CODEC_RAW_BYTES;
 }
@@ -60,7 +60,7 @@ static enum err_code look_while_reading(void *context, struct err *err)
 {
     struct watch *watch = context;
     watch->request->deadline_ns =
-        request_deadline_ns(watch->request, watch->service->config->deadline_ms);
+        request_deadline_ns(watch->request, watch->request->snapshot->config.deadline_ms);
     return watch_look(watch, err);
 }
 
@@ -69,7 +69,7 @@ static enum err_code parse_json(const struct service *service, struct request *r
 {
     struct http_exchange *exchange = request->exchange;
     struct watch watch;
-    struct codec_limits limits = {.inputs_max = service->config->inputs_max,
+    struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max,
                                   .interrupt = watch_begin(&watch, service, request)};
     limits.interrupt->look = look_while_reading;
     return codec_parse_json(&request->call, exchange->body, exchange->body_len, &limits,

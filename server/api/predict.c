@@ -87,11 +87,11 @@ static enum err_code parse(struct service *service, struct request *request)
 {
     const struct protocol *protocol = request->route->protocol;
     request->begun_ns = clock_now_ns();
-    if (claim_reading(service, request, protocol->parse_bytes(service, request)) ||
+    if (claim_reading(service, request, protocol->parse_bytes(request)) ||
         protocol->parse(service, request))
         return request->err.code;
-    request->deadline_ns = request_deadline_ns(request, service->config->deadline_ms);
-    if (rows_open(service, request))
+    request->deadline_ns = request_deadline_ns(request, request->snapshot->config.deadline_ms);
+    if (rows_open(request))
         return request->err.code;
     request->parsed_ns = clock_now_ns();
     request_enter(request, REQUEST_PREPARE);

@@ -20,7 +20,7 @@ struct protocol {
     /* From the head alone: what kind of body comes. Returns request->err.code. */
     enum err_code (*accept)(struct request *request);
     /* Upper bound of the memory that parse takes. */
-    size_t (*parse_bytes)(const struct service *service, const struct request *request);
+    size_t (*parse_bytes)(const struct request *request);
     /* The exchange's body -> request->call. Returns request->err.code. */
     enum err_code (*parse)(const struct service *service, struct request *request);
     /* What became of the rows -> the body of a 200, in the arena; NULL if there is no memory. */

@@ -22,7 +22,7 @@ static struct prediction_record record_of(const struct request *request, const s
                                        .err = row->err};
     if (row->err.code != ERR_OK)
         return record;
-    record.model = row->model->index;
+    record.model = row->model->slot;
     record.answer = &row->answer;
     record.label = engine_argmax(row->model->engine, row->answer.scores);
     record.queue_s = seconds_between(row->submitted_ns, row->started_ns);
@@ -41,14 +41,14 @@ void records_predictions(const struct service *service, const struct request *re
 /* The one model that all rows of the request use, if there is one. */
 static int only_model(const struct request *request)
 {
-    const struct registry_model *model = NULL;
+    const struct served_model *model = NULL;
     for (unsigned i = 0; request->rows != NULL && i < request->call.item_count; i++) {
-        const struct registry_model *other = request->rows[i].model;
+        const struct served_model *other = request->rows[i].model;
         if (other != NULL && model != NULL && other != model)
             return METRICS_NO_MODEL;
         model = other != NULL ? other : model;
     }
-    return model == NULL ? METRICS_NO_MODEL : (int)model->index;
+    return model == NULL ? METRICS_NO_MODEL : (int)model->slot;
 }
 
 /* A client is counted once, however many rows it left behind. */
@@ -87,7 +87,7 @@ void records_request(const struct service *service, const struct request *reques
         record.total_s = seconds_between(exchange->head_ns, clock_now_ns());
     /* Parsing, preparing and encoding are the whole request's. */
     if (request->encoded_ns != 0 && request->good_count > 0)
-        record.stage_model = (int)request->good[0]->model->index;
+        record.stage_model = (int)request->good[0]->model->slot;
     record.parse_s = stage_s(request->begun_ns, request->parsed_ns);
     record.prepare_s = stage_s(request->parsed_ns, request->prepared_ns);
     record.explain_s = stage_s(last_done_ns(request), request->explained_ns);

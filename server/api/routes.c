@@ -6,6 +6,7 @@
 #include "server/api/handlers.h"
 #include "server/api/records.h"
 #include "server/api/reply.h"
+#include "server/bounds/limits.h"
 #include "server/serve/explain.h"
 
 #include <stdio.h>
@@ -20,6 +21,8 @@ static const struct route table[] = {
     {"/models/{name}", HTTP_GET, .begin = models_one},
     {"/", HTTP_GET, .begin = page_files_one},
     {"/ui/{file}", HTTP_GET, .begin = page_files_one},
+    {"/admin/reload", HTTP_POST, .head = admin_head, .begin = admin_reload_begin,
+     .finish = admin_reload_finish},
 };
 
 enum { ROUTES = sizeof table / sizeof table[0] };
@@ -73,9 +76,10 @@ static struct request *open_request(struct service *service, struct http_exchang
     if (request != NULL)
         return request;
     request = request_open(exchange, service, &service->ids);
-    if (request != NULL)
+    if (request != NULL) {
+        request->snapshot = snapshots_acquire(service->snapshots);
         observers_begun(&service->observers);
-    else
+    } else
         exchange->reply = (struct http_reply){
             .status = 500, .content_type = "text/plain", .body = "out of memory\n", .body_len = 14};
     return request;
@@ -97,6 +101,24 @@ static enum http_next not_allowed(struct request *request, const char *allow)
     return HTTP_REPLY;
 }
 
+/* Whoever forgot to say how long the body is may send one all the same: nothing more is read. */
+static enum http_next without_length(struct request *request)
+{
+    err_set(&request->err, ERR_LENGTH,
+            "request head: this POST needs Content-Length or Transfer-Encoding: chunked");
+    problem(request);
+    request->exchange->reply.close = true;
+    return HTTP_REPLY;
+}
+
+/* A body that nobody needs is read and forgotten, if it is short. */
+static size_t body_bytes_max(const struct request *request)
+{
+    if (request->route->has_body)
+        return request->snapshot->config.body_bytes_max;
+    return request->route->method == HTTP_POST ? LIMIT_UNUSED_BODY_BYTES : 0;
+}
+
 static enum http_next app_head(void *context, struct http_exchange *exchange)
 {
     struct service *service = context;
@@ -107,7 +129,9 @@ static enum http_next app_head(void *context, struct http_exchange *exchange)
     if (routes_find(&request->route, allow, exchange->path, exchange->method, &request->err))
         return not_allowed(request, allow);
     const struct route *route = request->route;
-    exchange->body_bytes_max = route->has_body ? service->config->body_bytes_max : 0;
+    if (route->has_body && !exchange->has_length)
+        return without_length(request);
+    exchange->body_bytes_max = body_bytes_max(request);
     if (route->head != NULL && route->head(service, request))
         return problem(request);
     return HTTP_CONTINUE;
@@ -145,6 +169,7 @@ static void app_done(void *context, struct http_exchange *exchange)
     request_enter(request, REQUEST_DONE);
     records_request(service, request, route);
     explain_release(service, request);
+    snapshots_release(service->snapshots, request->snapshot);
 }
 
 struct http_app routes_app(struct service *service)

@@ -9,14 +9,15 @@ enum { SMALL_SHARE = 8, SMALL_BYTES_MAX = 64 * 1024 * 1024 };
 
 enum { TRIM_BYTES = 8 * 1024 * 1024 };
 
-void memory_init(struct memory *memory, size_t max_bytes, size_t fixed_bytes)
+void memory_init(struct memory *memory, size_t max_bytes, size_t fixed_bytes, size_t model_bytes)
 {
-    size_t pool = max_bytes > fixed_bytes ? max_bytes - fixed_bytes : 0;
-    size_t small = pool / SMALL_SHARE;
+    size_t requests = max_bytes > fixed_bytes ? max_bytes - fixed_bytes : 0;
+    size_t small = requests / SMALL_SHARE;
     *memory = (struct memory){.max_bytes = max_bytes,
-                              .pool_bytes = pool,
+                              .pool_bytes = memory_sum(requests, model_bytes),
                               .small_bytes = small < SMALL_BYTES_MAX ? small : SMALL_BYTES_MAX};
-    atomic_init(&memory->taken, 0);
+    atomic_init(&memory->taken, model_bytes);
+    atomic_init(&memory->held, model_bytes);
 }
 
 static size_t limit_of(const struct memory *memory, enum memory_use use)
@@ -39,13 +40,15 @@ static bool add_within(struct memory *memory, size_t bytes, size_t limit)
 enum err_code memory_take_more(struct memory *memory, size_t held, size_t more, enum memory_use use,
                                struct err *err)
 {
-    size_t limit = limit_of(memory, use), all = memory_sum(held, more);
+    size_t models = atomic_load_explicit(&memory->held, memory_order_relaxed);
+    size_t pool = limit_of(memory, use), all = memory_sum(held, more);
+    size_t limit = pool > models ? pool - models : 0;
     if (all > limit)
         return err_set(err, ERR_TOO_LARGE,
                        "memory: the request needs %zu bytes; one alone can have %zu (memory_max is "
                        "%zu); send fewer or smaller inputs",
                        all, limit, memory->max_bytes);
-    if (add_within(memory, more, limit))
+    if (add_within(memory, more, pool))
         return ERR_OK;
     return err_set(err, ERR_QUEUE_FULL,
                    "memory: the request needs %zu more bytes, which other requests hold (%zu are "
@@ -67,9 +70,31 @@ void memory_give(struct memory *memory, size_t bytes)
     atomic_fetch_sub_explicit(&memory->taken, bytes, memory_order_relaxed);
 }
 
+enum err_code memory_hold(struct memory *memory, size_t bytes, struct err *err)
+{
+    size_t limit =
+        memory->pool_bytes > MEMORY_REQUESTS_MIN ? memory->pool_bytes - MEMORY_REQUESTS_MIN : 0;
+    if (!add_within(memory, bytes, limit))
+        return err_set(
+            err, ERR_TOO_LARGE,
+            "memory: the model needs %zu bytes beside what is held now, which memory_max "
+            "(%zu) has no room for",
+            bytes, memory->max_bytes);
+    atomic_fetch_add_explicit(&memory->held, bytes, memory_order_relaxed);
+    return ERR_OK;
+}
+
+void memory_release(struct memory *memory, size_t bytes)
+{
+    atomic_fetch_sub_explicit(&memory->held, bytes, memory_order_relaxed);
+    memory_give(memory, bytes);
+}
+
 size_t memory_taken(const struct memory *memory)
 {
-    return atomic_load_explicit(&memory->taken, memory_order_relaxed);
+    size_t held = atomic_load_explicit(&memory->held, memory_order_relaxed);
+    size_t taken = atomic_load_explicit(&memory->taken, memory_order_relaxed);
+    return taken > held ? taken - held : 0;
 }
 
 /* By default glibc takes a freed block's size as the new limit below which it keeps blocks, up to

@@ -32,10 +32,20 @@ struct memory {
     size_t pool_bytes;    /* what requests may hold together */
     size_t small_bytes;   /* the part of it that is kept for small ones */
     _Atomic size_t taken; /* alone: no other data is published by it */
+    _Atomic size_t held;  /* the part of it that models hold, which change at run time */
 };
 
-/* The pool is what is left of max_bytes beside fixed_bytes, which must be less. */
-void memory_init(struct memory *memory, size_t max_bytes, size_t fixed_bytes);
+/* The pool is what is left of max_bytes beside fixed_bytes, which must be less. model_bytes of the
+ * fixed ones are the first models': they are held, and given back with memory_release. */
+void memory_init(struct memory *memory, size_t max_bytes, size_t fixed_bytes, size_t model_bytes);
+
+/* For a model that comes at run time: from the pool, of which MEMORY_REQUESTS_MIN stay for
+ * requests. ERR_TOO_LARGE. */
+enum err_code memory_hold(struct memory *memory, size_t bytes, struct err *err);
+/* A model is closed. */
+void memory_release(struct memory *memory, size_t bytes);
+
+enum { MEMORY_REQUESTS_MIN = 8 * 1024 * 1024 };
 
 /* ERR_QUEUE_FULL if the bytes are not free now, ERR_TOO_LARGE if they never are, even alone. */
 enum err_code memory_take(struct memory *memory, size_t bytes, enum memory_use use,
@@ -48,7 +58,7 @@ enum err_code memory_take_more(struct memory *memory, size_t held, size_t more, 
 /* The bytes have been freed. */
 void memory_give(struct memory *memory, size_t bytes);
 
-/* Held at present, for the metrics. */
+/* What requests have at present, for the metrics. */
 size_t memory_taken(const struct memory *memory);
 
 enum { MEMORY_HEAPS = 4, MEMORY_HEAP_SPARE_BYTES = 4 * 1024 * 1024 };

@@ -144,9 +144,7 @@ static enum err_code conclude(struct framing *out, const char *method, const cha
     bool is_post = strcmp(method, "POST") == 0;
     if (out->body != FRAMING_NO_BODY && !is_post)
         return refuse(err, "only POST may have a body");
-    if (is_post && seen->encodings == 0 && seen->lengths == 0)
-        return err_set(err, ERR_LENGTH,
-                       "request head: a POST needs Content-Length or Transfer-Encoding: chunked");
+    out->has_length = seen->encodings > 0 || seen->lengths > 0;
     return ERR_OK;
 }
 

@@ -5,7 +5,7 @@
  * here, before a byte of the body is taken. Pure functions over what the HTTP library parsed.
  *
  *     struct framing framing;
- *     if (framing_check(&framing, "POST", "HTTP/1.1", fields, count, &err)) ... 400 or 411, close
+ *     if (framing_check(&framing, "POST", "HTTP/1.1", fields, count, &err)) ... 400, close
  *
  * Threads: no state.
  */
@@ -31,10 +31,11 @@ enum framing_body { FRAMING_NO_BODY, FRAMING_LENGTH, FRAMING_CHUNKED };
 struct framing {
     enum framing_body body;
     uint64_t length;       /* FRAMING_LENGTH: above zero; UINT64_MAX: that or more */
+    bool has_length;       /* a length or chunks, also if there are no bytes */
     bool expects_continue; /* the client holds its body back until it is asked for */
 };
 
-/* ERR_MALFORMED, or ERR_LENGTH for a POST that does not say how long it is. */
+/* ERR_MALFORMED. A POST that does not say how long it is has no body (RFC 9112, section 6.3). */
 enum err_code framing_check(struct framing *out, const char *method, const char *version,
                             const struct framing_field *fields, size_t count, struct err *err);
 

@@ -554,6 +554,12 @@ void http_resume(struct http_exchange *exchange)
     MHD_resume_connection(request_of(exchange)->library);
 }
 
+bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_ADDRESS_BYTES])
+{
+    const struct http_request *request = request_of(exchange);
+    return sockets_loopback(request->connection->conn.fd, out, HTTP_ADDRESS_BYTES);
+}
+
 bool http_client_gone(const struct http_exchange *exchange)
 {
     return sockets_peer_left(request_of(exchange)->connection->conn.fd);

@@ -43,6 +43,7 @@ struct http_exchange {
     uint64_t body_ns;   /* ... and the body */
     const char *body;   /* [body_len], NUL-terminated for convenience; set before begin */
     size_t body_len;
+    bool has_length; /* the head says how long the body is, or that it is chunked */
 
     /* Set by the application. */
     size_t body_bytes_max;   /* in head: the limit of this route's body */
@@ -78,6 +79,11 @@ const char *http_header(const struct http_exchange *exchange, const char *name);
 void http_query_each(const struct http_exchange *exchange,
                      void (*visit)(void *context, const char *name, const char *value),
                      void *context);
+
+/* The address on which the connection came in, "127.0.0.1:8080" or "[::1]:8080", if that is a
+ * loopback one, so that the client is a process of this machine; false else. */
+enum { HTTP_ADDRESS_BYTES = 64 };
+bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_ADDRESS_BYTES]);
 
 /* In begin, before handing the exchange to another thread (which may resume it at once). */
 void http_suspend(struct http_exchange *exchange);

@@ -81,7 +81,9 @@ enum err_code http_request_check_head(struct http_request *request, const struct
     exchange->path = path;
     if (query_parse(&request->query, request->target, &exchange->arena, err))
         return err->code;
-    return framing_check(&request->framing, head->method, head->version, fields, count, err);
+    framing_check(&request->framing, head->method, head->version, fields, count, err);
+    exchange->has_length = request->framing.has_length;
+    return err->code;
 }
 
 enum http_next http_request_ask_head(struct http_request *request)

@@ -128,3 +128,26 @@ void sockets_send(int fd, const void *bytes, size_t len)
         len -= (size_t)sent;
     }
 }
+
+/* An IPv4 address that an IPv6 socket shows is an IPv4 address. */
+bool sockets_loopback(int fd, char *out, size_t size)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof own;
+    if (getsockname(fd, (struct sockaddr *)&own, &len) != 0)
+        return false;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)&own;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)&own;
+    unsigned char bytes[4];
+    bool is_mapped = own.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr);
+    if (own.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr)) {
+        snprintf(out, size, "[::1]:%u", ntohs(six->sin6_port));
+        return true;
+    }
+    if (own.ss_family != AF_INET && !is_mapped)
+        return false;
+    memcpy(bytes, is_mapped ? (const void *)(six->sin6_addr.s6_addr + 12) : &four->sin_addr, 4);
+    unsigned port = ntohs(is_mapped ? six->sin6_port : four->sin_port);
+    snprintf(out, size, "%u.%u.%u.%u:%u", bytes[0], bytes[1], bytes[2], bytes[3], port);
+    return bytes[0] == 127;
+}

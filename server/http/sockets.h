@@ -38,6 +38,10 @@ struct sockets_traffic {
 };
 struct sockets_traffic sockets_traffic(int fd);
 
+/* Where the connection came in, as "127.0.0.1:8080" or "[::1]:8080", if that is a loopback address;
+ * false else. */
+bool sockets_loopback(int fd, char *out, size_t size);
+
 /* Sends what fits at once; a peer that takes no more than that gets no more. */
 void sockets_send(int fd, const void *bytes, size_t len);
 

@@ -5,15 +5,15 @@
  * between the choice and the addition merely shares a cache line for once: the additions are
  * atomic.
  *
- * All series have their place from metrics_open on, computed from the setup; nothing is allocated
- * or looked up while counting. An index out of range is not counted: a metric is never a reason to
- * stop. Sums are integers (metrics.def says in what unit), since doubles cannot be added without a
- * loop. */
+ * A model's series have their place from metrics_add_model on; nothing is allocated or looked up
+ * while counting. An index out of range is not counted: a metric is never a reason to stop. Sums
+ * are integers (metrics.def says in what unit), since doubles cannot be added without a loop. */
 #include "server/observe/metrics_process.h"
 #include "server/observe/metrics_state.h"
 
 #include <math.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,9 +60,9 @@ const unsigned metric_statuses[METRIC_STATUSES] = {200, 304, 400, 401, 403, 404,
 
 /* ---- opening --------------------------------------------------------------- */
 
-static const char *copy(struct metrics *metrics, const char *text)
+static const char *copy(struct arena *arena, const char *text)
 {
-    return arena_copy(&metrics->arena, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
+    return arena_copy(arena, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
 }
 
 struct label_order {
@@ -95,25 +95,41 @@ static bool find_same_labels(struct metrics_series *series)
     return true;
 }
 
-static bool copy_model(struct metrics *metrics, struct metrics_series *series,
-                       const struct metrics_model *model)
+/* What is told of a model, in place of what was told before; false without memory. */
+static bool describe(struct metrics_series *series, const struct metrics_model *model)
 {
-    const struct engine_info *info = model->info;
-    series->name = copy(metrics, model->name);
-    series->version = copy(metrics, info->version);
-    series->dtype = copy(metrics, info->dtype);
-    series->kernels = copy(metrics, info->kernels);
+    struct arena info;
+    arena_init(&info);
+    const char *version = copy(&info, model->info->version);
+    const char *dtype = copy(&info, model->info->dtype);
+    const char *kernels = copy(&info, model->info->kernels);
+    if (version == NULL || dtype == NULL || kernels == NULL) {
+        arena_deinit(&info);
+        return false;
+    }
+    arena_deinit(&series->info);
+    series->info = info;
+    series->version = version;
+    series->dtype = dtype;
+    series->kernels = kernels;
+    series->digest[0] = '\0';
     series->load_seconds = model->load_seconds;
+    series->generation = model->generation;
+    return true;
+}
+
+static bool copy_labels(struct metrics_series *series, const struct engine_info *info)
+{
+    struct arena *arena = &series->arena;
     series->label_count = info->label_count;
-    series->has_ood = info->ood_method != NULL;
     series->scores_are_shares = info->scores == NULL || strcmp(info->scores, "none") != 0;
-    series->labels = arena_alloc_array(&metrics->arena, info->label_count, sizeof *series->labels);
-    series->same = arena_alloc_array(&metrics->arena, info->label_count, sizeof *series->same);
-    if (series->name == NULL || series->version == NULL || series->dtype == NULL ||
-        series->kernels == NULL || series->labels == NULL || series->same == NULL)
+    series->has_ood = info->ood_method != NULL;
+    series->labels = arena_alloc_array(arena, info->label_count, sizeof *series->labels);
+    series->same = arena_alloc_array(arena, info->label_count, sizeof *series->same);
+    if (series->labels == NULL || series->same == NULL)
         return false;
     for (unsigned i = 0; i < info->label_count; i++)
-        if ((series->labels[i] = copy(metrics, info->labels[i])) == NULL)
+        if ((series->labels[i] = copy(arena, info->labels[i])) == NULL)
             return false;
     return find_same_labels(series);
 }
@@ -129,7 +145,7 @@ static bool copy_routes(struct metrics *metrics, const struct metrics_setup *set
     if (metrics->routes == NULL || metrics->takes_model == NULL)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        metrics->routes[i] = copy(metrics, setup->routes[i]);
+        metrics->routes[i] = copy(&metrics->arena, setup->routes[i]);
         metrics->takes_model[i] = setup->route_takes_model == NULL || setup->route_takes_model[i];
         if (metrics->routes[i] == NULL)
             return false;
@@ -147,49 +163,40 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
     metrics->memory_reserved = setup->memory_reserved;
     metrics->queue_depth = setup->queue_depth;
     metrics->context = setup->context;
-    metrics->linear_backend = copy(metrics, setup->linear_backend);
-    metrics->blas_core = copy(metrics, setup->blas_core);
-    metrics->model_count = setup->model_count;
-    metrics->models =
-        arena_alloc_array(&metrics->arena, setup->model_count, sizeof *metrics->models);
-    if (metrics->linear_backend == NULL || metrics->blas_core == NULL || metrics->models == NULL ||
-        !copy_routes(metrics, setup))
-        return false;
-    for (unsigned i = 0; i < setup->model_count; i++)
-        if (!copy_model(metrics, &metrics->models[i], &setup->models[i]))
-            return false;
-    return true;
+    metrics->linear_backend = copy(&metrics->arena, setup->linear_backend);
+    metrics->blas_core = copy(&metrics->arena, setup->blas_core);
+    return metrics->linear_backend != NULL && metrics->blas_core != NULL &&
+           copy_routes(metrics, setup);
 }
 
-static void reserve(struct metrics *metrics, enum metric_id id, size_t cells)
+/* ---- series ---------------------------------------------------------------- */
+
+static void reserve(struct metrics_series *series, enum metric_id id, size_t cells)
 {
-    metrics->first[id] = metrics->cell_count;
-    metrics->cell_count += cells;
+    series->first[id] = series->cell_count;
+    series->cell_count += cells;
 }
 
-static void lay_out(struct metrics *metrics)
+static void reserve_histograms(struct metrics_series *series, enum metric_id id, size_t count)
 {
-    size_t models = metrics->model_count;
-    size_t pairs = metrics_pair(metrics, metrics->route_count + 1, 0);
-    reserve(metrics, METRIC_REQUESTS, pairs * METRIC_STATUSES);
-    reserve(metrics, METRIC_REQUEST_DURATION,
-            pairs * metrics_histogram_cells(METRIC_REQUEST_DURATION));
-    reserve(metrics, METRIC_STAGE_DURATION,
-            models * STAGE_COUNT * metrics_histogram_cells(METRIC_STAGE_DURATION));
-    reserve(metrics, METRIC_PREDICTION_SCORE,
-            models * metrics_histogram_cells(METRIC_PREDICTION_SCORE));
-    reserve(metrics, METRIC_OOD_SCORE, models * metrics_histogram_cells(METRIC_OOD_SCORE));
-    reserve(metrics, METRIC_BATCH_ROWS, models * metrics_histogram_cells(METRIC_BATCH_ROWS));
-    reserve(metrics, METRIC_BATCH_TOKENS, models * metrics_histogram_cells(METRIC_BATCH_TOKENS));
-    reserve(metrics, METRIC_REJECTED, ERR_CODE_COUNT);
-    reserve(metrics, METRIC_CLIENTS_GONE, 1);
-    for (size_t i = 0; i < models; i++) {
-        reserve(metrics, METRIC_PREDICTIONS,
-                (size_t)metrics->models[i].label_count * DECISION_COUNT);
-        metrics->models[i].first_prediction = metrics->first[METRIC_PREDICTIONS];
-    }
-    metrics->cell_count =
-        (metrics->cell_count + CELLS_PER_LINE - 1) / CELLS_PER_LINE * CELLS_PER_LINE;
+    reserve(series, id, count * metrics_histogram_cells(id));
+}
+
+static void lay_out(struct metrics_series *series, unsigned routes)
+{
+    reserve(series, METRIC_REQUESTS, (routes + (size_t)1) * METRIC_STATUSES);
+    reserve_histograms(series, METRIC_REQUEST_DURATION, routes + (size_t)1);
+    reserve_histograms(series, METRIC_STAGE_DURATION, STAGE_COUNT);
+    reserve_histograms(series, METRIC_PREDICTION_SCORE, 1);
+    reserve_histograms(series, METRIC_OOD_SCORE, 1);
+    reserve_histograms(series, METRIC_BATCH_ROWS, 1);
+    reserve_histograms(series, METRIC_BATCH_TOKENS, 1);
+    reserve(series, METRIC_REJECTED, ERR_CODE_COUNT);
+    reserve(series, METRIC_CLIENTS_GONE, 1);
+    reserve(series, METRIC_RELOADS, 2);
+    reserve(series, METRIC_PREDICTIONS, (size_t)series->label_count * DECISION_COUNT);
+    series->cell_count =
+        (series->cell_count + CELLS_PER_LINE - 1) / CELLS_PER_LINE * CELLS_PER_LINE;
 }
 
 /* The cells of lay_out, generously: 32 for a status or a histogram. Copied names are few. */
@@ -202,15 +209,47 @@ size_t metrics_bytes(size_t routes, size_t models, size_t labels)
 }
 
 /* calloc, so that shards of cores that never count take no memory. */
-static enum err_code allocate_cells(struct metrics *metrics, struct err *err)
+static bool allocate_cells(struct metrics_series *series)
 {
-    size_t count = metrics->cell_count * METRIC_SHARDS + CELLS_PER_LINE;
-    metrics->memory = calloc(count, sizeof *metrics->cells);
-    if (metrics->memory == NULL)
-        return err_no_memory(err, count * sizeof *metrics->cells);
-    size_t past = (uintptr_t)metrics->memory % CACHE_LINE;
-    metrics->cells = (void *)((char *)metrics->memory + (past > 0 ? CACHE_LINE - past : 0));
-    return ERR_OK;
+    size_t count = series->cell_count * METRIC_SHARDS + CELLS_PER_LINE;
+    series->memory = calloc(count, sizeof *series->cells);
+    if (series->memory == NULL)
+        return false;
+    size_t past = (uintptr_t)series->memory % CACHE_LINE;
+    series->cells = (void *)((char *)series->memory + (past > 0 ? CACHE_LINE - past : 0));
+    return true;
+}
+
+static void series_close(struct metrics_series *series)
+{
+    if (series == NULL)
+        return;
+    free(series->memory);
+    arena_deinit(&series->info);
+    arena_deinit(&series->arena);
+    free(series);
+}
+
+/* model NULL: those of no model. NULL without memory. */
+static struct metrics_series *series_open(const struct metrics *metrics,
+                                          const struct metrics_model *model)
+{
+    struct metrics_series *series = calloc(1, sizeof *series);
+    if (series == NULL)
+        return NULL;
+    arena_init(&series->arena);
+    arena_init(&series->info);
+    series->users = 1;
+    series->is_exposed = true;
+    series->name = copy(&series->arena, model != NULL ? model->name : "");
+    bool is_whole = series->name != NULL;
+    if (model != NULL)
+        is_whole = is_whole && copy_labels(series, model->info) && describe(series, model);
+    lay_out(series, metrics->route_count);
+    if (is_whole && allocate_cells(series))
+        return series;
+    series_close(series);
+    return NULL;
 }
 
 enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup, struct err *err)
@@ -220,15 +259,12 @@ enum err_code metrics_open(struct metrics **out, const struct metrics_setup *set
     if (metrics == NULL)
         return err_no_memory(err, sizeof *metrics);
     arena_init(&metrics->arena);
-    if (!copy_setup(metrics, setup)) {
-        err_no_memory(err, metrics->arena.bytes);
-    } else {
-        lay_out(metrics);
-        allocate_cells(metrics, err);
-    }
-    if (err->code) {
+    pthread_mutex_init(&metrics->lock, NULL);
+    if (copy_setup(metrics, setup))
+        metrics->none = series_open(metrics, NULL);
+    if (metrics->none == NULL) {
         metrics_close(metrics);
-        return err->code;
+        return err_no_memory(err, sizeof *metrics);
     }
     *out = metrics;
     return ERR_OK;
@@ -238,38 +274,127 @@ void metrics_close(struct metrics *metrics)
 {
     if (metrics == NULL)
         return;
-    for (unsigned i = 0; metrics->models != NULL && i < metrics->model_count; i++)
-        for (struct metrics_digest *digest = metrics->models[i].digest; digest != NULL;) {
-            struct metrics_digest *older = digest->older;
-            free(digest);
-            digest = older;
-        }
-    free(metrics->memory);
+    for (unsigned i = 0; i < METRICS_SLOTS; i++)
+        series_close(atomic_load_explicit(&metrics->slots[i], memory_order_relaxed));
+    series_close(metrics->none);
+    pthread_mutex_destroy(&metrics->lock);
     arena_deinit(&metrics->arena);
     free(metrics);
 }
 
+/* ---- slots ----------------------------------------------------------------- */
+
+static struct metrics_series *series_at(const struct metrics *metrics, unsigned slot)
+{
+    return slot < METRICS_SLOTS ? atomic_load_explicit(&metrics->slots[slot], memory_order_acquire)
+                                : NULL;
+}
+
+static bool has_labels(const struct metrics_series *series, const struct engine_info *info)
+{
+    bool is_same = series->label_count == info->label_count;
+    for (unsigned i = 0; is_same && i < info->label_count; i++)
+        is_same = strcmp(series->labels[i], info->labels[i]) == 0;
+    return is_same;
+}
+
+/* The slot that the model shares with an earlier one of its name and labels, else a free one;
+ * METRICS_SLOTS: there is none. */
+static unsigned choose_locked(const struct metrics *metrics, const struct metrics_model *model)
+{
+    unsigned chosen = METRICS_SLOTS;
+    for (unsigned i = METRICS_SLOTS; i-- > 0;) {
+        const struct metrics_series *series = series_at(metrics, i);
+        if (series == NULL)
+            chosen = i;
+    }
+    for (unsigned i = 0; i < METRICS_SLOTS; i++) {
+        const struct metrics_series *series = series_at(metrics, i);
+        if (series != NULL && strcmp(series->name, model->name) == 0 &&
+            has_labels(series, model->info))
+            chosen = i;
+    }
+    return chosen;
+}
+
+/* Of all that have the name only the one of the latest generation is exposed. */
+static void expose_latest_locked(struct metrics *metrics, const char *name)
+{
+    struct metrics_series *latest = NULL;
+    for (unsigned i = 0; i < METRICS_SLOTS; i++) {
+        struct metrics_series *series = series_at(metrics, i);
+        if (series == NULL || strcmp(series->name, name) != 0)
+            continue;
+        series->is_exposed = false;
+        if (latest == NULL || series->generation >= latest->generation)
+            latest = series;
+    }
+    if (latest != NULL)
+        latest->is_exposed = true;
+}
+
+static enum err_code enter_locked(struct metrics *metrics, const struct metrics_model *model,
+                                  unsigned slot, struct err *err)
+{
+    if (slot == METRICS_SLOTS)
+        return err_set(err, ERR_UNUSABLE, "metrics: more than %d models at once", METRICS_SLOTS);
+    struct metrics_series *series = series_at(metrics, slot);
+    bool is_new = series == NULL;
+    if (is_new)
+        series = series_open(metrics, model);
+    if (series == NULL || (!is_new && !describe(series, model)))
+        return err_no_memory(err, sizeof *series);
+    series->users += !is_new;
+    atomic_store_explicit(&metrics->slots[slot], series, memory_order_release);
+    return ERR_OK;
+}
+
+enum err_code metrics_add_model(struct metrics *metrics, const struct metrics_model *model,
+                                unsigned *slot, struct err *err)
+{
+    pthread_mutex_lock(&metrics->lock);
+    *slot = choose_locked(metrics, model);
+    if (!enter_locked(metrics, model, *slot, err))
+        expose_latest_locked(metrics, model->name);
+    pthread_mutex_unlock(&metrics->lock);
+    return err->code;
+}
+
+void metrics_remove_model(struct metrics *metrics, unsigned slot)
+{
+    pthread_mutex_lock(&metrics->lock);
+    struct metrics_series *series = series_at(metrics, slot);
+    bool is_last = --series->users == 0;
+    if (is_last) {
+        atomic_store_explicit(&metrics->slots[slot], NULL, memory_order_release);
+        expose_latest_locked(metrics, series->name);
+    }
+    pthread_mutex_unlock(&metrics->lock);
+    if (is_last)
+        series_close(series);
+}
+
 /* ---- counting -------------------------------------------------------------- */
 
-static void count(struct metrics *metrics, size_t cell, uint64_t amount)
+static void count(struct metrics_series *series, size_t cell, uint64_t amount)
 {
     int core = sched_getcpu();
     size_t shard = core < 0 ? 0 : (size_t)core % METRIC_SHARDS;
-    atomic_fetch_add_explicit(&metrics->cells[shard * metrics->cell_count + cell], amount,
+    atomic_fetch_add_explicit(&series->cells[shard * series->cell_count + cell], amount,
                               memory_order_relaxed);
 }
 
-static void observe(struct metrics *metrics, enum metric_id id, size_t index, double value)
+static void observe(struct metrics_series *series, enum metric_id id, size_t index, double value)
 {
     const struct metric *metric = &metric_table[id];
-    size_t first = metrics_histogram_cell(metrics, id, index);
-    unsigned bucket = 0;
     const double least = metric->bounds[0] < 0 ? -1e9 : 0;
+    size_t first = metrics_histogram_cell(series, id, index);
+    unsigned bucket = 0;
     value = isnan(value) ? 0 : fmax(fmin(value, 1e9), least);
     while (bucket < metric->bound_count && value > metric->bounds[bucket])
         bucket++;
-    count(metrics, first + bucket, 1);
-    count(metrics, first + metric->bound_count + 1, (uint64_t)llround(value * metric->scale));
+    count(series, first + bucket, 1);
+    count(series, first + metric->bound_count + 1, (uint64_t)llround(value * metric->scale));
 }
 
 static unsigned status_index(unsigned status)
@@ -288,73 +413,88 @@ void metrics_request_begin(struct metrics *metrics)
 void metrics_request_end(struct metrics *metrics, int route, int model, unsigned status,
                          double seconds)
 {
-    unsigned route_slot = route < 0 || (unsigned)route > metrics->route_count ? metrics->route_count
-                                                                              : (unsigned)route;
-    unsigned model_slot = model < 0 || (unsigned)model > metrics->model_count ? metrics->model_count
-                                                                              : (unsigned)model;
+    unsigned index = route < 0 || (unsigned)route > metrics->route_count ? metrics->route_count
+                                                                         : (unsigned)route;
+    struct metrics_series *series = model < 0 ? NULL : series_at(metrics, (unsigned)model);
+    if (series == NULL)
+        series = metrics->none;
     atomic_fetch_sub_explicit(&metrics->in_flight, 1, memory_order_relaxed);
-    count(metrics, metrics_request_cell(metrics, route_slot, model_slot, status_index(status)), 1);
-    observe(metrics, METRIC_REQUEST_DURATION, metrics_pair(metrics, route_slot, model_slot),
-            seconds);
+    count(series, metrics_request_cell(series, index, status_index(status)), 1);
+    observe(series, METRIC_REQUEST_DURATION, index, seconds);
 }
 
 void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage stage,
                    double seconds)
 {
-    if (model < metrics->model_count && (unsigned)stage < STAGE_COUNT)
-        observe(metrics, METRIC_STAGE_DURATION, (size_t)model * STAGE_COUNT + stage, seconds);
+    struct metrics_series *series = series_at(metrics, model);
+    if (series != NULL && (unsigned)stage < STAGE_COUNT)
+        observe(series, METRIC_STAGE_DURATION, stage, seconds);
 }
 
 void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
                         enum decision decision, double score)
 {
-    if (model >= metrics->model_count || label >= metrics->models[model].label_count ||
-        (unsigned)decision >= DECISION_COUNT)
+    struct metrics_series *series = series_at(metrics, model);
+    if (series == NULL || label >= series->label_count || (unsigned)decision >= DECISION_COUNT)
         return;
-    const struct metrics_series *series = &metrics->models[model];
-    count(metrics,
-          series->first_prediction + (size_t)series->same[label] * DECISION_COUNT + decision, 1);
+    size_t row = (size_t)series->same[label] * DECISION_COUNT;
+    count(series, series->first[METRIC_PREDICTIONS] + row + decision, 1);
     if (series->scores_are_shares)
-        observe(metrics, METRIC_PREDICTION_SCORE, model, score > 1 ? 1 : score);
+        observe(series, METRIC_PREDICTION_SCORE, 0, score > 1 ? 1 : score);
 }
 
 void metrics_ood_score(struct metrics *metrics, unsigned model, double score)
 {
-    if (model < metrics->model_count)
-        observe(metrics, METRIC_OOD_SCORE, model, score);
+    struct metrics_series *series = series_at(metrics, model);
+    if (series != NULL)
+        observe(series, METRIC_OOD_SCORE, 0, score);
 }
 
 void metrics_batch(struct metrics *metrics, unsigned model, unsigned rows, unsigned tokens)
 {
-    if (model >= metrics->model_count)
+    struct metrics_series *series = series_at(metrics, model);
+    if (series == NULL)
         return;
-    observe(metrics, METRIC_BATCH_ROWS, model, rows);
-    observe(metrics, METRIC_BATCH_TOKENS, model, tokens);
+    observe(series, METRIC_BATCH_ROWS, 0, rows);
+    observe(series, METRIC_BATCH_TOKENS, 0, tokens);
 }
 
 void metrics_rejected(struct metrics *metrics, enum err_code reason)
 {
     if ((unsigned)reason > ERR_OK && (unsigned)reason < ERR_CODE_COUNT)
-        count(metrics, metrics->first[METRIC_REJECTED] + reason, 1);
+        count(metrics->none, metrics->none->first[METRIC_REJECTED] + reason, 1);
 }
 
 void metrics_client_gone(struct metrics *metrics)
 {
-    count(metrics, metrics->first[METRIC_CLIENTS_GONE], 1);
+    count(metrics->none, metrics->none->first[METRIC_CLIENTS_GONE], 1);
 }
 
-void metrics_set_digest(struct metrics *metrics, unsigned model, const char *digest)
+void metrics_reload(struct metrics *metrics, bool has_succeeded)
 {
-    size_t len = strlen(digest);
-    struct metrics_digest *newer = malloc(sizeof *newer + len + 1);
-    if (model >= metrics->model_count || newer == NULL) {
-        free(newer);
+    count(metrics->none, metrics->none->first[METRIC_RELOADS] + has_succeeded, 1);
+}
+
+void metrics_set_digest(struct metrics *metrics, unsigned model, unsigned generation,
+                        const char *digest)
+{
+    struct metrics_series *series = series_at(metrics, model);
+    if (series == NULL)
         return;
+    pthread_mutex_lock(&metrics->lock);
+    if (series->generation == generation)
+        snprintf(series->digest, sizeof series->digest, "%s", digest);
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+void metrics_set_backend(struct metrics *metrics, const char *linear_backend, const char *blas_core)
+{
+    pthread_mutex_lock(&metrics->lock);
+    const char *backend = copy(&metrics->arena, linear_backend);
+    const char *core = copy(&metrics->arena, blas_core);
+    if (backend != NULL && core != NULL) {
+        metrics->linear_backend = backend;
+        metrics->blas_core = core;
     }
-    memcpy(newer->text, digest, len + 1);
-    newer->older = atomic_load_explicit(&metrics->models[model].digest, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&metrics->models[model].digest, &newer->older,
-                                                  newer, memory_order_release,
-                                                  memory_order_relaxed))
-        continue;
+    pthread_mutex_unlock(&metrics->lock);
 }

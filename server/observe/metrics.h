@@ -8,10 +8,12 @@
  *
  * Counting adds to a shard that belongs to the calling thread's core, with relaxed atomics; a
  * scrape sums the shards. A histogram's +Inf bucket and _count come from the same words, so they
- * are equal under load. Label values are known when metrics_open is called (routes, models, labels,
- * codes), so series exist at zero before traffic and are bounded.
+ * are equal under load. Label values are known when metrics_open or metrics_add_model is called
+ * (routes, models, labels, codes), so series exist at zero before traffic and are bounded. A model
+ * is counted under its slot; a reload adds the new ones and removes the old.
  *
- * Threads: everything here may be called from any thread after metrics_open.
+ * Threads: everything here may be called from any thread after metrics_open; a slot is counted
+ * under between its metrics_add_model and its metrics_remove_model.
  */
 #ifndef ATTND_SERVER_OBSERVE_METRICS_H
 #define ATTND_SERVER_OBSERVE_METRICS_H
@@ -38,6 +40,7 @@ struct metrics_model {
     const char *name;
     const struct engine_info *info;
     double load_seconds;
+    unsigned generation; /* of the reload that opened it */
 };
 
 struct metrics_setup {
@@ -45,12 +48,10 @@ struct metrics_setup {
     const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
                                     * for each model, which keeps the scrape small. */
     unsigned route_count;
-    const struct metrics_model *models; /* index = the `model` argument below */
-    unsigned model_count;
     unsigned queue_limit;
     size_t memory_max_bytes, memory_fixed_bytes;
-    size_t (*memory_reserved)(void *context);               /* read at scrape; NULL: 0 */
-    uint64_t (*queue_depth)(void *context, unsigned model); /* read at scrape */
+    size_t (*memory_reserved)(void *context);              /* read at scrape; NULL: 0 */
+    uint64_t (*queue_depth)(void *context, unsigned slot); /* read at scrape; NULL: 0 */
     void *context;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
 };
@@ -59,13 +60,25 @@ enum { METRICS_NO_MODEL = -1, METRICS_OTHER_ROUTE = -1 };
 
 struct metrics;
 
+/* Models that can have a slot at once: those of two generations, and some that are retiring. */
+enum { METRICS_SLOTS = 256 };
+
 /* Upper bound of what metrics of so many routes, models and labels (of all models) hold. */
 size_t metrics_bytes(size_t routes, size_t models, size_t labels);
 
-/* Everything in setup is copied; the models' infos may go. Yours to close. */
+/* Everything in setup is copied. Yours to close. */
 enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup,
                            struct err *err);
 void metrics_close(struct metrics *metrics);
+
+/* A slot for a model, whose strings are copied. One of the same name and labels that has a slot
+ * keeps it, with its counts, for both: what is told of it is then the new one's. Of two with one
+ * name and other labels the one that was added last is exposed. ERR_NO_MEMORY; ERR_UNUSABLE if no
+ * slot is left. */
+enum err_code metrics_add_model(struct metrics *metrics, const struct metrics_model *model,
+                                unsigned *slot, struct err *err);
+/* Once for each metrics_add_model. With the last of a slot its series go. */
+void metrics_remove_model(struct metrics *metrics, unsigned slot);
 
 /* Arguments out of range are not counted, or counted as "other" and "". Times are in seconds. */
 void metrics_request_begin(struct metrics *metrics); /* requests_in_flight */
@@ -79,11 +92,17 @@ void metrics_ood_score(struct metrics *metrics, unsigned model, double score);
 void metrics_batch(struct metrics *metrics, unsigned model, unsigned rows, unsigned tokens);
 void metrics_rejected(struct metrics *metrics, enum err_code reason);
 void metrics_client_gone(struct metrics *metrics);
-/* model_info's digest, once known. */
-void metrics_set_digest(struct metrics *metrics, unsigned model, const char *digest);
+/* model_info's digest, once known; nothing if a later generation has the slot. */
+void metrics_set_digest(struct metrics *metrics, unsigned model, unsigned generation,
+                        const char *digest);
+/* build_info's labels, once the models are open. */
+void metrics_set_backend(struct metrics *metrics, const char *linear_backend,
+                         const char *blas_core);
+/* The configuration was reloaded, or could not be. */
+void metrics_reload(struct metrics *metrics, bool has_succeeded);
 
 /* Upper bound of what metrics_expose takes from the arena. */
-size_t metrics_expose_bytes(const struct metrics *metrics);
+size_t metrics_expose_bytes(struct metrics *metrics);
 
 /* The whole exposition, NUL-terminated, in the arena; NULL if there is no memory. */
 const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len);

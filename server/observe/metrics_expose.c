@@ -122,24 +122,24 @@ static void put_value(struct text *text, enum metric_id id, const char *const *v
     put_sample(text, id, "", values, NULL, number);
 }
 
-static uint64_t cell_sum(const struct metrics *metrics, size_t cell)
+static uint64_t cell_sum(const struct metrics_series *series, size_t cell)
 {
     uint64_t sum = 0;
     for (size_t shard = 0; shard < METRIC_SHARDS; shard++)
-        sum += atomic_load_explicit(&metrics->cells[shard * metrics->cell_count + cell],
+        sum += atomic_load_explicit(&series->cells[shard * series->cell_count + cell],
                                     memory_order_relaxed);
     return sum;
 }
 
 /* The series whose cells begin at `first`; one never observed is left out unless `at_zero`. */
-static void put_histogram(struct text *text, const struct metrics *metrics, enum metric_id id,
+static void put_histogram(struct text *text, const struct metrics_series *series, enum metric_id id,
                           size_t index, const char *const *values, bool at_zero)
 {
     const struct metric *metric = &metric_table[id];
-    size_t first = metrics_histogram_cell(metrics, id, index);
+    size_t first = metrics_histogram_cell(series, id, index);
     uint64_t cumulative[METRIC_BOUNDS_MAX + 1], total = 0;
     for (unsigned i = 0; i <= metric->bound_count; i++)
-        cumulative[i] = total += cell_sum(metrics, first + i);
+        cumulative[i] = total += cell_sum(series, first + i);
     if (total == 0 && !at_zero)
         return;
     for (unsigned i = 0; i < metric->bound_count; i++) {
@@ -149,54 +149,73 @@ static void put_histogram(struct text *text, const struct metrics *metrics, enum
     }
     put_sample(text, id, "_bucket", values, "+Inf", (double)total);
     put_sample(text, id, "_sum", values, NULL,
-               (double)(int64_t)cell_sum(metrics, first + metric->bound_count + 1) / metric->scale);
+               (double)(int64_t)cell_sum(series, first + metric->bound_count + 1) / metric->scale);
     put_sample(text, id, "_count", values, NULL, (double)total);
 }
 
 /* ---- one function per metric ----------------------------------------------- */
 
-static const char *model_name(const struct metrics *metrics, unsigned model)
+/* The next model that is exposed, from *slot on; the last one is none at all, ""; NULL behind
+ * it. */
+static const struct metrics_series *next_series(const struct metrics *metrics, unsigned *slot,
+                                                bool with_none)
 {
-    return model < metrics->model_count ? metrics->models[model].name : "";
+    while (*slot < METRICS_SLOTS) {
+        const struct metrics_series *series =
+            atomic_load_explicit(&metrics->slots[(*slot)++], memory_order_relaxed);
+        if (series != NULL && series->is_exposed)
+            return series;
+    }
+    return (*slot)++ == METRICS_SLOTS && with_none ? metrics->none : NULL;
 }
 
 /* What any client may ask for in the first minute: routes that take a model once for each model,
  * and every route without one. Other combinations appear when they first occur, so that the number
  * of series follows use. */
-static bool exists_at_zero(const struct metrics *metrics, unsigned route, unsigned model)
+static bool exists_at_zero(const struct metrics *metrics, unsigned route,
+                           const struct metrics_series *series)
 {
-    return model == metrics->model_count || metrics->takes_model[route];
+    return series == metrics->none || metrics->takes_model[route];
+}
+
+static void write_route(struct text *text, const struct metrics *metrics, unsigned route,
+                        const struct metrics_series *series)
+{
+    const unsigned at_zero = route == metrics->route_count ? 404 : 200;
+    for (unsigned status = 0; status < METRIC_STATUSES; status++) {
+        uint64_t sum = cell_sum(series, metrics_request_cell(series, route, status));
+        char code[16] = "other";
+        if (sum == 0 &&
+            (metric_statuses[status] != at_zero || !exists_at_zero(metrics, route, series)))
+            continue;
+        if (metric_statuses[status] != 0)
+            snprintf(code, sizeof code, "%u", metric_statuses[status]);
+        const char *const values[] = {metrics->routes[route], series->name, code};
+        put_value(text, METRIC_REQUESTS, values, (double)sum);
+    }
 }
 
 static void write_requests(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    size_t models = metrics->model_count + 1u;
-    size_t rows = (metrics->route_count + 1u) * models * METRIC_STATUSES;
-    for (size_t row = 0; row < rows; row++) {
-        unsigned status = (unsigned)(row % METRIC_STATUSES);
-        unsigned model = (unsigned)(row / METRIC_STATUSES % models);
-        unsigned route = (unsigned)(row / METRIC_STATUSES / models);
-        unsigned at_zero = route == metrics->route_count ? 404 : 200;
-        uint64_t sum = cell_sum(metrics, metrics_request_cell(metrics, route, model, status));
-        char code[16] = "other";
-        if (sum == 0 &&
-            (metric_statuses[status] != at_zero || !exists_at_zero(metrics, route, model)))
-            continue;
-        if (metric_statuses[status] != 0)
-            snprintf(code, sizeof code, "%u", metric_statuses[status]);
-        const char *const values[] = {metrics->routes[route], model_name(metrics, model), code};
-        put_value(text, id, values, (double)sum);
+    (void)id;
+    for (unsigned route = 0; route <= metrics->route_count; route++) {
+        unsigned slot = 0;
+        for (const struct metrics_series *series;
+             (series = next_series(metrics, &slot, true)) != NULL;)
+            write_route(text, metrics, route, series);
     }
 }
 
 static void write_request_duration(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    for (unsigned route = 0; route <= metrics->route_count; route++)
-        for (unsigned model = 0; model <= metrics->model_count; model++) {
-            const char *const values[] = {metrics->routes[route], model_name(metrics, model)};
-            put_histogram(text, metrics, id, metrics_pair(metrics, route, model), values,
-                          exists_at_zero(metrics, route, model));
+    for (unsigned route = 0; route <= metrics->route_count; route++) {
+        unsigned slot = 0;
+        for (const struct metrics_series *series;
+             (series = next_series(metrics, &slot, true)) != NULL;) {
+            const char *const values[] = {metrics->routes[route], series->name};
+            put_histogram(text, series, id, route, values, exists_at_zero(metrics, route, series));
         }
+    }
 }
 
 static void write_stages(struct text *text, struct metrics *metrics, enum metric_id id)
@@ -204,44 +223,61 @@ static void write_stages(struct text *text, struct metrics *metrics, enum metric
     static const char *const stages[STAGE_COUNT] = {
         [STAGE_PARSE] = "parse",         [STAGE_PREPARE] = "prepare", [STAGE_QUEUE] = "queue",
         [STAGE_INFERENCE] = "inference", [STAGE_EXPLAIN] = "explain", [STAGE_ENCODE] = "encode"};
-    for (unsigned i = 0; i < metrics->model_count * STAGE_COUNT; i++) {
-        const char *const values[] = {model_name(metrics, i / STAGE_COUNT),
-                                      stages[i % STAGE_COUNT]};
-        put_histogram(text, metrics, id, i, values, true);
-    }
+    unsigned slot = 0;
+    for (const struct metrics_series *series;
+         (series = next_series(metrics, &slot, false)) != NULL;)
+        for (unsigned stage = 0; stage < STAGE_COUNT; stage++) {
+            const char *const values[] = {series->name, stages[stage]};
+            put_histogram(text, series, id, stage, values, true);
+        }
 }
 
 /* Every label exists at zero with the decision "auto", the others when they first occur. */
+static void write_labels(struct text *text, const struct metrics_series *series)
+{
+    for (size_t i = 0; i < (size_t)series->label_count * DECISION_COUNT; i++) {
+        size_t label = i / DECISION_COUNT, decision = i % DECISION_COUNT;
+        uint64_t sum = cell_sum(series, series->first[METRIC_PREDICTIONS] + i);
+        if (series->same[label] != label || (sum == 0 && decision != DECISION_AUTO))
+            continue;
+        const char *const values[] = {series->name, series->labels[label],
+                                      decision_name((enum decision)decision)};
+        put_value(text, METRIC_PREDICTIONS, values, (double)sum);
+    }
+}
+
 static void write_predictions(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    for (unsigned model = 0; model < metrics->model_count; model++) {
-        const struct metrics_series *series = &metrics->models[model];
-        for (size_t i = 0; i < (size_t)series->label_count * DECISION_COUNT; i++) {
-            size_t label = i / DECISION_COUNT, decision = i % DECISION_COUNT;
-            uint64_t sum = cell_sum(metrics, series->first_prediction + i);
-            if (series->same[label] != label || (sum == 0 && decision != DECISION_AUTO))
-                continue;
-            const char *const values[] = {series->name, series->labels[label],
-                                          decision_name((enum decision)decision)};
-            put_value(text, id, values, (double)sum);
-        }
-    }
+    (void)id;
+    unsigned slot = 0;
+    for (const struct metrics_series *series;
+         (series = next_series(metrics, &slot, false)) != NULL;)
+        write_labels(text, series);
 }
 
 static void write_model_histogram(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    for (unsigned i = 0; i < metrics->model_count; i++)
-        if ((id != METRIC_PREDICTION_SCORE || metrics->models[i].scores_are_shares) &&
-            (id != METRIC_OOD_SCORE || metrics->models[i].has_ood))
-            put_histogram(text, metrics, id, i, &metrics->models[i].name, true);
+    unsigned slot = 0;
+    for (const struct metrics_series *series;
+         (series = next_series(metrics, &slot, false)) != NULL;)
+        if ((id != METRIC_PREDICTION_SCORE || series->scores_are_shares) &&
+            (id != METRIC_OOD_SCORE || series->has_ood))
+            put_histogram(text, series, id, 0, &series->name, true);
 }
 
-static void write_queue_depth(struct text *text, struct metrics *metrics, enum metric_id id)
+/* One number of each model. */
+static void write_model_value(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    for (unsigned i = 0; i < metrics->model_count; i++)
-        put_value(text, id, &metrics->models[i].name,
-                  metrics->queue_depth != NULL ? (double)metrics->queue_depth(metrics->context, i)
-                                               : 0.0);
+    unsigned slot = 0;
+    for (const struct metrics_series *series;
+         (series = next_series(metrics, &slot, false)) != NULL;) {
+        double value = id == METRIC_MODEL_LOAD ? series->load_seconds : series->generation;
+        if (id == METRIC_QUEUE_DEPTH)
+            value = metrics->queue_depth != NULL
+                        ? (double)metrics->queue_depth(metrics->context, slot - 1)
+                        : 0;
+        put_value(text, id, &series->name, value);
+    }
 }
 
 static void write_queue_limit(struct text *text, struct metrics *metrics, enum metric_id id)
@@ -269,32 +305,32 @@ static void write_rejected(struct text *text, struct metrics *metrics, enum metr
     for (int code = ERR_OK + 1; code < ERR_CODE_COUNT; code++) {
         const char *const values[] = {err_name((enum err_code)code)};
         put_value(text, id, values,
-                  (double)cell_sum(metrics, metrics->first[METRIC_REJECTED] + (size_t)code));
+                  (double)cell_sum(metrics->none, metrics->none->first[id] + (size_t)code));
     }
 }
 
 static void write_clients_gone(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    put_value(text, id, NULL, (double)cell_sum(metrics, metrics->first[METRIC_CLIENTS_GONE]));
+    put_value(text, id, NULL, (double)cell_sum(metrics->none, metrics->none->first[id]));
+}
+
+static void write_reloads(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    static const char *const results[] = {"failure", "success"};
+    for (size_t i = 0; i < 2; i++)
+        put_value(text, id, &results[i],
+                  (double)cell_sum(metrics->none, metrics->none->first[id] + i));
 }
 
 static void write_model_info(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    for (unsigned i = 0; i < metrics->model_count; i++) {
-        struct metrics_series *series = &metrics->models[i];
-        const struct metrics_digest *digest =
-            atomic_load_explicit(&series->digest, memory_order_acquire);
-        const char *const values[] = {series->name, series->version,
-                                      digest != NULL ? digest->text : "", series->dtype,
+    unsigned slot = 0;
+    for (const struct metrics_series *series;
+         (series = next_series(metrics, &slot, false)) != NULL;) {
+        const char *const values[] = {series->name, series->version, series->digest, series->dtype,
                                       series->kernels};
         put_value(text, id, values, 1);
     }
-}
-
-static void write_model_load(struct text *text, struct metrics *metrics, enum metric_id id)
-{
-    for (unsigned i = 0; i < metrics->model_count; i++)
-        put_value(text, id, &metrics->models[i].name, metrics->models[i].load_seconds);
 }
 
 static void write_build_info(struct text *text, struct metrics *metrics, enum metric_id id)
@@ -313,7 +349,7 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_OOD_SCORE] = write_model_histogram,
     [METRIC_BATCH_ROWS] = write_model_histogram,
     [METRIC_BATCH_TOKENS] = write_model_histogram,
-    [METRIC_QUEUE_DEPTH] = write_queue_depth,
+    [METRIC_QUEUE_DEPTH] = write_model_value,
     [METRIC_QUEUE_LIMIT] = write_queue_limit,
     [METRIC_MEMORY_MAX] = write_memory,
     [METRIC_MEMORY_FIXED] = write_memory,
@@ -322,7 +358,9 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_REJECTED] = write_rejected,
     [METRIC_CLIENTS_GONE] = write_clients_gone,
     [METRIC_MODEL_INFO] = write_model_info,
-    [METRIC_MODEL_LOAD] = write_model_load,
+    [METRIC_MODEL_LOAD] = write_model_value,
+    [METRIC_MODEL_GENERATION] = write_model_value,
+    [METRIC_RELOADS] = write_reloads,
     [METRIC_BUILD_INFO] = write_build_info,
 };
 
@@ -349,21 +387,35 @@ static void write_process(struct text *text, const struct metrics *metrics)
 
 /* A cell is at most a line; names of models and labels are short. The text doubles as it grows, so
  * that all its copies together take up to four times its length. */
-size_t metrics_expose_bytes(const struct metrics *metrics)
+size_t metrics_expose_bytes(struct metrics *metrics)
 {
     enum { LINE_BYTES = 192 };
-    return 2 * (size_t)TEXT_BYTES_FIRST + 4 * metrics->cell_count * LINE_BYTES;
+    size_t cells = 0;
+    unsigned slot = 0;
+    pthread_mutex_lock(&metrics->lock);
+    for (const struct metrics_series *series; (series = next_series(metrics, &slot, true)) != NULL;)
+        cells += series->cell_count;
+    pthread_mutex_unlock(&metrics->lock);
+    return 2 * (size_t)TEXT_BYTES_FIRST + 4 * cells * LINE_BYTES;
+}
+
+/* Models come and go under the lock, which a scrape holds from its first line to its last. */
+static void write_all_locked(struct text *text, struct metrics *metrics)
+{
+    for (int id = 0; id < METRIC_TOTAL; id++) {
+        if (writers[id] == NULL) /* of the process */
+            continue;
+        put_family(text, (enum metric_id)id);
+        writers[id](text, metrics, (enum metric_id)id);
+    }
 }
 
 const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len)
 {
     struct text text = {.arena = arena};
-    for (int id = 0; id < METRIC_TOTAL; id++) {
-        if (writers[id] == NULL) /* of the process */
-            continue;
-        put_family(&text, (enum metric_id)id);
-        writers[id](&text, metrics, (enum metric_id)id);
-    }
+    pthread_mutex_lock(&metrics->lock);
+    write_all_locked(&text, metrics);
+    pthread_mutex_unlock(&metrics->lock);
     write_process(&text, metrics);
     put(&text, "", 1);
     if (text.failed)

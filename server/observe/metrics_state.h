@@ -1,14 +1,15 @@
 /* metrics_state.h - what metrics.c counts into and metrics_expose.c reads. Private to both.
  *
- * All counters are cells of one flat array per shard. first[id] is where a metric's cells begin;
- * the functions below say how they lie. A histogram takes its buckets (not cumulative, the last one
- * for what exceeds every bound) and then its sum, scaled to an integer.
+ * All counters of a model are cells of one flat array per shard. first[id] is where a metric's
+ * cells begin; the functions below say how they lie. A histogram takes its buckets (not cumulative,
+ * the last one for what exceeds every bound) and then its sum, scaled to an integer.
  */
 #ifndef ATTND_SERVER_OBSERVE_METRICS_STATE_H
 #define ATTND_SERVER_OBSERVE_METRICS_STATE_H
 
 #include "server/observe/metrics.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -35,22 +36,31 @@ struct metric {
 extern const struct metric metric_table[METRIC_TOTAL];
 extern const unsigned metric_statuses[METRIC_STATUSES]; /* the last is 0: any other status */
 
-struct metrics_digest {
-    struct metrics_digest *older; /* a scrape may still be reading it: freed at close */
-    char text[];
-};
+enum { METRIC_DIGEST_BYTES = 80 };
 
-/* A copy of what series need of a model, which may be closed before the metrics are. */
+/* All that is counted for a model, or for none. The strings and numbers that describe the model are
+ * under the metrics' lock; the rest is immutable but for the cells. */
 struct metrics_series {
-    const char *name, *version, *dtype, *kernels;
+    unsigned users;    /* metrics_add_model less metrics_remove_model; under the lock */
+    bool is_exposed;   /* under the lock: no later model has its name */
+    struct arena info; /* holds version, dtype and kernels; under the lock */
+    const char *version, *dtype, *kernels;
+    char digest[METRIC_DIGEST_BYTES];
     double load_seconds;
+    unsigned generation;
+
+    struct arena arena; /* holds what follows */
+    const char *name;
     unsigned label_count;
     const char **labels;
     unsigned *same; /* [label_count] the first label of the same text: a series occurs once */
-    size_t first_prediction;                 /* cells [label_count][DECISION_COUNT] */
-    bool scores_are_shares;                  /* in 0..1, not the free numbers of a regression */
-    bool has_ood;                            /* there is an ood_score */
-    _Atomic(struct metrics_digest *) digest; /* written by metrics_set_digest, read by a scrape */
+    bool scores_are_shares; /* in 0..1, not the free numbers of a regression */
+    bool has_ood;           /* there is an ood_score */
+
+    size_t first[METRIC_TOTAL]; /* where a metric's cells begin */
+    size_t cell_count;          /* of one shard, whole cache lines */
+    _Atomic uint64_t *cells;    /* [METRIC_SHARDS][cell_count], on a cache line */
+    void *memory;               /* what cells lies in */
 };
 
 struct metrics {
@@ -58,22 +68,20 @@ struct metrics {
     unsigned route_count; /* without "other", which is route slot route_count */
     const char **routes;  /* [route_count + 1] */
     bool *takes_model;    /* [route_count + 1] */
-    unsigned model_count; /* model slot model_count is no model, "" */
-    struct metrics_series *models;
     unsigned queue_limit;
     size_t memory_max_bytes, memory_fixed_bytes;
     size_t (*memory_reserved)(void *context);
-    uint64_t (*queue_depth)(void *context, unsigned model);
+    uint64_t (*queue_depth)(void *context, unsigned slot);
     void *context;
     const char *linear_backend, *blas_core;
-    double start_seconds; /* of the process */
-
-    size_t first[METRIC_TOTAL];
-    size_t cell_count;       /* of one shard, whole cache lines */
-    _Atomic uint64_t *cells; /* [METRIC_SHARDS][cell_count], on a cache line */
-    void *memory;            /* what cells lies in */
+    double start_seconds;        /* of the process */
+    struct metrics_series *none; /* of requests without a model, and of what has no model */
     _Atomic uint64_t
         in_flight; /* one word: a scrape over shards could see an end before its begin */
+
+    pthread_mutex_t lock; /* of the slots, and of what describes a model */
+    /* Written under lock; read by whoever counts under a slot, which is then in use. */
+    _Atomic(struct metrics_series *) slots[METRICS_SLOTS];
 };
 
 static inline size_t metrics_histogram_cells(enum metric_id id)
@@ -81,24 +89,17 @@ static inline size_t metrics_histogram_cells(enum metric_id id)
     return metric_table[id].bound_count + 2;
 }
 
-/* Slots, not arguments: "other" and "" have been mapped. */
-static inline size_t metrics_pair(const struct metrics *metrics, unsigned route, unsigned model)
+static inline size_t metrics_request_cell(const struct metrics_series *series, unsigned route,
+                                          unsigned status_index)
 {
-    return (size_t)route * (metrics->model_count + 1) + model;
+    return series->first[METRIC_REQUESTS] + (size_t)route * METRIC_STATUSES + status_index;
 }
 
-static inline size_t metrics_request_cell(const struct metrics *metrics, unsigned route,
-                                          unsigned model, unsigned status_index)
-{
-    return metrics->first[METRIC_REQUESTS] + metrics_pair(metrics, route, model) * METRIC_STATUSES +
-           status_index;
-}
-
-/* The first cell of the index-th series of a histogram. */
-static inline size_t metrics_histogram_cell(const struct metrics *metrics, enum metric_id id,
+/* The first cell of the index-th histogram of a metric. */
+static inline size_t metrics_histogram_cell(const struct metrics_series *series, enum metric_id id,
                                             size_t index)
 {
-    return metrics->first[id] + index * metrics_histogram_cells(id);
+    return series->first[id] + index * metrics_histogram_cells(id);
 }
 
 #endif

@@ -11,13 +11,13 @@
  * Numbered invariants, true whenever the lock is free:
  *   1. entries[0 .. count) are sorted by due, then by arrival.
  *   2. count + reserved <= limit, so that a submit never fails for want of room.
- *   3. lanes[m] counts the entries of model m and their tokens; the depths' sum is count.
+ *   3. a model's lane counts its entries and their tokens; the depths' sum is count. The lanes of
+ *      models with entries, and no others, are in the list that begins with waiting.
  *   4. after closed is set, count never grows.
  */
 #include "server/serve/batcher.h"
 
 #include "engine/base/clock.h"
-#include "server/serve/registry.h"
 #include "server/serve/throughput.h"
 
 #include <assert.h>
@@ -28,21 +28,13 @@
 struct entry {
     uint64_t due_ns;
     struct row *row;
-    const struct registry_model *model;
+    struct served_model *model;
     unsigned tokens;
     bool hurried; /* its deadline comes before its patience ends */
 };
 
-/* What waits for one model. */
-struct lane {
-    unsigned depth;
-    uint64_t tokens;
-    struct throughput throughput;
-};
-
 struct batcher {
     unsigned limit;       /* immutable */
-    unsigned model_count; /* immutable */
     unsigned wait_ms_max; /* immutable once used; 0: no bound */
     unsigned takers;      /* immutable once used */
     pthread_mutex_t lock;
@@ -53,8 +45,8 @@ struct batcher {
     unsigned reserved;
     unsigned idle; /* takers that wait on filled */
     bool closed;
-    bool hurry_next;    /* the last batch was led by a row without haste */
-    struct lane *lanes; /* [model_count] */
+    bool hurry_next;      /* the last batch was led by a row without haste */
+    struct lane *waiting; /* the lanes in which something waits */
 };
 
 enum err_code batch_init(struct batch *batch, unsigned capacity, struct err *err)
@@ -75,20 +67,17 @@ void batch_deinit(struct batch *batch)
     *batch = (struct batch){0};
 }
 
-enum err_code batcher_open(struct batcher **out, unsigned limit, unsigned model_count,
-                           struct err *err)
+enum err_code batcher_open(struct batcher **out, unsigned limit, struct err *err)
 {
     struct batcher *batcher = calloc(1, sizeof *batcher);
     *out = batcher;
     if (batcher == NULL)
         return err_no_memory(err, sizeof *batcher);
     batcher->limit = limit;
-    batcher->model_count = model_count;
     pthread_mutex_init(&batcher->lock, NULL);
     pthread_cond_init(&batcher->filled, NULL);
     batcher->entries = calloc(limit, sizeof *batcher->entries);
-    batcher->lanes = calloc(model_count > 0 ? model_count : 1, sizeof *batcher->lanes);
-    if (batcher->entries != NULL && batcher->lanes != NULL)
+    if (batcher->entries != NULL)
         return ERR_OK;
     batcher_free(batcher);
     *out = NULL;
@@ -103,7 +92,6 @@ void batcher_free(struct batcher *batcher)
     pthread_cond_destroy(&batcher->filled);
     pthread_mutex_destroy(&batcher->lock);
     free(batcher->entries);
-    free(batcher->lanes);
     free(batcher);
 }
 
@@ -119,8 +107,8 @@ static double wait_ms_locked(const struct batcher *batcher)
     double ns = 0;
     if (batcher->wait_ms_max == 0)
         return 0;
-    for (unsigned i = 0; i < batcher->model_count; i++)
-        ns += throughput_ns(&batcher->lanes[i].throughput, batcher->lanes[i].tokens);
+    for (const struct lane *lane = batcher->waiting; lane != NULL; lane = lane->next)
+        ns += throughput_ns(&lane->throughput, lane->tokens);
     return ns / CLOCK_NS_PER_MS / batcher->takers;
 }
 
@@ -183,10 +171,19 @@ unsigned batcher_retry_after_s(struct batcher *batcher)
     return throughput_retry_after_s(over_ms);
 }
 
-void batcher_computed(struct batcher *batcher, unsigned model_index, unsigned tokens, uint64_t ns)
+void batcher_computed(struct batcher *batcher, struct served_model *model, unsigned tokens,
+                      uint64_t ns)
 {
     pthread_mutex_lock(&batcher->lock);
-    throughput_add(&batcher->lanes[model_index].throughput, tokens, ns);
+    throughput_add(&model->lane.throughput, tokens, ns);
+    pthread_mutex_unlock(&batcher->lock);
+}
+
+void batcher_inherit(struct batcher *batcher, struct served_model *model,
+                     const struct served_model *from)
+{
+    pthread_mutex_lock(&batcher->lock);
+    model->lane.throughput = from->lane.throughput;
     pthread_mutex_unlock(&batcher->lock);
 }
 
@@ -224,6 +221,31 @@ static unsigned place_locked(const struct batcher *batcher, uint64_t due)
     return low;
 }
 
+static void lane_enter_locked(struct batcher *batcher, struct lane *lane, unsigned tokens)
+{
+    lane->tokens += tokens;
+    if (lane->depth++ > 0)
+        return;
+    lane->previous = NULL;
+    lane->next = batcher->waiting;
+    if (lane->next != NULL)
+        lane->next->previous = lane;
+    batcher->waiting = lane;
+}
+
+static void lane_leave_locked(struct batcher *batcher, struct lane *lane, unsigned tokens)
+{
+    lane->tokens -= tokens;
+    if (--lane->depth > 0)
+        return;
+    if (lane->next != NULL)
+        lane->next->previous = lane->previous;
+    if (lane->previous != NULL)
+        lane->previous->next = lane->next;
+    else
+        batcher->waiting = lane->next;
+}
+
 static void insert_locked(struct batcher *batcher, struct row *row)
 {
     struct entry entry = entry_of(row);
@@ -232,16 +254,13 @@ static void insert_locked(struct batcher *batcher, struct row *row)
     memmove(at + 1, at, (batcher->count - place) * sizeof *at);
     *at = entry;
     batcher->count++;
-    batcher->lanes[row->model->index].depth++;
-    batcher->lanes[row->model->index].tokens += entry.tokens;
+    lane_enter_locked(batcher, &row->model->lane, entry.tokens);
 }
 
 /* An entry leaves; closing the gap is the caller's. */
 static void leave_locked(struct batcher *batcher, const struct entry *entry)
 {
-    struct lane *lane = &batcher->lanes[entry->model->index];
-    lane->depth--;
-    lane->tokens -= entry->tokens;
+    lane_leave_locked(batcher, &entry->model->lane, entry->tokens);
 }
 
 bool batcher_submit(struct batcher *batcher, struct row *const *rows, unsigned count)
@@ -288,7 +307,7 @@ static unsigned lead_locked(const struct batcher *batcher, uint64_t now)
  * workers make two batches. */
 static unsigned budget_locked(const struct batcher *batcher, unsigned lead)
 {
-    const struct registry_model *model = batcher->entries[lead].model;
+    struct served_model *model = batcher->entries[lead].model;
     if (batcher->idle == 0)
         return model->batch_tokens;
     size_t waiting = 0;
@@ -303,7 +322,7 @@ static unsigned budget_locked(const struct batcher *batcher, unsigned lead)
 
 struct fill {
     struct batch *batch;
-    const struct registry_model *model; /* NULL: nothing is to be computed */
+    struct served_model *model; /* NULL: nothing is to be computed */
     unsigned budget;
     uint64_t now_ns;
 };
@@ -405,10 +424,10 @@ unsigned batcher_idle(struct batcher *batcher)
     return idle;
 }
 
-unsigned batcher_depth(struct batcher *batcher, unsigned model_index)
+unsigned batcher_depth(struct batcher *batcher, const struct served_model *model)
 {
     pthread_mutex_lock(&batcher->lock);
-    unsigned depth = model_index < batcher->model_count ? batcher->lanes[model_index].depth : 0;
+    unsigned depth = model->lane.depth;
     pthread_mutex_unlock(&batcher->lock);
     return depth;
 }

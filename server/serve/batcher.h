@@ -23,6 +23,7 @@
 
 #include "engine/base/err.h"
 #include "server/serve/request.h"
+#include "server/serve/served_model.h"
 
 enum {
     BATCHER_PATIENCE_MS = 1000,
@@ -45,9 +46,8 @@ struct batch {
 enum err_code batch_init(struct batch *batch, unsigned capacity, struct err *err);
 void batch_deinit(struct batch *batch);
 
-/* A queue of at most `limit` rows and reservations, for models with index below model_count. */
-enum err_code batcher_open(struct batcher **out, unsigned limit, unsigned model_count,
-                           struct err *err);
+/* A queue of at most `limit` rows and reservations. */
+enum err_code batcher_open(struct batcher **out, unsigned limit, struct err *err);
 /* Frees an empty queue that no thread uses any more. */
 void batcher_free(struct batcher *batcher);
 
@@ -56,7 +56,12 @@ void batcher_free(struct batcher *batcher);
 void batcher_limit_wait(struct batcher *batcher, unsigned wait_ms_max, unsigned takers);
 /* A batch of a model was computed: what the bound estimates from. A model of which no batch was
  * yet computed counts nothing. */
-void batcher_computed(struct batcher *batcher, unsigned model_index, unsigned tokens, uint64_t ns);
+void batcher_computed(struct batcher *batcher, struct served_model *model, unsigned tokens,
+                      uint64_t ns);
+/* What was measured of a model is the first estimate for another that takes its place. Before that
+ * one is published. */
+void batcher_inherit(struct batcher *batcher, struct served_model *model,
+                     const struct served_model *from);
 /* Seconds after which a refused request may succeed: until the work that waits is back within its
  * bound if nothing else comes, at least 1. */
 unsigned batcher_retry_after_s(struct batcher *batcher);
@@ -90,6 +95,6 @@ unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max)
 unsigned batcher_idle(struct batcher *batcher);
 
 /* Rows of a model that wait now. */
-unsigned batcher_depth(struct batcher *batcher, unsigned model_index);
+unsigned batcher_depth(struct batcher *batcher, const struct served_model *model);
 
 #endif

@@ -32,13 +32,14 @@ enum err_code claim_reading(struct service *service, struct request *request, si
     return claim(service, request, bytes);
 }
 
-static struct engine_need need_of(const struct service *service, const struct predict_item *item,
+static struct engine_need need_of(const struct request *request, const struct predict_item *item,
                                   const struct row *row)
 {
     const struct engine_model *engine = row->model->engine;
     if (item->kind == ENGINE_TEXT)
         return engine_need_text(engine, item->bytes, item->len);
-    return engine_need_image(engine, item->bytes, item->len, service->config->image_pixels_max);
+    return engine_need_image(engine, item->bytes, item->len,
+                             request->snapshot->config.image_pixels_max);
 }
 
 /* A row's logits and scores, and what the reply lists of them. */
@@ -58,7 +59,7 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
         kept = memory_sum(kept, ROW_BYTES);
         if (row->err.code != ERR_OK)
             continue;
-        struct engine_need need = need_of(service, &request->call.items[i], row);
+        struct engine_need need = need_of(request, &request->call.items[i], row);
         kept = memory_sum(kept, memory_sum(need.kept, result_bytes(request, row)));
         *passing = need.passing > *passing ? need.passing : *passing;
     }

@@ -18,10 +18,12 @@
 
 #include <stdatomic.h>
 
-struct registry_model;
+struct reload_result;
 struct request;
 struct route;
+struct served_model;
 struct service;
+struct snapshot;
 
 /* phase, what happens in it, the phases that may follow. REQUEST_DONE may come at any time: whoever
  * has asked may leave. */
@@ -44,7 +46,7 @@ enum request_phase {
 /* One input of a request on its way through the queue. */
 struct row {
     struct request *request;
-    struct registry_model *model; /* NULL: no model could be found for the item */
+    struct served_model *model; /* the snapshot's; NULL: none could be found for the item */
     struct engine_input input;
     float *logits, *scores; /* [model's label_count], in the request's arena */
     struct answer answer;   /* made by the worker; its explanation by explain.c */
@@ -67,10 +69,11 @@ struct request_task {
 struct request {
     struct http_exchange *exchange;
     struct service *service;
-    const struct route *route; /* NULL: no such path */
-    const char *id;            /* printable ASCII: the client's X-Request-Id, or one of ours */
-    enum request_phase phase;  /* changed by request_enter alone */
-    struct err err;            /* of the whole request; code != ERR_OK: answered as a problem */
+    const struct snapshot *snapshot; /* what is served, as it was when the head came; held */
+    const struct route *route;       /* NULL: no such path */
+    const char *id;           /* printable ASCII: the client's X-Request-Id, or one of ours */
+    enum request_phase phase; /* changed by request_enter alone */
+    struct err err;           /* of the whole request; code != ERR_OK: answered as a problem */
     enum request_body body;
 
     /* Of a prediction. */
@@ -93,6 +96,8 @@ struct request {
     void (*then)(struct request *); /* gets the baton after the last row; NULL: it is resumed */
     size_t capture_bytes;           /* reserved by explain_keep, given back by explain_release */
     uint64_t explain_units;         /* what explaining will cost (explain.h) */
+
+    const struct reload_result *reload; /* of POST /admin/reload, once it is done */
 
     atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */
 };

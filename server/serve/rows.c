@@ -21,13 +21,11 @@ static enum err_code prefix_item(const struct request *request, unsigned index, 
 }
 
 /* The model of an item; what is wrong with the choice goes into the row. */
-static void resolve_model(struct service *service, struct request *request, unsigned index,
-                          struct registry_model *named)
+static void resolve_model(struct request *request, unsigned index, struct served_model *named)
 {
     struct row *row = &request->rows[index];
     enum engine_kind kind = request->call.items[index].kind;
-    struct registry_model *model =
-        named != NULL ? named : registry_default(service->registry, kind);
+    struct served_model *model = named != NULL ? named : snapshot_default(request->snapshot, kind);
     if (model != NULL && model->info->kind == kind) {
         row->model = model;
         return;
@@ -40,12 +38,12 @@ static void resolve_model(struct service *service, struct request *request, unsi
     prefix_item(request, index, &row->err);
 }
 
-static enum err_code resolve_models(struct service *service, struct request *request)
+static enum err_code resolve_models(struct request *request)
 {
     const struct predict_call *call = &request->call;
-    struct registry_model *named = NULL;
+    struct served_model *named = NULL;
     if (call->model != NULL) {
-        named = registry_find(service->registry, call->model);
+        named = snapshot_find(request->snapshot, call->model);
         if (named == NULL)
             return err_set(&request->err, ERR_NOT_FOUND,
                            "%s: no model of this name is served; GET /models lists them",
@@ -56,16 +54,16 @@ static enum err_code resolve_models(struct service *service, struct request *req
         request->rows[i].deadline_ns = request->deadline_ns;
         request->rows[i].err = call->items[i].err;
         if (request->rows[i].err.code == ERR_OK)
-            resolve_model(service, request, i, named);
+            resolve_model(request, i, named);
     }
     return ERR_OK;
 }
 
 /* Adds up what there is to decode. */
-static enum err_code count_pixels(const struct service *service, struct request *request)
+static enum err_code count_pixels(struct request *request)
 {
-    const size_t image_most = service->config->image_pixels_max;
-    const size_t most = service->config->request_pixels_max;
+    const size_t image_most = request->snapshot->config.image_pixels_max;
+    const size_t most = request->snapshot->config.request_pixels_max;
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct predict_item *item = &request->call.items[i];
         if (item->kind != ENGINE_IMAGE || request->rows[i].err.code != ERR_OK)
@@ -83,7 +81,7 @@ static enum err_code count_pixels(const struct service *service, struct request 
     return ERR_OK;
 }
 
-enum err_code rows_open(struct service *service, struct request *request)
+enum err_code rows_open(struct request *request)
 {
     unsigned count = request->call.item_count;
     struct arena *arena = &request->exchange->arena;
@@ -91,23 +89,24 @@ enum err_code rows_open(struct service *service, struct request *request)
     request->good = arena_alloc_array(arena, count, sizeof(struct row *));
     if (request->rows == NULL || request->good == NULL)
         return err_no_memory(&request->err, count * sizeof *request->rows);
-    if (resolve_models(service, request) || count_pixels(service, request))
+    if (resolve_models(request) || count_pixels(request))
         return request->err.code;
     return ERR_OK;
 }
 
 /* ---- preparing ---- */
 
-static enum err_code prepare_input(const struct service *service, const struct predict_item *item,
-                                   struct row *row, struct interrupt *interrupt,
-                                   struct arena *arena)
+static enum err_code prepare_input(const struct predict_item *item, struct row *row,
+                                   struct interrupt *interrupt, struct arena *arena)
 {
+    const struct request *request = row->request;
     const struct engine_model *engine = row->model->engine;
     if (item->kind == ENGINE_TEXT)
         return engine_prepare_text(engine, item->bytes, item->len, interrupt, arena, &row->input,
                                    &row->err);
-    return engine_prepare_image(engine, item->bytes, item->len, service->config->image_pixels_max,
-                                interrupt, arena, &row->input, &row->err);
+    return engine_prepare_image(engine, item->bytes, item->len,
+                                request->snapshot->config.image_pixels_max, interrupt, arena,
+                                &row->input, &row->err);
 }
 
 static enum err_code prepare_item(struct service *service, struct request *request, unsigned index,
@@ -116,7 +115,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     struct row *row = &request->rows[index];
     struct arena *arena = &request->exchange->arena;
     unsigned labels = row->model->info->label_count;
-    if (prepare_input(service, &request->call.items[index], row, interrupt, arena) ||
+    if (prepare_input(&request->call.items[index], row, interrupt, arena) ||
         (request->call.explain && explain_keep(service, request, row)))
         return prefix_item(request, index, &row->err);
     row->logits = arena_alloc_array(arena, labels, sizeof *row->logits);

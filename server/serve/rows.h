@@ -13,7 +13,7 @@
 #include "server/serve/service.h"
 
 /* Sets request->rows and pixels; request->deadline_ns is known. Returns request->err.code. */
-enum err_code rows_open(struct service *service, struct request *request);
+enum err_code rows_open(struct request *request);
 
 /* Prepares the rows that have no error, one after the other, while the request is wanted
  * (watch.h). Returns request->err.code. */

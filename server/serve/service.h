@@ -11,8 +11,9 @@
 #include "server/observe/record.h"
 #include "server/serve/batcher.h"
 #include "server/serve/prepare.h"
-#include "server/serve/registry.h"
+#include "server/serve/reloader.h"
 #include "server/serve/request.h"
+#include "server/serve/snapshots.h"
 
 #include <stdatomic.h>
 
@@ -26,8 +27,9 @@ enum service_phase {
 
 /* Owned by server.c; everybody else borrows it. */
 struct service {
-    const struct config *config;
-    struct registry *registry;
+    const struct config *config; /* as at the start: for what only a restart changes */
+    struct snapshots *snapshots;
+    struct reloader *reloader;
     struct batcher *batcher;
     struct metrics *metrics;
     struct observers observers;

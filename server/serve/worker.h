@@ -1,12 +1,14 @@
 /* worker.h - the compute threads: take a batch, run it, hand each row back.
  *
- *     worker_start(&workers, &options, &err);    returns when all are warm
+ *     worker_start(&workers, &options, &err);
  *     ...
  *     batcher_close(batcher);
- *     worker_stop(workers);                      joins; every row taken is done
+ *     worker_join(workers);         every row taken is done
+ *     ... close the models ...
+ *     worker_free(workers);
  *
- * Each worker owns a session (a workspace) per model, opened and warmed by one run before it takes
- * its first batch, so that the first client pays for nothing.
+ * Each worker owns one pool of compute threads and lends it to the session that it runs, whatever
+ * the number of models; a model has a session for each worker (served_model.h).
  *
  * Threads: start and stop belong to the main thread.
  */
@@ -15,12 +17,11 @@
 
 #include "server/observe/metrics.h"
 #include "server/serve/batcher.h"
-#include "server/serve/registry.h"
 
 struct worker_options {
     unsigned workers;
     unsigned threads_per_worker;
-    struct registry *registry;
+    unsigned rows_max; /* of a batch: as many as its tokens, since a row has at least one */
     struct batcher *batcher;
     struct metrics *metrics;
 };
@@ -31,7 +32,12 @@ struct workers;
 enum err_code worker_start(struct workers **out, const struct worker_options *options,
                            struct err *err);
 
+/* [workers] their pools, for the sessions that will run on them. */
+struct thread_pool *const *worker_pools(const struct workers *workers);
+
 /* Joins the threads; the queue must be closed. */
-void worker_stop(struct workers *workers);
+void worker_join(struct workers *workers);
+/* Frees them and their pools, on which no session may be open any more. */
+void worker_free(struct workers *workers);
 
 #endif

@@ -39,13 +39,19 @@ struct party {
     char why[WHY];
 };
 
-static void load_config(struct config *config, const char *const *options)
+static char *const no_environment[] = {NULL};
+
+/* The arguments go on living for a reload. */
+static void load_config(struct config *config, struct reload_source *source,
+                        const char *const *options)
 {
-    const char *argv[ARGUMENTS_MAX] = {
+    static const char *const fixed[] = {
         "attnd",  "--listen",  "127.0.0.1:0", "--log-level",          "debug", "--linear-backend",
         "native", "--workers", "1",           "--threads-per-worker", "1"};
+    static const char *argv[ARGUMENTS_MAX];
     int argc = 11;
-    char *const environment[] = {NULL};
+    memset(argv, 0, sizeof argv);
+    memcpy(argv, fixed, sizeof fixed);
     enum config_action action;
     struct err err = {0};
     for (; *options != NULL && argc < ARGUMENTS_MAX - 1; options++)
@@ -54,7 +60,9 @@ static void load_config(struct config *config, const char *const *options)
         const char **from;
         char *const *to;
     } arguments = {.from = argv}; /* config_load changes none of them */
-    ck_assert_msg(config_load(config, &action, argc, arguments.to, environment, &err) == ERR_OK,
+    *source =
+        (struct reload_source){.argc = argc, .argv = arguments.to, .environment = no_environment};
+    ck_assert_msg(config_load(config, &action, argc, arguments.to, no_environment, &err) == ERR_OK,
                   "%s", err.text);
 }
 
@@ -108,14 +116,15 @@ static pthread_t start_client(struct party *party, int ready_fd)
 static enum err_code serve(struct party *party, struct err *err)
 {
     struct config config;
+    struct reload_source source;
     int fds[2];
     faults_spare_this_thread(true);
-    load_config(&config, party->options);
+    load_config(&config, &source, party->options);
     ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
     FILE *ready = fdopen(fds[1], "w");
     pthread_t client = start_client(party, fds[0]);
     faults_spare_this_thread(false);
-    server_run(&config, ready, err);
+    server_run(&config, &source, ready, err);
     faults_spare_this_thread(true);
     fclose(ready);
     pthread_join(client, NULL);

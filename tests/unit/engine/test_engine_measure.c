@@ -1,4 +1,5 @@
 /* What the engine says that it will take, against what it took. */
+#include "engine/base/thread_pool.h"
 #include "engine/engine.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/workspace.h"
@@ -42,16 +43,19 @@ static void check_workspace(const char *dir, enum precision precision, unsigned 
     struct spec spec;
     struct arena arena;
     struct workspace workspace;
+    struct thread_pool *pool;
     struct err err = {0};
     arena_init(&arena);
     ck_assert_msg(spec_read(&spec, dir, &arena, &err) == ERR_OK, "%s", err.text);
     const struct linear_backend *encoder = linear_backend_find("auto", precision);
-    ck_assert_msg(workspace_open(&workspace, &spec, encoder, 512, threads, kernels_best(), &err) ==
+    ck_assert_int_eq(thread_pool_open(&pool, threads, &err), ERR_OK);
+    ck_assert_msg(workspace_open(&workspace, &spec, encoder, 512, pool, kernels_best(), &err) ==
                       ERR_OK,
                   "%s", err.text);
     check_bound("workspace", dir, workspace_bytes(&spec, precision, 512, threads),
                 workspace.arena.bytes);
     workspace_close(&workspace);
+    thread_pool_close(pool);
     arena_deinit(&arena);
 }
 

@@ -12,6 +12,7 @@
 #define ATTND_TESTS_UNIT_SERVER_FAKES_H
 
 #include "engine/base/clock.h"
+#include "engine/base/thread_pool.h"
 #include "engine/engine.h"
 #include "server/http/http.h"
 
@@ -26,8 +27,11 @@
 struct engine_model {
     struct engine_info info;
 };
+/* Of a model, on the pool on which it was opened or that it was lent. */
 struct engine_session {
-    int unused;
+    const struct engine_model *model;
+    const struct thread_pool *opened_on, *pool;
+    unsigned inside; /* runs that go on now; under fake_lock */
 };
 
 static const char *const fake_labels[] = {"fail", "pass"};
@@ -54,33 +58,37 @@ static struct engine_model fake_models[2] = {
       .label_count = 2,
       .tokens_max = 64}},
 };
-static struct engine_session fake_sessions[2];
 
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t fake_changed = PTHREAD_COND_INITIALIZER;
 static bool fake_gate_shut;
 static unsigned fake_inside; /* threads that wait at the gate */
 static atomic_uint fake_runs, fake_rows, fake_sessions_open;
+static atomic_int fake_models_open;
 static _Atomic(pthread_t) fake_prepared_by, fake_explained_by;
 static void (*fake_digest_deed)(const struct engine_model *model, struct err *err);
 
 /* What the engine was last asked for. The texts are the caller's. */
 static struct {
-    const char *dir, *linear_backend, *dtype;  /* engine_open */
-    unsigned closed;                           /* models */
-    atomic_uint tokens, threads;               /* engine_session_open */
+    char dir[256];                             /* engine_open */
+    const char *linear_backend, *dtype;        /* engine_open */
+    atomic_uint opened, closed;                /* models */
+    atomic_uint tokens, threads;               /* engine_session_open_on */
     atomic_size_t prepared_len[2], pixels_max; /* by kind; of images */
     atomic_uint runs[2];                       /* by model */
     atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
     atomic_uint digests_ended;
 } fake_seen;
 
-/* Which sessions cannot be opened: all from so many on. Whether no input can be prepared, and no
- * digest be computed, or only until it is given up. */
+/* What a model and one session of it are said to cost. */
+enum { FAKE_MODEL_BYTES = 1000, FAKE_SESSION_BYTES = 100 };
+
+/* Which sessions cannot be opened: all from so many on. Whether no model can be opened, no input be
+ * prepared, and no digest be computed, or only until it is given up. */
 static struct {
-    unsigned sessions_from;
-    enum err_code prepare, digest;
-    bool digest_endless;
+    atomic_uint sessions_from;
+    enum err_code open, prepare, digest;
+    atomic_bool digest_endless;
 } fake_fails = {.sessions_from = (unsigned)-1};
 
 static inline void fake_gate(bool shut)
@@ -125,23 +133,51 @@ static inline void fake_wait_at_gate(void)
     pthread_mutex_unlock(&fake_lock);
 }
 
-/* dir is "text" or "image". */
+/* The model of a directory whose last part begins with "text" or "image"; NULL: there is none. */
+static inline struct engine_model *fake_model_of(const char *dir)
+{
+    const char *last = strrchr(dir, '/') != NULL ? strrchr(dir, '/') + 1 : dir;
+    if (strncmp(last, "text", 4) == 0)
+        return &fake_models[0];
+    return strncmp(last, "image", 5) == 0 ? &fake_models[1] : NULL;
+}
+
 enum err_code engine_open(struct engine_model **out, const char *dir,
                           const struct engine_options *options, struct err *err)
 {
-    fake_seen.dir = dir;
+    snprintf(fake_seen.dir, sizeof fake_seen.dir, "%s", dir);
     fake_seen.linear_backend = options->linear_backend;
     fake_seen.dtype = options->dtype;
-    if (strcmp(dir, "text") != 0 && strcmp(dir, "image") != 0)
+    if (fake_fails.open != ERR_OK)
+        return err_set(err, fake_fails.open, "model.safetensors: is too short");
+    if (fake_model_of(dir) == NULL)
         return err_set(err, ERR_IO, "config.json: cannot be opened");
-    *out = &fake_models[strcmp(dir, "image") == 0];
+    *out = fake_model_of(dir);
+    atomic_fetch_add(&fake_seen.opened, 1);
+    atomic_fetch_add(&fake_models_open, 1);
     return ERR_OK;
 }
 
 void engine_close(struct engine_model *model)
 {
-    (void)model;
-    fake_seen.closed++;
+    if (model == NULL)
+        return;
+    atomic_fetch_add(&fake_seen.closed, 1);
+    atomic_fetch_sub(&fake_models_open, 1);
+}
+
+enum err_code engine_measure(struct engine_cost *out, const char *dir,
+                             const struct engine_options *options, unsigned batch_tokens_max,
+                             unsigned threads, struct err *err)
+{
+    (void)options;
+    (void)batch_tokens_max;
+    (void)threads;
+    if (fake_model_of(dir) == NULL)
+        return err_set(err, ERR_NOT_FOUND, "config.json: no such file");
+    *out = (struct engine_cost){
+        .model_bytes = FAKE_MODEL_BYTES, .session_bytes = FAKE_SESSION_BYTES, .label_count = 2};
+    return ERR_OK;
 }
 
 const struct engine_info *engine_describe(const struct engine_model *model)
@@ -225,22 +261,33 @@ struct engine_need engine_need_image(const struct engine_model *model, const voi
     return (struct engine_need){.kept = 1, .passing = engine_image_pixels(bytes, len)};
 }
 
-enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
-                                  unsigned batch_tokens_max, unsigned threads, struct err *err)
+enum err_code engine_session_open_on(struct engine_session **out, const struct engine_model *model,
+                                     unsigned batch_tokens_max, struct thread_pool *pool,
+                                     struct err *err)
 {
     fake_seen.tokens = batch_tokens_max;
-    fake_seen.threads = threads;
-    if (atomic_fetch_add(&fake_sessions_open, 1) >= fake_fails.sessions_from) {
+    fake_seen.threads = thread_pool_size(pool);
+    struct engine_session *session = malloc(sizeof *session);
+    if (atomic_fetch_add(&fake_sessions_open, 1) >= fake_fails.sessions_from || session == NULL) {
         atomic_fetch_sub(&fake_sessions_open, 1);
+        free(session);
         return err_set(err, ERR_NO_MEMORY, "out of memory (1 bytes were needed)");
     }
-    *out = &fake_sessions[model - fake_models];
+    *session = (struct engine_session){.model = model, .opened_on = pool, .pool = pool};
+    *out = session;
     return ERR_OK;
+}
+
+void engine_session_lend(struct engine_session *session, struct thread_pool *pool)
+{
+    session->pool = pool;
 }
 
 void engine_session_close(struct engine_session *session)
 {
-    (void)session;
+    if (session == NULL)
+        return;
+    free(session);
     atomic_fetch_sub(&fake_sessions_open, 1);
 }
 
@@ -248,9 +295,13 @@ void engine_run(struct engine_session *session, const struct engine_input *const
                 unsigned rows, float *const *logits)
 {
     pthread_mutex_lock(&fake_lock);
-    fake_seen.runs[session - fake_sessions]++;
+    fake_seen.runs[session->model - fake_models]++;
+    session->inside++;
     pthread_mutex_unlock(&fake_lock);
     fake_wait_at_gate();
+    pthread_mutex_lock(&fake_lock);
+    session->inside--;
+    pthread_mutex_unlock(&fake_lock);
     for (unsigned i = 0; i < rows; i++) {
         logits[i][0] = (float)inputs[i]->ids[0];
         logits[i][1] = 0;
@@ -359,6 +410,7 @@ static const struct fake_header *fake_headers; /* ends with a NULL name */
 static const struct fake_header *fake_query;
 static atomic_bool fake_client_gone;                           /* every client */
 static _Atomic(const struct http_exchange *) fake_client_left; /* or this one */
+static const char *fake_loopback; /* where every connection came in; NULL: no loopback address */
 
 static inline const char *fake_find(const struct fake_header *at, const char *name)
 {
@@ -381,6 +433,14 @@ void http_query_each(const struct http_exchange *exchange,
     (void)exchange;
     for (const struct fake_header *at = fake_query; at != NULL && at->name != NULL; at++)
         visit(context, at->name, at->value);
+}
+
+bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_ADDRESS_BYTES])
+{
+    (void)exchange;
+    if (fake_loopback != NULL)
+        snprintf(out, HTTP_ADDRESS_BYTES, "%s", fake_loopback);
+    return fake_loopback != NULL;
 }
 
 void http_suspend(struct http_exchange *exchange)

@@ -1,7 +1,7 @@
 /* server_parts.h - everything that server.c starts and stops, as functions that only write down
- * that they were called, in what phase and with what. Defines the functions of registry.h,
- * batcher.h, metrics.h, metrics_observer.h, http.h, worker.h, prepare.h, routes.h, plan.h and
- * memory_plan.h that server.c calls, so include it in one file of a test program.
+ * that they were called, in what phase and with what. Defines config_copy and the functions of snapshots.h,
+ * reloader.h, batcher.h, metrics.h, metrics_observer.h, http.h, worker.h, prepare.h, routes.h,
+ * plan.h and memory_plan.h that server.c calls, so include it in one file of a test program.
  *
  * `parts.capture` holds a word for each call. A part named by `parts.fails` cannot be started. The
  * clock stands but for what is slept.
@@ -42,15 +42,24 @@ static struct {
     struct http_options http;
     struct worker_options workers;
     unsigned plan_quota, io_threads, prepare_threads, wait_ms_max, takers, prepare_wait_ms_max;
-    unsigned queue_limit, queue_models;
+    unsigned queue_limit;
+    struct reloader_options reloader;
+    unsigned first_generation, first_inputs_max; /* of the snapshot that the server begins with */
+    unsigned snapshots_held;                     /* acquired and not released */
+    size_t loaded_bytes[2];                      /* what reloader_load was given */
+    struct config drain; /* the delays in force when a drain begins; all 0: as configured */
+    const char *linear_backend, *blas_core; /* metrics_set_backend */
     bool (*pool)(void *context, struct request *request);
 } parts;
 
 static struct engine_info parts_infos[PARTS_MODELS] = {{.linear_backend = "reference"},
                                                        {.linear_backend = "other"}};
-static struct registry_model parts_models[PARTS_MODELS] = {
-    {.name = "logs", .info = &parts_infos[0], .load_seconds = 0.5},
-    {.name = "wafers", .info = &parts_infos[1], .load_seconds = 1.5}};
+/* Their slots are not their places. */
+static struct served_model parts_models[PARTS_MODELS] = {
+    {.name = "logs", .info = &parts_infos[0], .slot = 3},
+    {.name = "wafers", .info = &parts_infos[1], .slot = 1}};
+static struct served_model *parts_list[PARTS_MODELS] = {&parts_models[0], &parts_models[1]};
+static struct snapshot parts_snapshot = {.models = parts_list, .model_count = PARTS_MODELS};
 static struct row parts_rows[64];
 
 /* Something for the pointers that the parts hand out; nobody looks into it. */
@@ -58,7 +67,16 @@ static union {
     max_align_t align;
     char name[16];
 } parts_made[8];
-enum { PART_REGISTRY, PART_BATCHER, PART_METRICS, PART_HTTP, PART_WORKERS, PART_PREPARE };
+enum {
+    PART_SNAPSHOTS,
+    PART_RELOADER,
+    PART_BATCHER,
+    PART_METRICS,
+    PART_HTTP,
+    PART_WORKERS,
+    PART_PREPARE,
+    PART_POOLS
+};
 
 /* One more word, with the service's phase if there is a service: "http0". */
 static enum err_code parts_call(const char *word, struct err *err)
@@ -109,7 +127,8 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
                                const struct plan *plan, unsigned io_threads, struct err *err)
 {
     parts.io_threads = io_threads;
-    *out = (struct memory_plan){.max_bytes = 5000, .fixed_bytes = 3000};
+    *out = (struct memory_plan){
+        .max_bytes = 5000, .fixed_bytes = 3000, .model_bytes = 1000, .each = {600, 400}};
     return parts_call(plan->batch_tokens == 99 && config != NULL ? "plan" : "bad-plan", err);
 }
 
@@ -125,56 +144,119 @@ void memory_plan_print(const struct memory_plan *plan, FILE *file)
 
 /* ---- models, queue, metrics ---- */
 
-enum err_code registry_open(struct registry **out, const struct config *config,
-                            unsigned batch_tokens, struct err *err)
+/* The strings stay the caller's: a test's configuration need not be one that could be served. */
+enum err_code config_copy(struct config *out, const struct config *from, struct err *err)
 {
-    if (parts_call(batch_tokens == 99 && config->model_count > 0 ? "registry" : "bad", err))
+    if (parts_call("copy", err))
         return err->code;
-    *out = (void *)&parts_made[PART_REGISTRY];
+    *out = *from;
+    out->arena = (struct arena){0};
     return ERR_OK;
 }
 
-unsigned registry_count(const struct registry *registry)
+enum err_code snapshot_create(struct snapshot **out, unsigned generation, struct config *config,
+                              struct err *err)
 {
-    (void)registry;
-    return PARTS_MODELS;
+    parts.first_generation = generation;
+    parts.first_inputs_max = config->inputs_max;
+    if (parts_call("snapshot", err))
+        return err->code;
+    parts_snapshot.config = *config;
+    *config = (struct config){0};
+    *out = &parts_snapshot;
+    return ERR_OK;
 }
 
-struct registry_model *registry_at(struct registry *registry, unsigned index)
+void snapshot_discard(struct snapshot *snapshot)
 {
-    (void)registry;
-    return &parts_models[index];
+    config_deinit(&snapshot->config);
+    parts_call("discard", NULL);
 }
 
-enum err_code registry_start_digests(struct registry *registry, struct metrics *metrics,
-                                     struct err *err)
+enum err_code snapshots_open(struct snapshots **out, struct snapshot *first, struct err *err)
 {
-    bool right = (void *)registry == &parts_made[PART_REGISTRY] &&
-                 (void *)metrics == &parts_made[PART_METRICS];
+    if (parts_call(first == &parts_snapshot ? "snapshots" : "bad-snapshots", err))
+        return err->code;
+    *out = (void *)&parts_made[PART_SNAPSHOTS];
+    return ERR_OK;
+}
+
+void snapshots_close(struct snapshots *snapshots)
+{
+    if (snapshots != NULL)
+        config_deinit(&parts_snapshot.config);
+    parts_call(snapshots != NULL ? "-snapshots" : "-", NULL);
+}
+
+const struct snapshot *snapshots_acquire(struct snapshots *snapshots)
+{
+    parts.snapshots_held++;
+    return (void *)snapshots == &parts_made[PART_SNAPSHOTS] ? &parts_snapshot : NULL;
+}
+
+void snapshots_release(struct snapshots *snapshots, const struct snapshot *snapshot)
+{
+    (void)snapshots;
+    parts.snapshots_held -= snapshot == &parts_snapshot;
+}
+
+enum err_code snapshots_start_digests(struct snapshots *snapshots, struct err *err)
+{
+    bool right = (void *)snapshots == &parts_made[PART_SNAPSHOTS];
     if (parts.started != NULL)
         parts.started();
+    if (parts.drain.drain_timeout_ms != 0) {
+        parts_snapshot.config.drain_delay_ms = parts.drain.drain_delay_ms;
+        parts_snapshot.config.drain_timeout_ms = parts.drain.drain_timeout_ms;
+    }
     for (size_t i = 0; i < sizeof parts.signals / sizeof parts.signals[0]; i++)
         if (parts.signals[i] != 0)
             raise(parts.signals[i]);
     return parts_call(right ? "digests" : "bad-digests", err);
 }
 
-void registry_stop_digests(struct registry *registry)
+enum err_code reloader_open(struct reloader **out, const struct reloader_options *options,
+                            struct err *err)
 {
-    (void)registry;
-    parts_call("-digests", NULL);
+    parts.reloader = *options;
+    if (parts_call("reloader", err))
+        return err->code;
+    *out = (void *)&parts_made[PART_RELOADER];
+    return ERR_OK;
 }
 
-void registry_close(struct registry *registry)
+enum err_code reloader_load(struct reloader *reloader, const struct config *config,
+                            const size_t *bytes, struct err *err)
 {
-    parts_call(registry != NULL ? "-registry" : "-", NULL);
+    bool right = (void *)reloader == &parts_made[PART_RELOADER] && config->model_count > 0;
+    memcpy(parts.loaded_bytes, bytes, sizeof parts.loaded_bytes);
+    return parts_call(right ? "load" : "bad-load", err);
 }
 
-enum err_code batcher_open(struct batcher **out, unsigned limit, unsigned model_count,
-                           struct err *err)
+enum err_code reloader_start(struct reloader *reloader, struct err *err)
+{
+    bool right = (void *)reloader == &parts_made[PART_RELOADER];
+    return parts_call(right ? "reload" : "bad-reload", err);
+}
+
+void reloader_signal(struct reloader *reloader)
+{
+    parts_call((void *)reloader == &parts_made[PART_RELOADER] ? "hangup" : "bad-hangup", NULL);
+}
+
+void reloader_stop(struct reloader *reloader)
+{
+    parts_call(reloader != NULL ? "stop-reload" : "-", NULL);
+}
+
+void reloader_free(struct reloader *reloader)
+{
+    parts_call(reloader != NULL ? "-reloader" : "-", NULL);
+}
+
+enum err_code batcher_open(struct batcher **out, unsigned limit, struct err *err)
 {
     parts.queue_limit = limit;
-    parts.queue_models = model_count;
     if (parts_call("batcher", err))
         return err->code;
     *out = (void *)&parts_made[PART_BATCHER];
@@ -188,9 +270,9 @@ void batcher_limit_wait(struct batcher *batcher, unsigned wait_ms_max, unsigned 
     parts.takers = takers;
 }
 
-unsigned batcher_depth(struct batcher *batcher, unsigned model_index)
+unsigned batcher_depth(struct batcher *batcher, const struct served_model *model)
 {
-    return (void *)batcher == &parts_made[PART_BATCHER] ? 40 + model_index : 0;
+    return (void *)batcher == &parts_made[PART_BATCHER] ? 40 + (unsigned)(model - parts_models) : 0;
 }
 
 unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max)
@@ -230,8 +312,15 @@ enum err_code metrics_open(struct metrics **out, const struct metrics_setup *set
 
 void metrics_close(struct metrics *metrics)
 {
-    (void)metrics;
-    parts_call("-metrics", NULL);
+    parts_call(metrics != NULL ? "-metrics" : "-", NULL);
+}
+
+void metrics_set_backend(struct metrics *metrics, const char *linear_backend, const char *blas_core)
+{
+    bool right = (void *)metrics == &parts_made[PART_METRICS];
+    parts.linear_backend = linear_backend;
+    parts.blas_core = blas_core;
+    parts_call(right ? "backend" : "bad-backend", NULL);
 }
 
 struct observer metrics_observer(struct metrics *metrics)
@@ -335,7 +424,18 @@ enum err_code worker_start(struct workers **out, const struct worker_options *op
     return ERR_OK;
 }
 
-void worker_stop(struct workers *workers)
+struct thread_pool *const *worker_pools(const struct workers *workers)
+{
+    bool right = (const void *)workers == &parts_made[PART_WORKERS];
+    return right ? (void *)&parts_made[PART_POOLS] : NULL;
+}
+
+void worker_join(struct workers *workers)
+{
+    parts_call(workers != NULL ? "join" : "-", NULL);
+}
+
+void worker_free(struct workers *workers)
 {
     parts_call(workers != NULL ? "-workers" : "-", NULL);
 }

@@ -11,6 +11,7 @@
 
 #include "server/api/handlers.h"
 #include "server/api/routes.h"
+#include "server/observe/log.h"
 #include "server/observe/log_observer.h"
 #include "server/observe/metrics_observer.h"
 #include "server/serve/worker.h"
@@ -26,22 +27,54 @@ struct stage {
     struct service service;
     struct http_app app;
     struct workers *workers;
+    struct snapshot *snapshot; /* the first, whose live options a test may still change */
 };
 
 static struct config_model configured[] = {{"logs", "text", NULL}, {"wafers", "image", NULL}};
 
-static inline uint64_t no_depth(void *context, unsigned model)
+static inline uint64_t no_depth(void *context, unsigned slot)
 {
     (void)context;
-    (void)model;
+    (void)slot;
     return 0;
+}
+
+/* How a model of the stage is opened: as the server does, with a session for each worker. */
+static inline struct served_model_options stage_model_options(struct stage *stage, unsigned index,
+                                                              unsigned workers)
+{
+    return (struct served_model_options){.name = configured[index].name,
+                                         .dir = configured[index].dir,
+                                         .generation = 1,
+                                         .batch_tokens = 64,
+                                         .pools = worker_pools(stage->workers),
+                                         .workers = workers,
+                                         .threads = 1,
+                                         .memory = &stage->service.memory,
+                                         .metrics = stage->service.metrics};
+}
+
+/* Without a word to the log. */
+static inline void stage_open_models(struct stage *stage, unsigned workers)
+{
+    struct err err = {0};
+    struct config config = stage->config;
+    log_set_level("warn");
+    ck_assert_int_eq(snapshot_create(&stage->snapshot, 1, &config, &err), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        struct served_model_options options = stage_model_options(stage, i, workers);
+        struct served_model *model;
+        ck_assert_msg(!served_model_open(&model, &options, &err), "%s", err.text);
+        snapshot_add(stage->snapshot, model);
+    }
+    ck_assert_int_eq(snapshots_open(&stage->service.snapshots, stage->snapshot, &err), ERR_OK);
+    log_set_level("info");
 }
 
 static inline void stage_open(struct stage *stage, unsigned workers)
 {
     struct err err = {0};
     static const char *routes[16];
-    static struct metrics_model rows[2];
     *stage = (struct stage){.config = {.models = configured,
                                        .model_count = 2,
                                        .queue_limit = QUEUE_LIMIT,
@@ -52,18 +85,13 @@ static inline void stage_open(struct stage *stage, unsigned workers)
                                        .explain_bytes_max = 5 * FAKE_CAPTURE_BYTES}};
     struct service *service = &stage->service;
     service->config = &stage->config;
-    memory_init(&service->memory, (size_t)4 << 30, 0);
+    memory_init(&service->memory, (size_t)4 << 30, 0, 0);
     request_ids_init(&service->ids);
-    ck_assert_int_eq(registry_open(&service->registry, &stage->config, 64, &err), ERR_OK);
-    ck_assert_int_eq(batcher_open(&service->batcher, QUEUE_LIMIT, 2, &err), ERR_OK);
+    ck_assert_int_eq(batcher_open(&service->batcher, QUEUE_LIMIT, &err), ERR_OK);
     for (unsigned i = 0; i < routes_count(); i++)
         routes[i] = routes_pattern(i);
-    for (unsigned i = 0; i < 2; i++)
-        rows[i] = (struct metrics_model){configured[i].name, &fake_models[i].info, 0};
     struct metrics_setup setup = {.routes = routes,
                                   .route_count = routes_count(),
-                                  .models = rows,
-                                  .model_count = 2,
                                   .queue_limit = QUEUE_LIMIT,
                                   .queue_depth = no_depth,
                                   .linear_backend = "reference",
@@ -71,9 +99,9 @@ static inline void stage_open(struct stage *stage, unsigned workers)
     ck_assert_int_eq(metrics_open(&service->metrics, &setup, &err), ERR_OK);
     observers_add(&service->observers, metrics_observer(service->metrics));
     observers_add(&service->observers, log_observer());
-    struct worker_options options = {workers, 1, service->registry, service->batcher,
-                                     service->metrics};
+    struct worker_options options = {workers, 1, 64, service->batcher, service->metrics};
     ck_assert_int_eq(worker_start(&stage->workers, &options, &err), ERR_OK);
+    stage_open_models(stage, workers);
     struct prepare *prepare;
     ck_assert_int_eq(prepare_start(&prepare, 1, predict_pool, service, &err), ERR_OK);
     atomic_store(&service->prepare, prepare);
@@ -102,12 +130,14 @@ static inline void stage_close(struct stage *stage)
     ck_assert_uint_eq(memory_taken(&service->memory), 0);
     prepare_stop(service->prepare);
     batcher_close(service->batcher);
-    worker_stop(stage->workers);
+    worker_join(stage->workers);
     prepare_free(service->prepare);
-    metrics_close(service->metrics);
+    snapshots_close(service->snapshots);
+    worker_free(stage->workers);
     batcher_free(service->batcher);
-    registry_close(service->registry);
+    metrics_close(service->metrics);
     ck_assert_uint_eq(fake_sessions_open, 0);
+    ck_assert_int_eq(fake_models_open, 0);
 }
 
 static inline void exchange_init(struct http_exchange *exchange, const char *body)
@@ -117,7 +147,8 @@ static inline void exchange_init(struct http_exchange *exchange, const char *bod
                                        .head_ns = clock_now_ns(),
                                        .body_ns = clock_now_ns(),
                                        .body = body,
-                                       .body_len = strlen(body)};
+                                       .body_len = strlen(body),
+                                       .has_length = true};
     arena_init(&exchange->arena);
 }
 
@@ -126,6 +157,14 @@ static inline void exchange_done(struct stage *stage, struct http_exchange *exch
     stage->app.done(&stage->service, exchange);
     arena_deinit(&exchange->arena);
     memory_give(&stage->service.memory, exchange->memory_bytes);
+}
+
+/* A request of its own, without the way through the routes; the snapshot is borrowed. */
+static inline struct request *stage_request(struct stage *stage, struct http_exchange *exchange)
+{
+    struct request *request = request_open(exchange, &stage->service, &stage->service.ids);
+    request->snapshot = stage->snapshot;
+    return request;
 }
 
 /* Enters each phase up to this one, as a request does that nothing keeps from it. */

@@ -1,3 +1,4 @@
+#include "server/bounds/memory.h"
 #include "server/memory_plan.h"
 #include "tests/support/suite.h"
 

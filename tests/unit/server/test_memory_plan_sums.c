@@ -56,10 +56,10 @@ static struct memory_plan made(void)
     return out;
 }
 
-/* Two workers of three threads for each of two models, and five others. */
+/* Two workers of three threads, whatever the number of models, and five others. */
 static void expected_items(size_t items[MEMORY_ITEMS])
 {
-    items[MEMORY_PROCESS] = 24 * MIB + (2 * 3 * 2 + IO_THREADS) * (size_t)256 * 1024;
+    items[MEMORY_PROCESS] = 24 * MIB + (2 * 3 + IO_THREADS) * (size_t)256 * 1024;
     items[MEMORY_MODELS] = 1000 + 2000;
     items[MEMORY_SESSIONS] = 2 * (10 + 20);
     items[MEMORY_CONNECTIONS] = 50 * (HTTP_CONNECTION_BYTES + (size_t)24 * 1024);
@@ -78,6 +78,9 @@ START_TEST(each_item_is_what_its_options_make_it)
         sum += items[i];
     }
     ck_assert_uint_eq(out.fixed_bytes, sum);
+    ck_assert_uint_eq(out.model_bytes, 3000 + 60);
+    ck_assert_uint_eq(out.each[0], 1000 + 2 * 10);
+    ck_assert_uint_eq(out.each[1], 2000 + 2 * 20);
     ck_assert_uint_eq(out.max_bytes, MAX_BYTES);
     ck_assert_str_eq(out.source, "memory_max");
     ck_assert_uint_eq(asked.count, 2);

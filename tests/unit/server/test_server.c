@@ -4,6 +4,7 @@
  */
 #include "server/server.h"
 
+#include "config/option.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
 #include "server/observe/log_observer.h"
@@ -29,6 +30,8 @@ static const struct config usual = {.listen_address = "127.0.0.1",
                                     .drain_timeout_ms = 4000,
                                     .log_level = "info"};
 
+static char *const arguments[] = {"attnd", NULL};
+static const struct reload_source source = {.argc = 1, .argv = arguments};
 static char ready_line[256];
 static const char *logged;
 
@@ -38,17 +41,19 @@ static enum err_code run(const struct config *config, struct err *err)
     ck_assert_ptr_nonnull(ready);
     *err = (struct err){0};
     log_capture_start();
-    enum err_code code = server_run(config, ready, err);
+    enum err_code code = server_run(config, &source, ready, err);
     logged = log_capture_end();
     fclose(ready);
     ck_assert_int_eq(code, err->code);
     return code;
 }
 
-#define STARTED "ids plan log-plan registry batcher metrics0 http0 workers0 prepare0 digests1 "
+#define BEGUN "ids plan log-plan metrics0 "
+#define OPENED BEGUN "batcher0 copy0 snapshot0 snapshots0 http0 workers0 "
+#define STARTED OPENED "reloader0 load0 backend0 prepare0 reload0 digests1 "
 #define STOPPED                                                                                    \
-    "stop-prepare3 close3 flush3 -workers3 quiesce3 -http3 -prepare3 -digests3 -metrics3 "         \
-    "-batcher3 -registry3 "
+    "stop-reload3 stop-prepare3 close3 flush3 join3 quiesce3 -http3 -prepare3 -snapshots3 "        \
+    "-reloader3 -workers3 -batcher3 -metrics3 "
 
 START_TEST(the_server_starts_in_order_and_stops_in_the_reverse)
 {
@@ -69,7 +74,6 @@ START_TEST(the_server_hands_each_part_what_is_configured)
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
     ck_assert_uint_eq(parts.plan_quota, quota);
     ck_assert_uint_eq(parts.queue_limit, 77);
-    ck_assert_uint_eq(parts.queue_models, PARTS_MODELS);
     ck_assert_uint_eq(parts.wait_ms_max, 88);
     ck_assert_uint_eq(parts.takers, 1);
     ck_assert_uint_eq(parts.prepare_threads, quota < 4 ? quota : 4);
@@ -82,11 +86,11 @@ START_TEST(the_server_hands_each_part_what_is_configured)
     ck_assert_uint_eq(parts.http.connections_max, 50);
     ck_assert_uint_eq(parts.http.header_timeout_ms, 11);
     ck_assert_uint_eq(parts.http.body_timeout_ms, 22);
-    ck_assert_uint_eq(parts.http.body_bytes_max, 33);
+    ck_assert_uint_eq(parts.http.body_bytes_max, option_find("body_bytes_max")->max);
     ck_assert_ptr_nonnull(parts.http.memory);
     ck_assert_uint_eq(parts.workers.workers, 1);
     ck_assert_uint_eq(parts.workers.threads_per_worker, 1);
-    ck_assert_ptr_eq((void *)parts.workers.registry, &parts_made[PART_REGISTRY]);
+    ck_assert_uint_eq(parts.workers.rows_max, 99);
     ck_assert_ptr_eq((void *)parts.workers.batcher, &parts_made[PART_BATCHER]);
     ck_assert_ptr_eq((void *)parts.workers.metrics, &parts_made[PART_METRICS]);
 }
@@ -99,18 +103,14 @@ static void look_at_setup(void)
     ck_assert_str_eq(setup->routes[0], "/zero");
     ck_assert_str_eq(setup->routes[1], "/one");
     ck_assert(!setup->route_takes_model[0] && setup->route_takes_model[1]);
-    ck_assert_uint_eq(setup->model_count, PARTS_MODELS);
-    for (unsigned i = 0; i < PARTS_MODELS; i++) {
-        ck_assert_str_eq(setup->models[i].name, models[i].name);
-        ck_assert_ptr_eq(setup->models[i].info, &parts_infos[i]);
-        ck_assert_double_eq(setup->models[i].load_seconds, 0.5 + i);
-    }
     ck_assert_uint_eq(setup->queue_limit, 77);
     ck_assert_uint_eq(setup->memory_max_bytes, 5000);
     ck_assert_uint_eq(setup->memory_fixed_bytes, 3000);
-    ck_assert_str_eq(setup->linear_backend, "reference");
-    ck_assert_str_eq(setup->blas_core, openblas_core());
+    ck_assert_str_eq(parts.linear_backend, "reference");
+    ck_assert_str_eq(parts.blas_core, openblas_core());
+    ck_assert_uint_eq(setup->queue_depth(setup->context, 3), 40);
     ck_assert_uint_eq(setup->queue_depth(setup->context, 1), 41);
+    ck_assert_uint_eq(setup->queue_depth(setup->context, 0), 0); /* of a model that retires */
     struct err err = {0};
     ck_assert_int_eq(memory_take(&parts.service->memory, 123, MEMORY_SMALL, &err), ERR_OK);
     ck_assert_uint_eq(setup->memory_reserved(setup->context), 123);
@@ -124,6 +124,32 @@ START_TEST(the_server_tells_the_metrics_what_there_is)
     parts.started = look_at_setup; /* the setup is whole then */
     parts.signals[0] = SIGTERM;
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
+}
+END_TEST
+
+START_TEST(the_server_hands_the_reloader_what_models_run_on)
+{
+    struct err err;
+    struct config config = usual;
+    config.inputs_max = 5;
+    parts.signals[0] = SIGTERM;
+    ck_assert_int_eq(run(&config, &err), ERR_OK);
+    const struct reloader_options *options = &parts.reloader;
+    ck_assert_ptr_eq(options->source.argv, arguments);
+    ck_assert_int_eq(options->source.argc, 1);
+    ck_assert_ptr_eq((void *)options->snapshots, &parts_made[PART_SNAPSHOTS]);
+    ck_assert_ptr_eq((void *)options->batcher, &parts_made[PART_BATCHER]);
+    ck_assert_ptr_eq((void *)options->metrics, &parts_made[PART_METRICS]);
+    ck_assert_ptr_eq((const void *)options->pools, &parts_made[PART_POOLS]);
+    ck_assert_ptr_nonnull(options->memory);
+    ck_assert_uint_eq(options->workers, 1);
+    ck_assert_uint_eq(options->threads, 1);
+    ck_assert_uint_eq(options->batch_tokens, 99);
+    ck_assert_uint_eq(parts.loaded_bytes[0], 600);
+    ck_assert_uint_eq(parts.loaded_bytes[1], 400);
+    ck_assert_uint_eq(parts.first_generation, 0); /* nothing, by the limits that are configured */
+    ck_assert_uint_eq(parts.first_inputs_max, 5);
+    ck_assert_uint_eq(parts.snapshots_held, 0);
 }
 END_TEST
 
@@ -149,18 +175,28 @@ START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
     static const struct {
         const char *fails, *capture;
     } cases[] = {
-        {"plan", "ids plan - - - - - "},
-        {"registry", "ids plan log-plan registry - - - - - "},
-        {"batcher", "ids plan log-plan registry batcher - - - -digests - -registry "},
-        {"metrics", "ids plan log-plan registry batcher metrics0 -3 close3 flush3 -3 -3 -digests3 "
-                    "-batcher3 -registry3 "},
-        {"http", "ids plan log-plan registry batcher metrics0 http0 -3 close3 flush3 -3 -3 "
-                 "-digests3 -metrics3 -batcher3 -registry3 "},
-        {"workers", "ids plan log-plan registry batcher metrics0 http0 workers0 -3 close3 flush3 "
-                    "-3 quiesce3 -http3 -3 -digests3 -metrics3 -batcher3 -registry3 "},
-        {"prepare", "ids plan log-plan registry batcher metrics0 http0 workers0 prepare0 -3 close3 "
-                    "flush3 -workers3 quiesce3 -http3 -3 -digests3 -metrics3 -batcher3 "
-                    "-registry3 "},
+        {"plan", "ids plan - - - - - - - - - "},
+        {"metrics", BEGUN "-3 -3 -3 -3 -3 -3 -3 -3 -3 "},
+        {"batcher", BEGUN "batcher0 -3 -3 -3 -3 -3 -3 -3 -3 -metrics3 "},
+        {"copy", BEGUN "batcher0 copy0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 -batcher3 -metrics3 "},
+        {"snapshot", BEGUN "batcher0 copy0 snapshot0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 -batcher3 "
+                           "-metrics3 "},
+        {"snapshots",
+         BEGUN "batcher0 copy0 snapshot0 snapshots0 discard0 -3 -3 close3 flush3 -3 -3 -3 "
+               "-3 -3 -batcher3 -metrics3 "},
+        {"http",
+         BEGUN "batcher0 copy0 snapshot0 snapshots0 http0 -3 -3 close3 flush3 -3 -3 -snapshots3 "
+               "-3 -3 -batcher3 -metrics3 "},
+        {"workers", OPENED "-3 -3 close3 flush3 -3 quiesce3 -http3 -3 -snapshots3 -3 -3 -batcher3 "
+                           "-metrics3 "},
+        {"reloader", OPENED "reloader0 -3 -3 close3 flush3 join3 quiesce3 -http3 -3 -snapshots3 "
+                            "-3 -workers3 -batcher3 -metrics3 "},
+        {"load", OPENED "reloader0 load0 stop-reload3 -3 close3 flush3 join3 quiesce3 -http3 -3 "
+                        "-snapshots3 -reloader3 -workers3 -batcher3 -metrics3 "},
+        {"prepare", OPENED "reloader0 load0 backend0 prepare0 stop-reload3 -3 close3 flush3 join3 "
+                           "quiesce3 -http3 -3 -snapshots3 -reloader3 -workers3 -batcher3 "
+                           "-metrics3 "},
+        {"reload", OPENED "reloader0 load0 backend0 prepare0 reload0 " STOPPED},
         {"digests", STARTED STOPPED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -170,7 +206,7 @@ START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
         memset(ready_line, 0, sizeof ready_line);
         parts.fails = cases[i].fails;
         parts.failure = ERR_IO;
-        bool is_check = i < 2; /* what the operator configured is unusable */
+        bool is_check = i == 0; /* what the operator configured is unusable */
         ck_assert_int_eq(run(&usual, &err), is_check ? ERR_UNUSABLE : ERR_IO);
         snprintf(text, sizeof text, "%s failed", cases[i].fails);
         ck_assert_str_eq(err.text, text);
@@ -220,6 +256,19 @@ START_TEST(a_drain_ends_when_its_time_is_up)
 }
 END_TEST
 
+START_TEST(a_drain_takes_the_time_that_is_configured_when_it_begins)
+{
+    struct err err;
+    parts.signals[0] = SIGTERM;
+    parts.busy_polls = 1000 * 1000;
+    parts.drain = (struct config){.drain_delay_ms = 100, .drain_timeout_ms = 200};
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert_uint_eq(parts.slept_ns, (100ull + 200 + 1000) * CLOCK_NS_PER_MS);
+    ck_assert_str_eq(log_capture_fields(logged, "draining"),
+                     ",\"delay_ms\":100,\"timeout_ms\":200}");
+}
+END_TEST
+
 START_TEST(rows_that_still_wait_are_failed)
 {
     struct err err;
@@ -228,7 +277,7 @@ START_TEST(rows_that_still_wait_are_failed)
     parts.waiting[1] = 2;
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
     ck_assert_uint_eq(parts.rows_failed, 66);
-    ck_assert_ptr_nonnull(strstr(parts.capture, "close3 flush3 flush3 flush3 -workers3"));
+    ck_assert_ptr_nonnull(strstr(parts.capture, "close3 flush3 flush3 flush3 join3"));
 }
 END_TEST
 
@@ -268,14 +317,14 @@ START_TEST(the_server_warns_of_more_threads_than_processors)
 }
 END_TEST
 
-START_TEST(the_server_goes_on_after_a_hangup)
+START_TEST(the_server_reloads_after_a_hangup_and_goes_on)
 {
     struct config quiet = usual;
     struct err err;
     parts.signals[0] = SIGHUP;
     parts.signals[1] = SIGTERM;
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
-    ck_assert_str_eq(log_capture_fields(logged, "reload_unsupported"), ",\"signal\":\"SIGHUP\"}");
+    ck_assert_str_eq(parts.capture, STARTED "hangup1 drain2 quiesce2 " STOPPED);
     ck_assert_str_eq(log_capture_fields(logged, "stop_requested"), ",\"signal\":\"SIGTERM\"}");
     memset(&parts, 0, sizeof parts);
     parts.signals[0] = SIGTERM;
@@ -357,7 +406,10 @@ SUITE("server", the_server_starts_in_order_and_stops_in_the_reverse,
       the_server_stops_what_it_had_started_when_a_part_fails, the_server_needs_a_model,
       a_drain_ends_when_nobody_is_busy, a_drain_ends_when_its_time_is_up,
       rows_that_still_wait_are_failed, the_server_logs_its_life,
-      the_server_warns_of_more_threads_than_processors, the_server_goes_on_after_a_hangup,
+      the_server_warns_of_more_threads_than_processors,
+      the_server_reloads_after_a_hangup_and_goes_on,
+      the_server_hands_the_reloader_what_models_run_on,
+      a_drain_takes_the_time_that_is_configured_when_it_begins,
       the_line_puts_an_address_of_version_six_in_brackets, the_server_asks_for_descriptors,
       the_server_ignores_a_broken_pipe_and_waits_for_the_signals_that_end_it,
       a_check_prints_the_plan_or_says_what_is_wrong)

@@ -108,6 +108,7 @@ END_TEST
 START_TEST(err_code_of_errno_tells_no_memory_from_the_rest)
 {
     ck_assert_int_eq(err_code_of_errno(ENOMEM), ERR_NO_MEMORY);
+    ck_assert_int_eq(err_code_of_errno(EAGAIN), ERR_NO_MEMORY); /* no room for a thread */
     ck_assert_int_eq(err_code_of_errno(EIO), ERR_IO);
     ck_assert_int_eq(err_code_of_errno(EMFILE), ERR_IO);
 }

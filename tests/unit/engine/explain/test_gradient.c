@@ -1,5 +1,6 @@
 /* The gradient of a logit by the last layer's attention against central differences of a plain
  * forward pass from that attention on, in double, on checkpoints of every family. */
+#include "engine/base/thread_pool.h"
 #include "engine/engine.h"
 #include "engine/explain/attention_map.h"
 #include "engine/explain/gradient.h"
@@ -27,6 +28,7 @@ struct fixture {
     struct arena arena;
     struct spec spec;
     struct weights weights;
+    struct thread_pool *pool;
     struct workspace workspace;
     struct capture capture;
     unsigned tokens;
@@ -66,7 +68,9 @@ static void setup(struct fixture *fixture, const char *name)
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
     make_input(fixture, &input);
     struct workspace *w = &fixture->workspace;
-    ck_assert(!workspace_open(w, &fixture->spec, native, input.tokens, 2, kernels_best(), &err));
+    ck_assert(!thread_pool_open(&fixture->pool, 2, &err));
+    ck_assert(!workspace_open(w, &fixture->spec, native, input.tokens, fixture->pool,
+                              kernels_best(), &err));
     ck_assert(!capture_open(&fixture->capture, &fixture->spec, input.tokens,
                             &(struct capture_wish){.to = fixture->spec.layers - 1}, &fixture->arena,
                             &err));
@@ -82,6 +86,7 @@ static void setup(struct fixture *fixture, const char *name)
 static void drop(struct fixture *fixture)
 {
     workspace_close(&fixture->workspace);
+    thread_pool_close(fixture->pool);
     weights_close(&fixture->weights, &fixture->spec);
     arena_deinit(&fixture->arena);
 }

@@ -1,5 +1,6 @@
 /* A batch's memory: that its parts are whole and apart, that the bound which is told beforehand is
  * near, and how the batch is cut into blocks of queries. */
+#include "engine/base/thread_pool.h"
 #include "engine/model/attention.h"
 #include "engine/model/workspace.h"
 #include "tests/support/suite.h"
@@ -24,9 +25,19 @@ static void open_one(struct workspace *w, const struct spec *spec,
                      const struct linear_backend *encoder, unsigned tokens, unsigned threads)
 {
     struct err err = {0};
+    struct thread_pool *pool;
     memset(w, 0x55, sizeof *w);
-    ck_assert_msg(!workspace_open(w, spec, encoder, tokens, threads, kernels_best(), &err), "%s",
+    ck_assert_int_eq(thread_pool_open(&pool, threads, &err), ERR_OK);
+    ck_assert_msg(!workspace_open(w, spec, encoder, tokens, pool, kernels_best(), &err), "%s",
                   err.text);
+}
+
+/* With the pool of open_one. */
+static void close_one(struct workspace *w)
+{
+    struct thread_pool *pool = w->pool;
+    workspace_close(w);
+    thread_pool_close(pool);
 }
 
 /* ---- its parts ---- */
@@ -90,7 +101,7 @@ START_TEST(the_parts_of_a_workspace_are_zero_and_apart)
     ck_assert_uint_eq(w.scratch_floats % 16, 0);
     ck_assert_uint_ge(w.scratch_floats, attention_scratch(8));
     check_apart(parts, list_parts(&w, &small, parts));
-    workspace_close(&w);
+    close_one(&w);
     ck_assert_ptr_null(w.x);
     ck_assert_ptr_null(w.pool);
 }
@@ -107,14 +118,14 @@ START_TEST(in_fp32_the_operands_are_the_matrices_themselves)
     ck_assert_uint_eq(w.normed.stride, w.hidden_stride * sizeof(float));
     ck_assert_uint_eq(w.attended.stride, w.hidden_stride * sizeof(float));
     ck_assert_uint_eq(w.activated.stride, w.mlp_stride * sizeof(float));
-    workspace_close(&w);
+    close_one(&w);
     image.family = &image_family;
     image.image_size = 32;
     image.patch = 8;
     image.patches = 16;
     open_one(&w, &image, &linear_native[PRECISION_F32], TOKENS, 1);
     ck_assert_ptr_eq(w.normed.data, w.y);
-    workspace_close(&w);
+    close_one(&w);
 }
 END_TEST
 
@@ -132,7 +143,7 @@ START_TEST(in_int8_the_operands_have_memory_of_their_own)
         parts[count++] = (struct part){operands[i]->scale, TOKENS * sizeof(float)};
     }
     check_apart(parts, count);
-    workspace_close(&w);
+    close_one(&w);
 }
 END_TEST
 
@@ -148,7 +159,7 @@ static void check_bound(const struct spec *spec, unsigned tokens, unsigned threa
     size_t members = threads * ((size_t)4096 + 64 * 1024), lines = 64 * 1024;
     ck_assert_msg(told >= taken && told <= taken + members + lines,
                   "%u tokens, %u threads: %zu told, %zu taken", tokens, threads, told, taken);
-    workspace_close(&w);
+    close_one(&w);
 }
 
 START_TEST(the_bound_of_a_workspace_in_fp32_is_near)
@@ -218,7 +229,7 @@ static void expect_blocks(struct workspace *w, unsigned kept, unsigned queries)
         }
     }
     ck_assert_uint_eq(w->block_count, b);
-    workspace_close(w);
+    close_one(w);
 }
 
 START_TEST(a_batch_is_cut_into_blocks_of_queries_sequence_by_sequence)

@@ -246,7 +246,8 @@ START_TEST(predict_sheds_load_beyond_the_queues_time_and_says_when_to_come)
     ck_assert(send(&stage, &held, "{\"text\": \"a\"}"));
     fake_await_inside(1);
     ck_assert(send(&stage, &waiting, "{\"text\": \"seven t\"}"));
-    batcher_computed(stage.service.batcher, 0, 64, UINT64_C(64) * CLOCK_NS_PER_S);
+    batcher_computed(stage.service.batcher, stage.snapshot->models[0], 64,
+                     UINT64_C(64) * CLOCK_NS_PER_S);
     ck_assert(!send(&stage, &refused, "{\"text\": \"a\"}"));
     ck_assert_uint_eq(refused.reply.status, 429);
     ck_assert_uint_eq(refused.reply.retry_after_s, 5);

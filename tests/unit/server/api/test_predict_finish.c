@@ -9,6 +9,7 @@ struct bench {
     struct stage stage;
     struct http_exchange exchange;
     struct request *request;
+    bool is_done; /* it has given its snapshot back */
     struct row rows[ROWS], *good[ROWS];
     struct predict_item items[ROWS];
     float scores[ROWS][2];
@@ -44,7 +45,7 @@ static void bench_open(struct bench *bench, bool envelope)
         bench->scores[i][1] = 0.75f;
         bench->good[i] = &bench->rows[i];
         bench->rows[i] = (struct row){.request = request,
-                                      .model = registry_at(bench->stage.service.registry, 0),
+                                      .model = bench->stage.snapshot->models[0],
                                       .scores = bench->scores[i],
                                       .answer = {.model_name = "logs",
                                                  .model_version = "1",
@@ -63,12 +64,15 @@ static const char *bench_finish(struct bench *bench)
     enter_phases(request, request->explained_ns == 0 ? REQUEST_QUEUED : REQUEST_EXPLAIN);
     predict_finish(&bench->stage.service, request);
     bench->stage.app.done(&bench->stage.service, &bench->exchange);
+    bench->is_done = true;
     ck_assert_uint_eq(bench->exchange.reply.body_len, strlen(bench->exchange.reply.body));
     return bench->exchange.reply.body;
 }
 
 static void bench_close(struct bench *bench)
 {
+    if (!bench->is_done)
+        snapshots_release(bench->stage.service.snapshots, bench->request->snapshot);
     arena_deinit(&bench->exchange.arena);
     memory_give(&bench->stage.service.memory, bench->exchange.memory_bytes);
     stage_close(&bench->stage);

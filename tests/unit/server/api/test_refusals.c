@@ -26,7 +26,7 @@ START_TEST(a_pool_without_threads_is_not_started)
     struct err err = {0};
     struct prepare *prepare;
     deny_threads(true);
-    ck_assert_int_eq(prepare_start(&prepare, 2, predict_pool, NULL, &err), ERR_IO);
+    ck_assert_int_eq(prepare_start(&prepare, 2, predict_pool, NULL, &err), ERR_NO_MEMORY);
     deny_threads(false);
     ck_assert_ptr_null(prepare);
     ck_assert_str_eq(err.text, "cannot start a thread: " NO_THREAD);
@@ -39,8 +39,7 @@ START_TEST(workers_without_threads_are_not_started)
     struct err err = {0};
     struct workers *workers;
     stage_open(&stage, 1);
-    struct worker_options options = {2, 1, stage.service.registry, stage.service.batcher,
-                                     stage.service.metrics};
+    struct worker_options options = {2, 1, 64, stage.service.batcher, stage.service.metrics};
     deny_threads(true);
     ck_assert_int_eq(worker_start(&workers, &options, &err), ERR_IO);
     deny_threads(false);
@@ -57,11 +56,10 @@ START_TEST(digests_without_a_thread_are_not_started)
     struct err err = {0};
     stage_open(&stage, 1);
     deny_threads(true);
-    ck_assert_int_eq(registry_start_digests(stage.service.registry, stage.service.metrics, &err),
-                     ERR_IO);
+    ck_assert_int_eq(snapshots_start_digests(stage.service.snapshots, &err), ERR_NO_MEMORY);
     deny_threads(false);
     ck_assert_str_eq(err.text, "cannot start a thread: " NO_THREAD);
-    registry_stop_digests(stage.service.registry);
+    snapshots_stop_digests(stage.service.snapshots);
     stage_close(&stage);
 }
 END_TEST
@@ -76,8 +74,7 @@ static void log_of_digests(char log[4096], void (*deed)(const struct engine_mode
     fake_digest_deed = deed;
     int saved = dup(STDERR_FILENO);
     ck_assert(file != NULL && dup2(fileno(file), STDERR_FILENO) >= 0);
-    ck_assert_int_eq(registry_start_digests(stage.service.registry, stage.service.metrics, &err),
-                     ERR_OK);
+    ck_assert_int_eq(snapshots_start_digests(stage.service.snapshots, &err), ERR_OK);
     for (ssize_t len = 0; len < 4096; usleep(1000)) { /* a line for each of the two */
         len = pread(fileno(file), log, 4095, 0);
         log[len > 0 ? len : 0] = '\0';
@@ -88,9 +85,9 @@ static void log_of_digests(char log[4096], void (*deed)(const struct engine_mode
     dup2(saved, STDERR_FILENO);
     close(saved);
     fclose(file);
-    registry_stop_digests(stage.service.registry);
+    snapshots_stop_digests(stage.service.snapshots);
     fake_digest_deed = NULL;
-    ck_assert_ptr_null(registry_digest(registry_at(stage.service.registry, 1)));
+    ck_assert_ptr_null(served_model_digest(stage.snapshot->models[1]));
     stage_close(&stage);
 }
 

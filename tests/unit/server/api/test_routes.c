@@ -25,6 +25,7 @@ START_TEST(routes_find_every_path_of_the_contract)
     ck_assert_str_eq(find("/models/a", HTTP_GET, ERR_OK, "")->pattern, "/models/{name}");
     ck_assert_str_eq(find("/", HTTP_GET, ERR_OK, "")->pattern, "/");
     ck_assert_str_eq(find("/ui/a", HTTP_GET, ERR_OK, "")->pattern, "/ui/{file}");
+    ck_assert_str_eq(find("/admin/reload", HTTP_POST, ERR_OK, "")->pattern, "/admin/reload");
 }
 END_TEST
 
@@ -40,6 +41,7 @@ START_TEST(routes_list_the_allowed_methods)
 {
     find("/predict", HTTP_GET, ERR_METHOD, "POST");
     find("/predict", HTTP_OTHER, ERR_METHOD, "POST");
+    find("/admin/reload", HTTP_GET, ERR_METHOD, "POST");
     find("/metrics", HTTP_POST, ERR_METHOD, "GET, HEAD");
     find("/models/a", HTTP_OTHER, ERR_METHOD, "GET, HEAD");
 }
@@ -47,10 +49,10 @@ END_TEST
 
 START_TEST(routes_know_no_other_path)
 {
-    static const char *const paths[] = {"",          "//",       "/predict/",    "/Predict",
-                                        "/healthzz", "/models/", "/models//",    "/models/a/b",
-                                        "/model",    "/ui",      "/ui/",         "/ui/a/b",
-                                        "//predict", "*",        "/admin/reload"};
+    static const char *const paths[] = {"",          "//",       "/predict/", "/Predict",
+                                        "/healthzz", "/models/", "/models//", "/models/a/b",
+                                        "/model",    "/ui",      "/ui/",      "/ui/a/b",
+                                        "//predict", "*",        "/admin"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         ck_assert_ptr_null(find(paths[i], HTTP_GET, ERR_NOT_FOUND, ""));
 }

@@ -2,6 +2,7 @@
  * the metrics and the log make of it. */
 #include "server/api/problem.h"
 #include "server/api/reply.h"
+#include "server/bounds/limits.h"
 #include "server/observe/log.h"
 #include "server/ui/page.h"
 #include "tests/support/log_capture.h"
@@ -58,8 +59,10 @@ static const struct {
     {HTTP_POST, "/models", 405, problem, "\"detail\":\"/models answers only GET, HEAD\"",
      "GET, HEAD", 0},
     {HTTP_OTHER, "/", 405, problem, "\"detail\":\"/ answers only GET, HEAD\"", "GET, HEAD", 0},
-    {HTTP_POST, "/admin/reload", 404, problem, "\"detail\":\"there is nothing at this path\"", NULL,
-     0},
+    {HTTP_GET, "/admin/reload", 405, problem, "\"detail\":\"/admin/reload answers only POST\"",
+     "POST", 0},
+    {HTTP_POST, "/admin/reload", 403, problem,
+     "\"detail\":\"admin routes answer only on a loopback address", NULL, 0},
 };
 
 START_TEST(every_route_answers_as_the_contract_says)
@@ -93,9 +96,15 @@ START_TEST(a_body_is_taken_only_where_there_is_use_for_one)
         enum http_method method;
         const char *path;
         size_t most;
-    } cases[] = {{HTTP_POST, "/predict", 1 << 20}, {HTTP_GET, "/models", 0}, {HTTP_GET, "/", 0}};
+    } cases[] = {{HTTP_POST, "/predict", 1 << 20},
+                 {HTTP_GET, "/models", 0},
+                 {HTTP_GET, "/", 0},
+                 {HTTP_POST, "/admin/reload", LIMIT_UNUSED_BODY_BYTES}};
+    const struct fake_header local[] = {{"Host", "127.0.0.1:80"}, {NULL, NULL}};
     struct stage stage;
     stage_open(&stage, 1);
+    fake_headers = local;
+    fake_loopback = "127.0.0.1:80";
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct http_exchange exchange;
         exchange_init(&exchange, "");
@@ -104,6 +113,36 @@ START_TEST(a_body_is_taken_only_where_there_is_use_for_one)
         exchange.body_bytes_max = 77;
         ck_assert_int_eq(stage.app.head(&stage.service, &exchange), HTTP_CONTINUE);
         ck_assert_uint_eq(exchange.body_bytes_max, cases[i].most);
+        exchange_done(&stage, &exchange);
+    }
+    stage_close(&stage);
+}
+END_TEST
+
+/* Whoever says nothing of a body has none; where one is needed, what comes after all is not read. */
+START_TEST(a_length_is_asked_for_only_where_a_body_is_needed)
+{
+    static const struct {
+        const char *path;
+        bool is_refused;
+    } cases[] = {{"/predict", true}, {"/admin/reload", false}};
+    const struct fake_header local[] = {{"Host", "127.0.0.1:80"}, {NULL, NULL}};
+    struct stage stage;
+    stage_open(&stage, 1);
+    fake_headers = local;
+    fake_loopback = "127.0.0.1:80";
+    for (int i = 0; i < 2; i++) {
+        struct http_exchange exchange;
+        exchange_init(&exchange, "");
+        exchange.path = cases[i].path;
+        exchange.has_length = false;
+        enum http_next next = stage.app.head(&stage.service, &exchange);
+        ck_assert_int_eq(next, cases[i].is_refused ? HTTP_REPLY : HTTP_CONTINUE);
+        ck_assert_int_eq(exchange.reply.close, cases[i].is_refused);
+        if (cases[i].is_refused) {
+            ck_assert_uint_eq(exchange.reply.status, 411);
+            ck_assert_ptr_nonnull(strstr(exchange.reply.body, "this POST needs Content-Length"));
+        }
         exchange_done(&stage, &exchange);
     }
     stage_close(&stage);
@@ -164,8 +203,8 @@ START_TEST(models_tell_the_limits_of_requests)
     struct stage stage;
     struct http_exchange exchange;
     stage_open(&stage, 1);
-    stage.config.image_pixels_max = 11;
-    stage.config.request_pixels_max = 22;
+    stage.snapshot->config.image_pixels_max = 11;
+    stage.snapshot->config.request_pixels_max = 22;
     static const char *const paths[] = {"/models", "/models/wafers"};
     for (int i = 0; i < 2; i++) {
         ask(&stage, &exchange, HTTP_GET, paths[i]);
@@ -457,7 +496,8 @@ START_TEST(a_request_may_come_again_when_its_refusal_says)
 END_TEST
 
 SUITE("routes_app", every_route_answers_as_the_contract_says,
-      a_body_is_taken_only_where_there_is_use_for_one, readyz_says_in_which_phase_the_server_is,
+      a_body_is_taken_only_where_there_is_use_for_one,
+      a_length_is_asked_for_only_where_a_body_is_needed, readyz_says_in_which_phase_the_server_is,
       models_are_told_by_name_version_digest_and_kind, models_tell_the_limits_of_requests,
       the_page_is_sent_with_headers_that_lock_it_in, the_page_is_not_sent_to_who_has_it,
       a_refusal_of_the_edge_is_a_problem_and_counted_once,

@@ -9,7 +9,7 @@
 /* A pool of 800 bytes, 100 of them for small requests. */
 static void open_pool(struct memory *memory)
 {
-    memory_init(memory, 1000, 200);
+    memory_init(memory, 1000, 200, 0);
     ck_assert_uint_eq(memory->pool_bytes, 800);
     ck_assert_uint_eq(memory->small_bytes, 100);
 }
@@ -86,10 +86,10 @@ START_TEST(memory_has_no_pool_where_the_fixed_part_takes_all)
 {
     struct memory memory;
     struct err err = {0};
-    memory_init(&memory, 100, 100);
+    memory_init(&memory, 100, 100, 0);
     ck_assert_int_eq(memory_take(&memory, 1, MEMORY_SMALL, &err), ERR_TOO_LARGE);
     err = (struct err){0};
-    memory_init(&memory, 100, 101);
+    memory_init(&memory, 100, 101, 0);
     ck_assert_int_eq(memory_take(&memory, 1, MEMORY_SMALL, &err), ERR_TOO_LARGE);
 }
 END_TEST

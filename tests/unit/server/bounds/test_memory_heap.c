@@ -43,7 +43,7 @@ START_TEST(the_heap_is_trimmed_after_a_large_request)
     const size_t large = 8 * 1024 * 1024;
     struct memory memory;
     struct err err = {0};
-    memory_init(&memory, 8 * large, 0);
+    memory_init(&memory, 8 * large, 0, 0);
     for (size_t bytes = large - 1; bytes <= large + 1; bytes++) {
         asked.trims = 0;
         asked.trim_pad = 7;
@@ -73,13 +73,13 @@ START_TEST(an_eighth_is_for_the_small_but_sixty_four_megabytes_at_most)
     const size_t most = (size_t)64 << 20;
     struct memory memory;
     for (int i = 0; i < 4; i++) {
-        memory_init(&memory, 1000 + cases[i][0], 1000);
+        memory_init(&memory, 1000 + cases[i][0], 1000, 0);
         ck_assert_uint_eq(memory.small_bytes, cases[i][1]);
         ck_assert_uint_eq(memory.pool_bytes, cases[i][0]);
     }
-    memory_init(&memory, 8 * most + 8, 0);
+    memory_init(&memory, 8 * most + 8, 0, 0);
     ck_assert_uint_eq(memory.small_bytes, most);
-    memory_init(&memory, 8 * most - 8, 0);
+    memory_init(&memory, 8 * most - 8, 0, 0);
     ck_assert_uint_eq(memory.small_bytes, most - 1);
 }
 END_TEST

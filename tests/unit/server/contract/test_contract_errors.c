@@ -74,8 +74,8 @@ END_TEST
 
 START_TEST(a_path_that_is_not_there_is_404)
 {
-    static const char *const paths[] = {"/nothing", "/predict/",   "/models/",     "/models/a/b",
-                                        "/ui/",     "/ui/nothing", "/admin/reload"};
+    static const char *const paths[] = {"/nothing", "/predict/",   "/models/", "/models/a/b",
+                                        "/ui/",     "/ui/nothing", "/admin"};
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct reply reply = contract_get(paths[i]);
         reply_expect_problem(&reply, 404, "not_found", "there is nothing at this path");
@@ -114,6 +114,7 @@ START_TEST(another_method_is_405_with_allow)
         {"DELETE", "/models/kernel-bert", "GET, HEAD"},
         {"PUT", "/", "GET, HEAD"},
         {"DELETE", "/ui/app.js", "GET, HEAD"},
+        {"GET", "/admin/reload", "POST"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct reply reply =
@@ -138,7 +139,8 @@ END_TEST
 START_TEST(a_post_without_length_is_411)
 {
     struct reply reply = contract_say(HEAD "\r\n");
-    reply_expect_problem(&reply, 411, "length_required", "request head: a POST needs");
+    reply_expect_problem(&reply, 411, "length_required", "request head: this POST needs");
+    ck_assert_str_eq(reply_header(&reply, "Connection"), "close");
     reply_free(&reply);
 }
 END_TEST

@@ -167,14 +167,15 @@ static const char *read_log(FILE *file, const char *text)
     ck_abort_msg("'%s' is not logged:\n%s", text, log);
 }
 
-START_TEST(a_hangup_is_told_and_the_server_goes_on_until_it_is_stopped)
+START_TEST(a_hangup_reloads_and_the_server_goes_on_until_it_is_stopped)
 {
     static const struct {
         int number;
         const char *name;
     } ends[] = {{SIGTERM, "\"signal\":\"SIGTERM\"}"}, {SIGINT, "\"signal\":\"SIGINT\"}"}};
     static const char hangup[] =
-        "\"level\":\"warn\",\"event\":\"reload_unsupported\",\"signal\":\"SIGHUP\"}\n";
+        "\"level\":\"info\",\"event\":\"reloaded\",\"generation\":2,\"changed\":0,"
+        "\"wait_for_restart\":0}\n";
     setenv("ATTND_TEST_LOG", "1", 1);
     for (size_t i = 0; i < 2; i++) {
         struct server_process server;
@@ -207,4 +208,4 @@ SUITE("contract_start", print_config_prints_what_would_be_served_and_ends_with_0
       what_cannot_be_printed_ends_with_1, more_threads_than_processors_are_warned_of,
       too_few_descriptors_are_warned_of,
       the_server_lets_itself_have_descriptors_for_its_connections,
-      a_hangup_is_told_and_the_server_goes_on_until_it_is_stopped)
+      a_hangup_reloads_and_the_server_goes_on_until_it_is_stopped)

@@ -32,6 +32,9 @@ START_TEST(framing_accepts_what_has_one_reading)
     } rows[] = {
         {{"GET", "HTTP/1.1", {"Host"}, {"h"}}, FRAMING_NO_BODY, 0, false},
         {{"GET", "HTTP/1.0", {NULL}, {NULL}}, FRAMING_NO_BODY, 0, false},
+        {{"POST", "HTTP/1.1", {"Host"}, {"h"}}, FRAMING_NO_BODY, 0, false},
+        {{"POST", "HTTP/1.0", {NULL}, {NULL}}, FRAMING_NO_BODY, 0, false},
+        {{"POST", "HTTP/1.1", {"Host", "Expect"}, {"h", "100-continue"}}, FRAMING_NO_BODY, 0, true},
         {{"GET", "HTTP/1.1", {"Host", "Content-Length"}, {"", "0"}}, FRAMING_NO_BODY, 0, false},
         {{"POST", "HTTP/1.1", {"host", "content-length"}, {"[::1]:80", "0007"}},
          FRAMING_LENGTH,
@@ -86,14 +89,34 @@ START_TEST(framing_accepts_what_has_one_reading)
 }
 END_TEST
 
+START_TEST(framing_tells_a_length_of_nothing_from_none)
+{
+    static const struct {
+        struct head head;
+        bool has_length;
+    } rows[] = {
+        {{"POST", "HTTP/1.1", {"Host"}, {"h"}}, false},
+        {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "0"}}, true},
+        {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "1"}}, true},
+        {{"POST", "HTTP/1.1", {"Host", "Transfer-Encoding"}, {"h", "chunked"}}, true},
+        {{"GET", "HTTP/1.1", {"Host"}, {"h"}}, false},
+        {{"GET", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "0"}}, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct framing framing;
+        struct err err;
+        ck_assert_int_eq(check(&rows[i].head, &framing, &err), ERR_OK);
+        ck_assert_msg(framing.has_length == rows[i].has_length, "row %zu", i);
+    }
+}
+END_TEST
+
 START_TEST(framing_refuses_what_has_two)
 {
     static const struct {
         struct head head;
         enum err_code code;
     } rows[] = {
-        {{"POST", "HTTP/1.1", {"Host"}, {"h"}}, ERR_LENGTH},
-        {{"POST", "HTTP/1.0", {NULL}, {NULL}}, ERR_LENGTH},
         {{"GET", "HTTP/1.1", {NULL}, {NULL}}, ERR_MALFORMED},
         {{"", "HTTP/1.1", {"Host"}, {"h"}}, ERR_MALFORMED},
         {{"G(T", "HTTP/1.1", {"Host"}, {"h"}}, ERR_MALFORMED},
@@ -279,7 +302,7 @@ START_TEST(framing_says_which_byte_of_a_target_is_wrong)
 END_TEST
 
 SUITE("framing", framing_decodes_two_hex_digits, framing_says_which_byte_of_a_target_is_wrong,
-      framing_accepts_what_has_one_reading, framing_refuses_what_has_two,
-      framing_sees_a_nul_that_a_name_hides, framing_refuses_trailers_about_framing,
-      framing_decodes_paths_of_every_form, framing_refuses_targets_that_are_none,
-      framing_survives_random_targets)
+      framing_accepts_what_has_one_reading, framing_tells_a_length_of_nothing_from_none,
+      framing_refuses_what_has_two, framing_sees_a_nul_that_a_name_hides,
+      framing_refuses_trailers_about_framing, framing_decodes_paths_of_every_form,
+      framing_refuses_targets_that_are_none, framing_survives_random_targets)

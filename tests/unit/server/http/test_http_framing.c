@@ -61,8 +61,6 @@ static const struct {
     unsigned status;
     const char *why; /* NULL: the library's own refusal */
 } refusals[] = {
-    {"POST /p HTTP/1.1\r\nHost: h\r\n\r\n", 411, "Content-Length"},
-    {"POST /p HTTP/1.0\r\n\r\n", 411, "Content-Length"},
     {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length : 3\r\n\r\nabc", 400, NULL},
     {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length\t: 3\r\n\r\nabc", 400, NULL},
     {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n 5\r\n\r\nabc", 400, "CR LF"},
@@ -162,6 +160,26 @@ START_TEST(http_answers_once_where_a_strict_reader_and_the_library_see_different
         ck_assert_msg(strcmp(statuses, "400") == 0, "%s: %s", hiding[i].name, statuses);
     }
     ck_assert_uint_eq(app->begins, 0);
+    app_stop(app);
+}
+END_TEST
+
+/* RFC 9112, section 6.3: then there is no body, and what follows is the next request. */
+START_TEST(http_takes_a_post_without_a_length_as_one_without_a_body)
+{
+    struct app *app = app_start();
+    struct exchange_text got = {.len = 0};
+    char statuses[64];
+    int fd = client_open(app);
+    client_say(fd, "POST /p HTTP/1.1\r\nHost: h\r\n\r\n"
+                   "POST /q HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"
+                   "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    drain_socket(fd, &got);
+    close(fd);
+    list_statuses(got.text, statuses, sizeof statuses);
+    ck_assert_str_eq(statuses, "200 200 200");
+    ck_assert_ptr_nonnull(strstr(got.text, "POST /p 0\n"));
+    ck_assert_ptr_nonnull(strstr(got.text, "POST /q 3\n"));
     app_stop(app);
 }
 END_TEST
@@ -654,7 +672,8 @@ START_TEST(http_survives_random_mutations)
 }
 END_TEST
 
-SUITE("http framing", http_refuses_each_ambiguous_head_and_runs_nothing_behind_it,
+SUITE("http framing", http_takes_a_post_without_a_length_as_one_without_a_body,
+      http_refuses_each_ambiguous_head_and_runs_nothing_behind_it,
       http_answers_once_where_a_strict_reader_and_the_library_see_different_heads,
       http_answers_nothing_after_a_chunked_body,
       http_refuses_lines_of_chunks_with_control_bytes_or_without_crlf,

@@ -68,7 +68,7 @@ static void bench_open(struct bench *bench)
 {
     const unsigned limits[CONN_STATES] = {0};
     *bench = (struct bench){.reply = {.content_type = "text/x", .body = "no", .body_len = 2}};
-    memory_init(&bench->memory, 1 << 24, 0);
+    memory_init(&bench->memory, 1 << 24, 0, 0);
     bench->shared.app = (struct http_app){.context = bench,
                                           .head = app_head,
                                           .begin = app_begin,

@@ -32,8 +32,8 @@ static const struct engine_info kernel_info = {.version = "2",
                                                .scores = "none",
                                                .labels = kernel_labels,
                                                .label_count = 2};
-static const struct metrics_model models[MODELS] = {{"wafer-vit", &wafer_info, 0.25},
-                                                    {"kernel-bert", &kernel_info, 1.5}};
+static const struct metrics_model models[MODELS] = {{"wafer-vit", &wafer_info, 0.25, 1},
+                                                    {"kernel-bert", &kernel_info, 1.5, 1}};
 
 static uint64_t depth(void *context, unsigned model)
 {
@@ -44,20 +44,35 @@ static uint64_t waiting = 7;
 static const struct metrics_setup setup = {.routes = routes,
                                            .route_takes_model = takes_model,
                                            .route_count = ROUTES,
-                                           .models = models,
-                                           .model_count = MODELS,
                                            .queue_limit = 1024,
                                            .queue_depth = depth,
                                            .context = &waiting,
                                            .linear_backend = "openblas",
                                            .blas_core = "SkylakeX"};
 
-static struct metrics *opened(const struct metrics_setup *with)
+static unsigned added(struct metrics *metrics, const struct metrics_model *model)
+{
+    unsigned slot = METRICS_SLOTS;
+    struct err err = {0};
+    ck_assert_msg(metrics_add_model(metrics, model, &slot, &err) == ERR_OK, "%s", err.text);
+    return slot;
+}
+
+static struct metrics *opened_with(const struct metrics_setup *with,
+                                   const struct metrics_model *list, unsigned count)
 {
     struct metrics *metrics;
     struct err err = {0};
     ck_assert_msg(metrics_open(&metrics, with, &err) == ERR_OK, "%s", err.text);
+    for (unsigned i = 0; i < count; i++)
+        ck_assert_uint_eq(added(metrics, &list[i]), i);
     return metrics;
+}
+
+/* Both models, each under the slot of its index. */
+static struct metrics *opened(const struct metrics_setup *with)
+{
+    return opened_with(with, models, MODELS);
 }
 
 static struct exposition *scrape(struct metrics *metrics)
@@ -209,11 +224,9 @@ START_TEST(metrics_observe_how_unlike_the_known_an_input_is)
 {
     struct engine_info with_ood = wafer_info;
     with_ood.ood_method = "energy";
-    const struct metrics_model both[MODELS] = {{"wafer-vit", &with_ood, 0.25},
-                                               {"kernel-bert", &kernel_info, 1.5}};
-    struct metrics_setup with = setup;
-    with.models = both;
-    struct metrics *metrics = opened(&with);
+    const struct metrics_model both[MODELS] = {{"wafer-vit", &with_ood, 0.25, 1},
+                                               {"kernel-bert", &kernel_info, 1.5, 1}};
+    struct metrics *metrics = opened_with(&setup, both, MODELS);
     metrics_ood_score(metrics, WAFER, -31.5);
     metrics_ood_score(metrics, WAFER, -30);
     metrics_ood_score(metrics, WAFER, 0.25);
@@ -239,7 +252,7 @@ START_TEST(metrics_observe_how_unlike_the_known_an_input_is)
     ck_assert_sample(page, "attnd_ood_score_count{model=\"kernel-bert\"}", -1);
     exposition_free(page);
     metrics_close(metrics);
-    metrics = opened(&with);
+    metrics = opened_with(&setup, both, MODELS);
     metrics_ood_score(metrics, WAFER, -7.5);
     page = scrape(metrics);
     ck_assert_sample(page, "attnd_ood_score_sum{model=\"wafer-vit\"}", -7.5);
@@ -283,7 +296,7 @@ START_TEST(metrics_ignore_indices_out_of_range)
     metrics_batch(metrics, MODELS, 1, 1);
     metrics_rejected(metrics, ERR_CODE_COUNT);
     metrics_rejected(metrics, ERR_OK);
-    metrics_set_digest(metrics, MODELS, "sha256:00");
+    metrics_set_digest(metrics, MODELS, 1, "sha256:00");
     struct exposition *after = scrape(metrics);
     ck_assert_uint_eq(exposition_samples(before), exposition_samples(after));
     ck_assert_sample(after, "attnd_batch_rows_count{model=\"kernel-bert\"}", 0);
@@ -302,8 +315,8 @@ START_TEST(metrics_show_a_digest_once_it_is_known)
     struct exposition *page = scrape(metrics);
     ck_assert_sample(page, empty, 1);
     exposition_free(page);
-    metrics_set_digest(metrics, WAFER, "sha256:old");
-    metrics_set_digest(metrics, WAFER, "sha256:ab");
+    metrics_set_digest(metrics, WAFER, 1, "sha256:old");
+    metrics_set_digest(metrics, WAFER, 1, "sha256:ab");
     page = scrape(metrics);
     ck_assert_sample(page, empty, -1);
     ck_assert_sample(page,
@@ -348,7 +361,7 @@ END_TEST
 START_TEST(metrics_open_without_models_or_routes)
 {
     const struct metrics_setup bare = {.queue_limit = 1};
-    struct metrics *metrics = opened(&bare);
+    struct metrics *metrics = opened_with(&bare, NULL, 0);
     metrics_request_begin(metrics);
     metrics_request_end(metrics, 0, 0, 200, 1);
     metrics_rejected(metrics, ERR_SLOW);
@@ -370,11 +383,8 @@ START_TEST(metrics_outgrow_the_first_buffer_of_a_scrape)
         labels[i] = names[i];
     }
     const struct engine_info info = {.version = "1", .labels = labels, .label_count = LABELS};
-    const struct metrics_model model = {"large", &info, 1};
-    struct metrics_setup large = setup;
-    large.models = &model;
-    large.model_count = 1;
-    struct metrics *metrics = opened(&large);
+    const struct metrics_model model = {"large", &info, 1, 1};
+    struct metrics *metrics = opened_with(&setup, &model, 1);
     metrics_prediction(metrics, 0, LABELS - 1, DECISION_AUTO, 0.5);
     struct exposition *page = scrape(metrics);
     ck_assert_uint_gt(exposition_samples(page), LABELS);
@@ -404,7 +414,7 @@ static void *hammer(void *argument)
         metrics_batch(metrics, KERNEL, 1 + (unsigned)i % 9, 1 + (unsigned)i % 2000);
         metrics_rejected(metrics, ERR_QUEUE_FULL);
         if (i % 1000 == 0)
-            metrics_set_digest(metrics, WAFER, self->number % 2 ? "sha256:a" : "sha256:b");
+            metrics_set_digest(metrics, WAFER, 1, self->number % 2 ? "sha256:a" : "sha256:b");
         metrics_request_end(metrics, PREDICT, i % 2, 200, i * 1e-6);
     }
     atomic_fetch_sub(self->running, 1);
@@ -474,6 +484,12 @@ START_TEST(metrics_can_be_given_to_promtool)
 }
 END_TEST
 
+static size_t series_bytes(const struct metrics_series *series)
+{
+    return series->cell_count * METRIC_SHARDS * sizeof(uint64_t) + series->arena.bytes +
+           series->info.bytes;
+}
+
 /* Every status of every route and model, every bucket: the page at its longest. */
 START_TEST(metrics_hold_and_expose_no_more_than_they_say)
 {
@@ -488,8 +504,10 @@ START_TEST(metrics_hold_and_expose_no_more_than_they_say)
     ck_assert_ptr_nonnull(metrics_expose(metrics, &arena, &len));
     ck_assert_uint_le(arena.bytes, metrics_expose_bytes(metrics));
     arena_deinit(&arena);
-    ck_assert_uint_le(metrics->cell_count * METRIC_SHARDS * sizeof(uint64_t) + metrics->arena.bytes,
-                      metrics_bytes(ROUTES, MODELS, 2 + 3));
+    size_t held = metrics->arena.bytes + series_bytes(metrics->none);
+    for (unsigned i = 0; i < MODELS; i++)
+        held += series_bytes(metrics->slots[i]);
+    ck_assert_uint_le(held, metrics_bytes(ROUTES, MODELS, 2 + 3));
     metrics_close(metrics);
 }
 END_TEST

@@ -16,7 +16,7 @@ static const struct engine_info info = {.version = "3",
                                         .labels = labels,
                                         .label_count = 4,
                                         .ood_method = "energy"};
-static const struct metrics_model models[] = {{"m\"1", &info, 0.125}};
+static const struct metrics_model models[] = {{"m\"1", &info, 0.125, 5}};
 static const char *const routes[] = {"/predict"};
 
 static uint64_t depth(void *context, unsigned model)
@@ -32,8 +32,6 @@ static size_t reserved(void *context)
 static uint64_t waiting = 7;
 static const struct metrics_setup setup = {.routes = routes,
                                            .route_count = 1,
-                                           .models = models,
-                                           .model_count = 1,
                                            .queue_limit = 1024,
                                            .memory_max_bytes = 123456789012345,
                                            .memory_fixed_bytes = 1000,
@@ -43,12 +41,21 @@ static const struct metrics_setup setup = {.routes = routes,
                                            .linear_backend = "openblas",
                                            .blas_core = "SkylakeX"};
 
-static struct metrics *opened(const struct metrics_setup *with)
+static struct metrics *opened_with(const struct metrics_setup *with,
+                                   const struct metrics_model *model)
 {
     struct metrics *metrics;
     struct err err = {0};
+    unsigned slot;
     ck_assert_msg(metrics_open(&metrics, with, &err) == ERR_OK, "%s", err.text);
+    ck_assert_msg(metrics_add_model(metrics, model, &slot, &err) == ERR_OK, "%s", err.text);
+    ck_assert_uint_eq(slot, 0);
     return metrics;
+}
+
+static struct metrics *opened(const struct metrics_setup *with)
+{
+    return opened_with(with, models);
 }
 
 /* Each bound is met so often: bucket i counts i + 1. */
@@ -90,8 +97,10 @@ static void observe_errors(struct metrics *metrics)
             metrics_rejected(metrics, (enum err_code)code);
     for (int times = 0; times < 4; times++)
         metrics_client_gone(metrics);
-    metrics_set_digest(metrics, 0, "sha256:first");
-    metrics_set_digest(metrics, 0, "sha256:2");
+    metrics_set_digest(metrics, 0, 5, "sha256:first");
+    metrics_set_digest(metrics, 0, 5, "sha256:2");
+    for (int times = 0; times < 5; times++)
+        metrics_reload(metrics, times < 3);
 }
 
 /* Leaves out what is another on each machine and in each version. */
@@ -144,9 +153,10 @@ static double sample(struct metrics *metrics, const char *series)
 START_TEST(a_scrape_adds_up_the_counts_of_every_core)
 {
     struct metrics *metrics = opened(&setup);
-    size_t cell = metrics->first[METRIC_CLIENTS_GONE];
+    struct metrics_series *none = metrics->none;
+    size_t cell = none->first[METRIC_CLIENTS_GONE];
     for (unsigned shard = 0; shard < METRIC_SHARDS; shard++)
-        metrics->cells[shard * metrics->cell_count + cell] += 1u << shard;
+        none->cells[shard * none->cell_count + cell] += 1u << shard;
     ck_assert_double_eq(sample(metrics, "\nattnd_clients_gone_total "), (1 << METRIC_SHARDS) - 1);
     metrics_close(metrics);
 }
@@ -155,10 +165,13 @@ END_TEST
 START_TEST(shards_lie_on_cache_lines_of_their_own)
 {
     struct metrics *metrics = opened(&setup);
-    ck_assert_uint_eq((uintptr_t)metrics->cells % 64, 0);
-    ck_assert_uint_eq(metrics->cell_count * sizeof(uint64_t) % 64, 0);
-    size_t used = metrics->models[0].first_prediction + 4 * DECISION_COUNT;
-    ck_assert(metrics->cell_count >= used && metrics->cell_count - used < 8);
+    const struct metrics_series *const all[] = {metrics->none, metrics->slots[0]};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq((uintptr_t)all[i]->cells % 64, 0);
+        ck_assert_uint_eq(all[i]->cell_count * sizeof(uint64_t) % 64, 0);
+        size_t used = all[i]->first[METRIC_PREDICTIONS] + (i == 0 ? 0 : 4 * DECISION_COUNT);
+        ck_assert(all[i]->cell_count >= used && all[i]->cell_count - used < 8);
+    }
     metrics_close(metrics);
 }
 END_TEST
@@ -167,13 +180,11 @@ END_TEST
 START_TEST(the_scores_of_a_regression_are_not_observed)
 {
     struct engine_info free_numbers = info;
-    const struct metrics_model model = {"r", &free_numbers, 0};
-    struct metrics_setup one = setup;
-    one.models = &model;
+    const struct metrics_model model = {"r", &free_numbers, 0, 1};
     static const char *const kinds[] = {"none", "sigmoid", "softmax", NULL};
     for (int i = 0; i < 4; i++) {
         free_numbers.scores = kinds[i];
-        struct metrics *metrics = opened(&one);
+        struct metrics *metrics = opened_with(&setup, &model);
         struct arena arena;
         size_t len = 0;
         arena_init(&arena);
@@ -201,10 +212,12 @@ START_TEST(what_is_out_of_range_is_counted_nowhere)
     metrics_batch(metrics, 1, 1, 1);
     metrics_rejected(metrics, ERR_OK);
     metrics_rejected(metrics, ERR_CODE_COUNT);
-    for (size_t i = 0; i < metrics->cell_count * METRIC_SHARDS; i++)
-        sum += metrics->cells[i];
+    const struct metrics_series *const all[] = {metrics->none, metrics->slots[0]};
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < all[k]->cell_count * METRIC_SHARDS; i++)
+            sum += all[k]->cells[i];
     ck_assert_uint_eq(sum, 0);
-    metrics_set_digest(metrics, 1, "sha256:none");
+    metrics_set_digest(metrics, 1, 5, "sha256:none");
     metrics_request_end(metrics, 2, 2, 200, 1);
     metrics_request_end(metrics, -1, -1, 200, 1);
     ck_assert_double_eq(sample(metrics, "\nattnd_requests_total{route=\"other\",model=\"\",code="

@@ -65,9 +65,9 @@ static const char *const labels[] = {"fail", "pass"};
 static const struct engine_info infos[] = {
     {.version = "1", .labels = labels, .label_count = 2, .ood_method = "energy"},
     {.version = "1", .labels = labels, .label_count = 2}};
-static const struct metrics_model models[] = {{"logs", &infos[0], 0}, {"wafers", &infos[1], 0}};
-static const struct metrics_setup setup = {
-    .routes = routes, .route_count = 1, .models = models, .model_count = 2};
+static const struct metrics_model models[] = {{"logs", &infos[0], 0, 1},
+                                              {"wafers", &infos[1], 0, 1}};
+static const struct metrics_setup setup = {.routes = routes, .route_count = 1};
 
 struct bench {
     struct metrics *metrics;
@@ -79,6 +79,11 @@ static void bench_open(struct bench *bench)
     struct err err = {0};
     *bench = (struct bench){0};
     ck_assert_int_eq(metrics_open(&bench->metrics, &setup, &err), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned slot;
+        ck_assert_int_eq(metrics_add_model(bench->metrics, &models[i], &slot, &err), ERR_OK);
+        ck_assert_uint_eq(slot, i);
+    }
     observers_add(&bench->observers, metrics_observer(bench->metrics));
 }
 

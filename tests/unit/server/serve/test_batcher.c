@@ -1,7 +1,7 @@
 /* The queue alone: rows are made here, no engine and no sockets. */
 #include "engine/base/clock.h"
 #include "server/serve/batcher.h"
-#include "server/serve/registry.h"
+#include "server/serve/served_model.h"
 #include "tests/support/suite.h"
 
 #include <pthread.h>
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct registry_model models[2] = {
-    {.name = "text", .index = 0, .batch_tokens = 100},
-    {.name = "image", .index = 1, .batch_tokens = 100},
+static struct served_model models[2] = {
+    {.name = "text", .batch_tokens = 100},
+    {.name = "image", .batch_tokens = 100},
 };
 
 static struct row make_row(unsigned model, unsigned tokens, uint64_t deadline_ns)
@@ -26,7 +26,7 @@ static struct batcher *open_batcher(unsigned limit)
 {
     struct err err = {0};
     struct batcher *batcher;
-    ck_assert_int_eq(batcher_open(&batcher, limit, 2, &err), ERR_OK);
+    ck_assert_int_eq(batcher_open(&batcher, limit, &err), ERR_OK);
     return batcher;
 }
 
@@ -168,9 +168,9 @@ START_TEST(batcher_admits_by_the_time_that_what_waits_will_take)
     batcher_limit_wait(batcher, 10000, 2);
     submit_all(batcher, texts, 2);
     ck_assert(!is_full(batcher)); /* nothing is known of the throughput */
-    batcher_computed(batcher, 0, 100, 10 * (uint64_t)CLOCK_NS_PER_S); /* 0.1 s a token */
-    submit_all(batcher, &image, 1);                                   /* 8 s for two takers */
-    batcher_computed(batcher, 1, 100, 20 * (uint64_t)CLOCK_NS_PER_S); /* 9.9 s more */
+    batcher_computed(batcher, &models[0], 100, 10 * (uint64_t)CLOCK_NS_PER_S); /* 0.1 s a token */
+    submit_all(batcher, &image, 1); /* 8 s for two takers */
+    batcher_computed(batcher, &models[1], 100, 20 * (uint64_t)CLOCK_NS_PER_S); /* 9.9 s more */
     ck_assert(is_full(batcher));
     ck_assert_uint_eq(batcher_retry_after_s(batcher), 8);
     ck_assert_int_eq(batcher_reserve(batcher, 1, &err), ERR_QUEUE_FULL);
@@ -192,15 +192,15 @@ START_TEST(batcher_flush_leaves_nothing_of_what_it_takes)
     struct batcher *batcher = open_batcher(4);
     struct row rows[] = {make_row(0, 10, 0), make_row(1, 10, 0), make_row(0, 10, 0)}, *taken[4];
     batcher_limit_wait(batcher, 1, 1);
-    batcher_computed(batcher, 0, 100, 10 * (uint64_t)CLOCK_NS_PER_S);
+    batcher_computed(batcher, &models[0], 100, 10 * (uint64_t)CLOCK_NS_PER_S);
     submit_all(batcher, rows, 3);
     ck_assert(is_full(batcher));
     ck_assert_uint_eq(batcher_flush(batcher, taken, 1), 1);
     ck_assert_ptr_eq(taken[0], &rows[0]);
-    ck_assert_uint_eq(batcher_depth(batcher, 0), 1);
-    ck_assert_uint_eq(batcher_depth(batcher, 1), 1);
+    ck_assert_uint_eq(batcher_depth(batcher, &models[0]), 1);
+    ck_assert_uint_eq(batcher_depth(batcher, &models[1]), 1);
     ck_assert_uint_eq(batcher_flush(batcher, taken, 4), 2);
-    ck_assert_uint_eq(batcher_depth(batcher, 0) + batcher_depth(batcher, 1), 0);
+    ck_assert_uint_eq(batcher_depth(batcher, &models[0]) + batcher_depth(batcher, &models[1]), 0);
     ck_assert(!is_full(batcher)); /* nor its time */
     batcher_free(batcher);
 }
@@ -210,7 +210,7 @@ START_TEST(batcher_does_not_bound_the_time_unless_told)
 {
     struct batcher *batcher = open_batcher(4);
     struct row row = make_row(0, 100, 0), *taken[1];
-    batcher_computed(batcher, 0, 100, UINT64_C(1000) * CLOCK_NS_PER_S);
+    batcher_computed(batcher, &models[0], 100, UINT64_C(1000) * CLOCK_NS_PER_S);
     submit_all(batcher, &row, 1);
     ck_assert(!is_full(batcher));
     ck_assert_uint_eq(batcher_flush(batcher, taken, 1), 1);
@@ -225,7 +225,7 @@ START_TEST(batcher_fills_the_budget_with_the_first_rows_model_only)
     struct row rows[] = {make_row(0, 40, 0), make_row(1, 50, 0), make_row(0, 61, 0),
                          make_row(0, 35, 0), make_row(1, 50, 0), make_row(0, 25, 0)};
     submit_all(batcher, rows, 6);
-    ck_assert_uint_eq(batcher_depth(batcher, 0), 4);
+    ck_assert_uint_eq(batcher_depth(batcher, &models[0]), 4);
     ck_assert(batcher_take(batcher, &batch)); /* 61 does not fit beside 40, 35 and 25 do */
     ck_assert_uint_eq(batch.row_count, 3);
     ck_assert_ptr_eq(batch.rows[0], &rows[0]);
@@ -238,7 +238,7 @@ START_TEST(batcher_fills_the_budget_with_the_first_rows_model_only)
     ck_assert_ptr_eq(batch.rows[1], &rows[4]);
     ck_assert(batcher_take(batcher, &batch));
     ck_assert_ptr_eq(batch.rows[0], &rows[2]);
-    ck_assert_uint_eq(batcher_depth(batcher, 0) + batcher_depth(batcher, 1), 0);
+    ck_assert_uint_eq(batcher_depth(batcher, &models[0]) + batcher_depth(batcher, &models[1]), 0);
     batch_deinit(&batch);
     batcher_free(batcher);
 }
@@ -346,7 +346,7 @@ static void *pair_main(void *context)
 START_TEST(batcher_leaves_an_idle_taker_its_share)
 {
     struct err err = {0};
-    struct registry_model wide = {.batch_tokens = 1000};
+    struct served_model wide = {.batch_tokens = 1000};
     struct pair pair = {.batcher = open_batcher(8)};
     struct row rows[2] = {make_row(0, 100, 0), make_row(0, 100, 0)};
     pthread_t first, second;
@@ -387,7 +387,8 @@ START_TEST(batcher_takes_from_a_thousand_rows_in_microseconds)
         rows[i] = make_row(i % 2, 50, base - i); /* each in front of all others: the worst order */
     submit_all(batcher, rows, ROWS);
     double submit_us = clock_ms_between(start, clock_now_ns()) * 1000 / ROWS, best_us = 1e9;
-    for (unsigned i = 0; batcher_depth(batcher, 0) + batcher_depth(batcher, 1) > 0; i++) {
+    for (unsigned i = 0;
+         batcher_depth(batcher, &models[0]) + batcher_depth(batcher, &models[1]) > 0; i++) {
         start = clock_now_ns();
         ck_assert(batcher_take(batcher, &batch));
         double us = clock_ms_between(start, clock_now_ns()) * 1000;

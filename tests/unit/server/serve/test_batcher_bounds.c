@@ -2,7 +2,7 @@
  * it, and a taker that waits goes on waiting. */
 #include "engine/base/clock.h"
 #include "server/serve/batcher.h"
-#include "server/serve/registry.h"
+#include "server/serve/served_model.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/lock_counter.h"
 
@@ -24,8 +24,8 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 
 enum { LIMIT = 8, PATIENCE_NS = BATCHER_PATIENCE_MS * CLOCK_NS_PER_MS };
 
-static struct registry_model models[2] = {{.name = "text", .index = 0, .batch_tokens = 1000},
-                                          {.name = "image", .index = 1, .batch_tokens = 1000}};
+static struct served_model models[2] = {{.name = "text", .batch_tokens = 1000},
+                                        {.name = "image", .batch_tokens = 1000}};
 
 struct bench {
     struct batcher *batcher;
@@ -38,7 +38,7 @@ static void bench_open(struct bench *bench, unsigned capacity)
 {
     struct err err = {0};
     *bench = (struct bench){0};
-    ck_assert_int_eq(batcher_open(&bench->batcher, LIMIT, 2, &err), ERR_OK);
+    ck_assert_int_eq(batcher_open(&bench->batcher, LIMIT, &err), ERR_OK);
     ck_assert_int_eq(batch_init(&bench->batch, capacity, &err), ERR_OK);
     ck_assert_uint_eq(bench->batch.capacity, capacity);
 }
@@ -78,9 +78,9 @@ static void expect_batch(struct bench *bench, const char *expected)
 
 static void expect_depths(struct bench *bench, unsigned texts, unsigned images)
 {
-    ck_assert_uint_eq(batcher_depth(bench->batcher, 0), texts);
-    ck_assert_uint_eq(batcher_depth(bench->batcher, 1), images);
-    ck_assert_uint_eq(batcher_depth(bench->batcher, 2), 0);
+    ck_assert_uint_eq(batcher_depth(bench->batcher, &models[0]), texts);
+    ck_assert_uint_eq(batcher_depth(bench->batcher, &models[1]), images);
+    ck_assert_uint_eq(batcher_depth(bench->batcher, &models[2]), 0);
 }
 
 static void bench_close(struct bench *bench)
@@ -284,10 +284,10 @@ START_TEST(the_queue_is_looked_at_and_changed_under_its_lock)
     LOCK_COUNTER_EXPECT_ONE(batcher_reserve(batcher, LIMIT, &err), 0);
     LOCK_COUNTER_EXPECT_ONE(batcher_release(batcher, 1), 0);
     LOCK_COUNTER_EXPECT_ONE(batcher_retry_after_s(batcher), 0);
-    LOCK_COUNTER_EXPECT_ONE(batcher_computed(batcher, 0, 1, 1), 0);
+    LOCK_COUNTER_EXPECT_ONE(batcher_computed(batcher, &models[0], 1, 1), 0);
     LOCK_COUNTER_EXPECT_ONE(batcher_submit(batcher, &row, 1), 0);
     LOCK_COUNTER_EXPECT_ONE(batcher_idle(batcher), 0);
-    LOCK_COUNTER_EXPECT_ONE(batcher_depth(batcher, 0), 0);
+    LOCK_COUNTER_EXPECT_ONE(batcher_depth(batcher, &models[0]), 0);
     LOCK_COUNTER_EXPECT_ONE(batcher_take(batcher, &bench.batch), 0);
     LOCK_COUNTER_EXPECT_ONE(batcher_submit(batcher, &row, 1), 0);
     LOCK_COUNTER_EXPECT_ONE(batcher_flush(batcher, &row, 1), 0);
@@ -347,8 +347,8 @@ START_TEST(the_time_that_waits_is_shared_by_the_takers)
         bench_open(&bench, LIMIT);
         batcher_limit_wait(bench.batcher, cases[i].wait_ms_max, cases[i].takers);
         submit(&bench, 0, 3, 0);
-        batcher_computed(bench.batcher, 0, 64, UINT64_C(64) * CLOCK_NS_PER_S);
-        batcher_computed(bench.batcher, 1, 64, UINT64_C(64) * CLOCK_NS_PER_S);
+        batcher_computed(bench.batcher, &models[0], 64, UINT64_C(64) * CLOCK_NS_PER_S);
+        batcher_computed(bench.batcher, &models[1], 64, UINT64_C(64) * CLOCK_NS_PER_S);
         enum err_code code = batcher_admit(bench.batcher, 1, &err);
         ck_assert_int_eq(code, cases[i].text != NULL ? ERR_QUEUE_FULL : ERR_OK);
         ck_assert_str_eq(err.text, cases[i].text != NULL ? cases[i].text : "");

@@ -1,16 +1,16 @@
 /* The queue between many threads: rows are made here, no engine and no sockets. */
 #include "engine/base/clock.h"
 #include "server/serve/batcher.h"
-#include "server/serve/registry.h"
+#include "server/serve/served_model.h"
 #include "tests/support/suite.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
-static struct registry_model models[2] = {
-    {.name = "text", .index = 0, .batch_tokens = 100},
-    {.name = "image", .index = 1, .batch_tokens = 100},
+static struct served_model models[2] = {
+    {.name = "text", .batch_tokens = 100},
+    {.name = "image", .batch_tokens = 100},
 };
 
 static struct row make_row(unsigned model, unsigned tokens, uint64_t deadline_ns)
@@ -23,7 +23,7 @@ static struct batcher *open_batcher(unsigned limit)
 {
     struct err err = {0};
     struct batcher *batcher;
-    ck_assert_int_eq(batcher_open(&batcher, limit, 2, &err), ERR_OK);
+    ck_assert_int_eq(batcher_open(&batcher, limit, &err), ERR_OK);
     return batcher;
 }
 
@@ -123,7 +123,8 @@ START_TEST(batcher_loses_nothing_between_many_submitters_and_takers)
     for (unsigned s = 0; s < SUBMITTERS; s++)
         for (unsigned i = 0; i < ROWS_EACH; i++)
             ck_assert_uint_eq(crowd->seen[s][i], 1);
-    ck_assert_uint_eq(batcher_depth(crowd->batcher, 0) + batcher_depth(crowd->batcher, 1), 0);
+    ck_assert_uint_eq(
+        batcher_depth(crowd->batcher, &models[0]) + batcher_depth(crowd->batcher, &models[1]), 0);
     batcher_free(crowd->batcher);
     free(crowd);
 }
@@ -173,8 +174,8 @@ START_TEST(batcher_lets_one_submitter_in_at_a_time)
     }
     for (unsigned i = 0; i < WRITERS; i++)
         pthread_join(threads[i], NULL);
-    ck_assert_uint_eq(batcher_depth(batcher, 0), WRITERS * LONG / 2);
-    ck_assert_uint_eq(batcher_depth(batcher, 1), WRITERS * LONG / 2);
+    ck_assert_uint_eq(batcher_depth(batcher, &models[0]), WRITERS * LONG / 2);
+    ck_assert_uint_eq(batcher_depth(batcher, &models[1]), WRITERS * LONG / 2);
     ck_assert_uint_eq(batcher_flush(batcher, rows, WRITERS * LONG), WRITERS * LONG);
     for (unsigned i = 0; i < WRITERS; i++) /* all of each, the last submitted first */
         ck_assert_uint_eq(rows_of(&writers[i], rows, WRITERS * LONG), LONG);

@@ -16,7 +16,7 @@ enum { HEAVY_PIXELS = 600000 };
 
 static void limit_memory(struct stage *stage, size_t pool_bytes)
 {
-    memory_init(&stage->service.memory, pool_bytes, 0);
+    memory_init(&stage->service.memory, pool_bytes, 0, 0);
     stage->service.memory.small_bytes = 0;
 }
 

@@ -23,8 +23,7 @@ static void bench_open(struct bench *bench)
     *bench = (struct bench){0};
     stage_open(&bench->stage, 1);
     exchange_init(&bench->exchange, "");
-    bench->request =
-        request_open(&bench->exchange, &bench->stage.service, &bench->stage.service.ids);
+    bench->request = stage_request(&bench->stage, &bench->exchange);
     bench->request->rows = bench->rows;
     bench->request->call.items = bench->items;
 }
@@ -48,7 +47,7 @@ static void expect_claimed(struct bench *bench, size_t bytes)
 /* Its protocol says so many, and so many are claimed. */
 static void expect_reading(struct bench *bench, size_t bytes)
 {
-    size_t told = protocol_native.parse_bytes(&bench->stage.service, bench->request);
+    size_t told = protocol_native.parse_bytes(bench->request);
     ck_assert_uint_eq(told, bytes);
     ck_assert_int_eq(claim_reading(&bench->stage.service, bench->request, told), ERR_OK);
     expect_claimed(bench, bytes);
@@ -98,12 +97,11 @@ START_TEST(preparing_takes_what_rows_keep_and_the_most_that_one_needs)
     struct bench bench;
     size_t passing = 77;
     bench_open(&bench);
-    struct registry *registry = bench.stage.service.registry;
     bench.items[0] = (struct predict_item){.kind = ENGINE_TEXT, .bytes = "abc", .len = 3};
     bench.items[1] = (struct predict_item){.kind = ENGINE_IMAGE, .bytes = "900", .len = 3};
     bench.items[2] = (struct predict_item){.kind = ENGINE_IMAGE, .bytes = "70", .len = 2};
     for (unsigned i = 0; i < 3; i++)
-        bench.rows[i].model = registry_at(registry, i > 0);
+        bench.rows[i].model = bench.stage.snapshot->models[i > 0];
     const size_t numbers = 2 * 2 * sizeof(float);
     static const struct {
         unsigned top_k, listed;
@@ -135,7 +133,7 @@ START_TEST(explaining_takes_maps_words_and_statistics)
     struct bench bench;
     bench_open(&bench);
     struct engine_info info = fake_models[0].info;
-    struct registry_model model = {.info = &info};
+    struct served_model model = {.info = &info};
     info.layers = 2;
     info.heads = 3;
     info.hidden_size = 5;
@@ -164,7 +162,7 @@ START_TEST(a_request_is_large_by_its_body_or_its_pixels)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bench bench;
         bench_open(&bench);
-        memory_init(&bench.stage.service.memory, pool, 0);
+        memory_init(&bench.stage.service.memory, pool, 0, 0);
         bench.stage.service.memory.small_bytes = kept;
         bench.exchange.body_len = cases[i].body_len;
         bench.request->pixels = cases[i].pixels;
@@ -183,7 +181,7 @@ START_TEST(a_claim_is_told_with_what_the_request_holds)
 {
     struct bench bench;
     bench_open(&bench);
-    memory_init(&bench.stage.service.memory, 1000, 0);
+    memory_init(&bench.stage.service.memory, 1000, 0, 0);
     bench.stage.service.memory.small_bytes = 0;
     bench.exchange.body_len = 100;
     ck_assert_int_eq(claim_reply(&bench.stage.service, bench.request, 300), ERR_OK);

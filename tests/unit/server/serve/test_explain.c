@@ -23,8 +23,7 @@ static void bench_open(struct bench *bench, enum engine_kind kind, unsigned toke
     *bench = (struct bench){.ids = {'a', 'b'}, .scores = {0.25f, 0.75f}};
     stage_open(&bench->stage, 1);
     exchange_init(&bench->exchange, "");
-    bench->request =
-        request_open(&bench->exchange, &bench->stage.service, &bench->stage.service.ids);
+    bench->request = stage_request(&bench->stage, &bench->exchange);
     bench->request->call.explain = true;
     bench->request->call.overlay = true;
     bench->request->rows = bench->rows;
@@ -34,7 +33,7 @@ static void bench_open(struct bench *bench, enum engine_kind kind, unsigned toke
         bench->good[i] = &bench->rows[i];
         bench->rows[i] =
             (struct row){.request = bench->request,
-                         .model = registry_at(bench->stage.service.registry, kind == ENGINE_IMAGE),
+                         .model = bench->stage.snapshot->models[kind == ENGINE_IMAGE],
                          .input = {.kind = kind, .tokens = tokens, .ids = &bench->ids[i]},
                          .scores = bench->scores};
     }
@@ -196,7 +195,7 @@ START_TEST(nothing_is_explained_for_who_does_not_need_it)
     atomic_store(&bench.stage.service.phase, SERVICE_STOPPING);
     bench.ids[0] = '7';
     bench.rows[0].input.kind = ENGINE_IMAGE;
-    bench.rows[0].model = registry_at(bench.stage.service.registry, 1);
+    bench.rows[0].model = bench.stage.snapshot->models[1];
     ck_assert_int_eq(explain_rows(&bench.stage.service, bench.request), ERR_NOT_READY);
     ck_assert_int_eq(bench.rows[0].err.code, ERR_NOT_READY);
     ck_assert_ptr_null(bench.rows[0].answer.explanation->overlay);

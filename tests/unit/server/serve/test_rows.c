@@ -17,13 +17,13 @@ static enum err_code bench_read(struct bench *bench, enum request_body kind, con
     struct service *service = &bench->stage.service;
     exchange_init(&bench->exchange, body);
     bench->exchange.head_ns = 1000;
-    struct request *request = request_open(&bench->exchange, service, &service->ids);
+    struct request *request = stage_request(&bench->stage, &bench->exchange);
     bench->request = request;
     request->body = kind;
     enter_phases(request, REQUEST_PARSE);
     ck_assert_int_eq(protocol_native.parse(service, request), ERR_OK);
-    request->deadline_ns = request_deadline_ns(request, service->config->deadline_ms);
-    return rows_open(service, request);
+    request->deadline_ns = request_deadline_ns(request, request->snapshot->config.deadline_ms);
+    return rows_open(request);
 }
 
 static enum err_code bench_prepare(struct bench *bench)
@@ -57,7 +57,7 @@ START_TEST(rows_have_the_model_of_their_kind_and_the_deadline)
                  "{\"inputs\": [{\"text\": \"a\"}, {\"image\": \"NyBwaXhlbHM=\"}]%s%u}",
                  cases[i].named_ms > 0 ? ", \"deadline_ms\": " : ", \"top_k\": ",
                  cases[i].named_ms > 0 ? cases[i].named_ms : 2);
-        bench.stage.config.deadline_ms = cases[i].configured;
+        bench.stage.snapshot->config.deadline_ms = cases[i].configured;
         ck_assert_int_eq(bench_read(&bench, REQUEST_JSON, body), ERR_OK);
         const struct request *request = bench.request;
         ck_assert_uint_eq(request->deadline_ns, cases[i].deadline_ns);
@@ -67,8 +67,7 @@ START_TEST(rows_have_the_model_of_their_kind_and_the_deadline)
         ck_assert_ptr_null(request->good[0]);
         for (unsigned row = 0; row < 2; row++) {
             ck_assert_ptr_eq(request->rows[row].request, request);
-            ck_assert_ptr_eq(request->rows[row].model,
-                             registry_at(bench.stage.service.registry, row));
+            ck_assert_ptr_eq(request->rows[row].model, bench.stage.snapshot->models[row]);
             ck_assert_uint_eq(request->rows[row].deadline_ns, cases[i].deadline_ns);
             ck_assert_int_eq(request->rows[row].err.code, ERR_OK);
         }
@@ -143,23 +142,21 @@ END_TEST
 START_TEST(rows_say_that_no_model_reads_a_kind)
 {
     struct bench bench;
-    struct err err = {0};
     stage_open(&bench.stage, 1);
-    struct registry *both = bench.stage.service.registry, *one;
-    struct config only = {.models = &configured[0], .model_count = 1};
+    struct snapshot *snapshot = bench.stage.snapshot;
+    struct served_model *both[] = {snapshot->models[0], snapshot->models[1]};
+    snapshot->model_count = 1;
     for (int kind = 0; kind < 2; kind++) {
-        only.models = &configured[1 - kind];
-        ck_assert_int_eq(registry_open(&one, &only, 64, &err), ERR_OK);
-        bench.stage.service.registry = one;
+        snapshot->models[0] = both[1 - kind];
         ck_assert_int_eq(bench_read(&bench, kind == 0 ? REQUEST_TEXT : REQUEST_IMAGE, "7"), ERR_OK);
         ck_assert_int_eq(bench.request->rows[0].err.code, ERR_UNUSABLE);
         ck_assert_str_eq(bench.request->rows[0].err.text,
                          kind == 0 ? "body: no model that reads texts is served"
                                    : "body: no model that reads images is served");
         bench_done(&bench);
-        registry_close(one);
     }
-    bench.stage.service.registry = both;
+    snapshot->models[0] = both[0];
+    snapshot->model_count = 2;
     stage_close(&bench.stage);
 }
 END_TEST
@@ -185,8 +182,8 @@ START_TEST(rows_count_pixels_up_to_the_limit_and_no_further)
     struct bench bench;
     stage_open(&bench.stage, 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        bench.stage.config.image_pixels_max = cases[i].image_most;
-        bench.stage.config.request_pixels_max = cases[i].most;
+        bench.stage.snapshot->config.image_pixels_max = cases[i].image_most;
+        bench.stage.snapshot->config.request_pixels_max = cases[i].most;
         enum err_code code =
             bench_read(&bench, REQUEST_JSON,
                        "{\"inputs\": [" SEVEN ", {\"text\": \"99\"}, " SEVEN ", " SEVEN "]}");
@@ -205,7 +202,7 @@ START_TEST(rows_that_are_well_are_prepared_in_order)
 {
     struct bench bench;
     stage_open(&bench.stage, 1);
-    bench.stage.config.image_pixels_max = 1234;
+    bench.stage.snapshot->config.image_pixels_max = 1234;
     ck_assert_int_eq(bench_read(&bench, REQUEST_JSON,
                                 "{\"inputs\": [{\"text\": \"abc\"}, {\"text\": \"\"}, " SEVEN
                                 ", {\"image\": 7}]}"),

@@ -133,7 +133,7 @@ START_TEST(the_pixels_of_a_request_are_bounded)
                "the images up to $.inputs[2] have 1200000000 pixels, the limit for one request "
                "(request_pixels_max) is 1073741824");
     ck_assert(pthread_equal(fake_prepared_by, pthread_self())); /* nothing was prepared */
-    stage.config.request_pixels_max = 1200000000;
+    stage.snapshot->config.request_pixels_max = 1200000000;
     check_call(&stage, "{\"inputs\": [" IMAGE_600M ", {\"text\": \"a\"}, " IMAGE_600M "]}", 200,
                "wafers");
     check_call(&stage, "{\"inputs\": [" IMAGE_600M ", " IMAGE_2000M ", " IMAGE_600M "]}", 200,

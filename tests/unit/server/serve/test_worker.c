@@ -1,87 +1,64 @@
-/* The compute threads over a fake engine: what they open and warm, and what they make of a batch.
- */
+/* The compute threads over a fake engine: their pools, and what they make of a batch. */
 #include "tests/unit/server/stage.h"
 
 /* Workers beside those of the stage, which have theirs already. */
 static enum err_code started(const struct stage *stage, unsigned workers, struct workers **out,
                              struct err *err)
 {
-    struct worker_options options = {workers, 5, stage->service.registry, stage->service.batcher,
+    struct worker_options options = {workers, 5, 64, stage->service.batcher,
                                      stage->service.metrics};
     *out = stage->workers;
     return worker_start(out, &options, err);
 }
 
-START_TEST(workers_open_and_warm_a_session_of_each_model)
+START_TEST(each_worker_has_a_pool_of_its_own)
 {
     struct stage stage;
     struct workers *more;
     struct err err = {0};
     stage_open(&stage, 2);
-    ck_assert_uint_eq(fake_sessions_open, 4);
-    ck_assert_uint_eq(fake_seen.threads, 1);
     ck_assert_int_eq(started(&stage, 3, &more, &err), ERR_OK);
-    ck_assert_uint_eq(fake_sessions_open, 10);
-    ck_assert_uint_eq(fake_seen.tokens, 64);
-    ck_assert_uint_eq(fake_seen.threads, 5);
-    for (unsigned i = 0; i < 2; i++)
-        ck_assert_uint_eq(fake_seen.runs[i], 5);
-    ck_assert_uint_eq(fake_rows, 10);
-    ck_assert_uint_eq(fake_seen.prepared_len[0], strlen("pass"));
-    ck_assert_uint_eq(fake_seen.pixels_max, 1);
-    batcher_close(stage.service.batcher);
-    worker_stop(more);
-    stage_close(&stage);
-}
-END_TEST
-
-/* The smallest PNG: its signature, one pixel of one byte, nothing behind the end. */
-START_TEST(workers_warm_an_image_model_with_a_picture)
-{
-    struct stage stage;
-    stage_open(&stage, 1);
-    ck_assert_uint_eq(fake_seen.prepared_len[1], 67);
-    stage_close(&stage);
-}
-END_TEST
-
-START_TEST(a_model_that_cannot_run_is_not_served)
-{
-    struct stage stage;
-    struct workers *more;
-    struct err err = {0};
-    stage_open(&stage, 1);
-    fake_fails.prepare = ERR_UNUSABLE;
-    ck_assert_int_eq(started(&stage, 2, &more, &err), ERR_UNUSABLE);
-    ck_assert_ptr_null(more);
-    ck_assert_str_eq(err.text, "model logs: the vocabulary is empty");
-    ck_assert_uint_eq(fake_seen.runs[0], 1); /* that of the stage's worker */
-    worker_stop(NULL);
-    stage_close(&stage);
-}
-END_TEST
-
-/* Of one worker, or of two. The first, or the first of its models, may be fine: it is closed again,
- * and its thread ends, for the queue was closed. */
-START_TEST(one_session_that_cannot_be_opened_ends_every_worker)
-{
-    for (unsigned way = 0; way < 6; way++) {
-        unsigned fine = way % 4, workers = way < 4 ? 2 : 1;
-        struct stage stage;
-        struct workers *more;
-        struct err err = {0};
-        stage_open(&stage, 1);
-        fake_fails.sessions_from = fake_sessions_open + fine;
-        ck_assert_int_eq(started(&stage, workers, &more, &err), ERR_NO_MEMORY);
-        ck_assert_ptr_null(more);
-        ck_assert_msg(strcmp(err.text, "model logs: out of memory (1 bytes were needed)") == 0 ||
-                          strcmp(err.text, "model wafers: out of memory (1 bytes were needed)") ==
-                              0,
-                      "%s", err.text);
-        ck_assert_int_eq(batcher_admit(stage.service.batcher, 1, &err), ERR_NO_MEMORY);
-        fake_fails.sessions_from = (unsigned)-1;
-        stage_close(&stage);
+    struct thread_pool *const *pools = worker_pools(more);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_eq(thread_pool_size(pools[i]), 5);
+        ck_assert(pools[i] != pools[(i + 1) % 3]);
     }
+    ck_assert(worker_pools(stage.workers)[0] != pools[0]);
+    batcher_close(stage.service.batcher);
+    worker_join(more);
+    worker_join(more); /* again: nobody is left to wait for */
+    worker_free(more);
+    worker_join(NULL);
+    worker_free(NULL);
+    stage_close(&stage);
+}
+END_TEST
+
+/* Two workers at the gate at once: each must have a session of its own, on its own pool. */
+START_TEST(workers_run_their_own_session_of_a_model)
+{
+    struct stage stage;
+    struct http_exchange exchanges[2];
+    stage_open(&stage, 2);
+    const struct served_model *model = stage.snapshot->models[0];
+    ck_assert(model->sessions[0] != model->sessions[1]);
+    fake_gate(true);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(send(&stage, &exchanges[i], "{\"text\": \"a\"}"));
+        fake_await_inside((unsigned)i + 1);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_uint_eq(model->sessions[i]->inside, 1);
+        ck_assert_ptr_eq(model->sessions[i]->pool, worker_pools(stage.workers)[i]);
+    }
+    fake_gate(false);
+    for (int i = 0; i < 2; i++) {
+        fake_await_resumed(&exchanges[i]);
+        stage.app.finish(&stage.service, &exchanges[i]);
+        ck_assert_uint_eq(exchanges[i].reply.status, 200);
+        exchange_done(&stage, &exchanges[i]);
+    }
+    stage_close(&stage);
 }
 END_TEST
 
@@ -185,9 +162,7 @@ START_TEST(a_batch_tells_the_queue_how_long_it_took)
 }
 END_TEST
 
-SUITE("worker", workers_open_and_warm_a_session_of_each_model,
-      workers_warm_an_image_model_with_a_picture, a_model_that_cannot_run_is_not_served,
-      one_session_that_cannot_be_opened_ends_every_worker,
+SUITE("worker", each_worker_has_a_pool_of_its_own, workers_run_their_own_session_of_a_model,
       a_batch_is_computed_without_the_row_whose_client_has_gone,
       a_row_tells_when_it_began_and_was_done_and_what_it_is,
       a_batch_tells_the_queue_how_long_it_took)

@@ -1,0 +1,283 @@
+/* served_model.c - see served_model.h.
+ *
+ * Every worker has a session of its own, and they are opened and warmed side by side, as many
+ * threads as there are workers. A warm session has touched its memory, has run once and has shown
+ * that it can. While it is warmed it runs on a pool of its own, since the worker's may be serving;
+ * afterwards it is lent the worker's.
+ */
+#include "server/serve/served_model.h"
+
+#include "engine/base/clock.h"
+#include "engine/base/thread_pool.h"
+#include "server/observe/log.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- the directory ---- */
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood 2014). */
+static uint64_t mix(uint64_t value)
+{
+    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return value ^ (value >> 31);
+}
+
+static uint64_t file_stamp(int dir, const char *name)
+{
+    struct stat file;
+    uint64_t stamp = 1;
+    for (const char *c = name; *c != '\0'; c++)
+        stamp = mix(stamp + (unsigned char)*c);
+    if (fstatat(dir, name, &file, 0) != 0 || S_ISDIR(file.st_mode))
+        return 0;
+    const uint64_t parts[] = {
+        (uint64_t)file.st_size,        (uint64_t)file.st_ino,
+        (uint64_t)file.st_mtim.tv_sec, (uint64_t)file.st_mtim.tv_nsec,
+        (uint64_t)file.st_ctim.tv_sec, (uint64_t)file.st_ctim.tv_nsec,
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        stamp = mix(stamp + parts[i]);
+    return stamp;
+}
+
+/* A sum, since the order of a directory is any. */
+uint64_t served_model_stamp(const char *dir)
+{
+    DIR *entries = opendir(dir);
+    uint64_t stamp = entries != NULL ? 1 : 0;
+    if (entries == NULL)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
+        stamp += file_stamp(dirfd(entries), entry->d_name);
+    closedir(entries);
+    return stamp;
+}
+
+/* ---- warm sessions ---- */
+
+/* One transparent pixel: the smallest valid PNG there is (67 bytes; IHDR, IDAT, IEND). */
+static const unsigned char warm_png[] = {
+    0x89, 'P',  'N',  'G',  '\r', '\n', 0x1A, '\n', 0,    0,    0,    13,   'I',  'H',
+    'D',  'R',  0,    0,    0,    1,    0,    0,    0,    1,    8,    0,    0,    0,
+    0,    0x3A, 0x7E, 0x9B, 0x55, 0,    0,    0,    10,   'I',  'D',  'A',  'T',  0x78,
+    0x9C, 0x63, 0x60, 0,    0,    0,    2,    0,    1,    0x48, 0xAF, 0xA4, 0x71, 0,
+    0,    0,    0,    'I',  'E',  'N',  'D',  0xAE, 0x42, 0x60, 0x82};
+
+/* Prepares any valid input of the model. */
+static enum err_code warm_input(const struct served_model *model, struct arena *arena,
+                                struct engine_input *input, struct err *err)
+{
+    static const char text[] = "pass"; /* every weight is read once, whatever the length */
+    if (model->info->kind == ENGINE_TEXT)
+        return engine_prepare_text(model->engine, text, sizeof text - 1, NULL, arena, input, err);
+    return engine_prepare_image(model->engine, warm_png, sizeof warm_png, 1, NULL, arena, input,
+                                err);
+}
+
+/* Runs the model once: pages are touched, kernels chosen, and a model that cannot run is found. */
+static enum err_code warm_session(struct engine_session *session, const struct served_model *model,
+                                  struct err *err)
+{
+    struct arena arena;
+    struct engine_input input = {0};
+    arena_init(&arena);
+    float *logits = arena_alloc_array(&arena, model->info->label_count, sizeof *logits);
+    if (logits == NULL)
+        err_no_memory(err, model->info->label_count * sizeof *logits);
+    else if (!warm_input(model, &arena, &input, err))
+        engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+    arena_deinit(&arena);
+    return err->code;
+}
+
+/* One worker's session in the making. */
+struct warming {
+    const struct served_model_options *options;
+    struct served_model *model;
+    unsigned worker;
+    pthread_t thread;
+    struct err err;
+};
+
+static enum err_code open_session(struct warming *warming, struct thread_pool *pool)
+{
+    struct served_model *model = warming->model;
+    struct engine_session **session = &model->sessions[warming->worker];
+    struct err *err = &warming->err;
+    if (engine_session_open_on(session, model->engine, model->batch_tokens, pool, err) ||
+        warm_session(*session, model, err))
+        return err->code;
+    engine_session_lend(*session, warming->options->pools[warming->worker]);
+    return ERR_OK;
+}
+
+/* SCHED_IDLE is an attribute of this thread and of those that it starts; a system that refuses it
+ * warms at normal priority. */
+static void *warming_main(void *context)
+{
+    struct warming *warming = context;
+    struct thread_pool *pool;
+    if (warming->options->in_spare_time)
+        pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
+    if (!thread_pool_open(&pool, warming->options->threads, &warming->err)) {
+        open_session(warming, pool);
+        thread_pool_close(pool);
+    }
+    return NULL;
+}
+
+static enum err_code open_sessions(struct served_model *model,
+                                   const struct served_model_options *options, struct err *err)
+{
+    struct warming *all = calloc(options->workers, sizeof *all);
+    unsigned started = 0;
+    if (all == NULL)
+        return err_no_memory(err, options->workers * sizeof *all);
+    for (; started < options->workers && err->code == ERR_OK; started++) {
+        all[started] = (struct warming){.options = options, .model = model, .worker = started};
+        int failure = pthread_create(&all[started].thread, NULL, warming_main, &all[started]);
+        if (failure != 0) {
+            err_set(err, err_code_of_errno(failure), "cannot start a thread: %s",
+                    strerror(failure));
+            break;
+        }
+    }
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(all[i].thread, NULL);
+        if (all[i].err.code != ERR_OK)
+            err_set(err, all[i].err.code, "%s", all[i].err.text);
+    }
+    free(all);
+    return err->code;
+}
+
+/* ---- open and close ---- */
+
+enum err_code served_model_bytes(size_t *bytes, const char *dir, const char *dtype,
+                                 unsigned batch_tokens, unsigned workers, unsigned threads,
+                                 struct err *err)
+{
+    const struct engine_options options = {.dtype = dtype};
+    struct engine_cost cost;
+    if (engine_measure(&cost, dir, &options, batch_tokens, threads, err))
+        return err->code;
+    *bytes = memory_sum(cost.model_bytes, memory_product(cost.session_bytes, workers));
+    return ERR_OK;
+}
+
+static const char *copy(struct served_model *model, const char *text)
+{
+    return text != NULL ? arena_copy(&model->arena, text, strlen(text)) : NULL;
+}
+
+static struct served_model *create(const struct served_model_options *options)
+{
+    struct served_model *model = calloc(1, sizeof *model);
+    if (model == NULL)
+        return NULL;
+    arena_init(&model->arena);
+    atomic_init(&model->users, 1);
+    model->memory = options->memory;
+    model->bytes = options->bytes;
+    model->generation = options->generation;
+    model->batch_tokens = options->batch_tokens;
+    model->workers = options->workers;
+    model->slot = METRICS_SLOTS;
+    model->name = copy(model, options->name);
+    model->dir = copy(model, options->dir);
+    model->dtype = copy(model, options->dtype);
+    model->sessions =
+        arena_alloc_array(&model->arena, options->workers, sizeof(struct engine_session *));
+    return model;
+}
+
+static void destroy(struct served_model *model)
+{
+    if (model->slot != METRICS_SLOTS)
+        metrics_remove_model(model->metrics, model->slot);
+    for (unsigned i = 0; model->sessions != NULL && i < model->workers; i++)
+        engine_session_close(model->sessions[i]);
+    engine_close(model->engine);
+    memory_release(model->memory, model->bytes);
+    arena_deinit(&model->arena);
+    free(model);
+}
+
+static enum err_code enter_metrics(struct served_model *model, struct metrics *metrics,
+                                   struct err *err)
+{
+    const struct metrics_model told = {.name = model->name,
+                                       .info = model->info,
+                                       .load_seconds = model->load_seconds,
+                                       .generation = model->generation};
+    unsigned slot;
+    if (metrics_add_model(metrics, &told, &slot, err))
+        return err->code;
+    model->metrics = metrics;
+    model->slot = slot;
+    return ERR_OK;
+}
+
+static enum err_code load(struct served_model *model, const struct served_model_options *options,
+                          struct err *err)
+{
+    const struct engine_options how = {.linear_backend = options->linear_backend,
+                                       .dtype = options->dtype};
+    uint64_t start = clock_now_ns();
+    if (model->name == NULL || model->dir == NULL || model->sessions == NULL)
+        return err_no_memory(err, sizeof *model);
+    model->stamp = served_model_stamp(model->dir);
+    if (engine_open(&model->engine, model->dir, &how, err))
+        return err->code;
+    model->info = engine_describe(model->engine);
+    if (open_sessions(model, options, err))
+        return err->code;
+    model->load_seconds = clock_ms_between(start, clock_now_ns()) / 1000;
+    return enter_metrics(model, options->metrics, err);
+}
+
+enum err_code served_model_open(struct served_model **out,
+                                const struct served_model_options *options, struct err *err)
+{
+    struct served_model *model = create(options);
+    *out = NULL;
+    if (model == NULL) {
+        memory_release(options->memory, options->bytes);
+        return err_no_memory(err, sizeof *model);
+    }
+    if (load(model, options, err)) {
+        destroy(model);
+        return err_prefix(err, "model %s: ", options->name);
+    }
+    log_event(LOG_INFO, "model_loaded", LOG_TEXT("model", model->name),
+              LOG_TEXT("family", model->info->family), LOG_TEXT("dtype", model->info->dtype),
+              LOG_TEXT("kernels", model->info->kernels),
+              LOG_NUMBER("generation", model->generation),
+              LOG_NUMBER("ms", model->load_seconds * 1000));
+    *out = model;
+    return ERR_OK;
+}
+
+void served_model_acquire(struct served_model *model)
+{
+    atomic_fetch_add_explicit(&model->users, 1, memory_order_relaxed);
+}
+
+/* Release and acquire: whoever closes sees what every other user did. */
+void served_model_release(struct served_model *model)
+{
+    if (model != NULL && atomic_fetch_sub_explicit(&model->users, 1, memory_order_acq_rel) == 1)
+        destroy(model);
+}
+
+const char *served_model_digest(const struct served_model *model)
+{
+    return atomic_load_explicit(&model->digest, memory_order_acquire);
+}

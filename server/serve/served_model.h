@@ -1,0 +1,85 @@
+/* served_model.h - one generation of a model in service: its weights, its sessions, its lane in the
+ * queue, its series of metrics. Opened aside and warmed before anybody sees it; closed with its
+ * last user.
+ *
+ * served_model_open(&model, &options, &err);     minutes for large ones: not on an I/O thread
+ * served_model_acquire(model); ... served_model_release(model);                   whoever is last
+ * closes it, which takes time too
+ *
+ * Threads: immutable after open, but for the digest, which is published atomically, and the lane,
+ * which is the batcher's.
+ */
+#ifndef ATTND_SERVER_SERVE_SERVED_MODEL_H
+#define ATTND_SERVER_SERVE_SERVED_MODEL_H
+
+#include "engine/engine.h"
+#include "server/bounds/memory.h"
+#include "server/observe/metrics.h"
+#include "server/serve/throughput.h"
+
+#include <stdatomic.h>
+
+/* What waits for a model; under the batcher's lock. */
+struct lane {
+    unsigned depth; /* rows */
+    uint64_t tokens;
+    struct throughput throughput;
+    struct lane *next, *previous; /* of the lanes in which something waits */
+};
+
+struct served_model {
+    const char *name, *dir, *dtype; /* as configured; dtype NULL: f32 */
+    unsigned generation;            /* of the reload that opened it */
+    uint64_t stamp;                 /* of the directory's files when it was opened */
+    struct engine_model *engine;
+    const struct engine_info *info;
+    struct engine_session **sessions; /* [workers] each worker's own */
+    unsigned workers;
+    unsigned batch_tokens; /* of one batch; a longer input is a batch of its own */
+    double load_seconds;
+    size_t bytes; /* of the process's memory; given back when it is closed */
+    struct memory *memory;
+    struct metrics *metrics;
+    unsigned slot; /* the metrics' */
+    struct lane lane;
+    char digest_text[72];
+    _Atomic(const char *) digest; /* NULL until known, then digest_text; partner: snapshots.c */
+    atomic_uint users;
+    struct arena arena;
+};
+
+struct served_model_options {
+    const char *name, *dir, *dtype;
+    unsigned generation;
+    const char *linear_backend;
+    unsigned batch_tokens;
+    struct thread_pool *const *pools; /* [workers] on which the sessions will run */
+    unsigned workers, threads;        /* of each pool */
+    size_t bytes;                     /* already taken from memory (memory_hold) */
+    struct memory *memory;
+    struct metrics *metrics;
+    bool in_spare_time; /* warm it only while nobody else wants the processors */
+};
+
+/* Held once. On an error nothing is left, the bytes are given back too; the text begins with the
+ * model's name. */
+enum err_code served_model_open(struct served_model **out,
+                                const struct served_model_options *options, struct err *err);
+
+/* What opening it will take of the process's memory: upper bounds from the headers of its files. */
+enum err_code served_model_bytes(size_t *bytes, const char *dir, const char *dtype,
+                                 unsigned batch_tokens, unsigned workers, unsigned threads,
+                                 struct err *err);
+
+/* For whoever holds it already. */
+void served_model_acquire(struct served_model *model);
+void served_model_release(struct served_model *model);
+
+/* "sha256:<hex>"; NULL until it is known. */
+const char *served_model_digest(const struct served_model *model);
+
+/* Names, sizes, times of change and places on the disk of the files of a directory, as one number:
+ * another one when any of them was written, exchanged, added or removed. 0: it cannot be read. */
+uint64_t served_model_stamp(const char *dir);
+
+#endif
