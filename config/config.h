@@ -1,26 +1,16 @@
 /* config.h - the configuration: one table of options (options.def) -> one immutable struct config.
  *
- * A JSON file < ATTND_* environment < flags. The table gives parser, --help, --print-config, the
- * environment's names and the README's table.
+ * A JSON file < ATTND_* environment < flags. The table gives the fields' parser (config_load.h),
+ * --help, --print-config, the environment's names and the README's table (config_print.h).
  *
- *     struct config config;
- *     enum config_action action;
- *     if (config_load(&config, &action, argc, argv, environ, &err))
- *         return fail(&err);
- *     ...
- *     config_deinit(&config);
- *
- * Threads: immutable after config_load.
+ * Threads: immutable once loaded.
  */
 #ifndef ATTND_CONFIG_CONFIG_H
 #define ATTND_CONFIG_CONFIG_H
 
 #include "engine/base/arena.h"
-#include "engine/base/err.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 struct config_model {
     const char *name, *dir, *dtype; /* dtype NULL: f32 */
@@ -51,20 +41,5 @@ struct config {
     const char *log_level;
     struct arena arena; /* holds all strings */
 };
-
-enum config_action { CONFIG_SERVE, CONFIG_CHECK, CONFIG_PRINT, CONFIG_HELP, CONFIG_VERSION };
-
-/* argv and environ -> config. ERR_UNUSABLE for anything wrong (unknown names give the nearest known
- * one; values give the limits), ERR_NO_MEMORY apart. Models of the file come first, then those of
- * the environment, then those of flags; a name may occur once. Relative model directories are
- * relative to the working directory. On an error *out needs no config_deinit; for CONFIG_HELP and
- * CONFIG_VERSION it holds the defaults. */
-enum err_code config_load(struct config *out, enum config_action *action, int argc,
-                          char *const *argv, char *const *environment, struct err *err);
-void config_deinit(struct config *config);
-
-void config_print(const struct config *config, FILE *file); /* JSON that --config accepts */
-void config_help(FILE *file);
-void config_markdown(FILE *file); /* the README's table of options */
 
 #endif

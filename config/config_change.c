@@ -1,5 +1,6 @@
 #include "config/config_change.h"
 
+#include "config/config_load.h"
 #include "config/option.h"
 
 #include <string.h>

@@ -11,6 +11,7 @@
 #define ATTND_CONFIG_CONFIG_CHANGE_H
 
 #include "config/config.h"
+#include "engine/base/err.h"
 
 struct config_change {
     const char **live; /* [live_count] keys that changed and apply now; without `models` */

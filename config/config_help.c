@@ -1,3 +1,5 @@
+#include "config/config_print.h"
+
 #include "config/option.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+#include "config/config_print.h"
+
 #include "config/option.h"
 
 static void print_limits(FILE *file, const struct option *option)

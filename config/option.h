@@ -12,6 +12,9 @@
 #define ATTND_CONFIG_OPTION_H
 
 #include "config/config.h"
+#include "engine/base/err.h"
+
+#include <stdbool.h>
 
 enum option_type {
     OPTION_ADDRESS, /* ADDRESS:PORT, numeric or localhost */

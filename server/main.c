@@ -1,4 +1,5 @@
-#include "config/config.h"
+#include "config/config_load.h"
+#include "config/config_print.h"
 #include "engine/base/err.h"
 #include "engine/base/openblas.h"
 #include "server/server.h"

@@ -16,6 +16,7 @@
 #define ATTND_SERVER_MEMORY_PLAN_H
 
 #include "config/config.h"
+#include "engine/base/err.h"
 #include "server/plan.h"
 
 #include <stdio.h>

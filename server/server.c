@@ -10,6 +10,7 @@
 #include "server/server.h"
 
 #include "config/config_change.h"
+#include "config/config_load.h"
 #include "config/option.h"
 
 #include "engine/base/clock.h"

@@ -1,30 +1,11 @@
 #include "engine/model/capture.h"
 
 #include "engine/tensor/attention_bf16.h"
-#include "engine/tensor/simd.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 /* ---- memory ---- */
-
-static size_t longest(const struct spec *spec)
-{
-    return spec->patch > 0 ? spec_image_tokens(spec) : spec->positions;
-}
-
-/* A member's own: the probabilities of a block of queries, and what makes them. */
-static size_t block_numbers(const struct spec *spec)
-{
-    return simd_round_up(ATTENTION_QUERIES * longest(spec));
-}
-
-size_t capture_scratch(const struct spec *spec)
-{
-    size_t n = longest(spec), d = spec->hidden / spec->heads;
-    size_t fp32 = attention_mean_scratch(n, d), bf16 = attention_bf16_mean_scratch(n, d);
-    return block_numbers(spec) + simd_round_up(fp32 > bf16 ? fp32 : bf16);
-}
 
 enum { ARRAYS = 5 };
 
@@ -186,7 +167,7 @@ static void judge_head(const struct taking *taking, unsigned row, size_t head, f
     const struct spec *spec = taking->spec;
     const struct capture *capture = taking->workspace->captures[row];
     struct attention_stats *stats = &capture->stats[taking->layer * spec->heads + head];
-    float *block_scratch = scratch + block_numbers(spec);
+    float *block_scratch = scratch + taking->workspace->capture_block_floats;
     *stats = (struct attention_stats){0};
     for (size_t block = 0; block < block_count(capture); block++) {
         size_t count = average(taking, row, block, head, 1, scratch, block_scratch);

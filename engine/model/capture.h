@@ -64,7 +64,4 @@ void capture_layer(const struct spec *spec, struct workspace *workspace, unsigne
 void capture_sum(const struct spec *spec, const struct workspace *workspace, enum capture_sum which,
                  const float *sum);
 
-/* Floats of scratch that one member of a pool needs, for inputs of the model's longest. */
-size_t capture_scratch(const struct spec *spec);
-
 #endif

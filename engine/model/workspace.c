@@ -1,6 +1,5 @@
 #include "engine/model/workspace.h"
 
-#include "engine/model/capture.h"
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/simd.h"
 
@@ -28,6 +27,25 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
     return take(w, &w->logits[1], rows, spec->label_count, err);
 }
 
+static size_t longest(const struct spec *spec)
+{
+    return spec->patch > 0 ? spec_image_tokens(spec) : spec->positions;
+}
+
+/* The probabilities of a block of queries. */
+static size_t capture_block(const struct spec *spec)
+{
+    return simd_round_up(ATTENTION_QUERIES * longest(spec));
+}
+
+/* A member's own: such a block, and what attention needs to make one. */
+static size_t capture_scratch(const struct spec *spec)
+{
+    size_t n = longest(spec), d = spec->hidden / spec->heads;
+    size_t fp32 = attention_mean_scratch(n, d), bf16 = attention_bf16_mean_scratch(n, d);
+    return capture_block(spec) + simd_round_up(fp32 > bf16 ? fp32 : bf16);
+}
+
 /* In bf16 if attention can multiply that: half the memory, and twice the speed. */
 static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
                               const struct linear_backend *encoder, struct err *err)
@@ -45,6 +63,7 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
     w->qkv_bf16 = is_bf16 ? qkv : NULL;
     /* Rounded up, so that the members' scratch does not share a cache line. */
     w->scratch_floats = simd_round_up(floats);
+    w->capture_block_floats = capture_block(spec);
     w->capture_scratch_floats = capture_scratch(spec);
     if (take(w, &w->capture_scratch, thread_pool_size(w->pool), w->capture_scratch_floats, err))
         return err->code;

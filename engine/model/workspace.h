@@ -56,8 +56,8 @@ struct workspace {
 
     float *scratch; /* [pool, scratch_floats] attention's */
     size_t scratch_floats;
-    float *capture_scratch; /* [pool, capture_scratch_floats] */
-    size_t capture_scratch_floats;
+    float *capture_scratch; /* [pool, capture_scratch_floats]; first the probabilities of a block */
+    size_t capture_block_floats, capture_scratch_floats;
     float *cls, *pooled; /* [rows, D] */
     float *logits[2];    /* [rows, labels], the second for a distillation head */
     struct arena arena;

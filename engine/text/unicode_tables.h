@@ -6,7 +6,7 @@
 #ifndef ATTND_ENGINE_TEXT_UNICODE_TABLES_H
 #define ATTND_ENGINE_TEXT_UNICODE_TABLES_H
 
-#include "engine/text/unicode.h"
+#include "engine/text/unicode_properties.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -14,26 +14,7 @@
 #ifndef ATTND_ENGINE_VISION_IMAGE_H
 #define ATTND_ENGINE_VISION_IMAGE_H
 
-#include "engine/base/arena.h"
-#include "engine/base/err.h"
-#include "engine/base/interrupt.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-
-/* Pixels in a row or column, whatever pixels_max allows: resizing costs height x target width. */
-enum { IMAGE_SIDE_MAX = 100000 };
-
-struct image {
-    unsigned width, height;
-    unsigned char *rgb; /* [height, width, 3] */
-};
-
-struct image_options {
-    size_t pixels_max;           /* width x height above this is refused */
-    bool grey16_minmax;          /* stretch each 16-bit grey image to its own minimum and maximum */
-    struct interrupt *interrupt; /* looked at for each row; NULL: none */
-};
+#include "engine/vision/pixels.h"
 
 /* ERR_UNUSABLE: neither PNG nor JPEG, damaged, cut off, or more pixels than allowed (the text gives
  * the size and the limit); what the interrupt says. The pixels live in the arena. */
@@ -48,10 +29,5 @@ bool image_probe(const void *bytes, size_t len, unsigned *width, unsigned *heigh
 /* Upper bound of the bytes that image_decode takes: pixels, coefficients, rows and the libraries'
  * own. Reads the header only. */
 size_t image_decode_bytes(const void *bytes, size_t len);
-
-/* For the decoders: judges a declared size, then takes the memory for its pixels. */
-enum err_code image_create(struct image *out, unsigned width, unsigned height,
-                           const struct image_options *options, struct arena *arena,
-                           struct err *err);
 
 #endif

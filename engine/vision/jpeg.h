@@ -3,7 +3,7 @@
 #ifndef ATTND_ENGINE_VISION_JPEG_H
 #define ATTND_ENGINE_VISION_JPEG_H
 
-#include "engine/vision/image.h"
+#include "engine/vision/pixels.h"
 
 enum err_code jpeg_decode(struct image *out, const void *bytes, size_t len,
                           const struct image_options *options, struct arena *arena,

@@ -3,7 +3,7 @@
 #ifndef ATTND_ENGINE_VISION_PNG_H
 #define ATTND_ENGINE_VISION_PNG_H
 
-#include "engine/vision/image.h"
+#include "engine/vision/pixels.h"
 
 enum err_code png_decode(struct image *out, const void *bytes, size_t len,
                          const struct image_options *options, struct arena *arena, struct err *err);

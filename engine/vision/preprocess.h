@@ -14,7 +14,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/vision/image.h"
+#include "engine/vision/pixels.h"
 #include "engine/vision/region.h"
 #include "engine/vision/resize.h"
 

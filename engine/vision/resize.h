@@ -10,7 +10,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/vision/image.h"
+#include "engine/vision/pixels.h"
 
 /* PIL's numbers, as preprocessor_config.json spells them. */
 enum resample {

@@ -5,6 +5,7 @@
  */
 #include "server/serve/reloader.h"
 
+#include "config/config_load.h"
 #include "server/observe/log.h"
 #include "server/serve/request.h"
 

@@ -6,6 +6,7 @@
  */
 #include "server/serve/snapshots.h"
 
+#include "config/config_load.h"
 #include "server/observe/log.h"
 
 #include <pthread.h>

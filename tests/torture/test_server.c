@@ -1,6 +1,6 @@
 /* The server with every call to the C library failing in turn. It runs on a test's main thread, as
  * in attnd, and the client on another, whom nothing fails. */
-#include "config/config.h"
+#include "config/config_load.h"
 #include "server/server.h"
 #include "tests/support/contract.h"
 #include "tests/support/tempdir.h"

@@ -106,6 +106,65 @@ START_TEST(house_lines_have_at_most_100_columns)
 }
 END_TEST
 
+/* ---- modules form no circle ---- */
+
+/* A part, as dataset_csv is of dataset, sees what it belongs to. */
+static bool is_part_of(const char *module, const char *whole)
+{
+    size_t len = strlen(whole);
+    return strncmp(module, whole, len) == 0 && module[len] == '_';
+}
+
+/* Whether a way of includes leads from `at` to `goal`; seen: [tree.count] files that were left. */
+static bool leads_to(const char *at, const char *goal, bool *seen)
+{
+    for (size_t f = 0; f < tree.count; f++) {
+        const struct source_file *file = &tree.files[f];
+        char module[SOURCE_PATH_SIZE], next[SOURCE_PATH_SIZE];
+        module_of(file->path, module);
+        if (seen[f] || strcmp(module, at) != 0)
+            continue;
+        seen[f] = true;
+        for (size_t i = 0; i < file->include_count; i++) {
+            if (file->includes[i].is_system)
+                continue;
+            module_of(file->includes[i].name, next);
+            if (strcmp(next, module) == 0 || is_part_of(module, next))
+                continue;
+            if (strcmp(next, goal) == 0 || leads_to(next, goal, seen))
+                return true;
+        }
+    }
+    return false;
+}
+
+static int count_circles(void)
+{
+    int circles = 0;
+    bool *seen = calloc(tree.count, sizeof *seen);
+    ck_assert_ptr_nonnull(seen);
+    for (size_t f = 0; f < tree.count; f++) {
+        char module[SOURCE_PATH_SIZE];
+        module_of(tree.files[f].path, module);
+        memset(seen, 0, tree.count * sizeof *seen);
+        if (leads_to(module, module, seen)) {
+            fprintf(stderr, "%s includes what includes it\n", module);
+            circles++;
+        }
+    }
+    free(seen);
+    return circles;
+}
+
+START_TEST(house_modules_form_no_circle)
+{
+    setup();
+    int circles = count_circles();
+    teardown();
+    ck_assert_msg(circles == 0, "%d modules in circles, listed above", circles);
+}
+END_TEST
+
 /* ---- comments name files that are there ---- */
 
 /* Sources of others, which a comment may cite. */
@@ -219,6 +278,21 @@ START_TEST(house_comments_name_files_that_are_there)
 }
 END_TEST
 
+START_TEST(house_test_sees_a_circle)
+{
+    struct source_file files[] = {
+        {.path = "a/x.c", .include_count = 1, .includes = {{.name = "a/x_part.h"}}},
+        {.path = "a/x_part.h", .include_count = 1, .includes = {{.name = "a/x.h"}}},
+        {.path = "a/y.c", .include_count = 1, .includes = {{.name = "a/z.h"}}},
+        {.path = "a/z.h", .include_count = 1, .includes = {{.name = "a/y.h"}}},
+    };
+    tree = (struct source_tree){.files = files, .count = 2};
+    ck_assert_int_eq(count_circles(), 0); /* a part and its whole */
+    tree.count = 4;
+    ck_assert_int_eq(count_circles(), 2); /* y and z */
+}
+END_TEST
+
 START_TEST(house_test_sees_what_it_looks_for)
 {
     struct source_file file = {.path = "engine/base/new.c"};
@@ -237,5 +311,6 @@ START_TEST(house_test_sees_what_it_looks_for)
 END_TEST
 
 SUITE("house", house_folders_hold_at_most_24_modules, house_functions_have_at_most_60_lines,
-      house_lines_have_at_most_100_columns, house_comments_name_files_that_are_there,
+      house_lines_have_at_most_100_columns, house_modules_form_no_circle,
+      house_comments_name_files_that_are_there, house_test_sees_a_circle,
       house_test_sees_what_it_looks_for)

@@ -1,6 +1,7 @@
 /* The configuration as an operator meets it: argv, environ and a file in, a struct or a sentence
  * out. Files are written to a temporary directory of each test. */
-#include "config/config.h"
+#include "config/config_load.h"
+#include "config/config_print.h"
 #include "config/option.h"
 #include "tests/support/suite.h"
 

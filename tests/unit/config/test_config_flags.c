@@ -1,5 +1,5 @@
 /* Flags, variables and values that settle each other, at the edges. */
-#include "config/config.h"
+#include "config/config_load.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>

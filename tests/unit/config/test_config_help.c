@@ -1,3 +1,4 @@
+#include "config/config_print.h"
 #include "config/option.h"
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
 /* The README repeats the table of options; here it is held to it. */
-#include "config/config.h"
+#include "config/config_print.h"
 #include "engine/base/file.h"
 #include "tests/support/suite.h"
 

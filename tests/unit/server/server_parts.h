@@ -9,6 +9,7 @@
 #ifndef ATTND_TESTS_UNIT_SERVER_SERVER_PARTS_H
 #define ATTND_TESTS_UNIT_SERVER_SERVER_PARTS_H
 
+#include "config/config_load.h"
 #include "engine/base/clock.h"
 #include "server/api/handlers.h"
 #include "server/api/routes.h"

@@ -1,6 +1,7 @@
 /* Serving is the oracle: what samples prepare without an rng must be what engine_prepare_* gives.
  */
 #include "engine/base/file.h"
+#include "engine/vision/image.h"
 #include "engine/vision/png.h"
 #include "engine/vision/preprocess.h"
 #include "tests/support/samples_fixture.h"

@@ -1,11 +1,11 @@
-/* config.c - see config.h. Sources are applied from weakest to strongest: the table's defaults, the
- * file, the environment, the flags; each later one overwrites, except that models add up. `given`
- * remembers which options any source named, because the default of inputs_max follows a smaller
- * queue_limit, while a value that was written down above it is a mistake worth an error.
+/* config_load.c - see config_load.h. Sources are applied from weakest to strongest: the table's
+ * defaults, the file, the environment, the flags; each later one overwrites, except that models add
+ * up. `given` remembers which options any source named, because the default of inputs_max follows a
+ * smaller queue_limit, while a value that was written down above it is a mistake worth an error.
  *
  * Flags are walked twice: once to learn the action and the file, once to apply values after the
  * file and the environment. */
-#include "config/config.h"
+#include "config/config_load.h"
 
 #include "config/config_file.h"
 #include "config/option.h"

@@ -1,0 +1,21 @@
+#include "engine/vision/pixels.h"
+
+enum err_code image_create(struct image *out, unsigned width, unsigned height,
+                           const struct image_options *options, struct arena *arena,
+                           struct err *err)
+{
+    if (width == 0 || height == 0)
+        return err_set(err, ERR_UNUSABLE, "the image has no pixels (%u x %u)", width, height);
+    if (width > IMAGE_SIDE_MAX || height > IMAGE_SIDE_MAX)
+        return err_set(err, ERR_UNUSABLE, "the image is %u x %u; the limit is %d pixels a side",
+                       width, height, IMAGE_SIDE_MAX);
+    size_t pixels = (size_t)width * height;
+    if (pixels > options->pixels_max)
+        return err_set(err, ERR_UNUSABLE, "the image is %u x %u; the limit is %zu pixels", width,
+                       height, options->pixels_max);
+    unsigned char *rgb = arena_alloc(arena, pixels * 3);
+    if (rgb == NULL)
+        return err_no_memory(err, pixels * 3);
+    *out = (struct image){.width = width, .height = height, .rgb = rgb};
+    return ERR_OK;
+}
