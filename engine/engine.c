@@ -15,10 +15,9 @@
 #include "engine/model/embed.h"
 #include "engine/model/encoder.h"
 #include "engine/model/head.h"
+#include "engine/prepare/pipeline.h"
 #include "engine/tensor/linear/bf16.h"
-#include "engine/text/wordpiece.h"
 #include "engine/vision/image.h"
-#include "engine/vision/preprocess.h"
 
 #include <assert.h>
 #include <math.h>
@@ -29,8 +28,7 @@
 struct engine_model {
     struct spec spec;
     struct weights weights;
-    struct wordpiece *tokenizer;  /* texts */
-    struct preprocess preprocess; /* images */
+    struct pipeline pipeline;
     const struct kernels *kernels;
     const struct linear_backend *encoder; /* multiplies in the blocks */
     struct engine_info info;
@@ -75,21 +73,6 @@ static enum err_code choose(const struct engine_options *options, struct choice 
         return err_set(err, ERR_UNSUPPORTED, "the linear backend '%s' cannot multiply in %s",
                        backend, dtype);
     choice->kernels = choice->other == &linear_reference ? &kernels_reference : kernels_best();
-    return ERR_OK;
-}
-
-static enum err_code open_input(struct engine_model *model, const char *dir, struct err *err)
-{
-    const struct spec *spec = &model->spec;
-    if (spec->family->kind == ENGINE_IMAGE)
-        return preprocess_open(&model->preprocess, dir, spec->image_size, err);
-    if (wordpiece_open(&model->tokenizer, dir, spec->positions, err))
-        return err->code;
-    unsigned words = wordpiece_vocab_size(model->tokenizer);
-    if (words > spec->vocab_size)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the vocabulary has %u entries but config.json's vocab_size is %u", words,
-                       spec->vocab_size);
     return ERR_OK;
 }
 
@@ -162,10 +145,11 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->heads = spec->heads;
     info->hidden_size = spec->hidden;
     info->intermediate_size = spec->intermediate;
-    info->tokens_max = is_text ? wordpiece_limit(model->tokenizer) : spec_image_tokens(spec);
+    info->tokens_max = is_text ? model->pipeline.tokenizer->limit : spec_image_tokens(spec);
     info->vocab_size = spec->vocab_size;
     info->image_height = info->image_width = spec->image_size;
     info->patch_size = spec->patch;
+    info->grey16_minmax = spec->grey16_minmax;
     info->parameters = model->weights.parameters;
     info->weight_bytes = weights_bytes(&model->weights, spec);
     info->unbound = model->weights.unbound;
@@ -181,7 +165,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
 {
     struct choice choice;
     if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
-        open_input(model, dir, err) ||
+        pipeline_open(&model->pipeline, &model->spec, dir, err) ||
         open_weights(model, dir, &choice, options->load_threads, err) ||
         test_products(&model->weights, choice.kernels, err))
         return err->code;
@@ -211,7 +195,7 @@ void engine_close(struct engine_model *model)
 {
     if (model == NULL)
         return;
-    wordpiece_close(model->tokenizer);
+    pipeline_close(&model->pipeline);
     weights_close(&model->weights, &model->spec);
     arena_deinit(&model->arena);
     free(model);
@@ -239,13 +223,8 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
                                   struct engine_input *out, struct err *err)
 {
     struct encoding encoding;
-    if (wordpiece_encode_to(model->tokenizer, wordpiece_limit(model->tokenizer), text, len,
-                            interrupt, arena, &encoding, err))
+    if (pipeline_encode(&model->pipeline, 0, text, len, interrupt, arena, &encoding, err))
         return err->code;
-    if (encoding.count <= 2)
-        return err_set(err, ERR_UNUSABLE,
-                       "the text has no token: it is empty, blank or holds only "
-                       "control characters");
     *out = (struct engine_input){.kind = ENGINE_TEXT,
                                  .tokens = encoding.count,
                                  .truncated = encoding.truncated,
@@ -256,39 +235,27 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
     return ERR_OK;
 }
 
-/* Decoded and resized pixels live in `scratch`; only the patches in `arena`. */
-static enum err_code prepare_patches(const struct engine_model *model, const void *bytes,
-                                     size_t len, const struct image_options *options,
-                                     struct arena *scratch, struct arena *arena,
-                                     struct engine_input *out, struct err *err)
-{
-    const struct spec *spec = &model->spec;
-    struct image image, resized;
-    if (image_decode(&image, bytes, len, options, scratch, err) ||
-        preprocess_geometry(&model->preprocess, &image, options->interrupt, scratch, &resized, err))
-        return err->code;
-    size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
-    float *patches = arena_alloc(arena, numbers * sizeof *patches);
-    if (patches == NULL)
-        return err_no_memory(err, numbers * sizeof *patches);
-    preprocess_patches(&model->preprocess, &resized, spec->patch, patches);
-    out->patches = patches;
-    out->width = image.width;
-    out->height = image.height;
-    return ERR_OK;
-}
-
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err)
 {
-    struct image_options options = {.pixels_max = pixels_max,
-                                    .grey16_minmax = model->spec.grey16_minmax,
-                                    .interrupt = interrupt};
+    const struct pipeline *pipeline = &model->pipeline;
+    struct image image;
     struct arena scratch;
     arena_init(&scratch);
-    *out = (struct engine_input){.kind = ENGINE_IMAGE, .tokens = spec_image_tokens(&model->spec)};
-    prepare_patches(model, bytes, len, &options, &scratch, arena, out, err);
+    if (!pipeline_decode(pipeline, bytes, len, pixels_max, interrupt, &scratch, &image, err))
+        pipeline_patches(pipeline, &image, NULL, interrupt, &scratch, arena, out, err);
+    arena_deinit(&scratch);
+    return err->code;
+}
+
+enum err_code engine_prepare_pixels(const struct engine_model *model, const struct image *image,
+                                    struct interrupt *interrupt, struct arena *arena,
+                                    struct engine_input *out, struct err *err)
+{
+    struct arena scratch;
+    arena_init(&scratch);
+    pipeline_patches(&model->pipeline, image, NULL, interrupt, &scratch, arena, out, err);
     arena_deinit(&scratch);
     return err->code;
 }
@@ -301,7 +268,8 @@ size_t engine_image_pixels(const void *bytes, size_t len)
 
 struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len)
 {
-    return (struct engine_need){.kept = wordpiece_encode_bytes(model->tokenizer, text, len)};
+    return (struct engine_need){.kept =
+                                    tokenizer_encode_bytes(model->pipeline.tokenizer, text, len)};
 }
 
 struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
@@ -313,8 +281,9 @@ struct engine_need engine_need_image(const struct engine_model *model, const voi
         return (struct engine_need){0};
     size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
     return (struct engine_need){.kept = numbers * sizeof(float) + ARENA_ALIGNMENT,
-                                .passing = image_decode_bytes(bytes, len) +
-                                           preprocess_bytes(&model->preprocess, width, height)};
+                                .passing =
+                                    image_decode_bytes(bytes, len) +
+                                    preprocess_bytes(&model->pipeline.preprocess, width, height)};
 }
 
 /* ---- run ---- */
@@ -515,7 +484,7 @@ static enum err_code explain_image(const struct engine_model *model,
         return err_no_memory(err, spec->patches * sizeof *patches);
     patches_fold(spec, relevance, patches);
     out->patches = patches;
-    out->view = patches_view(spec, &model->preprocess, input->width, input->height);
+    out->view = patches_view(spec, &model->pipeline.preprocess, input->width, input->height);
     out->box_count = patches_top(&out->view, patches, EXPLANATION_BOXES, out->boxes);
     return ERR_OK;
 }

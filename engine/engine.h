@@ -30,6 +30,7 @@
 struct engine_model;   /* immutable after open: any number of threads */
 struct engine_session; /* one worker's workspace for one model: one thread at a time */
 struct thread_pool;    /* base/thread_pool.h */
+struct image;          /* vision/pixels.h */
 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
@@ -57,8 +58,9 @@ struct engine_info {
     unsigned tokens_max;                            /* longest sequence, special tokens included */
     unsigned vocab_size;                            /* texts; 0 for images */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
-    size_t parameters;                              /* weights in use, counted as numbers */
-    size_t weight_bytes;                            /* as held in memory */
+    bool grey16_minmax;         /* 16-bit grey images are stretched to their own range */
+    size_t parameters;          /* weights in use, counted as numbers */
+    size_t weight_bytes;        /* as held in memory */
     const char *const *unbound; /* tensors of the checkpoint that the model does not use */
     unsigned unbound_count;
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
@@ -102,6 +104,11 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err);
+
+/* The same of pixels that are there already. */
+enum err_code engine_prepare_pixels(const struct engine_model *model, const struct image *image,
+                                    struct interrupt *interrupt, struct arena *arena,
+                                    struct engine_input *out, struct err *err);
 
 /* Width x height that a PNG or JPEG header declares, without decoding; 0 if it is neither. */
 size_t engine_image_pixels(const void *bytes, size_t len);

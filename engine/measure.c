@@ -6,7 +6,7 @@
 #include "engine/model/family_tensors.h"
 #include "engine/model/workspace.h"
 #include "engine/tensor/gemm/operand.h"
-#include "engine/text/wordpiece.h"
+#include "engine/text/tokenizer.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -34,18 +34,18 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
 static enum err_code tokenizer_measure(const struct spec *spec, const char *dir, size_t *bytes,
                                        unsigned *longest, struct err *err)
 {
-    struct wordpiece *tokenizer;
+    struct tokenizer *tokenizer;
     *bytes = 0;
     *longest = 0;
     if (spec->family->kind == ENGINE_IMAGE) {
         *longest = spec_image_tokens(spec);
         return ERR_OK;
     }
-    if (wordpiece_open(&tokenizer, dir, spec->positions, err))
+    if (tokenizer_open(&tokenizer, dir, spec->positions, err))
         return err->code;
-    *bytes = wordpiece_bytes(tokenizer);
-    *longest = wordpiece_limit(tokenizer);
-    wordpiece_close(tokenizer);
+    *bytes = tokenizer_bytes(tokenizer);
+    *longest = tokenizer->limit;
+    tokenizer_close(tokenizer);
     return ERR_OK;
 }
 

@@ -175,39 +175,61 @@ static const struct cli cli = {
 
 /* ---- one input ---- */
 
-static enum err_code prepare_bytes(const struct predict *predict, const struct source *source,
-                                   const char *bytes, size_t len, struct arena *arena,
-                                   struct engine_input *input, struct err *err)
+static enum err_code check_kind(const struct predict *predict, const struct source *source,
+                                struct err *err)
 {
     bool is_image = engine_describe(predict->model)->kind == ENGINE_IMAGE;
-    if (is_image != (source->type == SOURCE_IMAGE))
-        return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
-    if (is_image)
-        return engine_prepare_image(predict->model, bytes, len, PIXELS_MAX, NULL, arena, input,
-                                    err);
-    return engine_prepare_text(predict->model, bytes, len, NULL, arena, input, err);
+    if (is_image == (source->type == SOURCE_IMAGE))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
 }
 
-static enum err_code read_source(struct predict *predict, const struct source *source, char **bytes,
-                                 size_t *len, struct err *err)
+static enum err_code prepare_picture(struct predict *predict, const char *path, struct arena *arena,
+                                     struct engine_input *input, struct err *err)
 {
-    if (source->type == SOURCE_IMAGE)
-        return picture_read(&predict->pictures, source->value, bytes, len, err);
-    return file_read(bytes, len, source->value, FILE_BYTES_MAX, err);
+    const struct image_options how = {
+        .pixels_max = PIXELS_MAX, .grey16_minmax = engine_describe(predict->model)->grey16_minmax};
+    struct image image;
+    struct arena scratch;
+    arena_init(&scratch);
+    if (!picture_read(&predict->pictures, path, &how, &scratch, &image, err))
+        engine_prepare_pixels(predict->model, &image, NULL, arena, input, err);
+    arena_deinit(&scratch);
+    return err->code;
+}
+
+static enum err_code prepare_file(const struct predict *predict, const char *path,
+                                  struct arena *arena, struct engine_input *input, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    if (file_read(&bytes, &len, path, FILE_BYTES_MAX, err))
+        return err->code;
+    engine_prepare_text(predict->model, bytes, len, NULL, arena, input, err);
+    free(bytes);
+    return err->code;
 }
 
 static enum err_code prepare(struct predict *predict, const struct source *source,
                              struct arena *arena, struct engine_input *input, struct err *err)
 {
+    const char *value = source->value;
+    if (check_kind(predict, source, err))
+        return err->code;
+    if (source->type == SOURCE_IMAGE)
+        return prepare_picture(predict, value, arena, input, err);
     if (source->type == SOURCE_TEXT)
-        return prepare_bytes(predict, source, source->value, strlen(source->value), arena, input,
-                             err);
-    char *bytes;
-    size_t len;
-    if (read_source(predict, source, &bytes, &len, err))
-        return err_prefix(err, "%s: ", source->value);
-    prepare_bytes(predict, source, bytes, len, arena, input, err);
-    free(bytes);
+        return engine_prepare_text(predict->model, value, strlen(value), NULL, arena, input, err);
+    return prepare_file(predict, value, arena, input, err);
+}
+
+/* The error names the file. */
+static enum err_code prepare_source(struct predict *predict, const struct source *source,
+                                    struct arena *arena, struct engine_input *input,
+                                    struct err *err)
+{
+    if (prepare(predict, source, arena, input, err) && source->type != SOURCE_TEXT)
+        err_prefix(err, "%s: ", source->value);
     return err->code;
 }
 
@@ -359,7 +381,7 @@ static bool predict_one(struct predict *predict, unsigned index)
     struct arena arena;
     struct err err = {0};
     arena_init(&arena);
-    if (!prepare(predict, source, &arena, &input, &err) &&
+    if (!prepare_source(predict, source, &arena, &input, &err) &&
         !predict_input(predict, &input, &arena, &explanation, &err)) {
         const struct explanation *why = predict->explain ? &explanation : NULL;
         if (predict->json)

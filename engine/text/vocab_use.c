@@ -3,10 +3,10 @@
 #include "engine/text/vocab_use.h"
 
 #include "engine/base/file.h"
+#include "engine/text/tokenizer.h"
 #include "engine/text/tokenizer_config.h"
 #include "engine/text/unicode.h"
 #include "engine/text/utf8.h"
-#include "engine/text/wordpiece.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct vocab_use {
-    struct wordpiece *tokenizer;
+    struct tokenizer *tokenizer;
     struct tokenizer_config config;
     char *bytes;         /* of vocab.txt, lines ended by NULs */
     const char **pieces; /* [size] */
@@ -87,7 +87,7 @@ enum err_code vocab_use_open(struct vocab_use **out, const char *dir, struct err
     if (use == NULL)
         return err_no_memory(err, sizeof *use);
     arena_init(&use->arena);
-    if (read_pieces(use, dir, err) || wordpiece_open(&use->tokenizer, dir, UINT_MAX, err) ||
+    if (read_pieces(use, dir, err) || tokenizer_open(&use->tokenizer, dir, UINT_MAX, err) ||
         tokenizer_config_read(&use->config, dir, UINT_MAX, &use->arena, err) ||
         mark_kept(use, err)) {
         vocab_use_close(use);
@@ -101,7 +101,7 @@ void vocab_use_close(struct vocab_use *use)
 {
     if (use == NULL)
         return;
-    wordpiece_close(use->tokenizer);
+    tokenizer_close(use->tokenizer);
     free(use->bytes);
     free(use->pieces);
     free(use->counts);
@@ -184,7 +184,7 @@ enum err_code vocab_use_add(struct vocab_use *use, const char *text, size_t len,
     struct encoding encoding;
     struct arena arena;
     arena_init(&arena);
-    if (!wordpiece_encode_to(use->tokenizer, UINT_MAX, text, len, NULL, &arena, &encoding, err))
+    if (!tokenizer_encode(use->tokenizer, UINT_MAX, text, len, NULL, &arena, &encoding, err))
         count_all(use, text, &encoding, &arena, err);
     arena_deinit(&arena);
     return err->code;

@@ -19,9 +19,15 @@
 #include <string.h>
 
 struct wordpiece {
+    struct tokenizer tokenizer; /* first */
     struct arena arena;
     struct tokenizer_config config;
 };
+
+static const struct wordpiece *wordpiece_of(const struct tokenizer *tokenizer)
+{
+    return (const struct wordpiece *)tokenizer;
+}
 
 struct token {
     int32_t id;
@@ -208,11 +214,11 @@ static enum err_code encoder_init(struct encoder *encoder, const struct tokenize
     return ERR_OK;
 }
 
-enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned limit,
-                                  const char *text, size_t len, struct interrupt *interrupt,
-                                  struct arena *arena, struct encoding *out, struct err *err)
+static enum err_code encode(const struct tokenizer *tokenizer, unsigned limit, const char *text,
+                            size_t len, struct interrupt *interrupt, struct arena *arena,
+                            struct encoding *out, struct err *err)
 {
-    const struct tokenizer_config *config = &tokenizer->config;
+    const struct tokenizer_config *config = &wordpiece_of(tokenizer)->config;
     struct encoder encoder;
     size_t offset;
     if (len >= UINT32_MAX)
@@ -239,72 +245,58 @@ enum err_code wordpiece_encode_to(const struct wordpiece *tokenizer, unsigned li
     return ERR_OK;
 }
 
-enum err_code wordpiece_encode(const struct wordpiece *tokenizer, const char *text, size_t len,
-                               struct arena *arena, struct encoding *out, struct err *err)
-{
-    return wordpiece_encode_to(tokenizer, tokenizer->config.limit, text, len, NULL, arena, out,
-                               err);
-}
-
 /* The arrays of encoder_init; then what the normaliser sorts, the longest run of combining
  * characters. Those have two bytes and more, none of them ASCII, decompose into as many at most and
  * take eight each, twice by doubling; or a line of the arena in each piece between special tokens.
  */
-size_t wordpiece_encode_bytes(const struct wordpiece *tokenizer, const char *text, size_t len)
+static size_t encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len)
 {
     enum { BYTES_PER_TOKEN = 3 * sizeof(int32_t) + sizeof(bool), RUN_BYTES_PER_BYTE = 32 };
-    size_t marks = 0, limit = tokenizer->config.limit, tokens = len < limit ? len + 2 : limit;
+    size_t marks = 0, limit = tokenizer->limit, tokens = len < limit ? len + 2 : limit;
     for (size_t i = 0; i < len; i++)
         marks += (unsigned char)text[i] >> 7;
     return tokens * BYTES_PER_TOKEN + sizeof(struct word) + 6 * ARENA_ALIGNMENT +
            (marks < SIZE_MAX / RUN_BYTES_PER_BYTE ? marks * RUN_BYTES_PER_BYTE : SIZE_MAX / 2);
 }
 
-enum err_code wordpiece_open(struct wordpiece **out, const char *dir, unsigned tokens_max,
+/* ---- open and close ---- */
+
+static size_t held_bytes(const struct tokenizer *tokenizer)
+{
+    return sizeof(struct wordpiece) + wordpiece_of(tokenizer)->arena.bytes;
+}
+
+static void close_wordpiece(struct tokenizer *tokenizer)
+{
+    struct wordpiece *wordpiece = (struct wordpiece *)tokenizer;
+    arena_deinit(&wordpiece->arena);
+    free(wordpiece);
+}
+
+static const struct tokenizer_kind kind = {"WordPiece", encode, encode_bytes, held_bytes,
+                                           close_wordpiece};
+
+enum err_code wordpiece_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                              struct err *err)
 {
     *out = NULL;
-    struct wordpiece *tokenizer = malloc(sizeof *tokenizer);
-    if (tokenizer == NULL)
-        return err_no_memory(err, sizeof *tokenizer);
-    arena_init(&tokenizer->arena);
-    if (tokenizer_config_read(&tokenizer->config, dir, tokens_max, &tokenizer->arena, err)) {
-        wordpiece_close(tokenizer);
+    struct wordpiece *wordpiece = malloc(sizeof *wordpiece);
+    if (wordpiece == NULL)
+        return err_no_memory(err, sizeof *wordpiece);
+    arena_init(&wordpiece->arena);
+    const struct tokenizer_config *config = &wordpiece->config;
+    if (tokenizer_config_read(&wordpiece->config, dir, tokens_max, &wordpiece->arena, err)) {
+        close_wordpiece(&wordpiece->tokenizer);
         return err->code;
     }
-    *out = tokenizer;
+    wordpiece->tokenizer = (struct tokenizer){.kind = &kind,
+                                              .vocab_size = config->vocab_size,
+                                              .limit = config->limit,
+                                              .specials = {.cls = config->cls,
+                                                           .sep = config->sep,
+                                                           .unk = config->unk,
+                                                           .pad = config->pad,
+                                                           .mask = config->mask}};
+    *out = &wordpiece->tokenizer;
     return ERR_OK;
-}
-
-void wordpiece_close(struct wordpiece *tokenizer)
-{
-    if (tokenizer == NULL)
-        return;
-    arena_deinit(&tokenizer->arena);
-    free(tokenizer);
-}
-
-size_t wordpiece_bytes(const struct wordpiece *tokenizer)
-{
-    return sizeof *tokenizer + tokenizer->arena.bytes;
-}
-
-unsigned wordpiece_vocab_size(const struct wordpiece *tokenizer)
-{
-    return tokenizer->config.vocab_size;
-}
-
-unsigned wordpiece_limit(const struct wordpiece *tokenizer)
-{
-    return tokenizer->config.limit;
-}
-
-struct wordpiece_specials wordpiece_specials(const struct wordpiece *tokenizer)
-{
-    const struct tokenizer_config *config = &tokenizer->config;
-    return (struct wordpiece_specials){.cls = config->cls,
-                                       .sep = config->sep,
-                                       .unk = config->unk,
-                                       .pad = config->pad,
-                                       .mask = config->mask};
 }

@@ -1,7 +1,7 @@
 #include "learn/data/picture.h"
 
 #include "engine/base/file.h"
-#include "engine/vision/png.h"
+#include "engine/vision/image.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,41 +54,52 @@ static enum err_code open_stdf(struct pictures *pictures, const char *path, size
     return err->code;
 }
 
-static enum err_code encode(const struct stdf_map *map, struct arena *arena, char **bytes,
-                            size_t *len, struct err *err)
+static enum err_code widen(const struct stdf_map *map, const struct image_options *options,
+                           struct arena *arena, struct image *out, struct err *err)
 {
-    struct image image = {.width = map->width, .height = map->height};
     size_t count = (size_t)map->width * map->height;
-    image.rgb = arena_alloc(arena, count * 3);
-    if (image.rgb == NULL)
-        return err_no_memory(err, count * 3);
+    if (image_create(out, map->width, map->height, options, arena, err))
+        return err->code;
     for (size_t i = 0; i < count; i++)
-        memset(image.rgb + 3 * i, map->grey[i], 3);
-    return png_encode(bytes, len, &image, err);
+        memset(out->rgb + 3 * i, map->grey[i], 3);
+    return ERR_OK;
 }
 
-static enum err_code read_wafer(struct pictures *pictures, const char *wafer, char **bytes,
-                                size_t *len, struct err *err)
+static enum err_code draw_wafer(const struct stdf *stdf, const char *wafer,
+                                const struct image_options *options, struct arena *arena,
+                                struct image *out, struct err *err)
 {
     unsigned number;
     struct stdf_map map;
-    struct arena arena;
-    arena_init(&arena);
-    if (!stdf_find(&pictures->stdf, wafer, &number, err) &&
-        !stdf_draw(&pictures->stdf, number, &arena, &map, err))
-        encode(&map, &arena, bytes, len, err);
-    arena_deinit(&arena);
+    struct arena scratch;
+    arena_init(&scratch);
+    if (!stdf_find(stdf, wafer, &number, err) && !stdf_draw(stdf, number, &scratch, &map, err))
+        widen(&map, options, arena, out, err);
+    arena_deinit(&scratch);
     return err->code;
 }
 
-enum err_code picture_read(struct pictures *pictures, const char *path, char **bytes, size_t *len,
-                           struct err *err)
+static enum err_code decode_file(const char *path, const struct image_options *options,
+                                 struct arena *arena, struct image *out, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    if (file_read_input(&bytes, &len, path, IMAGE_BYTES_MAX, err))
+        return err->code;
+    image_decode(out, bytes, len, options, arena, err);
+    free(bytes);
+    return err->code;
+}
+
+enum err_code picture_read(struct pictures *pictures, const char *path,
+                           const struct image_options *options, struct arena *arena,
+                           struct image *out, struct err *err)
 {
     const char *wafer;
     size_t file_len;
     if (!picture_is_stdf(path, &file_len, &wafer))
-        return file_read_input(bytes, len, path, IMAGE_BYTES_MAX, err);
+        return decode_file(path, options, arena, out, err);
     if (open_stdf(pictures, path, file_len, err))
         return err->code;
-    return read_wafer(pictures, wafer, bytes, len, err);
+    return draw_wafer(&pictures->stdf, wafer, options, arena, out, err);
 }

@@ -1,9 +1,9 @@
-/* picture.h - the encoded image that a data set's item names: a PNG or JPEG file as it stands, or a
- * wafer of an STDF file, drawn and made a PNG, so that whoever takes images takes wafers too.
+/* picture.h - the pixels of the image that a data set's item names: a PNG or JPEG file, or a wafer
+ * of an STDF file, drawn, so that whoever takes images takes wafers too.
  *
  *     struct pictures pictures = {0};
- *     picture_read(&pictures, "maps/1.png", &bytes, &len, &err);
- *     picture_read(&pictures, "lot.stdf#W03", &bytes, &len, &err);     (yours to free)
+ *     picture_read(&pictures, "maps/1.png", &options, &arena, &image, &err);
+ *     picture_read(&pictures, "lot.stdf#W03", &options, &arena, &image, &err);
  *     pictures_close(&pictures);
  *
  * "lot.stdf" is the file's only wafer. The last STDF file stays open, as a lot's wafers are asked
@@ -13,6 +13,7 @@
 #define ATTND_LEARN_DATA_PICTURE_H
 
 #include "engine/base/err.h"
+#include "engine/vision/pixels.h"
 #include "learn/data/stdf.h"
 
 #include <stdbool.h>
@@ -27,9 +28,10 @@ struct pictures {
  * length of the file's part; *wafer: behind the #, NULL if there is none. */
 bool picture_is_stdf(const char *path, size_t *file_len, const char **wafer);
 
-/* As file_read_input and stdf.h. Yours to free. */
-enum err_code picture_read(struct pictures *pictures, const char *path, char **bytes, size_t *len,
-                           struct err *err);
+/* Errors are those of file_read_input, image_decode and stdf.h. The pixels live in the arena. */
+enum err_code picture_read(struct pictures *pictures, const char *path,
+                           const struct image_options *options, struct arena *arena,
+                           struct image *out, struct err *err);
 void pictures_close(struct pictures *pictures);
 
 #endif

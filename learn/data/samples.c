@@ -109,23 +109,6 @@ static enum err_code load_all(struct samples *samples, const struct dataset *dat
 
 /* ---- open and close ---- */
 
-static enum err_code open_input(struct samples *samples, const char *dir, struct err *err)
-{
-    const struct spec *spec = &samples->spec;
-    if (spec->family->kind == ENGINE_IMAGE)
-        return preprocess_open(&samples->preprocess, dir, spec->image_size, err);
-    if (wordpiece_open(&samples->tokenizer, dir, spec->positions, err))
-        return err->code;
-    unsigned words = wordpiece_vocab_size(samples->tokenizer);
-    if (words > spec->vocab_size)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the vocabulary has %u entries but config.json's vocab_size is %u", words,
-                       spec->vocab_size);
-    samples->tokens_max = wordpiece_limit(samples->tokenizer);
-    samples->specials = wordpiece_specials(samples->tokenizer);
-    return ERR_OK;
-}
-
 static enum err_code open_room(struct samples *samples, unsigned threads, struct err *err)
 {
     samples->items = calloc(samples->count, sizeof *samples->items);
@@ -176,7 +159,8 @@ enum err_code samples_open(struct samples **out, const struct dataset *dataset,
     samples->spec.labels = NULL;
     samples->spec.version = NULL;
     samples->count = dataset->count;
-    if (check_kind(dataset, spec, err) || open_input(samples, dir, err) ||
+    if (check_kind(dataset, spec, err) ||
+        pipeline_open(&samples->pipeline, &samples->spec, dir, err) ||
         open_room(samples, options->threads, err) || load_all(samples, dataset, options, err) ||
         take_stock(samples, dataset, err)) {
         samples_close(samples);
@@ -192,7 +176,7 @@ void samples_close(struct samples *samples)
         return;
     for (unsigned i = 0; i < samples->arena_count; i++)
         arena_deinit(&samples->arenas[i]);
-    wordpiece_close(samples->tokenizer);
+    pipeline_close(&samples->pipeline);
     free(samples->arenas);
     free(samples->items);
     free(samples);

@@ -3,8 +3,7 @@
 #ifndef ATTND_LEARN_DATA_SAMPLES_FORM_H
 #define ATTND_LEARN_DATA_SAMPLES_FORM_H
 
-#include "engine/text/wordpiece.h"
-#include "engine/vision/preprocess.h"
+#include "engine/prepare/pipeline.h"
 #include "learn/data/picture.h"
 #include "learn/data/samples.h"
 
@@ -25,11 +24,7 @@ struct samples {
     struct sample *items;
     size_t failed, first_failed;
 
-    struct preprocess preprocess; /* images */
-
-    struct wordpiece *tokenizer; /* texts */
-    struct wordpiece_specials specials;
-    unsigned tokens_max;     /* the model's */
+    struct pipeline pipeline;
     unsigned longest_pieces; /* of any text */
 
     struct arena *arenas; /* [arena_count], one a thread that loaded */

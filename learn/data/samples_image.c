@@ -1,4 +1,3 @@
-#include "engine/vision/image.h"
 #include "engine/vision/resize.h"
 #include "learn/data/samples_form.h"
 
@@ -61,15 +60,10 @@ enum err_code samples_load_image(struct samples_loader *loader, const struct dat
     struct image_options options = {.pixels_max = DECODED_PIXELS_MAX,
                                     .grey16_minmax = loader->samples->spec.grey16_minmax};
     struct image image;
-    char *bytes;
-    size_t len;
-    if (picture_read(&loader->pictures, item->input, &bytes, &len, err))
+    if (picture_read(&loader->pictures, item->input, &options, &loader->scratch, &image, err) ||
+        shrink(&image, loader->pixels_max, &loader->scratch, err))
         return err->code;
-    if (!image_decode(&image, bytes, len, &options, &loader->scratch, err) &&
-        !shrink(&image, loader->pixels_max, &loader->scratch, err))
-        keep(&image, loader->kept, &out->pixels, err);
-    free(bytes);
-    return err->code;
+    return keep(&image, loader->kept, &out->pixels, err);
 }
 
 /* ---- prepare ---- */
@@ -88,25 +82,6 @@ unsigned samples_patches(const struct samples *samples, const struct samples_vie
 {
     unsigned side = size_of(samples, view) / patch_of(samples, view);
     return side * side;
-}
-
-static unsigned scaled(unsigned side, unsigned from, unsigned to)
-{
-    return side == 0 ? 0 : (unsigned)fmax(1, round((double)side * to / from));
-}
-
-/* The model's own processing, ending at another size: what it resizes to and what it crops keep
- * their proportion. */
-static struct preprocess preprocess_at(const struct samples *samples, unsigned size)
-{
-    struct preprocess out = samples->preprocess;
-    unsigned from = samples->spec.image_size;
-    out.resize_height = scaled(out.resize_height, from, size);
-    out.resize_width = scaled(out.resize_width, from, size);
-    out.shortest_edge = scaled(out.shortest_edge, from, size);
-    out.crop_height = scaled(out.crop_height, from, size);
-    out.crop_width = scaled(out.crop_width, from, size);
-    return out;
 }
 
 static enum err_code change(struct augment_pixels *pixels, const struct augment *augment,
@@ -139,37 +114,28 @@ static enum err_code to_rgb(const struct augment_pixels *pixels, struct arena *s
 
 static enum err_code prepare(const struct samples *samples, struct augment_pixels pixels,
                              const struct samples_view *view, struct rng *rng,
-                             struct arena *scratch, float *patches, struct err *err)
+                             struct arena *scratch, struct arena *arena, struct engine_input *out,
+                             struct err *err)
 {
-    struct preprocess preprocess = preprocess_at(samples, size_of(samples, view));
-    struct image image, fitted;
+    const struct pipeline_size size = {size_of(samples, view), patch_of(samples, view)};
+    struct image image;
     if ((rng != NULL && change(&pixels, &view->augment, rng, scratch, err)) ||
-        to_rgb(&pixels, scratch, &image, err) ||
-        preprocess_geometry(&preprocess, &image, NULL, scratch, &fitted, err))
+        to_rgb(&pixels, scratch, &image, err))
         return err->code;
-    preprocess_patches(&preprocess, &fitted, patch_of(samples, view), patches);
-    return ERR_OK;
+    return pipeline_patches(&samples->pipeline, &image, &size, NULL, scratch, arena, out, err);
 }
 
 enum err_code samples_prepare_image(const struct samples *samples, const struct sample *sample,
                                     const struct samples_view *view, struct rng *rng,
                                     struct arena *arena, struct engine_input *out, struct err *err)
 {
-    const struct spec *spec = &samples->spec;
     unsigned size = size_of(samples, view), patch = patch_of(samples, view);
-    unsigned count = samples_patches(samples, view);
     if (size < patch || size > IMAGE_SIDE_MAX)
         return err_set(err, ERR_UNUSABLE, "an image size of %u; it is from %u (a patch) to %d",
                        size, patch, IMAGE_SIDE_MAX);
-    size_t numbers = (size_t)count * spec->channels * patch * patch;
-    float *patches = arena_alloc(arena, numbers * sizeof *patches);
-    if (patches == NULL)
-        return err_no_memory(err, numbers * sizeof *patches);
     struct arena scratch;
     arena_init(&scratch);
-    prepare(samples, sample->pixels, view, rng, &scratch, patches, err);
+    prepare(samples, sample->pixels, view, rng, &scratch, arena, out, err);
     arena_deinit(&scratch);
-    *out = (struct engine_input){
-        .kind = ENGINE_IMAGE, .tokens = count + spec->family->image_specials, .patches = patches};
     return err->code;
 }

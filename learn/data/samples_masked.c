@@ -2,14 +2,14 @@
 
 static const float chosen_share = 0.15f, masked_share = 0.8f, random_share = 0.1f;
 
-static bool is_special(const struct wordpiece_specials *specials, int32_t id)
+static bool is_special(const struct tokenizer_specials *specials, int32_t id)
 {
     return id == specials->cls || id == specials->sep || id == specials->unk ||
            id == specials->pad || id == specials->mask;
 }
 
 /* The n-th place that is no special token. */
-static unsigned nth_plain(const struct wordpiece_specials *specials, const int32_t *ids, unsigned n)
+static unsigned nth_plain(const struct tokenizer_specials *specials, const int32_t *ids, unsigned n)
 {
     unsigned at = 0;
     while (is_special(specials, ids[at]) || n-- > 0)
@@ -19,7 +19,7 @@ static unsigned nth_plain(const struct wordpiece_specials *specials, const int32
 
 /* Ascending places; every plain token with the same probability, and one at least if there is one.
  */
-static unsigned choose(const struct wordpiece_specials *specials, const struct engine_input *input,
+static unsigned choose(const struct tokenizer_specials *specials, const struct engine_input *input,
                        struct rng *rng, unsigned *places)
 {
     unsigned count = 0, plain = 0;
@@ -39,9 +39,9 @@ static int32_t replacement(const struct samples *samples, int32_t id, struct rng
 {
     float u = rng_uniform(rng);
     if (u < masked_share)
-        return samples->specials.mask;
+        return samples->pipeline.tokenizer->specials.mask;
     if (u < masked_share + random_share)
-        return (int32_t)rng_below(rng, wordpiece_vocab_size(samples->tokenizer));
+        return (int32_t)rng_below(rng, samples->pipeline.tokenizer->vocab_size);
     return id;
 }
 
@@ -54,7 +54,7 @@ static enum err_code mask(const struct samples *samples, struct engine_input *in
     int32_t *ids = arena_alloc_array(arena, input->tokens, sizeof *ids);
     if (places == NULL || truth == NULL || ids == NULL)
         return err_no_memory(err, input->tokens * sizeof *ids);
-    out->count = choose(&samples->specials, input, rng, places);
+    out->count = choose(&samples->pipeline.tokenizer->specials, input, rng, places);
     out->places = places;
     out->ids = truth;
     for (unsigned i = 0; i < input->tokens; i++)
@@ -77,7 +77,7 @@ enum err_code samples_masked_input(const struct samples *samples, size_t item,
     *masked = (struct samples_masked){0};
     if (samples->spec.family->kind != ENGINE_TEXT)
         return err_set(err, ERR_UNUSABLE, "words are masked in texts only");
-    if (samples->specials.mask < 0)
+    if (samples->pipeline.tokenizer->specials.mask < 0)
         return err_set(err, ERR_UNSUPPORTED, "the vocabulary has no mask_token");
     if (samples_input(samples, item, &plain, rng, arena, out, err))
         return err->code;

@@ -55,13 +55,9 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
                                 struct sample *out, struct err *err)
 {
     struct encoding encoding;
-    if (wordpiece_encode_to(loader->samples->tokenizer, loader->pieces_max + CLS_AND_SEP,
-                            item->input, item->input_len, NULL, &loader->scratch, &encoding, err))
+    if (pipeline_encode(&loader->samples->pipeline, loader->pieces_max + CLS_AND_SEP, item->input,
+                        item->input_len, NULL, &loader->scratch, &encoding, err))
         return err->code;
-    if (encoding.count <= CLS_AND_SEP)
-        return err_set(err, ERR_UNUSABLE,
-                       "the text has no token: it is empty, blank or holds only "
-                       "control characters");
     out->piece_count = encoding.count - CLS_AND_SEP;
     out->is_cut = encoding.truncated;
     size_t bytes = out->piece_count * sizeof *out->pieces;
@@ -77,8 +73,9 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
 
 unsigned samples_room(const struct samples *samples, unsigned tokens_max)
 {
-    if (tokens_max == 0 || tokens_max > samples->tokens_max)
-        tokens_max = samples->tokens_max;
+    unsigned most = samples->pipeline.tokenizer->limit;
+    if (tokens_max == 0 || tokens_max > most)
+        tokens_max = most;
     return (tokens_max < TOKENS_MIN ? TOKENS_MIN : tokens_max) - CLS_AND_SEP;
 }
 
@@ -130,7 +127,7 @@ static unsigned take_window(const struct sample *sample, const struct samples_vi
 static void drop_words(const struct samples *samples, float rate, struct rng *rng, int32_t *pieces,
                        unsigned count)
 {
-    const struct wordpiece_specials *specials = &samples->specials;
+    const struct tokenizer_specials *specials = &samples->pipeline.tokenizer->specials;
     int32_t hidden = specials->mask >= 0 ? specials->mask : specials->unk;
     for (unsigned i = 0; i < count; i++)
         if (rng_uniform(rng) < rate)
@@ -141,14 +138,15 @@ enum err_code samples_prepare_text(const struct samples *samples, const struct s
                                    const struct samples_view *view, struct rng *rng,
                                    struct arena *arena, struct engine_input *out, struct err *err)
 {
+    const struct tokenizer_specials *specials = &samples->pipeline.tokenizer->specials;
     unsigned room = samples_room(samples, view->tokens_max);
     unsigned most = sample->piece_count < room ? sample->piece_count : room;
     int32_t *ids = arena_alloc_array(arena, most + CLS_AND_SEP, sizeof *ids);
     if (ids == NULL)
         return err_no_memory(err, (most + CLS_AND_SEP) * sizeof *ids);
-    ids[0] = samples->specials.cls;
+    ids[0] = specials->cls;
     unsigned count = take_window(sample, view, room, rng, ids + 1);
-    ids[count + 1] = samples->specials.sep;
+    ids[count + 1] = specials->sep;
     if (rng != NULL && view->word_dropout > 0)
         drop_words(samples, view->word_dropout, rng, ids + 1, count);
     *out = (struct engine_input){.kind = ENGINE_TEXT,

@@ -1,5 +1,5 @@
 /* tokenizer.json without a vocab.txt; after a byte 0, tokenizer_config.json. */
-#include "engine/text/wordpiece.h"
+#include "engine/text/tokenizer.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 
@@ -7,25 +7,25 @@
 
 enum { TOKENS_MAX = 32 };
 
-static void encode(const struct wordpiece *tokenizer)
+static void encode(const struct tokenizer *tokenizer)
 {
     static const char text[] = "Unwanted [MASK] caf\xC3\xA9 \xE4\xB8\xAD running[SEP]!";
     struct arena arena;
     struct encoding encoding;
     struct err err = {0};
     arena_init(&arena);
-    FUZZ_CLAIM(wordpiece_encode(tokenizer, text, sizeof text - 1, &arena, &encoding, &err) ==
-               ERR_OK);
-    FUZZ_CLAIM(encoding.count <= wordpiece_limit(tokenizer));
+    FUZZ_CLAIM(tokenizer_encode(tokenizer, 0, text, sizeof text - 1, NULL, &arena, &encoding,
+                                &err) == ERR_OK);
+    FUZZ_CLAIM(encoding.count <= tokenizer->limit);
     for (unsigned i = 0; i < encoding.count; i++)
-        FUZZ_CLAIM((unsigned)encoding.ids[i] < wordpiece_vocab_size(tokenizer));
+        FUZZ_CLAIM((unsigned)encoding.ids[i] < tokenizer->vocab_size);
     arena_deinit(&arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
-    struct wordpiece *tokenizer;
+    struct tokenizer *tokenizer;
     struct err err = {0};
     size_t len;
     char *json = fuzz_part(&input, '\0', &len);
@@ -35,9 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_file("tokenizer_config.json", input.at, input.left);
     else
         fuzz_file_remove("tokenizer_config.json");
-    if (wordpiece_open(&tokenizer, fuzz_dir(), TOKENS_MAX, &err) == ERR_OK)
+    if (tokenizer_open(&tokenizer, fuzz_dir(), TOKENS_MAX, &err) == ERR_OK)
         encode(tokenizer);
     fuzz_check_err(&err);
-    wordpiece_close(tokenizer);
+    tokenizer_close(tokenizer);
     return 0;
 }

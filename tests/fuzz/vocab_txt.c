@@ -1,24 +1,24 @@
 /* vocab.txt, and then a text with what it holds: the vocabulary itself. Also as the list that a
  * vocabulary is trimmed by. */
+#include "engine/text/tokenizer.h"
 #include "engine/text/vocab_use.h"
-#include "engine/text/wordpiece.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>
 
 enum { TOKENS_MAX = 32 };
 
-static void encode(const struct wordpiece *tokenizer, const uint8_t *data, size_t size)
+static void encode(const struct tokenizer *tokenizer, const uint8_t *data, size_t size)
 {
     struct arena arena;
     struct encoding encoding;
     struct err err = {0};
     arena_init(&arena);
-    FUZZ_CLAIM(wordpiece_encode(tokenizer, (const char *)data, size, &arena, &encoding, &err) ==
-               ERR_OK);
-    FUZZ_CLAIM(encoding.count <= wordpiece_limit(tokenizer));
+    FUZZ_CLAIM(tokenizer_encode(tokenizer, 0, (const char *)data, size, NULL, &arena, &encoding,
+                                &err) == ERR_OK);
+    FUZZ_CLAIM(encoding.count <= tokenizer->limit);
     for (unsigned i = 0; i < encoding.count; i++)
-        FUZZ_CLAIM((unsigned)encoding.ids[i] < wordpiece_vocab_size(tokenizer));
+        FUZZ_CLAIM((unsigned)encoding.ids[i] < tokenizer->vocab_size);
     arena_deinit(&arena);
 }
 
@@ -43,14 +43,14 @@ static void trim(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct wordpiece *tokenizer;
+    struct tokenizer *tokenizer;
     struct err err = {0};
     fuzz_file("vocab.txt", data, size);
-    if (wordpiece_open(&tokenizer, fuzz_dir(), TOKENS_MAX, &err) == ERR_OK) {
+    if (tokenizer_open(&tokenizer, fuzz_dir(), TOKENS_MAX, &err) == ERR_OK) {
         encode(tokenizer, data, size);
         trim(data, size);
     }
     fuzz_check_err(&err);
-    wordpiece_close(tokenizer);
+    tokenizer_close(tokenizer);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* A text -> tokens, with the vocabulary of tests/data; the first byte is the limit. Also what
  * counts words of texts. */
-#include "engine/text/wordpiece.h"
+#include "engine/text/tokenizer.h"
 
 #include "engine/text/utf8.h"
 #include "engine/text/word_counts.h"
@@ -10,26 +10,25 @@
 
 enum { TOKENS_MAX = 64, LIMIT_MIN = 3 };
 
-static const struct wordpiece *tokenizer(void)
+static const struct tokenizer *tokenizer(void)
 {
-    static struct wordpiece *opened;
+    static struct tokenizer *opened;
     struct err err = {0};
     if (opened == NULL)
-        FUZZ_CLAIM(wordpiece_open(&opened, "tests/data/tokenizer/unicode", TOKENS_MAX, &err) ==
+        FUZZ_CLAIM(tokenizer_open(&opened, "tests/data/tokenizer/unicode", TOKENS_MAX, &err) ==
                    ERR_OK);
     return opened;
 }
 
 static void check_encoding(const struct encoding *encoding, unsigned limit, size_t characters)
 {
-    struct wordpiece_specials specials = wordpiece_specials(tokenizer());
+    struct tokenizer_specials specials = tokenizer()->specials;
     unsigned last = encoding->count - 1;
     uint32_t before = 0;
     FUZZ_CLAIM(encoding->count >= 2 && encoding->count <= limit);
     FUZZ_CLAIM(encoding->ids[0] == specials.cls && encoding->ids[last] == specials.sep);
     for (unsigned i = 0; i < encoding->count; i++)
-        FUZZ_CLAIM(encoding->ids[i] >= 0 &&
-                   (unsigned)encoding->ids[i] < wordpiece_vocab_size(tokenizer()));
+        FUZZ_CLAIM(encoding->ids[i] >= 0 && (unsigned)encoding->ids[i] < tokenizer()->vocab_size);
     for (unsigned i = 1; i < last; i++) {
         FUZZ_CLAIM(encoding->starts[i] >= before && encoding->starts[i] < encoding->ends[i]);
         FUZZ_CLAIM(encoding->ends[i] <= characters);
@@ -64,8 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err = {0};
     size_t offset;
     arena_init(&arena);
-    bool valid = wordpiece_encode_to(tokenizer(), limit, text, input.left, NULL, &arena, &encoding,
-                                     &err) == ERR_OK;
+    bool valid = tokenizer_encode(tokenizer(), limit, text, input.left, NULL, &arena, &encoding,
+                                  &err) == ERR_OK;
     fuzz_check_err(&err);
     FUZZ_CLAIM(valid == utf8_valid(text, input.left, &offset));
     if (valid)

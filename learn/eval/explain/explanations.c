@@ -25,6 +25,7 @@ struct subject {
     struct explanations *out;
     struct explained *explained;
     struct probe *probe;
+    struct pictures *pictures;
     struct arena *arena;
     struct engine_input input;
     struct perturbation parts;
@@ -68,9 +69,10 @@ static enum err_code choose(struct explanations *out, struct err *err)
 
 /* As the evaluation did: an input that cannot be used any more is named. */
 static enum err_code prepare(const struct explanations_source *source, size_t item,
-                             struct arena *arena, struct engine_input *out, struct err *err)
+                             struct pictures *pictures, struct arena *arena,
+                             struct engine_input *out, struct err *err)
 {
-    if (evaluation_prepare(source->model, source->dataset, item, arena, out, err))
+    if (evaluation_prepare(source->model, source->dataset, item, pictures, arena, out, err))
         err_prefix(err, "%.200s: ", source->dataset->items[item].name);
     return err->code;
 }
@@ -234,7 +236,8 @@ static enum err_code run_input(struct subject *subject, struct err *err)
     const struct explanations_source *source = &subject->out->source;
     const struct engine_info *info = engine_describe(source->model);
     struct scorer scorer = probe_scorer(subject->probe);
-    if (prepare(source, subject->explained->item, subject->arena, &subject->input, err) ||
+    if (prepare(source, subject->explained->item, subject->pictures, subject->arena,
+                &subject->input, err) ||
         perturbation_open(&subject->parts, &subject->input, info->patch_size, info->image_height,
                           subject->out->options.fill, subject->arena, err) ||
         explain_all(subject, &scorer, err) || read_mask(subject, err))
@@ -282,7 +285,8 @@ static enum err_code exhibit(const struct subject *subject, struct err *err)
 /* ---- the run ---- */
 
 /* A list that is wrong is told before minutes are spent on it. */
-static enum err_code check_masks(const struct explanations *out, struct err *err)
+static enum err_code check_masks(const struct explanations *out, struct pictures *pictures,
+                                 struct err *err)
 {
     for (size_t i = 0; i < out->count && err->code == ERR_OK; i++) {
         struct arena arena;
@@ -293,20 +297,24 @@ static enum err_code check_masks(const struct explanations *out, struct err *err
         if (path == NULL)
             continue;
         arena_init(&arena);
-        if (!prepare(source, out->inputs[i].item, &arena, &input, err))
+        if (!prepare(source, out->inputs[i].item, pictures, &arena, &input, err))
             localisation_read_mask(path, input.width, input.height, &arena, &mask, err);
         arena_deinit(&arena);
     }
     return err->code;
 }
 
-static enum err_code run_inputs(struct explanations *out, struct probe *probe, struct err *err)
+static enum err_code run_inputs(struct explanations *out, struct probe *probe,
+                                struct pictures *pictures, struct err *err)
 {
     for (size_t i = 0; i < out->count && err->code == ERR_OK; i++) {
         struct arena arena;
         arena_init(&arena);
-        struct subject subject = {
-            .out = out, .explained = &out->inputs[i], .probe = probe, .arena = &arena};
+        struct subject subject = {.out = out,
+                                  .explained = &out->inputs[i],
+                                  .probe = probe,
+                                  .pictures = pictures,
+                                  .arena = &arena};
         if (!run_input(&subject, err) && is_wanted(out, subject.explained))
             exhibit(&subject, err);
         arena_deinit(&arena);
@@ -320,12 +328,14 @@ enum err_code explanations_run(struct explanations *out, const struct explanatio
                                const struct explanations_options *options, struct err *err)
 {
     struct probe probe = {0};
+    struct pictures pictures = {0};
     *out = (struct explanations){.source = *source, .options = *options};
     arena_init(&out->arena);
-    if (!choose(out, err) && !check_masks(out, err) &&
+    if (!choose(out, err) && !check_masks(out, &pictures, err) &&
         !probe_open(&probe, source->model, options->threads, err))
-        run_inputs(out, &probe, err);
+        run_inputs(out, &probe, &pictures, err);
     probe_close(&probe);
+    pictures_close(&pictures);
     return err->code;
 }
 

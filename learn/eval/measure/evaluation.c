@@ -6,7 +6,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/thread_pool.h"
 #include "engine/decide/argmax.h"
-#include "learn/data/picture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@ struct chunk {
     const struct dataset *dataset;
     size_t first;
     unsigned count;
+    struct pictures *pictures; /* [pool] */
     struct engine_input inputs[CHUNK_ITEMS];
     struct arena arenas[CHUNK_ITEMS];
     struct err errs[CHUNK_ITEMS];
@@ -30,6 +30,7 @@ struct runner {
     struct evaluation *out;
     struct engine_session *session;
     struct thread_pool *pool;
+    unsigned threads;
     unsigned tokens_max; /* of a batch */
     struct chunk chunk;
 };
@@ -37,36 +38,37 @@ struct runner {
 /* ---- prepare ---- */
 
 static enum err_code prepare_image(const struct engine_model *model, const char *path,
-                                   struct arena *arena, struct engine_input *input, struct err *err)
+                                   struct pictures *pictures, struct arena *arena,
+                                   struct engine_input *input, struct err *err)
 {
-    struct pictures pictures = {0};
-    char *bytes;
-    size_t len;
-    if (!picture_read(&pictures, path, &bytes, &len, err)) {
-        engine_prepare_image(model, bytes, len, PIXELS_MAX, NULL, arena, input, err);
-        free(bytes);
-    }
-    pictures_close(&pictures);
+    const struct image_options options = {.pixels_max = PIXELS_MAX,
+                                          .grey16_minmax = engine_describe(model)->grey16_minmax};
+    struct image image;
+    struct arena scratch;
+    arena_init(&scratch);
+    if (!picture_read(pictures, path, &options, &scratch, &image, err))
+        engine_prepare_pixels(model, &image, NULL, arena, input, err);
+    arena_deinit(&scratch);
     return err->code;
 }
 
 enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
-                                 size_t item, struct arena *arena, struct engine_input *out,
-                                 struct err *err)
+                                 size_t item, struct pictures *pictures, struct arena *arena,
+                                 struct engine_input *out, struct err *err)
 {
     const struct dataset_item *from = &dataset->items[item];
     if (dataset->kind == ENGINE_IMAGE)
-        return prepare_image(model, from->input, arena, out, err);
+        return prepare_image(model, from->input, pictures, arena, out, err);
     return engine_prepare_text(model, from->input, from->input_len, NULL, arena, out, err);
 }
 
-/* A pool's task. */
+/* A pool's task. Each member keeps the lot that it read last. */
 static void prepare_items(void *context, unsigned index, unsigned count)
 {
     struct chunk *chunk = context;
     for (unsigned i = index; i < chunk->count; i += count)
-        evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, &chunk->arenas[i],
-                           &chunk->inputs[i], &chunk->errs[i]);
+        evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, &chunk->pictures[index],
+                           &chunk->arenas[i], &chunk->inputs[i], &chunk->errs[i]);
 }
 
 /* ---- run ---- */
@@ -209,6 +211,10 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
 
 static void close_runner(struct runner *runner)
 {
+    struct pictures *pictures = runner->chunk.pictures;
+    for (unsigned t = 0; pictures != NULL && t < runner->threads; t++)
+        pictures_close(&pictures[t]);
+    free(pictures);
     thread_pool_close(runner->pool);
     engine_session_close(runner->session);
     free(runner);
@@ -227,6 +233,10 @@ static enum err_code open_runner(struct runner **out, struct evaluation *evaluat
     runner->tokens_max = longest > BATCH_TOKENS ? longest : BATCH_TOKENS;
     runner->chunk.model = model;
     runner->chunk.dataset = dataset;
+    runner->threads = threads;
+    runner->chunk.pictures = calloc(threads, sizeof *runner->chunk.pictures);
+    if (runner->chunk.pictures == NULL)
+        return err_no_memory(err, threads * sizeof *runner->chunk.pictures);
     if (engine_session_open(&runner->session, model, runner->tokens_max, threads, err))
         return err->code;
     return thread_pool_open(&runner->pool, threads, err);

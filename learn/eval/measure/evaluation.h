@@ -14,6 +14,7 @@
 
 #include "engine/engine.h"
 #include "learn/data/dataset.h"
+#include "learn/data/picture.h"
 #include "learn/eval/measure/confusion.h"
 
 struct evaluation_options {
@@ -44,10 +45,10 @@ enum err_code evaluation_run(struct evaluation *out, const struct engine_model *
                              const struct evaluation_options *options, struct err *err);
 void evaluation_close(struct evaluation *evaluation);
 
-/* Reads and prepares one item, as a run does. Any thread; the arena is the caller's. */
+/* Reads and prepares one item, as a run does. Any thread; pictures and arena are the caller's. */
 enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
-                                 size_t item, struct arena *arena, struct engine_input *out,
-                                 struct err *err);
+                                 size_t item, struct pictures *pictures, struct arena *arena,
+                                 struct engine_input *out, struct err *err);
 
 /* The logits of an item [label_count], and the index of the largest: the first of equal ones. */
 const float *evaluation_logits(const struct evaluation *evaluation, size_t item);

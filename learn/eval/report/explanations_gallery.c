@@ -58,7 +58,8 @@ static struct patches_view shrunk(const struct patches_view *view, struct html_i
 
 static enum err_code put_map(const struct explanations *explanations,
                              const struct explanations_exhibit *exhibit, unsigned method,
-                             float *relevance, FILE *file, struct err *err)
+                             float *relevance, struct pictures *pictures, FILE *file,
+                             struct err *err)
 {
     const struct dataset_item *item =
         &explanations->source.dataset->items[exhibit->explained->item];
@@ -66,7 +67,7 @@ static enum err_code put_map(const struct explanations *explanations,
     char *png;
     size_t len;
     fputs("<figure><div class=\"stack\">", file);
-    html_image(file, item->input, &shown, err);
+    html_image(file, pictures, item->input, &shown, err);
     if (err->code == ERR_OK && scale(exhibit, method, relevance)) {
         struct explanation map = {.view = shrunk(&exhibit->shape.view, shown),
                                   .patches = relevance};
@@ -132,8 +133,8 @@ static void put_text(const struct explanations *explanations,
 /* ---- both ---- */
 
 static enum err_code put_exhibit(const struct explanations *explanations,
-                                 const struct explanations_exhibit *exhibit, FILE *file,
-                                 struct err *err)
+                                 const struct explanations_exhibit *exhibit,
+                                 struct pictures *pictures, FILE *file, struct err *err)
 {
     bool images = explanations->source.dataset->kind == ENGINE_IMAGE;
     struct err unreadable = {0};
@@ -147,7 +148,7 @@ static enum err_code put_exhibit(const struct explanations *explanations,
         if (method == METHOD_RANDOM)
             continue;
         if (images)
-            put_map(explanations, exhibit, method, relevance, file, &unreadable);
+            put_map(explanations, exhibit, method, relevance, pictures, file, &unreadable);
         else
             put_text(explanations, exhibit, method, relevance, file);
     }
@@ -163,9 +164,11 @@ enum err_code explanations_gallery(const struct explanations *explanations, FILE
 {
     bool images = explanations->source.dataset->kind == ENGINE_IMAGE;
     unsigned count = explanations->gallery_count;
+    struct pictures pictures = {0};
     if (!images && count > TEXTS_MAX)
         count = TEXTS_MAX;
     for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
-        put_exhibit(explanations, &explanations->gallery[i], file, err);
+        put_exhibit(explanations, &explanations->gallery[i], &pictures, file, err);
+    pictures_close(&pictures);
     return err->code;
 }

@@ -1,7 +1,5 @@
 #include "learn/eval/report/html_image.h"
 
-#include "engine/base/file.h"
-#include "engine/vision/image.h"
 #include "engine/vision/png.h"
 #include "engine/vision/resize.h"
 #include "learn/eval/report/html.h"
@@ -9,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { SIDE_MAX = 128, BYTES_MAX = 64 * 1024 * 1024, PIXELS_MAX = 64 * 1024 * 1024 };
+enum { SIDE_MAX = 128, PIXELS_MAX = 64 * 1024 * 1024 };
 
 static unsigned shrunk(unsigned side, unsigned longest)
 {
@@ -17,18 +15,12 @@ static unsigned shrunk(unsigned side, unsigned longest)
     return small > 0 ? small : 1;
 }
 
-static enum err_code read_small(const char *path, struct arena *arena, struct image *out,
-                                struct err *err)
+static enum err_code read_small(struct pictures *pictures, const char *path, struct arena *arena,
+                                struct image *out, struct err *err)
 {
     const struct image_options options = {.pixels_max = PIXELS_MAX};
-    struct image image = {0};
-    char *bytes;
-    size_t len;
-    if (file_read_input(&bytes, &len, path, BYTES_MAX, err))
-        return err->code;
-    image_decode(&image, bytes, len, &options, arena, err);
-    free(bytes);
-    if (err->code != ERR_OK)
+    struct image image;
+    if (picture_read(pictures, path, &options, arena, &image, err))
         return err->code;
     unsigned longest = image.width > image.height ? image.width : image.height;
     *out = image;
@@ -38,14 +30,15 @@ static enum err_code read_small(const char *path, struct arena *arena, struct im
     return err->code;
 }
 
-enum err_code html_image(FILE *file, const char *path, struct html_image *shown, struct err *err)
+enum err_code html_image(FILE *file, struct pictures *pictures, const char *path,
+                         struct html_image *shown, struct err *err)
 {
     struct arena arena;
     struct image image;
     char *png;
     size_t len;
     arena_init(&arena);
-    if (!read_small(path, &arena, &image, err) && !png_encode(&png, &len, &image, err)) {
+    if (!read_small(pictures, path, &arena, &image, err) && !png_encode(&png, &len, &image, err)) {
         html_image_png(file, png, len);
         free(png);
         *shown = (struct html_image){image.width, image.height};

@@ -3,7 +3,7 @@
 #ifndef ATTND_LEARN_EVAL_REPORT_HTML_IMAGE_H
 #define ATTND_LEARN_EVAL_REPORT_HTML_IMAGE_H
 
-#include "engine/base/err.h"
+#include "learn/data/picture.h"
 
 #include <stdio.h>
 
@@ -12,8 +12,9 @@ struct html_image {
     unsigned width, height;
 };
 
-/* Writes an <img>; nothing if the image cannot be read. */
-enum err_code html_image(FILE *file, const char *path, struct html_image *shown, struct err *err);
+/* Writes an <img> of what picture_read reads; nothing if it cannot be read. */
+enum err_code html_image(FILE *file, struct pictures *pictures, const char *path,
+                         struct html_image *shown, struct err *err);
 void html_image_png(FILE *file, const char *png, size_t len);
 
 #endif

@@ -17,8 +17,8 @@ static void caption(const struct report *report, const struct verdict *mistake, 
     fputs("</figcaption>", file);
 }
 
-static enum err_code show(const struct report *report, const struct verdict *mistake, FILE *file,
-                          struct err *err)
+static enum err_code show(const struct report *report, const struct verdict *mistake,
+                          struct pictures *pictures, FILE *file, struct err *err)
 {
     static const struct html_excerpt excerpt = {TEXT_LINES_MAX, LINE_CHARACTERS_MAX};
     const struct dataset_item *item = &report->dataset->items[mistake->item];
@@ -26,7 +26,7 @@ static enum err_code show(const struct report *report, const struct verdict *mis
     struct html_image shown;
     fputs("<figure>", file);
     if (report->dataset->kind == ENGINE_IMAGE)
-        html_image(file, item->input, &shown, &unreadable);
+        html_image(file, pictures, item->input, &shown, &unreadable);
     caption(report, mistake, file);
     if (report->dataset->kind == ENGINE_TEXT) {
         fputs("<pre>", file);
@@ -44,9 +44,11 @@ enum err_code report_mistakes_print(const struct report *report, FILE *file, str
     const struct findings *findings = report->findings;
     bool images = report->dataset->kind == ENGINE_IMAGE;
     unsigned count = findings->mistake_count, most = images ? FINDINGS_MISTAKES_MAX : 12;
+    struct pictures pictures = {0};
     fprintf(file, "<div class=\"%s\">\n", images ? "images" : "texts");
     for (unsigned i = 0; i < count && i < most && err->code == ERR_OK; i++)
-        show(report, &findings->mistakes[i], file, err);
+        show(report, &findings->mistakes[i], &pictures, file, err);
+    pictures_close(&pictures);
     fputs("</div>\n", file);
     return err->code;
 }

@@ -4,7 +4,7 @@
 #include "engine/format/checkpoint.h"
 #include "engine/model/workspace.h"
 #include "engine/tensor/linear/linear.h"
-#include "engine/text/wordpiece.h"
+#include "engine/text/tokenizer.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
 
@@ -137,13 +137,13 @@ static struct engine_cost measure(const char *dir, const char *dtype, unsigned t
 static size_t small_parts(const char *dir, struct spec *spec)
 {
     struct arena arena;
-    struct wordpiece *tokenizer;
+    struct tokenizer *tokenizer;
     struct err err = {0};
     arena_init(&arena);
     ck_assert(!spec_read_config(spec, dir, &arena, &err));
-    ck_assert(!wordpiece_open(&tokenizer, dir, POSITIONS, &err));
-    size_t bytes = arena.bytes + wordpiece_bytes(tokenizer);
-    wordpiece_close(tokenizer);
+    ck_assert(!tokenizer_open(&tokenizer, dir, POSITIONS, &err));
+    size_t bytes = arena.bytes + tokenizer_bytes(tokenizer);
+    tokenizer_close(tokenizer);
     arena_deinit(&arena);
     return bytes;
 }

@@ -1,6 +1,6 @@
 /* From bytes to numbers by the engine, and what it refuses before anything is computed. */
 #include "engine/engine.h"
-#include "engine/text/wordpiece.h"
+#include "engine/text/tokenizer.h"
 #include "engine/vision/image.h"
 #include "engine/vision/png.h"
 #include "engine/vision/preprocess.h"
@@ -105,7 +105,7 @@ START_TEST(a_text_is_prepared_as_the_tokenizer_encodes_it)
 {
     static const char text[] = "the wafer, the die: a scratch";
     struct engine_model *model = open_model(TEXT_MODEL);
-    struct wordpiece *tokenizer;
+    struct tokenizer *tokenizer;
     struct encoding expected;
     struct arena arena;
     struct engine_input input;
@@ -113,9 +113,9 @@ START_TEST(a_text_is_prepared_as_the_tokenizer_encodes_it)
     unsigned longest = engine_describe(model)->tokens_max;
     arena_init(&arena);
     memset(&input, 0x55, sizeof input);
-    ck_assert(!wordpiece_open(&tokenizer, TEXT_MODEL, longest, &err));
-    ck_assert(!wordpiece_encode_to(tokenizer, longest, text, strlen(text), NULL, &arena, &expected,
-                                   &err));
+    ck_assert(!tokenizer_open(&tokenizer, TEXT_MODEL, longest, &err));
+    ck_assert(
+        !tokenizer_encode(tokenizer, longest, text, strlen(text), NULL, &arena, &expected, &err));
     ck_assert(!engine_prepare_text(model, text, strlen(text), NULL, &arena, &input, &err));
     ck_assert_int_eq(input.kind, ENGINE_TEXT);
     ck_assert_uint_eq(input.tokens, expected.count);
@@ -130,8 +130,8 @@ START_TEST(a_text_is_prepared_as_the_tokenizer_encodes_it)
         ck_assert_int_eq(input.continued[t], expected.continued[t]);
     }
     ck_assert_uint_eq(engine_need_text(model, text, strlen(text)).kept,
-                      wordpiece_encode_bytes(tokenizer, text, strlen(text)));
-    wordpiece_close(tokenizer);
+                      tokenizer_encode_bytes(tokenizer, text, strlen(text)));
+    tokenizer_close(tokenizer);
     arena_deinit(&arena);
     engine_close(model);
 }

@@ -235,7 +235,8 @@ START_TEST(predict_goes_on_after_an_input_that_fails_and_exits_with_1)
                    "text\n  none                             0.25  ########\n",
                    "attnd-predict: input 1: /no/where: ");
     outcome_expect(RUN("--model", writer.dir, "--image", "tests/data/eval/wafer/none/none_0.png"),
-                   1, "", "input 1: the model takes texts");
+                   1, "",
+                   "input 1: tests/data/eval/wafer/none/none_0.png: the model takes texts");
     checkpoint_writer_close(&writer);
     outcome_expect(RUN("--model", "models/wafer-vit", "--text", "w7"), 1, "",
                    "input 1: the model takes images");

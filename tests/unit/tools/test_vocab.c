@@ -1,5 +1,5 @@
 /* attnd-vocab as a program. */
-#include "engine/text/wordpiece.h"
+#include "engine/text/tokenizer.h"
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -34,16 +34,16 @@ static void expect(const struct outcome *outcome, int code, const char *out, con
 /* Tokens of a text, [CLS] and [SEP] included. */
 static unsigned tokens_of(const char *dir, const char *text)
 {
-    struct wordpiece *tokenizer;
+    struct tokenizer *tokenizer;
     struct encoding encoding;
     struct arena arena;
     struct err err = {0};
-    ck_assert_msg(!wordpiece_open(&tokenizer, dir, 64, &err), "%s", err.text);
+    ck_assert_msg(!tokenizer_open(&tokenizer, dir, 64, &err), "%s", err.text);
     arena_init(&arena);
-    ck_assert_int_eq(wordpiece_encode(tokenizer, text, strlen(text), &arena, &encoding, &err),
-                     ERR_OK);
+    ck_assert_int_eq(
+        tokenizer_encode(tokenizer, 0, text, strlen(text), NULL, &arena, &encoding, &err), ERR_OK);
     arena_deinit(&arena);
-    wordpiece_close(tokenizer);
+    tokenizer_close(tokenizer);
     return encoding.count;
 }
 

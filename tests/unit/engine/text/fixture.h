@@ -2,7 +2,7 @@
 #ifndef ATTND_TESTS_UNIT_ENGINE_TEXT_FIXTURE_H
 #define ATTND_TESTS_UNIT_ENGINE_TEXT_FIXTURE_H
 
-#include "engine/text/wordpiece.h"
+#include "engine/text/tokenizer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -24,24 +24,24 @@ static inline void fixture_write(struct tempdir *dir, const char *vocab, const c
 }
 
 /* A tokenizer from them. */
-static inline enum err_code fixture_try(struct wordpiece **out, const char *vocab,
+static inline enum err_code fixture_try(struct tokenizer **out, const char *vocab,
                                         const char *tokenizer, const char *config,
                                         unsigned tokens_max, struct err *err)
 {
     struct tempdir dir;
     fixture_write(&dir, vocab, tokenizer, config);
-    enum err_code code = wordpiece_open(out, dir.path, tokens_max, err);
+    enum err_code code = tokenizer_open(out, dir.path, tokens_max, err);
     tempdir_close(&dir);
     ck_assert_int_eq(code, err->code);
     ck_assert_int_eq(*out == NULL, code != ERR_OK);
     return code;
 }
 
-static inline struct wordpiece *fixture_open(const char *vocab, const char *tokenizer,
+static inline struct tokenizer *fixture_open(const char *vocab, const char *tokenizer,
                                              const char *config)
 {
     struct err err = {0};
-    struct wordpiece *out;
+    struct tokenizer *out;
     ck_assert_msg(!fixture_try(&out, vocab, tokenizer, config, 512, &err), "%s", err.text);
     return out;
 }
@@ -62,19 +62,20 @@ static inline const char *fixture_print(const struct encoding *encoding, struct 
 }
 
 /* Encodes `len` bytes and checks the printed result. */
-static inline void fixture_check_bytes(const struct wordpiece *tokenizer, const char *text,
+static inline void fixture_check_bytes(const struct tokenizer *tokenizer, const char *text,
                                        size_t len, const char *expected)
 {
     struct arena arena;
     struct err err = {0};
     struct encoding encoding;
     arena_init(&arena);
-    ck_assert_msg(!wordpiece_encode(tokenizer, text, len, &arena, &encoding, &err), "%s", err.text);
+    ck_assert_msg(!tokenizer_encode(tokenizer, 0, text, len, NULL, &arena, &encoding, &err), "%s",
+                  err.text);
     ck_assert_str_eq(fixture_print(&encoding, &arena), expected);
     arena_deinit(&arena);
 }
 
-static inline void fixture_check(const struct wordpiece *tokenizer, const char *text,
+static inline void fixture_check(const struct tokenizer *tokenizer, const char *text,
                                  const char *expected)
 {
     fixture_check_bytes(tokenizer, text, strlen(text), expected);

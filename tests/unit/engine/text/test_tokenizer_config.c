@@ -22,104 +22,104 @@
 
 START_TEST(tokenizer_config_defaults_are_an_uncased_bert)
 {
-    struct wordpiece *t = fixture_open(VOCAB, NULL, NULL);
+    struct tokenizer *t = fixture_open(VOCAB, NULL, NULL);
     fixture_check(t, "Ab \xC3\x89", "2[0,0) 5[0,1) 6[1,2) 8[3,4) 3[0,0)");
-    ck_assert_uint_eq(wordpiece_vocab_size(t), 10);
-    ck_assert_uint_eq(wordpiece_limit(t), 512);
-    wordpiece_close(t);
+    ck_assert_uint_eq(t->vocab_size, 10);
+    ck_assert_uint_eq(t->limit, 512);
+    tokenizer_close(t);
 }
 END_TEST
 
 START_TEST(tokenizer_config_flags_are_obeyed)
 {
-    struct wordpiece *t = fixture_open(VOCAB, NULL, "{\"do_lower_case\": false}");
+    struct tokenizer *t = fixture_open(VOCAB, NULL, "{\"do_lower_case\": false}");
     fixture_check(t, "A \xC3\xA9", "2[0,0) 9[0,1) 7[2,3) 3[0,0)"); /* accents stay, too */
-    wordpiece_close(t);
+    tokenizer_close(t);
     t = fixture_open(VOCAB, NULL, "{\"do_lower_case\": false, \"strip_accents\": true}");
     fixture_check(t, "A \xC3\xA9", "2[0,0) 9[0,1) 8[2,3) 3[0,0)");
-    wordpiece_close(t);
+    tokenizer_close(t);
     t = fixture_open(VOCAB, NULL, "{\"do_lower_case\": true, \"strip_accents\": false}");
     fixture_check(t, "A \xC3\x89", "2[0,0) 5[0,1) 7[2,3) 3[0,0)");
-    wordpiece_close(t);
+    tokenizer_close(t);
     t = fixture_open(VOCAB, NULL, "{\"tokenize_chinese_chars\": false}");
     fixture_check(t, "a\xE4\xB8\xAD", "2[0,0) 1[0,2) 3[0,0)");
-    wordpiece_close(t);
+    tokenizer_close(t);
 }
 END_TEST
 
 START_TEST(tokenizer_config_limit_is_the_smaller_one)
 {
-    struct wordpiece *t = fixture_open(VOCAB, NULL, "{\"model_max_length\": 7}");
-    ck_assert_uint_eq(wordpiece_limit(t), 7);
-    wordpiece_close(t);
+    struct tokenizer *t = fixture_open(VOCAB, NULL, "{\"model_max_length\": 7}");
+    ck_assert_uint_eq(t->limit, 7);
+    tokenizer_close(t);
     t = fixture_open(VOCAB, NULL, "{\"model_max_length\": 1000000000000000019884624838656}");
-    ck_assert_uint_eq(wordpiece_limit(t), 512);
-    wordpiece_close(t);
+    ck_assert_uint_eq(t->limit, 512);
+    tokenizer_close(t);
 }
 END_TEST
 
 START_TEST(tokenizer_config_names_of_special_tokens_may_differ)
 {
-    struct wordpiece *t = fixture_open(
+    struct tokenizer *t = fixture_open(
         "<u>\n<s>\n</s>\na\n", NULL,
         "{\"cls_token\": \"<s>\", \"sep_token\": {\"content\": \"</s>\", \"lstrip\": false}, "
         "\"unk_token\": \"<u>\", \"mask_token\": null}");
     fixture_check(t, "a b</s>", "1[0,0) 3[0,1) 0[2,3) 2[3,7) 2[0,0)");
-    wordpiece_close(t);
+    tokenizer_close(t);
 }
 END_TEST
 
 START_TEST(tokenizer_config_added_tokens_match_literally)
 {
-    struct wordpiece *t = fixture_open(
+    struct tokenizer *t = fixture_open(
         VOCAB, NULL,
         "{\"added_tokens_decoder\": {\"12\": {\"content\": \"[DIE]\", \"special\": true}, "
         "\"5\": {\"content\": \"[DIE]s\", \"normalized\": false, \"special\": false}}}");
     fixture_check(t, "a[DIE][DIE]s", "2[0,0) 5[0,1) 12[1,6) 5[6,12) 3[0,0)");
-    ck_assert_uint_eq(wordpiece_vocab_size(t), 13);
-    wordpiece_close(t);
+    ck_assert_uint_eq(t->vocab_size, 13);
+    tokenizer_close(t);
 }
 END_TEST
 
 START_TEST(tokenizer_config_vocab_lines_end_as_in_python)
 {
-    struct wordpiece *t = fixture_open("[UNK]\r\n[CLS]\r[SEP]\n\na\n\xC2\xA0\nb\nb", NULL, NULL);
+    struct tokenizer *t = fixture_open("[UNK]\r\n[CLS]\r[SEP]\n\na\n\xC2\xA0\nb\nb", NULL, NULL);
     fixture_check(t, "a b", "1[0,0) 4[0,1) 7[2,3) 2[0,0)");
-    ck_assert_uint_eq(wordpiece_vocab_size(t), 8);
-    wordpiece_close(t);
+    ck_assert_uint_eq(t->vocab_size, 8);
+    tokenizer_close(t);
 }
 END_TEST
 
 START_TEST(tokenizer_config_reads_tokenizer_json_without_vocab_txt)
 {
-    struct wordpiece *t = fixture_open(NULL, TOKENIZER, NULL);
+    struct tokenizer *t = fixture_open(NULL, TOKENIZER, NULL);
     fixture_check(t, "Ab\xC3\x89 <x>aaaaaa <u>\xC3\x89",
                   "2[0,0) 1[0,3) 3[4,7) 1[7,13) 1[14,17) 6[17,18) 0[0,0)");
     fixture_check(t, "ab abbbb", "2[0,0) 5[0,1) 9[1,2) 5[3,4) 9[4,5) 9[5,6) 9[6,7) 9[7,8) 0[0,0)");
-    ck_assert_uint_eq(wordpiece_vocab_size(t), 10);
-    wordpiece_close(t);
+    ck_assert_uint_eq(t->vocab_size, 10);
+    tokenizer_close(t);
     t = fixture_open(VOCAB, TOKENIZER, NULL); /* vocab.txt wins */
-    ck_assert_uint_eq(wordpiece_vocab_size(t), 10);
+    ck_assert_uint_eq(t->vocab_size, 10);
     fixture_check(t, "a", "2[0,0) 5[0,1) 3[0,0)");
-    wordpiece_close(t);
+    tokenizer_close(t);
 }
 END_TEST
 
 START_TEST(tokenizer_config_overrides_tokenizer_json)
 {
-    struct wordpiece *t =
+    struct tokenizer *t =
         fixture_open(NULL, TOKENIZER, "{\"do_lower_case\": false, \"strip_accents\": null}");
     fixture_check(t, "A a", "2[0,0) 1[0,1) 5[2,3) 0[0,0)");
-    wordpiece_close(t);
+    tokenizer_close(t);
 }
 END_TEST
 
 START_TEST(tokenizer_config_without_normaliser_changes_nothing)
 {
-    struct wordpiece *t =
+    struct tokenizer *t =
         fixture_open(NULL, "{\"normalizer\": null, " PRE "\"model\": {" MODEL "}}", NULL);
     fixture_check(t, "A\x01 a\t\xC3\xA9", "2[0,0) 1[0,2) 5[3,4) 6[5,6) 0[0,0)");
-    wordpiece_close(t);
+    tokenizer_close(t);
 }
 END_TEST
 
@@ -165,7 +165,7 @@ START_TEST(tokenizer_config_refusals_say_which_file_and_why)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct err err = {0};
-        struct wordpiece *t;
+        struct tokenizer *t;
         ck_assert_msg(fixture_try(&t, cases[i].vocab, cases[i].tokenizer, cases[i].config, 512,
                                   &err) != ERR_OK,
                       "case %zu", i);
@@ -178,7 +178,7 @@ END_TEST
 START_TEST(tokenizer_config_refuses_a_limit_without_room_for_a_token)
 {
     struct err err = {0};
-    struct wordpiece *t;
+    struct tokenizer *t;
     ck_assert_int_eq(fixture_try(&t, VOCAB, NULL, NULL, 2, &err), ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "vocab.txt: a limit of 2 tokens; at least 3 are needed");
 }
@@ -190,7 +190,7 @@ START_TEST(tokenizer_config_of_half_a_file_is_an_error)
     for (size_t len = strlen(text) - 1; len > 0; len--) {
         text[len] = '\0';
         struct err err = {0};
-        struct wordpiece *t;
+        struct tokenizer *t;
         ck_assert(fixture_try(&t, NULL, text, NULL, 512, &err) != ERR_OK);
         ck_assert_int_eq(strncmp(err.text, "tokenizer.json: ", 16), 0);
     }
@@ -213,16 +213,16 @@ START_TEST(tokenizer_config_survives_mutated_files)
         for (unsigned i = 1 + fixture_random(&state, 2); i-- > 0;)
             victim[fixture_random(&state, len)] = (char)(1 + fixture_random(&state, 127));
         struct err err = {0};
-        struct wordpiece *t;
+        struct tokenizer *t;
         if (fixture_try(&t, NULL, a, b, 512, &err))
             continue;
         opened++;
         struct arena arena;
         struct encoding encoding;
         arena_init(&arena);
-        ck_assert(!wordpiece_encode(t, "ab <x> \xC3\xA9", 9, &arena, &encoding, &err));
+        ck_assert(!tokenizer_encode(t, 0, "ab <x> \xC3\xA9", 9, NULL, &arena, &encoding, &err));
         arena_deinit(&arena);
-        wordpiece_close(t);
+        tokenizer_close(t);
     }
     ck_assert_uint_gt(opened, 30);
 }

@@ -22,15 +22,15 @@ static char *repeated(const char *unit, size_t *len)
 }
 
 /* Encodes until look `last`; the looks. */
-static unsigned encode(const struct wordpiece *tokenizer, const char *text, size_t len,
+static unsigned encode(const struct tokenizer *tokenizer, const char *text, size_t len,
                        unsigned last, struct err *err)
 {
     struct arena arena;
     struct look_counter counter;
     struct encoding encoding;
     arena_init(&arena);
-    wordpiece_encode_to(tokenizer, 512, text, len, look_counter_init(&counter, last), &arena,
-                        &encoding, err);
+    tokenizer_encode(tokenizer, 512, text, len, look_counter_init(&counter, last), &arena,
+                     &encoding, err);
     arena_deinit(&arena);
     return counter.looks;
 }
@@ -39,7 +39,7 @@ static unsigned encode(const struct wordpiece *tokenizer, const char *text, size
  * each of its `passes`, and left at any look. */
 static void check_text(const char *unit, unsigned passes)
 {
-    struct wordpiece *tokenizer = fixture_open(vocab, NULL, NULL);
+    struct tokenizer *tokenizer = fixture_open(vocab, NULL, NULL);
     struct err err = {0};
     size_t len;
     char *text = repeated(unit, &len);
@@ -53,7 +53,7 @@ static void check_text(const char *unit, unsigned passes)
         ck_assert_str_eq(err.text, "enough");
     }
     free(text);
-    wordpiece_close(tokenizer);
+    tokenizer_close(tokenizer);
 }
 
 /* The search for special tokens goes over the text as well. */

@@ -21,11 +21,11 @@ static struct json_t *parse_file(const char *path)
     return root;
 }
 
-static struct wordpiece *open_dir(const char *dir, unsigned tokens_max)
+static struct tokenizer *open_dir(const char *dir, unsigned tokens_max)
 {
     struct err err = {0};
-    struct wordpiece *out;
-    ck_assert_msg(!wordpiece_open(&out, dir, tokens_max, &err), "%s: %s", dir, err.text);
+    struct tokenizer *out;
+    ck_assert_msg(!tokenizer_open(&out, dir, tokens_max, &err), "%s: %s", dir, err.text);
     return out;
 }
 
@@ -60,7 +60,7 @@ static void check_offsets(const struct encoding *encoding, const struct json_t *
 }
 
 /* A case: {text_key, ids_key, maybe offsets and truncated}. */
-static void check_case(const struct wordpiece *tokenizer, const struct json_t *object,
+static void check_case(const struct tokenizer *tokenizer, const struct json_t *object,
                        const char *text_key, const char *ids_key, unsigned margin,
                        const char *where)
 {
@@ -71,8 +71,8 @@ static void check_case(const struct wordpiece *tokenizer, const struct json_t *o
     const char *text = doc_text(doc_member(object, text_key), &len);
     ck_assert_ptr_nonnull(text);
     arena_init(&arena);
-    ck_assert_msg(!wordpiece_encode(tokenizer, text, len, &arena, &encoding, &err), "%s: %s", where,
-                  err.text);
+    ck_assert_msg(!tokenizer_encode(tokenizer, 0, text, len, NULL, &arena, &encoding, &err),
+                  "%s: %s", where, err.text);
     check_ids(&encoding, doc_member(object, ids_key), margin, where);
     if (doc_member(object, "offsets") != NULL)
         check_offsets(&encoding, doc_member(object, "offsets"), where);
@@ -82,7 +82,7 @@ static void check_case(const struct wordpiece *tokenizer, const struct json_t *o
     arena_deinit(&arena);
 }
 
-static size_t check_array(const struct wordpiece *tokenizer, const struct json_t *cases,
+static size_t check_array(const struct tokenizer *tokenizer, const struct json_t *cases,
                           const char *ids_key, unsigned margin, const char *path)
 {
     char where[512];
@@ -96,11 +96,11 @@ static size_t check_array(const struct wordpiece *tokenizer, const struct json_t
 START_TEST(wordpiece_gives_the_ids_of_bert_base_uncased)
 {
     static const char dir[] = "tests/data/tokenizer/bert-base-uncased";
-    struct wordpiece *tokenizer = open_dir(dir, TOKENS_MAX);
+    struct tokenizer *tokenizer = open_dir(dir, TOKENS_MAX);
     struct json_t *cases = parse_file("tests/data/tokenizer/bert-base-uncased/cases.json");
     ck_assert_uint_eq(check_array(tokenizer, cases, "ids", 1, dir), 190);
     doc_free(cases);
-    wordpiece_close(tokenizer);
+    tokenizer_close(tokenizer);
 }
 END_TEST
 
@@ -117,7 +117,7 @@ static char *read_text(const char *path)
     return text;
 }
 
-static struct wordpiece *open_for_case(const struct json_t *object, const char *vocab)
+static struct tokenizer *open_for_case(const struct json_t *object, const char *vocab)
 {
     struct err err = {0};
     bool lower = true, cjk = true, strip = false;
@@ -142,11 +142,11 @@ START_TEST(wordpiece_gives_ids_and_offsets_for_difficult_characters)
     ck_assert_uint_eq(doc_array_count(cases), 480);
     for (size_t i = 0; i < doc_array_count(cases); i++) {
         const struct json_t *object = doc_array_item(cases, i);
-        struct wordpiece *tokenizer = open_for_case(object, vocab);
+        struct tokenizer *tokenizer = open_for_case(object, vocab);
         char where[64];
         snprintf(where, sizeof where, "unicode case %zu", i);
         check_case(tokenizer, object, "text", "ids", 0, where);
-        wordpiece_close(tokenizer);
+        tokenizer_close(tokenizer);
     }
     doc_free(cases);
     free(vocab);
@@ -156,7 +156,7 @@ END_TEST
 /* ---- the complete corpora ---- */
 
 /* One JSON object a line, compressed. */
-static size_t check_lines(const struct wordpiece *tokenizer, const char *path)
+static size_t check_lines(const struct tokenizer *tokenizer, const char *path)
 {
     char command[600], where[600], *line = NULL;
     size_t size = 0, count = 0;
@@ -177,7 +177,7 @@ static size_t check_lines(const struct wordpiece *tokenizer, const char *path)
     return count;
 }
 
-static void check_swift(const struct wordpiece *tokenizer, const char *path)
+static void check_swift(const struct tokenizer *tokenizer, const char *path)
 {
     struct json_t *root = parse_file(path);
     const struct json_t *cases = doc_member(root, "bert-base-uncased");
@@ -190,7 +190,7 @@ static void check_swift(const struct wordpiece *tokenizer, const char *path)
         struct encoding encoding;
         const char *text = doc_text(doc_member(object, "input"), &len);
         arena_init(&arena);
-        ck_assert(!wordpiece_encode(tokenizer, text, len, &arena, &encoding, &err));
+        ck_assert(!tokenizer_encode(tokenizer, 0, text, len, NULL, &arena, &encoding, &err));
         check_ids(&encoding, doc_member(doc_member(object, "encoded"), "input_ids"), 0, path);
         arena_deinit(&arena);
     }
@@ -217,13 +217,13 @@ static void check_vector(const struct json_t *object, const struct json_t *piece
              strip == NULL ? "null"
              : strips      ? "true"
                            : "false");
-    struct wordpiece *tokenizer = fixture_open(vocab, NULL, config);
+    struct tokenizer *tokenizer = fixture_open(vocab, NULL, config);
     struct arena arena;
     struct encoding encoding;
     size_t len;
     const char *text = doc_text(doc_member(object, "text"), &len);
     arena_init(&arena);
-    ck_assert(!wordpiece_encode(tokenizer, text, len, &arena, &encoding, &err));
+    ck_assert(!tokenizer_encode(tokenizer, 0, text, len, NULL, &arena, &encoding, &err));
     ck_assert_uint_eq(encoding.count, doc_array_count(tokens) + 2);
     for (unsigned i = 0; i + 2 < encoding.count; i++) {
         const char *token = doc_as_string(doc_array_item(tokens, i));
@@ -234,10 +234,10 @@ static void check_vector(const struct json_t *object, const struct json_t *piece
                       "expected %s in %s", token, text);
     }
     arena_deinit(&arena);
-    wordpiece_close(tokenizer);
+    tokenizer_close(tokenizer);
 }
 
-static void check_vectors(const char *path, const struct wordpiece *bert)
+static void check_vectors(const char *path, const struct tokenizer *bert)
 {
     struct json_t *root = parse_file(path);
     struct err err = {0};
@@ -263,7 +263,7 @@ static void check_vectors(const char *path, const struct wordpiece *bert)
         size_t len;
         const char *text = doc_text(doc_member(object, "text"), &len);
         arena_init(&arena);
-        ck_assert(!wordpiece_encode(bert, text, len, &arena, &encoding, &err));
+        ck_assert(!tokenizer_encode(bert, 0, text, len, NULL, &arena, &encoding, &err));
         check_offsets(&encoding, doc_member(object, "offsets"), path);
         arena_deinit(&arena);
     }
@@ -277,7 +277,7 @@ START_TEST(wordpiece_agrees_with_the_complete_corpora)
         suite_skip("ATTND_CORPORA is not set");
     char path[512];
     snprintf(path, sizeof path, "%s/tokenizer", corpora);
-    struct wordpiece *tokenizer = open_dir(path, TOKENS_MAX);
+    struct tokenizer *tokenizer = open_dir(path, TOKENS_MAX);
     snprintf(path, sizeof path, "%s/tokenizer/golden_mixed.jsonl.gz", corpora);
     ck_assert_uint_eq(check_lines(tokenizer, path), 2891);
     snprintf(path, sizeof path, "%s/tokenizer/squad_questions_golden.jsonl.gz", corpora);
@@ -286,7 +286,7 @@ START_TEST(wordpiece_agrees_with_the_complete_corpora)
     check_swift(tokenizer, path);
     snprintf(path, sizeof path, "%s/tokenizer/unit_vectors.json", corpora);
     check_vectors(path, tokenizer);
-    wordpiece_close(tokenizer);
+    tokenizer_close(tokenizer);
 }
 END_TEST
 
@@ -304,11 +304,11 @@ START_TEST(wordpiece_agrees_with_every_golden_checkpoint)
         if (strstr(dir, "modernbert") != NULL) /* byte-level BPE */
             continue;
         snprintf(pattern, sizeof pattern, "%s/cases.json", dir);
-        struct wordpiece *tokenizer = open_dir(dir, 512);
+        struct tokenizer *tokenizer = open_dir(dir, 512);
         struct json_t *cases = parse_file(pattern);
         checked += check_array(tokenizer, cases, "ids", 0, dir);
         doc_free(cases);
-        wordpiece_close(tokenizer);
+        tokenizer_close(tokenizer);
     }
     ck_assert_uint_ge(checked, golden != NULL ? 156 : 23);
     globfree(&found);

@@ -349,7 +349,7 @@ START_TEST(samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text)
         ck_assert_ptr_nonnull(strstr(err.text, samples_problem(fixture.samples, item)));
         ck_assert_uint_eq(masked.count, 0);
     }
-    fixture.samples->specials.mask = -1;
+    fixture.samples->pipeline.tokenizer->specials.mask = -1;
     ck_assert_int_eq(samples_masked_input(fixture.samples, 0, &(struct samples_view){0}, &rng,
                                           &fixture.arena, &input, &masked, &fixture.err),
                      ERR_UNSUPPORTED);

@@ -156,8 +156,8 @@ START_TEST(the_gallery_shows_right_answers_as_the_engine_explains_them)
             struct arena arena;
             float logits[LABELS], *rows[] = {logits};
             arena_init(&arena);
-            ck_assert(!evaluation_prepare(made.model, &made.dataset, explained->item, &arena,
-                                          &input, &err) &&
+            ck_assert(!evaluation_prepare(made.model, &made.dataset, explained->item,
+                                          &(struct pictures){0}, &arena, &input, &err) &&
                       !engine_capture(made.model, &input, &how, &arena, &err) &&
                       !engine_session_open(&session, made.model, 32, 1, &err));
             engine_run(session, (const struct engine_input *[]){&input}, 1, rows);

@@ -136,7 +136,8 @@ START_TEST(html_images_are_small)
         snprintf(path, sizeof path, "%s/a.png", dir.path);
         free(png);
         memory_open(&memory);
-        ck_assert_msg(!html_image(memory.file, path, &shown, &err), "%s", err.text);
+        ck_assert_msg(!html_image(memory.file, &(struct pictures){0}, path, &shown, &err), "%s",
+                      err.text);
         fclose(memory.file);
         ck_assert(shown.width == sizes[i][2] && shown.height == sizes[i][3]);
         ck_assert_ptr_nonnull(
@@ -153,10 +154,12 @@ START_TEST(html_images_that_cannot_be_read_write_nothing)
     struct memory memory;
     struct err err = {0};
     memory_open(&memory);
-    ck_assert_int_eq(html_image(memory.file, "/no/where.png", &shown, &err), ERR_UNUSABLE);
-    err = (struct err){0};
-    ck_assert_int_eq(html_image(memory.file, "tests/data/eval/NOTICE.md", &shown, &err),
+    ck_assert_int_eq(html_image(memory.file, &(struct pictures){0}, "/no/where.png", &shown, &err),
                      ERR_UNUSABLE);
+    err = (struct err){0};
+    ck_assert_int_eq(
+        html_image(memory.file, &(struct pictures){0}, "tests/data/eval/NOTICE.md", &shown, &err),
+        ERR_UNUSABLE);
     ck_assert(shown.width == 7 && shown.height == 7);
     expect(&memory, "");
 }

@@ -4,7 +4,7 @@
 #include "engine/base/file.h"
 #include "engine/engine.h"
 #include "engine/format/checkpoint.h"
-#include "engine/text/wordpiece.h"
+#include "engine/text/tokenizer.h"
 #include "learn/data/dataset.h"
 #include "learn/train/checkpoint/vocab_files.h"
 #include "tests/support/checkpoint_writer.h"
@@ -176,10 +176,10 @@ START_TEST(vocab_trim_moves_rows_and_ids_together)
     config = json_of(dir.path, "attnd.json");
     expect_number(config, "temperature", 2);
     doc_free(config);
-    struct wordpiece *tokenizer; /* refuses ids that disagree with vocab.txt */
-    ck_assert_msg(!wordpiece_open(&tokenizer, dir.path, 8, &err), "%s", err.text);
-    ck_assert_uint_eq(wordpiece_vocab_size(tokenizer), 6);
-    wordpiece_close(tokenizer);
+    struct tokenizer *tokenizer; /* refuses ids that disagree with vocab.txt */
+    ck_assert_msg(!tokenizer_open(&tokenizer, dir.path, 8, &err), "%s", err.text);
+    ck_assert_uint_eq(tokenizer->vocab_size, 6);
+    tokenizer_close(tokenizer);
     config = json_of(dir.path, "tokenizer_config.json");
     const struct json_t *added = doc_member(config, "added_tokens_decoder");
     ck_assert_uint_eq(doc_object_count(added), 3);
@@ -279,7 +279,7 @@ START_TEST(vocab_files_of_a_new_tokenizer_are_read_as_meant)
 {
     static const char *const pieces[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "VDD"};
     struct tempdir dir;
-    struct wordpiece *tokenizer;
+    struct tokenizer *tokenizer;
     struct encoding encoding;
     struct arena arena;
     struct err err = {0};
@@ -287,12 +287,13 @@ START_TEST(vocab_files_of_a_new_tokenizer_are_read_as_meant)
     tempdir_write(&dir, "tokenizer.json", "{}", 2);
     for (int cased = 0; cased <= 1; cased++) {
         ck_assert_msg(!vocab_files_write(dir.path, pieces, 6, cased, &err), "%s", err.text);
-        ck_assert_msg(!wordpiece_open(&tokenizer, dir.path, 16, &err), "%s", err.text);
+        ck_assert_msg(!tokenizer_open(&tokenizer, dir.path, 16, &err), "%s", err.text);
         arena_init(&arena);
-        ck_assert_int_eq(wordpiece_encode(tokenizer, "VDD", 3, &arena, &encoding, &err), ERR_OK);
+        ck_assert_int_eq(tokenizer_encode(tokenizer, 0, "VDD", 3, NULL, &arena, &encoding, &err),
+                         ERR_OK);
         ck_assert_int_eq(encoding.ids[1], cased ? 5 : 1);
         arena_deinit(&arena);
-        wordpiece_close(tokenizer);
+        tokenizer_close(tokenizer);
     }
     struct json_t *map = json_of(dir.path, "special_tokens_map.json");
     ck_assert_str_eq(doc_as_string(doc_member(map, "mask_token")), "[MASK]");

@@ -1,0 +1,108 @@
+#include "engine/prepare/pipeline.h"
+
+#include "engine/vision/image.h"
+
+#include <math.h>
+
+enum { CLS_AND_SEP = 2 };
+
+/* ---- open and close ---- */
+
+static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, struct err *err)
+{
+    const struct spec *spec = pipeline->spec;
+    if (tokenizer_open(&pipeline->tokenizer, dir, spec->positions, err))
+        return err->code;
+    unsigned words = pipeline->tokenizer->vocab_size;
+    if (words > spec->vocab_size)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the vocabulary has %u entries but config.json's vocab_size is %u", words,
+                       spec->vocab_size);
+    return ERR_OK;
+}
+
+enum err_code pipeline_open(struct pipeline *out, const struct spec *spec, const char *dir,
+                            struct err *err)
+{
+    *out = (struct pipeline){.spec = spec};
+    if (spec->family->kind == ENGINE_IMAGE)
+        return preprocess_open(&out->preprocess, dir, spec->image_size, err);
+    return open_tokenizer(out, dir, err);
+}
+
+void pipeline_close(struct pipeline *pipeline)
+{
+    tokenizer_close(pipeline->tokenizer);
+    pipeline->tokenizer = NULL;
+}
+
+/* ---- texts ---- */
+
+enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit, const char *text,
+                              size_t len, struct interrupt *interrupt, struct arena *arena,
+                              struct encoding *out, struct err *err)
+{
+    if (tokenizer_encode(pipeline->tokenizer, limit, text, len, interrupt, arena, out, err))
+        return err->code;
+    if (out->count <= CLS_AND_SEP)
+        return err_set(err, ERR_UNUSABLE,
+                       "the text has no token: it is empty, blank or holds only "
+                       "control characters");
+    return ERR_OK;
+}
+
+/* ---- images ---- */
+
+enum err_code pipeline_decode(const struct pipeline *pipeline, const void *bytes, size_t len,
+                              size_t pixels_max, struct interrupt *interrupt, struct arena *arena,
+                              struct image *out, struct err *err)
+{
+    const struct image_options options = {.pixels_max = pixels_max,
+                                          .grey16_minmax = pipeline->spec->grey16_minmax,
+                                          .interrupt = interrupt};
+    return image_decode(out, bytes, len, &options, arena, err);
+}
+
+static unsigned scaled(unsigned side, unsigned from, unsigned to)
+{
+    return side == 0 ? 0 : (unsigned)fmax(1, round((double)side * to / from));
+}
+
+static struct preprocess preprocess_at(const struct pipeline *pipeline, unsigned size)
+{
+    struct preprocess out = pipeline->preprocess;
+    unsigned from = pipeline->spec->image_size;
+    out.resize_height = scaled(out.resize_height, from, size);
+    out.resize_width = scaled(out.resize_width, from, size);
+    out.shortest_edge = scaled(out.shortest_edge, from, size);
+    out.crop_height = scaled(out.crop_height, from, size);
+    out.crop_width = scaled(out.crop_width, from, size);
+    return out;
+}
+
+enum err_code pipeline_patches(const struct pipeline *pipeline, const struct image *image,
+                               const struct pipeline_size *size, struct interrupt *interrupt,
+                               struct arena *scratch, struct arena *arena, struct engine_input *out,
+                               struct err *err)
+{
+    const struct spec *spec = pipeline->spec;
+    const struct pipeline_size own = {spec->image_size, spec->patch};
+    struct image fitted;
+    if (size == NULL)
+        size = &own;
+    struct preprocess preprocess = preprocess_at(pipeline, size->image_size);
+    if (preprocess_geometry(&preprocess, image, interrupt, scratch, &fitted, err))
+        return err->code;
+    unsigned side = size->image_size / size->patch, count = side * side;
+    size_t numbers = (size_t)count * spec->channels * size->patch * size->patch;
+    float *patches = arena_alloc(arena, numbers * sizeof *patches);
+    if (patches == NULL)
+        return err_no_memory(err, numbers * sizeof *patches);
+    preprocess_patches(&preprocess, &fitted, size->patch, patches);
+    *out = (struct engine_input){.kind = ENGINE_IMAGE,
+                                 .tokens = count + spec->family->image_specials,
+                                 .patches = patches,
+                                 .width = image->width,
+                                 .height = image->height};
+    return ERR_OK;
+}

@@ -1,0 +1,57 @@
+/* pipeline.h - from what a client or a data set holds to what the encoder reads, by a checkpoint's
+ * own files: the same way for serving and for training.
+ *
+ *     pipeline_open(&pipeline, &spec, dir, &err);
+ *     pipeline_encode(&pipeline, 0, text, len, NULL, &arena, &encoding, &err);
+ *
+ *     pipeline_decode(&pipeline, bytes, len, pixels_max, NULL, &scratch, &image, &err);
+ *     pipeline_patches(&pipeline, &image, NULL, NULL, &scratch, &arena, &input, &err);
+ *     pipeline_close(&pipeline);
+ *
+ * Threads: immutable after open; any number may prepare.
+ */
+#ifndef ATTND_ENGINE_PREPARE_PIPELINE_H
+#define ATTND_ENGINE_PREPARE_PIPELINE_H
+
+#include "engine/model/input.h"
+#include "engine/model/spec.h"
+#include "engine/text/tokenizer.h"
+#include "engine/vision/preprocess.h"
+
+struct pipeline {
+    const struct spec *spec;      /* the caller's */
+    struct tokenizer *tokenizer;  /* of texts, else NULL */
+    struct preprocess preprocess; /* of images */
+};
+
+/* Reads the tokenizer's files or preprocessor_config.json, and compares them with the spec, which
+ * has to live as long. ERR_UNSUPPORTED, ERR_UNUSABLE, ERR_MALFORMED, ERR_IO. Close it in any case.
+ */
+enum err_code pipeline_open(struct pipeline *out, const struct spec *spec, const char *dir,
+                            struct err *err);
+void pipeline_close(struct pipeline *pipeline);
+
+/* As tokenizer_encode; ERR_UNUSABLE also for a text without a token. */
+enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit, const char *text,
+                              size_t len, struct interrupt *interrupt, struct arena *arena,
+                              struct encoding *out, struct err *err);
+
+/* As image_decode, with what the model asks of 16-bit greys. */
+enum err_code pipeline_decode(const struct pipeline *pipeline, const void *bytes, size_t len,
+                              size_t pixels_max, struct interrupt *interrupt, struct arena *arena,
+                              struct image *out, struct err *err);
+
+/* Another size than the model's own: what it resizes to and what it crops keep their proportion.
+ * patch <= image_size <= IMAGE_SIDE_MAX. */
+struct pipeline_size {
+    unsigned image_size, patch;
+};
+
+/* Pixels -> patches and all else of an input. size NULL: the model's. Resized pixels are left in
+ * `scratch`, the patches in `arena`. ERR_UNUSABLE as preprocess_geometry. */
+enum err_code pipeline_patches(const struct pipeline *pipeline, const struct image *image,
+                               const struct pipeline_size *size, struct interrupt *interrupt,
+                               struct arena *scratch, struct arena *arena, struct engine_input *out,
+                               struct err *err);
+
+#endif

@@ -1,0 +1,50 @@
+/* tokenizer_kind.h - what every kind of tokenizer is made of, for tokenizer.c and for the kinds.
+ *
+ * A kind allocates a struct of its own that begins with a struct tokenizer, and fills that.
+ * Threads: as tokenizer.h.
+ */
+#ifndef ATTND_ENGINE_TEXT_TOKENIZER_KIND_H
+#define ATTND_ENGINE_TEXT_TOKENIZER_KIND_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/base/interrupt.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct encoding {
+    unsigned count; /* tokens, [CLS] and [SEP] included; 2 for a text with no token */
+    bool truncated;
+    const int32_t *ids;     /* [count] */
+    const uint32_t *starts; /* [count] first character (code point) of the token in the text */
+    const uint32_t *ends;   /* [count] one past its last character; special tokens added by us: 0 */
+    const bool *continued;  /* [count] goes on with the word of the token before */
+};
+
+/* Ids of the tokens with a meaning of their own; pad and mask are negative if there are none. */
+struct tokenizer_specials {
+    int32_t cls, sep, unk, pad, mask;
+};
+
+struct tokenizer;
+
+struct tokenizer_kind {
+    const char *name;
+    enum err_code (*encode)(const struct tokenizer *tokenizer, unsigned limit, const char *text,
+                            size_t len, struct interrupt *interrupt, struct arena *arena,
+                            struct encoding *out, struct err *err);
+    size_t (*encode_bytes)(const struct tokenizer *tokenizer, const char *text, size_t len);
+    size_t (*bytes)(const struct tokenizer *tokenizer);
+    void (*close)(struct tokenizer *tokenizer);
+};
+
+struct tokenizer {
+    const struct tokenizer_kind *kind;
+    unsigned vocab_size; /* largest id + 1 */
+    unsigned limit;      /* tokens of the longest encoding */
+    struct tokenizer_specials specials;
+};
+
+#endif
