@@ -10,6 +10,7 @@
 
 #include "engine/base/arena.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct config_model {
@@ -29,6 +30,7 @@ struct config {
     unsigned queue_ms_max;
     unsigned batch_tokens_max; /* 0: chosen */
     unsigned inputs_max;
+    bool inputs_max_given; /* else the default, or queue_limit if that is less */
     size_t body_bytes_max;
     size_t memory_max; /* 0: what the system allows */
     size_t explain_bytes_max;

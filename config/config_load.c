@@ -252,9 +252,10 @@ static enum err_code set_defaults(struct config *config, struct err *err)
 static enum err_code settle_inputs_max(struct loader *loader, struct err *err)
 {
     struct config *config = loader->config;
+    config->inputs_max_given = loader->given[option_index(option_find("inputs_max"))];
     if (config->inputs_max <= config->queue_limit)
         return ERR_OK;
-    if (loader->given[option_index(option_find("inputs_max"))])
+    if (config->inputs_max_given)
         return err_set(
             err, ERR_UNUSABLE,
             "inputs_max (%u) must not be above queue_limit (%u), or such a request could "

@@ -37,9 +37,9 @@
 enum {
     IO_THREADS = 2,
     PREPARE_THREADS_MAX = 4,
-    THREADS_BESIDE = 4,                   /* main, the edge, the digests and their hashing */
-    POLL_MS = 5,                          /* how often a drain looks whether it is done */
-    LAST_REPLIES_MS = 1000,               /* for sending what was failed when time ran out */
+    THREADS_BESIDE = 6,     /* main, the edge, digests, their hashing, the closer, the reloader */
+    POLL_MS = 5,            /* how often a drain looks whether it is done */
+    LAST_REPLIES_MS = 1000, /* for sending what was failed when time ran out */
     DESCRIPTORS_BESIDE_CONNECTIONS = 300, /* listener, event queues, farewells, files */
 };
 
@@ -74,7 +74,8 @@ static unsigned prepare_threads(void)
 static enum err_code make_memory_plan(struct memory_plan *out, const struct config *config,
                                       const struct plan *plan, struct err *err)
 {
-    unsigned threads = IO_THREADS + prepare_threads() + THREADS_BESIDE;
+    unsigned warming = plan->workers * plan->threads_per_worker; /* while a reload opens models */
+    unsigned threads = IO_THREADS + prepare_threads() + THREADS_BESIDE + warming;
     if (memory_plan_make(out, config, plan, threads, err))
         err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
     return err->code;

@@ -4,7 +4,7 @@
  * only on a loopback address. A browser on this machine is not, whatever page it shows: the Host
  * that a request names must be that address itself, since a name may be made to lead here by
  * anybody (DNS rebinding), and an Origin, which a browser adds to every POST of a page, must be the
- * same. */
+ * same. Nor is whoever comes through a proxy of this machine, as its headers tell. */
 #include "server/api/handlers.h"
 
 #include "server/api/codec.h"
@@ -33,6 +33,15 @@ static bool is_same_origin(const char *origin, const char *host)
            strcmp(origin + sizeof scheme - 1, host) == 0;
 }
 
+static const char *proxy_header(const struct http_exchange *exchange)
+{
+    static const char *const names[] = {"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (http_header(exchange, names[i]) != NULL)
+            return names[i];
+    return NULL;
+}
+
 enum err_code admin_head(struct service *service, struct request *request)
 {
     char address[HTTP_ADDRESS_BYTES];
@@ -48,6 +57,10 @@ enum err_code admin_head(struct service *service, struct request *request)
     if (origin != NULL && !is_same_origin(origin, host))
         return err_set(&request->err, ERR_FORBIDDEN,
                        "admin routes do not answer pages of another origin");
+    const char *proxy = proxy_header(request->exchange);
+    if (proxy != NULL)
+        return err_set(&request->err, ERR_FORBIDDEN,
+                       "admin routes do not answer through a proxy (the request has %s)", proxy);
     return ERR_OK;
 }
 

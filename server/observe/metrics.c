@@ -60,7 +60,7 @@ const unsigned metric_statuses[METRIC_STATUSES] = {200, 304, 400, 401, 403, 404,
 
 /* ---- opening --------------------------------------------------------------- */
 
-static const char *copy(struct arena *arena, const char *text)
+const char *metrics_copy(struct arena *arena, const char *text)
 {
     return arena_copy(arena, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
 }
@@ -95,29 +95,6 @@ static bool find_same_labels(struct metrics_series *series)
     return true;
 }
 
-/* What is told of a model, in place of what was told before; false without memory. */
-static bool describe(struct metrics_series *series, const struct metrics_model *model)
-{
-    struct arena info;
-    arena_init(&info);
-    const char *version = copy(&info, model->info->version);
-    const char *dtype = copy(&info, model->info->dtype);
-    const char *kernels = copy(&info, model->info->kernels);
-    if (version == NULL || dtype == NULL || kernels == NULL) {
-        arena_deinit(&info);
-        return false;
-    }
-    arena_deinit(&series->info);
-    series->info = info;
-    series->version = version;
-    series->dtype = dtype;
-    series->kernels = kernels;
-    series->digest[0] = '\0';
-    series->load_seconds = model->load_seconds;
-    series->generation = model->generation;
-    return true;
-}
-
 static bool copy_labels(struct metrics_series *series, const struct engine_info *info)
 {
     struct arena *arena = &series->arena;
@@ -129,7 +106,7 @@ static bool copy_labels(struct metrics_series *series, const struct engine_info 
     if (series->labels == NULL || series->same == NULL)
         return false;
     for (unsigned i = 0; i < info->label_count; i++)
-        if ((series->labels[i] = copy(arena, info->labels[i])) == NULL)
+        if ((series->labels[i] = metrics_copy(arena, info->labels[i])) == NULL)
             return false;
     return find_same_labels(series);
 }
@@ -145,7 +122,7 @@ static bool copy_routes(struct metrics *metrics, const struct metrics_setup *set
     if (metrics->routes == NULL || metrics->takes_model == NULL)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        metrics->routes[i] = copy(&metrics->arena, setup->routes[i]);
+        metrics->routes[i] = metrics_copy(&metrics->arena, setup->routes[i]);
         metrics->takes_model[i] = setup->route_takes_model == NULL || setup->route_takes_model[i];
         if (metrics->routes[i] == NULL)
             return false;
@@ -163,8 +140,8 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
     metrics->memory_reserved = setup->memory_reserved;
     metrics->queue_depth = setup->queue_depth;
     metrics->context = setup->context;
-    metrics->linear_backend = copy(&metrics->arena, setup->linear_backend);
-    metrics->blas_core = copy(&metrics->arena, setup->blas_core);
+    metrics->linear_backend = metrics_copy(&metrics->arena, setup->linear_backend);
+    metrics->blas_core = metrics_copy(&metrics->arena, setup->blas_core);
     return metrics->linear_backend != NULL && metrics->blas_core != NULL &&
            copy_routes(metrics, setup);
 }
@@ -220,35 +197,30 @@ static bool allocate_cells(struct metrics_series *series)
     return true;
 }
 
-static void series_close(struct metrics_series *series)
+void metrics_series_close(struct metrics_series *series)
 {
     if (series == NULL)
         return;
     free(series->memory);
-    arena_deinit(&series->info);
+    while (series->told != NULL)
+        metrics_forget(series, series->told->generation);
     arena_deinit(&series->arena);
     free(series);
 }
 
-/* model NULL: those of no model. NULL without memory. */
-static struct metrics_series *series_open(const struct metrics *metrics,
-                                          const struct metrics_model *model)
+struct metrics_series *metrics_series_open(const struct metrics *metrics, const char *name,
+                                           const struct engine_info *info)
 {
     struct metrics_series *series = calloc(1, sizeof *series);
     if (series == NULL)
         return NULL;
     arena_init(&series->arena);
-    arena_init(&series->info);
-    series->users = 1;
-    series->is_exposed = true;
-    series->name = copy(&series->arena, model != NULL ? model->name : "");
-    bool is_whole = series->name != NULL;
-    if (model != NULL)
-        is_whole = is_whole && copy_labels(series, model->info) && describe(series, model);
+    series->name = metrics_copy(&series->arena, name);
+    bool is_whole = series->name != NULL && (info == NULL || copy_labels(series, info));
     lay_out(series, metrics->route_count);
     if (is_whole && allocate_cells(series))
         return series;
-    series_close(series);
+    metrics_series_close(series);
     return NULL;
 }
 
@@ -261,7 +233,7 @@ enum err_code metrics_open(struct metrics **out, const struct metrics_setup *set
     arena_init(&metrics->arena);
     pthread_mutex_init(&metrics->lock, NULL);
     if (copy_setup(metrics, setup))
-        metrics->none = series_open(metrics, NULL);
+        metrics->none = metrics_series_open(metrics, "", NULL);
     if (metrics->none == NULL) {
         metrics_close(metrics);
         return err_no_memory(err, sizeof *metrics);
@@ -275,103 +247,11 @@ void metrics_close(struct metrics *metrics)
     if (metrics == NULL)
         return;
     for (unsigned i = 0; i < METRICS_SLOTS; i++)
-        series_close(atomic_load_explicit(&metrics->slots[i], memory_order_relaxed));
-    series_close(metrics->none);
+        metrics_series_close(atomic_load_explicit(&metrics->slots[i], memory_order_relaxed));
+    metrics_series_close(metrics->none);
     pthread_mutex_destroy(&metrics->lock);
     arena_deinit(&metrics->arena);
     free(metrics);
-}
-
-/* ---- slots ----------------------------------------------------------------- */
-
-static struct metrics_series *series_at(const struct metrics *metrics, unsigned slot)
-{
-    return slot < METRICS_SLOTS ? atomic_load_explicit(&metrics->slots[slot], memory_order_acquire)
-                                : NULL;
-}
-
-static bool has_labels(const struct metrics_series *series, const struct engine_info *info)
-{
-    bool is_same = series->label_count == info->label_count;
-    for (unsigned i = 0; is_same && i < info->label_count; i++)
-        is_same = strcmp(series->labels[i], info->labels[i]) == 0;
-    return is_same;
-}
-
-/* The slot that the model shares with an earlier one of its name and labels, else a free one;
- * METRICS_SLOTS: there is none. */
-static unsigned choose_locked(const struct metrics *metrics, const struct metrics_model *model)
-{
-    unsigned chosen = METRICS_SLOTS;
-    for (unsigned i = METRICS_SLOTS; i-- > 0;) {
-        const struct metrics_series *series = series_at(metrics, i);
-        if (series == NULL)
-            chosen = i;
-    }
-    for (unsigned i = 0; i < METRICS_SLOTS; i++) {
-        const struct metrics_series *series = series_at(metrics, i);
-        if (series != NULL && strcmp(series->name, model->name) == 0 &&
-            has_labels(series, model->info))
-            chosen = i;
-    }
-    return chosen;
-}
-
-/* Of all that have the name only the one of the latest generation is exposed. */
-static void expose_latest_locked(struct metrics *metrics, const char *name)
-{
-    struct metrics_series *latest = NULL;
-    for (unsigned i = 0; i < METRICS_SLOTS; i++) {
-        struct metrics_series *series = series_at(metrics, i);
-        if (series == NULL || strcmp(series->name, name) != 0)
-            continue;
-        series->is_exposed = false;
-        if (latest == NULL || series->generation >= latest->generation)
-            latest = series;
-    }
-    if (latest != NULL)
-        latest->is_exposed = true;
-}
-
-static enum err_code enter_locked(struct metrics *metrics, const struct metrics_model *model,
-                                  unsigned slot, struct err *err)
-{
-    if (slot == METRICS_SLOTS)
-        return err_set(err, ERR_UNUSABLE, "metrics: more than %d models at once", METRICS_SLOTS);
-    struct metrics_series *series = series_at(metrics, slot);
-    bool is_new = series == NULL;
-    if (is_new)
-        series = series_open(metrics, model);
-    if (series == NULL || (!is_new && !describe(series, model)))
-        return err_no_memory(err, sizeof *series);
-    series->users += !is_new;
-    atomic_store_explicit(&metrics->slots[slot], series, memory_order_release);
-    return ERR_OK;
-}
-
-enum err_code metrics_add_model(struct metrics *metrics, const struct metrics_model *model,
-                                unsigned *slot, struct err *err)
-{
-    pthread_mutex_lock(&metrics->lock);
-    *slot = choose_locked(metrics, model);
-    if (!enter_locked(metrics, model, *slot, err))
-        expose_latest_locked(metrics, model->name);
-    pthread_mutex_unlock(&metrics->lock);
-    return err->code;
-}
-
-void metrics_remove_model(struct metrics *metrics, unsigned slot)
-{
-    pthread_mutex_lock(&metrics->lock);
-    struct metrics_series *series = series_at(metrics, slot);
-    bool is_last = --series->users == 0;
-    if (is_last) {
-        atomic_store_explicit(&metrics->slots[slot], NULL, memory_order_release);
-        expose_latest_locked(metrics, series->name);
-    }
-    pthread_mutex_unlock(&metrics->lock);
-    if (is_last)
-        series_close(series);
 }
 
 /* ---- counting -------------------------------------------------------------- */
@@ -415,7 +295,7 @@ void metrics_request_end(struct metrics *metrics, int route, int model, unsigned
 {
     unsigned index = route < 0 || (unsigned)route > metrics->route_count ? metrics->route_count
                                                                          : (unsigned)route;
-    struct metrics_series *series = model < 0 ? NULL : series_at(metrics, (unsigned)model);
+    struct metrics_series *series = model < 0 ? NULL : metrics_series_at(metrics, (unsigned)model);
     if (series == NULL)
         series = metrics->none;
     atomic_fetch_sub_explicit(&metrics->in_flight, 1, memory_order_relaxed);
@@ -426,7 +306,7 @@ void metrics_request_end(struct metrics *metrics, int route, int model, unsigned
 void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage stage,
                    double seconds)
 {
-    struct metrics_series *series = series_at(metrics, model);
+    struct metrics_series *series = metrics_series_at(metrics, model);
     if (series != NULL && (unsigned)stage < STAGE_COUNT)
         observe(series, METRIC_STAGE_DURATION, stage, seconds);
 }
@@ -434,7 +314,7 @@ void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage s
 void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
                         enum decision decision, double score)
 {
-    struct metrics_series *series = series_at(metrics, model);
+    struct metrics_series *series = metrics_series_at(metrics, model);
     if (series == NULL || label >= series->label_count || (unsigned)decision >= DECISION_COUNT)
         return;
     size_t row = (size_t)series->same[label] * DECISION_COUNT;
@@ -445,14 +325,14 @@ void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
 
 void metrics_ood_score(struct metrics *metrics, unsigned model, double score)
 {
-    struct metrics_series *series = series_at(metrics, model);
+    struct metrics_series *series = metrics_series_at(metrics, model);
     if (series != NULL)
         observe(series, METRIC_OOD_SCORE, 0, score);
 }
 
 void metrics_batch(struct metrics *metrics, unsigned model, unsigned rows, unsigned tokens)
 {
-    struct metrics_series *series = series_at(metrics, model);
+    struct metrics_series *series = metrics_series_at(metrics, model);
     if (series == NULL)
         return;
     observe(series, METRIC_BATCH_ROWS, 0, rows);
@@ -475,23 +355,11 @@ void metrics_reload(struct metrics *metrics, bool has_succeeded)
     count(metrics->none, metrics->none->first[METRIC_RELOADS] + has_succeeded, 1);
 }
 
-void metrics_set_digest(struct metrics *metrics, unsigned model, unsigned generation,
-                        const char *digest)
-{
-    struct metrics_series *series = series_at(metrics, model);
-    if (series == NULL)
-        return;
-    pthread_mutex_lock(&metrics->lock);
-    if (series->generation == generation)
-        snprintf(series->digest, sizeof series->digest, "%s", digest);
-    pthread_mutex_unlock(&metrics->lock);
-}
-
 void metrics_set_backend(struct metrics *metrics, const char *linear_backend, const char *blas_core)
 {
     pthread_mutex_lock(&metrics->lock);
-    const char *backend = copy(&metrics->arena, linear_backend);
-    const char *core = copy(&metrics->arena, blas_core);
+    const char *backend = metrics_copy(&metrics->arena, linear_backend);
+    const char *core = metrics_copy(&metrics->arena, blas_core);
     if (backend != NULL && core != NULL) {
         metrics->linear_backend = backend;
         metrics->blas_core = core;

@@ -72,13 +72,15 @@ enum err_code metrics_open(struct metrics **out, const struct metrics_setup *set
 void metrics_close(struct metrics *metrics);
 
 /* A slot for a model, whose strings are copied. One of the same name and labels that has a slot
- * keeps it, with its counts, for both: what is told of it is then the new one's. Of two with one
- * name and other labels the one that was added last is exposed. ERR_NO_MEMORY; ERR_UNUSABLE if no
- * slot is left. */
+ * keeps it, with its counts, for both. Nothing is told of the model, and no series appear, before
+ * metrics_serve_model, which cannot fail: then a scrape has of each name the latest model that is
+ * or was served. ERR_NO_MEMORY; ERR_UNUSABLE if no slot is left. */
 enum err_code metrics_add_model(struct metrics *metrics, const struct metrics_model *model,
                                 unsigned *slot, struct err *err);
-/* Once for each metrics_add_model. With the last of a slot its series go. */
-void metrics_remove_model(struct metrics *metrics, unsigned slot);
+void metrics_serve_model(struct metrics *metrics, unsigned slot, unsigned generation);
+/* Once for each metrics_add_model. What was told before of another generation in the slot is told
+ * again; with the last one the series go. */
+void metrics_remove_model(struct metrics *metrics, unsigned slot, unsigned generation);
 
 /* Arguments out of range are not counted, or counted as "other" and "". Times are in seconds. */
 void metrics_request_begin(struct metrics *metrics); /* requests_in_flight */
@@ -92,8 +94,8 @@ void metrics_ood_score(struct metrics *metrics, unsigned model, double score);
 void metrics_batch(struct metrics *metrics, unsigned model, unsigned rows, unsigned tokens);
 void metrics_rejected(struct metrics *metrics, enum err_code reason);
 void metrics_client_gone(struct metrics *metrics);
-/* model_info's digest, once known; nothing if a later generation has the slot. */
-void metrics_set_digest(struct metrics *metrics, unsigned model, unsigned generation,
+/* model_info's digest, once known. */
+void metrics_set_digest(struct metrics *metrics, unsigned slot, unsigned generation,
                         const char *digest);
 /* build_info's labels, once the models are open. */
 void metrics_set_backend(struct metrics *metrics, const char *linear_backend,

@@ -163,7 +163,7 @@ static const struct metrics_series *next_series(const struct metrics *metrics, u
     while (*slot < METRICS_SLOTS) {
         const struct metrics_series *series =
             atomic_load_explicit(&metrics->slots[(*slot)++], memory_order_relaxed);
-        if (series != NULL && series->is_exposed)
+        if (series != NULL && series->exposed != NULL)
             return series;
     }
     return (*slot)++ == METRICS_SLOTS && with_none ? metrics->none : NULL;
@@ -271,7 +271,8 @@ static void write_model_value(struct text *text, struct metrics *metrics, enum m
     unsigned slot = 0;
     for (const struct metrics_series *series;
          (series = next_series(metrics, &slot, false)) != NULL;) {
-        double value = id == METRIC_MODEL_LOAD ? series->load_seconds : series->generation;
+        double value =
+            id == METRIC_MODEL_LOAD ? series->exposed->load_seconds : series->exposed->generation;
         if (id == METRIC_QUEUE_DEPTH)
             value = metrics->queue_depth != NULL
                         ? (double)metrics->queue_depth(metrics->context, slot - 1)
@@ -327,8 +328,9 @@ static void write_model_info(struct text *text, struct metrics *metrics, enum me
     unsigned slot = 0;
     for (const struct metrics_series *series;
          (series = next_series(metrics, &slot, false)) != NULL;) {
-        const char *const values[] = {series->name, series->version, series->digest, series->dtype,
-                                      series->kernels};
+        const struct metrics_description *told = series->exposed;
+        const char *const values[] = {series->name, told->version, told->digest, told->dtype,
+                                      told->kernels};
         put_value(text, id, values, 1);
     }
 }

@@ -38,16 +38,23 @@ extern const unsigned metric_statuses[METRIC_STATUSES]; /* the last is 0: any ot
 
 enum { METRIC_DIGEST_BYTES = 80 };
 
-/* All that is counted for a model, or for none. The strings and numbers that describe the model are
- * under the metrics' lock; the rest is immutable but for the cells. */
-struct metrics_series {
-    unsigned users;    /* metrics_add_model less metrics_remove_model; under the lock */
-    bool is_exposed;   /* under the lock: no later model has its name */
-    struct arena info; /* holds version, dtype and kernels; under the lock */
-    const char *version, *dtype, *kernels;
-    char digest[METRIC_DIGEST_BYTES];
-    double load_seconds;
+/* What is told of a model of one generation; under the metrics' lock. */
+struct metrics_description {
+    struct metrics_description *older;
+    bool is_served; /* it is or was: not only opened by a reload that goes on */
     unsigned generation;
+    double load_seconds;
+    const char *version, *dtype, *kernels;
+    char digest[METRIC_DIGEST_BYTES]; /* "": not known yet */
+    struct arena arena;               /* holds the strings */
+};
+
+/* All that is counted for a model, or for none. Immutable but for the cells and what is under the
+ * metrics' lock. */
+struct metrics_series {
+    /* Under the lock: one for each metrics_add_model, the latest first, and the one that a scrape
+     * tells; NULL: the series is not exposed. */
+    struct metrics_description *told, *exposed;
 
     struct arena arena; /* holds what follows */
     const char *name;
@@ -83,6 +90,23 @@ struct metrics {
     /* Written under lock; read by whoever counts under a slot, which is then in use. */
     _Atomic(struct metrics_series *) slots[METRICS_SLOTS];
 };
+
+/* A copy in the arena, "" for NULL; NULL without memory. */
+const char *metrics_copy(struct arena *arena, const char *text);
+
+/* info NULL: of no model. Without a description. NULL without memory. */
+struct metrics_series *metrics_series_open(const struct metrics *metrics, const char *name,
+                                           const struct engine_info *info);
+void metrics_series_close(struct metrics_series *series);
+
+/* Drops what is told of a generation. Under the lock, or by whoever alone has the series. */
+void metrics_forget(struct metrics_series *series, unsigned generation);
+
+static inline struct metrics_series *metrics_series_at(const struct metrics *metrics, unsigned slot)
+{
+    return slot < METRICS_SLOTS ? atomic_load_explicit(&metrics->slots[slot], memory_order_acquire)
+                                : NULL;
+}
 
 static inline size_t metrics_histogram_cells(enum metric_id id)
 {

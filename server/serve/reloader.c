@@ -105,8 +105,19 @@ static enum err_code open_model(struct reload *reload, unsigned index, struct er
     return note_model(reload, wanted->name, err);
 }
 
+/* The same models in another order: the first of its kind is the default. */
+static bool is_reordered(const struct reload *reload)
+{
+    const struct snapshot *old = reload->old, *next = reload->next;
+    bool is_same = true;
+    for (unsigned i = 0; i < next->model_count && i < old->model_count; i++)
+        is_same = is_same && next->models[i] == old->models[i];
+    return !is_same && next->model_count == old->model_count;
+}
+
 static enum err_code take_models(struct reload *reload, struct err *err)
 {
+    unsigned before = reload->result->changed_count;
     const struct config *config = &reload->next->config;
     for (unsigned i = 0; i < config->model_count && err->code == ERR_OK; i++) {
         struct served_model *model = find_unchanged(reload, &config->models[i]);
@@ -120,6 +131,8 @@ static enum err_code take_models(struct reload *reload, struct err *err)
     for (unsigned i = 0; i < reload->old->model_count && err->code == ERR_OK; i++)
         if (snapshot_find(reload->next, reload->old->models[i]->name) == NULL)
             note_model(reload, reload->old->models[i]->name, err);
+    if (err->code == ERR_OK && reload->result->changed_count == before && is_reordered(reload))
+        reload->result->changed[reload->result->changed_count++] = "models";
     return err->code;
 }
 
@@ -251,6 +264,8 @@ static bool take(struct reloader *reloader, struct request **request)
         pthread_cond_wait(&reloader->wanted, &reloader->lock);
     bool is_asked = reloader->request != NULL || !reloader->is_closing;
     *request = reloader->request;
+    if (reloader->is_closing && *request != NULL)
+        err_set(&(*request)->err, ERR_NOT_READY, "the server is stopping");
     reloader->request = NULL;
     reloader->is_signalled = false;
     reloader->is_running = is_asked;
@@ -270,7 +285,8 @@ static void *reloader_main(void *context)
 {
     struct reloader *reloader = context;
     for (struct request *request; take(reloader, &request);) {
-        run(reloader, request);
+        if (request == NULL || request->err.code == ERR_OK)
+            run(reloader, request);
         set_idle(reloader);
         if (request != NULL)
             http_resume(request->exchange);

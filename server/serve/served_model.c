@@ -201,7 +201,7 @@ static struct served_model *create(const struct served_model_options *options)
 static void destroy(struct served_model *model)
 {
     if (model->slot != METRICS_SLOTS)
-        metrics_remove_model(model->metrics, model->slot);
+        metrics_remove_model(model->metrics, model->slot, model->generation);
     for (unsigned i = 0; model->sessions != NULL && i < model->workers; i++)
         engine_session_close(model->sessions[i]);
     engine_close(model->engine);

@@ -108,6 +108,15 @@ static void *closer_main(void *context)
     return NULL;
 }
 
+static void tell_metrics(const struct snapshot *snapshot)
+{
+    for (unsigned i = 0; i < snapshot->model_count; i++) {
+        const struct served_model *model = snapshot->models[i];
+        if (model->metrics != NULL && model->generation == snapshot->generation)
+            metrics_serve_model(model->metrics, model->slot, model->generation);
+    }
+}
+
 enum err_code snapshots_open(struct snapshots **out, struct snapshot *first, struct err *err)
 {
     struct snapshots *snapshots = calloc(1, sizeof *snapshots);
@@ -125,6 +134,7 @@ enum err_code snapshots_open(struct snapshots **out, struct snapshot *first, str
                        strerror(failure));
     }
     snapshots->current = first;
+    tell_metrics(first);
     *out = snapshots;
     return ERR_OK;
 }
@@ -169,6 +179,7 @@ void snapshots_release(struct snapshots *snapshots, const struct snapshot *held)
 
 void snapshots_publish(struct snapshots *snapshots, struct snapshot *next)
 {
+    tell_metrics(next);
     pthread_mutex_lock(&snapshots->lock);
     struct snapshot *old = snapshots->current;
     snapshots->current = next;
@@ -218,6 +229,11 @@ static void compute_digest(struct snapshots *snapshots, struct served_model *mod
     if (hashing.err.code != ERR_OK) {
         log_event(LOG_WARN, "digest_failed", LOG_TEXT("model", model->name),
                   LOG_TEXT("error", hashing.err.text));
+        return;
+    }
+    if (served_model_stamp(model->dir) != model->stamp) {
+        log_event(LOG_WARN, "digest_failed", LOG_TEXT("model", model->name),
+                  LOG_TEXT("error", "its files are no longer those that were loaded"));
         return;
     }
     atomic_store_explicit(&model->digest, model->digest_text, memory_order_release);

@@ -1,3 +1,4 @@
+#include "engine/base/thread_pool.h"
 #include "engine/engine.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
@@ -132,8 +133,55 @@ START_TEST(engine_refuses_a_text_without_a_token)
 }
 END_TEST
 
+/* The logits of one text, on whatever pool the session has. */
+static void run_text(struct engine_session *session, const struct engine_model *model,
+                     float logits[3])
+{
+    struct arena arena;
+    struct engine_input input = {0};
+    struct err why = {0};
+    arena_init(&arena);
+    ck_assert_msg(!engine_prepare_text(model, "a b c", 5, NULL, &arena, &input, &why), "%s",
+                  why.text);
+    engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+    arena_deinit(&arena);
+}
+
+/* As it does on one of its own; and the pools are the lender's still when it is closed. */
+START_TEST(engine_runs_a_session_on_the_pool_that_it_is_lent)
+{
+    struct engine_model *model = open_bert(NULL, NULL, NULL, NULL);
+    struct engine_session *own, *others[2];
+    struct thread_pool *pools[2];
+    float expected[3], logits[3];
+    ck_assert_msg(model != NULL, "%s", err.text);
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(thread_pool_open(&pools[i], 3 - i, &err), ERR_OK);
+    ck_assert_int_eq(engine_session_open(&own, model, 32, 3, &err), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) /* they share one, and run in turn */
+        ck_assert_int_eq(engine_session_open_on(&others[i], model, 32, pools[0], &err), ERR_OK);
+    run_text(own, model, expected);
+    for (unsigned i = 0; i < 2; i++) {
+        run_text(others[i], model, logits);
+        ck_assert_mem_eq(logits, expected, sizeof expected);
+    }
+    engine_session_lend(others[0], pools[1]); /* a smaller one */
+    engine_session_close(others[1]);
+    thread_pool_close(pools[0]);
+    run_text(others[0], model, logits);
+    ck_assert_mem_eq(logits, expected, sizeof expected);
+    engine_session_close(others[0]);
+    ck_assert_uint_eq(thread_pool_size(pools[1]), 2);
+    thread_pool_close(pools[1]);
+    engine_session_close(own);
+    engine_session_close(NULL);
+    engine_close(model);
+}
+END_TEST
+
 SUITE("engine", engine_refuses_a_missing_tensor_by_name,
       engine_refuses_a_tensor_of_the_wrong_shape_with_both_shapes,
       engine_refuses_a_bound_tensor_of_the_wrong_dtype,
       engine_ignores_and_lists_tensors_that_nothing_binds, engine_describes_what_it_opened,
-      engine_refuses_unknown_backends_and_dtypes, engine_refuses_a_text_without_a_token)
+      engine_refuses_unknown_backends_and_dtypes, engine_refuses_a_text_without_a_token,
+      engine_runs_a_session_on_the_pool_that_it_is_lent)

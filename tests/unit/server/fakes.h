@@ -31,7 +31,7 @@ struct engine_model {
 struct engine_session {
     const struct engine_model *model;
     const struct thread_pool *opened_on, *pool;
-    unsigned inside; /* runs that go on now; under fake_lock */
+    unsigned runs, inside; /* so far, and that go on now; under fake_lock */
 };
 
 static const char *const fake_labels[] = {"fail", "pass"};
@@ -65,7 +65,7 @@ static bool fake_gate_shut;
 static unsigned fake_inside; /* threads that wait at the gate */
 static atomic_uint fake_runs, fake_rows, fake_sessions_open;
 static atomic_int fake_models_open;
-static _Atomic(pthread_t) fake_prepared_by, fake_explained_by;
+static _Atomic(pthread_t) fake_prepared_by, fake_explained_by, fake_closed_by;
 static void (*fake_digest_deed)(const struct engine_model *model, struct err *err);
 
 /* What the engine was last asked for. The texts are the caller's. */
@@ -78,6 +78,7 @@ static struct {
     atomic_uint runs[2];                       /* by model */
     atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
     atomic_uint digests_ended;
+    atomic_int run_policy; /* how the thread of the last run is scheduled */
 } fake_seen;
 
 /* What a model and one session of it are said to cost. */
@@ -162,6 +163,7 @@ void engine_close(struct engine_model *model)
 {
     if (model == NULL)
         return;
+    fake_closed_by = pthread_self();
     atomic_fetch_add(&fake_seen.closed, 1);
     atomic_fetch_sub(&fake_models_open, 1);
 }
@@ -296,8 +298,10 @@ void engine_run(struct engine_session *session, const struct engine_input *const
 {
     pthread_mutex_lock(&fake_lock);
     fake_seen.runs[session->model - fake_models]++;
+    session->runs++;
     session->inside++;
     pthread_mutex_unlock(&fake_lock);
+    fake_seen.run_policy = sched_getscheduler(0);
     fake_wait_at_gate();
     pthread_mutex_lock(&fake_lock);
     session->inside--;
@@ -408,8 +412,9 @@ struct fake_header {
 };
 static const struct fake_header *fake_headers; /* ends with a NULL name */
 static const struct fake_header *fake_query;
-static atomic_bool fake_client_gone;                           /* every client */
-static _Atomic(const struct http_exchange *) fake_client_left; /* or this one */
+static atomic_bool fake_client_gone;                             /* every client */
+static _Atomic(const struct http_exchange *) fake_client_left;   /* or this one */
+static void (*fake_resume_deed)(struct http_exchange *exchange); /* before the client has it */
 static const char *fake_loopback; /* where every connection came in; NULL: no loopback address */
 
 static inline const char *fake_find(const struct fake_header *at, const char *name)
@@ -450,6 +455,8 @@ void http_suspend(struct http_exchange *exchange)
 
 void http_resume(struct http_exchange *exchange)
 {
+    if (fake_resume_deed != NULL)
+        fake_resume_deed(exchange);
     pthread_mutex_lock(&fake_lock);
     exchange->reply.close = true;
     pthread_cond_broadcast(&fake_changed);

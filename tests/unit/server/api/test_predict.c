@@ -439,10 +439,50 @@ START_TEST(predict_serves_many_threads_at_once)
 }
 END_TEST
 
-SUITE("predict", predict_answers_one_text, predict_spoils_no_neighbour_of_a_bad_item,
-      predict_refuses_what_it_cannot_use, predict_tells_and_counts_what_is_decided,
-      predict_reads_raw_bodies_by_their_type, predict_hands_heavy_requests_to_the_pool,
-      predict_explains_on_a_thread_of_the_pool, predict_bounds_the_attention_that_is_kept,
+/* Another snapshot, of one model of the stage, by other limits. */
+static void publish_one(struct stage *stage, unsigned index, unsigned inputs_max)
+{
+    struct snapshot *next;
+    struct config config = stage->config;
+    struct err err = {0};
+    config.model_count = 1;
+    config.inputs_max = inputs_max;
+    ck_assert_int_eq(snapshot_create(&next, 2, &config, &err), ERR_OK);
+    served_model_acquire(stage->snapshot->models[index]);
+    snapshot_add(next, stage->snapshot->models[index]);
+    snapshots_publish(stage->service.snapshots, next);
+}
+
+/* The texts' model and the limit have changed between its head and its body. */
+START_TEST(predict_serves_a_request_by_what_was_served_when_it_came)
+{
+    static const char two[] = "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"b\"}]}";
+    struct stage stage;
+    struct http_exchange exchange;
+    stage_open(&stage, 1);
+    exchange_init(&exchange, two);
+    ck_assert_int_eq(stage.app.head(&stage.service, &exchange), HTTP_CONTINUE);
+    publish_one(&stage, 1, 1);
+    check_call(&stage, "{\"text\": \"a\"}", 422, "no model that reads texts is served");
+    check_call(&stage, two, 413, "inputs");
+    ck_assert_int_eq(stage.app.begin(&stage.service, &exchange), HTTP_SUSPENDED);
+    fake_await_resumed(&exchange);
+    stage.app.finish(&stage.service, &exchange);
+    ck_assert_uint_eq(exchange.reply.status, 200);
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "\"logs\""));
+    ck_assert_int_eq(fake_models_open, 2);
+    exchange_done(&stage, &exchange);
+    while (fake_models_open != 1) /* nobody asks that model any more */
+        sched_yield();
+    stage_close(&stage);
+}
+END_TEST
+
+SUITE("predict", predict_serves_a_request_by_what_was_served_when_it_came, predict_answers_one_text,
+      predict_spoils_no_neighbour_of_a_bad_item, predict_refuses_what_it_cannot_use,
+      predict_tells_and_counts_what_is_decided, predict_reads_raw_bodies_by_their_type,
+      predict_hands_heavy_requests_to_the_pool, predict_explains_on_a_thread_of_the_pool,
+      predict_bounds_the_attention_that_is_kept,
       predict_gives_an_unexplained_request_back_when_the_pool_has_stopped,
       predict_sheds_load_beyond_the_queue,
       predict_sheds_load_beyond_the_queues_time_and_says_when_to_come,

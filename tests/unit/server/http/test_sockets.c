@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -253,6 +254,110 @@ START_TEST(sockets_listen_where_a_connection_has_just_ended)
 }
 END_TEST
 
+/* ---- where a connection came in ---- */
+
+/* A connection to `to` on a listener on `on`; the descriptor that the server has of it. */
+static int accepted_on(const char *on, int family, const char *to, unsigned *port, int *client)
+{
+    int listener = listen_on(on);
+    struct sockaddr_in four = {.sin_family = AF_INET};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+    *port = sockets_port(listener);
+    four.sin_port = six.sin6_port = htons((uint16_t)*port);
+    ck_assert_int_eq(
+        inet_pton(family, to, family == AF_INET ? (void *)&four.sin_addr : (void *)&six.sin6_addr),
+        1);
+    *client = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(family == AF_INET ? connect(*client, (struct sockaddr *)&four, sizeof four)
+                                       : connect(*client, (struct sockaddr *)&six, sizeof six),
+                     0);
+    ck_assert_int_eq(poll(&(struct pollfd){.fd = listener, .events = POLLIN}, 1, 10000), 1);
+    int accepted = accept(listener, NULL, NULL);
+    ck_assert_int_ge(accepted, 0);
+    close(listener);
+    return accepted;
+}
+
+static bool has_version_six(void)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && bind(fd, (struct sockaddr *)&six, sizeof six) == 0;
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
+static void expect_loopback(const char *on, int family, const char *to, const char *shown)
+{
+    char out[64] = "", expected[64];
+    unsigned port;
+    int client, fd = accepted_on(on, family, to, &port, &client);
+    ck_assert(sockets_loopback(fd, out, sizeof out));
+    snprintf(expected, sizeof expected, "%s:%u", shown, port);
+    ck_assert_str_eq(out, expected);
+    close(fd);
+    close(client);
+}
+
+START_TEST(sockets_name_the_loopback_address_on_which_a_connection_came)
+{
+    expect_loopback("127.0.0.1", AF_INET, "127.0.0.1", "127.0.0.1");
+    expect_loopback("0.0.0.0", AF_INET, "127.0.0.1", "127.0.0.1");
+    expect_loopback("0.0.0.0", AF_INET, "127.1.2.3", "127.1.2.3"); /* the whole network is */
+    if (!has_version_six())
+        suite_skip("there is no ::1");
+    expect_loopback("::1", AF_INET6, "::1", "[::1]");
+    expect_loopback("::", AF_INET6, "::1", "[::1]");
+}
+END_TEST
+
+/* A socket of version six that takes both shows an address of version four as ::ffff:127.0.0.1. */
+START_TEST(sockets_show_a_mapped_address_as_what_it_is)
+{
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
+    socklen_t len = sizeof any;
+    int both = 0;
+    char out[64], expected[64];
+    if (!has_version_six())
+        suite_skip("there is no ::1");
+    int listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both), 0);
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&any, sizeof any), 0);
+    ck_assert_int_eq(listen(listener, 1), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&any, &len), 0);
+    int client = connect_to(ntohs(any.sin6_port));
+    ck_assert(is_connected(client, 10000));
+    int fd = accept(listener, NULL, NULL);
+    ck_assert(sockets_loopback(fd, out, sizeof out));
+    snprintf(expected, sizeof expected, "127.0.0.1:%u", ntohs(any.sin6_port));
+    ck_assert_str_eq(out, expected);
+    close(fd);
+    close(client);
+    close(listener);
+}
+END_TEST
+
+START_TEST(sockets_take_no_other_address_for_a_loopback_one)
+{
+    char out[64];
+    int pair[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    ck_assert(!sockets_loopback(pair[0], out, sizeof out));
+    ck_assert(!sockets_loopback(-1, out, sizeof out));
+    int unbound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* 0.0.0.0 */
+    ck_assert(!sockets_loopback(unbound, out, sizeof out));
+    close(unbound);
+    if (has_version_six()) {
+        unbound = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0); /* :: */
+        ck_assert(!sockets_loopback(unbound, out, sizeof out));
+        close(unbound);
+    }
+    close(pair[0]);
+    close(pair[1]);
+}
+END_TEST
+
 SUITE("sockets", sockets_take_every_port_there_is,
       sockets_send_without_waiting_and_without_a_signal,
       sockets_listen_where_a_connection_has_just_ended, sockets_listen_on_a_free_port_and_tell_it,
@@ -260,4 +365,6 @@ SUITE("sockets", sockets_take_every_port_there_is,
       sockets_let_no_new_connection_in_but_keep_those_that_knocked,
       sockets_see_unread_bytes_and_what_tcp_has_carried,
       sockets_tell_a_peer_that_has_said_all_from_one_that_left, sockets_know_a_broken_connection,
-      sockets_send_the_beginning_in_order_and_no_more_than_fits)
+      sockets_send_the_beginning_in_order_and_no_more_than_fits,
+      sockets_name_the_loopback_address_on_which_a_connection_came,
+      sockets_show_a_mapped_address_as_what_it_is, sockets_take_no_other_address_for_a_loopback_one)

@@ -50,6 +50,7 @@ static struct metrics *opened_with(const struct metrics_setup *with,
     ck_assert_msg(metrics_open(&metrics, with, &err) == ERR_OK, "%s", err.text);
     ck_assert_msg(metrics_add_model(metrics, model, &slot, &err) == ERR_OK, "%s", err.text);
     ck_assert_uint_eq(slot, 0);
+    metrics_serve_model(metrics, slot, model->generation);
     return metrics;
 }
 

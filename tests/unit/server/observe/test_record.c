@@ -83,6 +83,7 @@ static void bench_open(struct bench *bench)
         unsigned slot;
         ck_assert_int_eq(metrics_add_model(bench->metrics, &models[i], &slot, &err), ERR_OK);
         ck_assert_uint_eq(slot, i);
+        metrics_serve_model(bench->metrics, slot, models[i].generation);
     }
     observers_add(&bench->observers, metrics_observer(bench->metrics));
 }
