@@ -6,12 +6,12 @@
  * and goes back as it came: codec.c has made a text of it, which is put in front of the closing
  * brace.
  *
- * Memory. Trees live for the length of a call; the text is dumped into the arena at the size of the
- * usual reply, and again at its exact size when that was too small. */
+ * Memory. Trees live for the length of a call, the text as long as the arena. */
 #include "server/api/codec.h"
 
 #include "engine/answer.h"
 #include "engine/base/utf8.h"
+#include "server/api/codec_dump.h"
 #include "server/api/problem.h"
 #include "server/api/protocol.h"
 #include "server/serve/reloader.h"
@@ -22,29 +22,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum {
-    USUAL_BYTES = 2048,
-    DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS),
-};
-
-/* Dumps the object with `tail` ("" or ",\"key\":value") as its last member. Drops the object. */
+/* Drops the object, which may be NULL. */
 static const char *finish(json_t *object, const char *tail, struct arena *arena, size_t *len)
 {
-    size_t tail_len = strlen(tail), size = USUAL_BYTES, need = 0;
-    char *text = object != NULL ? arena_alloc(arena, size + tail_len + 1) : NULL;
-    if (text != NULL)
-        need = json_dumpb(object, text, size, DUMP_FLAGS);
-    if (need > size) {
-        size = need;
-        text = arena_alloc(arena, size + tail_len + 1);
-        need = text != NULL ? json_dumpb(object, text, size, DUMP_FLAGS) : 0;
-    }
+    const char *text = object != NULL ? codec_dump(object, tail, arena, len) : NULL;
     json_decref(object);
-    if (need < 2)
-        return NULL;
-    memcpy(text + need - 1, tail, tail_len);
-    memcpy(text + need - 1 + tail_len, "}", 2);
-    *len = need + tail_len;
     return text;
 }
 
