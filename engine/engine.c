@@ -218,12 +218,12 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
 
 /* ---- prepare ---- */
 
-enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err)
+static enum err_code prepare_text(const struct engine_model *model,
+                                  const struct pipeline_text *text, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
 {
     struct encoding encoding;
-    if (pipeline_encode(&model->pipeline, 0, text, len, interrupt, arena, &encoding, err))
+    if (pipeline_encode(&model->pipeline, 0, text, interrupt, arena, &encoding, err))
         return err->code;
     *out = (struct engine_input){.kind = ENGINE_TEXT,
                                  .tokens = encoding.count,
@@ -233,6 +233,22 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
                                  .ends = encoding.ends,
                                  .continued = encoding.continued};
     return ERR_OK;
+}
+
+enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct engine_input *out, struct err *err)
+{
+    const struct pipeline_text given = {.bytes = text, .len = len};
+    return prepare_text(model, &given, interrupt, arena, out, err);
+}
+
+enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct engine_input *out, struct err *err)
+{
+    const struct pipeline_text given = {.bytes = text, .len = len, .is_utf8 = true};
+    return prepare_text(model, &given, interrupt, arena, out, err);
 }
 
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,

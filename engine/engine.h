@@ -101,6 +101,11 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct engine_input *out, struct err *err);
+/* The same of a text that is known to be UTF-8, as a JSON parser's strings are: not looked at once
+ * more. */
+enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct engine_input *out, struct err *err);
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err);

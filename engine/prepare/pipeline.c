@@ -38,11 +38,16 @@ void pipeline_close(struct pipeline *pipeline)
 
 /* ---- texts ---- */
 
-enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit, const char *text,
-                              size_t len, struct interrupt *interrupt, struct arena *arena,
-                              struct encoding *out, struct err *err)
+enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,
+                              const struct pipeline_text *text, struct interrupt *interrupt,
+                              struct arena *arena, struct encoding *out, struct err *err)
 {
-    if (tokenizer_encode(pipeline->tokenizer, limit, text, len, interrupt, arena, out, err))
+    const struct tokenizer *tokenizer = pipeline->tokenizer;
+    if (text->is_utf8)
+        tokenizer_encode_utf8(tokenizer, limit, text->bytes, text->len, interrupt, arena, out, err);
+    else
+        tokenizer_encode(tokenizer, limit, text->bytes, text->len, interrupt, arena, out, err);
+    if (err->code != ERR_OK)
         return err->code;
     if (out->count <= CLS_AND_SEP)
         return err_set(err, ERR_UNUSABLE,

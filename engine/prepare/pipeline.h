@@ -2,7 +2,7 @@
  * own files: the same way for serving and for training.
  *
  *     pipeline_open(&pipeline, &spec, dir, &err);
- *     pipeline_encode(&pipeline, 0, text, len, NULL, &arena, &encoding, &err);
+ *     pipeline_encode(&pipeline, 0, &text, NULL, &arena, &encoding, &err);
  *
  *     pipeline_decode(&pipeline, bytes, len, pixels_max, NULL, &scratch, &image, &err);
  *     pipeline_patches(&pipeline, &image, NULL, NULL, &scratch, &arena, &input, &err);
@@ -31,10 +31,17 @@ enum err_code pipeline_open(struct pipeline *out, const struct spec *spec, const
                             struct err *err);
 void pipeline_close(struct pipeline *pipeline);
 
+/* A text's bytes, which may hold NUL. */
+struct pipeline_text {
+    const char *bytes;
+    size_t len;
+    bool is_utf8; /* it is known to be; else it is looked at */
+};
+
 /* As tokenizer_encode; ERR_UNUSABLE also for a text without a token. */
-enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit, const char *text,
-                              size_t len, struct interrupt *interrupt, struct arena *arena,
-                              struct encoding *out, struct err *err);
+enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,
+                              const struct pipeline_text *text, struct interrupt *interrupt,
+                              struct arena *arena, struct encoding *out, struct err *err);
 
 /* As image_decode, with what the model asks of 16-bit greys. */
 enum err_code pipeline_decode(const struct pipeline *pipeline, const void *bytes, size_t len,

@@ -28,6 +28,11 @@ enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit
                                size_t len, struct interrupt *interrupt, struct arena *arena,
                                struct encoding *out, struct err *err);
 
+/* The same of a text that is known to be UTF-8, as a JSON parser's strings are: not checked. */
+enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned limit,
+                                    const char *text, size_t len, struct interrupt *interrupt,
+                                    struct arena *arena, struct encoding *out, struct err *err);
+
 /* Upper bound of what tokenizer_encode takes from the arena, with the tokenizer's limit. */
 size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len);
 

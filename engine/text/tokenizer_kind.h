@@ -32,6 +32,7 @@ struct tokenizer;
 
 struct tokenizer_kind {
     const char *name;
+    /* Of valid UTF-8 of fewer than UINT32_MAX bytes. */
     enum err_code (*encode)(const struct tokenizer *tokenizer, unsigned limit, const char *text,
                             size_t len, struct interrupt *interrupt, struct arena *arena,
                             struct encoding *out, struct err *err);

@@ -4,7 +4,7 @@
  * normalised characters (normalizer.h) gather into a word until white space or punctuation ends it;
  * a finished word is matched against the vocabulary and its tokens are appended. Once the limit is
  * reached the rest need not be looked at, so a megabyte of log costs little more than its check for
- * valid UTF-8, which always covers the whole text.
+ * valid UTF-8, which always covers the whole text and comes before (tokenizer.c, a JSON parser).
  *
  * The word buffer has room for the longest word that is matched at all (100 characters, unless the
  * checkpoint says otherwise); of longer ones only the extent is kept. */
@@ -220,12 +220,6 @@ static enum err_code encode(const struct tokenizer *tokenizer, unsigned limit, c
 {
     const struct tokenizer_config *config = &wordpiece_of(tokenizer)->config;
     struct encoder encoder;
-    size_t offset;
-    if (len >= UINT32_MAX)
-        return err_set(err, ERR_TOO_LARGE, "a text of %zu bytes; the limit is %u", len,
-                       UINT32_MAX - 1);
-    if (!utf8_valid(text, len, &offset))
-        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
     if (encoder_init(&encoder, config, limit, len, arena, err))
         return err->code;
     encoder.interrupt = interrupt;

@@ -54,9 +54,10 @@ static enum err_code find_lines(const struct dataset_item *item, const uint32_t 
 enum err_code samples_load_text(struct samples_loader *loader, const struct dataset_item *item,
                                 struct sample *out, struct err *err)
 {
+    const struct pipeline_text text = {.bytes = item->input, .len = item->input_len};
     struct encoding encoding;
-    if (pipeline_encode(&loader->samples->pipeline, loader->pieces_max + CLS_AND_SEP, item->input,
-                        item->input_len, NULL, &loader->scratch, &encoding, err))
+    if (pipeline_encode(&loader->samples->pipeline, loader->pieces_max + CLS_AND_SEP, &text, NULL,
+                        &loader->scratch, &encoding, err))
         return err->code;
     out->piece_count = encoding.count - CLS_AND_SEP;
     out->is_cut = encoding.truncated;

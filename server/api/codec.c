@@ -281,7 +281,8 @@ static enum err_code read_text(const struct reader *reader, const json_t *value,
         return err_no_memory(err, text.len + 1);
     if (text.len == 0)
         return err_set(err, ERR_UNUSABLE, "%s.text: empty", path);
-    *item = (struct predict_item){.kind = ENGINE_TEXT, .bytes = text.bytes, .len = text.len};
+    *item = (struct predict_item){
+        .kind = ENGINE_TEXT, .bytes = text.bytes, .len = text.len, .is_utf8 = true};
     return ERR_OK;
 }
 

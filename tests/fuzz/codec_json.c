@@ -2,6 +2,7 @@
  * reply to it, good or bad, is JSON. */
 #include "server/api/codec.h"
 
+#include "engine/text/utf8.h"
 #include "server/api/protocol.h"
 #include "server/bounds/limits.h"
 #include "tests/fuzz/driver/fuzz.h"
@@ -29,6 +30,8 @@ static void check_items(const struct predict_call *call)
         if (item->err.code != ERR_OK)
             continue;
         FUZZ_CLAIM(item->len > 0);
+        FUZZ_CLAIM(!item->is_utf8 || utf8_valid(item->bytes, item->len, &(size_t){0}));
+        FUZZ_CLAIM(item->is_utf8 == (item->kind == ENGINE_TEXT));
         touch(item->bytes, item->len);
     }
 }

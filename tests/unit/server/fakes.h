@@ -78,7 +78,8 @@ static struct {
     atomic_uint runs[2];                       /* by model */
     atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
     atomic_uint digests_ended;
-    atomic_int run_policy; /* how the thread of the last run is scheduled */
+    atomic_int run_policy;  /* how the thread of the last run is scheduled */
+    unsigned prepared_utf8; /* texts that were known to be UTF-8 */
 } fake_seen;
 
 /* What a model and one session of it are said to cost. */
@@ -225,6 +226,14 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
     *out = (struct engine_input){
         .kind = ENGINE_TEXT, .tokens = len < 64 ? (unsigned)len : 64, .ids = ids};
     return ERR_OK;
+}
+
+enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct engine_input *out, struct err *err)
+{
+    fake_seen.prepared_utf8++;
+    return engine_prepare_text(model, text, len, interrupt, arena, out, err);
 }
 
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,

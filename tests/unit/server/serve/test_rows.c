@@ -232,6 +232,33 @@ START_TEST(rows_that_are_well_are_prepared_in_order)
 END_TEST
 
 /* What is needed only while an image is decoded is given back when it is. */
+/* The JSON parser's strings have been looked at, short and long; a raw body has not. */
+START_TEST(rows_have_the_utf8_of_a_text_looked_at_once)
+{
+    struct bench bench;
+    char longer[4096] = "{\"text\": \"";
+    size_t at = strlen(longer);
+    memset(longer + at, 'a', 3000);
+    memcpy(longer + at + 3000, "\"}", 3);
+    const char *const bodies[] = {"{\"text\": \"abc\"}", longer,
+                                  "{\"inputs\": [{\"text\": \"a\"}]}"};
+    stage_open(&bench.stage, 1);
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        fake_seen.prepared_utf8 = 0;
+        ck_assert_int_eq(bench_read(&bench, REQUEST_JSON, bodies[i]), ERR_OK);
+        ck_assert_int_eq(bench_prepare(&bench), ERR_OK);
+        ck_assert_uint_eq(fake_seen.prepared_utf8, 1);
+        bench_done(&bench);
+    }
+    fake_seen.prepared_utf8 = 0;
+    ck_assert_int_eq(bench_read(&bench, REQUEST_TEXT, "abc"), ERR_OK);
+    ck_assert_int_eq(bench_prepare(&bench), ERR_OK);
+    ck_assert_uint_eq(fake_seen.prepared_utf8, 0);
+    bench_done(&bench);
+    stage_close(&bench.stage);
+}
+END_TEST
+
 START_TEST(rows_give_back_what_only_preparing_needs)
 {
     struct bench bench;
@@ -291,6 +318,6 @@ END_TEST
 SUITE("rows", rows_have_the_model_of_their_kind_and_the_deadline,
       rows_are_not_opened_for_a_model_that_nobody_serves, rows_say_which_item_has_no_model,
       rows_say_that_no_model_reads_a_kind, rows_count_pixels_up_to_the_limit_and_no_further,
-      rows_that_are_well_are_prepared_in_order, rows_give_back_what_only_preparing_needs,
-      rows_that_cannot_be_prepared_say_where_they_stand,
+      rows_that_are_well_are_prepared_in_order, rows_have_the_utf8_of_a_text_looked_at_once,
+      rows_give_back_what_only_preparing_needs, rows_that_cannot_be_prepared_say_where_they_stand,
       rows_of_a_request_that_nobody_needs_are_not_prepared)
