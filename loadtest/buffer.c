@@ -1,5 +1,7 @@
 #include "loadtest/buffer.h"
 
+#include "engine/base/base64.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -90,18 +92,11 @@ void buffer_json_string(struct buffer *buffer, const char *text, size_t len)
 
 void buffer_base64(struct buffer *buffer, const void *bytes, size_t len)
 {
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *in = bytes;
-    for (size_t at = 0; at < len; at += 3) {
-        size_t left = len - at;
-        uint32_t group = (uint32_t)in[at] << 16;
-        group |= left > 1 ? (uint32_t)in[at + 1] << 8 : 0;
-        group |= left > 2 ? (uint32_t)in[at + 2] : 0;
-        char quad[4] = {digit[group >> 18], digit[group >> 12 & 63],
-                        left > 1 ? digit[group >> 6 & 63] : '=',
-                        left > 2 ? digit[group & 63] : '='};
-        buffer_append(buffer, quad, sizeof quad);
-    }
+    size_t characters = base64_encoded_size(len) - 1;
+    if (!reserve(buffer, characters))
+        return;
+    base64_encode(buffer->bytes + buffer->len, bytes, len);
+    buffer->len += characters;
 }
 
 void buffer_percent(struct buffer *buffer, const char *text)

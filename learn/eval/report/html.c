@@ -1,5 +1,6 @@
 #include "learn/eval/report/html.h"
 
+#include "engine/base/base64.h"
 #include "engine/base/utf8.h"
 
 #include <stdbool.h>
@@ -90,20 +91,15 @@ void html_excerpt(FILE *file, const char *text, size_t len, const struct html_ex
         fputs("\xE2\x80\xA6\n", file);
 }
 
-/* RFC 4648, section 4. */
+/* In pieces, each without padding but the last. */
 void html_data_uri(FILE *file, const char *media_type, const void *bytes, size_t len)
 {
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *byte = bytes;
+    enum { PIECE = 3 * 1024 };
+    char text[PIECE / 3 * 4 + 1];
     fprintf(file, "data:%s;base64,", media_type);
-    for (size_t at = 0; at < len; at += 3) {
-        size_t left = len - at;
-        unsigned group = (unsigned)byte[at] << 16 | (left > 1 ? byte[at + 1] : 0u) << 8 |
-                         (left > 2 ? byte[at + 2] : 0u);
-        fputc(alphabet[group >> 18], file);
-        fputc(alphabet[group >> 12 & 63], file);
-        fputc(left > 1 ? alphabet[group >> 6 & 63] : '=', file);
-        fputc(left > 2 ? alphabet[group & 63] : '=', file);
+    for (size_t at = 0; at < len; at += PIECE) {
+        size_t piece = len - at < PIECE ? len - at : PIECE;
+        base64_encode(text, (const char *)bytes + at, piece);
+        fputs(text, file);
     }
 }

@@ -1,3 +1,4 @@
+#include "engine/base/base64.h"
 #include "loadtest/buffer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -29,6 +30,29 @@ START_TEST(buffer_encodes_base64_as_rfc_4648_says)
     buffer_base64(&buffer, "\xFB\xFF\xBF", 3);
     ck_assert_str_eq(buffer.bytes, "+/+/");
     buffer_deinit(&buffer);
+}
+END_TEST
+
+/* Longer than the memory at hand, behind what is there already. */
+START_TEST(buffer_base64_is_appended_at_any_length)
+{
+    static char bytes[2000], decoded[sizeof bytes + 3];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 7 + i / 256);
+    for (size_t len = 0; len <= sizeof bytes; len += 37) {
+        struct buffer buffer = {0};
+        struct err err = {0};
+        size_t decoded_len;
+        buffer_text(&buffer, "{\"");
+        buffer_base64(&buffer, bytes, len);
+        buffer_text(&buffer, "\"}");
+        ck_assert_uint_eq(buffer.len, (len + 2) / 3 * 4 + 4);
+        ck_assert_uint_eq(strlen(buffer.bytes), buffer.len);
+        ck_assert(!base64_decode(decoded, &decoded_len, buffer.bytes + 2, buffer.len - 4, 0, &err));
+        ck_assert_uint_eq(decoded_len, len);
+        ck_assert_mem_eq(decoded, bytes, len);
+        buffer_deinit(&buffer);
+    }
 }
 END_TEST
 
@@ -87,7 +111,7 @@ START_TEST(buffer_reads_standard_input_and_tells_what_it_cannot_read)
     dup2(file, STDIN_FILENO);
     ck_assert(buffer_file(&buffer, "-", 1 << 20));
     ck_assert_uint_eq(buffer.len, (size_t)lseek(file, 0, SEEK_END));
-    ck_assert_mem_eq(buffer.bytes, "#include \"loadtest/buffer.h\"\n", 29);
+    ck_assert_mem_eq(buffer.bytes, "#include \"engine/base/base64.h\"\n", 32);
     dup2(saved, STDIN_FILENO);
     close(saved);
     close(file);
@@ -138,8 +162,8 @@ START_TEST(buffer_that_cannot_hold_it_all_stays_failed_until_it_is_cleared)
 }
 END_TEST
 
-SUITE("buffer", buffer_encodes_base64_as_rfc_4648_says, buffer_escapes_json,
-      buffer_percent_encodes_a_query, buffer_grows_by_any_steps,
+SUITE("buffer", buffer_encodes_base64_as_rfc_4648_says, buffer_base64_is_appended_at_any_length,
+      buffer_escapes_json, buffer_percent_encodes_a_query, buffer_grows_by_any_steps,
       buffer_refuses_files_over_the_limit,
       buffer_reads_standard_input_and_tells_what_it_cannot_read,
       buffer_takes_a_file_of_exactly_the_limit,

@@ -1,3 +1,4 @@
+#include "engine/base/base64.h"
 #include "engine/vision/png.h"
 #include "learn/eval/report/html.h"
 #include "learn/eval/report/html_image.h"
@@ -115,6 +116,32 @@ START_TEST(html_data_uri_is_base64)
 }
 END_TEST
 
+/* The encoder works in pieces of 3072 bytes: what they make together is one text. */
+START_TEST(html_data_uri_is_base64_at_any_length)
+{
+    static const char head[] = "data:image/png;base64,";
+    static const size_t lens[] = {3071, 3072, 3073, 3074, 3075, 6144, 6145, 10000};
+    static char bytes[10000], decoded[sizeof bytes + 3];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 7 + i / 256);
+    for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+        struct memory memory;
+        struct err err = {0};
+        size_t decoded_len, head_len = sizeof head - 1;
+        memory_open(&memory);
+        html_data_uri(memory.file, "image/png", bytes, lens[i]);
+        fclose(memory.file);
+        ck_assert_uint_eq(memory.len, head_len + (lens[i] + 2) / 3 * 4);
+        ck_assert_mem_eq(memory.text, head, head_len);
+        ck_assert(!base64_decode(decoded, &decoded_len, memory.text + head_len,
+                                 memory.len - head_len, 0, &err));
+        ck_assert_uint_eq(decoded_len, lens[i]);
+        ck_assert_mem_eq(decoded, bytes, lens[i]);
+        free(memory.text);
+    }
+}
+END_TEST
+
 /* Sides of at most 128 pixels, and of at least one; small images stay as they are. */
 START_TEST(html_images_are_small)
 {
@@ -182,4 +209,5 @@ END_TEST
 SUITE("html", html_images_are_small, html_images_that_cannot_be_read_write_nothing,
       html_text_has_no_markup, html_text_is_well_formed_utf8,
       html_text_shows_what_would_not_be_seen, html_excerpt_ends_lines_and_text,
-      html_data_uri_is_base64, html_text_shows_every_turn_of_direction)
+      html_data_uri_is_base64, html_data_uri_is_base64_at_any_length,
+      html_text_shows_every_turn_of_direction)
