@@ -1,6 +1,7 @@
 #include "loadtest/buffer.h"
 
 #include "engine/base/base64.h"
+#include "engine/base/doc_string.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -78,14 +79,10 @@ void buffer_format(struct buffer *buffer, const char *format, ...)
 void buffer_json_string(struct buffer *buffer, const char *text, size_t len)
 {
     buffer_append(buffer, "\"", 1);
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            buffer_format(buffer, "\\%c", c);
-        else if (c < 0x20)
-            buffer_format(buffer, "\\u%04x", c);
-        else
-            buffer_append(buffer, &text[i], 1);
+    for (size_t at = 0; at < len;) {
+        struct doc_string_piece piece = doc_string_next(text + at, len - at, DOC_STRING_AS_IT_IS);
+        buffer_append(buffer, piece.bytes, piece.len);
+        at += piece.taken;
     }
     buffer_append(buffer, "\"", 1);
 }

@@ -11,6 +11,7 @@
  */
 #include "engine/format/safetensors_write.h"
 
+#include "engine/base/doc_string.h"
 #include "engine/base/half.h"
 #include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
@@ -112,21 +113,6 @@ static enum err_code check_tensors(const struct tensor_out *tensors, size_t coun
 
 /* ---- header ---- */
 
-static void print_string(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (const char *at = text; *at != '\0'; at++) {
-        unsigned char c = (unsigned char)*at;
-        if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
-        else if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
-}
-
 /* Moves *offset behind the tensor's bytes; false if there are too many. */
 static bool print_entry(FILE *out, const struct tensor_out *tensor, uint64_t *offset)
 {
@@ -135,7 +121,7 @@ static bool print_entry(FILE *out, const struct tensor_out *tensor, uint64_t *of
     count_numbers(tensor, &count, &err); /* checked before: cannot fail */
     uint64_t start = *offset;
     fputc(',', out);
-    print_string(out, tensor->name);
+    doc_string_write(out, tensor->name, strlen(tensor->name));
     fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(tensor->dtype));
     for (unsigned i = 0; i < tensor->rank; i++)
         fprintf(out, "%s%zu", i > 0 ? "," : "", tensor->shape[i]);
@@ -153,7 +139,7 @@ static bool print_header(FILE *out, const struct tensor_out *tensors, size_t cou
     uint64_t offset = 0;
     bool fits = true;
     fputs("{\"__metadata__\":{\"format\":", out);
-    print_string(out, format);
+    doc_string_write(out, format, strlen(format));
     fputc('}', out);
     for (size_t i = 0; i < count && fits; i++)
         fits = print_entry(out, &tensors[i], &offset);

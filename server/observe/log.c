@@ -15,7 +15,7 @@
  * changes it while threads log. */
 #include "server/observe/log.h"
 
-#include "engine/base/utf8.h"
+#include "engine/base/doc_string.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -76,26 +76,6 @@ static bool add(struct line *line, const char *bytes, size_t len, size_t reserve
     return true;
 }
 
-/* One character as JSON: returns its length in the source. A byte that is not UTF-8 becomes U+FFFD.
- * DEL and the C1 controls are escaped too, since a terminal may act on them. */
-static size_t escape(const char *text, size_t len, char out[8], size_t *out_len)
-{
-    unsigned char byte = (unsigned char)text[0];
-    size_t bytes = utf8_character_bytes(text, len);
-    bool c1 = bytes == 2 && byte == 0xC2 && (unsigned char)text[1] < 0xA0;
-    if (bytes == 0) {
-        *out_len = (size_t)snprintf(out, 8, "\xEF\xBF\xBD");
-        return 1;
-    }
-    if (byte < 0x20 || byte == 0x7F || c1)
-        *out_len = (size_t)snprintf(out, 8, "\\u%04x", c1 ? (unsigned char)text[1] : byte);
-    else if (byte == '"' || byte == '\\')
-        *out_len = (size_t)snprintf(out, 8, "\\%c", byte);
-    else
-        memcpy(out, text, *out_len = bytes);
-    return bytes;
-}
-
 /* A JSON string; keeps room to close it. False: not even its quotes fit. */
 static bool add_string(struct line *line, const char *text)
 {
@@ -103,11 +83,11 @@ static bool add_string(struct line *line, const char *text)
     if (!add(line, "\"", 1, 1))
         return false;
     for (size_t at = 0; at < len;) {
-        char escaped[8];
-        size_t escaped_len;
-        at += escape(text + at, len - at, escaped, &escaped_len);
-        if (!add(line, escaped, escaped_len, 1))
+        const struct doc_string_piece piece =
+            doc_string_next(text + at, len - at, DOC_STRING_FOR_TERMINAL);
+        if (!add(line, piece.bytes, piece.len, 1))
             break;
+        at += piece.taken;
     }
     return add(line, "\"", 1, 0);
 }

@@ -5,6 +5,7 @@
 #include "learn/eval/fit/attnd_json.h"
 
 #include "engine/base/doc.h"
+#include "engine/base/doc_string.h"
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
@@ -19,15 +20,7 @@ enum { DIGITS = 7, SCORE_DIGITS = 9, LINE_NUMBERS = 8 }; /* a float survives 9 *
 
 static void put_text(FILE *out, const char *text)
 {
-    fputc('"', out);
-    for (const char *at = text; *at != '\0'; at++) {
-        unsigned char c = (unsigned char)*at;
-        if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
-        else
-            fprintf(out, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
-    }
-    fputc('"', out);
+    doc_string_write(out, text, strlen(text));
 }
 
 static void put_numbers(FILE *out, const float *numbers, size_t count, int digits)
