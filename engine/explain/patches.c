@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- geometry ---- */
 
@@ -72,28 +73,19 @@ unsigned patches_top(const struct patches_view *view, const float *relevance, un
 
 /* ---- the heat map ---- */
 
-enum { RAMP = 256 };
+enum { STEPS = 256 };
 
-static unsigned char srgb(double linear)
-{
-    double x = linear < 0 ? 0 : linear > 1 ? 1 : linear;
-    x = x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055;
-    return (unsigned char)(255 * x + 0.5);
-}
+static const unsigned char ramp[][3] = {
+#define RAMP(red, green, blue) {red, green, blue},
+#include "engine/explain/ramp.def"
+#undef RAMP
+};
+_Static_assert(sizeof ramp == 3 * STEPS, "a colour for each step");
 
-/* Lightness rises evenly while the hue goes from violet over red to yellow; the matrices are
- * OKLab's. */
-static void colour(double t, unsigned char rgba[4])
+static void colour(unsigned step, unsigned char rgba[4])
 {
-    double lightness = 0.2 + 0.75 * t, chroma = 0.08 + 0.28 * t * (1 - t) + 0.06 * t;
-    double hue = (290 + 175 * t) * acos(-1) / 180, a = chroma * cos(hue), b = chroma * sin(hue);
-    double l = lightness + 0.3963377774 * a + 0.2158037573 * b;
-    double m = lightness - 0.1055613458 * a - 0.0638541728 * b;
-    double s = lightness - 0.0894841775 * a - 1.2914855480 * b;
-    l = l * l * l, m = m * m * m, s = s * s * s;
-    rgba[0] = srgb(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s);
-    rgba[1] = srgb(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s);
-    rgba[2] = srgb(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s);
+    double t = step / (double)(STEPS - 1);
+    memcpy(rgba, ramp[step], sizeof ramp[step]);
     rgba[3] = (unsigned char)(255 * fmin(1, 0.15 + 0.75 * sqrt(t)) + 0.5);
 }
 
@@ -128,10 +120,10 @@ static float interpolate(const float *relevance, unsigned columns, struct betwee
 static enum err_code paint(const struct patches_view *view, const float *relevance,
                            struct interrupt *interrupt, unsigned char *rgba, struct err *err)
 {
-    unsigned char ramp[RAMP][4];
+    unsigned char colours[STEPS][4];
     float largest = 0;
-    for (int i = 0; i < RAMP; i++)
-        colour(i / (double)(RAMP - 1), ramp[i]);
+    for (unsigned step = 0; step < STEPS; step++)
+        colour(step, colours[step]);
     for (unsigned p = 0; p < view->rows * view->columns; p++)
         largest = fmaxf(largest, relevance[p]);
     for (unsigned y = 0; y < view->height; y++) {
@@ -141,7 +133,7 @@ static enum err_code paint(const struct patches_view *view, const float *relevan
         for (unsigned x = 0; x < view->width; x++, rgba += 4) {
             struct between column = between(x, view->all.left, view->all.width, view->columns);
             float t = interpolate(relevance, view->columns, row, column) / largest;
-            const unsigned char *from = ramp[(int)(t * (RAMP - 1) + 0.5f)];
+            const unsigned char *from = colours[(int)(t * (STEPS - 1) + 0.5f)];
             for (int c = 0; c < 4; c++)
                 rgba[c] = row.outside || column.outside ? 0 : from[c];
         }

@@ -26,10 +26,10 @@ unsigned patches_top(const struct patches_view *view, const float *relevance, un
                      struct patch_box *out);
 
 /* A PNG in RGBA of the image's own size, to be laid over it: between the centres of the patches the
- * relevance is interpolated, over its largest it is the place on a ramp of even steps of lightness
- * in OKLab (Ottosson 2020), from transparent dark violet over red to light yellow; where the model
- * saw nothing it is transparent. *png is yours to free. ERR_TOO_LARGE names the limit;
- * ERR_NO_MEMORY; what the interrupt (NULL: none) says, which is looked at for each row. */
+ * relevance is interpolated, over its largest it is the place on the ramp of ramp.def, the more
+ * opaque the larger; where the model saw nothing it is transparent. *png is yours to free.
+ * ERR_TOO_LARGE names the limit; ERR_NO_MEMORY; what the interrupt (NULL: none) says, which is
+ * looked at for each row. */
 enum err_code patches_overlay(const struct patches_view *view, const float *relevance,
                               struct interrupt *interrupt, char **png, size_t *len,
                               struct err *err);
