@@ -62,8 +62,10 @@ $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c $< -o $@
 
-# The assembler puts these files into the object; the compiler does not see that it depends on them.
+# The assembler puts these files into objects (engine/embed.h); the compiler does not see that they
+# depend on them.
 $(BUILD)/obj/server/ui/page.o: $(wildcard server/ui/* server/ui/samples/*)
+$(patsubst %.css,$(BUILD)/obj/%.o,$(wildcard learn/eval/report/*.css)): $(BUILD)/obj/%.o: %.css
 
 $(ENGINE_LIB): $(call objects,$(ENGINE_SRC))
 $(LEARN_LIB): $(call objects,$(LEARN_SRC))

@@ -1,17 +1,10 @@
-/* The assembler reads the files: no generator, no copy in C, and the bytes are shared between all
- * processes of the program. Paths are from the repository's root, where make runs. */
 #include "server/ui/page.h"
+
+#include "engine/embed.h"
 
 #include <string.h>
 
-#define PAGE(id, path, file, media_type)                                                           \
-    __asm__(".section .rodata\n"                                                                   \
-            ".global page_" #id "_begin, page_" #id "_end\n"                                       \
-            "page_" #id "_begin:\n"                                                                \
-            ".incbin \"server/ui/" file "\"\n"                                                     \
-            "page_" #id "_end:\n"                                                                  \
-            ".previous\n");                                                                        \
-    extern const char page_##id##_begin[], page_##id##_end[];
+#define PAGE(id, path, file, media_type) EMBED(page_##id, "server/ui/" file)
 #include "server/ui/page.def"
 #undef PAGE
 

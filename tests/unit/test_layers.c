@@ -105,7 +105,7 @@ static const struct room {
     {"server/serve",
      true,
      {"server/http", "server/observe", "server/bounds", "config", DOOR, "engine/base"}},
-    {"server/ui", true, {NULL}},
+    {"server/ui", true, {"engine/embed.h"}},
     {"server/api",
      true,
      {"server/serve", "server/http", "server/observe", "server/bounds", "server/ui", "config", DOOR,

@@ -1,6 +1,7 @@
 /* explanations_html.c - see explanations_report.h: the page. First the table that compares methods,
  * then their curves, then what it is like for each class, then the explanations themselves. Style
  * is the report's, with what a stack of images needs. */
+#include "engine/embed.h"
 #include "learn/eval/report/chart.h"
 #include "learn/eval/report/explanations_gallery.h"
 #include "learn/eval/report/explanations_report.h"
@@ -9,19 +10,13 @@
 
 #include <math.h>
 
-static const char style[] =
-    ".range{color:var(--muted);font-size:.78rem}\n"
-    ".stack{position:relative}\n"
-    ".stack img+img{position:absolute;inset:0;background:none;image-rendering:auto}\n"
-    ".images+h3,.texts+h3{margin-top:1.75rem}\n"
-    "h3+.about{margin-bottom:.5rem;overflow-wrap:anywhere}\n"
-    ".shaded{white-space:pre-wrap;overflow-wrap:anywhere;max-height:16rem;overflow-y:auto}\n";
+EMBED(explanations_style, "learn/eval/report/explanations_html.css")
 
 /* ---- top ---- */
 
 static void head(const struct explanations_report *report, FILE *file)
 {
-    report_page_open(file, report->model_name, "explanations", style);
+    report_page_open(file, report->model_name, "explanations", explanations_style_begin);
     fputs("<header><h1>", file);
     html_text(file, report->model_name);
     fputs(": how faithful are its explanations?</h1>\n<ul class=\"meta\"><li>data ", file);
