@@ -44,13 +44,19 @@ enum {
 /* The header nests three deep: header, entry, shape. */
 static const struct doc_limits header_limits = {.depth_max = 4, .tokens_max = 2 * 1000 * 1000};
 
+struct metadata {
+    const char *key, *value;
+};
+
 struct safetensors {
     int fd;
     uint64_t file_bytes;
     uint64_t data_offset; /* of the first tensor byte, from the start of the file */
     size_t count;
     struct tensor_info *tensors; /* sorted by name once open */
-    struct arena names;
+    size_t metadata_count;
+    struct metadata *metadata;
+    struct arena names; /* of tensors, and all of the metadata */
 };
 
 static const struct {
@@ -237,23 +243,35 @@ static enum err_code read_entry(struct tensor_info *info, const struct json_t *e
     return check_size(info, err);
 }
 
-static enum err_code check_metadata_member(void *context, const char *key,
-                                           const struct json_t *value, struct err *err)
+static enum err_code add_metadata_member(void *context, const char *key, const struct json_t *value,
+                                         struct err *err)
 {
-    (void)context;
-    (void)key;
+    struct safetensors *file = context;
+    struct metadata *metadata = &file->metadata[file->metadata_count];
+    size_t len;
     if (!is_a(value, "a string"))
         return err_set(err, ERR_UNSUPPORTED, "__metadata__: expected only strings, found %s",
                        doc_type_name(value));
+    const char *text = doc_text(value, &len);
+    metadata->key = arena_copy(&file->names, key, strlen(key));
+    metadata->value = arena_copy(&file->names, text, len);
+    if (metadata->key == NULL || metadata->value == NULL)
+        return err_no_memory(err, strlen(key) + len + 2);
+    file->metadata_count++;
     return ERR_OK;
 }
 
-static enum err_code check_metadata(const struct json_t *value, struct err *err)
+static enum err_code add_metadata(struct safetensors *file, const struct json_t *value,
+                                  struct err *err)
 {
+    size_t members = doc_object_count(value);
     if (!is_a(value, "an object"))
         return err_set(err, ERR_UNSUPPORTED, "__metadata__: expected an object, found %s",
                        doc_type_name(value));
-    return doc_each_member(value, check_metadata_member, NULL, err);
+    file->metadata = arena_alloc_array(&file->names, members + 1, sizeof *file->metadata);
+    if (file->metadata == NULL)
+        return err_no_memory(err, members * sizeof *file->metadata);
+    return doc_each_member(value, add_metadata_member, file, err);
 }
 
 static enum err_code add_member(void *context, const char *key, const struct json_t *value,
@@ -261,7 +279,7 @@ static enum err_code add_member(void *context, const char *key, const struct jso
 {
     struct safetensors *file = context;
     if (strcmp(key, "__metadata__") == 0)
-        return check_metadata(value, err);
+        return add_metadata(file, value, err);
     struct tensor_info *info = &file->tensors[file->count];
     if (read_entry(info, value, file->file_bytes - file->data_offset, err))
         return err_prefix(err, "tensor '%s': ", printable_name(key).text);
@@ -384,6 +402,14 @@ const struct tensor_info *safetensors_find(const struct safetensors *file, const
     return bsearch(&key, file->tensors, file->count, sizeof key, compare_names);
 }
 
+const char *safetensors_metadata(const struct safetensors *file, const char *key)
+{
+    for (size_t i = 0; i < file->metadata_count; i++)
+        if (strcmp(file->metadata[i].key, key) == 0)
+            return file->metadata[i].value;
+    return NULL;
+}
+
 /* Infinities and NaNs have all exponent bits set. The sum over a whole chunk has no early exit, so
  * that it becomes vector code; the chunk that fails is searched again for the index. */
 static bool all_finite(const float *numbers, size_t count)
@@ -448,4 +474,13 @@ enum err_code safetensors_read_f32(const struct safetensors *file, const struct 
         done += piece;
     }
     return ERR_OK;
+}
+
+enum err_code safetensors_read_as(const struct safetensors *file, const struct tensor_info *info,
+                                  enum dtype dtype, void *out, struct err *err)
+{
+    if (info->dtype != dtype)
+        return err_set(err, ERR_UNSUPPORTED, "dtype %s instead of %s", dtype_name(info->dtype),
+                       dtype_name(dtype));
+    return read_exactly(file->fd, out, info->bytes, info->offset, err);
 }

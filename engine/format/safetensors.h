@@ -76,6 +76,9 @@ size_t safetensors_count(const struct safetensors *file);
 const struct tensor_info *safetensors_at(const struct safetensors *file, size_t index);
 const struct tensor_info *safetensors_find(const struct safetensors *file, const char *name);
 
+/* A text of "__metadata__", up to its first NUL; NULL if it has none of this name. */
+const char *safetensors_metadata(const struct safetensors *file, const char *key);
+
 /* ERR_UNSUPPORTED unless the tensor's numbers can be read as fp32: F32, F16 or BF16. */
 enum err_code safetensors_check_f32(const struct tensor_info *info, struct err *err);
 
@@ -84,5 +87,10 @@ enum err_code safetensors_check_f32(const struct tensor_info *info, struct err *
  * finite (the text gives its index in the tensor), and ERR_IO. */
 enum err_code safetensors_read_f32(const struct safetensors *file, const struct tensor_info *info,
                                    size_t first, size_t count, float *out, struct err *err);
+
+/* Reads a whole tensor as it lies in the file, whatever its numbers are, into out[bytes].
+ * ERR_UNSUPPORTED if it is of another dtype than this; ERR_IO. */
+enum err_code safetensors_read_as(const struct safetensors *file, const struct tensor_info *info,
+                                  enum dtype dtype, void *out, struct err *err);
 
 #endif

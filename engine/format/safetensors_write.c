@@ -45,9 +45,20 @@ static bool is_utf8(const char *text)
     return true;
 }
 
+/* 0 if it cannot be written. */
 static size_t number_bytes(enum dtype dtype)
 {
-    return dtype == DTYPE_F16 ? sizeof(uint16_t) : sizeof(float);
+    switch (dtype) {
+    case DTYPE_F16:
+        return sizeof(uint16_t);
+    case DTYPE_F32:
+        return sizeof(float);
+    case DTYPE_F64:
+    case DTYPE_U64:
+        return sizeof(uint64_t);
+    default:
+        return 0;
+    }
 }
 
 /* The product of the shape, whose size in bytes fits a size_t. */
@@ -70,8 +81,8 @@ static enum err_code check_tensor(const struct tensor_out *tensor, struct err *e
         return err_set(err, ERR_UNSUPPORTED, "its name is not UTF-8");
     if (strcmp(tensor->name, "__metadata__") == 0)
         return err_set(err, ERR_UNSUPPORTED, "this name is the metadata's");
-    if (tensor->dtype != DTYPE_F32 && tensor->dtype != DTYPE_F16)
-        return err_set(err, ERR_UNSUPPORTED, "dtype %s; only F32 and F16 can be written",
+    if (number_bytes(tensor->dtype) == 0)
+        return err_set(err, ERR_UNSUPPORTED, "dtype %s; only F32, F16, F64 and U64 can be written",
                        dtype_name(tensor->dtype));
     if (tensor->rank > TENSOR_RANK_MAX)
         return err_set(err, ERR_UNSUPPORTED, "%u dimensions; the limit is %d", tensor->rank,
@@ -133,13 +144,23 @@ static bool print_entry(FILE *out, const struct tensor_out *tensor, uint64_t *of
     return fits;
 }
 
+static void print_metadata(FILE *out, const struct metadata_out *metadata)
+{
+    for (const struct metadata_out *at = metadata; at->key != NULL; at++) {
+        fputs(at > metadata ? "," : "", out);
+        doc_string_write(out, at->key, strlen(at->key));
+        fputc(':', out);
+        doc_string_write(out, at->value, strlen(at->value));
+    }
+}
+
 static bool print_header(FILE *out, const struct tensor_out *tensors, size_t count,
-                         const char *format)
+                         const struct metadata_out *metadata)
 {
     uint64_t offset = 0;
     bool fits = true;
-    fputs("{\"__metadata__\":{\"format\":", out);
-    doc_string_write(out, format, strlen(format));
+    fputs("{\"__metadata__\":{", out);
+    print_metadata(out, metadata);
     fputc('}', out);
     for (size_t i = 0; i < count && fits; i++)
         fits = print_entry(out, &tensors[i], &offset);
@@ -155,14 +176,15 @@ static void pad(struct memory_file *header)
 }
 
 /* *out is yours to free, also after a failure. */
-static enum err_code make_header(const struct tensor_out *tensors, size_t count, const char *format,
-                                 char **out, size_t *len, struct err *err)
+static enum err_code make_header(const struct tensor_out *tensors, size_t count,
+                                 const struct metadata_out *metadata, char **out, size_t *len,
+                                 struct err *err)
 {
     struct memory_file header;
     *out = NULL;
     if (memory_file_open(&header, err))
         return err->code;
-    if (!print_header(header.stream, tensors, count, format))
+    if (!print_header(header.stream, tensors, count, metadata))
         err_set(err, ERR_UNSUPPORTED, "the size of all tensors together overflows");
     pad(&header);
     if (memory_file_close(&header, err))
@@ -193,7 +215,10 @@ static size_t find_bad(const float *numbers, size_t count, float limit)
 static enum err_code write_chunk(struct replacement *file, const struct tensor_out *tensor,
                                  size_t first, size_t count, struct err *err)
 {
-    const float *numbers = tensor->values + first;
+    if (number_bytes(tensor->dtype) == sizeof(uint64_t))
+        return replace_write(file, (const uint64_t *)tensor->values + first,
+                             count * sizeof(uint64_t), err);
+    const float *numbers = (const float *)tensor->values + first;
     bool is_f16 = tensor->dtype == DTYPE_F16;
     size_t bad = find_bad(numbers, count, is_f16 ? HALF_F16_MAX : FLT_MAX);
     if (bad < count)
@@ -248,16 +273,24 @@ static enum err_code write_file(const char *path, const struct tensor_out *tenso
     return replace_commit(&file, err);
 }
 
-enum err_code safetensors_write(const char *path, const struct tensor_out *tensors, size_t count,
-                                const char *format, struct err *err)
+enum err_code safetensors_write_with(const char *path, const struct tensor_out *tensors,
+                                     size_t count, const struct metadata_out *metadata,
+                                     struct err *err)
 {
     char *header = NULL;
     size_t len = 0;
     if (check_tensors(tensors, count, err) ||
-        make_header(tensors, count, format, &header, &len, err))
+        make_header(tensors, count, metadata, &header, &len, err))
         err_prefix(err, "%s: ", path);
     else
         write_file(path, tensors, count, header, len, err);
     free(header);
     return err->code;
+}
+
+enum err_code safetensors_write(const char *path, const struct tensor_out *tensors, size_t count,
+                                const char *format, struct err *err)
+{
+    const struct metadata_out metadata[] = {{"format", format}, {NULL, NULL}};
+    return safetensors_write_with(path, tensors, count, metadata, err);
 }

@@ -15,15 +15,25 @@
 struct tensor_out {
     const char *name;
     enum dtype dtype; /* F32 or F16, rounded to nearest even from fp32; ERR_UNSUPPORTED if a number
-                         is not finite (in f16: or beyond 65504), with its tensor and index */
+                         is not finite (in f16: or beyond 65504), with its tensor and index.
+                         F64 or U64: as they are, whatever they are */
     unsigned rank;
     size_t shape[TENSOR_RANK_MAX];
-    const float *values;
+    const void *values; /* fp32, or of the dtype if it has 64 bits */
+};
+
+struct metadata_out {
+    const char *key, *value; /* UTF-8; all keys are different */
 };
 
 /* `format` is the metadata's "format" ("pt": transformers asks for it). The header is aligned to 8
  * bytes, tensors in the given order. ERR_IO with the path; ERR_UNSUPPORTED as above. */
 enum err_code safetensors_write(const char *path, const struct tensor_out *tensors, size_t count,
                                 const char *format, struct err *err);
+
+/* The same with metadata of any kind, ended by a key that is NULL. */
+enum err_code safetensors_write_with(const char *path, const struct tensor_out *tensors,
+                                     size_t count, const struct metadata_out *metadata,
+                                     struct err *err);
 
 #endif

@@ -200,7 +200,7 @@ static enum err_code read_tensors(struct tensor_out *tensors, size_t *count,
 static void free_values(struct tensor_out *tensors, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        free((float *)(uintptr_t)tensors[i].values);
+        free((void *)(uintptr_t)tensors[i].values);
     free(tensors);
 }
 
