@@ -1,5 +1,6 @@
 /* A training state. An input is either the file as it stands, or, if its first byte is 0, the
- * numbers of a sound one: what they say is read, and written again. */
+ * numbers of a sound one of digits, and if it is 1, of typed numbers: what they say is read, and
+ * written again. */
 #include "learn/train/checkpoint/state.h"
 
 #include "engine/format/safetensors_write.h"
@@ -21,7 +22,7 @@ static void take_numbers(struct fuzz_input *input, float *out, size_t count)
     }
 }
 
-static void write_state(struct fuzz_input *input, const char *path)
+static void write_digits(struct fuzz_input *input, const char *path)
 {
     float print[SHA256_HEX_BYTES], counters[COUNTER_DIGITS], values[NUMBERS],
         history[EPOCHS_MAX * ROW_DIGITS];
@@ -42,6 +43,29 @@ static void write_state(struct fuzz_input *input, const char *path)
         {"best", DTYPE_F32, 1, {NUMBERS}, values},
     };
     FUZZ_CLAIM(safetensors_write(path, tensors, 7, "fuzz", &err) == ERR_OK);
+}
+
+static void take_bytes(struct fuzz_input *input, void *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ((unsigned char *)out)[i] = fuzz_byte(input);
+}
+
+/* Counters and history of any bits. */
+static void write_typed(struct fuzz_input *input, const char *path)
+{
+    struct history_epoch epochs[EPOCHS_MAX];
+    float values[NUMBERS];
+    struct state state = {
+        .values = values, .m = values, .v = values, .best = values, .numbers = NUMBERS};
+    struct err err = {0};
+    memcpy(state.fingerprint, fingerprint, sizeof fingerprint);
+    state.history =
+        (struct history){.epochs = epochs, .count = fuzz_byte(input) % (EPOCHS_MAX + 1)};
+    take_bytes(input, &state.counters, sizeof state.counters);
+    take_bytes(input, epochs, state.history.count * sizeof *epochs);
+    take_numbers(input, values, NUMBERS);
+    FUZZ_CLAIM(state_write(path, &state, &err) == ERR_OK);
 }
 
 static void write_again(const char *path, const struct state *state)
@@ -74,12 +98,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input input = {data, size};
     char path[256];
     fuzz_file_remove("state.safetensors"); /* the writer puts another file in its place */
-    if (size > 0 && fuzz_byte(&input) == 0) {
-        strcpy(path, fuzz_file("state.safetensors", "", 0));
-        write_state(&input, path);
-    } else {
-        strcpy(path, fuzz_file("state.safetensors", data, size));
-    }
+    bool is_file = size == 0 || data[0] > 1;
+    strcpy(path, is_file ? fuzz_file("state.safetensors", data, size)
+                         : fuzz_file("state.safetensors", "", 0));
+    if (!is_file && fuzz_byte(&input) == 0)
+        write_digits(&input, path);
+    else if (!is_file)
+        write_typed(&input, path);
     read_state(path);
     return 0;
 }

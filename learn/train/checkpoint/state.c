@@ -1,100 +1,130 @@
 #include "learn/train/checkpoint/state.h"
 
 #include "engine/base/file.h"
+#include "engine/format/printable.h"
 #include "engine/format/safetensors.h"
 #include "engine/format/safetensors_write.h"
+#include "learn/train/checkpoint/state_digits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DIGITS = 4, /* of 16 bits, that a 64-bit word is written in: exact in fp32 */
-    WORDS = sizeof(struct state_counters) / sizeof(uint64_t),
-    ROW_DIGITS = HISTORY_FIELDS * DIGITS,
+static const char version[] = "2"; /* 1: digits, without saying so */
+
+/* Each counter is a tensor without dimensions. */
+static const struct counter {
+    const char *name;
+    enum dtype dtype;
+    size_t offset; /* in struct state_counters */
+} counters[] = {
+    {"step", DTYPE_U64, offsetof(struct state_counters, step)},
+    {"optimizer_steps", DTYPE_U64, offsetof(struct state_counters, optimizer_steps)},
+    {"image_size", DTYPE_U64, offsetof(struct state_counters, image_size)},
+    {"best_epoch", DTYPE_U64, offsetof(struct state_counters, best_epoch)},
+    {"best_figure", DTYPE_F64, offsetof(struct state_counters, best)},
+    {"epoch_loss", DTYPE_F64, offsetof(struct state_counters, epoch_loss)},
+    {"epoch_seconds", DTYPE_F64, offsetof(struct state_counters, epoch_seconds)},
+    {"epoch_skipped", DTYPE_U64, offsetof(struct state_counters, epoch_skipped)},
 };
-_Static_assert(sizeof(struct state_counters) == WORDS * sizeof(uint64_t), "only 64-bit fields");
 
-/* ---- 64-bit words as digits ---- */
-
-static void to_digits(const void *words, size_t count, float *digits)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t word;
-        memcpy(&word, (const char *)words + i * sizeof word, sizeof word);
-        for (unsigned d = 0; d < DIGITS; d++)
-            digits[i * DIGITS + d] = (float)(word >> 16 * d & 0xFFFF);
-    }
-}
-
-static enum err_code from_digits(const float *digits, size_t count, void *words, struct err *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t word = 0;
-        for (unsigned d = 0; d < DIGITS; d++) {
-            float digit = digits[i * DIGITS + d];
-            if (!(digit >= 0 && digit <= 0xFFFF))
-                return err_set(err, ERR_UNSUPPORTED, "a counter of the training state is damaged");
-            word |= (uint64_t)digit << 16 * d;
-        }
-        memcpy((char *)words + i * sizeof word, &word, sizeof word);
-    }
-    return ERR_OK;
-}
+enum { COUNTERS = sizeof counters / sizeof counters[0], ARRAYS = 5 };
+_Static_assert(sizeof(struct state_counters) == COUNTERS * sizeof(uint64_t), "every field");
 
 /* ---- write ---- */
 
 enum err_code state_write(const char *path, const struct state *state, struct err *err)
 {
-    float counters[WORDS * DIGITS], fingerprint[SHA256_HEX_BYTES];
     size_t epochs = state->history.count, n = state->numbers;
-    float *history = calloc(epochs * ROW_DIGITS + 1, sizeof *history);
-    if (history == NULL)
-        return err_no_memory(err, epochs * ROW_DIGITS * sizeof *history);
-    to_digits(&state->counters, WORDS, counters);
-    to_digits(state->history.epochs, epochs * HISTORY_FIELDS, history);
-    for (size_t i = 0; i < SHA256_HEX_BYTES; i++)
-        fingerprint[i] = (float)(unsigned char)state->fingerprint[i];
-    const struct tensor_out tensors[] = {
-        {"fingerprint", DTYPE_F32, 1, {SHA256_HEX_BYTES}, fingerprint},
-        {"counters", DTYPE_F32, 1, {WORDS * DIGITS}, counters},
-        {"history", DTYPE_F32, 2, {epochs, ROW_DIGITS}, history},
+    const struct metadata_out metadata[] = {{"format", "attnd-train"},
+                                            {"version", version},
+                                            {"fingerprint", state->fingerprint},
+                                            {NULL, NULL}};
+    const struct tensor_out wide[] = {
+        {"history", DTYPE_F64, 2, {epochs, HISTORY_FIELDS}, state->history.epochs},
         {"values", DTYPE_F32, 1, {n}, state->values},
         {"m", DTYPE_F32, 1, {n}, state->m},
         {"v", DTYPE_F32, 1, {n}, state->v},
         {"best", DTYPE_F32, 1, {n}, state->best},
         {"average", DTYPE_F32, 1, {n}, state->average},
     };
-    size_t count = sizeof tensors / sizeof tensors[0] - (state->average == NULL);
-    safetensors_write(path, tensors, count, "attnd-train", err);
-    free(history);
-    return err->code;
+    struct tensor_out tensors[COUNTERS + 1 + ARRAYS];
+    for (size_t i = 0; i < COUNTERS; i++)
+        tensors[i] =
+            (struct tensor_out){.name = counters[i].name,
+                                .dtype = counters[i].dtype,
+                                .values = (const char *)&state->counters + counters[i].offset};
+    memcpy(tensors + COUNTERS, wide, sizeof wide);
+    return safetensors_write_with(path, tensors, COUNTERS + 1 + ARRAYS - (state->average == NULL),
+                                  metadata, err);
 }
 
 /* ---- read ---- */
 
-/* A tensor of exactly `count` numbers. */
-static enum err_code read_tensor(const struct safetensors *file, const char *name, size_t count,
-                                 float *out, struct err *err)
+static enum err_code check_version(const struct safetensors *file, bool *is_digits, struct err *err)
 {
-    const struct tensor_info *info = safetensors_find(file, name);
-    if (info == NULL || info->count != count)
+    const char *found = safetensors_metadata(file, "version");
+    *is_digits = found == NULL;
+    if (found != NULL && strcmp(found, version) != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the training state has version '%s', which this program does not read; "
+                       "--restart begins anew",
+                       printable_name(found).text);
+    return ERR_OK;
+}
+
+static enum err_code check_fingerprint(const struct safetensors *file, bool is_digits,
+                                       const char *fingerprint, struct err *err)
+{
+    char digits[SHA256_HEX_BYTES];
+    const char *found = is_digits ? digits : safetensors_metadata(file, "fingerprint");
+    if (is_digits && state_digits_fingerprint(file, digits, err))
+        return err->code;
+    if (found == NULL)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the training state has no fingerprint; --restart begins anew");
+    if (strncmp(found, fingerprint, SHA256_HEX_BYTES) != 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "the training state is of a run with other options or data; go on with "
+                       "those, or begin anew with --restart");
+    return ERR_OK;
+}
+
+/* A tensor of exactly `count` numbers. */
+static enum err_code find(const struct safetensors *file, const char *name, size_t count,
+                          const struct tensor_info **out, struct err *err)
+{
+    *out = safetensors_find(file, name);
+    if (*out == NULL || (*out)->count != count)
         return err_set(err, ERR_UNSUPPORTED,
                        "the training state has no '%s' of %zu numbers; --restart begins anew", name,
                        count);
-    return safetensors_read_f32(file, info, 0, count, out, err);
+    return ERR_OK;
 }
 
-static enum err_code check_fingerprint(const struct safetensors *file, const char *fingerprint,
-                                       struct err *err)
+static enum err_code read_as(const struct safetensors *file, const char *name, enum dtype dtype,
+                             size_t count, void *out, struct err *err)
 {
-    float found[SHA256_HEX_BYTES];
-    if (read_tensor(file, "fingerprint", SHA256_HEX_BYTES, found, err))
+    const struct tensor_info *info;
+    if (find(file, name, count, &info, err))
         return err->code;
-    for (size_t i = 0; i < SHA256_HEX_BYTES; i++)
-        if (found[i] != (float)(unsigned char)fingerprint[i])
-            return err_set(err, ERR_UNUSABLE,
-                           "the training state is of a run with other options or data; go on with "
-                           "those, or begin anew with --restart");
+    if (safetensors_read_as(file, info, dtype, out, err))
+        return err_prefix(err, "tensor '%s': ", name);
+    return ERR_OK;
+}
+
+static enum err_code read_counters(const struct safetensors *file, const char *fingerprint,
+                                   struct state_counters *out, struct err *err)
+{
+    bool is_digits;
+    if (check_version(file, &is_digits, err) ||
+        check_fingerprint(file, is_digits, fingerprint, err))
+        return err->code;
+    if (is_digits)
+        return state_digits_words(file, "counters", COUNTERS, out, err);
+    for (size_t i = 0; i < COUNTERS; i++)
+        if (read_as(file, counters[i].name, counters[i].dtype, 1, (char *)out + counters[i].offset,
+                    err))
+            return err->code;
     return ERR_OK;
 }
 
@@ -102,34 +132,43 @@ enum err_code state_read_counters(const char *path, const char *fingerprint, boo
                                   struct state_counters *out, struct err *err)
 {
     struct safetensors *file;
-    float counters[WORDS * DIGITS];
     if (file_exists(path, found, err) || !*found)
         return err->code;
     if (safetensors_open(&file, path, err))
         return err_prefix(err, "%s: ", path);
-    if (!check_fingerprint(file, fingerprint, err) &&
-        !read_tensor(file, "counters", WORDS * DIGITS, counters, err))
-        from_digits(counters, WORDS, out, err);
+    read_counters(file, fingerprint, out, err);
     safetensors_close(file);
     return err->code != ERR_OK ? err_prefix(err, "%s: ", path) : ERR_OK;
 }
 
+/* A row an epoch, which was longer when a word was four digits. */
 static enum err_code read_history(const struct safetensors *file, struct history *out,
                                   struct err *err)
 {
+    bool is_digits;
+    if (check_version(file, &is_digits, err))
+        return err->code;
     const struct tensor_info *info = safetensors_find(file, "history");
-    size_t count = info != NULL ? info->count : 0, epochs = count / ROW_DIGITS;
-    if (info == NULL || count % ROW_DIGITS != 0 || epochs > HISTORY_EPOCHS_MAX)
+    size_t row = is_digits ? HISTORY_FIELDS * STATE_DIGITS : HISTORY_FIELDS;
+    size_t epochs = info != NULL ? info->count / row : 0, words = epochs * HISTORY_FIELDS;
+    if (info == NULL || info->count % row != 0 || epochs > HISTORY_EPOCHS_MAX)
         return err_set(err, ERR_UNSUPPORTED, "the training state's history is damaged");
-    float *digits = calloc(count + 1, sizeof *digits);
     out->epochs = calloc(epochs + 1, sizeof *out->epochs);
     out->count = (unsigned)epochs;
-    if (digits == NULL || out->epochs == NULL)
-        err_no_memory(err, count * sizeof *digits);
-    else if (count > 0 && !safetensors_read_f32(file, info, 0, count, digits, err))
-        from_digits(digits, epochs * HISTORY_FIELDS, out->epochs, err);
-    free(digits);
-    return err->code;
+    if (out->epochs == NULL)
+        return err_no_memory(err, epochs * sizeof *out->epochs);
+    if (is_digits)
+        return state_digits_words(file, "history", words, out->epochs, err);
+    return read_as(file, "history", DTYPE_F64, words, out->epochs, err);
+}
+
+static enum err_code read_array(const struct safetensors *file, const char *name, size_t count,
+                                float *out, struct err *err)
+{
+    const struct tensor_info *info;
+    if (find(file, name, count, &info, err))
+        return err->code;
+    return safetensors_read_f32(file, info, 0, count, out, err);
 }
 
 enum err_code state_read(const char *path, struct state *state, struct err *err)
@@ -139,10 +178,10 @@ enum err_code state_read(const char *path, struct state *state, struct err *err)
     if (safetensors_open(&file, path, err))
         return err_prefix(err, "%s: ", path);
     if (read_history(file, &state->history, err) ||
-        read_tensor(file, "values", n, state->values, err) ||
-        read_tensor(file, "m", n, state->m, err) || read_tensor(file, "v", n, state->v, err) ||
-        read_tensor(file, "best", n, state->best, err) ||
-        (state->average != NULL && read_tensor(file, "average", n, state->average, err)))
+        read_array(file, "values", n, state->values, err) ||
+        read_array(file, "m", n, state->m, err) || read_array(file, "v", n, state->v, err) ||
+        read_array(file, "best", n, state->best, err) ||
+        (state->average != NULL && read_array(file, "average", n, state->average, err)))
         err_prefix(err, "%s: ", path);
     safetensors_close(file);
     return err->code;

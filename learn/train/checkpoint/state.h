@@ -1,9 +1,10 @@
 /* state.h - where a run stands, in one file: a run that was killed or stopped goes on from there as
  * if nothing had happened, with the same weights at the end.
  *
- * The file is a safetensors file of fp32 numbers (integers and doubles in 16-bit digits), replaced
- * as a whole. It names the run by a fingerprint of options and data: another run's state is
- * refused. Threads: pure functions.
+ * The file is a safetensors file, replaced as a whole: a U64 or F64 tensor for each counter, the
+ * history in F64, weights and moments in F32. Its metadata have the version of this form and the
+ * run's fingerprint, made of options and data: another run's state is refused. Files of the form
+ * before (state_digits.h) are read. Threads: pure functions.
  */
 #ifndef ATTND_LEARN_TRAIN_CHECKPOINT_STATE_H
 #define ATTND_LEARN_TRAIN_CHECKPOINT_STATE_H

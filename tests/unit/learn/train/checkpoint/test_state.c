@@ -5,6 +5,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +153,270 @@ START_TEST(a_cut_file_is_refused)
 }
 END_TEST
 
+/* ---- typed numbers ---- */
+
+START_TEST(a_state_is_of_typed_numbers)
+{
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+        unsigned rank;
+    } tensors[] = {{"average", DTYPE_F32, 1},
+                   {"best", DTYPE_F32, 1},
+                   {"best_epoch", DTYPE_U64, 0},
+                   {"best_figure", DTYPE_F64, 0},
+                   {"epoch_loss", DTYPE_F64, 0},
+                   {"epoch_seconds", DTYPE_F64, 0},
+                   {"epoch_skipped", DTYPE_U64, 0},
+                   {"history", DTYPE_F64, 2},
+                   {"image_size", DTYPE_U64, 0},
+                   {"m", DTYPE_F32, 1},
+                   {"optimizer_steps", DTYPE_U64, 0},
+                   {"step", DTYPE_U64, 0},
+                   {"v", DTYPE_F32, 1},
+                   {"values", DTYPE_F32, 1}};
+    struct fixture f;
+    struct safetensors *file;
+    struct err err = {0};
+    uint64_t step;
+    double loss;
+    open_fixture(&f);
+    write_state(&f);
+    ck_assert(!safetensors_open(&file, f.path, &err));
+    ck_assert_str_eq(safetensors_metadata(file, "format"), "attnd-train");
+    ck_assert_str_eq(safetensors_metadata(file, "version"), "2");
+    ck_assert_str_eq(safetensors_metadata(file, "fingerprint"), fingerprint);
+    ck_assert_uint_eq(safetensors_count(file), sizeof tensors / sizeof *tensors);
+    for (size_t i = 0; i < safetensors_count(file); i++) {
+        const struct tensor_info *info = safetensors_at(file, i);
+        ck_assert_str_eq(info->name, tensors[i].name);
+        ck_assert_int_eq(info->dtype, tensors[i].dtype);
+        ck_assert_uint_eq(info->rank, tensors[i].rank);
+    }
+    ck_assert_uint_eq(safetensors_find(file, "history")->shape[1], HISTORY_FIELDS);
+    ck_assert(
+        !safetensors_read_as(file, safetensors_find(file, "step"), DTYPE_U64, &step, &err) &&
+        !safetensors_read_as(file, safetensors_find(file, "epoch_loss"), DTYPE_F64, &loss, &err));
+    ck_assert(step == 0x0123456789ABCDEF && loss == 1e300);
+    safetensors_close(file);
+    close_fixture(&f);
+}
+END_TEST
+
+/* What begins as minus infinity, or was never a number, does so again. */
+START_TEST(a_state_keeps_what_is_not_finite)
+{
+    struct fixture f;
+    struct state_counters back;
+    struct err err = {0};
+    bool found;
+    open_fixture(&f);
+    f.state.counters.best = -INFINITY;
+    f.state.counters.epoch_loss = NAN;
+    write_state(&f);
+    ck_assert(!state_read_counters(f.path, fingerprint, &found, &back, &err));
+    ck_assert_mem_eq(&back, &f.state.counters, sizeof back);
+    close_fixture(&f);
+}
+END_TEST
+
+enum { TYPED = 14 };
+
+/* A state of eight numbers by its tensors; those of counters come first. */
+struct typed {
+    uint64_t zero;
+    float values[8];
+    double history[HISTORY_FIELDS];
+    struct tensor_out tensors[TYPED];
+    struct metadata_out metadata[4];
+};
+
+static void make_typed(struct typed *typed)
+{
+    *typed = (struct typed){.metadata = {{"format", "attnd-train"},
+                                         {"version", "2"},
+                                         {"fingerprint", fingerprint},
+                                         {NULL, NULL}}};
+    const struct tensor_out tensors[TYPED] = {
+        {"step", DTYPE_U64, 0, {0}, &typed->zero},
+        {"optimizer_steps", DTYPE_U64, 0, {0}, &typed->zero},
+        {"image_size", DTYPE_U64, 0, {0}, &typed->zero},
+        {"best_epoch", DTYPE_U64, 0, {0}, &typed->zero},
+        {"epoch_skipped", DTYPE_U64, 0, {0}, &typed->zero},
+        {"best_figure", DTYPE_F64, 0, {0}, &typed->zero},
+        {"epoch_loss", DTYPE_F64, 0, {0}, &typed->zero},
+        {"epoch_seconds", DTYPE_F64, 0, {0}, &typed->zero},
+        {"values", DTYPE_F32, 1, {8}, typed->values},
+        {"m", DTYPE_F32, 1, {8}, typed->values},
+        {"v", DTYPE_F32, 1, {8}, typed->values},
+        {"best", DTYPE_F32, 1, {8}, typed->values},
+        {"average", DTYPE_F32, 1, {8}, typed->values},
+        {"history", DTYPE_F64, 2, {1, HISTORY_FIELDS}, typed->history}};
+    memcpy(typed->tensors, tensors, sizeof tensors);
+}
+
 /* ---- files that are no state ---- */
+
+/* Reads the file as a run with eight numbers would; its code, and the text without the path. */
+static enum err_code read_eight(const struct fixture *f, struct err *err)
+{
+    float arrays[5][8];
+    char want[160];
+    bool found = false;
+    struct state state = {.values = arrays[0],
+                          .m = arrays[1],
+                          .v = arrays[2],
+                          .average = arrays[3],
+                          .best = arrays[4],
+                          .numbers = 8};
+    *err = (struct err){0};
+    ck_assert_int_eq(state_read_counters(f->path, fingerprint, &found, &state.counters, err),
+                     err->code);
+    ck_assert(found);
+    if (err->code == ERR_OK)
+        ck_assert_int_eq(state_read(f->path, &state, err), err->code);
+    free(state.history.epochs);
+    snprintf(want, sizeof want, "%s: ", f->path);
+    if (err->code != ERR_OK) {
+        ck_assert_msg(strncmp(err->text, want, strlen(want)) == 0, "%s", err->text);
+        memmove(err->text, err->text + strlen(want), strlen(err->text + strlen(want)) + 1);
+    }
+    return err->code;
+}
+
+static void expect_typed(const struct typed *typed, enum err_code code, const char *text)
+{
+    struct fixture f;
+    struct err err = {0};
+    open_fixture(&f);
+    ck_assert_msg(!safetensors_write_with(f.path, typed->tensors, TYPED, typed->metadata, &err),
+                  "%s", err.text);
+    ck_assert_int_eq(read_eight(&f, &err), code);
+    ck_assert_str_eq(err.text, text);
+    close_fixture(&f);
+}
+
+START_TEST(what_a_typed_state_lacks_is_named)
+{
+    struct typed typed;
+    char text[128];
+    make_typed(&typed);
+    expect_typed(&typed, ERR_OK, "");
+    for (unsigned i = 0; i < TYPED - 1; i++) { /* all but the history */
+        struct tensor_out *tensor = &typed.tensors[i], whole = *tensor;
+        snprintf(text, sizeof text,
+                 "the training state has no '%s' of %u numbers; --restart begins anew", whole.name,
+                 whole.rank == 0 ? 1 : 8);
+        tensor->name = "another";
+        expect_typed(&typed, ERR_UNSUPPORTED, text);
+        *tensor = whole;
+        tensor->rank = 1;
+        tensor->shape[0] = 0;
+        expect_typed(&typed, ERR_UNSUPPORTED, text);
+        *tensor = whole;
+    }
+}
+END_TEST
+
+START_TEST(a_counter_of_another_type_is_refused)
+{
+    struct typed typed;
+    char text[128];
+    make_typed(&typed);
+    for (unsigned i = 0; i < 8; i++) {
+        struct tensor_out *tensor = &typed.tensors[i];
+        enum dtype dtype = tensor->dtype;
+        tensor->dtype = dtype == DTYPE_U64 ? DTYPE_F64 : DTYPE_U64;
+        snprintf(text, sizeof text, "tensor '%s': dtype %s instead of %s", tensor->name,
+                 dtype_name(tensor->dtype), dtype_name(dtype));
+        expect_typed(&typed, ERR_UNSUPPORTED, text);
+        tensor->dtype = dtype;
+    }
+}
+END_TEST
+
+START_TEST(a_damaged_history_is_refused)
+{
+    static const char damaged[] = "the training state's history is damaged";
+    struct typed typed;
+    make_typed(&typed);
+    struct tensor_out *history = &typed.tensors[TYPED - 1], whole = *history;
+    history->name = "another";
+    expect_typed(&typed, ERR_UNSUPPORTED, damaged);
+    *history = whole;
+    history->shape[1]--;
+    expect_typed(&typed, ERR_UNSUPPORTED, damaged);
+    *history = whole;
+    history->dtype = DTYPE_U64;
+    expect_typed(&typed, ERR_UNSUPPORTED, "tensor 'history': dtype U64 instead of F64");
+}
+END_TEST
+
+START_TEST(a_state_of_another_version_is_refused_with_the_way_out)
+{
+    struct typed typed;
+    make_typed(&typed);
+    typed.metadata[1].value = "3\n";
+    expect_typed(&typed, ERR_UNSUPPORTED,
+                 "the training state has version '3?', which this program does not read; "
+                 "--restart begins anew");
+    typed.metadata[1].value = "2";
+    typed.metadata[2].key = "finger";
+    expect_typed(&typed, ERR_UNSUPPORTED,
+                 "the training state has no fingerprint; --restart begins anew");
+    typed.metadata[2].key = "fingerprint";
+    typed.metadata[2].value = "0123456789abcdef";
+    expect_typed(&typed, ERR_UNUSABLE,
+                 "the training state is of a run with other options or data; go on with those, or "
+                 "begin anew with --restart");
+}
+END_TEST
+
+/* ---- states of digits ---- */
+
+enum { OLD_NUMBERS = 20 };
+
+/* A file that attnd 0.1.0 wrote, of the fixture's epochs and the first of the fixture's numbers;
+ * then the same written anew. */
+START_TEST(a_state_of_digits_is_read_as_what_it_was)
+{
+    static const struct state_counters counters = {.step = 0x0123456789ABCDEF,
+                                                   .optimizer_steps = 0xFEDCBA9876543210,
+                                                   .image_size = 48,
+                                                   .best_epoch = 2,
+                                                   .best = -1.0 / 3,
+                                                   .epoch_loss = 1e300,
+                                                   .epoch_seconds = 0.1,
+                                                   .epoch_skipped = 3};
+    const char *path = "tests/data/train/state-digits.safetensors";
+    struct fixture f;
+    struct err err = {0};
+    bool found;
+    open_fixture(&f);
+    for (int again = 0; again < 2; again++) {
+        struct state back = empty_state();
+        back.numbers = OLD_NUMBERS;
+        ck_assert(!state_read_counters(path, fingerprint, &found, &back.counters, &err) && found);
+        ck_assert_mem_eq(&back.counters, &counters, sizeof counters);
+        ck_assert_msg(!state_read(path, &back, &err), "%s", err.text);
+        ck_assert_uint_eq(back.history.count, 2);
+        ck_assert_mem_eq(back.history.epochs, f.epochs, sizeof f.epochs);
+        const float *arrays[][2] = {{back.values, f.state.values},
+                                    {back.m, f.state.m},
+                                    {back.v, f.state.v},
+                                    {back.average, f.state.average},
+                                    {back.best, f.state.best}};
+        for (unsigned i = 0; i < 5; i++)
+            ck_assert_mem_eq(arrays[i][0], arrays[i][1], OLD_NUMBERS * sizeof(float));
+        memcpy(back.fingerprint, fingerprint, sizeof fingerprint);
+        ck_assert(!state_write(f.path, &back, &err));
+        path = f.path;
+        free(back.history.epochs);
+        free_arrays(&back);
+    }
+    close_fixture(&f);
+}
+END_TEST
 
 enum { COUNTERS = 32, ROW = 36 }; /* digits of the counters, and of an epoch */
 
@@ -180,32 +444,11 @@ static void open_raw(struct raw *raw, struct fixture *f)
     memcpy(raw->tensors, tensors, sizeof tensors);
 }
 
-/* Reads it as a run with eight numbers would; its code, and the text without the path. */
 static enum err_code read_raw(const struct raw *raw, const struct fixture *f, struct err *err)
 {
-    float arrays[5][8];
-    char want[160];
-    bool found = false;
-    struct state state = {.values = arrays[0],
-                          .m = arrays[1],
-                          .v = arrays[2],
-                          .average = arrays[3],
-                          .best = arrays[4],
-                          .numbers = 8};
     *err = (struct err){0};
     ck_assert_msg(!safetensors_write(f->path, raw->tensors, 8, "pt", err), "%s", err->text);
-    ck_assert_int_eq(state_read_counters(f->path, fingerprint, &found, &state.counters, err),
-                     err->code);
-    ck_assert(found);
-    if (err->code == ERR_OK)
-        ck_assert_int_eq(state_read(f->path, &state, err), err->code);
-    free(state.history.epochs);
-    snprintf(want, sizeof want, "%s: ", f->path);
-    if (err->code != ERR_OK) {
-        ck_assert_msg(strncmp(err->text, want, strlen(want)) == 0, "%s", err->text);
-        memmove(err->text, err->text + strlen(want), strlen(err->text + strlen(want)) + 1);
-    }
-    return err->code;
+    return read_eight(f, err);
 }
 
 /* A word is four digits of 16 bits, the lowest first. */
@@ -238,7 +481,24 @@ START_TEST(digits_are_of_sixteen_bits)
 }
 END_TEST
 
-START_TEST(what_a_state_lacks_is_named)
+/* Of a character, as of a whole number. */
+START_TEST(a_fingerprint_of_digits_is_of_characters)
+{
+    static const float wrong[] = {'0' + 0.5f, '1', -1, 304, 1e9f};
+    struct raw raw;
+    struct fixture f;
+    struct err err = {0};
+    open_raw(&raw, &f);
+    for (unsigned i = 0; i < 5; i++) {
+        raw.fingerprint[0] = wrong[i];
+        ck_assert_int_eq(read_raw(&raw, &f, &err), ERR_UNUSABLE);
+        ck_assert_ptr_nonnull(strstr(err.text, "other options or data"));
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_a_state_of_digits_lacks_is_named)
 {
     static const char *const names[] = {"fingerprint", "counters", NULL,   "values",
                                         "m",           "v",        "best", "average"};
@@ -318,6 +578,10 @@ END_TEST
 
 SUITE("state", a_state_comes_back_to_the_last_bit, no_file_is_no_state,
       another_runs_state_is_refused_with_the_way_out, a_state_of_another_size_is_refused,
-      a_cut_file_is_refused, digits_are_of_sixteen_bits, what_a_state_lacks_is_named,
+      a_cut_file_is_refused, a_state_is_of_typed_numbers, a_state_keeps_what_is_not_finite,
+      what_a_typed_state_lacks_is_named, a_counter_of_another_type_is_refused,
+      a_damaged_history_is_refused, a_state_of_another_version_is_refused_with_the_way_out,
+      a_state_of_digits_is_read_as_what_it_was, digits_are_of_sixteen_bits,
+      a_fingerprint_of_digits_is_of_characters, what_a_state_of_digits_lacks_is_named,
       a_run_that_has_just_begun_has_a_state_too,
       a_state_that_cannot_be_written_or_read_is_told_by_its_path)
