@@ -195,7 +195,8 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 
 static bool decides_weights(const char *field)
 {
-    static const char *const others[] = {"out", "restart", "threads", "store", "purity", "version"};
+    static const char *const others[] = {"out",   "restart",          "threads",
+                                         "store", "target_precision", "version"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (strcmp(field, others[i]) == 0)
             return false;
