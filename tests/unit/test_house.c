@@ -278,6 +278,50 @@ START_TEST(house_comments_name_files_that_are_there)
 }
 END_TEST
 
+/* ---- mutants that were named as equivalent ---- */
+
+/* "FILE | FUNCTION | LINE | ...", where " #2" behind the line is the second of its kind. */
+static bool names_a_line(char *row)
+{
+    char *field[3];
+    for (int i = 0; i < 3; i++) {
+        field[i] = row;
+        row = strstr(row, " | ");
+        ck_assert_ptr_nonnull(row);
+        *row = '\0';
+        row += 3;
+    }
+    char *number = strrchr(field[2], '#');
+    if (number != NULL && number > field[2] && number[-1] == ' ' &&
+        isdigit((unsigned char)number[1]))
+        number[-1] = '\0';
+    const struct source_file *file = source_tree_find(&tree, field[0]);
+    return file != NULL && strstr(file->text, field[2]) != NULL;
+}
+
+START_TEST(house_equivalent_mutants_name_lines_that_are_there)
+{
+    char row[1024];
+    int stale = 0, rows = 0;
+    setup();
+    FILE *list = fopen("tests/mutate/equivalent.txt", "r");
+    ck_assert_ptr_nonnull(list);
+    while (fgets(row, sizeof row, list) != NULL) {
+        if (row[0] == '#' || row[0] == '\n')
+            continue;
+        rows++;
+        if (!names_a_line(row)) {
+            fprintf(stderr, "equivalent.txt: %s has no such line\n", row);
+            stale++;
+        }
+    }
+    fclose(list);
+    teardown();
+    ck_assert_int_gt(rows, 100);
+    ck_assert_msg(stale == 0, "%d stale rows, listed above", stale);
+}
+END_TEST
+
 START_TEST(house_test_sees_a_circle)
 {
     struct source_file files[] = {
@@ -312,5 +356,5 @@ END_TEST
 
 SUITE("house", house_folders_hold_at_most_24_modules, house_functions_have_at_most_60_lines,
       house_lines_have_at_most_100_columns, house_modules_form_no_circle,
-      house_comments_name_files_that_are_there, house_test_sees_a_circle,
-      house_test_sees_what_it_looks_for)
+      house_comments_name_files_that_are_there, house_equivalent_mutants_name_lines_that_are_there,
+      house_test_sees_a_circle, house_test_sees_what_it_looks_for)

@@ -1,0 +1,111 @@
+/* engine_run.c - inputs -> logits -> scores and a judgement. */
+#include "engine/base/thread_pool.h"
+#include "engine/decide/argmax.h"
+#include "engine/engine_state.h"
+#include "engine/model/embed.h"
+#include "engine/model/encoder.h"
+#include "engine/model/head.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct engine_session {
+    struct thread_pool *own_pool; /* NULL: it runs on a borrowed one */
+    const struct engine_model *model;
+    struct workspace workspace;
+};
+
+enum err_code engine_session_open_on(struct engine_session **out, const struct engine_model *model,
+                                     unsigned batch_tokens_max, struct thread_pool *pool,
+                                     struct err *err)
+{
+    *out = NULL;
+    struct engine_session *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        return err_no_memory(err, sizeof *session);
+    unsigned longest = model->info.tokens_max;
+    session->model = model;
+    if (workspace_open(&session->workspace, &model->spec, model->encoder,
+                       batch_tokens_max > longest ? batch_tokens_max : longest, pool,
+                       model->kernels, err)) {
+        free(session);
+        return err->code;
+    }
+    *out = session;
+    return ERR_OK;
+}
+
+enum err_code engine_session_open(struct engine_session **out, const struct engine_model *model,
+                                  unsigned batch_tokens_max, unsigned threads, struct err *err)
+{
+    struct thread_pool *pool;
+    *out = NULL;
+    if (thread_pool_open(&pool, threads, err))
+        return err->code;
+    if (engine_session_open_on(out, model, batch_tokens_max, pool, err))
+        thread_pool_close(pool);
+    else
+        (*out)->own_pool = pool;
+    return err->code;
+}
+
+void engine_session_lend(struct engine_session *session, struct thread_pool *pool)
+{
+    assert(thread_pool_size(pool) <= session->workspace.pool_size_max);
+    session->workspace.pool = pool;
+}
+
+void engine_session_close(struct engine_session *session)
+{
+    if (session == NULL)
+        return;
+    workspace_close(&session->workspace);
+    thread_pool_close(session->own_pool);
+    free(session);
+}
+
+void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
+                unsigned rows, float *const *logits)
+{
+    const struct engine_model *model = session->model;
+    struct workspace *workspace = &session->workspace;
+    unsigned tokens = 0;
+    workspace->captured = false;
+    for (unsigned r = 0; r < rows; r++) {
+        workspace->captures[r] = inputs[r]->capture;
+        workspace->captured = workspace->captured || inputs[r]->capture != NULL;
+        workspace->offset[r] = tokens;
+        embed(&model->spec, &model->weights, workspace, inputs[r], tokens);
+        tokens += inputs[r]->tokens;
+    }
+    workspace->offset[rows] = tokens;
+    workspace->rows = rows;
+    encoder_run(&model->spec, &model->weights, workspace);
+    head_logits(&model->spec, &model->weights, workspace, logits);
+}
+
+const float *engine_features(const struct engine_session *session, unsigned row)
+{
+    return head_features(&session->model->spec, &session->workspace, row);
+}
+
+bool engine_scores(const struct engine_model *model, const float *logits, float *scores)
+{
+    bool is_finite = true;
+    head_scores(&model->spec, model->kernels, logits, scores);
+    for (unsigned i = 0; i < model->spec.label_count; i++)
+        is_finite = is_finite && isfinite(scores[i]);
+    return is_finite;
+}
+
+unsigned engine_argmax(const struct engine_model *model, const float *scores)
+{
+    return argmax(scores, model->spec.label_count);
+}
+
+void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
+                  const float *features, struct judgement *out)
+{
+    policy_judge(&model->spec.policy, logits, scores, features, out);
+}
