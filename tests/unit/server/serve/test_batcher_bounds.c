@@ -24,7 +24,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 
 enum { LIMIT = 8, PATIENCE_NS = BATCHER_PATIENCE_MS * CLOCK_NS_PER_MS };
 
-static struct served_model models[2] = {{.name = "text", .batch_tokens = 1000},
+static struct served_model models[3] = {{.name = "text", .batch_tokens = 1000},
                                         {.name = "image", .batch_tokens = 1000}};
 
 struct bench {
