@@ -79,7 +79,7 @@ static struct {
     atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
     atomic_uint digests_ended;
     atomic_int run_policy;  /* how the thread of the last run is scheduled */
-    unsigned prepared_utf8; /* texts that were known to be UTF-8 */
+    atomic_uint prepared_utf8; /* texts that were known to be UTF-8 */
 } fake_seen;
 
 /* What a model and one session of it are said to cost. */
