@@ -18,6 +18,7 @@
 #include "server/http/http.h"
 #include "server/observe/log.h"
 #include "server/observe/metrics.h"
+#include "server/serve/served_model.h"
 
 enum {
     PROCESS_BYTES = 24 * 1024 * 1024,
@@ -63,8 +64,7 @@ static enum err_code add_models(struct memory_plan *out, const struct config *co
             return err->code;
         add(out, MEMORY_MODELS, cost.model_bytes);
         add(out, MEMORY_SESSIONS, memory_product(cost.session_bytes, plan->workers));
-        out->each[i] =
-            memory_sum(cost.model_bytes, memory_product(cost.session_bytes, plan->workers));
+        out->each[i] = served_model_sum(&cost, plan->workers);
         labels += cost.label_count;
     }
     out->model_bytes = memory_sum(out->items[MEMORY_MODELS], out->items[MEMORY_SESSIONS]);

@@ -12,7 +12,6 @@
 #include "config/config_change.h"
 #include "config/config_load.h"
 #include "config/option.h"
-
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"

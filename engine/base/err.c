@@ -75,6 +75,11 @@ enum err_code err_no_memory(struct err *err, size_t bytes)
     return err_set(err, ERR_NO_MEMORY, "out of memory (%zu bytes were needed)", bytes);
 }
 
+enum err_code err_no_thread(struct err *err, int failure)
+{
+    return err_set(err, err_code_of_errno(failure), "cannot start a thread: %s", strerror(failure));
+}
+
 enum err_code err_code_of_errno(int error)
 {
     return error == ENOMEM || error == EAGAIN ? ERR_NO_MEMORY : ERR_IO;

@@ -61,6 +61,9 @@ enum err_code err_prefix(struct err *err, const char *format, ...)
 /* Shorthand for a failed allocation of `bytes`. */
 enum err_code err_no_memory(struct err *err, size_t bytes);
 
+/* Shorthand for a thread that pthread_create could not start: `failure` is what it returned. */
+enum err_code err_no_thread(struct err *err, int failure);
+
 /* What kind of failure of a system call an errno is: ERR_NO_MEMORY (also for EAGAIN, which is what
  * pthread_create says then) or ERR_IO. */
 enum err_code err_code_of_errno(int error);

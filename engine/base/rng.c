@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static uint64_t mix(uint64_t x)
+uint64_t rng_mix(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
     x = (x ^ x >> 27) * 0x94D049BB133111EBu;
@@ -11,12 +11,12 @@ static uint64_t mix(uint64_t x)
 
 struct rng rng_for(uint64_t seed, uint64_t purpose, uint64_t index)
 {
-    return (struct rng){mix(mix(mix(seed + 1) + purpose) + index)};
+    return (struct rng){rng_mix(rng_mix(rng_mix(seed + 1) + purpose) + index)};
 }
 
 uint64_t rng_next(struct rng *rng)
 {
-    return mix(rng->state += 0x9E3779B97F4A7C15u);
+    return rng_mix(rng->state += 0x9E3779B97F4A7C15u);
 }
 
 uint32_t rng_below(struct rng *rng, uint32_t n)

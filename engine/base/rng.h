@@ -26,6 +26,9 @@ float rng_uniform(struct rng *rng);
 /* Standard normal (Box and Muller 1958). */
 float rng_normal(struct rng *rng);
 
+/* SplitMix64's finaliser: a bijection, so different numbers stay different. */
+uint64_t rng_mix(uint64_t x);
+
 /* 32 bits that depend on key and index alone: the finaliser of a 32-bit hash (Wellons 2018,
  * "lowbias32") over index x 0x9E3779B1 + key. Vectors compute the same in each lane. */
 static inline uint32_t rng_hash(uint32_t key, uint32_t index)

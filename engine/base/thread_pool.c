@@ -167,8 +167,7 @@ static enum err_code start_members(struct thread_pool *pool, struct err *err)
         pool->members[i] = (struct member){.pool = pool, .index = i + 1};
         int failed = pthread_create(&pool->members[i].thread, NULL, member_main, &pool->members[i]);
         if (failed)
-            return err_set(err, err_code_of_errno(failed), "cannot start a compute thread: %s",
-                           strerror(failed));
+            return err_no_thread(err, failed);
         pool->started++;
     }
     return ERR_OK;

@@ -310,11 +310,7 @@ static unsigned budget_locked(const struct batcher *batcher, unsigned lead)
     struct served_model *model = batcher->entries[lead].model;
     if (batcher->idle == 0)
         return model->batch_tokens;
-    size_t waiting = 0;
-    for (unsigned i = 0; i < batcher->count; i++)
-        if (batcher->entries[i].model == model)
-            waiting += batcher->entries[i].tokens;
-    size_t share = waiting / (batcher->idle + 1) + 1;
+    size_t share = model->lane.tokens / (batcher->idle + 1) + 1;
     if (share < BATCHER_SHARE_TOKENS_MIN)
         share = BATCHER_SHARE_TOKENS_MIN;
     return share < model->batch_tokens ? (unsigned)share : model->batch_tokens;

@@ -158,8 +158,7 @@ static enum err_code spawn(struct prepare *prepare, struct err *err)
         int failure = pthread_create(&prepare->threads[prepare->started], NULL,
                                      prepare->started == 0 ? reader_main : prepare_main, prepare);
         if (failure != 0)
-            return err_set(err, err_code_of_errno(failure), "cannot start a thread: %s",
-                           strerror(failure));
+            return err_no_thread(err, failure);
     }
     return ERR_OK;
 }

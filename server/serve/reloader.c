@@ -313,8 +313,7 @@ enum err_code reloader_start(struct reloader *reloader, struct err *err)
 {
     int failure = pthread_create(&reloader->thread, NULL, reloader_main, reloader);
     if (failure != 0)
-        return err_set(err, err_code_of_errno(failure), "cannot start a thread: %s",
-                       strerror(failure));
+        return err_no_thread(err, failure);
     pthread_mutex_lock(&reloader->lock);
     reloader->is_started = true;
     pthread_mutex_unlock(&reloader->lock);

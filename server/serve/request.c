@@ -1,6 +1,7 @@
 #include "server/serve/request.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/rng.h"
 #include "server/bounds/limits.h"
 
 #include <assert.h>
@@ -18,18 +19,11 @@ void request_ids_init(struct request_ids *ids)
     atomic_init(&ids->next, start);
 }
 
-/* The finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection, so counters stay distinct. */
-static uint64_t mix(uint64_t value)
-{
-    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return value ^ (value >> 31);
-}
-
+/* Counters stay distinct when they are mixed. */
 const char *request_ids_next(struct request_ids *ids, struct arena *arena)
 {
     uint64_t count = atomic_fetch_add_explicit(&ids->next, 1, memory_order_relaxed);
-    return arena_format(arena, "%016" PRIx64, mix(count));
+    return arena_format(arena, "%016" PRIx64, rng_mix(count));
 }
 
 bool request_id_is_plain(const char *id)

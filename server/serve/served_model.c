@@ -8,6 +8,7 @@
 #include "server/serve/served_model.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/rng.h"
 #include "engine/base/thread_pool.h"
 #include "server/observe/log.h"
 
@@ -21,20 +22,12 @@
 
 /* ---- the directory ---- */
 
-/* The finaliser of splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t mix(uint64_t value)
-{
-    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return value ^ (value >> 31);
-}
-
 static uint64_t file_stamp(int dir, const char *name)
 {
     struct stat file;
     uint64_t stamp = 1;
     for (const char *c = name; *c != '\0'; c++)
-        stamp = mix(stamp + (unsigned char)*c);
+        stamp = rng_mix(stamp + (unsigned char)*c);
     if (fstatat(dir, name, &file, 0) != 0 || S_ISDIR(file.st_mode))
         return 0;
     const uint64_t parts[] = {
@@ -43,7 +36,7 @@ static uint64_t file_stamp(int dir, const char *name)
         (uint64_t)file.st_ctim.tv_sec, (uint64_t)file.st_ctim.tv_nsec,
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        stamp = mix(stamp + parts[i]);
+        stamp = rng_mix(stamp + parts[i]);
     return stamp;
 }
 
@@ -144,8 +137,7 @@ static enum err_code open_sessions(struct served_model *model,
         all[started] = (struct warming){.options = options, .model = model, .worker = started};
         int failure = pthread_create(&all[started].thread, NULL, warming_main, &all[started]);
         if (failure != 0) {
-            err_set(err, err_code_of_errno(failure), "cannot start a thread: %s",
-                    strerror(failure));
+            err_no_thread(err, failure);
             break;
         }
     }
@@ -168,7 +160,7 @@ enum err_code served_model_bytes(size_t *bytes, const char *dir, const char *dty
     struct engine_cost cost;
     if (engine_measure(&cost, dir, &options, batch_tokens, threads, err))
         return err->code;
-    *bytes = memory_sum(cost.model_bytes, memory_product(cost.session_bytes, workers));
+    *bytes = served_model_sum(&cost, workers);
     return ERR_OK;
 }
 

@@ -66,6 +66,12 @@ struct served_model_options {
 enum err_code served_model_open(struct served_model **out,
                                 const struct served_model_options *options, struct err *err);
 
+/* What a model of that cost takes, with a session for each worker. */
+static inline size_t served_model_sum(const struct engine_cost *cost, unsigned workers)
+{
+    return memory_sum(cost->model_bytes, memory_product(cost->session_bytes, workers));
+}
+
 /* What opening it will take of the process's memory: upper bounds from the headers of its files. */
 enum err_code served_model_bytes(size_t *bytes, const char *dir, const char *dtype,
                                  unsigned batch_tokens, unsigned workers, unsigned threads,

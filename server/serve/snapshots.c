@@ -130,8 +130,7 @@ enum err_code snapshots_open(struct snapshots **out, struct snapshot *first, str
         pthread_cond_destroy(&snapshots->changed);
         pthread_mutex_destroy(&snapshots->lock);
         free(snapshots);
-        return err_set(err, err_code_of_errno(failure), "cannot start a thread: %s",
-                       strerror(failure));
+        return err_no_thread(err, failure);
     }
     snapshots->current = first;
     tell_metrics(first);
@@ -215,7 +214,7 @@ static void hash(struct hashing *hashing)
     pthread_t thread;
     int failure = pthread_create(&thread, NULL, hash_main, hashing);
     if (failure != 0)
-        err_set(&hashing->err, ERR_IO, "cannot start a thread: %s", strerror(failure));
+        err_no_thread(&hashing->err, failure);
     else
         pthread_join(thread, NULL);
 }
@@ -274,8 +273,7 @@ enum err_code snapshots_start_digests(struct snapshots *snapshots, struct err *e
     int failure = pthread_create(&snapshots->digester, NULL, digester_main, snapshots);
     snapshots->has_digester = failure == 0;
     if (failure != 0)
-        return err_set(err, err_code_of_errno(failure), "cannot start a thread: %s",
-                       strerror(failure));
+        return err_no_thread(err, failure);
     return ERR_OK;
 }
 

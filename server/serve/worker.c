@@ -124,7 +124,7 @@ static enum err_code worker_open(struct workers *all, unsigned index, struct err
         return err_no_memory(err, 2 * rows * sizeof *worker->inputs);
     int failure = pthread_create(&worker->thread, NULL, worker_main, worker);
     if (failure != 0)
-        return err_set(err, ERR_IO, "cannot start worker thread %u: %s", index, strerror(failure));
+        return err_no_thread(err, failure);
     worker->is_started = true;
     return ERR_OK;
 }

@@ -134,62 +134,63 @@ static const char no_loopback[] = "answer only on a loopback address of the serv
 static const char no_host[] = "answer only requests whose Host is ";
 static const char no_origin[] = "do not answer pages of another origin";
 
+static const struct {
+    const char *address, *host, *origin;
+    const char *refusal; /* NULL: it is allowed */
+} askers[] = {
+    {"127.0.0.1:8080", "127.0.0.1:8080", NULL, NULL},
+    {"127.0.0.1:8080", "localhost:8080", NULL, NULL},
+    {"127.0.0.2:8080", "127.0.0.2:8080", NULL, NULL},
+    {"[::1]:8080", "[::1]:8080", NULL, NULL},
+    {"[::1]:8080", "localhost:8080", NULL, NULL},
+    {"127.0.0.1:80", "127.0.0.1", NULL, NULL},
+    {"127.0.0.1:80", "localhost", NULL, NULL},
+    {"127.0.0.1:80", "localhost:80", NULL, NULL},
+    {"[::1]:80", "[::1]", NULL, NULL},
+    {"127.0.0.1:8080", "127.0.0.1:8080", "http://127.0.0.1:8080", NULL},
+    {"127.0.0.1:8080", "localhost:8080", "http://localhost:8080", NULL},
+    {"127.0.0.1:80", "localhost", "http://localhost", NULL},
+    {NULL, "127.0.0.1:8080", NULL, no_loopback},
+    {NULL, "192.0.2.1:8080", NULL, no_loopback},
+    {"127.0.0.1:8080", NULL, NULL, no_host},
+    {"127.0.0.1:8080", "", NULL, no_host},
+    {"127.0.0.1:8080", "attnd.example:8080", NULL, no_host},
+    {"127.0.0.1:8080", "127.0.0.1.attnd.example:8080", NULL, no_host},
+    {"127.0.0.1:8080", "localhost.attnd.example:8080", NULL, no_host},
+    {"127.0.0.1:8080", "localhosts:8080", NULL, no_host},
+    {"127.0.0.1:8080", "127.0.0.1", NULL, no_host},
+    {"127.0.0.1:8080", "localhost", NULL, no_host},
+    {"127.0.0.1:8080", "127.0.0.1:80800", NULL, no_host},
+    {"127.0.0.1:8080", "127.0.0.1:808", NULL, no_host},
+    {"127.0.0.1:8080", "127.0.0.10:8080", NULL, no_host},
+    {"127.0.0.1:8080", "127.0.0.2:8080", NULL, no_host},
+    {"127.0.0.1:8080", "[::1]:8080", NULL, no_host},
+    {"127.0.0.1:8080", ":8080", NULL, no_host},
+    {"[::1]:8080", "::1:8080", NULL, no_host},
+    {"127.0.0.1:80", "127.0.0.1:8080", NULL, no_host},
+    {"127.0.0.1:8080", "127.0.0.1:8080", "http://attnd.example", no_origin},
+    {"127.0.0.1:8080", "127.0.0.1:8080", "https://127.0.0.1:8080", no_origin},
+    {"127.0.0.1:8080", "127.0.0.1:8080", "http://127.0.0.1:9090", no_origin},
+    {"127.0.0.1:8080", "127.0.0.1:8080", "http://localhost:8080", no_origin},
+    {"127.0.0.1:8080", "127.0.0.1:8080", "http://127.0.0.1:8080/", no_origin},
+    {"127.0.0.1:8080", "127.0.0.1:8080", "null", no_origin},
+    {"127.0.0.1:8080", "127.0.0.1:8080", "", no_origin},
+    {"127.0.0.1:8080", "127.0.0.1:8080", "127.0.0.1:8080", no_origin},
+};
+
 START_TEST(only_a_process_of_this_machine_that_names_it_may_reload)
 {
-    static const struct {
-        const char *address, *host, *origin;
-        const char *refusal; /* NULL: it is allowed */
-    } cases[] = {
-        {"127.0.0.1:8080", "127.0.0.1:8080", NULL, NULL},
-        {"127.0.0.1:8080", "localhost:8080", NULL, NULL},
-        {"127.0.0.2:8080", "127.0.0.2:8080", NULL, NULL},
-        {"[::1]:8080", "[::1]:8080", NULL, NULL},
-        {"[::1]:8080", "localhost:8080", NULL, NULL},
-        {"127.0.0.1:80", "127.0.0.1", NULL, NULL},
-        {"127.0.0.1:80", "localhost", NULL, NULL},
-        {"127.0.0.1:80", "localhost:80", NULL, NULL},
-        {"[::1]:80", "[::1]", NULL, NULL},
-        {"127.0.0.1:8080", "127.0.0.1:8080", "http://127.0.0.1:8080", NULL},
-        {"127.0.0.1:8080", "localhost:8080", "http://localhost:8080", NULL},
-        {"127.0.0.1:80", "localhost", "http://localhost", NULL},
-        {NULL, "127.0.0.1:8080", NULL, no_loopback},
-        {NULL, "192.0.2.1:8080", NULL, no_loopback},
-        {"127.0.0.1:8080", NULL, NULL, no_host},
-        {"127.0.0.1:8080", "", NULL, no_host},
-        {"127.0.0.1:8080", "attnd.example:8080", NULL, no_host},
-        {"127.0.0.1:8080", "127.0.0.1.attnd.example:8080", NULL, no_host},
-        {"127.0.0.1:8080", "localhost.attnd.example:8080", NULL, no_host},
-        {"127.0.0.1:8080", "localhosts:8080", NULL, no_host},
-        {"127.0.0.1:8080", "127.0.0.1", NULL, no_host},
-        {"127.0.0.1:8080", "localhost", NULL, no_host},
-        {"127.0.0.1:8080", "127.0.0.1:80800", NULL, no_host},
-        {"127.0.0.1:8080", "127.0.0.1:808", NULL, no_host},
-        {"127.0.0.1:8080", "127.0.0.10:8080", NULL, no_host},
-        {"127.0.0.1:8080", "127.0.0.2:8080", NULL, no_host},
-        {"127.0.0.1:8080", "[::1]:8080", NULL, no_host},
-        {"127.0.0.1:8080", ":8080", NULL, no_host},
-        {"[::1]:8080", "::1:8080", NULL, no_host},
-        {"127.0.0.1:80", "127.0.0.1:8080", NULL, no_host},
-        {"127.0.0.1:8080", "127.0.0.1:8080", "http://attnd.example", no_origin},
-        {"127.0.0.1:8080", "127.0.0.1:8080", "https://127.0.0.1:8080", no_origin},
-        {"127.0.0.1:8080", "127.0.0.1:8080", "http://127.0.0.1:9090", no_origin},
-        {"127.0.0.1:8080", "127.0.0.1:8080", "http://localhost:8080", no_origin},
-        {"127.0.0.1:8080", "127.0.0.1:8080", "http://127.0.0.1:8080/", no_origin},
-        {"127.0.0.1:8080", "127.0.0.1:8080", "null", no_origin},
-        {"127.0.0.1:8080", "127.0.0.1:8080", "", no_origin},
-        {"127.0.0.1:8080", "127.0.0.1:8080", "127.0.0.1:8080", no_origin},
-    };
     struct bench bench;
     unsigned generation = 1;
     bench_open(&bench, true);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof askers / sizeof askers[0]; i++) {
         char part[64];
-        bool is_allowed = cases[i].refusal == NULL;
-        fake_loopback = cases[i].address;
+        bool is_allowed = askers[i].refusal == NULL;
+        fake_loopback = askers[i].address;
         snprintf(part, sizeof part, "{\"generation\":%u,", ++generation);
         generation -= !is_allowed;
-        expect(&bench, cases[i].host, cases[i].origin, is_allowed ? 200 : 403,
-               is_allowed ? part : cases[i].refusal);
+        expect(&bench, askers[i].host, askers[i].origin, is_allowed ? 200 : 403,
+               is_allowed ? part : askers[i].refusal);
     }
     const struct snapshot *snapshot = snapshots_acquire(bench.stage.service.snapshots);
     ck_assert_uint_eq(snapshot->generation, generation); /* what was refused was not done */

@@ -41,10 +41,10 @@ START_TEST(workers_without_threads_are_not_started)
     stage_open(&stage, 1);
     struct worker_options options = {2, 1, 64, stage.service.batcher, stage.service.metrics};
     deny_threads(true);
-    ck_assert_int_eq(worker_start(&workers, &options, &err), ERR_IO);
+    ck_assert_int_eq(worker_start(&workers, &options, &err), ERR_NO_MEMORY);
     deny_threads(false);
     ck_assert_ptr_null(workers);
-    ck_assert_str_eq(err.text, "cannot start worker thread 0: " NO_THREAD);
+    ck_assert_str_eq(err.text, "cannot start a thread: " NO_THREAD);
     check_call(&stage, "{\"text\": \"a\"}", 503, "stopping"); /* the queue is closed */
     stage_close(&stage);
 }

@@ -22,69 +22,65 @@ static enum err_code check(const struct head *head, struct framing *out, struct 
     return framing_check(out, head->method, head->version, fields, count, err);
 }
 
+static const struct {
+    struct head head;
+    enum framing_body body;
+    uint64_t length;
+    bool expects;
+} readings[] = {
+    {{"GET", "HTTP/1.1", {"Host"}, {"h"}}, FRAMING_NO_BODY, 0, false},
+    {{"GET", "HTTP/1.0", {NULL}, {NULL}}, FRAMING_NO_BODY, 0, false},
+    {{"POST", "HTTP/1.1", {"Host"}, {"h"}}, FRAMING_NO_BODY, 0, false},
+    {{"POST", "HTTP/1.0", {NULL}, {NULL}}, FRAMING_NO_BODY, 0, false},
+    {{"POST", "HTTP/1.1", {"Host", "Expect"}, {"h", "100-continue"}}, FRAMING_NO_BODY, 0, true},
+    {{"GET", "HTTP/1.1", {"Host", "Content-Length"}, {"", "0"}}, FRAMING_NO_BODY, 0, false},
+    {{"POST", "HTTP/1.1", {"host", "content-length"}, {"[::1]:80", "0007"}},
+     FRAMING_LENGTH,
+     7,
+     false},
+    {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "0"}}, FRAMING_NO_BODY, 0, false},
+    {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "18446744073709551615"}},
+     FRAMING_LENGTH,
+     UINT64_MAX,
+     false},
+    {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "18446744073709551610"}},
+     FRAMING_LENGTH,
+     UINT64_MAX - 5,
+     false},
+    {{"POST", "HTTP/1.1", {"Host", "Content-Length", "Expect"}, {"h", "1", " \t100-continue \t"}},
+     FRAMING_LENGTH,
+     1,
+     true},
+    {{"POST", "HTTP/1.1", {"Host", "Content-Length", "Expect"}, {"h", "1", "100-continued"}},
+     FRAMING_LENGTH,
+     1,
+     false},
+    {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "99999999999999999999999"}},
+     FRAMING_LENGTH,
+     UINT64_MAX,
+     false},
+    {{"POST",
+      "HTTP/1.1",
+      {"Host", "Transfer-Encoding", "Expect"},
+      {"h", "CHUNKED", "100-Continue "}},
+     FRAMING_CHUNKED,
+     0,
+     true},
+    {{"POST", "HTTP/1.0", {"Content-Length"}, {"5 "}}, FRAMING_LENGTH, 5, false},
+    {{"GET", "HTTP/1.1", {"Host"}, {"h:80 \t "}}, FRAMING_NO_BODY, 0, false},
+    {{"BREW", "HTTP/1.1", {"Host", "X|y"}, {"h", "caf\xC3\xA9\ttab"}}, FRAMING_NO_BODY, 0, false},
+};
+
 START_TEST(framing_accepts_what_has_one_reading)
 {
-    static const struct {
-        struct head head;
-        enum framing_body body;
-        uint64_t length;
-        bool expects;
-    } rows[] = {
-        {{"GET", "HTTP/1.1", {"Host"}, {"h"}}, FRAMING_NO_BODY, 0, false},
-        {{"GET", "HTTP/1.0", {NULL}, {NULL}}, FRAMING_NO_BODY, 0, false},
-        {{"POST", "HTTP/1.1", {"Host"}, {"h"}}, FRAMING_NO_BODY, 0, false},
-        {{"POST", "HTTP/1.0", {NULL}, {NULL}}, FRAMING_NO_BODY, 0, false},
-        {{"POST", "HTTP/1.1", {"Host", "Expect"}, {"h", "100-continue"}}, FRAMING_NO_BODY, 0, true},
-        {{"GET", "HTTP/1.1", {"Host", "Content-Length"}, {"", "0"}}, FRAMING_NO_BODY, 0, false},
-        {{"POST", "HTTP/1.1", {"host", "content-length"}, {"[::1]:80", "0007"}},
-         FRAMING_LENGTH,
-         7,
-         false},
-        {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "0"}}, FRAMING_NO_BODY, 0, false},
-        {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "18446744073709551615"}},
-         FRAMING_LENGTH,
-         UINT64_MAX,
-         false},
-        {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "18446744073709551610"}},
-         FRAMING_LENGTH,
-         UINT64_MAX - 5,
-         false},
-        {{"POST",
-          "HTTP/1.1",
-          {"Host", "Content-Length", "Expect"},
-          {"h", "1", " \t100-continue \t"}},
-         FRAMING_LENGTH,
-         1,
-         true},
-        {{"POST", "HTTP/1.1", {"Host", "Content-Length", "Expect"}, {"h", "1", "100-continued"}},
-         FRAMING_LENGTH,
-         1,
-         false},
-        {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "99999999999999999999999"}},
-         FRAMING_LENGTH,
-         UINT64_MAX,
-         false},
-        {{"POST",
-          "HTTP/1.1",
-          {"Host", "Transfer-Encoding", "Expect"},
-          {"h", "CHUNKED", "100-Continue "}},
-         FRAMING_CHUNKED,
-         0,
-         true},
-        {{"POST", "HTTP/1.0", {"Content-Length"}, {"5 "}}, FRAMING_LENGTH, 5, false},
-        {{"GET", "HTTP/1.1", {"Host"}, {"h:80 \t "}}, FRAMING_NO_BODY, 0, false},
-        {{"BREW", "HTTP/1.1", {"Host", "X|y"}, {"h", "caf\xC3\xA9\ttab"}},
-         FRAMING_NO_BODY,
-         0,
-         false},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof readings / sizeof readings[0]; i++) {
         struct framing framing;
         struct err err;
-        ck_assert_msg(check(&rows[i].head, &framing, &err) == ERR_OK, "row %zu: %s", i, err.text);
-        ck_assert_int_eq(framing.body, rows[i].body);
-        ck_assert_uint_eq(framing.length, rows[i].length);
-        ck_assert_int_eq(framing.expects_continue, rows[i].expects);
+        ck_assert_msg(check(&readings[i].head, &framing, &err) == ERR_OK, "row %zu: %s", i,
+                      err.text);
+        ck_assert_int_eq(framing.body, readings[i].body);
+        ck_assert_uint_eq(framing.length, readings[i].length);
+        ck_assert_int_eq(framing.expects_continue, readings[i].expects);
     }
 }
 END_TEST
