@@ -17,7 +17,7 @@ struct config_model {
     const char *name, *dir, *dtype; /* dtype NULL: f32 */
 };
 
-enum { CONFIG_MODELS_MAX = 64 }; /* as options.def has it */
+enum { CONFIG_MODELS_MAX = 64, CONFIG_BODY_BYTES_MAX = 1024 * 1024 * 1024 };
 
 struct config {
     const char *listen; /* as given: "127.0.0.1:8080", "[::1]:0" */

@@ -5,34 +5,35 @@
 
 #include <string.h>
 
-static bool is_same(const struct option *option, const struct config *a, const struct config *b)
+static bool is_same(const struct cli_option *option, const struct config *a, const struct config *b)
 {
-    if (option_is_number(option))
-        return option_number(option, a) == option_number(option, b);
-    return strcmp(option_text(option, a), option_text(option, b)) == 0;
+    if (cli_option_is_whole(option))
+        return cli_option_whole(option, a) == cli_option_whole(option, b);
+    return strcmp(cli_option_text(option, a), cli_option_text(option, b)) == 0;
 }
 
 /* The option's value in `from`, put into `to`. */
-static enum err_code take_value(const struct option *option, struct config *to,
+static enum err_code take_value(const struct cli_option *option, struct config *to,
                                 const struct config *from, struct err *err)
 {
-    return option_is_number(option)
-               ? option_set_number(option, to, option_number(option, from), err)
-               : option_set_text(option, to, option_text(option, from), err);
+    return cli_option_is_whole(option)
+               ? cli_option_set_whole(option, to, cli_option_whole(option, from), err)
+               : option_set_text(option, to, cli_option_text(option, from), err);
 }
 
-static bool is_changed(const struct option *option, const struct config *old,
+static bool is_changed(const struct cli_option *option, const struct config *old,
                        const struct config *next)
 {
-    return option->type != OPTION_MODELS && !is_same(option, old, next);
+    return !option_is_models(option) && !is_same(option, old, next);
 }
 
 static enum err_code keep_what_waits(struct config_change *out, const struct config *old,
                                      struct config *next, struct err *err)
 {
-    for (const struct option *option = option_table; option < option_table + OPTION_TOTAL; option++)
-        if (option->reload == OPTION_RESTART && is_changed(option, old, next)) {
-            out->restart[out->restart_count++] = option->key;
+    for (const struct cli_option *option = option_table; option < option_table + OPTION_TOTAL;
+         option++)
+        if (option->tag == OPTION_RESTART && is_changed(option, old, next)) {
+            out->restart[out->restart_count++] = option_key(option);
             if (take_value(option, next, old, err))
                 return err->code;
         }
@@ -42,8 +43,8 @@ static enum err_code keep_what_waits(struct config_change *out, const struct con
 /* By the queue that there is, which may not be the one that was asked for. */
 static enum err_code fit_inputs(struct config *next, struct err *err)
 {
-    const struct option *option = option_find("inputs_max");
-    if (!next->inputs_max_given && option_set_text(option, next, option->value, err))
+    const struct cli_option *option = option_find("inputs_max");
+    if (!next->inputs_max_given && option_set_text(option, next, option->fallback, err))
         return err->code;
     if (next->inputs_max > next->queue_limit)
         next->inputs_max = next->queue_limit;
@@ -61,9 +62,10 @@ enum err_code config_change_find(struct config_change *out, const struct config 
         return err_no_memory(err, OPTION_TOTAL * sizeof(const char *));
     if (keep_what_waits(out, old, next, err) || fit_inputs(next, err))
         return err->code;
-    for (const struct option *option = option_table; option < option_table + OPTION_TOTAL; option++)
-        if (option->reload == OPTION_LIVE && is_changed(option, old, next))
-            out->live[out->live_count++] = option->key;
+    for (const struct cli_option *option = option_table; option < option_table + OPTION_TOTAL;
+         option++)
+        if (option->tag == OPTION_LIVE && is_changed(option, old, next))
+            out->live[out->live_count++] = option_key(option);
     return ERR_OK;
 }
 
@@ -72,7 +74,7 @@ enum err_code config_copy(struct config *out, const struct config *from, struct 
     *out = (struct config){.inputs_max_given = from->inputs_max_given};
     arena_init(&out->arena);
     for (size_t i = 0; i < OPTION_TOTAL && err->code == ERR_OK; i++)
-        if (option_table[i].type != OPTION_MODELS)
+        if (!option_is_models(&option_table[i]))
             take_value(&option_table[i], out, from, err);
     for (unsigned i = 0; i < from->model_count && err->code == ERR_OK; i++)
         option_add_model(out, &from->models[i], err);

@@ -12,9 +12,9 @@ enum { FILE_BYTES_MAX = 1024 * 1024 }; /* 64 models with long directories take 3
 static enum err_code unknown_key(const char *path, const char *key, const char *const *known,
                                  size_t count, struct err *err)
 {
-    char printable[OPTION_NAME_BYTES + 1];
+    char printable[CLI_NAME_BYTES + 1];
     const char *nearest = nearest_name(key, known, count);
-    option_printable(key, printable);
+    cli_printable(key, printable);
     if (nearest == NULL)
         return err_set(err, ERR_UNUSABLE, "%s.%s: unknown key", path, printable);
     return err_set(err, ERR_UNUSABLE, "%s.%s: unknown key; did you mean \"%s\"?", path, printable,
@@ -61,25 +61,25 @@ static enum err_code read_models(struct config *config, const json_t *value, str
     return ERR_OK;
 }
 
-static enum err_code read_text(const struct option *option, struct config *config,
+static enum err_code read_text(const struct cli_option *option, struct config *config,
                                const json_t *root, struct err *err)
 {
     const char *text = NULL;
-    if (doc_get_string(root, "$", option->key, &text, err) || text == NULL)
+    if (doc_get_string(root, "$", option_key(option), &text, err) || text == NULL)
         return err->code;
     if (option_set_text(option, config, text, err))
-        return err_prefix(err, "$.%s: ", option->key);
+        return err_prefix(err, "$.%s: ", option_key(option));
     return ERR_OK;
 }
 
-static enum err_code read_number(const struct option *option, struct config *config,
+static enum err_code read_number(const struct cli_option *option, struct config *config,
                                  const json_t *root, struct err *err)
 {
-    long long number = (long long)option_number(option, config);
-    if (doc_get_integer(root, "$", option->key, (long long)option->min, (long long)option->max,
-                        &number, err))
+    long long number = (long long)cli_option_whole(option, config);
+    if (doc_get_integer(root, "$", option_key(option), (long long)option->min,
+                        (long long)option->max, &number, err))
         return err->code;
-    return option_set_number(option, config, (size_t)number, err);
+    return cli_option_set_whole(option, config, (size_t)number, err);
 }
 
 static enum err_code read_members(struct config *config, bool given[OPTION_TOTAL], json_t *root,
@@ -87,18 +87,18 @@ static enum err_code read_members(struct config *config, bool given[OPTION_TOTAL
 {
     const char *keys[OPTION_TOTAL];
     for (size_t i = 0; i < OPTION_TOTAL; i++)
-        keys[i] = option_table[i].key;
+        keys[i] = option_key(&option_table[i]);
     for (void *at = json_object_iter(root); at != NULL; at = json_object_iter_next(root, at)) {
-        const struct option *option = option_find(json_object_iter_key(at));
+        const struct cli_option *option = option_find(json_object_iter_key(at));
         const json_t *value = json_object_iter_value(at);
         if (option == NULL)
             return unknown_key("$", json_object_iter_key(at), keys, OPTION_TOTAL, err);
         if (json_is_null(value)) /* as if absent */
             continue;
         given[option_index(option)] = true;
-        if (option->type == OPTION_MODELS)
+        if (option_is_models(option))
             read_models(config, value, err);
-        else if (option_is_number(option))
+        else if (cli_option_is_whole(option))
             read_number(option, config, root, err);
         else
             read_text(option, config, root, err);

@@ -23,130 +23,54 @@ struct loader {
 
 /* ---- flags ----------------------------------------------------------------- */
 
-static const struct {
-    const char *flag;
-    enum config_action action;
-} switches[] = {
-    {"--check-config", CONFIG_CHECK},
-    {"--print-config", CONFIG_PRINT},
-    {"--help", CONFIG_HELP},
-    {"--version", CONFIG_VERSION},
-};
-
-enum { SWITCHES = sizeof switches / sizeof switches[0] };
-
-static const char config_flag[] = "--config";
-
-/* One argument taken apart: "--queue-limit", "5". */
-struct flag {
-    char name[OPTION_NAME_BYTES];
-    const struct option *option; /* NULL: --config or a switch */
-    const char *value;           /* NULL for a switch */
-};
-
-static const struct option *option_of_flag(const char *name)
-{
-    char flag[OPTION_NAME_BYTES];
-    for (size_t i = 0; i < OPTION_TOTAL; i++) {
-        option_flag(&option_table[i], flag);
-        if (strcmp(flag, name) == 0)
-            return &option_table[i];
-    }
-    return NULL;
-}
-
-static int switch_of_flag(const char *name)
-{
-    for (int i = 0; i < (int)SWITCHES; i++)
-        if (strcmp(switches[i].flag, name) == 0)
-            return i;
-    return -1;
-}
-
-static enum err_code unknown_flag(const char *name, struct err *err)
-{
-    char flags[OPTION_TOTAL][OPTION_NAME_BYTES];
-    const char *known[OPTION_TOTAL + SWITCHES + 1];
-    char printable[OPTION_NAME_BYTES + 1];
-    size_t count = 0;
-    for (; count < OPTION_TOTAL; count++) {
-        option_flag(&option_table[count], flags[count]);
-        known[count] = flags[count];
-    }
-    for (size_t i = 0; i < SWITCHES; i++)
-        known[count++] = switches[i].flag;
-    known[count++] = config_flag;
-    const char *nearest = nearest_name(name, known, count);
-    option_printable(name, printable);
-    if (nearest != NULL)
-        return err_set(err, ERR_UNUSABLE, "%s: unknown flag; did you mean %s?", printable, nearest);
-    return err_set(err, ERR_UNUSABLE, "%s: unknown flag; --help lists them", printable);
-}
-
-/* Reads the flag at argv[*at] and moves *at past it and its value. */
-static enum err_code next_flag(struct flag *flag, int argc, char *const *argv, int *at,
-                               struct err *err)
-{
-    const char *argument = argv[(*at)++];
-    size_t len = strcspn(argument, "=");
-    *flag = (struct flag){.value = argument[len] == '=' ? argument + len + 1 : NULL};
-    if (strncmp(argument, "--", 2) != 0)
-        return err_set(err, ERR_UNUSABLE, "unexpected argument %d; options begin with --", *at - 1);
-    if (len >= sizeof flag->name)
-        return err_set(err, ERR_UNUSABLE, "unexpected argument %d; --help lists the options",
-                       *at - 1);
-    memcpy(flag->name, argument, len);
-    flag->option = option_of_flag(flag->name);
-    bool is_switch = switch_of_flag(flag->name) >= 0;
-    if (flag->option == NULL && !is_switch && strcmp(flag->name, config_flag) != 0)
-        return unknown_flag(flag->name, err);
-    if (is_switch && flag->value != NULL)
-        return err_set(err, ERR_UNUSABLE, "%s: takes no value", flag->name);
-    if (is_switch || flag->value != NULL)
-        return ERR_OK;
-    if (*at >= argc)
-        return err_set(err, ERR_UNUSABLE, "%s: needs a value", flag->name);
-    flag->value = argv[(*at)++];
-    return ERR_OK;
-}
-
 /* First walk: names are checked, values are not. --help and --version end it, so that they work
  * whatever else is wrong behind them. */
 static enum err_code scan_flags(struct loader *loader, int argc, char *const *argv, struct err *err)
 {
-    struct flag flag;
+    static const enum config_action actions[OPTION_SWITCHES] = {
+        [OPTION_CHECK_CONFIG] = CONFIG_CHECK, [OPTION_PRINT_CONFIG] = CONFIG_PRINT};
     for (int at = 1; at < argc;) {
-        if (next_flag(&flag, argc, argv, &at, err))
+        struct cli_argument argument;
+        if (cli_next(&option_cli, argc, argv, &at, &argument, err))
             return err->code;
-        if (flag.option == NULL && flag.value != NULL)
-            loader->file = flag.value;
-        if (flag.value != NULL)
-            continue;
-        enum config_action action = switches[switch_of_flag(flag.name)].action;
-        if (loader->action < action) /* printing includes checking */
-            loader->action = action;
-        if (action == CONFIG_HELP || action == CONFIG_VERSION)
+        if (argument.action != CLI_RUN) {
+            loader->action = argument.action == CLI_HELP ? CONFIG_HELP : CONFIG_VERSION;
             return ERR_OK;
+        }
+        size_t index = option_index(argument.option);
+        if (index == OPTION_TOTAL + OPTION_CONFIG)
+            loader->file = argument.value;
+        if (index >= OPTION_TOTAL && loader->action < actions[index - OPTION_TOTAL])
+            loader->action = actions[index - OPTION_TOTAL]; /* printing includes checking */
     }
     return ERR_OK;
+}
+
+static enum err_code apply_flag(struct loader *loader, const struct cli_argument *argument,
+                                struct err *err)
+{
+    char name[CLI_NAME_BYTES];
+    if (option_index(argument->option) >= OPTION_TOTAL)
+        return ERR_OK;
+    loader->given[option_index(argument->option)] = true;
+    if (option_is_models(argument->option)) /* the directory may hold blanks */
+        option_add_model_text(loader->config, argument->value, strlen(argument->value), err);
+    else
+        option_set_text(argument->option, loader->config, argument->value, err);
+    if (err->code == ERR_OK)
+        return ERR_OK;
+    cli_spell(argument->option, name);
+    return err_prefix(err, "--%s: ", name);
 }
 
 static enum err_code apply_flags(struct loader *loader, int argc, char *const *argv,
                                  struct err *err)
 {
-    struct flag flag;
     for (int at = 1; at < argc;) {
-        if (next_flag(&flag, argc, argv, &at, err))
+        struct cli_argument argument;
+        if (cli_next(&option_cli, argc, argv, &at, &argument, err) ||
+            apply_flag(loader, &argument, err))
             return err->code;
-        if (flag.option == NULL)
-            continue;
-        loader->given[option_index(flag.option)] = true;
-        if (flag.option->type == OPTION_MODELS)
-            option_add_model_text(loader->config, flag.value, strlen(flag.value), err);
-        else
-            option_set_text(flag.option, loader->config, flag.value, err);
-        if (err->code)
-            return err_prefix(err, "%s: ", flag.name);
     }
     return ERR_OK;
 }
@@ -173,9 +97,9 @@ static bool is_foreign(const char *name, const char *value)
            ((port[4] == '_' && isdigit((unsigned char)port[5])) || strstr(value, "://") != NULL);
 }
 
-static const struct option *option_of_variable(const char *name)
+static const struct cli_option *option_of_variable(const char *name)
 {
-    char variable[OPTION_NAME_BYTES];
+    char variable[CLI_NAME_BYTES];
     for (size_t i = 0; i < OPTION_TOTAL; i++) {
         option_variable(&option_table[i], variable);
         if (strcmp(variable + PREFIX_LEN, name) == 0)
@@ -186,9 +110,9 @@ static const struct option *option_of_variable(const char *name)
 
 static enum err_code unknown_variable(const char *name, struct err *err)
 {
-    char variables[OPTION_TOTAL][OPTION_NAME_BYTES];
+    char variables[OPTION_TOTAL][CLI_NAME_BYTES];
     const char *known[OPTION_TOTAL + 1];
-    char printable[OPTION_NAME_BYTES + 1];
+    char printable[CLI_NAME_BYTES + 1];
     size_t count = 0;
     for (; count < OPTION_TOTAL; count++) {
         option_variable(&option_table[count], variables[count]);
@@ -196,7 +120,7 @@ static enum err_code unknown_variable(const char *name, struct err *err)
     }
     known[count++] = "CONFIG";
     const char *nearest = nearest_name(name, known, count);
-    option_printable(name, printable);
+    cli_printable(name, printable);
     if (nearest != NULL)
         return err_set(err, ERR_UNUSABLE, "%s%s: unknown variable; did you mean %s%s?", prefix,
                        printable, prefix, nearest);
@@ -208,7 +132,7 @@ static enum err_code unknown_variable(const char *name, struct err *err)
 static enum err_code read_variable(struct loader *loader, const char *name, const char *value,
                                    bool scan, struct err *err)
 {
-    const struct option *option = option_of_variable(name);
+    const struct cli_option *option = option_of_variable(name);
     bool is_file = strcmp(name, "CONFIG") == 0;
     if (option == NULL && !is_file && !is_foreign(name, value))
         return unknown_variable(name, err);
@@ -244,8 +168,8 @@ static enum err_code read_environment(struct loader *loader, char *const *enviro
 static enum err_code set_defaults(struct config *config, struct err *err)
 {
     for (size_t i = 0; i < OPTION_TOTAL; i++)
-        if (option_set_text(&option_table[i], config, option_table[i].value, err))
-            return err_prefix(err, "default of %s: ", option_table[i].key);
+        if (option_set_text(&option_table[i], config, option_table[i].fallback, err))
+            return err_prefix(err, "default of %s: ", option_table[i].name);
     return ERR_OK;
 }
 

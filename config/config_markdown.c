@@ -2,13 +2,13 @@
 
 #include "config/option.h"
 
-static void print_limits(FILE *file, const struct option *option)
+static void print_limits(FILE *file, const struct cli_option *option)
 {
-    if (option->type == OPTION_MODELS)
-        fprintf(file, "at most %zu", option->max);
-    else if (option_is_number(option))
-        fprintf(file, "%zu to %zu", option->min, option->max);
-    for (const char *at = option->choices; *at != '\0'; at++)
+    if (option_is_models(option))
+        fprintf(file, "at most %.0f", option->max);
+    else if (cli_option_is_whole(option))
+        fprintf(file, "%.0f to %.0f", option->min, option->max);
+    for (const char *at = option->choices != NULL ? option->choices : ""; *at != '\0'; at++)
         fputs(*at == '|' ? ", " : (const char[]){*at, '\0'}, file);
 }
 
@@ -16,11 +16,11 @@ void config_markdown(FILE *file)
 {
     fputs("| key | default | limits | reload | |\n|---|---|---|---|---|\n", file);
     for (size_t i = 0; i < OPTION_TOTAL; i++) {
-        const struct option *option = &option_table[i];
-        fprintf(file, "| `%s` | `%s` | ", option->key,
-                option->type == OPTION_MODELS ? "[]" : option->value);
+        const struct cli_option *option = &option_table[i];
+        fprintf(file, "| `%s` | `%s` | ", option_key(option),
+                option_is_models(option) ? "[]" : option->fallback);
         print_limits(file, option);
-        fprintf(file, " | %s | %s |\n", option->reload == OPTION_LIVE ? "live" : "restart",
-                option->sentence);
+        fprintf(file, " | %s | %s |\n", option->tag == OPTION_LIVE ? "live" : "restart",
+                option->help);
     }
 }

@@ -35,14 +35,19 @@ static void print_models(const struct config *config, FILE *file)
 void config_print(const struct config *config, FILE *file)
 {
     for (size_t i = 0; i < OPTION_TOTAL; i++) {
-        const struct option *option = &option_table[i];
-        fprintf(file, "%s\n    \"%s\": ", i == 0 ? "{" : ",", option->key);
-        if (option->type == OPTION_MODELS)
+        const struct cli_option *option = &option_table[i];
+        fprintf(file, "%s\n    \"%s\": ", i == 0 ? "{" : ",", option_key(option));
+        if (option_is_models(option))
             print_models(config, file);
-        else if (option_is_number(option))
-            fprintf(file, "%zu", option_number(option, config));
+        else if (cli_option_is_whole(option))
+            fprintf(file, "%zu", cli_option_whole(option, config));
         else
-            print_string(file, option_text(option, config));
+            print_string(file, cli_option_text(option, config));
     }
     fputs("\n}\n", file);
+}
+
+void config_help(FILE *file)
+{
+    cli_help(&option_cli, file);
 }

@@ -1,7 +1,6 @@
 /* option.c - see option.h. Defaults, variables and flags all arrive as text and go through
- * option_set_text, so a default outside its own limits fails every test. Numbers are written
- * through the field's size, which the table takes from struct config itself: a row cannot disagree
- * with its field. All strings and the list of models live in the configuration's arena. */
+ * option_set_text, so a default outside its own limits fails every test. All strings and the list
+ * of models live in the configuration's arena. */
 #include "config/option.h"
 
 #include "engine/base/utf8.h"
@@ -9,88 +8,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <ctype.h>
-#include <stdint.h>
 #include <string.h>
-
-const struct option option_table[OPTION_TOTAL] = {
-#define OPTION(key_, type_, default_, min_, max_, choices_, reload_, sentence_)                    \
-    {.key = #key_,                                                                                 \
-     .type = OPTION_##type_,                                                                       \
-     .value = default_,                                                                            \
-     .min = min_,                                                                                  \
-     .max = max_,                                                                                  \
-     .choices = choices_,                                                                          \
-     .reload = OPTION_##reload_,                                                                   \
-     .sentence = sentence_,                                                                        \
-     .offset = offsetof(struct config, key_),                                                      \
-     .size = sizeof(((struct config *)0)->key_)},
-#include "config/options.def"
-#undef OPTION
-};
-
-/* ---- names ----------------------------------------------------------------- */
-
-const struct option *option_find(const char *key)
-{
-    for (size_t i = 0; i < OPTION_TOTAL; i++)
-        if (strcmp(option_table[i].key, key) == 0)
-            return &option_table[i];
-    return NULL;
-}
-
-size_t option_index(const struct option *option)
-{
-    return (size_t)(option - option_table);
-}
-
-bool option_is_number(const struct option *option)
-{
-    return option->type == OPTION_COUNT || option->type == OPTION_BYTES ||
-           option->type == OPTION_MS;
-}
-
-/* prefix + key, each byte of the key passed through `spell`. */
-static void spell_name(char out[OPTION_NAME_BYTES], const char *prefix, const char *key,
-                       int (*spell)(int))
-{
-    size_t len = strlen(prefix);
-    assert(len + strlen(key) < OPTION_NAME_BYTES);
-    memcpy(out, prefix, len);
-    for (; *key != '\0'; key++)
-        out[len++] = (char)spell((unsigned char)*key);
-    out[len] = '\0';
-}
-
-static int dash(int c)
-{
-    return c == '_' ? '-' : c;
-}
-
-void option_flag(const struct option *option, char out[OPTION_NAME_BYTES])
-{
-    spell_name(out, "--", option->type == OPTION_MODELS ? "model" : option->key, dash);
-}
-
-void option_variable(const struct option *option, char out[OPTION_NAME_BYTES])
-{
-    spell_name(out, "ATTND_", option->key, toupper);
-}
-
-const char *option_printable(const char *name, char out[OPTION_NAME_BYTES + 1])
-{
-    size_t len = 0;
-    for (; len < OPTION_NAME_BYTES && name[len] != '\0'; len++)
-        out[len] = name[len] >= 0x20 && name[len] < 0x7F ? name[len] : '?';
-    out[len] = '\0';
-    return out;
-}
-
-/* ---- numbers and words ----------------------------------------------------- */
-
-static void *field_of(const struct option *option, struct config *config)
-{
-    return (char *)config + option->offset;
-}
 
 static enum err_code set_string(const char **field, struct config *config, const char *text,
                                 size_t len, struct err *err)
@@ -100,73 +18,6 @@ static enum err_code set_string(const char **field, struct config *config, const
         return err_no_memory(err, len);
     *field = copy;
     return ERR_OK;
-}
-
-enum err_code option_set_number(const struct option *option, struct config *config, size_t number,
-                                struct err *err)
-{
-    if (number < option->min || number > option->max)
-        return err_set(err, ERR_UNUSABLE, "must be from %zu to %zu", option->min, option->max);
-    if (option->size == sizeof(unsigned))
-        *(unsigned *)field_of(option, config) = (unsigned)number;
-    else
-        *(size_t *)field_of(option, config) = number;
-    return ERR_OK;
-}
-
-size_t option_number(const struct option *option, const struct config *config)
-{
-    const char *field = (const char *)config + option->offset;
-    return option->size == sizeof(unsigned) ? *(const unsigned *)(const void *)field
-                                            : *(const size_t *)(const void *)field;
-}
-
-const char *option_text(const struct option *option, const struct config *config)
-{
-    const char *field = (const char *)config + option->offset;
-    return *(const char *const *)(const void *)field;
-}
-
-/* Decimal digits only; SIZE_MAX stands for anything larger. */
-static bool parse_digits(const char *text, size_t len, size_t *out)
-{
-    *out = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-        size_t digit = (size_t)(text[i] - '0');
-        *out = *out > (SIZE_MAX - digit) / 10 ? SIZE_MAX : *out * 10 + digit;
-    }
-    return len > 0;
-}
-
-static enum err_code set_digits(const struct option *option, struct config *config,
-                                const char *text, struct err *err)
-{
-    size_t number;
-    if (!parse_digits(text, strlen(text), &number))
-        return err_set(err, ERR_UNUSABLE, "expected a whole number from %zu to %zu", option->min,
-                       option->max);
-    return option_set_number(option, config, number, err);
-}
-
-static bool is_choice(const char *choices, const char *word, size_t len)
-{
-    for (const char *at = choices; *at != '\0';) {
-        size_t choice_len = strcspn(at, "|");
-        if (choice_len == len && memcmp(at, word, len) == 0)
-            return true;
-        at += choice_len + (at[choice_len] == '|');
-    }
-    return false;
-}
-
-static enum err_code set_word(const struct option *option, struct config *config, const char *text,
-                              struct err *err)
-{
-    if (!is_choice(option->choices, text, strlen(text)))
-        return err_set(err, ERR_UNUSABLE, "must be one of %s", option->choices);
-    return set_string(field_of(option, config), config, text, strlen(text), err);
 }
 
 /* ---- addresses ------------------------------------------------------------- */
@@ -190,22 +41,23 @@ static bool parse_host(char host[INET6_ADDRSTRLEN], const char *text, size_t len
     return inet_pton(bracketed ? AF_INET6 : AF_INET, host, address) == 1;
 }
 
-static enum err_code set_address(const struct option *option, struct config *config,
-                                 const char *text, struct err *err)
+static enum err_code set_address(const struct cli_option *option, void *target, const char *text,
+                                 struct err *err)
 {
+    struct config *config = target;
     const char *colon = strrchr(text, ':');
     char host[INET6_ADDRSTRLEN];
     size_t port;
     if (colon == NULL || !parse_host(host, text, (size_t)(colon - text)) ||
-        !parse_digits(colon + 1, strlen(colon + 1), &port) || port > option->max)
+        cli_option_parse_whole(colon + 1, option->min, option->max, &port, &(struct err){0}))
         return err_set(err, ERR_UNUSABLE,
                        "expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, with a "
-                       "numeric address and a port from %zu to %zu",
+                       "numeric address and a port from %.0f to %.0f",
                        option->min, option->max);
     config->listen_port = (unsigned)port;
     if (set_string(&config->listen_address, config, host, strlen(host), err))
         return err->code;
-    return set_string(field_of(option, config), config, text, strlen(text), err);
+    return set_string(&config->listen, config, text, strlen(text), err);
 }
 
 /* ---- models ---------------------------------------------------------------- */
@@ -242,7 +94,7 @@ static enum err_code check_model(const struct config *config, const struct confi
                        "control characters",
                        model->name);
     const char *dtypes = "f32|bf16|int8";
-    if (model->dtype != NULL && !is_choice(dtypes, model->dtype, strlen(model->dtype)))
+    if (model->dtype != NULL && !cli_option_is_choice(dtypes, model->dtype))
         return err_set(err, ERR_UNUSABLE, "model \"%s\": dtype must be one of %s", model->name,
                        dtypes);
     for (unsigned i = 0; i < config->model_count; i++)
@@ -254,15 +106,15 @@ static enum err_code check_model(const struct config *config, const struct confi
 enum err_code option_add_model(struct config *config, const struct config_model *model,
                                struct err *err)
 {
-    size_t max = option_find("models")->max;
     if (check_model(config, model, err))
         return err->code;
-    if (config->model_count >= max)
-        return err_set(err, ERR_UNUSABLE, "more than %zu models", max);
+    if (config->model_count >= CONFIG_MODELS_MAX)
+        return err_set(err, ERR_UNUSABLE, "more than %d models", CONFIG_MODELS_MAX);
     if (config->models == NULL)
-        config->models = arena_alloc_array(&config->arena, max, sizeof *config->models);
+        config->models =
+            arena_alloc_array(&config->arena, CONFIG_MODELS_MAX, sizeof *config->models);
     if (config->models == NULL)
-        return err_no_memory(err, max * sizeof *config->models);
+        return err_no_memory(err, CONFIG_MODELS_MAX * sizeof *config->models);
     struct config_model copy = {0};
     if (set_string(&copy.name, config, model->name, strlen(model->name), err) ||
         set_string(&copy.dir, config, model->dir, strlen(model->dir), err))
@@ -293,29 +145,108 @@ enum err_code option_add_model_text(struct config *config, const char *text, siz
     return option_add_model(config, &model, err);
 }
 
-static enum err_code add_models(struct config *config, const char *text, struct err *err)
+static enum err_code add_models(const struct cli_option *option, void *target, const char *text,
+                                struct err *err)
 {
     static const char space[] = " \t\r\n";
+    (void)option;
     for (text += strspn(text, space); *text != '\0'; text += strspn(text, space)) {
         size_t len = strcspn(text, space);
-        if (option_add_model_text(config, text, len, err))
+        if (option_add_model_text(target, text, len, err))
             return err->code;
         text += len;
     }
     return ERR_OK;
 }
 
-enum err_code option_set_text(const struct option *option, struct config *config, const char *text,
-                              struct err *err)
+/* ---- the rows -------------------------------------------------------------- */
+
+#define FLAG_MODELS(key) "model" /* one at a time */
+#define FLAG_ADDRESS(key) #key
+#define FLAG_COUNT(key) #key
+#define FLAG_BYTES(key) #key
+#define FLAG_MS(key) #key
+#define FLAG_WORD(key) #key
+#define VALUE_MODELS(choices_) .value = "NAME=DIR[,dtype=f32|bf16|int8]", .apply = add_models
+#define VALUE_ADDRESS(choices_) .value = "ADDRESS:PORT", .apply = set_address
+#define VALUE_COUNT(choices_) .value = "N"
+#define VALUE_BYTES(choices_) .value = "BYTES"
+#define VALUE_MS(choices_) .value = "MS"
+#define VALUE_WORD(choices_) .choices = choices_
+
+const struct cli_option option_table[OPTION_TOTAL + OPTION_SWITCHES] = {
+#define OPTION(key, type_, default_, min_, max_, choices_, reload_, sentence_)                     \
+    {.name = FLAG_##type_(key),                                                                    \
+     CLI_FIELD(struct config, key),                                                                \
+     .fallback = default_,                                                                         \
+     .min = min_,                                                                                  \
+     .max = max_,                                                                                  \
+     .tag = OPTION_##reload_,                                                                      \
+     .help = sentence_,                                                                            \
+     VALUE_##type_(choices_)},
+#include "config/options.def"
+#undef OPTION
+    {.name = "config",
+     .type = CLI_OTHER,
+     .value = "FILE",
+     .help = "read options from a JSON file (or from $ATTND_CONFIG)"},
+    {.name = "check-config",
+     .type = CLI_FLAG,
+     .help = "check options, models and memory, then exit"},
+    {.name = "print-config",
+     .type = CLI_FLAG,
+     .help = "print the effective configuration as JSON, then exit"},
+};
+
+const struct cli option_cli = {
+    .program = "attnd",
+    .usage = "attnd [--config FILE] [--model NAME=DIR]... [--OPTION VALUE]...",
+    .summary = "Serves Hugging Face checkpoints of wafer-image and test-log models over HTTP.",
+    .options = option_table,
+    .option_count = OPTION_TOTAL + OPTION_SWITCHES,
+    .epilogue =
+        "Each option is also a key of the file (queue_limit) and a variable (ATTND_QUEUE_LIMIT);\n"
+        "flags win over variables, variables over the file. Models of all three add up;\n"
+        "ATTND_MODELS separates them by white space.\n"
+        "Exit status: 0 after a clean stop, 1 on a failure, 2 on wrong use or an unusable model.\n",
+};
+
+bool option_is_models(const struct cli_option *option)
 {
-    switch (option->type) {
-    case OPTION_ADDRESS:
-        return set_address(option, config, text, err);
-    case OPTION_MODELS:
-        return add_models(config, text, err);
-    case OPTION_WORD:
-        return set_word(option, config, text, err);
-    default:
-        return set_digits(option, config, text, err);
-    }
+    return option->apply == add_models;
+}
+
+const char *option_key(const struct cli_option *option)
+{
+    return option_is_models(option) ? "models" : option->name;
+}
+
+const struct cli_option *option_find(const char *key)
+{
+    for (size_t i = 0; i < OPTION_TOTAL; i++)
+        if (strcmp(option_key(&option_table[i]), key) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+size_t option_index(const struct cli_option *option)
+{
+    return (size_t)(option - option_table);
+}
+
+void option_variable(const struct cli_option *option, char out[CLI_NAME_BYTES])
+{
+    int len = snprintf(out, CLI_NAME_BYTES, "ATTND_%s", option_key(option));
+    assert(len < CLI_NAME_BYTES);
+    for (int i = 0; i < len; i++)
+        out[i] = (char)toupper((unsigned char)out[i]);
+}
+
+enum err_code option_set_text(const struct cli_option *option, struct config *config,
+                              const char *text, struct err *err)
+{
+    const char *copy = arena_copy(&config->arena, text, strlen(text));
+    if (copy == NULL)
+        return err_no_memory(err, strlen(text));
+    return cli_option_set(option, config, copy, err);
 }

@@ -42,17 +42,16 @@ static int run(const struct options *options, struct workload *workload,
 int main(int argc, char **argv)
 {
     struct options options;
+    enum cli_action action;
     struct err err = {0};
-    if (options_load(&options, argc, argv, &err))
+    if (options_load(&options, &action, argc, argv, &err))
         return complain(&err, EXIT_USAGE);
-    if (options.help) {
-        options_help(stdout);
+    if (action == CLI_HELP)
+        cli_help(&options_cli, stdout);
+    if (action == CLI_VERSION)
+        cli_print_version(&options_cli, stdout);
+    if (action != CLI_RUN)
         return printed(EXIT_EXPECTED);
-    }
-    if (options.version) {
-        printf("attnd-load %s\n", ATTND_VERSION);
-        return printed(EXIT_EXPECTED);
-    }
     struct workload *workload = NULL;
     struct answer_book *book = NULL;
     struct tally *tally = NULL;

@@ -1,5 +1,4 @@
-/* options.c - one table row per option: its name, what its value is, where it goes, its bounds and
- * its sentence. The parser and --help both walk the table.
+/* options.c - the rows of the table, the target's address and what excludes what.
  *
  * The target must be a loopback address: a load generator that can be pointed at the plant's
  * network by a slip of the finger would be a weapon, and measurements through a network say little
@@ -7,167 +6,155 @@
 #include "loadtest/options.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double duration_default_s = 10, duration_of_requests_s = 600;
 
-enum option_type { FLAG, COUNT, NUMBER, STRING, SOURCE, WEIGHT, ACCEPT };
+/* ---- the rows ---- */
 
-struct option_row {
-    const char *name;
-    enum option_type type;
-    const char *value; /* how --help names it */
-    size_t offset;     /* in struct options; of a SOURCE, the kind */
-    double min, max;
-    const char *sentence;
-};
-
-#define AT(member) offsetof(struct options, member)
-
-static const struct option_row table[] = {
-    {"url", STRING, "URL", AT(url), 0, 0,
-     "http://HOST:PORT[/PATH] on a loopback address (http://127.0.0.1:8080/predict)"},
-    {"connections", COUNT, "N", AT(connections), 1, 10000, "kept-alive connections (8)"},
-    {"requests", COUNT, "N", AT(requests), 1, 1e9, "end after so many requests"},
-    {"max-requests", COUNT, "N", AT(requests), 1, 1e9, "the same"},
-    {"duration", NUMBER, "S", AT(duration_s), 0.1, 3600,
-     "end after so many seconds (10; with --requests 600)"},
-    {"rate", NUMBER, "R", AT(rate), 0.01, 1e6,
-     "open loop: so many requests a second, whether or not answers come; latency counts from the "
-     "intended time. Without it: closed loop, each connection sends when it has its answer"},
-    {"poisson", FLAG, NULL, AT(poisson), 0, 0, "with --rate: exponential gaps, not equal ones"},
-    {"seed", COUNT, "N", AT(seed), 0, 4294967295.0, "of --poisson (1)"},
-    {"backlog", COUNT, "N", AT(backlog), 1, 1e7,
-     "with --rate: requests that may wait for a free connection (100000)"},
-    {"timeout-ms", COUNT, "MS", AT(timeout_ms), 1, 600000, "for one answer (30000)"},
-    {"text", SOURCE, "TEXT", OPTIONS_TEXT, 0, 0, "send this text; sources may be repeated"},
-    {"text-file", SOURCE, "FILE", OPTIONS_TEXT_FILE, 0, 0, "send the file as one text"},
-    {"texts-jsonl", SOURCE, "FILE", OPTIONS_TEXTS_JSONL, 0, 0,
-     "send the \"text\" of each line, one a request, in turn"},
-    {"image", SOURCE, "FILE", OPTIONS_IMAGE, 0, 0, "send a PNG or JPEG file"},
-    {"get", SOURCE, "PATH", OPTIONS_GET, 0, 0, "GET this path; only the status is judged"},
-    {"weight", WEIGHT, "N", 0, 1, 1000, "share of the source before it (1)"},
-    {"raw", FLAG, NULL, AT(raw), 0, 0, "raw bodies (image/png, text/plain) instead of JSON"},
-    {"model", STRING, "NAME", AT(model), 0, 0, "ask for this model"},
-    {"top-k", STRING, "N|all", AT(top_k), 0, 0, "ask for so many predictions"},
-    {"expect", STRING, "FILE", AT(expect), 0, 0,
-     "lines of attnd-predict --json for the inputs in their order; answers must have the same "
-     "label and the same order of predictions, scores within --tolerance"},
-    {"tolerance", NUMBER, "T", AT(tolerance), 0, 1, "of scores (1e-5)"},
-    {"accept", ACCEPT, "WHAT", 0, 0, 0,
-     "a status (such as 422) or an outcome (rejected, refused, unsent, reset, ...) that does not "
-     "fail the run; may be repeated"},
-    {"json", FLAG, NULL, AT(json), 0, 0, "print one JSON object instead of a table"},
-    {"quiet", FLAG, NULL, AT(quiet), 0, 0, "no progress line"},
-    {"help", FLAG, NULL, AT(help), 0, 0, "print this and exit"},
-    {"version", FLAG, NULL, AT(version), 0, 0, "print the version and exit"},
-};
-
-enum { TABLE_ROWS = sizeof table / sizeof table[0] };
-
-static enum err_code set_number(struct options *options, const struct option_row *row,
-                                const char *text, struct err *err)
+/* The row's tag is the kind. */
+static enum err_code add_source(const struct cli_option *option, void *target, const char *value,
+                                struct err *err)
 {
-    char *end;
-    double value = strtod(text, &end);
-    bool whole = row->type == NUMBER || value == floor(value);
-    if (end == text || *end != '\0' || !(value >= row->min && value <= row->max) || !whole)
-        return err_set(err, ERR_UNUSABLE, "--%s: expected %s from %.12g to %.12g", row->name,
-                       row->type == NUMBER ? "a number" : "an integer", row->min, row->max);
-    char *member = (char *)options + row->offset;
-    if (row->type == WEIGHT) {
-        if (options->source_count == 0)
-            return err_set(err, ERR_UNUSABLE, "--weight: no source stands before it");
-        options->source[options->source_count - 1].weight = (unsigned)value;
-    } else if (row->type == NUMBER) {
-        memcpy(member, &value, sizeof value);
-    } else {
-        unsigned count = (unsigned)value;
-        memcpy(member, &count, sizeof count);
-    }
-    return ERR_OK;
-}
-
-static enum err_code add_source(struct options *options, const struct option_row *row,
-                                const char *value, struct err *err)
-{
+    struct options *options = target;
     if (options->source_count == OPTIONS_SOURCES_MAX)
-        return err_set(err, ERR_UNUSABLE, "--%s: more than %d sources", row->name,
-                       OPTIONS_SOURCES_MAX);
+        return err_set(err, ERR_UNUSABLE, "more than %d sources", OPTIONS_SOURCES_MAX);
     options->source[options->source_count++] = (struct options_source){
-        .kind = (enum options_kind)row->offset, .value = value, .weight = 1};
+        .kind = (enum options_kind)option->tag, .value = value, .weight = 1};
     return ERR_OK;
 }
 
-static enum err_code add_accept(struct options *options, const char *text, struct err *err)
+static enum err_code weigh(const struct cli_option *option, void *target, const char *value,
+                           struct err *err)
+{
+    struct options *options = target;
+    size_t weight;
+    if (cli_option_parse_whole(value, option->min, option->max, &weight, err))
+        return err->code;
+    if (options->source_count == 0)
+        return err_set(err, ERR_UNUSABLE, "no source stands before it");
+    options->source[options->source_count - 1].weight = (unsigned)weight;
+    return ERR_OK;
+}
+
+static enum err_code take_accepted(const struct cli_option *option, void *target, const char *value,
+                                   struct err *err)
 {
     static const char *const names[] = {
 #define X(code, name, sentence) name,
         OUTCOMES(X)
 #undef X
     };
+    struct options *options = target;
+    size_t status;
     for (int i = 0; i < OUTCOME_COUNT; i++)
-        if (strcmp(text, names[i]) == 0) {
+        if (strcmp(value, names[i]) == 0) {
             options->accept[i] = true;
             return ERR_OK;
         }
-    char *end;
-    unsigned long status = strtoul(text, &end, 10);
-    if (end == text || *end != '\0' || status < 200 || status > OPTIONS_STATUS_MAX)
+    if (cli_option_parse_whole(value, option->min, option->max, &status, &(struct err){0}))
         return err_set(err, ERR_UNUSABLE,
-                       "--accept: neither a status from 200 to 599 nor one of "
-                       "the outcomes that --help lists");
+                       "neither a status from 200 to 599 nor one of the outcomes that --help "
+                       "lists");
     options->accept_status[status] = true;
     return ERR_OK;
 }
 
-static enum err_code set(struct options *options, const struct option_row *row, const char *value,
-                         struct err *err)
-{
-    char *member = (char *)options + row->offset;
-    switch (row->type) {
-    case FLAG:
-        memcpy(member, &(bool){true}, sizeof(bool));
-        return ERR_OK;
-    case STRING:
-        memcpy(member, &value, sizeof value);
-        return ERR_OK;
-    case SOURCE:
-        return add_source(options, row, value, err);
-    case ACCEPT:
-        return add_accept(options, value, err);
-    default:
-        return set_number(options, row, value, err);
-    }
-}
+#define FIELD(field) CLI_FIELD(struct options, field)
+#define COUNT(field, value_, min_, max_) FIELD(field), .value = value_, .min = min_, .max = max_
+#define SOURCE(kind) .type = CLI_OTHER, .apply = add_source, .tag = kind
 
-/* --name VALUE, --name=VALUE or, for a flag, --name. */
-static enum err_code set_argument(struct options *options, int argc, char *const *argv, int *at,
-                                  struct err *err)
-{
-    const char *argument = argv[*at];
-    if (strncmp(argument, "--", 2) != 0)
-        return err_set(err, ERR_UNUSABLE, "argument %d is not an option (see --help)", *at);
-    size_t len = strcspn(argument + 2, "=");
-    for (int i = 0; i < TABLE_ROWS; i++) {
-        const struct option_row *row = &table[i];
-        if (strlen(row->name) != len || strncmp(row->name, argument + 2, len) != 0)
-            continue;
-        const char *value = argument[2 + len] == '=' ? argument + 3 + len : NULL;
-        if (row->type == FLAG && value != NULL)
-            return err_set(err, ERR_UNUSABLE, "--%s takes no value", row->name);
-        if (row->type != FLAG && value == NULL && ++*at >= argc)
-            return err_set(err, ERR_UNUSABLE, "--%s: its value is missing", row->name);
-        if (row->type != FLAG && value == NULL)
-            value = argv[*at];
-        return set(options, row, value, err);
-    }
-    return err_set(err, ERR_UNUSABLE, "argument %d is an unknown option (see --help)", *at);
-}
+static const struct cli_option table[] = {
+    {.name = "url",
+     FIELD(url),
+     .value = "URL",
+     .fallback = "http://127.0.0.1:8080/predict",
+     .help = "http://HOST:PORT[/PATH] on a loopback address."},
+    {.name = "connections",
+     COUNT(connections, "N", 1, 10000),
+     .fallback = "8",
+     .help = "Connections that are kept alive."},
+    {.name = "requests", COUNT(requests, "N", 1, 1e9), .help = "Ends after so many requests."},
+    {.name = "max-requests", .type = CLI_ALIAS, .value = "requests"},
+    {.name = "duration",
+     COUNT(duration_s, "S", 0.1, 3600),
+     .help = "Ends after so many seconds (default: 10; with --requests 600)."},
+    {.name = "rate",
+     COUNT(rate, "R", 0.01, 1e6),
+     .help = "Open loop: so many requests a second, whether or not answers come; latency counts "
+             "from the intended time. Without it: closed loop, each connection sends when it has "
+             "its answer."},
+    {.name = "poisson",
+     FIELD(poisson),
+     .help = "With --rate: exponential gaps instead of equal ones."},
+    {.name = "seed", COUNT(seed, "N", 0, 4294967295.0), .fallback = "1", .help = "Of --poisson."},
+    {.name = "backlog",
+     COUNT(backlog, "N", 1, 1e7),
+     .fallback = "100000",
+     .help = "With --rate: requests that may wait for a free connection."},
+    {.name = "timeout-ms",
+     COUNT(timeout_ms, "MS", 1, 600000),
+     .fallback = "30000",
+     .help = "For one answer."},
+    {.name = "text",
+     SOURCE(OPTIONS_TEXT),
+     .value = "TEXT",
+     .help = "Sends this text; sources may be repeated."},
+    {.name = "text-file",
+     SOURCE(OPTIONS_TEXT_FILE),
+     .value = "FILE",
+     .help = "Sends the file as one text."},
+    {.name = "texts-jsonl",
+     SOURCE(OPTIONS_TEXTS_JSONL),
+     .value = "FILE",
+     .help = "Sends the \"text\" of each line, one a request, in turn."},
+    {.name = "image", SOURCE(OPTIONS_IMAGE), .value = "FILE", .help = "Sends a PNG or JPEG file."},
+    {.name = "get",
+     SOURCE(OPTIONS_GET),
+     .value = "PATH",
+     .help = "Gets this path; only the status is judged."},
+    {.name = "weight",
+     .type = CLI_OTHER,
+     .value = "N",
+     .min = 1,
+     .max = 1000,
+     .apply = weigh,
+     .help = "Share of the source before it (default: 1)."},
+    {.name = "raw", FIELD(raw), .help = "Raw bodies (image/png, text/plain) instead of JSON."},
+    {.name = "model", FIELD(model), .value = "NAME", .help = "Asks for this model."},
+    {.name = "top-k", FIELD(top_k), .value = "N|all", .help = "Asks for so many predictions."},
+    {.name = "expect",
+     FIELD(expect),
+     .value = "FILE",
+     .help = "Lines of attnd-predict --json for the inputs in their order; answers must have the "
+             "same label and the same order of predictions, scores within --tolerance."},
+    {.name = "tolerance", COUNT(tolerance, "T", 0, 1), .fallback = "1e-5", .help = "Of scores."},
+    {.name = "accept",
+     .type = CLI_OTHER,
+     .value = "WHAT",
+     .min = 200,
+     .max = OPTIONS_STATUS_MAX,
+     .apply = take_accepted,
+     .help = "A status (such as 422) or an outcome (rejected, refused, unsent, reset, ...) that "
+             "does not fail the run; may be repeated."},
+    {.name = "json", FIELD(json), .help = "Prints one JSON object instead of a table."},
+    {.name = "quiet", FIELD(quiet), .help = "Shows no progress."},
+};
+
+const struct cli options_cli = {
+    .program = "attnd-load",
+    .usage = "attnd-load [OPTION]... SOURCE...",
+    .summary = "Sends requests to an attnd on this machine, measures and checks the answers.",
+    .options = table,
+    .option_count = sizeof table / sizeof table[0],
+#define X(code, name, sentence) "  " name "\n                            " sentence "\n"
+    .epilogue = "Outcomes:\n" OUTCOMES(
+        X) "\nExit status: 0 all answers were as expected, 1 some were not, 2 wrong use.\n",
+#undef X
+};
+
+/* ---- the target ---- */
 
 /* Fills the address if the host is a loopback one. */
 static bool loopback(struct options *out, const char *host, unsigned port)
@@ -225,6 +212,8 @@ static enum err_code read_url(struct options *out, struct err *err)
     return read_authority(out, err);
 }
 
+/* ---- the whole ---- */
+
 static enum err_code check(const struct options *options, struct err *err)
 {
     if (options->source_count == 0)
@@ -248,57 +237,17 @@ static enum err_code check(const struct options *options, struct err *err)
     return ERR_OK;
 }
 
-enum err_code options_load(struct options *out, int argc, char *const *argv, struct err *err)
+enum err_code options_load(struct options *out, enum cli_action *action, int argc,
+                           char *const *argv, struct err *err)
 {
-    *out = (struct options){.url = "http://127.0.0.1:8080/predict",
-                            .connections = 8,
-                            .seed = 1,
-                            .backlog = 100000,
-                            .timeout_ms = 30000,
-                            .tolerance = 1e-5};
+    *out = (struct options){0};
     out->accept_status[200] = true;
     out->accept[OUTCOME_OK] = true;
-    for (int at = 1; at < argc; at++)
-        if (set_argument(out, argc, argv, &at, err))
-            return err->code;
-    if (out->help || out->version)
-        return ERR_OK;
+    if (cli_parse(&options_cli, argc, argv, out, action, err) || *action != CLI_RUN)
+        return err->code;
     if (out->duration_s == 0)
         out->duration_s = out->requests > 0 ? duration_of_requests_s : duration_default_s;
     if (read_url(out, err))
         return err->code;
     return check(out, err);
-}
-
-/* The sentence in lines of at most `width` bytes, each after the first behind `indent` blanks. */
-static void print_wrapped(FILE *file, const char *sentence, int indent, int width)
-{
-    while ((int)strlen(sentence) > width) {
-        int cut = width;
-        while (cut > 1 && sentence[cut] != ' ')
-            cut--;
-        fprintf(file, "%.*s\n%*s", cut, sentence, indent, "");
-        sentence += cut + 1;
-    }
-    fprintf(file, "%s\n", sentence);
-}
-
-void options_help(FILE *file)
-{
-    enum { INDENT = 24, WIDTH = 72 };
-    fprintf(file,
-            "usage: attnd-load [OPTION]... SOURCE...\n"
-            "Sends requests to an attnd on this machine, measures and checks the answers.\n\n");
-    for (int i = 0; i < TABLE_ROWS; i++) {
-        const struct option_row *row = &table[i];
-        int len = fprintf(file, "  --%s%s%s", row->name, row->value ? " " : "",
-                          row->value ? row->value : "");
-        fprintf(file, "%*s", len < INDENT ? INDENT - len : 1, "");
-        print_wrapped(file, row->sentence, INDENT, WIDTH);
-    }
-    fprintf(file, "\nOutcomes:\n");
-#define X(code, name, sentence) fprintf(file, "  %-20s  %s\n", name, sentence);
-    OUTCOMES(X)
-#undef X
-    fprintf(file, "\nExit status: 0 all answers were as expected, 1 some were not, 2 wrong use.\n");
 }

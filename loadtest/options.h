@@ -1,4 +1,4 @@
-/* options.h - the command line: one table gives the parser and --help.
+/* options.h - the command line of attnd-load.
  *
  * Threads: immutable after options_load.
  */
@@ -6,11 +6,11 @@
 #define ATTND_LOADTEST_OPTIONS_H
 
 #include "engine/base/err.h"
+#include "engine/cli/cli.h"
 #include "loadtest/outcome.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 enum { OPTIONS_SOURCES_MAX = 256, OPTIONS_STATUS_MAX = 599 };
 
@@ -44,7 +44,7 @@ struct options {
     const char *top_k; /* NULL: the server's default */
     const char *expect;
     double tolerance;
-    bool json, quiet, help, version;
+    bool json, quiet;
     struct options_source source[OPTIONS_SOURCES_MAX];
     unsigned source_count;
     bool accept_status[OPTIONS_STATUS_MAX + 1]; /* answers that do not fail the run */
@@ -61,10 +61,10 @@ struct options {
     const char *path;
 };
 
-/* ERR_UNUSABLE for anything wrong; after --help and --version nothing else is checked. Strings are
- * argv's. */
-enum err_code options_load(struct options *out, int argc, char *const *argv, struct err *err);
+extern const struct cli options_cli;
 
-void options_help(FILE *file);
+/* ERR_UNUSABLE for anything wrong; only for CLI_RUN is *out whole. Strings are argv's. */
+enum err_code options_load(struct options *out, enum cli_action *action, int argc,
+                           char *const *argv, struct err *err);
 
 #endif

@@ -6,7 +6,7 @@ OUT receives a list and a folder for each kind: noise.jsonl (uniform noise of pi
 of dies that fail, pass or are missing at random), blank.jsonl (one grey value), clouds.jsonl (1/f noise); and, with
 --photos, photo.jsonl: the JPEG and PNG files of FOLDER as they are. Needs numpy. Then
 
-    build/attnd-eval --model models/wafer-vit --data validation.jsonl --strange OUT/noise.jsonl
+    build/attnd-eval --model models/wafer-vit --data validation.jsonl --ood-data OUT/noise.jsonl
 """
 import argparse
 import json

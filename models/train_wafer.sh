@@ -36,7 +36,7 @@ train --model models/wafer-vit --from-scratch --init structured \
       --die-noise 0.02 --average 0.9995 --class-biases fit --seed "$SEED"
 if [ -n "${HELD_OUT:-}" ]; then
     "$BUILD/attnd-eval" --model "$WORK/model" --data "$validation_part" \
-        --strange "$WORK/held_out.jsonl" | tail -n 1
+        --ood-data "$WORK/held_out.jsonl" | tail -n 1
 else
     publish "$WORK/model" wafer-vit
 fi

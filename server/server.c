@@ -11,7 +11,6 @@
 
 #include "config/config_change.h"
 #include "config/config_load.h"
-#include "config/option.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
@@ -214,7 +213,7 @@ static enum err_code start_http(struct server *server, struct err *err)
         .connections_max = config->connections_max,
         .header_timeout_ms = config->header_timeout_ms,
         .body_timeout_ms = config->body_timeout_ms,
-        .body_bytes_max = option_find("body_bytes_max")->max, /* a route's own is live */
+        .body_bytes_max = CONFIG_BODY_BYTES_MAX, /* a route's own is live */
         .memory = &server->service.memory,
     };
     server->app = routes_app(&server->service);

@@ -4,9 +4,9 @@
  *
  * What can be wrong with options, models and data is found before anything is computed and ends
  * with 2. With --against the second precision runs first. */
-#include "engine/base/cli.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
+#include "engine/cli/cli.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
 #include "learn/eval/measure/ood_scores.h"
@@ -25,7 +25,7 @@ enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000, EXPLAIN_INPUTS = 500,
 struct eval {
     struct assessment_options how;
     struct dataset_options fields;
-    const char *data, *against, *strange, *out;
+    const char *data, *against, *ood_data, *out;
     double agree_min; /* percent; negative: not checked */
     bool json, calibrates, explains;
     struct explanations_options explain; /* inputs_max 0: not given */
@@ -43,181 +43,99 @@ struct eval {
 
 /* ---- options ---- */
 
-static enum err_code set_model(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->how.dir = value;
-    return ERR_OK;
-}
-
-static enum err_code set_data(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->data = value;
-    return ERR_OK;
-}
-
-static enum err_code set_dtype(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->how.engine.dtype = value;
-    return ERR_OK;
-}
-
-static enum err_code set_against(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->against = value;
-    return ERR_OK;
-}
-
-static enum err_code set_agree_min(void *target, const char *value, struct err *err)
-{
-    char *end;
-    double percent = strtod(value, &end);
-    if (end == value || *end != '\0' || !(percent >= 0 && percent <= 100))
-        return err_set(err, ERR_UNUSABLE, "must be a percentage from 0 to 100");
-    ((struct eval *)target)->agree_min = percent;
-    return ERR_OK;
-}
-
-static enum err_code set_backend(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->how.engine.linear_backend = value;
-    return ERR_OK;
-}
-
-static enum err_code set_threads(void *target, const char *value, struct err *err)
-{
-    return cli_parse_unsigned(value, 1, THREADS_MAX,
-                              &((struct eval *)target)->how.evaluation.threads, err);
-}
-
-static enum err_code set_limit(void *target, const char *value, struct err *err)
-{
-    unsigned limit;
-    if (cli_parse_unsigned(value, 1, LIMIT_MAX, &limit, err))
-        return err->code;
-    ((struct eval *)target)->fields.items_max = limit;
-    return ERR_OK;
-}
-
-static enum err_code set_text_field(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->fields.text_field = value;
-    return ERR_OK;
-}
-
-static enum err_code set_image_field(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->fields.image_field = value;
-    return ERR_OK;
-}
-
-static enum err_code set_label_field(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->fields.label_field = value;
-    return ERR_OK;
-}
-
-static enum err_code set_purity(void *target, const char *value, struct err *err)
-{
-    char *end;
-    double target_precision = strtod(value, &end);
-    if (end == value || *end != '\0' || !(target_precision > 0 && target_precision <= 1))
-        return err_set(err, ERR_UNUSABLE, "must be a share above 0 and at most 1");
-    ((struct eval *)target)->how.target_precision = target_precision;
-    return ERR_OK;
-}
-
-static enum err_code set_out(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->out = value;
-    return ERR_OK;
-}
-
-static enum err_code set_strange(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct eval *)target)->strange = value;
-    return ERR_OK;
-}
-
-static enum err_code set_calibrate(void *target, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    ((struct eval *)target)->calibrates = true;
-    return ERR_OK;
-}
-
-static enum err_code set_explain(void *target, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    ((struct eval *)target)->explains = true;
-    return ERR_OK;
-}
-
-static enum err_code set_explain_inputs(void *target, const char *value, struct err *err)
-{
-    return cli_parse_unsigned(value, 1, LIMIT_MAX, &((struct eval *)target)->explain.inputs_max,
-                              err);
-}
-
-static enum err_code set_explain_fill(void *target, const char *value, struct err *err)
+static enum err_code set_fill(const struct cli_option *option, void *target, const char *value,
+                              struct err *err)
 {
     struct eval *eval = target;
+    (void)option;
     eval->fill = value;
     return perturbation_find_fill(value, &eval->explain.fill, err);
 }
 
-static enum err_code set_json(void *target, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    ((struct eval *)target)->json = true;
-    return ERR_OK;
-}
+#define FIELD(field) CLI_FIELD(struct eval, field)
+#define COUNT(field, max_) FIELD(field), .value = "N", .min = 1, .max = max_
 
 static const struct cli_option options[] = {
-    {"model", "DIR", "The checkpoint directory (required).", set_model},
-    {"data", "PATH", "The labelled inputs: .jsonl, .csv or a folder (required).", set_data},
-    {"dtype", "NAME", "The precision of the linear layers: f32 (default), bf16 or int8.",
-     set_dtype},
-    {"against", "NAME", "Runs a second time in this precision and compares.", set_against},
-    {"agree-min", "PERCENT", "Exits 1 if fewer winners agree with --against.", set_agree_min},
-    {"linear-backend", "NAME", "As attnd's linear_backend; --against runs with its default.",
-     set_backend},
-    {"threads", "N", "Compute threads (default: all that the cgroup allows).", set_threads},
-    {"limit", "N", "Only the first N inputs.", set_limit},
-    {"text-field", "NAME", "The member or column that holds the text (default: text).",
-     set_text_field},
-    {"image-field", "NAME", "The one that holds the image's path (default: image).",
-     set_image_field},
-    {"label-field", "NAME", "The one that holds the label (default: label).", set_label_field},
-    {"purity", "SHARE", "The share of automatic answers that must be right (default: 0.95).",
-     set_purity},
-    {"out", "DIR", "Also writes report.json, and report.html, a page that needs no other file.",
-     set_out},
-    {"calibrate", NULL,
-     "Writes the model's attnd.json: temperature, thresholds for --purity, strangeness.",
-     set_calibrate},
-    {"strange", "PATH", "Inputs unlike those: how well ood_score tells them apart.", set_strange},
-    {"explain", NULL,
-     "Also measures how faithful each method's explanations are; with --out, as a page, too.",
-     set_explain},
-    {"explain-inputs", "N", "Explains so many inputs, drawn from the data (default: 500).",
-     set_explain_inputs},
-    {"explain-fill", "NAME",
-     "What removed patches become: median (default), clip (to the median) or mean.",
-     set_explain_fill},
-    {"json", NULL, "Prints the report as one JSON object.", set_json},
+    {.name = "model",
+     FIELD(how.dir),
+     .value = "DIR",
+     .is_required = true,
+     .help = "The checkpoint directory."},
+    {.name = "data",
+     FIELD(data),
+     .value = "PATH",
+     .is_required = true,
+     .help = "The labelled inputs: .jsonl, .csv or a folder."},
+    {.name = "dtype",
+     FIELD(how.engine.dtype),
+     .value = "NAME",
+     .help = "The precision of the linear layers: f32 (default), bf16 or int8."},
+    {.name = "against",
+     FIELD(against),
+     .value = "NAME",
+     .help = "Runs a second time in this precision and compares."},
+    {.name = "agree-min",
+     FIELD(agree_min),
+     .value = "PERCENT",
+     .max = 100,
+     .help = "Exits 1 if fewer winners agree with --against."},
+    {.name = "linear-backend",
+     FIELD(how.engine.linear_backend),
+     .value = "NAME",
+     .help = "As attnd's linear_backend; --against runs with its default."},
+    {.name = "threads",
+     COUNT(how.evaluation.threads, THREADS_MAX),
+     .help = "Compute threads (default: all that the cgroup allows)."},
+    {.name = "limit", COUNT(fields.items_max, LIMIT_MAX), .help = "Only the first N inputs."},
+    {.name = "text-field",
+     FIELD(fields.text_field),
+     .value = "NAME",
+     .fallback = "text",
+     .help = "The member or column that holds the text."},
+    {.name = "image-field",
+     FIELD(fields.image_field),
+     .value = "NAME",
+     .fallback = "image",
+     .help = "The one that holds the image's path."},
+    {.name = "label-field",
+     FIELD(fields.label_field),
+     .value = "NAME",
+     .fallback = "label",
+     .help = "The one that holds the label."},
+    {.name = "target-precision",
+     FIELD(how.target_precision),
+     .value = "SHARE",
+     .fallback = "0.95",
+     .min = 1e-9,
+     .max = 1,
+     .help = "The share of automatic answers that must be right."},
+    {.name = "purity", .type = CLI_ALIAS, .value = "target-precision"},
+    {.name = "out",
+     FIELD(out),
+     .value = "DIR",
+     .help = "Also writes report.json, and report.html, a page that needs no other file."},
+    {.name = "calibrate",
+     FIELD(calibrates),
+     .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
+             "score."},
+    {.name = "ood-data",
+     FIELD(ood_data),
+     .value = "PATH",
+     .help = "Inputs unlike those: how well ood_score tells them apart."},
+    {.name = "strange", .type = CLI_ALIAS, .value = "ood-data"},
+    {.name = "explain",
+     FIELD(explains),
+     .help = "Also measures how faithful each method's explanations are; with --out, as a page, "
+             "too."},
+    {.name = "explain-inputs",
+     COUNT(explain.inputs_max, LIMIT_MAX),
+     .help = "Explains so many inputs, drawn from the data (default: 500)."},
+    {.name = "explain-fill",
+     .type = CLI_OTHER,
+     .value = "NAME",
+     .apply = set_fill,
+     .help = "What removed patches become: median (default), clip (to the median) or mean."},
+    {.name = "json", FIELD(json), .help = "Prints the report as one JSON object."},
 };
 
 static const struct cli cli = {
@@ -238,12 +156,8 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
                            struct err *err)
 {
     eval->agree_min = -1;
-    eval->how.target_precision = 0.95;
     if (cli_parse(&cli, argc, argv, eval, action, err) || *action != CLI_RUN)
         return err->code;
-    if (eval->how.dir == NULL || eval->data == NULL)
-        return err_set(err, ERR_UNUSABLE, "--%s is missing; --help shows the usage",
-                       eval->how.dir == NULL ? "model DIR" : "data PATH");
     if (eval->agree_min >= 0 && eval->against == NULL)
         return err_set(err, ERR_UNUSABLE, "--agree-min needs --against, which it judges by");
     if (!eval->explains && (eval->explain.inputs_max > 0 || eval->fill != NULL))
@@ -349,21 +263,21 @@ static enum err_code run_all(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
-/* ---- strange inputs ---- */
+/* ---- inputs unlike those ---- */
 
-static enum err_code print_separation(const struct eval *eval, const struct evaluation *strange,
+static enum err_code print_separation(const struct eval *eval, const struct evaluation *unlike,
                                       struct err *err)
 {
-    size_t known_count, strange_count;
+    size_t known_count, unlike_count;
     float *known =
         ood_scores_compute(eval->assessment.model, &eval->assessment.evaluation, &known_count, err);
-    float *others = ood_scores_compute(eval->assessment.model, strange, &strange_count, err);
+    float *others = ood_scores_compute(eval->assessment.model, unlike, &unlike_count, err);
     FILE *file = eval->json ? stderr : stdout;
     if (err->code == ERR_OK) {
-        double auroc = separation_auroc(known, known_count, others, strange_count);
-        double fpr = separation_fpr(known, known_count, others, strange_count, 0.95);
-        fprintf(file, "\nstrange inputs  %s: %zu, told apart by %s with AUROC %.4f, FPR95 %.4f\n",
-                eval->strange, strange_count, engine_describe(eval->assessment.model)->ood_method,
+        double auroc = separation_auroc(known, known_count, others, unlike_count);
+        double fpr = separation_fpr(known, known_count, others, unlike_count, 0.95);
+        fprintf(file, "\nOOD data  %s: %zu inputs, told apart by %s with AUROC %.4f, FPR95 %.4f\n",
+                eval->ood_data, unlike_count, engine_describe(eval->assessment.model)->ood_method,
                 auroc, fpr);
     }
     free(known);
@@ -371,15 +285,15 @@ static enum err_code print_separation(const struct eval *eval, const struct eval
     return err->code;
 }
 
-static enum err_code run_strange(struct eval *eval, struct err *err)
+static enum err_code run_ood_data(struct eval *eval, struct err *err)
 {
     struct dataset dataset;
     struct dataset_options fields = eval->fields;
     struct evaluation evaluation = {0};
     struct progress progress;
     fields.labels_optional = true;
-    if (!dataset_open(&dataset, eval->strange, &fields, err)) {
-        struct evaluation_options how = watched(eval, &progress, "strange inputs", dataset.count);
+    if (!dataset_open(&dataset, eval->ood_data, &fields, err)) {
+        struct evaluation_options how = watched(eval, &progress, "OOD data", dataset.count);
         how.features = true;
         evaluation_run(&evaluation, eval->assessment.model, &dataset, &how, err);
         progress_end(&progress);
@@ -442,7 +356,7 @@ static enum err_code put_out(struct eval *eval, struct err *err)
         return err->code;
     if (!eval->json)
         report_print(report, stdout);
-    if (eval->strange != NULL && run_strange(eval, err))
+    if (eval->ood_data != NULL && run_ood_data(eval, err))
         return err->code;
     if (eval->explains && run_explanations(eval, err))
         return err->code;
@@ -475,7 +389,7 @@ static int run(struct eval *eval, int argc, char **argv)
     if (err.code != ERR_OK)
         return fail(&err, EXIT_USAGE);
     if (action == CLI_HELP)
-        cli_print_help(&cli, stdout);
+        cli_help(&cli, stdout);
     if (action == CLI_VERSION)
         cli_print_version(&cli, stdout);
     if (action == CLI_RUN && !run_all(eval, &err) && !put_out(eval, &err))

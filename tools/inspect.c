@@ -1,8 +1,8 @@
 /* attnd-inspect - what a checkpoint directory is, and whether attnd can serve it. */
 #include "engine/answer.h"
-#include "engine/base/cli.h"
 #include "engine/base/doc.h"
 #include "engine/base/openblas.h"
+#include "engine/cli/cli.h"
 #include "engine/engine.h"
 
 #include <stdio.h>
@@ -15,17 +15,11 @@ struct inspect {
     bool json;
 };
 
-static enum err_code set_json(void *target, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    ((struct inspect *)target)->json = true;
-    return ERR_OK;
-}
-
-static enum err_code set_dir(void *target, const char *value, struct err *err)
+static enum err_code set_dir(const struct cli_option *option, void *target, const char *value,
+                             struct err *err)
 {
     struct inspect *inspect = target;
+    (void)option;
     if (inspect->dir != NULL)
         return err_set(err, ERR_UNUSABLE, "one directory at a time; '%s' is the second", value);
     inspect->dir = value;
@@ -33,7 +27,7 @@ static enum err_code set_dir(void *target, const char *value, struct err *err)
 }
 
 static const struct cli_option options[] = {
-    {"json", NULL, "Prints one JSON object.", set_json},
+    {.name = "json", CLI_FIELD(struct inspect, json), .help = "Prints one JSON object."},
 };
 
 static const struct cli cli = {
@@ -122,7 +116,7 @@ int main(int argc, char **argv)
         inspect.dir == NULL)
         err_set(&err, ERR_UNUSABLE, "DIR is missing; --help shows the usage");
     if (err.code == ERR_OK && action == CLI_HELP)
-        cli_print_help(&cli, stdout);
+        cli_help(&cli, stdout);
     if (err.code == ERR_OK && action == CLI_VERSION)
         cli_print_version(&cli, stdout);
     if (err.code == ERR_OK && action == CLI_RUN)

@@ -1,11 +1,11 @@
 /* attnd-predict - files in, labels out, no server: the shortest path to a prediction, and the
  * oracle that the server's answers are compared with. */
 #include "engine/answer.h"
-#include "engine/base/cli.h"
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/base/openblas.h"
+#include "engine/cli/cli.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
 #include "learn/data/picture.h"
@@ -45,83 +45,39 @@ struct predict {
 
 /* ---- options ---- */
 
-static enum err_code set_model(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct predict *)target)->dir = value;
-    return ERR_OK;
-}
-
-static enum err_code add_source(struct predict *predict, int type, const char *value,
+/* The row's tag says what kind of source it is. */
+static enum err_code add_source(const struct cli_option *option, void *target, const char *value,
                                 struct err *err)
 {
+    struct predict *predict = target;
     if (predict->source_count == INPUTS_MAX)
         return err_set(err, ERR_UNUSABLE, "at most %d inputs at a time", INPUTS_MAX);
     size_t bytes = (predict->source_count + 1) * sizeof *predict->sources;
     struct source *sources = realloc(predict->sources, bytes);
     if (sources == NULL)
         return err_no_memory(err, bytes);
-    sources[predict->source_count++] = (struct source){.type = type, .value = value};
+    sources[predict->source_count++] = (struct source){.type = option->tag, .value = value};
     predict->sources = sources;
     return ERR_OK;
 }
 
-static enum err_code add_text(void *target, const char *value, struct err *err)
-{
-    return add_source(target, SOURCE_TEXT, value, err);
-}
-
-static enum err_code add_text_file(void *target, const char *value, struct err *err)
-{
-    return add_source(target, SOURCE_TEXT_FILE, value, err);
-}
-
-static enum err_code add_image(void *target, const char *value, struct err *err)
-{
-    return add_source(target, SOURCE_IMAGE, value, err);
-}
-
-static enum err_code set_top_k(void *target, const char *value, struct err *err)
-{
-    unsigned *top_k = &((struct predict *)target)->top_k;
-    if (strcmp(value, "all") == 0) {
-        *top_k = 0;
-        return ERR_OK;
-    }
-    return cli_parse_unsigned(value, 1, 1000000, top_k, err);
-}
-
-static enum err_code set_dtype(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct predict *)target)->options.dtype = value;
-    return ERR_OK;
-}
-
-static enum err_code set_backend(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct predict *)target)->options.linear_backend = value;
-    return ERR_OK;
-}
-
-static enum err_code set_json(void *target, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    ((struct predict *)target)->json = true;
-    return ERR_OK;
-}
-
-static enum err_code set_raw_logits(void *target, const char *value, struct err *err)
-{
-    ((struct predict *)target)->raw_logits = true;
-    return set_json(target, value, err);
-}
-
-static enum err_code set_explain(void *target, const char *value, struct err *err)
+static enum err_code set_top_k(const struct cli_option *option, void *target, const char *value,
+                               struct err *err)
 {
     struct predict *predict = target;
+    size_t top_k = 0;
+    if (strcmp(value, "all") != 0 &&
+        cli_option_parse_whole(value, option->min, option->max, &top_k, err))
+        return err->code;
+    predict->top_k = (unsigned)top_k;
+    return ERR_OK;
+}
+
+static enum err_code set_explain(const struct cli_option *option, void *target, const char *value,
+                                 struct err *err)
+{
+    struct predict *predict = target;
+    (void)option;
     predict->explain = true;
     predict->how.method = EXPLAIN_DEFAULT;
     if (strcmp(value, "default") == 0 || method_find(value, &predict->how.method))
@@ -129,40 +85,60 @@ static enum err_code set_explain(void *target, const char *value, struct err *er
     return err_set(err, ERR_UNUSABLE, "no method '%s' (known: default, %s)", value, method_names());
 }
 
-static enum err_code set_explain_layer(void *target, const char *value, struct err *err)
-{
-    return cli_parse_unsigned(value, 1, 1000, &((struct predict *)target)->how.layer, err);
-}
-
-static enum err_code set_attention_stats(void *target, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    ((struct predict *)target)->how.statistics = true;
-    return ERR_OK;
-}
+#define FIELD(field) CLI_FIELD(struct predict, field)
+#define SOURCE(type_) .type = CLI_OTHER, .apply = add_source, .tag = type_
 
 static const struct cli_option options[] = {
-    {"model", "DIR", "The checkpoint directory (required).", set_model},
-    {"text", "S", "Predicts this text.", add_text},
-    {"text-file", "F", "Predicts the whole file as one text; - is standard input.", add_text_file},
-    {"image", "F", "Predicts this PNG or JPEG file, or a wafer: F.stdf or F.stdf#WAFER_ID.",
-     add_image},
-    {"top-k", "N|all", "How many labels to print, best first (default: all; with --json: 1).",
-     set_top_k},
-    {"explain", "METHOD",
-     "Also tells where the model looked: default, rollout, attention, or, for the best label, "
-     "gradient or gradient-last.",
-     set_explain},
-    {"explain-layer", "N",
-     "The layer of rollout or attention; 1 is the lowest (default: the last).", set_explain_layer},
-    {"attention-stats", NULL, "With --explain and --json, numbers on the attention of each head.",
-     set_attention_stats},
-    {"json", NULL, "Prints one JSON object a line, as POST /predict answers.", set_json},
-    {"raw-logits", NULL, "With JSON, adds the logits and, for a text, the token ids.",
-     set_raw_logits},
-    {"dtype", "f32", "The precision of the linear layers.", set_dtype},
-    {"linear-backend", "NAME", "auto, native, onednn, openblas or reference.", set_backend},
+    {.name = "model",
+     FIELD(dir),
+     .value = "DIR",
+     .is_required = true,
+     .help = "The checkpoint directory."},
+    {.name = "text", SOURCE(SOURCE_TEXT), .value = "S", .help = "Predicts this text."},
+    {.name = "text-file",
+     SOURCE(SOURCE_TEXT_FILE),
+     .value = "F",
+     .help = "Predicts the whole file as one text; - is standard input."},
+    {.name = "image",
+     SOURCE(SOURCE_IMAGE),
+     .value = "F",
+     .help = "Predicts this PNG or JPEG file, or a wafer: F.stdf or F.stdf#WAFER_ID."},
+    {.name = "top-k",
+     .type = CLI_OTHER,
+     .value = "N|all",
+     .min = 1,
+     .max = 1000000,
+     .apply = set_top_k,
+     .help = "How many labels to print, best first (default: all; with --json: 1)."},
+    {.name = "explain",
+     .type = CLI_OTHER,
+     .value = "METHOD",
+     .apply = set_explain,
+     .help = "Also tells where the model looked: default, rollout, attention, or, for the best "
+             "label, gradient or gradient-last."},
+    {.name = "explain-layer",
+     FIELD(how.layer),
+     .value = "N",
+     .min = 1,
+     .max = 1000,
+     .help = "The layer of rollout or attention; 1 is the lowest (default: the last)."},
+    {.name = "attention-stats",
+     FIELD(how.statistics),
+     .help = "With --explain and --json, numbers on the attention of each head."},
+    {.name = "json",
+     FIELD(json),
+     .help = "Prints one JSON object a line, as POST /predict answers."},
+    {.name = "raw-logits",
+     FIELD(raw_logits),
+     .help = "As --json, and adds the logits and, for a text, the token ids."},
+    {.name = "dtype",
+     FIELD(options.dtype),
+     .value = "NAME",
+     .help = "The precision of the linear layers: f32 (default), bf16 or int8."},
+    {.name = "linear-backend",
+     FIELD(options.linear_backend),
+     .value = "NAME",
+     .help = "auto, native, onednn, openblas or reference."},
 };
 
 static const struct cli cli = {
@@ -442,6 +418,7 @@ static enum err_code parse(struct predict *predict, int argc, char **argv, enum 
     predict->top_k = UNSET;
     if (cli_parse(&cli, argc, argv, predict, action, err) || *action != CLI_RUN)
         return err->code;
+    predict->json = predict->json || predict->raw_logits;
     if (predict->top_k == UNSET)
         predict->top_k = predict->json ? 1 : 0;
     if (predict->dir == NULL)
@@ -465,7 +442,7 @@ static int run(struct predict *predict, int argc, char **argv)
         return EXIT_USAGE;
     }
     if (action == CLI_HELP)
-        cli_print_help(&cli, stdout);
+        cli_help(&cli, stdout);
     if (action == CLI_VERSION)
         cli_print_version(&cli, stdout);
     int status = EXIT_SUCCESS;

@@ -4,9 +4,9 @@
  *
  * On a terminal one line shows the epoch as a bar and overwrites itself; each epoch leaves a line.
  * Into a file go the lines of the epochs, and what the bar would say once a minute. */
-#include "engine/base/cli.h"
 #include "engine/base/clock.h"
 #include "engine/base/openblas.h"
+#include "engine/cli/cli.h"
 #include "learn/train/trainer.h"
 
 #include <signal.h>
@@ -202,17 +202,15 @@ int main(int argc, char **argv)
                       .usage = "attnd-train --model DIR --data PATH --out DIR [OPTION]...",
                       .summary = summary,
                       .options = train_cli_options,
-                      .option_count = train_cli_option_count,
-                      .defaults = train_cli_defaults};
-    struct train_options options;
+                      .option_count = train_cli_option_count};
+    struct train_options options = {0};
     enum cli_action action;
     struct err err = {0};
     openblas_set_environment();
-    train_options_default(&options);
     if (cli_parse(&cli, argc, argv, &options, &action, &err))
         return fail(&err);
     if (action == CLI_HELP)
-        cli_print_help(&cli, stdout);
+        cli_help(&cli, stdout);
     if (action == CLI_VERSION)
         cli_print_version(&cli, stdout);
     if (action != CLI_RUN)

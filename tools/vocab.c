@@ -5,8 +5,8 @@
  * Data files are read one after another, so the largest bounds the memory. A text that is not UTF-8
  * is named and left out; only if none is left the run fails. Wrong use ends with 2, a failure
  * afterwards with 1. */
-#include "engine/base/cli.h"
 #include "engine/base/clock.h"
+#include "engine/cli/cli.h"
 #include "engine/text/vocab_build.h"
 #include "engine/text/vocab_use.h"
 #include "engine/text/word_counts.h"
@@ -39,95 +39,74 @@ struct vocab {
 
 /* ---- options ---- */
 
-static enum err_code set_data(void *target, const char *value, struct err *err)
+static enum err_code add_data(const struct cli_option *option, void *target, const char *value,
+                              struct err *err)
 {
     struct vocab *vocab = target;
+    (void)option;
     if (vocab->data_count == DATA_MAX)
         return err_set(err, ERR_UNUSABLE, "more than %d files", DATA_MAX);
     vocab->data[vocab->data_count++] = value;
     return ERR_OK;
 }
 
-static enum err_code set_output(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct vocab *)target)->output = value;
-    return ERR_OK;
-}
-
-static enum err_code set_model(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct vocab *)target)->dir = value;
-    return ERR_OK;
-}
-
-static enum err_code set_size(void *target, const char *value, struct err *err)
-{
-    return cli_parse_unsigned(value, SIZE_MIN, SIZE_LIMIT, &((struct vocab *)target)->size, err);
-}
-
-static enum err_code set_pair_min(void *target, const char *value, struct err *err)
-{
-    return cli_parse_unsigned(value, 1, COUNT_LIMIT, &((struct vocab *)target)->pair_min, err);
-}
-
-static enum err_code set_character_min(void *target, const char *value, struct err *err)
-{
-    return cli_parse_unsigned(value, 1, COUNT_LIMIT, &((struct vocab *)target)->character_min, err);
-}
-
-static enum err_code set_keep_min(void *target, const char *value, struct err *err)
-{
-    return cli_parse_unsigned(value, 1, COUNT_LIMIT, &((struct vocab *)target)->keep_min, err);
-}
-
-static enum err_code set_cased(void *target, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    ((struct vocab *)target)->cased = true;
-    return ERR_OK;
-}
-
-static enum err_code set_without_numbers(void *target, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    ((struct vocab *)target)->without_numbers = true;
-    return ERR_OK;
-}
-
-static enum err_code set_text_field(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct vocab *)target)->fields.text_field = value;
-    return ERR_OK;
-}
-
+#define FIELD(field) CLI_FIELD(struct vocab, field)
+#define COUNT(field) FIELD(field), .value = "N", .min = 1, .max = COUNT_LIMIT
 #define DATA_HELP "Texts: .txt or .log, or .jsonl or .csv (required; more may follow)."
-#define FIELD_HELP "The member or column that holds the text (default: text)."
+#define DATA                                                                                       \
+    .name = "data", .type = CLI_OTHER, .value = "FILE", .apply = add_data, .help = DATA_HELP
+#define TEXT_FIELD                                                                                 \
+    .name = "text-field", FIELD(fields.text_field), .value = "NAME", .fallback = "text",           \
+    .help = "The member or column that holds the text."
 
 static const struct cli_option build_options[] = {
-    {"data", "FILE", DATA_HELP, set_data},
-    {"size", "N", "Pieces to have (required): 200 to 1048576; 8000 suits logs.", set_size},
-    {"out", "DIR", "Where the tokenizer's files are written (required).", set_output},
-    {"cased", NULL, "Keeps capitals and accents apart (default: they are folded).", set_cased},
-    {"pair-min", "N", "Merges only what meets so often (default: 2).", set_pair_min},
-    {"character-min", "N", "Takes other than ASCII characters seen so often (default: 10).",
-     set_character_min},
-    {"text-field", "NAME", FIELD_HELP, set_text_field},
+    {DATA},
+    {.name = "size",
+     FIELD(size),
+     .value = "N",
+     .min = SIZE_MIN,
+     .max = SIZE_LIMIT,
+     .is_required = true,
+     .help = "Pieces to have: 200 to 1048576; 8000 suits logs."},
+    {.name = "out",
+     FIELD(output),
+     .value = "DIR",
+     .is_required = true,
+     .help = "Where the tokenizer's files are written."},
+    {.name = "cased",
+     FIELD(cased),
+     .help = "Keeps capitals and accents apart (default: they are folded)."},
+    {.name = "pair-min",
+     COUNT(pair_min),
+     .fallback = "2",
+     .help = "Merges only what meets so often."},
+    {.name = "character-min",
+     COUNT(character_min),
+     .fallback = "10",
+     .help = "Takes other than ASCII characters seen so often."},
+    {TEXT_FIELD},
 };
 
 static const struct cli_option trim_options[] = {
-    {"model", "DIR", "The checkpoint directory, with a vocab.txt (required).", set_model},
-    {"data", "FILE", DATA_HELP, set_data},
-    {"out", "DIR", "Where the smaller checkpoint is written (required).", set_output},
-    {"keep-min", "N", "Keeps pieces used so often (default: 1, which changes no answer).",
-     set_keep_min},
-    {"without-numbers", NULL, "Drops pieces with digits: a word that has one becomes [UNK].",
-     set_without_numbers},
-    {"text-field", "NAME", FIELD_HELP, set_text_field},
+    {.name = "model",
+     FIELD(dir),
+     .value = "DIR",
+     .is_required = true,
+     .help = "The checkpoint directory, with a vocab.txt."},
+    {DATA},
+    {.name = "out",
+     FIELD(output),
+     .value = "DIR",
+     .is_required = true,
+     .help = "Where the smaller checkpoint is written."},
+    {.name = "keep-min",
+     COUNT(keep_min),
+     .fallback = "1",
+     .help = "Keeps pieces used so often; 1 changes no answer."},
+    {.name = "without-numbers",
+     FIELD(without_numbers),
+     .help = "Drops pieces with digits: a word that has one becomes [UNK]."},
+    {TEXT_FIELD},
 };
 
 static const struct cli build_cli = {
@@ -139,7 +118,7 @@ static const struct cli build_cli = {
         "of a .txt or .log is a text.",
     .options = build_options,
     .option_count = sizeof build_options / sizeof build_options[0],
-    .positional = set_data,
+    .positional = add_data,
 };
 
 static const struct cli trim_cli = {
@@ -151,7 +130,7 @@ static const struct cli trim_cli = {
         "change.",
     .options = trim_options,
     .option_count = sizeof trim_options / sizeof trim_options[0],
-    .positional = set_data,
+    .positional = add_data,
 };
 
 /* ---- progress ---- */
@@ -327,17 +306,10 @@ static const struct command *find_command(const char *name)
 }
 
 /* What would else be found after minutes of reading. */
-static enum err_code check(const struct vocab *vocab, const struct command *command,
-                           struct err *err)
+static enum err_code check(const struct vocab *vocab, struct err *err)
 {
-    const char *missing = vocab->data_count == 0                       ? "data FILE"
-                          : vocab->output == NULL                      ? "out DIR"
-                          : command->run == build && vocab->size == 0  ? "size N"
-                          : command->run == trim && vocab->dir == NULL ? "model DIR"
-                                                                       : NULL;
-    if (missing != NULL)
-        return err_set(err, ERR_UNUSABLE, "--%s is missing; attnd-vocab %s --help shows the usage",
-                       missing, command->name);
+    if (vocab->data_count == 0)
+        return err_set(err, ERR_UNUSABLE, "--data FILE is missing; --help shows the usage");
     for (size_t i = 0; i < vocab->data_count; i++)
         if (access(vocab->data[i], R_OK) != 0)
             return err_set(err, ERR_UNUSABLE, "%s: cannot be read: %s", vocab->data[i],
@@ -357,10 +329,10 @@ static int run(struct vocab *vocab, const struct command *command, int argc, cha
     enum cli_action action;
     struct err err = {0};
     if (cli_parse(command->cli, argc, argv, vocab, &action, &err) ||
-        (action == CLI_RUN && check(vocab, command, &err)))
+        (action == CLI_RUN && check(vocab, &err)))
         return fail(&err, EXIT_USAGE);
     if (action == CLI_HELP)
-        cli_print_help(command->cli, stdout);
+        cli_help(command->cli, stdout);
     if (action == CLI_VERSION)
         cli_print_version(command->cli, stdout);
     if (action == CLI_RUN && command->run(vocab, &err))
@@ -377,7 +349,7 @@ static int run_none(const char *argument)
     } else if (argument != NULL &&
                (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
         for (size_t i = 0; i < COMMANDS; i++) {
-            cli_print_help(commands[i].cli, stdout);
+            cli_help(commands[i].cli, stdout);
             fputs(i + 1 < COMMANDS ? "\n" : "", stdout);
         }
     } else {
@@ -398,9 +370,6 @@ int main(int argc, char **argv)
     struct vocab *vocab = calloc(1, sizeof *vocab);
     if (vocab == NULL)
         return EXIT_RUNTIME;
-    vocab->pair_min = 2;
-    vocab->character_min = 10;
-    vocab->keep_min = 1;
     vocab->is_watched = isatty(STDERR_FILENO) == 1;
     int status = run(vocab, command, argc - 1, argv + 1);
     free(vocab);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KNOWN_MAX = 20000 }; /* inputs learnt that strangeness is fitted on */
+enum { KNOWN_MAX = 20000 }; /* inputs learnt that the OOD score is fitted on */
 
 struct closing {
     struct run *run;
@@ -154,7 +154,7 @@ static enum err_code decide(struct closing *closing, struct err *err)
     struct calibrate how = {.assessment = &closing->assessment,
                             .known = &known,
                             .known_classes = classes,
-                            .method = method_of(closing->run->options->strangeness),
+                            .method = method_of(closing->run->options->ood_method),
                             .version = closing->run->options->version};
     if (classes == NULL)
         err_no_memory(err, closing->known.count * sizeof *classes);

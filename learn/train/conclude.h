@@ -3,7 +3,7 @@
  * the report is written beside it.
  *
  * The first evaluation, of the weights as they were learnt, is what biases, temperature, thresholds
- * and strangeness are fitted on; the second, of the directory as it stands, is what the report
+ * and the OOD score are fitted on; the second, of the directory as it stands, is what the report
  * says. Of masked language modelling and of several labels an input only the checkpoint is written.
  * Threads: one caller.
  */

@@ -113,7 +113,7 @@ enum err_code http_request_check_length(const struct http_request *request, stru
     return over ? too_large(request, err) : ERR_OK;
 }
 
-/* In the middle of a body; the client is seen off while it goes on sending. */
+/* In the middle of a body; what the client still sends is read and dropped until it stops. */
 static bool break_off(struct http_request *request)
 {
     request->connection->linger = true;

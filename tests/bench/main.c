@@ -7,9 +7,9 @@
  *     attnd-bench steps --bert DIR --vit DIR
  *                                  one for tests/bench/train_peer.py
  */
-#include "engine/base/openblas.h"
-#include "engine/base/cli.h"
 #include "engine/base/cpu.h"
+#include "engine/base/openblas.h"
+#include "engine/cli/cli.h"
 #include "tests/bench/backward_lines.h"
 #include "tests/bench/checkpoints.h"
 #include "tests/bench/explain_lines.h"
@@ -48,59 +48,8 @@ struct bench {
 
 /* ---- options ---- */
 
-static enum err_code set_bert(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct bench *)target)->bert = value;
-    return ERR_OK;
-}
-
-static enum err_code set_vit(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct bench *)target)->vit = value;
-    return ERR_OK;
-}
-
-static enum err_code set_work(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct bench *)target)->work = value;
-    return ERR_OK;
-}
-
-static enum err_code set_texts(void *target, const char *value, struct err *err)
-{
-    (void)err;
-    ((struct bench *)target)->texts = value;
-    return ERR_OK;
-}
-
-static enum err_code read_number(const char *value, double *out, struct err *err)
-{
-    char *end;
-    *out = strtod(value, &end);
-    if (end == value || *end != '\0' || !(*out >= 0.1 && *out <= 1e6))
-        return err_set(err, ERR_UNUSABLE, "expected a number from 0.1 to 1000000");
-    return ERR_OK;
-}
-
-static enum err_code set_seconds(void *target, const char *value, struct err *err)
-{
-    return read_number(value, &((struct bench *)target)->seconds, err);
-}
-
-static enum err_code set_ort_ms(void *target, const char *value, struct err *err)
-{
-    return read_number(value, &((struct bench *)target)->ort_ms, err);
-}
-
-static enum err_code set_threads(void *target, const char *value, struct err *err)
-{
-    return cli_parse_unsigned(value, 1, 1024, &((struct bench *)target)->threads, err);
-}
-
-static enum err_code add_part(void *target, const char *value, struct err *err)
+static enum err_code add_part(const struct cli_option *option, void *target, const char *value,
+                              struct err *err)
 {
     static const struct {
         const char *name;
@@ -108,6 +57,7 @@ static enum err_code add_part(void *target, const char *value, struct err *err)
     } parts[] = {{"machine", PART_MACHINE}, {"kernels", PART_KERNELS}, {"training", PART_TRAINING},
                  {"models", PART_MODELS},   {"http", PART_HTTP},       {"serve", PART_SERVE},
                  {"steps", PART_STEPS},     {"explain", PART_EXPLAIN}};
+    (void)option;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(value, parts[i].name) == 0) {
             ((struct bench *)target)->parts |= parts[i].part;
@@ -117,17 +67,45 @@ static enum err_code add_part(void *target, const char *value, struct err *err)
                    "parts are machine, kernels, training, models, explain, http, serve and steps");
 }
 
+#define FIELD(field) CLI_FIELD(struct bench, field)
+
 static const struct cli_option options[] = {
-    {"bert", "DIR", "A BERT checkpoint (default: BERT-base of random weights, made once).",
-     set_bert},
-    {"vit", "DIR", "A ViT checkpoint (default: ViT-B/16 of random weights, made once).", set_vit},
-    {"threads", "N", "Compute threads (default: what the cgroup quota allows).", set_threads},
-    {"work", "DIR", "Where made checkpoints and logs are kept (default: build/bench).", set_work},
-    {"texts", "FILE", "HTTP: JSON lines of texts, the first of 126 tokens (default: made).",
-     set_texts},
-    {"seconds", "S", "HTTP: the duration of each load (default: 10).", set_seconds},
-    {"ort-ms", "MS", "ONNX Runtime's fp32 time of BERT 1 x 128 now, to scale recorded figures by.",
-     set_ort_ms},
+    {.name = "bert",
+     FIELD(bert),
+     .value = "DIR",
+     .help = "A BERT checkpoint (default: BERT-base of random weights, made once)."},
+    {.name = "vit",
+     FIELD(vit),
+     .value = "DIR",
+     .help = "A ViT checkpoint (default: ViT-B/16 of random weights, made once)."},
+    {.name = "threads",
+     FIELD(threads),
+     .value = "N",
+     .min = 1,
+     .max = 1024,
+     .help = "Compute threads (default: what the cgroup quota allows)."},
+    {.name = "work",
+     FIELD(work),
+     .value = "DIR",
+     .fallback = "build/bench",
+     .help = "Where made checkpoints and logs are kept."},
+    {.name = "texts",
+     FIELD(texts),
+     .value = "FILE",
+     .help = "HTTP: JSON lines of texts, the first of 126 tokens (default: made)."},
+    {.name = "seconds",
+     FIELD(seconds),
+     .value = "S",
+     .fallback = "10",
+     .min = 0.1,
+     .max = 1e6,
+     .help = "HTTP: the duration of each load."},
+    {.name = "ort-ms",
+     FIELD(ort_ms),
+     .value = "MS",
+     .min = 0.1,
+     .max = 1e6,
+     .help = "ONNX Runtime's fp32 time of BERT 1 x 128 now, to scale recorded figures by."},
 };
 
 static const struct cli cli = {
@@ -210,7 +188,7 @@ static enum err_code run(struct bench *bench, struct err *err)
 int main(int argc, char **argv)
 {
     openblas_set_environment();
-    struct bench bench = {.threads = cpu_quota_threads(""), .work = "build/bench", .seconds = 10};
+    struct bench bench = {.threads = cpu_quota_threads("")};
     struct err err = {0};
     enum cli_action action;
     if (cli_parse(&cli, argc, argv, &bench, &action, &err)) {
@@ -218,7 +196,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (action == CLI_HELP)
-        cli_print_help(&cli, stdout);
+        cli_help(&cli, stdout);
     else if (action == CLI_VERSION)
         cli_print_version(&cli, stdout);
     else if (run(&bench, &err))

@@ -111,7 +111,7 @@ START_TEST(a_vocabulary_is_made_and_trimmed_rightly_or_not)
     char why[256] = "";
     train_fixture_texts(&vocabulary.f);
     vocabulary.f.options.epochs = 1;
-    vocabulary.f.options.strangeness = "energy";
+    vocabulary.f.options.ood_method = "energy";
     train_fixture_learn(&vocabulary.f);
     write_more(&vocabulary.f.first);
     write_list(&vocabulary.f);

@@ -91,7 +91,7 @@ static void open_judging(struct judging *judging, enum engine_kind kind)
     else
         open_images(&judging->f);
     judging->f.options.epochs = 2;
-    judging->f.options.strangeness = "energy";
+    judging->f.options.ood_method = "energy";
     train_fixture_learn(&judging->f);
     judging->options = (struct assessment_options){
         .dir = judging->f.first.path, .target_precision = 0.95, .evaluation = {.threads = 1}};

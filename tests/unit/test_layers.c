@@ -26,7 +26,7 @@
  *       |         |           ^                     |
  *     learn     config        |                     +-> tensor/linear -> gemm -> tensor -> base
  *       +---------+-----------+
- *     train -> eval -> data                   loadtest -> base
+ *     train -> eval -> data             loadtest, config, tools, train -> cli -> base
  */
 static const struct room {
     const char *name;
@@ -34,6 +34,7 @@ static const struct room {
     const char *below[20];
 } rooms[] = {
     {"engine/base", true, {NULL}},
+    {"engine/cli", true, {"engine/base"}},
     {"engine/tensor", true, {"engine/base"}},
     {"engine/tensor/gemm", true, {"engine/tensor", "engine/base"}},
     {"engine/tensor/linear", true, {"engine/tensor/gemm", "engine/tensor", "engine/base"}},
@@ -88,7 +89,7 @@ static const struct room {
      false,
      {"learn/train/checkpoint", "learn/train/network", "learn/eval/measure", "learn/data", "engine",
       "engine/model", "engine/decide", "engine/format", "engine/tensor/backward",
-      "engine/tensor/linear", "engine/base"}},
+      "engine/tensor/linear", "engine/cli", "engine/base"}},
     {"learn/train",
      false,
      {"learn/train/loop", "learn/train/checkpoint", "learn/eval", "learn/eval/fit", "engine/base"}},
@@ -96,9 +97,9 @@ static const struct room {
      false,
      {"learn/train", "learn/train/loop", "learn/train/checkpoint", "learn/eval",
       "learn/eval/explain", "learn/eval/measure", "learn/eval/report", "learn/data", "engine",
-      "engine/decide", "engine/text", "engine/base", "server/api/problem.h"}},
+      "engine/decide", "engine/text", "engine/cli", "engine/base", "server/api/problem.h"}},
 
-    {"config", true, {"engine/base"}},
+    {"config", true, {"engine/cli", "engine/base"}},
     {"server/bounds", true, {"engine/base"}},
     {"server/http", true, {"server/bounds", "engine/base"}},
     {"server/observe", true, {DOOR, "engine/base"}},
@@ -114,7 +115,7 @@ static const struct room {
      true,
      {"server/api", "server/serve", "server/http", "server/observe", "server/bounds", "config",
       DOOR, "engine/base"}},
-    {"loadtest", true, {"engine/base"}},
+    {"loadtest", true, {"engine/cli", "engine/base"}},
     {"deploy", true, {NULL}},
 };
 

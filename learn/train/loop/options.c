@@ -1,79 +1,9 @@
-/* options.c - see options.h. One function a row applies it: cli.h calls it without saying for which
- * option, so that each must know its own field and bounds. */
 #include "learn/train/loop/options.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a value ---- */
-
-static enum err_code parse_PATH(const char *text, double min, double max, const char *choices,
-                                const char **out, struct err *err)
-{
-    (void)min;
-    (void)max;
-    (void)choices;
-    if (text[0] == '\0')
-        return err_set(err, ERR_UNUSABLE, "must not be empty");
-    *out = text;
-    return ERR_OK;
-}
-
-/* Is `text` one of the words between the bars? */
-static bool is_choice(const char *text, const char *choices)
-{
-    size_t len = strcspn(text, "|");
-    if (text[len] != '\0') /* two of them are none */
-        return false;
-    for (const char *word = choices; word != NULL; word = strchr(word, '|')) {
-        word += *word == '|';
-        if (len > 0 && strncmp(word, text, len) == 0 && (word[len] == '|' || word[len] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-static enum err_code parse_WORD(const char *text, double min, double max, const char *choices,
-                                const char **out, struct err *err)
-{
-    (void)min;
-    (void)max;
-    if (!is_choice(text, choices))
-        return err_set(err, ERR_UNUSABLE, "must be one of %s", choices);
-    *out = text;
-    return ERR_OK;
-}
-
-static enum err_code parse_COUNT(const char *text, double min, double max, const char *choices,
-                                 unsigned *out, struct err *err)
-{
-    (void)choices;
-    return cli_parse_unsigned(text, (unsigned)min, (unsigned)max, out, err);
-}
-
-static enum err_code parse_REAL(const char *text, double min, double max, const char *choices,
-                                float *out, struct err *err)
-{
-    char *end;
-    double value = strtod(text, &end);
-    (void)choices;
-    if (end == text || *end != '\0' || !(value >= min && value <= max))
-        return err_set(err, ERR_UNUSABLE, "must be a number from %g to %g", min, max);
-    *out = (float)value;
-    return ERR_OK;
-}
-
-static enum err_code parse_FLAG(const char *text, double min, double max, const char *choices,
-                                bool *out, struct err *err)
-{
-    (void)text;
-    (void)min;
-    (void)max;
-    (void)choices;
-    (void)err;
-    *out = true;
-    return ERR_OK;
-}
+/* ---- stages ---- */
 
 enum { SIZE_MAX_PIXELS = 4096, EPOCHS_MAX = 100000 };
 
@@ -90,12 +20,11 @@ static bool parse_stage(const char **text, struct train_stage *stage)
     return size >= 1 && size <= SIZE_MAX_PIXELS && epochs >= 1 && epochs <= EPOCHS_MAX;
 }
 
-static enum err_code parse_STAGES(const char *text, double min, double max, const char *choices,
-                                  struct train_stages *out, struct err *err)
+static enum err_code set_stages(const struct cli_option *option, void *target, const char *text,
+                                struct err *err)
 {
-    (void)min;
-    (void)max;
-    (void)choices;
+    struct train_stages *out = &((struct train_options *)target)->stages;
+    (void)option;
     for (out->count = 0; out->count < TRAIN_STAGES_MAX; text++) {
         if (!parse_stage(&text, &out->stage[out->count++]))
             break;
@@ -112,37 +41,28 @@ static enum err_code parse_STAGES(const char *text, double min, double max, cons
 
 /* ---- the rows ---- */
 
-#define GROUP(title)
-#define OPTION(field, flag, type, fallback, min, max, value, sentence)                             \
-    static enum err_code set_##field(void *target, const char *text, struct err *err)              \
-    {                                                                                              \
-        return parse_##type(text, min, max, value, &((struct train_options *)target)->field, err); \
-    }
-#include "learn/train/loop/options.def"
-#undef OPTION
-#undef GROUP
-
-#define VALUE_PATH(value) value
-#define VALUE_WORD(value) value
-#define VALUE_COUNT(value) value
-#define VALUE_REAL(value) value
-#define VALUE_STAGES(value) value
-#define VALUE_FLAG(value) NULL
+#define VALUE_PATH(value_) .value = value_
+#define VALUE_NEEDED(value_) .value = value_, .is_required = true
+#define VALUE_WORD(value_) .choices = value_
+#define VALUE_COUNT(value_) .value = value_
+#define VALUE_REAL(value_) .value = value_
+#define VALUE_STAGES(value_) .value = value_, .apply = set_stages
+#define VALUE_FLAG(value_) .value = NULL
 
 const struct cli_option train_cli_options[] = {
 #define GROUP(title) {.help = title},
-#define OPTION(field, flag, type, fallback, min, max, value, sentence)                             \
-    {flag, VALUE_##type(value), sentence, set_##field},
+#define ALIAS(flag, other) {.name = flag, .type = CLI_ALIAS, .value = other},
+#define OPTION(field, flag, type_, fallback_, min_, max_, value_, sentence)                        \
+    {.name = flag,                                                                                 \
+     .fallback = fallback_,                                                                        \
+     .min = min_,                                                                                  \
+     .max = max_,                                                                                  \
+     .help = sentence,                                                                             \
+     VALUE_##type_(value_),                                                                        \
+     CLI_FIELD(struct train_options, field)},
 #include "learn/train/loop/options.def"
 #undef OPTION
-#undef GROUP
-};
-
-const char *const train_cli_defaults[] = {
-#define GROUP(title) "",
-#define OPTION(field, flag, type, fallback, min, max, value, sentence) fallback,
-#include "learn/train/loop/options.def"
-#undef OPTION
+#undef ALIAS
 #undef GROUP
 };
 
@@ -152,31 +72,16 @@ void train_options_default(struct train_options *options)
 {
     struct err err = {0};
     *options = (struct train_options){0};
-    for (size_t i = 0; i < train_cli_option_count; i++)
-        if (train_cli_defaults[i][0] != '\0')
-            train_cli_options[i].apply(options, train_cli_defaults[i], &err);
+    cli_option_set_fallbacks(train_cli_options, train_cli_option_count, options, &err);
 }
 
 /* ---- the whole ---- */
 
-static enum err_code check_required(const struct train_options *options, struct err *err)
-{
-    const char *missing = options->model == NULL  ? "model DIR"
-                          : options->data == NULL ? "data PATH"
-                          : options->out == NULL  ? "out DIR"
-                                                  : NULL;
-    if (missing != NULL)
-        return err_set(err, ERR_UNUSABLE, "--%s is missing; --help shows the usage", missing);
-    if (strcmp(options->out, options->model) == 0)
-        return err_set(err, ERR_UNUSABLE, "--out must not be --model, which it would replace");
-    return ERR_OK;
-}
-
 enum err_code train_options_check(struct train_options *options, struct err *err)
 {
     bool is_mlm = strcmp(options->task, "mlm") == 0;
-    if (check_required(options, err))
-        return err->code;
+    if (strcmp(options->out, options->model) == 0)
+        return err_set(err, ERR_UNUSABLE, "--out must not be --model, which it would replace");
     if (is_mlm && (options->teacher != NULL || options->multi_label || options->stages.count > 0))
         return err_set(err, ERR_UNUSABLE,
                        "--task mlm goes with none of --teacher, --multi-label and --stages");
@@ -195,8 +100,8 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 
 static bool decides_weights(const char *field)
 {
-    static const char *const others[] = {"out",   "restart",          "threads",
-                                         "store", "target_precision", "version"};
+    static const char *const others[] = {"out",        "restart",          "threads", "store",
+                                         "ood_method", "target_precision", "version"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (strcmp(field, others[i]) == 0)
             return false;
@@ -206,6 +111,11 @@ static bool decides_weights(const char *field)
 static void print_PATH(FILE *file, const char *const *value)
 {
     fputs(*value != NULL ? *value : "", file);
+}
+
+static void print_NEEDED(FILE *file, const char *const *value)
+{
+    print_PATH(file, value);
 }
 
 static void print_WORD(FILE *file, const char *const *value)
@@ -238,6 +148,7 @@ static void print_STAGES(FILE *file, const struct train_stages *value)
 void train_options_print(const struct train_options *options, FILE *file)
 {
 #define GROUP(title)
+#define ALIAS(flag, other)
 #define OPTION(field, flag, type, fallback, min, max, value, sentence)                             \
     if (decides_weights(#field)) {                                                                 \
         fputs(#field "=", file);                                                                   \
@@ -246,5 +157,6 @@ void train_options_print(const struct train_options *options, FILE *file)
     }
 #include "learn/train/loop/options.def"
 #undef OPTION
+#undef ALIAS
 #undef GROUP
 }

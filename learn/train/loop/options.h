@@ -1,7 +1,6 @@
 /* options.h - the options of a training run, from the rows of options.def.
  *
- *     struct train_options options;
- *     train_options_default(&options);
+ *     struct train_options options = {0};
  *     cli_parse(&(struct cli){.options = train_cli_options, ...}, argc, argv, &options, ...);
  *     train_options_check(&options, &err);
  *
@@ -10,8 +9,8 @@
 #ifndef ATTND_LEARN_TRAIN_LOOP_OPTIONS_H
 #define ATTND_LEARN_TRAIN_LOOP_OPTIONS_H
 
-#include "engine/base/cli.h"
 #include "engine/base/err.h"
+#include "engine/cli/cli_option.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,18 +32,21 @@ struct train_options {
 #define FIELD_REAL float
 #define FIELD_FLAG bool
 #define FIELD_STAGES struct train_stages
+#define FIELD_NEEDED const char *
 #define GROUP(title)
+#define ALIAS(flag, other)
 #define OPTION(field, flag, type, fallback, min, max, value, sentence) FIELD_##type field;
 #include "learn/train/loop/options.def"
 #undef OPTION
+#undef ALIAS
 #undef GROUP
 };
 
-/* Every option as the table has it; call it before anything is applied. */
+/* Every option as the table has it, for who has no command line: cli_parse does it itself. */
 void train_options_default(struct train_options *options);
 
-/* What no single option can know: what is missing, and what excludes what. With stages, `epochs`
- * becomes their sum. ERR_UNUSABLE. */
+/* What no single option can know: what excludes what. `model`, `data` and `out` must be there. With
+ * stages, `epochs` becomes their sum. ERR_UNUSABLE. */
 enum err_code train_options_check(struct train_options *options, struct err *err);
 
 /* "key=value" lines of all that decides the weights: two runs with the same text and the same data
@@ -53,7 +55,6 @@ void train_options_print(const struct train_options *options, FILE *file);
 
 /* The rows for cli.h; the target is a struct train_options. */
 extern const struct cli_option train_cli_options[];
-extern const char *const train_cli_defaults[];
 extern const size_t train_cli_option_count;
 
 #endif

@@ -213,11 +213,12 @@ END_TEST
 START_TEST(config_names_the_nearest_of_an_unknown_name)
 {
     expect_first_error("--queue-limt 5", "",
-                       "--queue-limt: unknown flag; did you mean --queue-limit?");
+                       "unknown option '--queue-limt'; did you mean '--queue-limit'?");
     expect_first_error("--queue_limit=5", "",
-                       "--queue_limit: unknown flag; did you mean --queue-limit?");
-    expect_first_error("--models a=b", "", "--models: unknown flag; did you mean --model?");
-    expect_first_error("--temperature 5", "", "--temperature: unknown flag; --help lists them");
+                       "unknown option '--queue_limit'; did you mean '--queue-limit'?");
+    expect_first_error("--models a=b", "", "unknown option '--models'; did you mean '--model'?");
+    expect_first_error("--temperature 5", "",
+                       "unknown option '--temperature'; --help lists the known ones");
     expect_first_error("", "ATTND_QUEUE_LIMT=5",
                        "ATTND_QUEUE_LIMT: unknown variable; did you mean ATTND_QUEUE_LIMIT?");
     expect_first_error("", "ATTND_queue_limit=5",
@@ -235,16 +236,17 @@ END_TEST
 
 START_TEST(config_says_the_limits_of_a_value)
 {
-    expect_first_error("--queue-limit 0", "", "--queue-limit: must be from 1 to 1048576");
-    expect_first_error("--workers 1025", "", "--workers: must be from 0 to 1024");
+    expect_first_error("--queue-limit 0", "",
+                       "--queue-limit: must be a whole number from 1 to 1048576");
+    expect_first_error("--workers 1025", "", "--workers: must be a whole number from 0 to 1024");
     expect_first_error("--queue-limit -1", "",
-                       "--queue-limit: expected a whole number from 1 to 1048576");
+                       "--queue-limit: must be a whole number from 1 to 1048576");
     expect_first_error("--queue-limit=", "",
-                       "--queue-limit: expected a whole number from 1 to 1048576");
+                       "--queue-limit: must be a whole number from 1 to 1048576");
     expect_first_error("--queue-limit 18446744073709551617", "",
-                       "--queue-limit: must be from 1 to 1048576");
+                       "--queue-limit: must be a whole number from 1 to 1048576");
     expect_first_error("", "ATTND_DEADLINE_MS=1s",
-                       "ATTND_DEADLINE_MS: expected a whole number from 0 to 86400000");
+                       "ATTND_DEADLINE_MS: must be a whole number from 0 to 86400000");
     expect_first_error("--log-level loud", "", "--log-level: must be one of error|warn|info|debug");
     expect_first_error(
         "", "ATTND_LINEAR_BACKEND=auto|openblas",
@@ -365,9 +367,9 @@ START_TEST(config_reads_the_actions)
         config_deinit(&config);
     }
     expect_error("--check-config=yes", "", "--check-config: takes no value");
-    expect_error("--config", "", "--config: needs a value");
-    expect_error("--queue-limit", "", "--queue-limit: needs a value");
-    expect_error("serve", "", "unexpected argument 1; options begin with --");
+    expect_error("--config", "", "--config: needs a value: FILE");
+    expect_error("--queue-limit", "", "--queue-limit: needs a value: N");
+    expect_error("serve", "", "unexpected argument 'serve'; --help shows the usage");
 }
 END_TEST
 
@@ -449,14 +451,14 @@ START_TEST(config_help_and_markdown_name_every_option)
 {
     char *help = printed(config_help), *markdown = printed(config_markdown);
     for (size_t i = 0; i < OPTION_TOTAL; i++) {
-        char flag[OPTION_NAME_BYTES], cell[OPTION_NAME_BYTES + 8];
-        option_flag(&option_table[i], flag);
-        snprintf(cell, sizeof cell, "| `%s` | `", option_table[i].key);
+        char flag[CLI_NAME_BYTES], cell[CLI_NAME_BYTES + 8];
+        cli_spell(&option_table[i], flag);
+        snprintf(cell, sizeof cell, "| `%s` | `", option_key(&option_table[i]));
         ck_assert_ptr_nonnull(strstr(help, flag));
         ck_assert_ptr_nonnull(strstr(markdown, cell));
     }
     ck_assert_ptr_nonnull(strstr(help, "--queue-limit N"));
-    ck_assert_ptr_nonnull(strstr(help, "(default 1024)"));
+    ck_assert_ptr_nonnull(strstr(help, "(default 64)"));
     ck_assert_ptr_nonnull(strstr(markdown, "| auto, native, onednn, openblas, reference |"));
     free(help);
     free(markdown);

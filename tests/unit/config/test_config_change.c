@@ -97,21 +97,22 @@ static const struct {
 };
 enum { OTHERS = sizeof others / sizeof others[0] };
 
-static const struct option *option_of(const char *flag)
+static const struct cli_option *option_of(const char *flag)
 {
     for (size_t i = 0; i < OPTION_TOTAL; i++) {
-        char name[OPTION_NAME_BYTES];
-        option_flag(&option_table[i], name);
-        if (strcmp(name, flag) == 0)
+        char name[CLI_NAME_BYTES];
+        cli_spell(&option_table[i], name);
+        if (strcmp(name, flag + 2) == 0)
             return &option_table[i];
     }
     ck_abort_msg("no option %s", flag);
 }
 
-static bool is_same(const struct option *option, const struct config *a, const struct config *b)
+static bool is_same(const struct cli_option *option, const struct config *a, const struct config *b)
 {
-    return option_is_number(option) ? option_number(option, a) == option_number(option, b)
-                                    : strcmp(option_text(option, a), option_text(option, b)) == 0;
+    return cli_option_is_whole(option)
+               ? cli_option_whole(option, a) == cli_option_whole(option, b)
+               : strcmp(cli_option_text(option, a), cli_option_text(option, b)) == 0;
 }
 
 START_TEST(a_live_option_applies_and_any_other_keeps_its_value)
@@ -119,14 +120,14 @@ START_TEST(a_live_option_applies_and_any_other_keeps_its_value)
     unsigned lives = 0;
     ck_assert_uint_eq(OTHERS, OPTION_TOTAL - 1); /* all but the models */
     for (size_t i = 0; i < OTHERS; i++) {
-        const struct option *option = option_of(others[i].flag);
+        const struct cli_option *option = option_of(others[i].flag);
         struct config old = loaded(NULL, NULL), next = loaded(others[i].flag, others[i].value);
-        const bool is_live = option->reload == OPTION_LIVE;
+        const bool is_live = option->tag == OPTION_LIVE;
         char expected[256];
-        ck_assert_msg(!is_same(option, &old, &next), "%s", option->key);
-        snprintf(expected, sizeof expected, is_live ? "%s |" : "| %s", option->key);
+        ck_assert_msg(!is_same(option, &old, &next), "%s", option_key(option));
+        snprintf(expected, sizeof expected, is_live ? "%s |" : "| %s", option_key(option));
         expect_change(&old, &next, expected);
-        ck_assert_msg(is_same(option, &old, &next) == !is_live, "%s", option->key);
+        ck_assert_msg(is_same(option, &old, &next) == !is_live, "%s", option_key(option));
         lives += is_live;
         config_deinit(&old);
         config_deinit(&next);
@@ -186,8 +187,9 @@ START_TEST(a_copy_has_every_value_and_is_its_own)
         struct err err = {0};
         ck_assert_int_eq(config_copy(&copy, &from, &err), ERR_OK);
         for (size_t k = 0; k < OPTION_TOTAL; k++)
-            if (option_table[k].type != OPTION_MODELS)
-                ck_assert_msg(is_same(&option_table[k], &copy, &from), "%s", option_table[k].key);
+            if (!option_is_models(&option_table[k]))
+                ck_assert_msg(is_same(&option_table[k], &copy, &from), "%s",
+                              option_key(&option_table[k]));
         ck_assert_str_eq(copy.listen_address, from.listen_address);
         ck_assert_uint_eq(copy.listen_port, from.listen_port);
         config_deinit(&from);

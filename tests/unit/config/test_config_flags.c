@@ -38,24 +38,26 @@ static void refuse(const char *const flags[WORDS_MAX], const char *variable, con
     config_deinit(&config);
 }
 
-START_TEST(an_argument_that_is_no_flag_is_told_by_its_place)
+START_TEST(an_argument_that_is_no_flag_is_told)
 {
-    static char longest[66] = "--";
-    memset(longest + 2, 'x', 63);
+    static char longest[80] = "--", text[128];
+    memset(longest + 2, 'x', 77);
     static const char *const second[WORDS_MAX] = {"--workers=2", "models"};
-    refuse(second, NULL, "unexpected argument 2; options begin with --");
+    refuse(second, NULL, "unexpected argument 'models'; --help shows the usage");
     const char *const too_long[WORDS_MAX] = {"--workers", "2", longest};
-    refuse(too_long, NULL, "unexpected argument 3; --help lists the options");
+    snprintf(text, sizeof text, "unknown option '--%.64s'; --help lists the known ones",
+             longest + 2);
+    refuse(too_long, NULL, text);
     static const char *const switched[WORDS_MAX] = {"--help=yes"};
     refuse(switched, NULL, "--help: takes no value");
     static const char *const bare[WORDS_MAX] = {"--workers"};
-    refuse(bare, NULL, "--workers: needs a value");
+    refuse(bare, NULL, "--workers: needs a value: N");
     static const char *const file[WORDS_MAX] = {"--check-config", "--config"};
-    refuse(file, NULL, "--config: needs a value");
+    refuse(file, NULL, "--config: needs a value: FILE");
     static const char *const unknown[WORDS_MAX] = {"--temperature=5", "--workers=2"};
-    refuse(unknown, NULL, "--temperature: unknown flag; --help lists them");
+    refuse(unknown, NULL, "unknown option '--temperature'; --help lists the known ones");
     static const char *const near_config[WORDS_MAX] = {"--confg=x"};
-    refuse(near_config, NULL, "--confg: unknown flag; did you mean --config?");
+    refuse(near_config, NULL, "unknown option '--confg'; did you mean '--config'?");
 }
 END_TEST
 
@@ -158,7 +160,7 @@ START_TEST(actions_are_read_until_help_or_version)
 }
 END_TEST
 
-SUITE("config_flags", an_argument_that_is_no_flag_is_told_by_its_place,
+SUITE("config_flags", an_argument_that_is_no_flag_is_told,
       variables_of_a_cluster_are_known_by_their_form,
       inputs_max_follows_a_smaller_queue_unless_it_was_named,
       request_pixels_max_follows_a_larger_image_unless_it_was_named,

@@ -23,11 +23,13 @@ START_TEST(config_help_begins_with_the_usage_and_the_first_options)
         "\n"
         "Serves Hugging Face checkpoints of wafer-image and test-log models over HTTP.\n"
         "\n"
-        "  --listen ADDRESS:PORT         address and port to serve on; port 0 picks a free one "
-        "(default 127.0.0.1:8080)\n"
+        "  --listen ADDRESS:PORT     address and port to serve on; port 0 picks a free one "
+        "(default\n"
+        "                            127.0.0.1:8080)\n"
         "  --model NAME=DIR[,dtype=f32|bf16|int8]\n"
-        "                                a model to serve (repeatable); the first of each kind is "
-        "its default\n";
+        "                            what to serve; in the file a list of {\"name\", \"dir\", "
+        "\"dtype\"}; the first\n"
+        "                            of each kind is its default\n";
     print_page();
     ck_assert_int_eq(strncmp(page, head, strlen(head)), 0);
     free(page);
@@ -37,12 +39,12 @@ END_TEST
 START_TEST(config_help_ends_with_what_is_no_option_and_the_exit_status)
 {
     static const char tail[] =
-        "\n\n"
-        "  --config FILE                 read options from a JSON file (or from $ATTND_CONFIG)\n"
-        "  --check-config                check options, models and memory, then exit\n"
-        "  --print-config                print the effective configuration as JSON, then exit\n"
-        "  --help                        print this, then exit\n"
-        "  --version                     print the version, then exit\n"
+        "\n"
+        "  --config FILE             read options from a JSON file (or from $ATTND_CONFIG)\n"
+        "  --check-config            check options, models and memory, then exit\n"
+        "  --print-config            print the effective configuration as JSON, then exit\n"
+        "  --help                    Prints this page.\n"
+        "  --version                 Prints the version.\n"
         "\n"
         "Each option is also a key of the file (queue_limit) and a variable (ATTND_QUEUE_LIMIT);\n"
         "flags win over variables, variables over the file. Models of all three add up;\n"
@@ -60,11 +62,11 @@ END_TEST
 START_TEST(config_help_says_what_a_value_is_and_its_default)
 {
     static const char *const rows[] = {
-        "\n  --queue-limit N               inputs waiting, all models together; more are refused "
-        "with 429 (default 1024)\n",
-        "\n  --body-bytes-max BYTES        bytes of a request body (413) (default 33554432)\n",
-        "\n  --deadline-ms MS              ",
-        "\n  --log-level error|warn|info|debug\n                                ",
+        "\n  --queue-limit N           inputs waiting, all models together; more are refused with "
+        "429 (default\n                            1024)\n",
+        "\n  --body-bytes-max BYTES    bytes of a request body (413) (default 33554432)\n",
+        "\n  --deadline-ms MS          ",
+        "\n  --log-level error|warn|info|debug\n                            ",
     };
     print_page();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -15,55 +15,57 @@ static void setup(void)
     config = (struct config){0};
     arena_init(&config.arena);
     for (size_t i = 0; i < OPTION_TOTAL; i++)
-        ck_assert_int_eq(option_set_text(&option_table[i], &config, option_table[i].value, &err),
+        ck_assert_int_eq(option_set_text(&option_table[i], &config, option_table[i].fallback, &err),
                          ERR_OK);
 }
 
 /* "": it is taken. */
-static void expect_set(const struct option *option, const char *value, const char *text)
+static void expect_set(const struct cli_option *option, const char *value, const char *text)
 {
     struct err err = {0};
     enum err_code code = option_set_text(option, &config, value, &err);
-    ck_assert_msg(strcmp(err.text, text) == 0, "%s=%s: %s", option->key, value, err.text);
+    ck_assert_msg(strcmp(err.text, text) == 0, "%s=%s: %s", option_key(option), value, err.text);
     ck_assert_int_eq(code, text[0] != '\0' ? ERR_UNUSABLE : ERR_OK);
     ck_assert_int_eq(err.code, code);
 }
 
-static void expect_number(const struct option *option, size_t number, bool is_good)
+#define WHOLE "must be a whole number from %.0f to %.0f"
+
+static void expect_number(const struct cli_option *option, size_t number, bool is_good)
 {
     char value[32], text[128] = "";
-    size_t before = option_number(option, &config);
+    size_t before = cli_option_whole(option, &config);
     snprintf(value, sizeof value, "%zu", number);
     if (!is_good)
-        snprintf(text, sizeof text, "must be from %zu to %zu", option->min, option->max);
+        snprintf(text, sizeof text, WHOLE, option->min, option->max);
     expect_set(option, value, text);
-    ck_assert_uint_eq(option_number(option, &config), is_good ? number : before);
+    ck_assert_uint_eq(cli_option_whole(option, &config), is_good ? number : before);
 }
 
 START_TEST(numbers_are_taken_within_their_limits)
 {
     setup();
     for (size_t i = 0; i < OPTION_TOTAL; i++) {
-        const struct option *option = &option_table[i];
+        const struct cli_option *option = &option_table[i];
         char text[128];
-        if (!option_is_number(option))
+        if (!cli_option_is_whole(option))
             continue;
-        expect_number(option, option->min, true);
-        expect_number(option, option->max, true);
-        expect_number(option, option->max + 1, false);
+        expect_number(option, (size_t)option->min, true);
+        expect_number(option, (size_t)option->max, true);
+        expect_number(option, (size_t)option->max + 1, false);
         expect_number(option, SIZE_MAX, false);
         if (option->min > 0)
-            expect_number(option, option->min - 1, false);
-        expect_number(option, (option->min + option->max) / 2, true);
-        snprintf(text, sizeof text, "expected a whole number from %zu to %zu", option->min,
-                 option->max);
+            expect_number(option, (size_t)option->min - 1, false);
+        expect_number(option, (size_t)(option->min + option->max) / 2, true);
+        snprintf(text, sizeof text, WHOLE, option->min, option->max);
         static const char *const words[] = {"", "-1", "+1", "1 ", "0x1", "1.0", "9:", "/1"};
         for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
             expect_set(option, words[k], text);
-        snprintf(text, sizeof text, "must be from %zu to %zu", option->min, option->max);
+        snprintf(text, sizeof text, WHOLE, option->min, option->max);
         expect_set(option, "18446744073709551616", text);
         expect_set(option, "184467440737095516150", text);
-        ck_assert_uint_eq(option_number(option, &config), (option->min + option->max) / 2);
+        ck_assert_uint_eq(cli_option_whole(option, &config),
+                          (size_t)(option->min + option->max) / 2);
     }
     arena_deinit(&config.arena);
 }
@@ -73,21 +75,21 @@ START_TEST(words_are_taken_if_they_are_whole_choices)
 {
     setup();
     for (size_t i = 0; i < OPTION_TOTAL; i++) {
-        const struct option *option = &option_table[i];
+        const struct cli_option *option = &option_table[i];
         char choices[256], text[512];
-        if (option->type != OPTION_WORD)
+        if (option->choices == NULL)
             continue;
         snprintf(choices, sizeof choices, "%s", option->choices);
         snprintf(text, sizeof text, "must be one of %s", option->choices);
         char *rest = choices;
         for (char *word; (word = strtok_r(rest, "|", &rest)) != NULL;) {
             expect_set(option, word, "");
-            ck_assert_str_eq(option_text(option, &config), word);
+            ck_assert_str_eq(cli_option_text(option, &config), word);
             char shorter[64];
             snprintf(shorter, sizeof shorter, "%.*s", (int)strlen(word) - 1, word);
             expect_set(option, shorter, text);
             expect_set(option, word + 1, text);
-            ck_assert_str_eq(option_text(option, &config), word);
+            ck_assert_str_eq(cli_option_text(option, &config), word);
         }
         expect_set(option, "", text);
         expect_set(option, "|", text);
@@ -126,7 +128,7 @@ START_TEST(an_address_is_taken_with_its_host_and_port)
         {"", NULL, 0},
     };
     setup();
-    const struct option *listen = option_find("listen");
+    const struct cli_option *listen = option_find("listen");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         config.listen_port = 7;
         expect_set(listen, cases[i].value, cases[i].host != NULL ? "" : bad);
@@ -135,7 +137,7 @@ START_TEST(an_address_is_taken_with_its_host_and_port)
             continue;
         ck_assert_str_eq(config.listen_address, cases[i].host);
         ck_assert_str_eq(config.listen, cases[i].value);
-        ck_assert_str_eq(option_text(listen, &config), cases[i].value);
+        ck_assert_str_eq(cli_option_text(listen, &config), cases[i].value);
     }
     arena_deinit(&config.arena);
 }
@@ -249,7 +251,7 @@ END_TEST
 START_TEST(a_list_of_models_ends_at_its_first_mistake)
 {
     setup();
-    const struct option *models = option_find("models");
+    const struct cli_option *models = option_find("models");
     expect_set(models, " a=x\t\nb=y\r ", "");
     ck_assert_uint_eq(config.model_count, 2);
     expect_set(models, "c=x nonsense d=y", "expected NAME=DIR[,dtype=f32|bf16|int8]");
@@ -266,30 +268,27 @@ START_TEST(a_list_of_models_ends_at_its_first_mistake)
 }
 END_TEST
 
-START_TEST(names_are_spelled_for_flags_variables_and_errors)
+START_TEST(names_are_spelled_for_flags_and_variables)
 {
-    char out[OPTION_NAME_BYTES], printable[OPTION_NAME_BYTES + 1], longer[80];
-    option_flag(option_find("queue_ms_max"), out);
-    ck_assert_str_eq(out, "--queue-ms-max");
-    option_flag(option_find("models"), out);
-    ck_assert_str_eq(out, "--model");
+    char out[CLI_NAME_BYTES];
+    cli_spell(option_find("queue_ms_max"), out);
+    ck_assert_str_eq(out, "queue-ms-max");
+    cli_spell(option_find("models"), out);
+    ck_assert_str_eq(out, "model");
     option_variable(option_find("queue_ms_max"), out);
     ck_assert_str_eq(out, "ATTND_QUEUE_MS_MAX");
     option_variable(option_find("models"), out);
     ck_assert_str_eq(out, "ATTND_MODELS");
     ck_assert_ptr_null(option_find("queue"));
+    ck_assert_ptr_null(option_find("model"));
     for (size_t i = 0; i < OPTION_TOTAL; i++) {
-        ck_assert_ptr_eq(option_find(option_table[i].key), &option_table[i]);
+        ck_assert_ptr_eq(option_find(option_key(&option_table[i])), &option_table[i]);
         ck_assert_uint_eq(option_index(&option_table[i]), i);
     }
-    ck_assert_str_eq(option_printable("a\x1F\x20~\x7F\xC3", printable), "a? ~??");
-    memset(longer, 'x', sizeof longer);
-    longer[sizeof longer - 1] = '\0';
-    ck_assert_uint_eq(strlen(option_printable(longer, printable)), OPTION_NAME_BYTES);
 }
 END_TEST
 
 SUITE("option", numbers_are_taken_within_their_limits, words_are_taken_if_they_are_whole_choices,
       an_address_is_taken_with_its_host_and_port, a_model_is_taken_if_each_part_is_good,
       a_model_is_read_from_one_word, a_list_of_models_ends_at_its_first_mistake,
-      names_are_spelled_for_flags_variables_and_errors)
+      names_are_spelled_for_flags_and_variables)

@@ -29,6 +29,7 @@ static void prepare(struct run *run, const struct scripted_server *server,
     char *argv[ARGUMENTS_MAX] = {(char[]){"attnd-load"}, (char[]){"--quiet"}, (char[]){"--url"},
                                  run->url};
     static char copies[ARGUMENTS_MAX][32]; /* the options borrow them */
+    enum cli_action action;
     int argc = 4;
     snprintf(run->url, sizeof run->url, "http://127.0.0.1:%u", scripted_server_port(server));
     for (; *arguments != NULL; arguments++, argc++) {
@@ -37,7 +38,7 @@ static void prepare(struct run *run, const struct scripted_server *server,
         argv[argc] = strcpy(copies[argc], *arguments);
     }
     run->err = (struct err){0};
-    ck_assert_msg(options_load(&run->options, argc, argv, &run->err) == ERR_OK &&
+    ck_assert_msg(options_load(&run->options, &action, argc, argv, &run->err) == ERR_OK &&
                       workload_open(&run->workload, &run->options, &run->err) == ERR_OK &&
                       tally_open(&run->tally, &run->options, clock_now_ns(), &run->err) == ERR_OK,
                   "%s", run->err.text);

@@ -88,8 +88,8 @@ END_TEST
 START_TEST(eval_finds_the_coverage_of_the_purity_that_is_asked_for)
 {
     struct json_t *any =
-        outcome_json(RUN(WAFER, "tests/data/eval/wafer", "--json", "--purity", "0.8"));
-    struct json_t *pure = outcome_json(RUN(WAFER, "tests/data/eval/wafer", "--json", "--purity=1"));
+        outcome_json(RUN(WAFER, "tests/data/eval/wafer", "--json", "--target-precision", "0.8"));
+    struct json_t *pure = outcome_json(RUN(WAFER, "tests/data/eval/wafer", "--json", "--target-precision=1"));
     outcome_expect_number(any, "risk_coverage.coverage", 1);
     ck_assert(outcome_number(pure, "risk_coverage.coverage") < 1);
     ck_assert(outcome_number(pure, "risk_coverage.coverage") > 0);
@@ -386,11 +386,11 @@ START_TEST(eval_refuses_wrong_use_with_2)
     outcome_expect(RUN(WAFER, "tests/data/eval/wafer", "--agree-min", "99"), 2, "",
                    "--agree-min needs --against");
     outcome_expect(RUN(WAFER, "tests/data/eval/wafer", "--agree-min", "nan"), 2, "",
-                   "--agree-min: must be a percentage from 0 to 100");
-    outcome_expect(RUN(WAFER, "tests/data/eval/wafer", "--purity", "95"), 2, "",
-                   "--purity: must be a share above 0 and at most 1");
-    outcome_expect(RUN(WAFER, "tests/data/eval/wafer", "--purity", "nan"), 2, "",
-                   "--purity: must be");
+                   "--agree-min: must be a number from 0 to 100");
+    outcome_expect(RUN(WAFER, "tests/data/eval/wafer", "--target-precision", "95"), 2, "",
+                   "--target-precision: must be a number from 1e-09 to 1");
+    outcome_expect(RUN(WAFER, "tests/data/eval/wafer", "--target-precision", "nan"), 2, "",
+                   "--target-precision: must be");
     outcome_expect(RUN(WAFER, "tests/data/eval/wafer", "--explain-inputs", "9"), 2, "",
                    "--explain-inputs needs --explain");
     outcome_expect(RUN(WAFER, "tests/data/eval/wafer", "--explain", "--explain-fill", "red"), 2, "",
@@ -411,7 +411,7 @@ START_TEST(eval_helps)
     outcome_expect(RUN("--help"), 0, "--agree-min PERCENT", "");
     outcome_expect(RUN("--help"), 0, "--out DIR", "");
     outcome_expect(RUN("--help"), 0, "--explain-inputs N", "");
-    outcome_expect(RUN("--help"), 0, "--purity SHARE", "");
+    outcome_expect(RUN("--help"), 0, "--target-precision SHARE", "");
 }
 END_TEST
 

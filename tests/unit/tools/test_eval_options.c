@@ -103,20 +103,20 @@ START_TEST(eval_numbers_have_limits)
     static const struct {
         const char *option, *value, *complaint;
     } cases[] = {
-        {"--threads", "0", "must be a number from 1 to 1024"},
-        {"--threads", "1025", "must be a number from 1 to 1024"},
-        {"--limit", "0", "must be a number from 1 to 1000000000"},
-        {"--limit", "1000000001", "must be a number from 1 to 1000000000"},
-        {"--explain-inputs", "0", "must be a number from 1 to 1000000000"},
-        {"--explain-inputs", "1000000001", "must be a number from 1 to 1000000000"},
-        {"--purity", "0", "must be a share above 0 and at most 1"},
-        {"--purity", "1.001", "must be a share above 0 and at most 1"},
-        {"--purity", "0.5x", "must be a share above 0 and at most 1"},
-        {"--purity", "", "must be a share above 0 and at most 1"},
-        {"--agree-min", "-0.1", "must be a percentage from 0 to 100"},
-        {"--agree-min", "100.1", "must be a percentage from 0 to 100"},
-        {"--agree-min", "5%", "must be a percentage from 0 to 100"},
-        {"--agree-min", "", "must be a percentage from 0 to 100"},
+        {"--threads", "0", "must be a whole number from 1 to 1024"},
+        {"--threads", "1025", "must be a whole number from 1 to 1024"},
+        {"--limit", "0", "must be a whole number from 1 to 1000000000"},
+        {"--limit", "1000000001", "must be a whole number from 1 to 1000000000"},
+        {"--explain-inputs", "0", "must be a whole number from 1 to 1000000000"},
+        {"--explain-inputs", "1000000001", "must be a whole number from 1 to 1000000000"},
+        {"--target-precision", "0", "must be a number from 1e-09 to 1"},
+        {"--target-precision", "1.001", "must be a number from 1e-09 to 1"},
+        {"--target-precision", "0.5x", "must be a number from 1e-09 to 1"},
+        {"--target-precision", "", "must be a number from 1e-09 to 1"},
+        {"--agree-min", "-0.1", "must be a number from 0 to 100"},
+        {"--agree-min", "100.1", "must be a number from 0 to 100"},
+        {"--agree-min", "5%", "must be a number from 0 to 100"},
+        {"--agree-min", "", "must be a number from 0 to 100"},
         {"--explain-fill", "red", "must be median, clip or mean"},
     };
     setup();
@@ -132,11 +132,11 @@ END_TEST
 START_TEST(eval_takes_numbers_at_their_limits)
 {
     setup();
-    outcome_expect(RUN("--limit", "1000000000", "--purity", "1", "--threads", "2"), 0,
+    outcome_expect(RUN("--limit", "1000000000", "--target-precision", "1", "--threads", "2"), 0,
                    " s, 2 threads)\n", "");
     outcome_expect(RUN("--limit", "1", "--against", "f32", "--agree-min", "100"), 0,
                    "inputs         1, of which 0 failed\n", "");
-    outcome_expect(RUN("--against", "f32", "--agree-min", "0", "--purity", "1e-9"), 0,
+    outcome_expect(RUN("--against", "f32", "--agree-min", "0", "--target-precision", "1e-9"), 0,
                    "same winner    100.000 % (5 of 5)\n", "");
     teardown();
 }
@@ -155,7 +155,7 @@ START_TEST(eval_has_defaults)
     ck_assert_str_eq(outcome->errors, "");
     ck_assert_ptr_null(strstr(outcome->out, "against"));
     ck_assert_ptr_null(strstr(outcome->out, "explanations"));
-    ck_assert_ptr_null(strstr(outcome->out, "strange"));
+    ck_assert_ptr_null(strstr(outcome->out, "OOD data"));
     free(outcome);
     struct json_t *report = outcome_json(RUN("--json"));
     outcome_expect_number(report, "risk_coverage.purity", 0.95);
@@ -233,10 +233,10 @@ START_TEST(eval_calibrates_with_the_energy_of_a_few)
     struct err err = {0};
     setup();
     snprintf(path, sizeof path, "%s/attnd.json", writer.dir);
-    outcome_expect(RUN("--purity", "0.25"), 0, "accuracy", "");
+    outcome_expect(RUN("--target-precision", "0.25"), 0, "accuracy", "");
     ck_assert_int_ne(file_read(&json, &len, path, 1 << 20, &err), ERR_OK);
     err = (struct err){0};
-    outcome_expect(RUN("--purity", "0.25", "--calibrate"), 0, "accuracy", "");
+    outcome_expect(RUN("--target-precision", "0.25", "--calibrate"), 0, "accuracy", "");
     ck_assert_msg(!file_read(&json, &len, path, 1 << 20, &err), "%s", err.text);
     ck_assert_ptr_nonnull(strstr(json, "\"purity\": 0.25,"));
     ck_assert_ptr_nonnull(strstr(json, "\"method\": \"energy\""));
@@ -254,17 +254,17 @@ START_TEST(eval_tells_strange_inputs_of_any_list)
     setup();
     tempdir_write(&dir, "strange.jsonl", rows, strlen(rows));
     snprintf(path, sizeof path, "%s/strange.jsonl", dir.path);
-    snprintf(said, sizeof said, "\nstrange inputs  %s: 2, told apart by energy with AUROC 0.",
+    snprintf(said, sizeof said, "\nOOD data  %s: 2 inputs, told apart by energy with AUROC 0.",
              path);
-    outcome_expect(RUN("--strange", path), 0, said, "");
-    struct outcome *outcome = RUN("--strange", path, "--json");
+    outcome_expect(RUN("--ood-data", path), 0, said, "");
+    struct outcome *outcome = RUN("--ood-data", path, "--json");
     outcome_holds(outcome, 0, "", said);
-    ck_assert_ptr_null(strstr(outcome->out, "strange inputs"));
+    ck_assert_ptr_null(strstr(outcome->out, "OOD data"));
     free(outcome);
-    outcome_expect(RUN("--strange", "/no/where.jsonl"), 1, "accuracy",
+    outcome_expect(RUN("--ood-data", "/no/where.jsonl"), 1, "accuracy",
                    "attnd-eval: /no/where.jsonl: ");
     tempdir_write(&dir, "strange.jsonl", "{\"text\": \"\"}\n", 13);
-    outcome_expect(RUN("--strange", path), 1, "accuracy", "none of 1 inputs can be used");
+    outcome_expect(RUN("--ood-data", path), 1, "accuracy", "none of 1 inputs can be used");
     teardown();
 }
 END_TEST
@@ -297,14 +297,14 @@ START_TEST(eval_shows_progress_of_all_that_it_runs)
     static const char rows[] = "{\"text\": \"w7 w8\"}\n{\"text\": \"w9\"}\n";
     static char said[OUTCOME_BYTES];
     static const char *const lines[] = {"\r\033[Kf32: 5 of 5 inputs, ",
-                                        "\r\033[Kstrange inputs: 2 of 2 inputs, ",
+                                        "\r\033[KOOD data: 2 of 2 inputs, ",
                                         "\r\033[Kexplaining: 1 of 3 inputs, "};
     const char *at = said;
     char path[96];
     setup();
     tempdir_write(&dir, "strange.jsonl", rows, strlen(rows));
     snprintf(path, sizeof path, "%s/strange.jsonl", dir.path);
-    const char *const arguments[] = {"--model", writer.dir,  "--data",           list, "--strange",
+    const char *const arguments[] = {"--model", writer.dir,  "--data",           list, "--ood-data",
                                      path,      "--explain", "--explain-inputs", "3",  NULL};
     ck_assert_int_eq(outcome_on_terminal("attnd-eval", arguments, said), 0);
     for (size_t i = 0; i < 3; i++) {

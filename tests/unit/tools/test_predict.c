@@ -302,7 +302,7 @@ START_TEST(predict_prints_as_many_labels_as_asked)
         ck_assert(contract_at(json, "logits") == NULL && contract_at(json, "ids") == NULL);
         doc_free(json);
     }
-    outcome_expect(RUN("--top-k", "1000001"), 2, "", "--top-k: must be a number from 1 to 1000000");
+    outcome_expect(RUN("--top-k", "1000001"), 2, "", "--top-k: must be a whole number from 1 to 1000000");
     checkpoint_writer_close(&writer);
 }
 END_TEST

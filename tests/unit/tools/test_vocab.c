@@ -119,7 +119,7 @@ START_TEST(vocab_says_what_is_missing_or_wrong)
 {
     struct outcome outcome;
     RUN(&outcome, "build", "--size", "300", "--out", "/tmp");
-    expect(&outcome, 2, "", "--data FILE is missing; attnd-vocab build --help shows the usage");
+    expect(&outcome, 2, "", "--data FILE is missing; --help shows the usage");
     RUN(&outcome, "build", "--data", EVAL, "--out", "/tmp");
     expect(&outcome, 2, "", "--size N is missing");
     RUN(&outcome, "trim", "--data", EVAL, "--out", "/tmp");
@@ -127,13 +127,13 @@ START_TEST(vocab_says_what_is_missing_or_wrong)
     RUN(&outcome, "trim", "--data", EVAL, "--model", "models/kernel-bert");
     expect(&outcome, 2, "", "--out DIR is missing");
     RUN(&outcome, "build", "--size", "10");
-    expect(&outcome, 2, "", "--size: must be a number from 200 to 1048576");
+    expect(&outcome, 2, "", "--size: must be a whole number from 200 to 1048576");
     RUN(&outcome, "build", "--character-min", "0");
-    expect(&outcome, 2, "", "--character-min: must be a number from 1 to ");
+    expect(&outcome, 2, "", "--character-min: must be a whole number from 1 to ");
     RUN(&outcome, "build", "--pair-min", "0");
-    expect(&outcome, 2, "", "--pair-min: must be a number from 1 to ");
+    expect(&outcome, 2, "", "--pair-min: must be a whole number from 1 to ");
     RUN(&outcome, "trim", "--keep-min", "0");
-    expect(&outcome, 2, "", "--keep-min: must be a number from 1 to ");
+    expect(&outcome, 2, "", "--keep-min: must be a whole number from 1 to ");
     RUN(&outcome, "build", "--data", "/nowhere", "--size", "300", "--out", "/tmp");
     expect(&outcome, 2, "", "/nowhere: cannot be read: No such file or directory");
     RUN(&outcome, "build", "--data", EVAL, "--size", "300", "--out", "/nowhere/at/all");

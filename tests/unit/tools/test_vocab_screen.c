@@ -159,13 +159,30 @@ END_TEST
 
 /* ---- options ---- */
 
+static const struct cli_option *option_of(const struct cli *cli, const char *name)
+{
+    for (size_t i = 0; i < cli->option_count; i++)
+        if (strcmp(cli->options[i].name, name) == 0)
+            return &cli->options[i];
+    ck_abort_msg("no --%s", name);
+    return NULL;
+}
+
+static enum err_code set(const struct cli *cli, const char *name, struct vocab *vocab,
+                         const char *value)
+{
+    struct err err = {0};
+    return cli_option_set(option_of(cli, name), vocab, value, &err);
+}
+
 START_TEST(so_many_files_and_no_more)
 {
     struct vocab *vocab = calloc(1, sizeof *vocab);
+    const struct cli_option *data = option_of(&build_cli, "data");
     struct err err = {0};
     for (unsigned i = 0; i < DATA_MAX; i++)
-        ck_assert_int_eq(set_data(vocab, "a.txt", &err), ERR_OK);
-    ck_assert_int_eq(set_data(vocab, "a.txt", &err), ERR_UNUSABLE);
+        ck_assert_int_eq(cli_option_set(data, vocab, "a.txt", &err), ERR_OK);
+    ck_assert_int_eq(build_cli.positional(NULL, vocab, "a.txt", &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "more than 4096 files");
     ck_assert_uint_eq(vocab->data_count, DATA_MAX);
     free(vocab);
@@ -176,40 +193,54 @@ START_TEST(each_option_has_its_field_and_bounds)
 {
     struct vocab *vocab = calloc(1, sizeof *vocab);
     static const struct {
-        enum err_code (*set)(void *, const char *, struct err *);
-        const char *low, *below, *high, *above;
+        const struct cli *cli;
+        const char *name, *low, *below, *high, *above;
         size_t offset;
     } rows[] = {
-        {set_size, "200", "199", "1048576", "1048577", offsetof(struct vocab, size)},
-        {set_pair_min, "1", "0", "1000000000", "1000000001", offsetof(struct vocab, pair_min)},
-        {set_character_min, "1", "0", "1000000000", "1000000001",
+        {&build_cli, "size", "200", "199", "1048576", "1048577", offsetof(struct vocab, size)},
+        {&build_cli, "pair-min", "1", "0", "1000000000", "1000000001",
+         offsetof(struct vocab, pair_min)},
+        {&build_cli, "character-min", "1", "0", "1000000000", "1000000001",
          offsetof(struct vocab, character_min)},
-        {set_keep_min, "1", "0", "1000000000", "1000000001", offsetof(struct vocab, keep_min)},
+        {&trim_cli, "keep-min", "1", "0", "1000000000", "1000000001",
+         offsetof(struct vocab, keep_min)},
     };
     for (size_t i = 0; i < 4; i++) {
-        struct err err = {0};
         unsigned value;
-        ck_assert_int_eq(rows[i].set(vocab, rows[i].low, &err), ERR_OK);
-        ck_assert_int_eq(rows[i].set(vocab, rows[i].high, &err), ERR_OK);
-        ck_assert_int_eq(rows[i].set(vocab, rows[i].below, &err), ERR_UNUSABLE);
-        ck_assert_int_eq(rows[i].set(vocab, rows[i].above, &err), ERR_UNUSABLE);
+        ck_assert_int_eq(set(rows[i].cli, rows[i].name, vocab, rows[i].low), ERR_OK);
+        ck_assert_int_eq(set(rows[i].cli, rows[i].name, vocab, rows[i].high), ERR_OK);
+        ck_assert_int_eq(set(rows[i].cli, rows[i].name, vocab, rows[i].below), ERR_UNUSABLE);
+        ck_assert_int_eq(set(rows[i].cli, rows[i].name, vocab, rows[i].above), ERR_UNUSABLE);
         memcpy(&value, (const char *)vocab + rows[i].offset, sizeof value);
         ck_assert_uint_eq(value, (unsigned)strtoul(rows[i].high, NULL, 10));
     }
-    struct err err = {0};
-    ck_assert(!set_output(vocab, "o", &err) && !set_model(vocab, "m", &err));
-    ck_assert(!set_text_field(vocab, "t", &err));
+    ck_assert(!set(&build_cli, "out", vocab, "o") && !set(&trim_cli, "model", vocab, "m"));
+    ck_assert(!set(&build_cli, "text-field", vocab, "t"));
     ck_assert_str_eq(vocab->output, "o");
     ck_assert_str_eq(vocab->dir, "m");
     ck_assert_str_eq(vocab->fields.text_field, "t");
     ck_assert(!vocab->cased && !vocab->without_numbers);
-    ck_assert(!set_cased(vocab, NULL, &err) && vocab->cased && !vocab->without_numbers);
-    ck_assert(!set_without_numbers(vocab, NULL, &err) && vocab->without_numbers);
+    ck_assert(!set(&build_cli, "cased", vocab, NULL) && vocab->cased && !vocab->without_numbers);
+    ck_assert(!set(&trim_cli, "without-numbers", vocab, NULL) && vocab->without_numbers);
     free(vocab);
+}
+END_TEST
+
+START_TEST(what_is_not_told_has_its_default)
+{
+    struct vocab vocab = {0};
+    struct err err = {0};
+    cli_option_set_fallbacks(build_options, build_cli.option_count, &vocab, &err);
+    cli_option_set_fallbacks(trim_options, trim_cli.option_count, &vocab, &err);
+    ck_assert_uint_eq(vocab.pair_min, 2);
+    ck_assert_uint_eq(vocab.character_min, 10);
+    ck_assert_uint_eq(vocab.keep_min, 1);
+    ck_assert_str_eq(vocab.fields.text_field, "text");
 }
 END_TEST
 
 SUITE("vocab_screen", progress_overwrites_itself_five_times_a_second,
       texts_are_counted_as_they_are_read, five_texts_that_cannot_be_used_are_named,
       any_other_failure_ends_it, each_file_is_read_and_the_first_that_cannot_be_ends_it,
-      so_many_files_and_no_more, each_option_has_its_field_and_bounds)
+      so_many_files_and_no_more, each_option_has_its_field_and_bounds,
+      what_is_not_told_has_its_default)

@@ -285,7 +285,7 @@ START_TEST(strangeness_is_the_one_that_was_asked_for)
         train_fixture_texts(&f);
         judge_by_another_list();
         learn_enough_for_a_distance();
-        f.options.strangeness = names[i];
+        f.options.ood_method = names[i];
         open_run();
         conclude_run();
         struct spec spec = written(&arena);

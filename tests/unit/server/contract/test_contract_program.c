@@ -89,10 +89,10 @@ END_TEST
 
 START_TEST(a_bad_option_ends_with_2_and_says_why)
 {
-    FAILS(2, "--queue-limits: unknown flag; did you mean --queue-limit?", "--queue-limits", "5");
+    FAILS(2, "unknown option '--queue-limits'; did you mean '--queue-limit'?", "--queue-limits", "5");
     FAILS(2, "--queue-limit: ", "--queue-limit", "0");
     FAILS(2, "--queue-limit: ", "--queue-limit", "many");
-    FAILS(2, "--queue-limit: needs a value", "--queue-limit");
+    FAILS(2, "--queue-limit: needs a value: N", "--queue-limit");
     FAILS(2, "--listen: ", "--listen", "nowhere");
     FAILS(2, "--log-level: must be one of", "--log-level", "loud");
     FAILS(2, "inputs_max", "--model", KERNEL, "--queue-limit", "5", "--inputs-max", "6");

@@ -418,7 +418,7 @@ START_TEST(http_beyond_its_connections_spares_those_that_send)
 }
 END_TEST
 
-/* A refused client that goes on sending is seen off, however many others are, and do not leave. */
+/* What a refused client still sends is read and dropped, however many others do not leave. */
 START_TEST(http_sees_off_the_next_when_all_places_are_taken)
 {
     enum { MANY = 300 };

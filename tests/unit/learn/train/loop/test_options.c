@@ -18,7 +18,7 @@ static const struct cli_option *option(const char *name)
 static enum err_code apply(struct train_options *options, const char *name, const char *value)
 {
     struct err err = {0};
-    return option(name)->apply(options, value, &err);
+    return cli_option_set(option(name), options, value, &err);
 }
 
 START_TEST(defaults_are_the_tables)
@@ -31,9 +31,9 @@ START_TEST(defaults_are_the_tables)
     ck_assert_ptr_null(options.model);
     ck_assert(!options.mirror);
     for (size_t i = 0; i < train_cli_option_count; i++) /* every default can be typed */
-        if (train_cli_defaults[i][0] != '\0')
-            ck_assert_int_eq(apply(&options, train_cli_options[i].name, train_cli_defaults[i]),
-                             ERR_OK);
+        if (train_cli_options[i].fallback != NULL && train_cli_options[i].fallback[0] != '\0')
+            ck_assert_int_eq(
+                apply(&options, train_cli_options[i].name, train_cli_options[i].fallback), ERR_OK);
 }
 END_TEST
 
@@ -72,14 +72,14 @@ START_TEST(stages_are_sizes_and_epochs)
 }
 END_TEST
 
-START_TEST(what_is_missing_is_named)
+START_TEST(model_data_and_out_must_be_given)
 {
-    struct train_options options;
-    struct err err = {0};
-    train_options_default(&options);
-    options.model = "a";
-    ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
-    ck_assert_ptr_nonnull(strstr(err.text, "--data PATH"));
+    for (size_t i = 0; i < train_cli_option_count; i++) {
+        const char *name = train_cli_options[i].name;
+        bool needed = name != NULL && (strcmp(name, "model") == 0 || strcmp(name, "data") == 0 ||
+                                       strcmp(name, "out") == 0);
+        ck_assert_msg(train_cli_options[i].is_required == needed, "%s", name);
+    }
 }
 END_TEST
 
@@ -91,6 +91,7 @@ START_TEST(the_model_is_not_overwritten)
     options.model = options.out = "same";
     options.data = "b";
     ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "--out must not be --model, which it would replace");
 }
 END_TEST
 
@@ -128,13 +129,14 @@ START_TEST(bounds_are_part_of_what_is_allowed)
     static const struct {
         const char *name, *low, *high, *below, *above, *text;
     } rows[] = {
-        {"epochs", "1", "100000", "0", "100001", "must be a number from 1 to 100000"},
-        {"threads", "0", "1024", "-1", "1025", "must be a number from 0 to 1024"},
-        {"seed", "0", "4294967295", "-1", "4294967296", "must be a number from 0 to 4294967295"},
+        {"epochs", "1", "100000", "0", "100001", "must be a whole number from 1 to 100000"},
+        {"threads", "0", "1024", "-1", "1025", "must be a whole number from 0 to 1024"},
+        {"seed", "0", "4294967295", "-1", "4294967296",
+         "must be a whole number from 0 to 4294967295"},
         {"warmup", "0", "0.9", "-0.1", "0.91", "must be a number from 0 to 0.9"},
         {"rate", "1e-8", "1", "9e-9", "1.01", "must be a number from 1e-08 to 1"},
         {"entropy", "-10", "10", "-10.1", "10.1", "must be a number from -10 to 10"},
-        {"purity", "0.5", "1", "0.49", "", "must be a number from 0.5 to 1"},
+        {"target-precision", "0.5", "1", "0.49", "", "must be a number from 0.5 to 1"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct train_options options;
@@ -144,7 +146,8 @@ START_TEST(bounds_are_part_of_what_is_allowed)
         for (unsigned k = 0; k < 2; k++) {
             struct err err = {0};
             const char *wrong = k == 0 ? rows[i].below : rows[i].above;
-            ck_assert_int_eq(option(rows[i].name)->apply(&options, wrong, &err), ERR_UNUSABLE);
+            ck_assert_int_eq(cli_option_set(option(rows[i].name), &options, wrong, &err),
+                             ERR_UNUSABLE);
             ck_assert_str_eq(err.text, rows[i].text);
         }
     }
@@ -165,12 +168,13 @@ START_TEST(words_are_those_of_the_choice_and_no_parts_of_them)
     }
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         err = (struct err){0};
-        ck_assert_int_eq(option("precision")->apply(&options, wrong[i], &err), ERR_UNUSABLE);
+        ck_assert_int_eq(cli_option_set(option("precision"), &options, wrong[i], &err),
+                         ERR_UNUSABLE);
         ck_assert_str_eq(err.text, "must be one of auto|f32|bf16");
         ck_assert_str_eq(options.precision, "bf16");
     }
     err = (struct err){0};
-    ck_assert_int_eq(option("model")->apply(&options, "", &err), ERR_UNUSABLE);
+    ck_assert_int_eq(cli_option_set(option("model"), &options, "", &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "must not be empty");
     ck_assert_int_eq(apply(&options, "mirror", ""), ERR_OK);
     ck_assert(options.mirror && !options.turn);
@@ -198,7 +202,7 @@ START_TEST(stages_are_read_to_their_limits)
     snprintf(want, sizeof want,
              "must be at most %d stages SIZE:EPOCHS with commas between them, as in 48:20,96:5",
              TRAIN_STAGES_MAX);
-    ck_assert_int_eq(option("stages")->apply(&options, text, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(cli_option_set(option("stages"), &options, text, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, want);
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ck_assert_msg(apply(&options, "stages", wrong[i]) == ERR_UNUSABLE, "'%s'", wrong[i]);
@@ -241,40 +245,20 @@ START_TEST(what_does_not_go_together_is_said)
 }
 END_TEST
 
-START_TEST(each_missing_option_is_named_in_turn)
-{
-    struct train_options options;
-    static const char *const names[] = {"model DIR", "data PATH", "out DIR"};
-    train_options_default(&options);
-    const char **fields[] = {&options.model, &options.data, &options.out};
-    for (unsigned i = 0; i < 3; i++) {
-        char want[96];
-        struct err err = {0};
-        ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
-        snprintf(want, sizeof want, "--%s is missing; --help shows the usage", names[i]);
-        ck_assert_str_eq(err.text, want);
-        *fields[i] = names[i];
-    }
-    struct err err = {0};
-    ck_assert_int_eq(train_options_check(&options, &err), ERR_OK);
-    options.out = options.model;
-    ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
-    ck_assert_str_eq(err.text, "--out must not be --model, which it would replace");
-}
-END_TEST
-
 START_TEST(the_fingerprint_is_a_line_an_option)
 {
     static const char *const lines[] = {
         "model=a b", "data=", "task=classify",     "epochs=12", "rate=0.100000001",
         "mirror=1",  "turn=", "stages=48:20,96:5", "clip=1",    "seed=4294967295"};
     static const char *const left_out[] = {
-        "out=", "restart=", "threads=", "store=", "target_precision=", "version="};
+        "out=", "restart=", "threads=", "store=", "ood_method=", "target_precision=", "version="};
     static const char fields[] =
 #define GROUP(title)
+#define ALIAS(flag, other)
 #define OPTION(field, ...) "\n" #field "="
 #include "learn/train/loop/options.def"
 #undef OPTION
+#undef ALIAS
 #undef GROUP
         ;
     struct train_options options;
@@ -303,8 +287,7 @@ START_TEST(the_fingerprint_is_a_line_an_option)
 END_TEST
 
 SUITE("options", defaults_are_the_tables, values_out_of_bounds_are_refused,
-      stages_are_sizes_and_epochs, what_is_missing_is_named, the_model_is_not_overwritten,
+      stages_are_sizes_and_epochs, model_data_and_out_must_be_given, the_model_is_not_overwritten,
       the_fingerprint_holds_what_decides_the_weights, bounds_are_part_of_what_is_allowed,
       words_are_those_of_the_choice_and_no_parts_of_them, stages_are_read_to_their_limits,
-      what_does_not_go_together_is_said, each_missing_option_is_named_in_turn,
-      the_fingerprint_is_a_line_an_option)
+      what_does_not_go_together_is_said, the_fingerprint_is_a_line_an_option)

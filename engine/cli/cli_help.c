@@ -1,0 +1,66 @@
+#include "engine/cli/cli.h"
+
+#include <string.h>
+
+enum { COLUMN = 28, COLUMNS = 100, SENTENCE_BYTES = 512 };
+
+static const char tool_epilogue[] =
+    "Exit status: 0 success, 1 a run-time failure, 2 wrong use or an unusable model.\n";
+
+/* The text in lines of at most COLUMNS, each after the first behind COLUMN blanks. */
+static void print_wrapped(FILE *file, const char *text)
+{
+    while (strlen(text) > COLUMNS - COLUMN) {
+        int cut = COLUMNS - COLUMN;
+        while (cut > 1 && text[cut] != ' ')
+            cut--;
+        fprintf(file, "%.*s\n%*s", cut, text, COLUMN, "");
+        text += cut + 1;
+    }
+    fprintf(file, "%s\n", text);
+}
+
+static const char *value_of(const struct cli_option *option)
+{
+    if (option->type == CLI_FLAG)
+        return "";
+    return option->choices != NULL ? option->choices : option->value;
+}
+
+static void print_option(FILE *file, const struct cli_option *option)
+{
+    char name[CLI_NAME_BYTES], sentence[SENTENCE_BYTES];
+    const char *value = value_of(option);
+    bool has_fallback = option->fallback != NULL && option->fallback[0] != '\0';
+    cli_spell(option, name);
+    snprintf(sentence, sizeof sentence, "%s%s%s%s", option->help,
+             option->is_required ? " (required)"
+             : has_fallback      ? " (default "
+                                 : "",
+             has_fallback ? option->fallback : "", has_fallback ? ")" : "");
+    int used = fprintf(file, "  --%s%s%s", name, value[0] != '\0' ? " " : "", value);
+    if (used >= COLUMN)
+        used = fprintf(file, "\n") - 1;
+    fprintf(file, "%*s", COLUMN - used, "");
+    print_wrapped(file, sentence);
+}
+
+void cli_help(const struct cli *cli, FILE *file)
+{
+    static const struct cli_option last[] = {
+        {.name = "help", .type = CLI_FLAG, .help = "Prints this page."},
+        {.name = "version", .type = CLI_FLAG, .help = "Prints the version."}};
+    fprintf(file, "usage: %s\n\n%s\n\n", cli->usage, cli->summary);
+    for (size_t i = 0; i < cli->option_count; i++) {
+        const struct cli_option *option = &cli->options[i];
+        if (option->type == CLI_HEADING)
+            fprintf(file, "%s%s:\n", i > 0 ? "\n" : "", option->help);
+        else if (option->type != CLI_ALIAS)
+            print_option(file, option);
+    }
+    if (cli->option_count > 0 && cli->options[0].type == CLI_HEADING)
+        fputc('\n', file);
+    print_option(file, &last[0]);
+    print_option(file, &last[1]);
+    fprintf(file, "\n%s", cli->epilogue != NULL ? cli->epilogue : tool_epilogue);
+}

@@ -1,0 +1,89 @@
+/* cli_option.h - the row of an option: what it is called, what it takes, where its value goes.
+ *
+ *     struct mill { unsigned teeth; const char *dust; bool is_loud; };
+ *     static const struct cli_option options[] = {
+ *         {.name = "teeth", CLI_FIELD(struct mill, teeth), .value = "N", .min = 1, .max = 99,
+ *          .fallback = "24", .help = "How many cut at once."},
+ *         {.name = "dust", CLI_FIELD(struct mill, dust), .choices = "keep|blow",
+ *          .fallback = "blow", .help = "What becomes of it."},
+ *         {.name = "loud", CLI_FIELD(struct mill, is_loud), .help = "Sings."},
+ *     };
+ *
+ * A table of such rows is all that cli.h needs for the command line and --help, and config/ for
+ * files and variables. The type of a row follows from its field, so the two cannot disagree.
+ * Threads: rows are constant; a target belongs to whoever fills it.
+ */
+#ifndef ATTND_ENGINE_CLI_CLI_OPTION_H
+#define ATTND_ENGINE_CLI_CLI_OPTION_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum cli_type {
+    CLI_HEADING, /* of --help: `help` is its text, and it has no name */
+    CLI_ALIAS,   /* another name of the option called `value`, taken but not told */
+    CLI_FLAG,    /* a bool that becomes true; takes no value */
+    CLI_TEXT,    /* a const char *, which borrows the value */
+    CLI_UNSIGNED,
+    CLI_SIZE,
+    CLI_FLOAT,
+    CLI_DOUBLE,
+    CLI_OTHER /* what `apply` makes of it */
+};
+
+struct cli_option {
+    /* Its words joined by '-' or '_', without the dashes before it; on the command line by '-'. */
+    const char *name;
+    enum cli_type type;
+    const char *value;    /* what the value is, for --help */
+    const char *choices;  /* of a CLI_TEXT that must be one of "a|b|c"; else NULL */
+    const char *fallback; /* the default, as it would be typed; NULL or "": the field stays */
+    double min, max;      /* of numbers */
+    size_t offset;        /* of the field in the target */
+    /* Puts the value into the target instead of the type's own writer; NULL: none. */
+    enum err_code (*apply)(const struct cli_option *option, void *target, const char *value,
+                           struct err *err);
+    int tag; /* the table's own; cli.h does not look at it */
+    bool is_required;
+    const char *help; /* one sentence */
+};
+
+/* .type and .offset of a row whose value goes to a field. */
+#define CLI_FIELD(structure, field)                                                                \
+    .offset = offsetof(structure, field),                                                          \
+    .type = _Generic(((structure *)0)->field,                                                      \
+        bool: CLI_FLAG,                                                                            \
+        const char *: CLI_TEXT,                                                                    \
+        unsigned: CLI_UNSIGNED,                                                                    \
+        size_t: CLI_SIZE,                                                                          \
+        float: CLI_FLOAT,                                                                          \
+        double: CLI_DOUBLE,                                                                        \
+        default: CLI_OTHER)
+
+/* Puts `value` (NULL for a flag) into the option's field. ERR_UNUSABLE says what is expected and
+ * the limits; the field is then as before. */
+enum err_code cli_option_set(const struct cli_option *option, void *target, const char *value,
+                             struct err *err);
+
+/* The same from a number. Of a CLI_UNSIGNED or a CLI_SIZE. */
+enum err_code cli_option_set_whole(const struct cli_option *option, void *target, size_t number,
+                                   struct err *err);
+
+/* Every fallback of the table. An error names the option: one that its own limits refuse. */
+enum err_code cli_option_set_fallbacks(const struct cli_option *options, size_t count, void *target,
+                                       struct err *err);
+
+bool cli_option_is_whole(const struct cli_option *option); /* a CLI_UNSIGNED or a CLI_SIZE */
+size_t cli_option_whole(const struct cli_option *option, const void *target);
+const char *cli_option_text(const struct cli_option *option, const void *target); /* of CLI_TEXT */
+
+/* A whole number in decimal digits, nothing else. */
+enum err_code cli_option_parse_whole(const char *text, double min, double max, size_t *out,
+                                     struct err *err);
+
+/* Is `text` one of the words between the bars? */
+bool cli_option_is_choice(const char *choices, const char *text);
+
+#endif
