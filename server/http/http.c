@@ -7,14 +7,6 @@
  *   on_completed   the reply is sent or the client gone
  *   on_closed      the connection ends; its socket is still open
  *
- * Answering. The library takes a reply only before the body or after it, and one that is queued
- * before the body closes the connection, even if there is no body. So a refusal of the application
- * waits until the body has come and been dropped: the client can read it, and goes on using the
- * connection. Refused at once, with Connection: close, are a body over the limit, a body that still
- * waits for "100 Continue", and bad framing, after which nothing on the connection can be trusted.
- * A body that grows over its limit is answered past the library (rawreply.h). Whoever is refused
- * while still sending is seen off by the edge, lest a reset destroy the answer.
- *
  * Deadlines. conns.h gives each state of a connection one total time. A slow body is a 408. A slow
  * head is one if any of it has arrived; a connection that never sent a byte, and one that idles
  * after a reply, are closed in silence: a 408 there would be taken for the answer to a request that
@@ -33,28 +25,26 @@
  * line that it cannot read it closes without a word; that one is answered here, which needs
  * MHD_USE_TURBO: without it the sending side is already shut in on_closed.
  *
- * What the library has parsed is looked at in http_head.c. What does not concern the library is in
- * http_request.c: limits, refusals, the body.
+ * What the library has parsed is looked at in http_head.c, and a request is answered through it in
+ * http_answer.c. What does not concern the library is in http_request.c: limits, refusals, the
+ * body.
  *
- * What the I/O threads, the edge and the baton's holder share: conns (locked), draining and the
- * memory (atomic). A request is touched by its I/O thread alone, except while suspended. */
+ * What the I/O threads, the edge and the baton's holder share: conns (locked), the memory, and what
+ * http_shared says of draining and stopping (atomic). A request is touched by its I/O thread alone,
+ * except while suspended. */
 #include "server/http/http.h"
 
 #include "server/bounds/limits.h"
 #include "server/http/edge.h"
+#include "server/http/http_answer.h"
 #include "server/http/http_head.h"
 #include "server/http/http_request.h"
-#include "server/http/rawreply.h"
 
 #include <microhttpd.h>
 
-#include <assert.h>
 #include <dlfcn.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum {
     PARTING_MS = 250, /* for what a client sent before it closed its side */
@@ -73,178 +63,27 @@ _Static_assert((int)LIMIT_HEAD_BYTES <= POOL_BYTES / 2,
 _Static_assert((int)HTTP_CONNECTION_BYTES > POOL_BYTES, "the pool is a part of a connection");
 
 struct http_server {
-    struct http_shared shared; /* first: a request finds its server by it */
+    struct http_shared shared;
     struct MHD_Daemon *daemon;
     struct edge *edge;
-    atomic_bool draining; /* alone: read when a reply is queued */
-    /* Partners: whoever enters the application counts itself in, then looks at stopping; http_stop
-     * sets stopping, then waits for the count to be zero. */
-    atomic_bool stopping;
-    atomic_uint entered; /* begun and neither answered nor back from a suspension */
 };
-
-static struct http_server *server_of(const struct http_request *request)
-{
-    return (struct http_server *)(void *)request->shared;
-}
-
-/* -------------------------------------------------------------------------------------------- */
-/* Replies through the library */
-
-static bool add_header(struct MHD_Response *response, const char *name, const char *value)
-{
-    return value == NULL || MHD_add_response_header(response, name, value) == MHD_YES;
-}
-
-/* What follows the last chunk cannot be looked at: the library ends the trailers where it would end
- * a head that layout.c refuses. So nothing may come after a chunked body. */
-static bool is_last(struct http_request *request)
-{
-    return request->exchange.reply.close || request->framing.body == FRAMING_CHUNKED ||
-           atomic_load(&server_of(request)->draining);
-}
-
-/* False if there is no memory: an answer without its type, or without its "close", is another. */
-static bool add_headers(struct MHD_Response *response, struct http_request *request)
-{
-    const struct http_reply *reply = &request->exchange.reply;
-    struct arena *arena = &request->exchange.arena;
-    const char *retry =
-        reply->retry_after_s > 0 ? arena_format(arena, "%u", reply->retry_after_s) : NULL;
-    const char *connection = request->connection->closing ? "close" : NULL;
-    bool added =
-        add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type) &&
-        add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
-        add_header(response, "X-Request-Id", rawreply_header_safe(reply->request_id, arena)) &&
-        add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, retry) &&
-        add_header(response, MHD_HTTP_HEADER_CONNECTION, connection);
-    for (const struct http_field *more = reply->more; more != NULL && more->name != NULL; more++)
-        added = added && add_header(response, more->name, more->value);
-    return added;
-}
-
-/* The body stays in the arena until on_completed, so the library need not copy it. */
-static enum MHD_Result answer(struct http_request *request)
-{
-    const struct http_reply *reply = &request->exchange.reply;
-    request->phase = HTTP_PHASE_ANSWERED;
-    if (!conns_move(&request->shared->conns, &request->connection->conn, CONN_REPLY))
-        return MHD_NO;
-    union {
-        const char *from;
-        void *to;
-    } body = {.from = reply->body}; /* the library only reads it */
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(reply->body_len, body.to, MHD_RESPMEM_PERSISTENT);
-    if (response == NULL)
-        return MHD_NO;
-    request->connection->closing = is_last(request);
-    enum MHD_Result queued = MHD_NO;
-    if (add_headers(response, request))
-        queued = MHD_queue_response(request->library, reply->status, response);
-    MHD_destroy_response(response);
-    return queued;
-}
-
-/* Before the body: the library then closes the connection. */
-static enum MHD_Result answer_early(struct http_request *request)
-{
-    request->exchange.reply.close = true;
-    request->connection->linger = true;
-    return answer(request);
-}
-
-/* -------------------------------------------------------------------------------------------- */
-/* The head */
-
-/* The application has answered from the head alone. */
-static enum MHD_Result answer_from_head(struct http_request *request)
-{
-    struct err err = {0};
-    bool waits = request->framing.body != FRAMING_NO_BODY && request->framing.expects_continue;
-    if (waits || http_request_check_length(request, &err))
-        return answer_early(request);
-    request->phase = HTTP_PHASE_DROP;
-    return MHD_YES;
-}
-
-static enum MHD_Result refuse_early(struct http_request *request, const struct err *err)
-{
-    http_request_refuse(request, err);
-    return answer_early(request);
-}
-
-static enum MHD_Result on_head(struct http_request *request, const char *method,
-                               const char *version)
-{
-    struct conns *conns = &request->shared->conns;
-    struct conn *conn = &request->connection->conn;
-    struct err err = {0};
-    if (!conns_move(conns, conn, CONN_HELD))
-        return MHD_NO;
-    if (http_head_check(request, method, version, &err))
-        return refuse_early(request, &err);
-    if (http_request_ask_head(request) == HTTP_REPLY) {
-        if (answer_from_head(request) == MHD_NO)
-            return MHD_NO;
-    } else if (http_request_check_length(request, &err)) {
-        return refuse_early(request, &err);
-    }
-    if (request->phase == HTTP_PHASE_ANSWERED || request->framing.body == FRAMING_NO_BODY)
-        return MHD_YES;
-    return conns_move(conns, conn, CONN_BODY) ? MHD_YES : MHD_NO;
-}
-
-/* -------------------------------------------------------------------------------------------- */
-/* The body and after */
-
-static bool enter(struct http_server *server)
-{
-    atomic_fetch_add(&server->entered, 1);
-    if (!atomic_load(&server->stopping))
-        return true;
-    atomic_fetch_sub(&server->entered, 1);
-    return false;
-}
-
-static void leave(struct http_server *server)
-{
-    atomic_fetch_sub(&server->entered, 1);
-}
-
-/* begin may hand the exchange to another thread: after HTTP_SUSPENDED it is not ours to look at. */
-static enum MHD_Result begin(struct http_request *request)
-{
-    struct http_server *server = server_of(request);
-    if (!enter(server))
-        return MHD_NO;
-    if (http_request_begin(request) == HTTP_SUSPENDED)
-        return MHD_YES;
-    leave(server);
-    return answer(request);
-}
-
-static enum MHD_Result on_whole(struct http_request *request)
-{
-    struct err err = {0};
-    if (!conns_move(&request->shared->conns, &request->connection->conn, CONN_HELD))
-        return MHD_NO;
-    if (http_head_check_trailers(request, &err))
-        http_request_refuse(request, &err);
-    else if (request->phase != HTTP_PHASE_DROP)
-        return begin(request);
-    return answer(request);
-}
-
-static enum MHD_Result on_resumed(struct http_request *request)
-{
-    request->shared->app.finish(request->shared->app.context, &request->exchange);
-    leave(server_of(request));
-    return answer(request);
-}
 
 /* -------------------------------------------------------------------------------------------- */
 /* What the library calls, always on the connection's I/O thread */
+
+static bool take_turn(struct http_request *request, const char *method, const char *version,
+                      const char *upload, size_t *upload_len)
+{
+    size_t len = *upload_len;
+    if (request->phase == HTTP_PHASE_LINE)
+        return http_answer_head(request, method, version);
+    if (request->phase == HTTP_PHASE_SUSPENDED)
+        return http_answer_resumed(request);
+    if (len == 0)
+        return http_answer_whole(request);
+    *upload_len = 0;
+    return http_request_take_body(request, upload, len);
+}
 
 static enum MHD_Result on_access(void *context, struct MHD_Connection *library, const char *url,
                                  const char *method, const char *version, const char *upload,
@@ -256,15 +95,7 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *library, 
     struct http_request *request = *request_slot;
     if (request == NULL || request->phase == HTTP_PHASE_ANSWERED)
         return MHD_NO;
-    if (request->phase == HTTP_PHASE_LINE)
-        return on_head(request, method, version);
-    if (request->phase == HTTP_PHASE_SUSPENDED)
-        return on_resumed(request);
-    if (*upload_len == 0)
-        return on_whole(request);
-    size_t len = *upload_len;
-    *upload_len = 0;
-    return http_request_take_body(request, upload, len) ? MHD_YES : MHD_NO;
+    return take_turn(request, method, version, upload, upload_len) ? MHD_YES : MHD_NO;
 }
 
 static struct http_connection *connection_of(struct MHD_Connection *library)
@@ -283,9 +114,7 @@ static void end_request(struct http_connection *connection)
     connection->request = NULL;
     if (request == NULL)
         return;
-    if (request->phase == HTTP_PHASE_SUSPENDED)
-        leave(
-            server_of(request)); /* resumed, but the client had gone and finish was never called */
+    http_answer_end(request);
     http_request_destroy(request);
 }
 
@@ -383,7 +212,7 @@ static enum MHD_Result refuse_too_large(struct http_request *request)
         err_set(&err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
     else
         err_set(&err, ERR_TOO_LARGE, "request body: the lines between or behind chunks too long");
-    return refuse_early(request, &err);
+    return http_answer_refuse(request, &err) ? MHD_YES : MHD_NO;
 }
 
 /* Stands before the library's function of that name, which the library calls for its own refusals,
@@ -504,7 +333,7 @@ unsigned http_port(const struct http_server *server)
 
 void http_drain(struct http_server *server)
 {
-    atomic_store(&server->draining, true);
+    atomic_store(&server->shared.draining, true);
     conns_drain(&server->shared.conns);
 }
 
@@ -522,45 +351,22 @@ unsigned http_busy(const struct http_server *server)
     return conns_busy(&ours.to->shared.conns);
 }
 
-/* The library aborts the process if it is stopped with a connection suspended. A request may have
- * come after the caller last looked, so what is suspended now is waited for, and nothing new is
- * begun; the millisecond is only ever spent here. */
 void http_stop(struct http_server *server)
 {
-    atomic_store(&server->stopping, true);
-    while (atomic_load(&server->entered) > 0)
-        usleep(1000);
+    http_answer_stop(&server->shared);
     server_free(server);
 }
 
 /* -------------------------------------------------------------------------------------------- */
-/* What the application asks of an exchange, which is a request's first member */
-
-static const struct http_request *request_of(const struct http_exchange *exchange)
-{
-    return (const struct http_request *)(const void *)exchange;
-}
-
-void http_suspend(struct http_exchange *exchange)
-{
-    struct http_request *request = (struct http_request *)(void *)exchange;
-    assert(request->phase == HTTP_PHASE_BODY);
-    request->phase = HTTP_PHASE_SUSPENDED;
-    MHD_suspend_connection(request->library);
-}
-
-void http_resume(struct http_exchange *exchange)
-{
-    MHD_resume_connection(request_of(exchange)->library);
-}
+/* What the application asks of a connection */
 
 bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_ADDRESS_BYTES])
 {
-    const struct http_request *request = request_of(exchange);
-    return sockets_loopback(request->connection->conn.fd, out, HTTP_ADDRESS_BYTES);
+    int fd = http_request_of(exchange)->connection->conn.fd;
+    return sockets_loopback(fd, out, HTTP_ADDRESS_BYTES);
 }
 
 bool http_client_gone(const struct http_exchange *exchange)
 {
-    return sockets_peer_left(request_of(exchange)->connection->conn.fd);
+    return sockets_peer_left(http_request_of(exchange)->connection->conn.fd);
 }

@@ -91,16 +91,11 @@ enum err_code http_head_check_trailers(struct http_request *request, struct err 
 }
 
 /* -------------------------------------------------------------------------------------------- */
-/* What the application asks of an exchange, which is a request's first member */
-
-static const struct http_request *request_of(const struct http_exchange *exchange)
-{
-    return (const struct http_request *)(const void *)exchange;
-}
+/* What the application asks of an exchange */
 
 const char *http_header(const struct http_exchange *exchange, const char *name)
 {
-    const struct http_request *request = request_of(exchange);
+    const struct http_request *request = http_request_of(exchange);
     return request->library != NULL
                ? MHD_lookup_connection_value(request->library, MHD_HEADER_KIND, name)
                : NULL;
@@ -110,7 +105,7 @@ void http_query_each(const struct http_exchange *exchange,
                      void (*visit)(void *context, const char *name, const char *value),
                      void *context)
 {
-    const struct query *query = &request_of(exchange)->query;
+    const struct query *query = &http_request_of(exchange)->query;
     for (size_t i = 0; i < query->count; i++)
         visit(context, query->arguments[i].name, query->arguments[i].value);
 }

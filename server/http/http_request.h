@@ -1,6 +1,6 @@
 /* http_request.h - one request between the HTTP library and the application: its memory, what its
- * head allows, its body, and the answers that go past the library. Private to http.c, which is the
- * part of it that knows the library.
+ * head allows, its body, and the answers that go past the library. Private to http.c, http_head.c
+ * and http_answer.c, which are the part of it that knows the library.
  *
  * Threads: a request belongs to its connection's I/O thread, except while it is suspended.
  */
@@ -15,6 +15,8 @@
 #include "server/http/query.h"
 #include "server/http/sockets.h"
 
+#include <stdatomic.h>
+
 struct MHD_Connection;
 
 /* What every request of a server needs; constant but for the internally locked and the atomic. */
@@ -22,6 +24,11 @@ struct http_shared {
     struct http_app app;
     struct http_options options;
     struct conns conns;
+    atomic_bool draining; /* alone: read when a reply is queued */
+    /* Partners: whoever enters the application counts itself in, then looks at stopping;
+     * http_answer_stop sets stopping, then waits for the count to be zero. */
+    atomic_bool stopping;
+    atomic_uint entered; /* begun and neither answered nor back from a suspension */
 };
 
 struct http_connection {
@@ -57,6 +64,11 @@ struct http_request {
     size_t body_bytes_max; /* the route's limit or the server's, whichever is less */
     size_t dropped;        /* bytes of a body that nobody wants */
 };
+
+static inline const struct http_request *http_request_of(const struct http_exchange *exchange)
+{
+    return (const struct http_request *)(const void *)exchange;
+}
 
 /* NULL without memory. The target is copied. Destroying it calls done if that is owed. */
 struct http_request *http_request_create(struct http_connection *connection, const char *target);

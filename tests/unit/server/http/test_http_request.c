@@ -3,110 +3,12 @@
 #include "server/http/http_request.h"
 
 #include "engine/base/clock.h"
-#include "server/api/problem.h"
-#include "tests/support/suite.h"
-#include "tests/support/tcp_pair.h"
+#include "tests/unit/server/http/request_bench.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-enum { LIMIT = 10 };
-
-struct bench {
-    struct http_shared shared;
-    struct memory memory;
-    struct http_connection connection;
-    struct http_request *request;
-    struct tcp_pair pair;
-    unsigned heads, begins, refuses, dones;
-    size_t wanted_max; /* the application's limit of a body; 0: it sets none */
-    struct http_reply reply;
-    struct err refused;
-    const char *body; /* what begin saw */
-    size_t body_len;
-};
-
-static enum http_next app_head(void *context, struct http_exchange *exchange)
-{
-    struct bench *bench = context;
-    bench->heads++;
-    if (bench->wanted_max > 0)
-        exchange->body_bytes_max = bench->wanted_max;
-    return HTTP_CONTINUE;
-}
-
-static enum http_next app_begin(void *context, struct http_exchange *exchange)
-{
-    struct bench *bench = context;
-    bench->begins++;
-    bench->body = exchange->body;
-    bench->body_len = exchange->body_len;
-    return HTTP_SUSPENDED;
-}
-
-static void app_refuse(void *context, struct http_exchange *exchange, const struct err *err)
-{
-    struct bench *bench = context;
-    bench->refuses++;
-    bench->refused = *err;
-    ck_assert_ptr_null(exchange->reply.body); /* nothing is left of another reply */
-    exchange->reply = bench->reply;
-    exchange->reply.status = problem_status(err->code);
-}
-
-static void app_done(void *context, struct http_exchange *exchange)
-{
-    struct bench *bench = context;
-    bench->dones++;
-    ck_assert_ptr_nonnull(exchange->path);
-}
-
-static void bench_open(struct bench *bench)
-{
-    const unsigned limits[CONN_STATES] = {0};
-    *bench = (struct bench){.reply = {.content_type = "text/x", .body = "no", .body_len = 2}};
-    memory_init(&bench->memory, 1 << 24, 0, 0);
-    bench->shared.app = (struct http_app){.context = bench,
-                                          .head = app_head,
-                                          .begin = app_begin,
-                                          .refuse = app_refuse,
-                                          .done = app_done};
-    bench->shared.options = (struct http_options){.body_bytes_max = LIMIT,
-                                                  .header_timeout_ms = 111,
-                                                  .body_timeout_ms = 222,
-                                                  .memory = &bench->memory};
-    ck_assert(conns_init(&bench->shared.conns, limits));
-    bench->pair = tcp_pair_open();
-    bench->connection.shared = &bench->shared;
-    conns_add(&bench->shared.conns, &bench->connection.conn, bench->pair.ours);
-}
-
-static struct http_request *bench_request(struct bench *bench, const char *target)
-{
-    bench->request = http_request_create(&bench->connection, target);
-    ck_assert_ptr_nonnull(bench->request);
-    bench->request->body_bytes_max = LIMIT;
-    return bench->request;
-}
-
-static void bench_done(struct bench *bench)
-{
-    if (bench->request != NULL)
-        http_request_destroy(bench->request);
-    bench->request = NULL;
-}
-
-static void bench_close(struct bench *bench)
-{
-    bench_done(bench);
-    ck_assert_uint_eq(memory_taken(&bench->memory), 0);
-    conns_remove(&bench->shared.conns, &bench->connection.conn);
-    tcp_pair_close(&bench->pair);
-    conns_deinit(&bench->shared.conns);
-}
 
 /* What has been sent, with "DATE" for the date; "": nothing, for which nobody waits. */
 static const char *sent(const struct bench *bench, bool waits)
@@ -134,14 +36,6 @@ static void expect_sent(const struct bench *bench, const char *expected)
 #define ANSWER(line, length, body)                                                                 \
     "HTTP/1.1 " line "\r\nDate: DATE\r\nConnection: close\r\nContent-Length: " length              \
     "\r\nContent-Type: text/x\r\n\r\n" body
-
-/* The state of the connection as if its time had run out in `in`. */
-static void make_overdue(struct bench *bench, enum conn_state in)
-{
-    struct conn *conn = &bench->connection.conn;
-    conns_move(&bench->shared.conns, conn, CONN_OVERDUE);
-    conn->overdue_in = in;
-}
 
 START_TEST(a_request_begins_empty_and_owes_nothing)
 {

@@ -1,98 +1,16 @@
-#include "server/observe/metrics_state.h"
+/* test_metrics.c - what is counted, and what a scrape tells of it. Models that come and go are in
+ * test_metrics_models.c, the page byte by byte in test_metrics_page.c. */
+#include "tests/unit/server/observe/metrics_fixture.h"
 
 #include "server/api/problem.h"
-#include "tests/support/exposition.h"
-#include "tests/support/suite.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { PREDICT, HEALTHZ, ROUTES, WAFER = 0, KERNEL, MODELS };
-
-static const char *const routes[ROUTES] = {"/predict", "/healthz"};
-static const bool takes_model[ROUTES] = {true, false};
-static const char *const wafer_labels[] = {"Center", "Scratch", "Center"};
-static const char *const kernel_labels[] = {"a \"quoted\" \\ label\nin two lines", "Donut"};
-static const struct engine_info wafer_info = {.version = "1",
-                                              .dtype = "f32",
-                                              .kernels = "avx512",
-                                              .scores = "softmax",
-                                              .labels = wafer_labels,
-                                              .label_count = 3};
-static const struct engine_info kernel_info = {.version = "2",
-                                               .dtype = "int8",
-                                               .kernels = "avx512-vnni",
-                                               .scores = "none",
-                                               .labels = kernel_labels,
-                                               .label_count = 2};
-static const struct metrics_model models[MODELS] = {{"wafer-vit", &wafer_info, 0.25, 1},
-                                                    {"kernel-bert", &kernel_info, 1.5, 1}};
-
-static uint64_t depth(void *context, unsigned model)
-{
-    return *(uint64_t *)context + model;
-}
-
-static uint64_t waiting = 7;
-static const struct metrics_setup setup = {.routes = routes,
-                                           .route_takes_model = takes_model,
-                                           .route_count = ROUTES,
-                                           .queue_limit = 1024,
-                                           .queue_depth = depth,
-                                           .context = &waiting,
-                                           .linear_backend = "openblas",
-                                           .blas_core = "SkylakeX"};
-
-static unsigned added(struct metrics *metrics, const struct metrics_model *model)
-{
-    unsigned slot = METRICS_SLOTS;
-    struct err err = {0};
-    ck_assert_msg(metrics_add_model(metrics, model, &slot, &err) == ERR_OK, "%s", err.text);
-    metrics_serve_model(metrics, slot, model->generation);
-    return slot;
-}
-
-static struct metrics *opened_with(const struct metrics_setup *with,
-                                   const struct metrics_model *list, unsigned count)
-{
-    struct metrics *metrics;
-    struct err err = {0};
-    ck_assert_msg(metrics_open(&metrics, with, &err) == ERR_OK, "%s", err.text);
-    for (unsigned i = 0; i < count; i++)
-        ck_assert_uint_eq(added(metrics, &list[i]), i);
-    return metrics;
-}
-
-/* Both models, each under the slot of its index. */
-static struct metrics *opened(const struct metrics_setup *with)
-{
-    return opened_with(with, models, MODELS);
-}
-
-static struct exposition *scrape(struct metrics *metrics)
-{
-    struct arena arena;
-    size_t len = 0;
-    char problem[EXPOSITION_PROBLEM_BYTES];
-    arena_init(&arena);
-    const char *text = metrics_expose(metrics, &arena, &len);
-    ck_assert_ptr_nonnull(text);
-    ck_assert_uint_eq(strlen(text), len);
-    struct exposition *page = exposition_parse(text, len, problem);
-    ck_assert_msg(page != NULL, "%s", problem);
-    arena_deinit(&arena);
-    return page;
-}
-
-#define ck_assert_sample(page, series, value)                                                      \
-    ck_assert_double_eq_tol(exposition_value(page, series), value, 1e-9)
 
 START_TEST(metrics_exist_at_zero_before_traffic)
 {
@@ -535,156 +453,6 @@ START_TEST(metrics_tell_the_memory_that_is_set_aside_and_held)
 }
 END_TEST
 
-/* ---- models that come and go ---- */
-
-/* A generation of the first model, of those labels. */
-static struct metrics_model generation_of(unsigned generation, const struct engine_info *info)
-{
-    return (struct metrics_model){"wafer-vit", info, generation / 4.0, generation};
-}
-
-static void expect_sample(struct metrics *metrics, const char *series, double value)
-{
-    struct exposition *page = scrape(metrics);
-    ck_assert_msg(fabs(exposition_value(page, series) - value) < 1e-9, "%s: %g, not %g", series,
-                  exposition_value(page, series), value);
-    exposition_free(page);
-}
-
-START_TEST(metrics_count_two_generations_of_one_name_and_labels_together)
-{
-    struct engine_info other = wafer_info;
-    other.version = "9";
-    other.dtype = "bf16";
-    const struct metrics_model next = generation_of(2, &other);
-    struct metrics *metrics = opened(&setup);
-    metrics_batch(metrics, WAFER, 1, 16);
-    metrics_set_digest(metrics, WAFER, 1, "sha256:ab");
-    ck_assert_uint_eq(added(metrics, &next), WAFER);
-    metrics_batch(metrics, WAFER, 1, 16);
-    expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 2);
-    expect_sample(metrics, "attnd_model_generation{model=\"wafer-vit\"}", 2);
-    expect_sample(metrics, "attnd_model_load_duration_seconds{model=\"wafer-vit\"}", 0.5);
-    metrics_set_digest(metrics, WAFER, 1, "sha256:late"); /* of the one before */
-    expect_sample(metrics,
-                  "attnd_model_info{model=\"wafer-vit\",version=\"9\",digest=\"\",dtype=\"bf16\","
-                  "kernels=\"avx512\"}",
-                  1);
-    metrics_set_digest(metrics, WAFER, 2, "sha256:cd");
-    metrics_remove_model(metrics, WAFER, 1); /* the one before */
-    expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 2);
-    expect_sample(metrics,
-                  "attnd_model_info{model=\"wafer-vit\",version=\"9\",digest=\"sha256:cd\",dtype="
-                  "\"bf16\",kernels=\"avx512\"}",
-                  1);
-    metrics_remove_model(metrics, WAFER, 2);
-    expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", -1);
-    expect_sample(metrics, "attnd_batch_rows_count{model=\"kernel-bert\"}", 0);
-    metrics_close(metrics);
-}
-END_TEST
-
-/* A reload opens models, and then may not come to serve them. */
-START_TEST(metrics_tell_of_no_model_before_it_is_served)
-{
-    static const char *const fewer[] = {"Center"};
-    struct engine_info infos[] = {wafer_info, wafer_info};
-    infos[0].version = infos[1].version = "9";
-    infos[1].labels = fewer;
-    infos[1].label_count = 1;
-    for (int i = 0; i < 2; i++) {
-        const struct metrics_model next = generation_of(2, &infos[i]);
-        struct metrics *metrics = opened(&setup);
-        struct err err = {0};
-        unsigned slot;
-        metrics_set_digest(metrics, WAFER, 1, "sha256:ab");
-        for (int serves = 0; serves < 2; serves++) {
-            ck_assert(!metrics_add_model(metrics, &next, &slot, &err));
-            ck_assert_uint_eq(slot, i == 0 ? WAFER : MODELS);
-            expect_sample(metrics, "attnd_model_generation{model=\"wafer-vit\"}", 1);
-            if (serves)
-                metrics_serve_model(metrics, slot, 2);
-            expect_sample(metrics, "attnd_model_generation{model=\"wafer-vit\"}", 1 + serves);
-            metrics_remove_model(metrics, slot, 2);
-            expect_sample(metrics, "attnd_model_generation{model=\"wafer-vit\"}", 1);
-            expect_sample(metrics,
-                          "attnd_model_info{model=\"wafer-vit\",version=\"1\",digest=\"sha256:ab\","
-                          "dtype=\"f32\",kernels=\"avx512\"}",
-                          1);
-        }
-        metrics_close(metrics);
-    }
-}
-END_TEST
-
-START_TEST(metrics_expose_of_two_sets_of_labels_the_latest)
-{
-    static const char *const fewer[] = {"Center", "Scratch"};
-    static const char *const renamed[] = {"Center", "Scratch", "Donut"};
-    struct engine_info infos[] = {wafer_info, wafer_info};
-    infos[0].labels = fewer;
-    infos[0].label_count = 2;
-    infos[1].labels = renamed;
-    for (int i = 0; i < 2; i++) {
-        const struct metrics_model next = generation_of(2, &infos[i]);
-        struct metrics *metrics = opened(&setup);
-        metrics_batch(metrics, WAFER, 1, 16);
-        unsigned slot = added(metrics, &next);
-        ck_assert_uint_eq(slot, MODELS);
-        for (int times = 0; times < 3; times++)
-            metrics_batch(metrics, slot, 1, 16);
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 3);
-        metrics_batch(metrics, WAFER, 1, 16); /* who came before is counted, out of sight */
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 3);
-        metrics_remove_model(metrics, slot, 2);
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 2);
-        expect_sample(metrics, "attnd_model_generation{model=\"wafer-vit\"}", 1);
-        ck_assert_uint_eq(added(metrics, &next), slot); /* it is free again, and begins at zero */
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 0);
-        metrics_remove_model(metrics, WAFER, 1);
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 0);
-        expect_sample(metrics, "attnd_model_generation{model=\"wafer-vit\"}", 2);
-        metrics_close(metrics);
-    }
-}
-END_TEST
-
-START_TEST(metrics_have_no_more_slots_than_they_say)
-{
-    struct metrics *metrics = opened_with(&setup, NULL, 0);
-    struct err err = {0};
-    unsigned slot;
-    char name[16];
-    for (unsigned i = 0; i <= METRICS_SLOTS; i++) {
-        snprintf(name, sizeof name, "m%u", i);
-        const struct metrics_model model = {name, &kernel_info, 0, 1};
-        if (i < METRICS_SLOTS)
-            ck_assert_uint_eq(added(metrics, &model), i);
-        else
-            ck_assert_int_eq(metrics_add_model(metrics, &model, &slot, &err), ERR_UNUSABLE);
-    }
-    ck_assert_str_eq(err.text, "metrics: more than 256 models at once");
-    const struct metrics_model again = {"m7", &kernel_info, 0, 2},
-                               other = {"n", &kernel_info, 0, 2};
-    ck_assert_uint_eq(added(metrics, &again), 7); /* it needs none of its own */
-    metrics_remove_model(metrics, 9, 1);
-    ck_assert_uint_eq(added(metrics, &other), 9);
-    metrics_batch(metrics, METRICS_SLOTS - 1, 1, 1);
-    expect_sample(metrics, "attnd_batch_rows_count{model=\"m255\"}", 1);
-    metrics_close(metrics);
-}
-END_TEST
-
-START_TEST(metrics_ask_for_the_queue_of_each_slot)
-{
-    struct metrics *metrics = opened(&setup);
-    metrics_remove_model(metrics, WAFER, 1);
-    expect_sample(metrics, "attnd_queue_depth{model=\"kernel-bert\"}", 7 + KERNEL);
-    expect_sample(metrics, "attnd_queue_depth{model=\"wafer-vit\"}", -1);
-    metrics_close(metrics);
-}
-END_TEST
-
 START_TEST(metrics_count_reloads_by_result)
 {
     struct metrics *metrics = opened(&setup);
@@ -717,56 +485,6 @@ START_TEST(metrics_are_told_the_backend_once_it_is_known)
 }
 END_TEST
 
-/* Models of other labels come and go while others are counted and all is scraped. */
-static void *come_and_go(void *argument)
-{
-    struct hammer *self = argument;
-    static const char *const labels[] = {"a", "b"};
-    const struct engine_info info = {
-        .version = "1", .labels = labels, .label_count = 1 + (unsigned)self->number % 2};
-    struct metrics_model model = {"passing", &info, 0, 0};
-    for (int i = 0; i < 1000; i++) {
-        struct err err = {0};
-        unsigned slot;
-        model.generation++;
-        if (metrics_add_model(self->metrics, &model, &slot, &err))
-            break;
-        metrics_serve_model(self->metrics, slot, model.generation);
-        metrics_batch(self->metrics, slot, 1, 1);
-        metrics_prediction(self->metrics, slot, 0, DECISION_AUTO, 0.5);
-        metrics_remove_model(self->metrics, slot, model.generation);
-    }
-    atomic_fetch_sub(self->running, 1);
-    return NULL;
-}
-
-START_TEST(metrics_are_whole_while_models_come_and_go)
-{
-    struct metrics *metrics = opened(&setup);
-    atomic_int running = 4;
-    pthread_t threads[4];
-    struct hammer hammers[4];
-    for (int i = 0; i < 4; i++) {
-        hammers[i] = (struct hammer){metrics, i, &running};
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, come_and_go, &hammers[i]), 0);
-    }
-    do {
-        struct arena arena;
-        size_t len;
-        arena_init(&arena);
-        ck_assert_uint_gt(metrics_expose_bytes(metrics), 0);
-        ck_assert_ptr_nonnull(metrics_expose(metrics, &arena, &len));
-        arena_deinit(&arena);
-        exposition_free(scrape(metrics)); /* no series occurs twice */
-    } while (atomic_load(&running) > 0);
-    for (int i = 0; i < 4; i++)
-        pthread_join(threads[i], NULL);
-    expect_sample(metrics, "attnd_batch_rows_count{model=\"passing\"}", -1);
-    expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 0);
-    metrics_close(metrics);
-}
-END_TEST
-
 SUITE("metrics", metrics_hold_and_expose_no_more_than_they_say,
       metrics_tell_the_memory_that_is_set_aside_and_held, metrics_exist_at_zero_before_traffic,
       metrics_do_not_invent_combinations_at_zero, metrics_count_requests_by_route_model_and_code,
@@ -776,8 +494,4 @@ SUITE("metrics", metrics_hold_and_expose_no_more_than_they_say,
       metrics_show_a_digest_once_it_is_known, metrics_report_the_process_as_client_libraries_do,
       metrics_open_without_models_or_routes, metrics_outgrow_the_first_buffer_of_a_scrape,
       metrics_hold_their_invariants_in_every_scrape_under_load, metrics_can_be_given_to_promtool,
-      metrics_count_two_generations_of_one_name_and_labels_together,
-      metrics_tell_of_no_model_before_it_is_served, metrics_expose_of_two_sets_of_labels_the_latest,
-      metrics_have_no_more_slots_than_they_say, metrics_ask_for_the_queue_of_each_slot,
-      metrics_count_reloads_by_result, metrics_are_told_the_backend_once_it_is_known,
-      metrics_are_whole_while_models_come_and_go)
+      metrics_count_reloads_by_result, metrics_are_told_the_backend_once_it_is_known)

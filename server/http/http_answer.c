@@ -1,0 +1,203 @@
+/* http_answer.c - see http_answer.h.
+ *
+ * A step ends in a reply that is queued (HTTP_PHASE_ANSWERED), in a body that is waited for
+ * (HTTP_PHASE_BODY, or HTTP_PHASE_DROP if the reply is decided), or in a suspension. Each time it
+ * tells conns.h what the connection does next; if that says that its time is up, nothing is said
+ * here: http.c has http_request.c do that when the library ends the request.
+ *
+ * Stopping. The library aborts the process if it is stopped with a connection suspended, so whoever
+ * is with the application is counted, from begin until it has answered or has come back. */
+#include "server/http/http_answer.h"
+
+#include "server/http/http_head.h"
+#include "server/http/rawreply.h"
+
+#include <microhttpd.h>
+
+#include <assert.h>
+#include <unistd.h>
+
+/* -------------------------------------------------------------------------------------------- */
+/* Replies through the library */
+
+static bool add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    return value == NULL || MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+/* What follows the last chunk cannot be looked at: the library ends the trailers where it would end
+ * a head that layout.c refuses. So nothing may come after a chunked body. */
+static bool is_last(struct http_request *request)
+{
+    return request->exchange.reply.close || request->framing.body == FRAMING_CHUNKED ||
+           atomic_load(&request->shared->draining);
+}
+
+/* False if there is no memory: an answer without its type, or without its "close", is another. */
+static bool add_headers(struct MHD_Response *response, struct http_request *request)
+{
+    const struct http_reply *reply = &request->exchange.reply;
+    struct arena *arena = &request->exchange.arena;
+    const char *retry =
+        reply->retry_after_s > 0 ? arena_format(arena, "%u", reply->retry_after_s) : NULL;
+    const char *connection = request->connection->closing ? "close" : NULL;
+    bool added =
+        add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type) &&
+        add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
+        add_header(response, "X-Request-Id", rawreply_header_safe(reply->request_id, arena)) &&
+        add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, retry) &&
+        add_header(response, MHD_HTTP_HEADER_CONNECTION, connection);
+    for (const struct http_field *more = reply->more; more != NULL && more->name != NULL; more++)
+        added = added && add_header(response, more->name, more->value);
+    return added;
+}
+
+/* The body stays in the arena until on_completed, so the library need not copy it. */
+static bool answer(struct http_request *request)
+{
+    const struct http_reply *reply = &request->exchange.reply;
+    request->phase = HTTP_PHASE_ANSWERED;
+    if (!conns_move(&request->shared->conns, &request->connection->conn, CONN_REPLY))
+        return false;
+    union {
+        const char *from;
+        void *to;
+    } body = {.from = reply->body}; /* the library only reads it */
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(reply->body_len, body.to, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        return false;
+    request->connection->closing = is_last(request);
+    bool queued = add_headers(response, request) &&
+                  MHD_queue_response(request->library, reply->status, response) == MHD_YES;
+    MHD_destroy_response(response);
+    return queued;
+}
+
+/* Before the body: the library then closes the connection. */
+static bool answer_early(struct http_request *request)
+{
+    request->exchange.reply.close = true;
+    request->connection->linger = true;
+    return answer(request);
+}
+
+bool http_answer_refuse(struct http_request *request, const struct err *err)
+{
+    http_request_refuse(request, err);
+    return answer_early(request);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* The head */
+
+/* The application has answered from the head alone. */
+static bool answer_from_head(struct http_request *request)
+{
+    struct err err = {0};
+    bool waits = request->framing.body != FRAMING_NO_BODY && request->framing.expects_continue;
+    if (waits || http_request_check_length(request, &err))
+        return answer_early(request);
+    request->phase = HTTP_PHASE_DROP;
+    return true;
+}
+
+bool http_answer_head(struct http_request *request, const char *method, const char *version)
+{
+    struct conns *conns = &request->shared->conns;
+    struct conn *conn = &request->connection->conn;
+    struct err err = {0};
+    if (!conns_move(conns, conn, CONN_HELD))
+        return false;
+    if (http_head_check(request, method, version, &err))
+        return http_answer_refuse(request, &err);
+    if (http_request_ask_head(request) == HTTP_REPLY) {
+        if (!answer_from_head(request))
+            return false;
+    } else if (http_request_check_length(request, &err)) {
+        return http_answer_refuse(request, &err);
+    }
+    if (request->phase == HTTP_PHASE_ANSWERED || request->framing.body == FRAMING_NO_BODY)
+        return true;
+    return conns_move(conns, conn, CONN_BODY);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* The body and after */
+
+static bool enter(struct http_shared *shared)
+{
+    atomic_fetch_add(&shared->entered, 1);
+    if (!atomic_load(&shared->stopping))
+        return true;
+    atomic_fetch_sub(&shared->entered, 1);
+    return false;
+}
+
+static void leave(struct http_shared *shared)
+{
+    atomic_fetch_sub(&shared->entered, 1);
+}
+
+/* begin may hand the exchange to another thread: after HTTP_SUSPENDED it is not ours to look at. */
+static bool begin(struct http_request *request)
+{
+    struct http_shared *shared = request->shared;
+    if (!enter(shared))
+        return false;
+    if (http_request_begin(request) == HTTP_SUSPENDED)
+        return true;
+    leave(shared);
+    return answer(request);
+}
+
+bool http_answer_whole(struct http_request *request)
+{
+    struct err err = {0};
+    if (!conns_move(&request->shared->conns, &request->connection->conn, CONN_HELD))
+        return false;
+    if (http_head_check_trailers(request, &err))
+        http_request_refuse(request, &err);
+    else if (request->phase != HTTP_PHASE_DROP)
+        return begin(request);
+    return answer(request);
+}
+
+bool http_answer_resumed(struct http_request *request)
+{
+    request->shared->app.finish(request->shared->app.context, &request->exchange);
+    leave(request->shared);
+    return answer(request);
+}
+
+/* Still suspended, it was resumed, but the client had gone and finish was never called. */
+void http_answer_end(struct http_request *request)
+{
+    if (request->phase == HTTP_PHASE_SUSPENDED)
+        leave(request->shared);
+}
+
+/* A request may have come after the caller last looked, so what is suspended now is waited for; the
+ * millisecond is only ever spent here. */
+void http_answer_stop(struct http_shared *shared)
+{
+    atomic_store(&shared->stopping, true);
+    while (atomic_load(&shared->entered) > 0)
+        usleep(1000);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+/* The application's side of a suspension */
+
+void http_suspend(struct http_exchange *exchange)
+{
+    struct http_request *request = (struct http_request *)(void *)exchange;
+    assert(request->phase == HTTP_PHASE_BODY);
+    request->phase = HTTP_PHASE_SUSPENDED;
+    MHD_suspend_connection(request->library);
+}
+
+void http_resume(struct http_exchange *exchange)
+{
+    MHD_resume_connection(http_request_of(exchange)->library);
+}

@@ -1,0 +1,142 @@
+/* Who asks for a reload, and when: before the start and after the stop, while another runs, by a
+ * signal, and from the reply to the one before. */
+#include "tests/unit/server/serve/reloader_bench.h"
+
+#include <pthread.h>
+
+START_TEST(a_reload_is_heard_between_start_and_stop)
+{
+    struct bench bench;
+    struct err err = {0};
+    bench_prepare(&bench, "logs=text", "");
+    ck_assert_int_eq(submit(&bench), ERR_NOT_READY);
+    ck_assert_int_eq(reloader_start(bench.reloader, &err), ERR_OK);
+    ck_assert_int_eq(reload(&bench), ERR_OK);
+    reloader_stop(bench.reloader);
+    ck_assert_int_eq(submit(&bench), ERR_NOT_READY);
+    reloader_signal(bench.reloader); /* nobody hears it */
+    ck_assert_uint_eq(now(&bench)->generation, 2);
+    expect_reloads(&bench, 1, 0);
+    reloader_stop(NULL);
+    reloader_free(NULL);
+    bench_close(&bench);
+}
+END_TEST
+
+/* The model that the first reload opens is held at the gate while it is warmed. */
+static void hold_a_reload(struct bench *bench)
+{
+    fake_gate(true);
+    write_dir(bench, "text", "held at the gate");
+    ck_assert_int_eq(submit(bench), ERR_OK);
+    fake_await_inside(1);
+}
+
+START_TEST(one_reload_at_a_time_is_taken)
+{
+    struct bench bench;
+    struct http_exchange other = {0};
+    struct request second = {.exchange = &other};
+    struct err err = {0};
+    bench_open(&bench, "logs=text", "");
+    hold_a_reload(&bench);
+    ck_assert_int_eq(reloader_submit(bench.reloader, &second, &err), ERR_CONFLICT);
+    ck_assert(!other.reply.close); /* the caller still has it */
+    ck_assert_uint_eq(now(&bench)->generation, 1);
+    fake_gate(false);
+    fake_await_resumed(&bench.exchange);
+    expect_changed(&bench, "models.logs");
+    ck_assert_uint_eq(now(&bench)->generation, 2);
+    bench_close(&bench);
+}
+END_TEST
+
+/* The configuration changes after the first has read it. */
+START_TEST(a_signal_while_a_reload_runs_brings_another)
+{
+    struct bench bench;
+    struct http_exchange other = {0};
+    struct request second = {.exchange = &other};
+    struct err err = {0};
+    bench_open(&bench, "logs=text", ", \"inputs_max\": 5");
+    hold_a_reload(&bench);
+    configure(&bench, "logs=text", ", \"inputs_max\": 6");
+    for (int i = 0; i < 3; i++) /* one more reload suffices for all of them */
+        reloader_signal(bench.reloader);
+    ck_assert_int_eq(reloader_submit(bench.reloader, &second, &err), ERR_CONFLICT);
+    fake_gate(false);
+    fake_await_resumed(&bench.exchange);
+    expect_changed(&bench, "models.logs");
+    expect_reloads(&bench, 2, 0);
+    ck_assert_uint_eq(now(&bench)->config.inputs_max, 6);
+    ck_assert_uint_eq(now(&bench)->generation, 3);
+    bench_close(&bench);
+}
+END_TEST
+
+static struct {
+    struct reloader *reloader;
+    struct request request;
+    enum err_code code;
+    unsigned calls;
+} again;
+
+/* On the thread that gives the first reply. */
+static void ask_again(struct http_exchange *exchange)
+{
+    (void)exchange;
+    fake_resume_deed = NULL;
+    again.calls++;
+    again.code = reloader_submit(again.reloader, &again.request, &(struct err){0});
+}
+
+START_TEST(who_has_the_reply_may_ask_for_another_reload)
+{
+    struct bench bench;
+    struct http_exchange other = {0};
+    bench_open(&bench, "logs=text", "");
+    arena_init(&other.arena);
+    again.reloader = bench.reloader;
+    again.request.exchange = &other;
+    fake_resume_deed = ask_again;
+    ck_assert_int_eq(reload(&bench), ERR_OK);
+    ck_assert_uint_eq(again.calls, 1);
+    ck_assert_int_eq(again.code, ERR_OK);
+    fake_await_resumed(&other);
+    ck_assert_uint_eq(now(&bench)->generation, 3);
+    arena_deinit(&other.arena);
+    bench_close(&bench);
+}
+END_TEST
+
+static void *stop_main(void *context)
+{
+    reloader_stop(context);
+    return NULL;
+}
+
+START_TEST(who_waits_for_a_reload_is_resumed_before_the_stop_returns)
+{
+    struct bench bench;
+    pthread_t stopper;
+    bench_open(&bench, "logs=text", "");
+    hold_a_reload(&bench);
+    ck_assert_int_eq(pthread_create(&stopper, NULL, stop_main, bench.reloader), 0);
+    struct http_exchange other = {0};
+    struct request second = {.exchange = &other};
+    while (reloader_submit(bench.reloader, &second, &(struct err){0}) != ERR_NOT_READY)
+        sched_yield();
+    reloader_signal(bench.reloader); /* none begins after it */
+    ck_assert(!bench.exchange.reply.close);
+    fake_gate(false);
+    pthread_join(stopper, NULL);
+    ck_assert(bench.exchange.reply.close);
+    expect_changed(&bench, "models.logs");
+    expect_reloads(&bench, 1, 0);
+    bench_close(&bench);
+}
+END_TEST
+
+SUITE("reloader_asked", a_reload_is_heard_between_start_and_stop, one_reload_at_a_time_is_taken,
+      who_has_the_reply_may_ask_for_another_reload, a_signal_while_a_reload_runs_brings_another,
+      who_waits_for_a_reload_is_resumed_before_the_stop_returns)
