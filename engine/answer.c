@@ -313,7 +313,7 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "linear_backend", text_or_null(info->linear_backend));
     add(&model, "kernels", text_or_null(info->kernels));
     add(&model, "scores", json_string(info->scores));
-    add(&model, "purity",
+    add(&model, "target_precision",
         info->target_precision > 0 ? json_real(info->target_precision) : json_null());
     add(&model, "ood_method", text_or_null(info->ood_method));
     add(&model, "ood_threshold",

@@ -53,7 +53,7 @@ static void print_input(const struct engine_info *info)
 static void print_decisions(const struct engine_info *info)
 {
     if (info->target_precision > 0)
-        printf("purity         %g\n", info->target_precision);
+        printf("precision      %g of automatic answers\n", info->target_precision);
     if (info->ood_method == NULL)
         return;
     printf("ood_score      %s", info->ood_method);

@@ -55,14 +55,16 @@ static enum err_code read_thresholds(struct policy *policy, const struct json_t 
 static enum err_code read_target_precision(struct policy *policy, const struct json_t *object,
                                            struct err *err)
 {
-    if (doc_member(object, "purity") == NULL)
+    /* Models of 0.1.0 call it purity. */
+    const char *key = doc_member(object, "purity") != NULL ? "purity" : "target_precision";
+    if (doc_member(object, key) == NULL)
         return ERR_OK;
-    if (doc_get_number(object, "$", "purity", &policy->target_precision, err))
+    if (doc_get_number(object, "$", key, &policy->target_precision, err))
         return err->code;
     if (!(policy->target_precision > 0 && policy->target_precision <= 1))
-        return err_set(err, ERR_UNSUPPORTED, "$.purity must be above 0 and at most 1");
+        return err_set(err, ERR_UNSUPPORTED, "$.%s must be above 0 and at most 1", key);
     if (doc_member(object, "thresholds") == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "$.purity is of no effect without $.thresholds");
+        return err_set(err, ERR_UNSUPPORTED, "$.%s is of no effect without $.thresholds", key);
     return ERR_OK;
 }
 
@@ -95,8 +97,8 @@ static unsigned unsure_label(const struct policy *policy, const float *scores)
     return unsure;
 }
 
-static void judge_strangeness(const struct ood *ood, const float *logits, const float *features,
-                              struct judgement *out)
+static void judge_ood(const struct ood *ood, const float *logits, const float *features,
+                      struct judgement *out)
 {
     out->has_ood = true;
     out->ood_score = ood_score(ood, logits, features);
@@ -114,7 +116,7 @@ void policy_judge(const struct policy *policy, const float *logits, const float 
 {
     *out = (struct judgement){.decision = DECISION_AUTO};
     if (policy->ood.method != OOD_NONE)
-        judge_strangeness(&policy->ood, logits, features, out);
+        judge_ood(&policy->ood, logits, features, out);
     if (out->decision != DECISION_AUTO || policy->thresholds == NULL)
         return;
     unsigned label = unsure_label(policy, scores);

@@ -1,4 +1,5 @@
-/* policy.h - when an answer may go out by itself: attnd.json's "purity", "thresholds" and "ood".
+/* policy.h - when an answer may go out by itself: attnd.json's "target_precision", "thresholds" and
+ * "ood".
  *
  * In this order: an input whose ood_score is above its threshold is `unknown`; an answer with a
  * label that scores below the label's threshold, or that has none (null), goes to `review`; the
@@ -6,7 +7,7 @@
  * best one and, where labels are independent (sigmoid), each that scores at least 0.5. Of several
  * that are not sure enough the reason names the one that scores highest, of equals the first.
  *
- * Without "ood" a classifier's strangeness is its energy, with no threshold; a regression has none.
+ * Without "ood" a classifier's OOD score is its energy, with no threshold; a regression has none.
  * Threads: immutable after policy_read.
  */
 #ifndef ATTND_ENGINE_DECIDE_POLICY_H

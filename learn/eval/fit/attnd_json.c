@@ -128,7 +128,7 @@ static void put_spec(FILE *out, const struct spec *spec)
     if (spec->grey16_minmax)
         fputs(",\n \"grey16\": \"minmax\"", out);
     if (spec->policy.target_precision > 0)
-        fprintf(out, ",\n \"purity\": %.*g", SCORE_DIGITS, spec->policy.target_precision);
+        fprintf(out, ",\n \"target_precision\": %.*g", SCORE_DIGITS, spec->policy.target_precision);
     if (spec->policy.thresholds != NULL) {
         fputs(",\n \"thresholds\": ", out);
         put_labels(out, spec, put_threshold);

@@ -10,14 +10,15 @@ static void mark(const struct chart *chart, const struct selective_curve *curve,
     chart_line(chart, "faint",
                (struct chart_point[]){{0, 1 - target_precision}, {1, 1 - target_precision}}, 2);
     if (!(curve->coverage > 0)) {
-        chart_note(chart, (struct chart_point){0, 1 - target_precision}, "no score is pure enough");
+        chart_note(chart, (struct chart_point){0, 1 - target_precision},
+                   "no score is precise enough");
         return;
     }
     for (unsigned i = 0; i < curve->point_count; i++)
         if (curve->points[i].coverage <= curve->coverage)
             point.y = curve->points[i].risk;
     chart_dot(chart, "accent", point);
-    snprintf(text, sizeof text, "%.1f %% of inputs at %.4g %% purity", 100 * curve->coverage,
+    snprintf(text, sizeof text, "%.1f %% of inputs at %.4g %% precision", 100 * curve->coverage,
              100 * target_precision);
     chart_note(chart, point, text);
 }

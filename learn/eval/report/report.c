@@ -124,7 +124,8 @@ static void print_automation(const struct report *report, FILE *file)
 {
     const struct findings *findings = report->findings;
     fprintf(file, "\n    %-46s  automatic  of these    review   unknown\n", "decisions");
-    fprintf(file, "    for a purity of %-30.4g                right\n", findings->target_precision);
+    fprintf(file, "    for a precision of %-27.4g                right\n",
+            findings->target_precision);
     if (report->decisions != NULL)
         print_decisions("as the checkpoint decides", report->decisions, file);
     print_decisions("one score for all, chosen on these inputs", &findings->served.by_score, file);

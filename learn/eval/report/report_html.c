@@ -44,16 +44,16 @@ static void tile(FILE *file, const char *name, const char *value, const char *no
             name, value, note);
 }
 
-static void purity_tile(const struct findings *findings, FILE *file)
+static void precision_tile(const struct findings *findings, FILE *file)
 {
     char name[96], value[32], note[96];
-    snprintf(name, sizeof name, "Automatic at %.4g&nbsp;%% purity",
+    snprintf(name, sizeof name, "Automatic at %.4g&nbsp;%% precision",
              100 * findings->target_precision);
     snprintf(value, sizeof value, "%.1f&nbsp;%%", 100 * findings->curve.coverage);
     if (findings->curve.coverage > 0)
         snprintf(note, sizeof note, "scores from %.4f", (double)findings->curve.threshold);
     else
-        snprintf(note, sizeof note, "no score is pure enough");
+        snprintf(note, sizeof note, "no score is precise enough");
     tile(file, name, value, note);
 }
 
@@ -78,7 +78,7 @@ static void tiles(const struct report *report, FILE *file)
     else
         snprintf(note, sizeof note, "too few inputs to calibrate");
     tile(file, "Calibration error of scores", value, note);
-    purity_tile(findings, file);
+    precision_tile(findings, file);
     fputs("</dl></header>\n\n", file);
 }
 

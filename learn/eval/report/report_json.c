@@ -169,7 +169,7 @@ static json_t *curve_of(const struct findings *findings)
         points =
             append(points, json_pack("[f,f]", curve->points[i].coverage, curve->points[i].risk));
     json_t *score = curve->coverage > 0 ? json_real((double)curve->threshold) : json_null();
-    return json_pack("{s:f, s:f, s:f, s:o, s:o}", "aurc", curve->aurc, "purity",
+    return json_pack("{s:f, s:f, s:f, s:o, s:o}", "aurc", curve->aurc, "target_precision",
                      findings->target_precision, "coverage", curve->coverage, "score", score,
                      "points", points);
 }

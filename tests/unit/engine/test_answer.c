@@ -154,7 +154,7 @@ START_TEST(answer_tells_how_a_model_decides)
     const float threshold = 2.5f;
     struct engine_info decided = info;
     struct json_t *json = answer_model(&info);
-    ck_assert(json_is_null(json_object_get(json, "purity")));
+    ck_assert(json_is_null(json_object_get(json, "target_precision")));
     ck_assert(json_is_null(json_object_get(json, "ood_method")));
     ck_assert(json_is_null(json_object_get(json, "ood_threshold")));
     json_decref(json);
@@ -162,7 +162,7 @@ START_TEST(answer_tells_how_a_model_decides)
     decided.ood_method = "mahalanobis";
     decided.ood_threshold = &threshold;
     json = answer_model(&decided);
-    ck_assert_double_eq(json_real_value(json_object_get(json, "purity")), 0.95);
+    ck_assert_double_eq(json_real_value(json_object_get(json, "target_precision")), 0.95);
     ck_assert_str_eq(json_string_value(json_object_get(json, "ood_method")), "mahalanobis");
     ck_assert_double_eq(json_real_value(json_object_get(json, "ood_threshold")), 2.5);
     json_decref(json);
@@ -262,7 +262,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .explain_default = EXPLAIN_GRADIENT},
                  "{\"kind\":\"image\",\"family\":\"vit\",\"version\":\"7\",\"dtype\":\"int8\","
                  "\"linear_backend\":\"native\",\"kernels\":\"avx2\",\"scores\":\"sigmoid\","
-                 "\"purity\":0.95,\"ood_method\":\"energy\",\"ood_threshold\":1.5,"
+                 "\"target_precision\":0.95,\"ood_method\":\"energy\",\"ood_threshold\":1.5,"
                  "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],\"layers\":12,"
                  "\"heads\":6,\"hidden_size\":384,\"intermediate_size\":1536,\"tokens_max\":197,"
                  "\"image_height\":224,\"image_width\":192,\"patch_size\":16,"
@@ -276,7 +276,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .label_count = 1,
                                        .vocab_size = 30522},
                  "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
-                 "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"purity\":null,"
+                 "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
                  "\"ood_method\":null,\"ood_threshold\":null,\"explain_default\":\"rollout\","
                  "\"labels\":[\"a\"],\"layers\":0,\"heads\":0,\"hidden_size\":0,"
                  "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"

@@ -18,7 +18,7 @@ static const char config[] =
     "\"num_attention_heads\": 4, \"intermediate_size\": 24, \"vocab_size\": 40, "
     "\"max_position_embeddings\": 32, \"id2label\": {\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}}";
 static const char attnd[] =
-    "{\"version\": \"7\", \"temperature\": 2.5, \"purity\": 0.875, \"thresholds\": {\"a\": 0.5, "
+    "{\"version\": \"7\", \"temperature\": 2.5, \"target_precision\": 0.875, \"thresholds\": {\"a\": 0.5, "
     "\"b\": 0.75, \"c\": null}, \"ood\": {\"method\": \"energy\", \"threshold\": 1.5}}";
 
 /* A small BERT, to be closed by close_bert. */

@@ -75,7 +75,7 @@ START_TEST(eval_gives_the_summary_that_every_report_has)
     outcome_expect_number(report, "per_class.Center.f1", 2.0 / 3);
     outcome_expect_number(report, "per_class.Center.support", 2);
     outcome_expect_number(report, "ece", outcome_number(report, "scores.served.ece"));
-    outcome_expect_number(report, "risk_coverage.purity", 0.95);
+    outcome_expect_number(report, "risk_coverage.target_precision", 0.95);
     outcome_expect_number(report, "scores.served.one_score.inputs", 6);
     ck_assert_str_eq(doc_as_string(contract_at(report, "mistakes.0.winner")), "Random");
     ck_assert(outcome_number(report, "scores.fitted.nll") <=
@@ -85,7 +85,7 @@ START_TEST(eval_gives_the_summary_that_every_report_has)
 END_TEST
 
 /* Five of six are right, and the misfiled one is not the surest. */
-START_TEST(eval_finds_the_coverage_of_the_purity_that_is_asked_for)
+START_TEST(eval_finds_the_coverage_of_the_precision_that_is_asked_for)
 {
     struct json_t *any =
         outcome_json(RUN(WAFER, "tests/data/eval/wafer", "--json", "--target-precision", "0.8"));
@@ -417,7 +417,7 @@ END_TEST
 
 SUITE("eval", eval_prints_a_report_of_a_folder, eval_prints_the_same_report_as_json,
       eval_reads_the_same_from_jsonl_and_csv, eval_gives_the_summary_that_every_report_has,
-      eval_finds_the_coverage_of_the_purity_that_is_asked_for,
+      eval_finds_the_coverage_of_the_precision_that_is_asked_for,
       eval_writes_a_page_that_shows_the_mistakes, eval_reads_images_from_the_field_that_is_named,
       eval_leaves_no_page_behind_when_it_fails, eval_calibrates_a_checkpoint,
       eval_measures_how_faithful_explanations_are, eval_explains_texts_by_their_words,

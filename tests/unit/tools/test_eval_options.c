@@ -158,7 +158,7 @@ START_TEST(eval_has_defaults)
     ck_assert_ptr_null(strstr(outcome->out, "OOD data"));
     free(outcome);
     struct json_t *report = outcome_json(RUN("--json"));
-    outcome_expect_number(report, "risk_coverage.purity", 0.95);
+    outcome_expect_number(report, "risk_coverage.target_precision", 0.95);
     outcome_expect_number(report, "inputs", 5);
     doc_free(report);
     teardown();
@@ -238,7 +238,7 @@ START_TEST(eval_calibrates_with_the_energy_of_a_few)
     err = (struct err){0};
     outcome_expect(RUN("--target-precision", "0.25", "--calibrate"), 0, "accuracy", "");
     ck_assert_msg(!file_read(&json, &len, path, 1 << 20, &err), "%s", err.text);
-    ck_assert_ptr_nonnull(strstr(json, "\"purity\": 0.25,"));
+    ck_assert_ptr_nonnull(strstr(json, "\"target_precision\": 0.25,"));
     ck_assert_ptr_nonnull(strstr(json, "\"method\": \"energy\""));
     free(json);
     outcome_expect(RUN("--json"), 0, "\"decisions\":{", "");

@@ -69,10 +69,10 @@ END_TEST
 START_TEST(inspect_says_how_a_checkpoint_decides)
 {
     write_model(config,
-                "{\"purity\": 0.9, \"thresholds\": {\"good\": 0.5, \"b d\": 0.5, \"c\": 0.5}, "
+                "{\"target_precision\": 0.9, \"thresholds\": {\"good\": 0.5, \"b d\": 0.5, \"c\": 0.5}, "
                 "\"ood\": {\"method\": \"energy\", \"threshold\": 1.5}}");
     outcome_expect(RUN(writer.dir), 0,
-                   "\npurity         0.9\nood_score      energy, unknown above 1.5\n", "");
+                   "\nprecision      0.9 of automatic answers\nood_score      energy, unknown above 1.5\n", "");
     checkpoint_writer_close(&writer);
     outcome_expect(RUN("models/wafer-vit"), 0, "input          image, 48 x 48 pixels in patches of",
                    "");

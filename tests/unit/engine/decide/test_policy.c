@@ -51,9 +51,10 @@ END_TEST
 
 START_TEST(policy_reviews_a_winner_below_its_threshold)
 {
-    ck_assert_msg(
-        read_policy(SCORES_SOFTMAX, "{\"purity\": 0.95, \"thresholds\": " THRESHOLDS "}") == ERR_OK,
-        "%s", err.text);
+    ck_assert_msg(read_policy(SCORES_SOFTMAX,
+                              "{\"target_precision\": 0.95, \"thresholds\": " THRESHOLDS
+                              "}") == ERR_OK,
+                  "%s", err.text);
     ck_assert_double_eq(policy.target_precision, 0.95);
     ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
     struct judgement judgement = judge(0.7499999f, 0.2f, 0.05f);
@@ -136,10 +137,11 @@ static const struct {
     {"{\"thresholds\": {\"Center\": 0, \"Donut\": 0, \"Scratch\": 1.0000001}}", "label 2"},
     {"{\"thresholds\": {\"Center\": 0, \"Donut\": 0, \"Scratch\": NaN}}", "JSON"},
     {"{\"thresholds\": {\"Center\": 0, \"Center\": 0, \"Scratch\": 0}}", "duplicate"},
-    {"{\"purity\": 0.9}", "$.thresholds"},
+    {"{\"target_precision\": 0.9}", "$.target_precision is of no effect without $.thresholds"},
+    {"{\"purity\": 0.9}", "$.purity is of no effect without $.thresholds"},
     {"{\"purity\": 0, \"thresholds\": " THRESHOLDS "}", "$.purity"},
-    {"{\"purity\": 1.5, \"thresholds\": " THRESHOLDS "}", "$.purity"},
-    {"{\"purity\": \"0.9\", \"thresholds\": " THRESHOLDS "}", "$.purity"},
+    {"{\"target_precision\": 1.5, \"thresholds\": " THRESHOLDS "}", "$.target_precision"},
+    {"{\"target_precision\": \"0.9\", \"thresholds\": " THRESHOLDS "}", "$.target_precision"},
     {"{\"ood\": 3}", "$.ood: expected an object, found a number"},
     {"{\"ood\": {\"method\": \"knn\"}}",
      "$.ood.method must be \"energy\", \"mahalanobis\" or \"relative\""},

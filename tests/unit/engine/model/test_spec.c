@@ -185,7 +185,7 @@ START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
     ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 1.5, \"LABEL_1\": 2}}"),
                      ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.text, "the code of 'LABEL_0'"));
-    ck_assert_int_eq(read_attnd("{\"purity\": 0.9, \"thresholds\": {\"LABEL_0\": 0.5, \"LABEL_1\": "
+    ck_assert_int_eq(read_attnd("{\"target_precision\": 0.9, \"thresholds\": {\"LABEL_0\": 0.5, \"LABEL_1\": "
                                 "null}, \"ood\": {\"method\": \"energy\", \"threshold\": 3}}"),
                      ERR_OK);
     ck_assert_double_eq(spec.policy.target_precision, 0.9);

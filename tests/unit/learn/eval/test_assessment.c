@@ -89,7 +89,7 @@ static struct judgement judge(size_t item)
 }
 
 static const char deciding[] =
-    "{\"temperature\": 1.5, \"purity\": 0.9, \"thresholds\": {\"a\": %.9g, "
+    "{\"temperature\": 1.5, \"target_precision\": 0.9, \"thresholds\": {\"a\": %.9g, "
     "\"b\": %.9g, \"c\": %.9g}, \"ood\": {\"method\": \"energy\", "
     "\"threshold\": %.9g}}";
 

@@ -266,7 +266,7 @@ START_TEST(a_conclusion_is_that_of_the_report)
     outcome_expect_number(report, "macro_f1", found->macro_f1);
     outcome_expect_number(report, "ece", found->ece);
     outcome_expect_number(report, "scores.served.temperature", found->temperature);
-    outcome_expect_number(report, "risk_coverage.purity", (double)0.7f);
+    outcome_expect_number(report, "risk_coverage.target_precision", (double)0.7f);
     ck_assert(automatic > 0 && fabs(found->automatic - automatic / 40) < 1e-9);
     outcome_expect_number(report, "decisions.auto_right", found->right * automatic);
     ck_assert(found->judged && found->temperature != 1);

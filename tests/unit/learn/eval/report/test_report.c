@@ -340,7 +340,7 @@ START_TEST(report_without_what_it_may_lack_is_the_golden)
     expect(&out, "\"coverage\":0.0,\"score\":null");
     golden_file_expect(&out, GOLDEN "bare.json");
     print_page(&out);
-    expect(&out, "no score is pure enough");
+    expect(&out, "no score is precise enough");
     expect(&out, "too few inputs to calibrate");
     golden_file_expect(&out, GOLDEN "bare.html");
     unmake(&specimen);
