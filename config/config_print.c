@@ -1,19 +1,13 @@
 #include "config/config_print.h"
 
 #include "config/option.h"
+#include "engine/base/doc_string.h"
 
 #include <string.h>
 
-/* Strings that passed option.c hold neither control characters nor invalid UTF-8. */
 static void print_string(FILE *file, const char *text)
 {
-    fputc('"', file);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', file);
-        fputc(*text, file);
-    }
-    fputc('"', file);
+    doc_string_write(file, text, strlen(text));
 }
 
 static void print_models(const struct config *config, FILE *file)
