@@ -46,6 +46,7 @@ static enum err_code set_stages(const struct cli_option *option, void *target, c
 #define VALUE_WORD(value_) .choices = value_
 #define VALUE_COUNT(value_) .value = value_
 #define VALUE_REAL(value_) .value = value_
+#define VALUE_DOUBLE(value_) .value = value_
 #define VALUE_STAGES(value_) .value = value_, .apply = set_stages
 #define VALUE_FLAG(value_) .value = NULL
 
@@ -131,6 +132,11 @@ static void print_COUNT(FILE *file, const unsigned *value)
 static void print_REAL(FILE *file, const float *value)
 {
     fprintf(file, "%.9g", (double)*value);
+}
+
+static void print_DOUBLE(FILE *file, const double *value)
+{
+    fprintf(file, "%.17g", *value);
 }
 
 static void print_FLAG(FILE *file, const bool *value)

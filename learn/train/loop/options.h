@@ -30,6 +30,7 @@ struct train_options {
 #define FIELD_WORD const char *
 #define FIELD_COUNT unsigned
 #define FIELD_REAL float
+#define FIELD_DOUBLE double
 #define FIELD_FLAG bool
 #define FIELD_STAGES struct train_stages
 #define FIELD_NEEDED const char *

@@ -199,7 +199,7 @@ START_TEST(the_report_has_the_curve_and_the_conclusion_its_figures)
     outcome_expect_number(report, "macro_f1", found.macro_f1);
     outcome_expect_number(report, "ece", found.ece);
     outcome_expect_number(report, "scores.served.temperature", found.temperature);
-    outcome_expect_number(report, "risk_coverage.target_precision", (double)0.5f);
+    outcome_expect_number(report, "risk_coverage.target_precision", 0.5);
     double automatic = outcome_number(report, "decisions.auto");
     outcome_expect_number(report, "decisions.inputs", 20);
     ck_assert_double_eq_tol(found.automatic * 20, automatic, 1e-9);

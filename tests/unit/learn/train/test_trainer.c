@@ -253,7 +253,7 @@ START_TEST(a_conclusion_is_that_of_the_report)
     tempdir_write(&f.data, "judge.jsonl", list, strlen(list));
     snprintf(path, sizeof path, "%s/judge.jsonl", f.data.path);
     f.options.validation = path;
-    f.options.target_precision = 0.7f;
+    f.options.target_precision = 0.7;
     struct trainer_result result = train_fixture_run(&f);
     const struct conclusion *found = &result.conclusion;
     char written[128];
@@ -266,7 +266,7 @@ START_TEST(a_conclusion_is_that_of_the_report)
     outcome_expect_number(report, "macro_f1", found->macro_f1);
     outcome_expect_number(report, "ece", found->ece);
     outcome_expect_number(report, "scores.served.temperature", found->temperature);
-    outcome_expect_number(report, "risk_coverage.target_precision", (double)0.7f);
+    outcome_expect_number(report, "risk_coverage.target_precision", 0.7);
     ck_assert(automatic > 0 && fabs(found->automatic - automatic / 40) < 1e-9);
     outcome_expect_number(report, "decisions.auto_right", found->right * automatic);
     ck_assert(found->judged && found->temperature != 1);
