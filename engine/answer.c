@@ -130,6 +130,8 @@ static json_t *reason_of(const struct answer *answer)
         return json_sprintf("the input is unlike what the model knows: ood_score %.9g is above "
                             "its threshold %.9g",
                             (double)judgement->ood_score, threshold);
+    if (judgement->truncated)
+        return json_string_nocheck("the text is longer than the model reads: its end was not read");
     if (judgement->never)
         return json_sprintf("label '%s' (score %.9g) is always reviewed: no score of it is known "
                             "to be pure enough",

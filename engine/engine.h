@@ -7,7 +7,7 @@
  *     engine_prepare_text(model, text, len, NULL, &arena, &input, &err);
  *     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
  *     engine_scores(model, logits, scores);
- *     engine_judge(model, logits, scores, engine_features(session, 0), &judgement);
+ *     engine_judge(model, logits, scores, engine_features(session, 0), input.truncated, &judgement);
  *
  * The engine knows nothing of HTTP, queues or configuration, and it never logs.
  */
@@ -157,9 +157,10 @@ bool engine_scores(const struct engine_model *model, const float *logits, float 
 unsigned engine_argmax(const struct engine_model *model, const float *scores);
 
 /* auto, review or unknown, by the checkpoint's attnd.json (decide/policy.h), for logits whose
- * scores are finite. features [hidden_size] as engine_features gives them. Allocates nothing. */
+ * scores are finite. features [hidden_size] as engine_features gives them; truncated is the
+ * input's. Allocates nothing. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
-                  const float *features, struct judgement *out);
+                  const float *features, bool truncated, struct judgement *out);
 
 /* Before engine_run, for an input that is to be explained: room in the arena for what its tokens
  * attend to, layer by layer. ERR_UNUSABLE for a layer that the model or the method has not;

@@ -105,7 +105,7 @@ unsigned engine_argmax(const struct engine_model *model, const float *scores)
 }
 
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
-                  const float *features, struct judgement *out)
+                  const float *features, bool truncated, struct judgement *out)
 {
-    policy_judge(&model->spec.policy, logits, scores, features, out);
+    policy_judge(&model->spec.policy, logits, scores, features, truncated, out);
 }

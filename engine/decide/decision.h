@@ -9,9 +9,10 @@ enum decision { DECISION_AUTO, DECISION_REVIEW, DECISION_UNKNOWN, DECISION_COUNT
 
 struct judgement {
     enum decision decision;
-    unsigned label;  /* review: the label that is not sure enough */
+    bool truncated;  /* review: the model has not read all of the text; nothing else was wrong */
+    unsigned label;  /* review, unless truncated: the label that is not sure enough */
     bool never;      /* review: no score of that label goes out by itself */
-    float threshold; /* review: the label's, unless never; unknown: ood_score's */
+    float threshold; /* review: the label's, unless truncated or never; unknown: ood_score's */
 
     bool has_ood;    /* the model scores strangeness */
     float ood_score; /* larger: stranger; finite */

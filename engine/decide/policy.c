@@ -68,6 +68,18 @@ static enum err_code read_target_precision(struct policy *policy, const struct j
     return ERR_OK;
 }
 
+static enum err_code read_truncation(struct policy *policy, const struct json_t *object,
+                                     struct err *err)
+{
+    const char *word = "review";
+    if (doc_get_string(object, "$", "truncation", &word, err))
+        return err->code;
+    policy->accepts_truncated = strcmp(word, "accept") == 0;
+    if (!policy->accepts_truncated && strcmp(word, "review") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "$.truncation must be \"review\" or \"accept\"");
+    return ERR_OK;
+}
+
 enum err_code policy_read(struct policy *policy, const struct json_t *object,
                           const char *const *labels, struct arena *arena, struct err *err)
 {
@@ -76,7 +88,7 @@ enum err_code policy_read(struct policy *policy, const struct json_t *object,
     if (policy->scores == SCORES_NONE && (thresholds != NULL || ood != NULL))
         return err_set(err, ERR_UNSUPPORTED, "$.%s is for classifiers; this model is a regression",
                        thresholds != NULL ? "thresholds" : "ood");
-    if (read_target_precision(policy, object, err) ||
+    if (read_target_precision(policy, object, err) || read_truncation(policy, object, err) ||
         (thresholds != NULL && read_thresholds(policy, thresholds, labels, arena, err)))
         return err->code;
     return ood != NULL ? ood_read(&policy->ood, ood, labels, arena, err) : ERR_OK;
@@ -111,14 +123,8 @@ static void judge_ood(const struct ood *ood, const float *logits, const float *f
     }
 }
 
-void policy_judge(const struct policy *policy, const float *logits, const float *scores,
-                  const float *features, struct judgement *out)
+static void judge_scores(const struct policy *policy, const float *scores, struct judgement *out)
 {
-    *out = (struct judgement){.decision = DECISION_AUTO};
-    if (policy->ood.method != OOD_NONE)
-        judge_ood(&policy->ood, logits, features, out);
-    if (out->decision != DECISION_AUTO || policy->thresholds == NULL)
-        return;
     unsigned label = unsure_label(policy, scores);
     if (label == policy->label_count)
         return;
@@ -126,4 +132,18 @@ void policy_judge(const struct policy *policy, const float *logits, const float 
     out->label = label;
     out->never = isnan(policy->thresholds[label]);
     out->threshold = out->never ? 0 : policy->thresholds[label];
+}
+
+void policy_judge(const struct policy *policy, const float *logits, const float *scores,
+                  const float *features, bool truncated, struct judgement *out)
+{
+    *out = (struct judgement){.decision = DECISION_AUTO};
+    if (policy->ood.method != OOD_NONE)
+        judge_ood(&policy->ood, logits, features, out);
+    if (out->decision == DECISION_AUTO && policy->thresholds != NULL)
+        judge_scores(policy, scores, out);
+    if (out->decision == DECISION_AUTO && truncated && !policy->accepts_truncated) {
+        out->decision = DECISION_REVIEW;
+        out->truncated = true;
+    }
 }

@@ -1,9 +1,10 @@
-/* policy.h - when an answer may go out by itself: attnd.json's "target_precision", "thresholds" and
- * "ood".
+/* policy.h - when an answer may go out by itself: attnd.json's "target_precision", "thresholds",
+ * "truncation" and "ood".
  *
  * In this order: an input whose ood_score is above its threshold is `unknown`; an answer with a
- * label that scores below the label's threshold, or that has none (null), goes to `review`; the
- * rest is `auto`. Which labels an answer has does not depend on how many a client asks for: the
+ * label that scores below the label's threshold, or that has none (null), goes to `review`, and
+ * so does a text that is longer than the model reads, unless truncation is "accept": what was not
+ * read may say the opposite; the rest is `auto`. Which labels an answer has does not depend on how many a client asks for: the
  * best one and, where labels are independent (sigmoid), each that scores at least 0.5. Of several
  * that are not sure enough the reason names the one that scores highest, of equals the first.
  *
@@ -24,6 +25,7 @@ struct policy {
     unsigned label_count;
     double target_precision; /* what the thresholds were chosen for; 0: not told */
     const float *thresholds; /* [label_count], NaN: never automatic; NULL: all are automatic */
+    bool accepts_truncated;  /* the model was validated on truncated texts */
     struct ood ood;
 };
 
@@ -34,8 +36,9 @@ struct policy policy_default(enum spec_scores scores, unsigned label_count, unsi
 enum err_code policy_read(struct policy *policy, const struct json_t *object,
                           const char *const *labels, struct arena *arena, struct err *err);
 
-/* Judges finite logits, scores (each [label_count]) and features [hidden]. No allocation. */
+/* Judges finite logits, scores (each [label_count]) and features [hidden] of an input, of which
+ * the model may not have read all. No allocation. */
 void policy_judge(const struct policy *policy, const float *logits, const float *scores,
-                  const float *features, struct judgement *out);
+                  const float *features, bool truncated, struct judgement *out);
 
 #endif

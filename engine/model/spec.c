@@ -197,8 +197,9 @@ static enum err_code read_config(struct spec *spec, const struct json_t *config,
 static enum err_code check_attnd_key(void *context, const char *key, const struct json_t *value,
                                      struct err *err)
 {
-    static const char *const known[] = {"version", "temperature", "grey16",      "target_precision",
-                                        "purity",  "thresholds",  "class_codes", "ood"};
+    static const char *const known[] = {"version",          "temperature", "grey16",
+                                        "target_precision", "purity",      "thresholds",
+                                        "truncation",       "class_codes", "ood"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -206,7 +207,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported (supported: version, temperature, grey16, "
-                   "target_precision, thresholds, class_codes, ood)",
+                   "target_precision, thresholds, truncation, class_codes, ood)",
                    key);
 }
 

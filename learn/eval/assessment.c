@@ -64,7 +64,7 @@ static void decide(struct assessment *assessment)
             continue;
         engine_scores(assessment->model, logits, assessment->scratch);
         engine_judge(assessment->model, logits, assessment->scratch,
-                     evaluation_features(evaluation, i), &judgement);
+                     evaluation_features(evaluation, i), evaluation->truncated[i], &judgement);
         sum->count++;
         sum->review += judgement.decision == DECISION_REVIEW;
         sum->unknown += judgement.decision == DECISION_UNKNOWN;

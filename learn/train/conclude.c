@@ -2,6 +2,7 @@
 
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
+#include "learn/eval/fit/attnd_json.h"
 #include "learn/eval/fit/logit_adjustment.h"
 #include "learn/train/checkpoint/export.h"
 
@@ -38,13 +39,22 @@ static enum err_code remove_file(const char *path, struct err *err)
     return ERR_OK;
 }
 
-/* An earlier run's attnd.json says nothing of these weights. */
+/* An earlier attnd.json says nothing of these weights but how inputs are read, which stays. */
 static enum err_code forget_decisions(const struct run *run, struct err *err)
 {
+    const struct spec *source = &run->spec;
+    struct spec kept = *source;
     char *path = NULL;
     if (asprintf(&path, "%s/attnd.json", run->options->out) < 0)
         return err_no_memory(err, strlen(run->options->out));
-    remove_file(path, err);
+    kept.version = run->options->version;
+    kept.temperature = 1;
+    kept.class_codes = NULL;
+    kept.policy = (struct policy){.accepts_truncated = source->policy.accepts_truncated};
+    if (source->grey16_minmax || source->policy.accepts_truncated)
+        attnd_json_write(run->options->out, &kept, err);
+    else
+        remove_file(path, err);
     free(path);
     return err->code;
 }

@@ -101,6 +101,7 @@ static bool copy_labels(struct metrics_series *series, const struct engine_info 
     series->label_count = info->label_count;
     series->scores_are_shares = info->scores == NULL || strcmp(info->scores, "none") != 0;
     series->has_ood = info->ood_method != NULL;
+    series->reads_text = info->kind == ENGINE_TEXT;
     series->labels = arena_alloc_array(arena, info->label_count, sizeof *series->labels);
     series->same = arena_alloc_array(arena, info->label_count, sizeof *series->same);
     if (series->labels == NULL || series->same == NULL)
@@ -168,6 +169,7 @@ static void lay_out(struct metrics_series *series, unsigned routes)
     reserve_histograms(series, METRIC_OOD_SCORE, 1);
     reserve_histograms(series, METRIC_BATCH_ROWS, 1);
     reserve_histograms(series, METRIC_BATCH_TOKENS, 1);
+    reserve(series, METRIC_TRUNCATED, 1);
     reserve(series, METRIC_REJECTED, ERR_CODE_COUNT);
     reserve(series, METRIC_CLIENTS_GONE, 1);
     reserve(series, METRIC_RELOADS, 2);
@@ -285,6 +287,12 @@ static unsigned status_index(unsigned status)
     return i;
 }
 
+/* A refusal is quick and would make the rest look so. */
+static bool is_refusal(unsigned status)
+{
+    return (status >= 400 && status < 500) || status == 503;
+}
+
 void metrics_request_begin(struct metrics *metrics)
 {
     atomic_fetch_add_explicit(&metrics->in_flight, 1, memory_order_relaxed);
@@ -300,7 +308,8 @@ void metrics_request_end(struct metrics *metrics, int route, int model, unsigned
         series = metrics->none;
     atomic_fetch_sub_explicit(&metrics->in_flight, 1, memory_order_relaxed);
     count(series, metrics_request_cell(series, index, status_index(status)), 1);
-    observe(series, METRIC_REQUEST_DURATION, index, seconds);
+    if (!is_refusal(status))
+        observe(series, METRIC_REQUEST_DURATION, index, seconds);
 }
 
 void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage stage,
@@ -321,6 +330,13 @@ void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
     count(series, series->first[METRIC_PREDICTIONS] + row + decision, 1);
     if (series->scores_are_shares)
         observe(series, METRIC_PREDICTION_SCORE, 0, score > 1 ? 1 : score);
+}
+
+void metrics_truncated(struct metrics *metrics, unsigned model)
+{
+    struct metrics_series *series = metrics_series_at(metrics, model);
+    if (series != NULL)
+        count(series, series->first[METRIC_TRUNCATED], 1);
 }
 
 void metrics_ood_score(struct metrics *metrics, unsigned model, double score)

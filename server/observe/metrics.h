@@ -90,6 +90,7 @@ void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage s
                    double seconds);
 void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
                         enum decision decision, double score);
+void metrics_truncated(struct metrics *metrics, unsigned model);
 void metrics_ood_score(struct metrics *metrics, unsigned model, double score);
 void metrics_batch(struct metrics *metrics, unsigned model, unsigned rows, unsigned tokens);
 void metrics_rejected(struct metrics *metrics, enum err_code reason);

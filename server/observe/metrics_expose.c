@@ -169,24 +169,38 @@ static const struct metrics_series *next_series(const struct metrics *metrics, u
     return (*slot)++ == METRICS_SLOTS && with_none ? metrics->none : NULL;
 }
 
-/* What any client may ask for in the first minute: routes that take a model once for each model,
- * and every route without one. Other combinations appear when they first occur, so that the number
- * of series follows use. */
+/* Routes that take a model exist once for each model, and every route without one. */
 static bool exists_at_zero(const struct metrics *metrics, unsigned route,
                            const struct metrics_series *series)
 {
     return series == metrics->none || metrics->takes_model[route];
 }
 
+/* increase() misses the step from no series to 1, and a ratio of nothing is not 0: what a client can
+ * be answered is there from the start. Paths of no route are 404; where nothing is predicted, only
+ * the server can fail. */
+static bool status_exists_at_zero(const struct metrics *metrics, unsigned route, unsigned status)
+{
+    static const unsigned predicting[] = {200, 400, 404, 408, 411, 413,
+                                          415, 422, 429, 500, 503, 504};
+    if (route == metrics->route_count)
+        return status == 404;
+    if (!metrics->takes_model[route])
+        return status == 200 || status == 500 || status == 503;
+    for (size_t i = 0; i < sizeof predicting / sizeof predicting[0]; i++)
+        if (predicting[i] == status)
+            return true;
+    return false;
+}
+
 static void write_route(struct text *text, const struct metrics *metrics, unsigned route,
                         const struct metrics_series *series)
 {
-    const unsigned at_zero = route == metrics->route_count ? 404 : 200;
     for (unsigned status = 0; status < METRIC_STATUSES; status++) {
         uint64_t sum = cell_sum(series, metrics_request_cell(series, route, status));
         char code[16] = "other";
-        if (sum == 0 &&
-            (metric_statuses[status] != at_zero || !exists_at_zero(metrics, route, series)))
+        if (sum == 0 && !(exists_at_zero(metrics, route, series) &&
+                          status_exists_at_zero(metrics, route, metric_statuses[status])))
             continue;
         if (metric_statuses[status] != 0)
             snprintf(code, sizeof code, "%u", metric_statuses[status]);
@@ -232,13 +246,12 @@ static void write_stages(struct text *text, struct metrics *metrics, enum metric
         }
 }
 
-/* Every label exists at zero with the decision "auto", the others when they first occur. */
 static void write_labels(struct text *text, const struct metrics_series *series)
 {
     for (size_t i = 0; i < (size_t)series->label_count * DECISION_COUNT; i++) {
         size_t label = i / DECISION_COUNT, decision = i % DECISION_COUNT;
         uint64_t sum = cell_sum(series, series->first[METRIC_PREDICTIONS] + i);
-        if (series->same[label] != label || (sum == 0 && decision != DECISION_AUTO))
+        if (series->same[label] != label)
             continue;
         const char *const values[] = {series->name, series->labels[label],
                                       decision_name((enum decision)decision)};
@@ -253,6 +266,15 @@ static void write_predictions(struct text *text, struct metrics *metrics, enum m
     for (const struct metrics_series *series;
          (series = next_series(metrics, &slot, false)) != NULL;)
         write_labels(text, series);
+}
+
+static void write_truncated(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    unsigned slot = 0;
+    for (const struct metrics_series *series;
+         (series = next_series(metrics, &slot, false)) != NULL;)
+        if (series->reads_text)
+            put_value(text, id, &series->name, (double)cell_sum(series, series->first[id]));
 }
 
 static void write_model_histogram(struct text *text, struct metrics *metrics, enum metric_id id)
@@ -349,6 +371,7 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_PREDICTIONS] = write_predictions,
     [METRIC_PREDICTION_SCORE] = write_model_histogram,
     [METRIC_OOD_SCORE] = write_model_histogram,
+    [METRIC_TRUNCATED] = write_truncated,
     [METRIC_BATCH_ROWS] = write_model_histogram,
     [METRIC_BATCH_TOKENS] = write_model_histogram,
     [METRIC_QUEUE_DEPTH] = write_model_value,

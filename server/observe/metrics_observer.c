@@ -17,6 +17,8 @@ static void on_prediction(void *context, const struct prediction_record *record)
     metrics_stage(metrics, record->model, STAGE_INFERENCE, record->inference_s);
     metrics_prediction(metrics, record->model, record->label, judgement->decision,
                        record->answer->scores[record->label]);
+    if (record->answer->truncated)
+        metrics_truncated(metrics, record->model);
     if (judgement->has_ood)
         metrics_ood_score(metrics, record->model, judgement->ood_score);
 }

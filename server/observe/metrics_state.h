@@ -63,6 +63,7 @@ struct metrics_series {
     unsigned *same; /* [label_count] the first label of the same text: a series occurs once */
     bool scores_are_shares; /* in 0..1, not the free numbers of a regression */
     bool has_ood;           /* there is an ood_score */
+    bool reads_text;        /* which may be longer than it reads */
 
     size_t first[METRIC_TOTAL]; /* where a metric's cells begin */
     size_t cell_count;          /* of one shard, whole cache lines */

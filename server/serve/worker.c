@@ -62,7 +62,8 @@ static void answer(struct row *row, const float *features)
     row->answer.scores = row->scores;
     row->answer.truncated = row->input.truncated;
     if (engine_scores(model->engine, row->logits, row->scores))
-        engine_judge(model->engine, row->logits, row->scores, features, &row->answer.judgement);
+        engine_judge(model->engine, row->logits, row->scores, features, row->input.truncated,
+                     &row->answer.judgement);
     else
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
 }

@@ -15,7 +15,7 @@ static void judge(const struct spec *spec)
     static const float logits[LABELS] = {0.5f, -1, 2}, scores[LABELS] = {0.2f, 0.1f, 0.7f},
                        features[HIDDEN] = {1, -2, 3, 0};
     struct judgement judgement;
-    policy_judge(&spec->policy, logits, scores, features, &judgement);
+    policy_judge(&spec->policy, logits, scores, features, false, &judgement);
     FUZZ_CLAIM(judgement.decision < DECISION_COUNT);
     FUZZ_CLAIM(!judgement.has_ood || isfinite(judgement.ood_score));
     FUZZ_CLAIM(!judgement.has_rank || (judgement.ood_rank >= 0 && judgement.ood_rank <= 1));

@@ -137,6 +137,8 @@ static void put_spec(FILE *out, const struct spec *spec)
         fputs(",\n \"class_codes\": ", out);
         put_labels(out, spec, put_class_code);
     }
+    if (spec->policy.accepts_truncated)
+        fputs(",\n \"truncation\": \"accept\"", out);
     put_ood(out, spec);
     fputs("}\n", out);
 }

@@ -112,6 +112,7 @@ static void run_batch(struct runner *runner, unsigned *at)
         if (input->tokens > runner->tokens_max - tokens)
             break;
         logits[rows] = row_of(runner->out, chunk->first + *at);
+        runner->out->truncated[chunk->first + *at] = input->truncated;
         inputs[rows++] = input;
         tokens += input->tokens;
     }
@@ -201,8 +202,9 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
     *out = (struct evaluation){.count = count, .label_count = labels, .hidden_size = width};
     arena_init(&out->arena);
     out->problems = calloc(count, sizeof *out->problems);
+    out->truncated = calloc(count, sizeof *out->truncated);
     out->logits = calloc(count, labels * sizeof *out->logits);
-    if (out->problems == NULL || out->logits == NULL)
+    if (out->problems == NULL || out->truncated == NULL || out->logits == NULL)
         return err_no_memory(err, count * labels * sizeof *out->logits);
     if (features && (out->features = calloc(count, width * sizeof *out->features)) == NULL)
         return err_no_memory(err, count * width * sizeof *out->features);
@@ -276,6 +278,7 @@ void evaluation_close(struct evaluation *evaluation)
     free(evaluation->logits);
     free(evaluation->features);
     free(evaluation->problems);
+    free(evaluation->truncated);
     arena_deinit(&evaluation->arena);
     *evaluation = (struct evaluation){0};
 }

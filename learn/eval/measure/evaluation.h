@@ -31,6 +31,7 @@ struct evaluation {
     float *logits; /* [count, label_count]; zeros where an item failed */
     unsigned hidden_size;
     float *features;       /* [count, hidden_size] if asked for, else NULL; zeros likewise */
+    bool *truncated;       /* [count]: the model has not read all of the text */
     const char **problems; /* [count]: why an item has no logits; NULL if it has them */
     size_t failed;         /* how many have none */
     double seconds;        /* preparing and computing */

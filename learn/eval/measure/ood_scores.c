@@ -19,7 +19,7 @@ float *ood_scores_compute(const struct engine_model *model, const struct evaluat
         if (evaluation->problems[i] != NULL)
             continue;
         engine_scores(model, logits, scores);
-        engine_judge(model, logits, scores, evaluation_features(evaluation, i), &judgement);
+        engine_judge(model, logits, scores, evaluation_features(evaluation, i), false, &judgement);
         out[(*count)++] = judgement.ood_score;
     }
     free(scores);

@@ -130,6 +130,9 @@ START_TEST(answer_gives_the_reason_of_what_is_not_automatic)
 {
     expect_judgement((struct judgement){.has_ood = true, .ood_score = -2.5f},
                      "\"decision\":\"auto\",\"ood_score\":-2.5}");
+    expect_judgement((struct judgement){.decision = DECISION_REVIEW, .truncated = true},
+                     "\"decision\":\"review\",\"reason\":\"the text is longer than the model "
+                     "reads: its end was not read\"}");
     expect_judgement(
         (struct judgement){.decision = DECISION_REVIEW, .label = 2, .threshold = 0.75f},
         "\"decision\":\"review\",\"reason\":\"label 'Scratch' has score 0.25, below "
@@ -268,19 +271,20 @@ START_TEST(answer_describes_a_model_member_by_member)
                  "\"image_height\":224,\"image_width\":192,\"patch_size\":16,"
                  "\"parameters\":21000,\"weight_bytes\":84000,"
                  "\"unbound_tensors\":[\"pooler.weight\"]}");
-    expect_model(&(struct engine_info){.kind = ENGINE_TEXT,
-                                       .family = "bert",
-                                       .dtype = "f32",
-                                       .scores = "none",
-                                       .labels = two,
-                                       .label_count = 1,
-                                       .vocab_size = 30522},
-                 "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
-                 "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
-                 "\"ood_method\":null,\"ood_threshold\":null,\"explain_default\":\"rollout\","
-                 "\"labels\":[\"a\"],\"layers\":0,\"heads\":0,\"hidden_size\":0,"
-                 "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"
-                 "\"parameters\":0,\"weight_bytes\":0,\"unbound_tensors\":[]}");
+    expect_model(
+        &(struct engine_info){.kind = ENGINE_TEXT,
+                              .family = "bert",
+                              .dtype = "f32",
+                              .scores = "none",
+                              .labels = two,
+                              .label_count = 1,
+                              .vocab_size = 30522},
+        "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
+        "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
+        "\"ood_method\":null,\"ood_threshold\":null,\"explain_default\":\"rollout\","
+        "\"labels\":[\"a\"],\"layers\":0,\"heads\":0,\"hidden_size\":0,"
+        "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"
+        "\"parameters\":0,\"weight_bytes\":0,\"unbound_tensors\":[]}");
 }
 END_TEST
 

@@ -199,7 +199,7 @@ START_TEST(answers_are_judged_by_the_policy_of_attnd_json)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct judgement judgement = {.decision = DECISION_UNKNOWN};
         ck_assert_uint_eq(engine_argmax(model, cases[i].scores), cases[i].winner);
-        engine_judge(model, logits, cases[i].scores, features, &judgement);
+        engine_judge(model, logits, cases[i].scores, features, false, &judgement);
         ck_assert_int_eq(judgement.decision, cases[i].decision);
         ck_assert(judgement.has_ood);
         if (cases[i].decision == DECISION_REVIEW && cases[i].threshold > 0)

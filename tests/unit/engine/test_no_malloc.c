@@ -228,7 +228,7 @@ static void run_batches(struct subject *subject, unsigned runs)
         engine_run(subject->session, batch, rows, subject->logits);
         struct judgement judgement;
         engine_judge(subject->model, subject->logits[0], subject->logits[0],
-                     engine_features(subject->session, 0), &judgement);
+                     engine_features(subject->session, 0), true, &judgement);
         engine_scores(subject->model, subject->logits[0], subject->logits[0]);
     }
 }

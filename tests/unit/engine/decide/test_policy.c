@@ -10,6 +10,7 @@ static const char *const labels[LABELS] = {"Center", "Donut", "Scratch"};
 static struct arena arena;
 static struct policy policy;
 static struct err err;
+static bool is_truncated; /* the input that is judged */
 
 static enum err_code read_policy(enum spec_scores scores, const char *text)
 {
@@ -31,7 +32,7 @@ static struct judgement judge(float first, float second, float third)
     const float scores[LABELS] = {first, second, third}, logits[LABELS] = {0, 0, 0};
     const float features[2] = {0, 0};
     struct judgement judgement;
-    policy_judge(&policy, logits, scores, features, &judgement);
+    policy_judge(&policy, logits, scores, features, is_truncated, &judgement);
     return judgement;
 }
 
@@ -142,10 +143,39 @@ static const struct {
     {"{\"purity\": 0, \"thresholds\": " THRESHOLDS "}", "$.purity"},
     {"{\"target_precision\": 1.5, \"thresholds\": " THRESHOLDS "}", "$.target_precision"},
     {"{\"target_precision\": \"0.9\", \"thresholds\": " THRESHOLDS "}", "$.target_precision"},
+    {"{\"truncation\": \"ignore\"}", "$.truncation must be \"review\" or \"accept\""},
+    {"{\"truncation\": true}", "$.truncation: expected a string"},
     {"{\"ood\": 3}", "$.ood: expected an object, found a number"},
     {"{\"ood\": {\"method\": \"knn\"}}",
      "$.ood.method must be \"energy\", \"mahalanobis\" or \"relative\""},
 };
+
+/* What was not read may say the opposite. */
+START_TEST(policy_reviews_what_was_not_wholly_read_unless_the_model_accepts_that)
+{
+    is_truncated = true;
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"thresholds\": " THRESHOLDS "}"), ERR_OK);
+    struct judgement judgement = judge(0.75f, 0.25f, 0);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert(judgement.truncated && !judgement.never);
+    judgement = judge(0.7f, 0.3f, 0); /* the score is told first */
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert(!judgement.truncated && judgement.threshold == 0.75f);
+    ck_assert_int_eq(read_policy(SCORES_NONE, "{\"truncation\": \"review\"}"), ERR_OK);
+    ck_assert(judge(7, 8, 9).truncated);
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"ood\": {\"method\": \"energy\", "
+                                                 "\"threshold\": -2}}"),
+                     ERR_OK);
+    judgement = judge(0.75f, 0.25f, 0);
+    ck_assert_int_eq(judgement.decision, DECISION_UNKNOWN);
+    ck_assert(!judgement.truncated);
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"truncation\": \"accept\"}"), ERR_OK);
+    ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
+    is_truncated = false;
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{}"), ERR_OK);
+    ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
+}
+END_TEST
 
 START_TEST(policy_refuses_wrong_members_by_name)
 {
@@ -167,4 +197,6 @@ SUITE("policy", policy_without_a_file_is_auto_and_scores_energy,
       policy_reviews_a_winner_below_its_threshold,
       policy_always_reviews_a_label_without_a_threshold, policy_reviews_any_unsure_label_of_several,
       policy_calls_strange_inputs_unknown_whatever_their_score,
-      policy_gives_equal_labels_one_threshold, policy_refuses_wrong_members_by_name)
+      policy_gives_equal_labels_one_threshold,
+      policy_reviews_what_was_not_wholly_read_unless_the_model_accepts_that,
+      policy_refuses_wrong_members_by_name)

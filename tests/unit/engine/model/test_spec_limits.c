@@ -215,7 +215,7 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{\"model_type\": \"bert\"}", "7", "attnd.json: expected an object, found a number"},
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
-         "target_precision, thresholds, class_codes, ood)"},
+         "target_precision, thresholds, truncation, class_codes, ood)"},
         {"{\"model_type\": \"bert\"}", "{\"temperature\": 0.0009}",
          "attnd.json: $.temperature must be from 0.001 to 1000"},
         {"{\"model_type\": \"bert\"}", "{\"temperature\": 1000.5}",

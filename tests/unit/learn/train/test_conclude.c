@@ -252,7 +252,35 @@ START_TEST(what_cannot_be_written_is_told_and_the_state_stays)
 }
 END_TEST
 
-/* ---- strangeness ---- */
+/* ---- how inputs are read ---- */
+
+static void conclude_with(const char *settings, bool grey16, bool accepts)
+{
+    struct arena arena;
+    struct spec spec;
+    judge_by_another_list();
+    tempdir_write(&f.model, "attnd.json", settings, strlen(settings));
+    open_run();
+    conclude_run();
+    arena_init(&arena);
+    ck_assert_msg(!spec_read(&spec, f.first.path, &arena, &err), "%s", err.text);
+    ck_assert(spec.grey16_minmax == grey16 && spec.policy.accepts_truncated == accepts);
+    ck_assert_str_eq(spec.version, "1");
+    arena_deinit(&arena);
+    close_run();
+}
+
+START_TEST(what_says_how_inputs_are_read_stays_and_nothing_else)
+{
+    train_fixture_texts(&f);
+    conclude_with("{\"version\": \"7\", \"grey16\": \"minmax\", \"truncation\": \"accept\"}", true,
+                  true);
+    train_fixture_texts(&f);
+    conclude_with("{\"version\": \"7\", \"temperature\": 3}", false, false);
+}
+END_TEST
+
+/* ---- OOD score ---- */
 
 /* 240 texts to learn. */
 static void learn_enough_for_a_distance(void)
@@ -424,6 +452,7 @@ END_TEST
 SUITE("conclude", the_weights_are_those_that_are_best, masked_words_leave_only_the_checkpoint,
       what_cannot_be_removed_is_told, the_report_has_the_curve_and_the_conclusion_its_figures,
       without_another_list_the_reports_data_is_the_one_learnt,
-      what_cannot_be_written_is_told_and_the_state_stays, strangeness_is_the_one_that_was_asked_for,
-      of_many_inputs_learnt_every_so_many_are_looked_at,
+      what_cannot_be_written_is_told_and_the_state_stays,
+      what_says_how_inputs_are_read_stays_and_nothing_else,
+      strangeness_is_the_one_that_was_asked_for, of_many_inputs_learnt_every_so_many_are_looked_at,
       class_biases_are_folded_into_the_classifiers)

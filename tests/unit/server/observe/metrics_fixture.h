@@ -22,13 +22,15 @@ static const char *const routes[ROUTES] = {"/predict", "/healthz"};
 static const bool takes_model[ROUTES] = {true, false};
 static const char *const wafer_labels[] = {"Center", "Scratch", "Center"};
 static const char *const kernel_labels[] = {"a \"quoted\" \\ label\nin two lines", "Donut"};
-static const struct engine_info wafer_info = {.version = "1",
+static const struct engine_info wafer_info = {.kind = ENGINE_IMAGE,
+                                              .version = "1",
                                               .dtype = "f32",
                                               .kernels = "avx512",
                                               .scores = "softmax",
                                               .labels = wafer_labels,
                                               .label_count = 3};
-static const struct engine_info kernel_info = {.version = "2",
+static const struct engine_info kernel_info = {.kind = ENGINE_TEXT,
+                                               .version = "2",
                                                .dtype = "int8",
                                                .kernels = "avx512-vnni",
                                                .scores = "none",

@@ -17,12 +17,19 @@ START_TEST(metrics_exist_at_zero_before_traffic)
     static const char *const zeros[] = {
         "attnd_requests_total{route=\"/predict\",model=\"wafer-vit\",code=\"200\"}",
         "attnd_requests_total{route=\"/predict\",model=\"\",code=\"200\"}",
+        "attnd_requests_total{route=\"/predict\",model=\"wafer-vit\",code=\"500\"}",
+        "attnd_requests_total{route=\"/predict\",model=\"\",code=\"429\"}",
+        "attnd_requests_total{route=\"/predict\",model=\"\",code=\"504\"}",
         "attnd_requests_total{route=\"/healthz\",model=\"\",code=\"200\"}",
+        "attnd_requests_total{route=\"/healthz\",model=\"\",code=\"500\"}",
         "attnd_requests_total{route=\"other\",model=\"\",code=\"404\"}",
         "attnd_request_duration_seconds_count{route=\"/predict\",model=\"kernel-bert\"}",
         "attnd_stage_duration_seconds_bucket{model=\"wafer-vit\",stage=\"parse\",le=\"0.0005\"}",
         "attnd_stage_duration_seconds_bucket{model=\"wafer-vit\",stage=\"encode\",le=\"30\"}",
         "attnd_predictions_total{model=\"wafer-vit\",label=\"Scratch\",decision=\"auto\"}",
+        "attnd_predictions_total{model=\"wafer-vit\",label=\"Scratch\",decision=\"review\"}",
+        "attnd_predictions_total{model=\"kernel-bert\",label=\"Donut\",decision=\"unknown\"}",
+        "attnd_truncated_total{model=\"kernel-bert\"}",
         "attnd_prediction_score_bucket{model=\"wafer-vit\",le=\"1\"}",
         "attnd_batch_rows_sum{model=\"wafer-vit\"}",
         "attnd_batch_tokens_bucket{model=\"kernel-bert\",le=\"16384\"}",
@@ -51,13 +58,16 @@ START_TEST(metrics_do_not_invent_combinations_at_zero)
 {
     struct metrics *metrics = opened(&setup);
     struct exposition *page = scrape(metrics);
-    ck_assert_sample(page, "attnd_requests_total{route=\"/predict\",model=\"\",code=\"500\"}", -1);
+    ck_assert_sample(page, "attnd_requests_total{route=\"/predict\",model=\"\",code=\"401\"}", -1);
+    ck_assert_sample(page, "attnd_requests_total{route=\"/healthz\",model=\"\",code=\"422\"}", -1);
+    ck_assert_sample(page, "attnd_requests_total{route=\"other\",model=\"\",code=\"200\"}", -1);
+    ck_assert_sample(page, "attnd_truncated_total{model=\"wafer-vit\"}", -1); /* of images */
     ck_assert_sample(
         page, "attnd_requests_total{route=\"/healthz\",model=\"wafer-vit\",code=\"200\"}", -1);
     ck_assert_sample(
         page, "attnd_request_duration_seconds_count{route=\"other\",model=\"wafer-vit\"}", -1);
     ck_assert_sample(page, "attnd_prediction_score_count{model=\"kernel-bert\"}", -1);
-    ck_assert_uint_lt(exposition_samples(page), 450);
+    ck_assert_uint_lt(exposition_samples(page), 500);
     exposition_free(page);
     metrics_close(metrics);
 }
@@ -87,9 +97,40 @@ START_TEST(metrics_count_requests_by_route_model_and_code)
                      "le=\"0.005\"}",
                      2);
     ck_assert_sample(
-        page, "attnd_request_duration_seconds_bucket{route=\"other\",model=\"\",le=\"30\"}", 1);
+        page, "attnd_request_duration_seconds_bucket{route=\"other\",model=\"\",le=\"30\"}", 0);
     ck_assert_sample(
-        page, "attnd_request_duration_seconds_bucket{route=\"other\",model=\"\",le=\"+Inf\"}", 2);
+        page, "attnd_request_duration_seconds_bucket{route=\"other\",model=\"\",le=\"+Inf\"}", 1);
+    exposition_free(page);
+    metrics_close(metrics);
+}
+END_TEST
+
+/* They are quick, and would make answers look so. */
+START_TEST(metrics_do_not_time_refusals)
+{
+    static const unsigned timed[] = {200, 304, 500, 501, 504, 299},
+                          refusals[] = {400, 404, 422, 429, 499, 503};
+    struct metrics *metrics = opened(&setup);
+    for (size_t i = 0; i < 6; i++) {
+        metrics_request_end(metrics, PREDICT, WAFER, timed[i], 1);
+        metrics_request_end(metrics, PREDICT, WAFER, refusals[i], 1);
+    }
+    struct exposition *page = scrape(metrics);
+    ck_assert_sample(
+        page, "attnd_request_duration_seconds_count{route=\"/predict\",model=\"wafer-vit\"}", 6);
+    exposition_free(page);
+    metrics_close(metrics);
+}
+END_TEST
+
+START_TEST(metrics_count_truncated_texts)
+{
+    struct metrics *metrics = opened(&setup);
+    metrics_truncated(metrics, KERNEL);
+    metrics_truncated(metrics, KERNEL);
+    metrics_truncated(metrics, 99);
+    struct exposition *page = scrape(metrics);
+    ck_assert_sample(page, "attnd_truncated_total{model=\"kernel-bert\"}", 2);
     exposition_free(page);
     metrics_close(metrics);
 }
@@ -488,6 +529,7 @@ END_TEST
 SUITE("metrics", metrics_hold_and_expose_no_more_than_they_say,
       metrics_tell_the_memory_that_is_set_aside_and_held, metrics_exist_at_zero_before_traffic,
       metrics_do_not_invent_combinations_at_zero, metrics_count_requests_by_route_model_and_code,
+      metrics_do_not_time_refusals, metrics_count_truncated_texts,
       metrics_know_every_status_an_error_can_have,
       metrics_count_predictions_and_merge_labels_of_one_name, metrics_observe_batches_and_stages,
       metrics_observe_how_unlike_the_known_an_input_is, metrics_ignore_indices_out_of_range,
