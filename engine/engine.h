@@ -7,7 +7,7 @@
  *     engine_prepare_text(model, text, len, NULL, &arena, &input, &err);
  *     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
  *     engine_scores(model, logits, scores);
- *     engine_judge(model, logits, scores, engine_features(session, 0), input.truncated, &judgement);
+ *     engine_judge(model, logits, scores, engine_features(session, 0), input.truncated, &verdict);
  *
  * The engine knows nothing of HTTP, queues or configuration, and it never logs.
  */

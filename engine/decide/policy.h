@@ -2,11 +2,12 @@
  * "truncation" and "ood".
  *
  * In this order: an input whose ood_score is above its threshold is `unknown`; an answer with a
- * label that scores below the label's threshold, or that has none (null), goes to `review`, and
- * so does a text that is longer than the model reads, unless truncation is "accept": what was not
- * read may say the opposite; the rest is `auto`. Which labels an answer has does not depend on how many a client asks for: the
- * best one and, where labels are independent (sigmoid), each that scores at least 0.5. Of several
- * that are not sure enough the reason names the one that scores highest, of equals the first.
+ * label that scores below the label's threshold, or that has none (null), goes to `review`, and so
+ * does a text that is longer than the model reads, unless truncation is "accept": what was not read
+ * may say the opposite; the rest is `auto`. Which labels an answer has does not depend on how many
+ * a client asks for: the best one and, where labels are independent (sigmoid), each that scores at
+ * least 0.5. Of several that are not sure enough the reason names the one that scores highest, of
+ * equals the first.
  *
  * Without "ood" a classifier's OOD score is its energy, with no threshold; a regression has none.
  * Threads: immutable after policy_read.

@@ -7,7 +7,7 @@
 #include "learn/data/stdf.h"
 
 #include "engine/base/file.h"
-#include "learn/data/gunzip.h"
+#include "engine/base/gunzip.h"
 
 #include <stdlib.h>
 #include <string.h>

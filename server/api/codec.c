@@ -20,6 +20,7 @@
 #include "engine/base/base64.h"
 #include "engine/base/doc.h"
 #include "server/api/codec_check.h"
+#include "server/api/codec_inputs.h"
 #include "server/api/elide.h"
 #include "server/bounds/limits.h"
 
@@ -281,8 +282,7 @@ static enum err_code read_text(const struct reader *reader, const json_t *value,
         return err_no_memory(err, text.len + 1);
     if (text.len == 0)
         return err_set(err, ERR_UNUSABLE, "%s.text: empty", path);
-    *item = (struct predict_item){
-        .kind = ENGINE_TEXT, .bytes = text.bytes, .len = text.len, .is_utf8 = true};
+    *item = (struct predict_item){.kind = ENGINE_TEXT, .bytes = text.bytes, .len = text.len};
     return ERR_OK;
 }
 
@@ -350,6 +350,11 @@ static void read_item(const struct reader *reader, json_t *object, unsigned inde
     item->err = err;
 }
 
+static enum err_code refuse_inputs(size_t count, unsigned inputs_max, struct err *err)
+{
+    return err_set(err, ERR_TOO_LARGE, "$.inputs: at most %u inputs, found %zu", inputs_max, count);
+}
+
 static enum err_code check_inputs(const json_t *inputs, unsigned inputs_max, struct err *err)
 {
     if (!json_is_array(inputs))
@@ -358,8 +363,7 @@ static enum err_code check_inputs(const json_t *inputs, unsigned inputs_max, str
     if (count == 0)
         return err_set(err, ERR_UNUSABLE, "$.inputs: empty");
     if (count > inputs_max)
-        return err_set(err, ERR_TOO_LARGE, "$.inputs: at most %u inputs, found %zu", inputs_max,
-                       count);
+        return refuse_inputs(count, inputs_max, err);
     return ERR_OK;
 }
 
@@ -460,6 +464,17 @@ static enum err_code string_fault(const struct elided *elided, struct err *err)
     return err_set(err, elided->fault, "%s at byte %zu", what, elided->fault_at);
 }
 
+/* Whoever sent too many tokens has most likely sent too many inputs. */
+static void name_inputs(const struct elided *elided, const struct codec_limits *limits,
+                        struct err *err)
+{
+    size_t count = codec_inputs_count(elided->text, elided->len);
+    if (count <= limits->inputs_max)
+        return;
+    *err = (struct err){0};
+    refuse_inputs(count, limits->inputs_max, err);
+}
+
 enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
                                const struct codec_limits *limits, struct arena *arena,
                                struct err *err)
@@ -475,6 +490,8 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
         .call = out, .arena = arena, .elided = &elided, .interrupt = limits->interrupt};
     if (!doc_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided, err))
         read_call(&reader, limits, err);
+    else if (err->code == ERR_TOO_LARGE)
+        name_inputs(&elided, limits, err);
     doc_free(reader.tree);
     return err->code;
 }

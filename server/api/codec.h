@@ -52,8 +52,8 @@ enum err_code codec_check_options(const struct predict_call *call, struct err *e
 
 enum { CODEC_RAW_BYTES = 4096 }; /* what it takes, with its row and its options */
 
-/* A raw body: one item of the given kind, its bytes borrowed. Options follow (codec_parse_option).
- */
+/* A raw body: one item of the given kind, its bytes borrowed; a text is valid UTF-8. Options follow
+ * (codec_parse_option). */
 enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
                               size_t len, struct arena *arena, struct err *err);
 

@@ -1,15 +1,21 @@
 #include "server/api/media_type.h"
 
+#include "server/api/charset.h"
+
 #include <string.h>
 #include <strings.h>
 
 static const struct {
     const char *name;
     enum request_body body;
+    bool is_told;
 } types[] = {
-    {"application/json", REQUEST_JSON}, {"application/x-www-form-urlencoded", REQUEST_JSON},
-    {"image/png", REQUEST_IMAGE},       {"image/jpeg", REQUEST_IMAGE},
-    {"text/plain", REQUEST_TEXT},
+    {"application/json", REQUEST_JSON, true},
+    {"application/x-www-form-urlencoded", REQUEST_JSON, false},
+    {"image/png", REQUEST_IMAGE, true},
+    {"image/jpeg", REQUEST_IMAGE, true},
+    {"image/jpg", REQUEST_IMAGE, true}, /* not registered, and everywhere */
+    {"text/plain", REQUEST_TEXT, true},
 };
 
 /* A piece of a header's value, not terminated. */
@@ -42,8 +48,9 @@ static bool is_word(struct span span, const char *word)
     return span.len == strlen(word) && strncasecmp(span.start, word, span.len) == 0;
 }
 
-/* parameter = token "=" ( token / quoted-string ); true unless it is a charset other than UTF-8. */
-static bool charset_is_utf8(struct span parameter)
+/* parameter = token "=" ( token / quoted-string ). *charset becomes what a parameter of that name
+ * says; false: it is none that is decoded. */
+static bool read_charset(struct span parameter, const char **charset)
 {
     const char *equals = memchr(parameter.start, '=', parameter.len);
     if (equals == NULL)
@@ -54,12 +61,13 @@ static bool charset_is_utf8(struct span parameter)
     struct span value = {equals + 1, parameter.len - name_len - 1};
     if (value.len >= 2 && value.start[0] == '"' && value.start[value.len - 1] == '"')
         value = (struct span){value.start + 1, value.len - 2};
-    return is_word(value, "utf-8");
+    *charset = charset_find(value.start, value.len);
+    return *charset != NULL;
 }
 
-enum err_code media_type_parse(const char *value, enum request_body *out, struct err *err)
+enum err_code media_type_parse(const char *value, struct media_type *out, struct err *err)
 {
-    *out = REQUEST_JSON;
+    *out = (struct media_type){.body = REQUEST_JSON, .charset = ""};
     if (value == NULL)
         return ERR_OK;
     const char *rest = value;
@@ -71,9 +79,11 @@ enum err_code media_type_parse(const char *value, enum request_body *out, struct
         return err_set(
             err, ERR_MEDIA_TYPE,
             "Content-Type must be application/json, image/png, image/jpeg or text/plain");
-    *out = types[known].body;
-    while (*out == REQUEST_TEXT && *rest != '\0')
-        if (!charset_is_utf8(next_piece(&rest, ";")))
-            return err_set(err, ERR_MEDIA_TYPE, "the charset of text/plain must be utf-8");
+    out->body = types[known].body;
+    out->is_told = types[known].is_told;
+    while (out->body == REQUEST_TEXT && *rest != '\0')
+        if (!read_charset(next_piece(&rest, ";"), &out->charset))
+            return err_set(err, ERR_MEDIA_TYPE, "the charset of text/plain must be %s",
+                           charset_names());
     return ERR_OK;
 }

@@ -5,8 +5,14 @@
 #include "engine/base/err.h"
 #include "server/serve/request.h"
 
-/* `value` is the header's, NULL if absent: then, and for the form type that `curl -d` sends, the
- * body is JSON. ERR_MEDIA_TYPE for another type, or a text that is not in UTF-8. */
-enum err_code media_type_parse(const char *value, enum request_body *out, struct err *err);
+struct media_type {
+    enum request_body body;
+    const char *charset; /* of a text, as charset_find gives it; "": not told, or UTF-8 */
+    bool is_told;        /* false: no type, or the form type that curl gives every body */
+};
+
+/* `value` is the header's, NULL if absent: then, and for a form, the body is JSON unless it begins
+ * like a picture. ERR_MEDIA_TYPE for another type or charset. */
+enum err_code media_type_parse(const char *value, struct media_type *out, struct err *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* native.c - attnd's own protocol: JSON or raw bodies in, one object or an envelope out. The words
  * themselves are codec.h's. */
 #include "server/api/codec.h"
+#include "server/api/content.h"
 #include "server/api/media_type.h"
 #include "server/api/protocol.h"
 #include "server/serve/watch.h"
@@ -14,18 +15,26 @@ static enum err_code accept_head(struct request *request)
 {
     const char *type = http_header(request->exchange, "Content-Type");
     const char *encoding = http_header(request->exchange, "Content-Encoding");
-    if (media_type_parse(type, &request->body, &request->err))
+    struct media_type found;
+    if (media_type_parse(type, &found, &request->err))
         return request->err.code;
-    if (encoding != NULL && strcasecmp(encoding, "identity") != 0)
-        return err_set(&request->err, ERR_MEDIA_TYPE, "Content-Encoding must be absent");
+    request->body = found.body;
+    request->charset = found.charset;
+    request->is_typed = found.is_told;
+    request->is_packed = encoding != NULL &&
+                         (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0);
+    if (encoding != NULL && !request->is_packed && strcasecmp(encoding, "identity") != 0)
+        return err_set(&request->err, ERR_MEDIA_TYPE, "Content-Encoding must be gzip or absent");
     return ERR_OK;
 }
 
 static size_t parse_bytes(const struct request *request)
 {
     const struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max};
-    return request->body == REQUEST_JSON ? codec_parse_bytes(request->exchange->body_len, &limits)
-                                         : CODEC_RAW_BYTES;
+    size_t content = content_bytes(request);
+    return content + (request->body == REQUEST_JSON
+                          ? codec_parse_bytes(content_len_max(request), &limits)
+                          : CODEC_RAW_BYTES);
 }
 
 struct options {
@@ -46,8 +55,8 @@ static enum err_code parse_raw(struct request *request)
 {
     struct http_exchange *exchange = request->exchange;
     enum engine_kind kind = request->body == REQUEST_TEXT ? ENGINE_TEXT : ENGINE_IMAGE;
-    if (codec_parse_raw(&request->call, kind, exchange->body, exchange->body_len, &exchange->arena,
-                        &request->err))
+    if (codec_parse_raw(&request->call, kind, request->content, request->content_len,
+                        &exchange->arena, &request->err))
         return request->err.code;
     http_query_each(exchange, visit_option, &(struct options){request, &request->err});
     if (request->err.code == ERR_OK)
@@ -72,12 +81,14 @@ static enum err_code parse_json(const struct service *service, struct request *r
     struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max,
                                   .interrupt = watch_begin(&watch, service, request)};
     limits.interrupt->look = look_while_reading;
-    return codec_parse_json(&request->call, exchange->body, exchange->body_len, &limits,
+    return codec_parse_json(&request->call, request->content, request->content_len, &limits,
                             &exchange->arena, &request->err);
 }
 
 static enum err_code parse(const struct service *service, struct request *request)
 {
+    if (content_decode(request))
+        return request->err.code;
     return request->body == REQUEST_JSON ? parse_json(service, request) : parse_raw(request);
 }
 

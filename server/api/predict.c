@@ -201,7 +201,7 @@ static enum http_next hand_over(struct service *service, struct request *request
 enum http_next predict_begin(struct service *service, struct request *request)
 {
     request_enter(request, REQUEST_PARSE);
-    if (request->exchange->body_len > LIMIT_PREPARE_INLINE_BYTES)
+    if (request->is_packed || request->exchange->body_len > LIMIT_PREPARE_INLINE_BYTES)
         return hand_over(service, request);
     if (parse(service, request))
         return answer_now(service, request);

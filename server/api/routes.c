@@ -35,6 +35,18 @@ static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
     snprintf(allow + len, ROUTES_ALLOW_BYTES - len, "%s%s", len > 0 ? ", " : "", names[method]);
 }
 
+/* Names the paths that there are, but for the page's own files. */
+static enum err_code not_found(struct err *err)
+{
+    char paths[256] = "";
+    for (const struct route *route = table; route < table + ROUTES; route++) {
+        size_t len = strlen(paths);
+        if (strncmp(route->pattern, "/ui/", 4) != 0)
+            snprintf(paths + len, sizeof paths - len, "%s%s", len > 0 ? ", " : "", route->pattern);
+    }
+    return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; there is %s", paths);
+}
+
 enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTES],
                           const char *path, enum http_method method, struct err *err)
 {
@@ -50,7 +62,7 @@ enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTE
         add_allowed(allow, route->method);
     }
     if (*out == NULL)
-        return err_set(err, ERR_NOT_FOUND, "there is nothing at this path");
+        return not_found(err);
     return err_set(err, ERR_METHOD, "%s answers only %s", (*out)->pattern, allow);
 }
 

@@ -16,9 +16,8 @@ enum { TOP_K_ALL = 0 };
 /* One text or image of a call. err.code != ERR_OK: this item cannot be used, the others can. */
 struct predict_item {
     enum engine_kind kind;
-    const char *bytes; /* the text, which may hold NUL, or the image file's bytes */
+    const char *bytes; /* the text, valid UTF-8 that may hold NUL, or the image file's bytes */
     size_t len;
-    bool is_utf8; /* the text has been checked by whoever parsed it */
     struct err err;
 };
 

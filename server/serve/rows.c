@@ -101,11 +101,8 @@ static enum err_code prepare_input(const struct predict_item *item, struct row *
 {
     const struct request *request = row->request;
     const struct engine_model *engine = row->model->engine;
-    if (item->kind == ENGINE_TEXT && item->is_utf8)
-        return engine_prepare_utf8(engine, item->bytes, item->len, interrupt, arena, &row->input,
-                                   &row->err);
     if (item->kind == ENGINE_TEXT)
-        return engine_prepare_text(engine, item->bytes, item->len, interrupt, arena, &row->input,
+        return engine_prepare_utf8(engine, item->bytes, item->len, interrupt, arena, &row->input,
                                    &row->err);
     return engine_prepare_image(engine, item->bytes, item->len,
                                 request->snapshot->config.image_pixels_max, interrupt, arena,

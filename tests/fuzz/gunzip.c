@@ -1,7 +1,7 @@
 /* Gzip. An input is the file as it stands; or, if it begins with a byte 0, raw deflate data around
  * which a right header and trailer are put; with a byte 1, bytes that are packed and must come out
  * again, twice over, as two members. */
-#include "learn/data/gunzip.h"
+#include "engine/base/gunzip.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

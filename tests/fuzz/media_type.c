@@ -9,12 +9,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
     char *value = fuzz_part(&input, '\0', NULL);
-    enum request_body body = REQUEST_JSON;
+    struct media_type type = {0};
     struct err err = {0};
-    media_type_parse(value, &body, &err);
+    media_type_parse(value, &type, &err);
     fuzz_check_err(&err);
     FUZZ_CLAIM(err.code == ERR_OK || err.code == ERR_MEDIA_TYPE);
-    FUZZ_CLAIM(body == REQUEST_JSON || body == REQUEST_TEXT || body == REQUEST_IMAGE);
+    FUZZ_CLAIM(type.body == REQUEST_JSON || type.body == REQUEST_TEXT ||
+               type.body == REQUEST_IMAGE);
+    FUZZ_CLAIM(err.code != ERR_OK || type.charset != NULL);
     free(value);
     return 0;
 }

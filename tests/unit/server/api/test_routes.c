@@ -80,7 +80,8 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
     struct err err = {0};
     ck_assert_int_eq(routes_find(&route, allow, "/none", HTTP_GET, &err), ERR_NOT_FOUND);
     ck_assert_int_eq(err.code, ERR_NOT_FOUND);
-    ck_assert_str_eq(err.text, "there is nothing at this path");
+    ck_assert_str_eq(err.text, "there is nothing at this path; there is /predict, /healthz, "
+                               "/readyz, /metrics, /models, /models/{name}, /, /admin/reload");
     ck_assert_ptr_null(route);
     ck_assert_str_eq(allow, "");
     err = (struct err){0};

@@ -221,9 +221,6 @@ START_TEST(a_text_longer_than_the_model_is_truncated_and_says_so)
     struct err err = {0};
     ck_assert_int_eq(doc_get_bool(reply.json, "$", "truncated", &truncated, &err), ERR_OK);
     ck_assert(truncated);
-    ck_assert_str_eq(reply_text(&reply, "decision"), "review");
-    ck_assert_str_eq(reply_text(&reply, "reason"),
-                     "the text is longer than the model reads: its end was not read");
     reply_free(&reply);
     free(text);
 }

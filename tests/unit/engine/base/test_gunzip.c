@@ -1,4 +1,4 @@
-#include "learn/data/gunzip.h"
+#include "engine/base/gunzip.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -149,6 +149,61 @@ START_TEST(gunzip_of_nothing_more_at_the_limit_is_no_excess)
 }
 END_TEST
 
+START_TEST(gunzip_into_fills_exactly_the_room_that_the_data_ask_for)
+{
+    static const size_t sizes[] = {0, 1, 1000, 70000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        unsigned char *packed = NULL, *bytes = pattern_new(sizes[i]);
+        size_t packed_len = 0, len = 99;
+        char *out = malloc(sizes[i] + 1);
+        struct err err = {0};
+        pack(&packed, &packed_len, bytes, sizes[i]);
+        const char *from = (const char *)packed;
+        ck_assert_uint_eq(gunzip_size(from, packed_len), sizes[i]);
+        ck_assert_msg(!gunzip_into(out, sizes[i], &len, from, packed_len, &err), "%s", err.text);
+        ck_assert_uint_eq(len, sizes[i]);
+        ck_assert_int_eq(memcmp(out, bytes, len), 0);
+        if (sizes[i] > 0) {
+            char expected[64];
+            snprintf(expected, sizeof expected, "the gzip data unpack to more than %zu bytes",
+                     sizes[i] - 1);
+            ck_assert_int_eq(gunzip_into(out, sizes[i] - 1, &len, from, packed_len, &err),
+                             ERR_TOO_LARGE);
+            ck_assert_str_eq(err.text, expected);
+        }
+        free(out);
+        free(bytes);
+        free(packed);
+    }
+}
+END_TEST
+
+START_TEST(gunzip_into_refuses_what_is_damaged_and_several_members)
+{
+    unsigned char *packed = NULL;
+    size_t packed_len = 0, len;
+    char out[16];
+    pack(&packed, &packed_len, "one ", 4);
+    size_t first = packed_len;
+    for (size_t cut = 0; cut < first; cut++) {
+        struct err err = {0};
+        ck_assert_int_eq(gunzip_into(out, 16, &len, (char *)packed, cut, &err), ERR_MALFORMED);
+        ck_assert_str_eq(err.text, "damaged or cut off gzip data");
+    }
+    ck_assert_uint_eq(gunzip_size((char *)packed, 17), 0);
+    pack(&packed, &packed_len, "two", 3);
+    struct err err = {0};
+    ck_assert_int_eq(gunzip_into(out, 16, &len, (char *)packed, packed_len, &err), ERR_MALFORMED);
+    ck_assert_str_eq(err.text, "more than one gzip member");
+    packed[first / 2] ^= 0x55;
+    err = (struct err){0};
+    ck_assert_int_eq(gunzip_into(out, 16, &len, (char *)packed, first, &err), ERR_MALFORMED);
+    free(packed);
+}
+END_TEST
+
 SUITE("gunzip", gunzip_gives_back_texts_of_every_size, gunzip_accepts_exactly_the_limit,
       gunzip_joins_the_members_of_a_file, gunzip_leaves_what_is_not_packed,
-      gunzip_of_nothing_more_at_the_limit_is_no_excess)
+      gunzip_of_nothing_more_at_the_limit_is_no_excess,
+      gunzip_into_fills_exactly_the_room_that_the_data_ask_for,
+      gunzip_into_refuses_what_is_damaged_and_several_members)

@@ -1,4 +1,4 @@
-#include "learn/data/gunzip.h"
+#include "engine/base/gunzip.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -74,5 +74,43 @@ enum err_code gunzip_if_packed(char **bytes, size_t *len, size_t bytes_max, stru
     free(*bytes);
     *bytes = out.bytes;
     *len = out.len;
+    return ERR_OK;
+}
+
+size_t gunzip_size(const char *bytes, size_t len)
+{
+    enum { LEAST = 18 }; /* a head of ten bytes, and eight at the end */
+    const unsigned char *last = (const unsigned char *)bytes + len - 4;
+    if (len < LEAST)
+        return 0;
+    return last[0] | (size_t)last[1] << 8 | (size_t)last[2] << 16 | (size_t)last[3] << 24;
+}
+
+enum err_code gunzip_into(char *out, size_t room, size_t *out_len, const char *bytes, size_t len,
+                          struct err *err)
+{
+    union {
+        const char *from;
+        Bytef *to;
+    } in = {.from = bytes}; /* zlib only reads it */
+    if (len > UINT_MAX || room > UINT_MAX)
+        return err_set(err, ERR_TOO_LARGE, "gzip of more than %u bytes", UINT_MAX);
+    z_stream stream = {
+        .next_in = in.to, .avail_in = (uInt)len, .next_out = (Bytef *)out, .avail_out = (uInt)room};
+    if (inflateInit2(&stream, GZIP_ONLY + MAX_WBITS) != Z_OK)
+        return err_no_memory(err, sizeof stream);
+    int status = inflate(&stream, Z_FINISH);
+    *out_len = room - stream.avail_out;
+    bool is_whole = status == Z_STREAM_END && stream.avail_in == 0;
+    bool is_full = stream.avail_out == 0 && (status == Z_OK || status == Z_BUF_ERROR);
+    inflateEnd(&stream);
+    if (status == Z_MEM_ERROR)
+        return err_no_memory(err, (size_t)1 << MAX_WBITS);
+    if (is_full)
+        return err_set(err, ERR_TOO_LARGE, "the gzip data unpack to more than %zu bytes", room);
+    if (!is_whole)
+        return err_set(err, ERR_MALFORMED,
+                       status == Z_STREAM_END ? "more than one gzip member"
+                                              : "damaged or cut off gzip data");
     return ERR_OK;
 }

@@ -1,0 +1,101 @@
+/* What a body may be called and how it may be packed, over a socket. */
+#include "tests/support/contract.h"
+
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char sample[] = "server/ui/samples/wafer_scratch.png";
+
+static void expect_kind(struct reply *reply, const char *model)
+{
+    ck_assert_str_eq(reply_text(reply, "model.name"), model);
+    reply_free(reply);
+}
+
+START_TEST(a_picture_needs_no_content_type)
+{
+    static const char *const types[] = {"application/x-www-form-urlencoded", "image/jpg"};
+    size_t len;
+    char *png = contract_file(sample, &len);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct reply reply = contract_post_as("/predict", types[i], png, len);
+        expect_kind(&reply, "wafer-vit");
+    }
+    free(png);
+}
+END_TEST
+
+START_TEST(a_text_without_its_type_is_told_what_to_do)
+{
+    struct reply reply =
+        contract_post_as("/predict", "application/x-www-form-urlencoded", "BIN 7 FAIL", 10);
+    reply_expect_problem(&reply, 400, "malformed",
+                         "the body is neither JSON nor a PNG or JPEG picture; of a text say so: "
+                         "Content-Type: text/plain");
+    reply_free(&reply);
+}
+END_TEST
+
+/* gzip -n9 of "possible deadlock". */
+static const char packed[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x2b\xc8\x2f\x2e\xce\x4c\xca"
+                             "\x49\x55\x48\x49\x4d\x4c\xc9\xc9\x4f\xce\x06\x00\x12\x1c\xdf\xbd\x11"
+                             "\x00\x00\x00";
+
+START_TEST(texts_may_be_packed_or_in_another_charset)
+{
+    static const struct {
+        const char *type, *body;
+        size_t len;
+    } cases[] = {
+        {"text/plain", "possible deadlock", 17},
+        {"text/plain; charset=utf-16le", "p\0o\0s\0s\0i\0b\0l\0e\0 \0d\0e\0a\0d\0l\0o\0c\0k\0", 34},
+        {"text/plain\r\nContent-Encoding: gzip", packed, sizeof packed - 1},
+    };
+    char score[32] = "";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct reply reply =
+            contract_post_as("/predict", cases[i].type, cases[i].body, cases[i].len);
+        char now[32];
+        snprintf(now, sizeof now, "%.9g", reply_number(&reply, "score"));
+        if (i == 0)
+            strcpy(score, now);
+        ck_assert_str_eq(now, score);
+        reply_free(&reply);
+    }
+}
+END_TEST
+
+START_TEST(a_packed_bomb_is_413_before_it_is_unpacked)
+{
+    char bomb[sizeof packed];
+    memcpy(bomb, packed, sizeof packed);
+    memcpy(bomb + sizeof packed - 5, "\xFF\xFF\xFF\x7F", 4);
+    struct reply reply = contract_post_as("/predict", "text/plain\r\nContent-Encoding: gzip", bomb,
+                                          sizeof packed - 1);
+    reply_expect_problem(&reply, 413, "too_large", "the body unpacks to more than 33554432 bytes");
+    reply_free(&reply);
+}
+END_TEST
+
+START_TEST(more_inputs_than_are_allowed_are_counted)
+{
+    static char body[200000] = "{\"inputs\": [";
+    size_t len = strlen(body);
+    for (int i = 0; i < 5000; i++)
+        len += (size_t)sprintf(body + len, "%s{\"text\": \"a ] , \\\" b\"}", i > 0 ? "," : "");
+    strcpy(body + len, "]}");
+    struct reply reply = contract_post(body);
+    reply_expect_problem(&reply, 413, "too_large", "$.inputs: at most 64 inputs, found 5000");
+    reply_free(&reply);
+}
+END_TEST
+
+static const char *const options[] = {NULL};
+
+CONTRACT_SUITE("contract_content", options, a_picture_needs_no_content_type,
+               a_text_without_its_type_is_told_what_to_do,
+               texts_may_be_packed_or_in_another_charset,
+               a_packed_bomb_is_413_before_it_is_unpacked, more_inputs_than_are_allowed_are_counted)
