@@ -169,9 +169,9 @@ static const struct metrics_series *next_series(const struct metrics *metrics, u
     return (*slot)++ == METRICS_SLOTS && with_none ? metrics->none : NULL;
 }
 
-/* What any client may ask for in the first minute: routes that take a model once for each model,
- * and every route without one. Other combinations appear when they first occur, so that the number
- * of series follows use. */
+/* Series that exist before traffic: routes that take a model once for each model, and every route
+ * without one. Other combinations appear when they first occur, so that the number of series
+ * follows use. */
 static bool exists_at_zero(const struct metrics *metrics, unsigned route,
                            const struct metrics_series *series)
 {
