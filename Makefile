@@ -108,8 +108,8 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 
-# What makes calls fail stands before the C library, so it is an object and not in a library; before
-# the arena it stands by the linker's help.
+# The functions that make calls fail are linked before the C library, so they are an object and not
+# in a library; those of the arena replace it by an option of the linker.
 WRAPPED := arena_alloc arena_alloc_array arena_copy arena_format
 $(BUILD)/tests/torture/%: $(BUILD)/obj/tests/torture/%.o $(call objects,$(TORTURE_OWN)) \
                            $(SUPPORT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
@@ -131,7 +131,7 @@ list-tests:
 
 # Each parser against libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, FUZZ_SECONDS shared
 # among FUZZ_TARGETS (none given: all); deploy/install-deps.sh fuzz installs what it needs. The
-# kernels are written for gcc's vectors and read no bytes from outside, so gcc compiles them, plain.
+# kernels are written for gcc's vectors and read no untrusted bytes, so gcc compiles them, plain.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 FUZZ_BUILD   ?= build-fuzz
@@ -164,8 +164,8 @@ MEMORY ?=
 test-memory: $(BUILD)/attnd
 	@python3 tests/memory/worst_mix.py --attnd $(BUILD)/attnd $(MEMORY)
 
-# How much the tests see: random changes of single lines, each tried by the tests that execute it
-# (tests/mutate/mutate.py). Judges the last commit, in trees of its own; goes on where it stopped.
+# Mutation testing: random changes of single lines, each run with the tests that execute it
+# (tests/mutate/mutate.py). Tests the last commit, in separate trees; resumes where it stopped.
 MUTATE_SEED    ?= 1
 MUTATE_COUNT   ?= 200
 MUTATE_SECONDS ?= 3600
@@ -182,7 +182,7 @@ bench: $(PROGRAMS) $(BUILD)/attnd-bench
 	@$(BUILD)/attnd-bench --work $(BUILD)/bench $(BENCH)
 	@BUILD=$(BUILD) sh tests/bench/agree.sh $(EVAL)
 
-# Side by side with the peers: PEER is the command of their co-process, MODELS the folder of
+# Comparison with the peers: PEER is the command of their co-process, MODELS the folder of
 # bert-base and vit-base that it was given.
 PEER   ?=
 MODELS ?=
@@ -190,7 +190,7 @@ bench-peer: $(BUILD)/attnd-bench
 	@python3 tests/bench/peer.py --peer '$(PEER)' --models '$(MODELS)' --bench $(BUILD)/attnd-bench \
 	    $(BENCH)
 
-# The shipped models anew (models/README.md): DATA is where their data lie, ENCODER MiniLM's directory.
+# Trains the shipped models (models/README.md): DATA is their data's folder, ENCODER MiniLM's.
 DATA    ?=
 ENCODER ?=
 train-wafer train-testlog train-kernel: train-%: $(PROGRAMS)

@@ -40,7 +40,7 @@ static enum err_code keep_what_waits(struct config_change *out, const struct con
     return ERR_OK;
 }
 
-/* By the queue that there is, which may not be the one that was asked for. */
+/* Compared with the queue in use, which may differ from the requested one. */
 static enum err_code fit_inputs(struct config *next, struct err *err)
 {
     const struct cli_option *option = option_find("inputs_max");

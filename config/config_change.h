@@ -1,5 +1,5 @@
-/* config_change.h - from one configuration to the next while the server runs: what may change at
- * once, and what waits for a restart.
+/* config_change.h - compares two configurations while the server runs: which options apply at once,
+ * and which need a restart.
  *
  *     struct config_change change = {0};
  *     config_change_find(&change, &old, &next, &arena, &err);

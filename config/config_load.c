@@ -24,7 +24,7 @@ struct loader {
 /* ---- flags ----------------------------------------------------------------- */
 
 /* First walk: names are checked, values are not. --help and --version end it, so that they work
- * whatever else is wrong behind them. */
+ * even if a later flag is wrong. */
 static enum err_code scan_flags(struct loader *loader, int argc, char *const *argv, struct err *err)
 {
     static const enum config_action actions[OPTION_SWITCHES] = {
@@ -80,10 +80,10 @@ static enum err_code apply_flags(struct loader *loader, int argc, char *const *a
 static const char prefix[] = "ATTND_";
 enum { PREFIX_LEN = sizeof prefix - 1 };
 
-/* Variables that are not ours to refuse: what tests read, and the ones that Kubernetes and Docker
- * invent for a service called attnd or attnd-something (ATTND_SERVICE_HOST, ATTND_PORT=tcp://...,
- * ATTND_PORT_8080_TCP_ADDR, ...), which would otherwise keep a pod from starting. No option's name
- * holds SERVICE or PORT. */
+/* ATTND_ variables that are accepted and ignored: those that tests read, and those that Kubernetes
+ * and Docker invent for a service called attnd or attnd-something (ATTND_SERVICE_HOST,
+ * ATTND_PORT=tcp://..., ATTND_PORT_8080_TCP_ADDR, ...), which would otherwise keep a pod from
+ * starting. No option's name holds SERVICE or PORT. */
 static bool is_foreign(const char *name, const char *value)
 {
     static const char *const ignored[] = {"CORPORA", "GOLDEN"};
@@ -237,7 +237,7 @@ enum err_code config_load(struct config *out, enum config_action *action, int ar
     config_deinit(out);
     if (err->code != ERR_NO_MEMORY)
         err->code =
-            ERR_UNUSABLE; /* whatever the file's trouble was, the configuration is unusable */
+            ERR_UNUSABLE; /* whatever was wrong with the file, the configuration is unusable */
     return err->code;
 }
 

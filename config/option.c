@@ -22,8 +22,8 @@ static enum err_code set_string(const char **field, struct config *config, const
 
 /* ---- addresses ------------------------------------------------------------- */
 
-/* Numeric only: a name that resolves differently tomorrow must not decide who can reach a fab's
- * server. localhost is the one exception that everybody types. */
+/* Numeric only: a name may resolve to another address later, and so expose a fab's server.
+ * localhost is the only exception. */
 static bool parse_host(char host[INET6_ADDRSTRLEN], const char *text, size_t len)
 {
     unsigned char address[sizeof(struct in6_addr)];

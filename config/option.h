@@ -7,7 +7,7 @@
  *         return err_prefix(&err, "ATTND_QUEUE_LIMIT: ");
  *
  * Error texts say what is expected and the limits; where the value stood is the caller's prefix.
- * Threads: the table is constant; a struct config belongs to whoever loads it.
+ * Threads: the table is constant; a struct config belongs to the thread that loads it.
  */
 #ifndef ATTND_CONFIG_OPTION_H
 #define ATTND_CONFIG_OPTION_H
@@ -20,7 +20,7 @@
 
 enum option_reload { OPTION_RESTART, OPTION_LIVE }; /* the tag of a row of options.def */
 
-/* What else stands on attnd's command line, behind the rows of options.def. */
+/* The switches of attnd's command line, which follow the rows of options.def. */
 enum option_switch { OPTION_CONFIG, OPTION_CHECK_CONFIG, OPTION_PRINT_CONFIG, OPTION_SWITCHES };
 
 enum {

@@ -1,6 +1,6 @@
 /* answer.c - see answer.h. jansson keeps the order in which members are added, so the code reads
- * like the reply it makes. Adding to a tree fails only for want of memory or on text that is not
- * UTF-8; failures are gathered in a flag and looked at once, at the end of an object. */
+ * like the reply it makes. Adding to a tree fails only without memory or on text that is not UTF-8;
+ * failures are collected in a flag that is checked once, at the end of an object. */
 #include "engine/answer.h"
 
 #include "engine/decide/argmax.h"
@@ -30,7 +30,7 @@ static struct builder build(void)
     return (struct builder){.object = object, .failed = object == NULL};
 }
 
-/* Takes the value over. */
+/* Takes ownership of the value. */
 static void add(struct builder *builder, const char *key, json_t *value)
 {
     if (json_object_set_new_nocheck(builder->object, key, value) != 0)
@@ -119,7 +119,7 @@ static json_t *model_of(const struct answer *answer)
     return built(&model);
 }
 
-/* Why the decision is not auto, for a person. */
+/* A sentence that tells a person why the decision is not auto. */
 static json_t *reason_of(const struct answer *answer)
 {
     const struct judgement *judgement = &answer->judgement;
@@ -362,7 +362,7 @@ bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *
     return json_object_set_new(answer, key, array) == 0 && ok;
 }
 
-/* jansson 2.14 does not look whether a key was written (doc_edit.c); the stream knows. */
+/* jansson 2.14 does not check whether a key was written (doc_edit.c); ferror does. */
 bool answer_print(const struct json_t *answer, FILE *file)
 {
     return json_dumpf(answer, file, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS)) == 0 &&

@@ -13,7 +13,7 @@ struct json_t; /* jansson's */
 /* Every real number is printed with this many significant digits (json_dumps flags). */
 enum { ANSWER_DIGITS = 9 };
 
-/* What is said of one input, and which model says it. */
+/* The result for one input, and the model that gave it. */
 struct answer {
     const char *model_name, *model_version, *model_digest; /* digest NULL: null */
     const struct engine_info *info;
@@ -33,8 +33,8 @@ struct answer {
  * label or name is not UTF-8. */
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k);
 
-/* What engine_describe knows, as an object: family, kind, dtype, labels, sizes, limits, and the
- * tensors it does not use. Never a path. */
+/* The description of a model (engine_describe) as an object: family, kind, dtype, labels, sizes,
+ * limits, and unused tensors. Never a path. */
 struct json_t *answer_model(const struct engine_info *info);
 
 /* Further members of such an object; false if there is no memory. */

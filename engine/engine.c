@@ -1,6 +1,6 @@
-/* engine.c - see engine.h: glues the checkpoint's files to the encoder. The order of engine_open is
- * the order in which mistakes are cheapest to find: configuration, tokenizer or preprocessor,
- * weight layout, weights, and last a self-test of the products in the shapes in use. */
+/* engine.c - see engine.h: connects the checkpoint's files to the encoder. engine_open makes the
+ * cheapest checks first: configuration, tokenizer or preprocessor, weight layout, weights, and last
+ * a self-test of the products in the shapes in use. */
 #include "engine/engine_state.h"
 
 #include "engine/base/cpu.h"

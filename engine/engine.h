@@ -1,4 +1,4 @@
-/* engine.h - the only door of the engine: open a checkpoint, prepare inputs, run packed batches.
+/* engine.h - the engine's public interface: open a checkpoint, prepare inputs, run packed batches.
  *
  *     struct engine_model *model;
  *     struct engine_session *session;
@@ -65,14 +65,14 @@ struct engine_info {
     unsigned unbound_count;
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
     unsigned weight_file_count;
-    double target_precision;    /* attnd.json's: what its thresholds were chosen for; 0: not told */
+    double target_precision;    /* attnd.json's: what its thresholds were chosen for; 0: unknown */
     const char *ood_method;     /* "energy", "mahalanobis", "relative"; NULL: no ood_score */
     const float *ood_threshold; /* above it an input is unknown; NULL: none is */
     enum explain_method explain_default;
 };
 
-/* Opens a Hugging Face checkpoint directory. What the checkpoint asks for and the engine lacks, a
- * missing tensor or one of the wrong shape is ERR_UNSUPPORTED and names it. Yours to close. */
+/* Opens a Hugging Face checkpoint directory. A feature that the engine lacks, a missing tensor or
+ * one of the wrong shape is ERR_UNSUPPORTED, which names it. Yours to close. */
 enum err_code engine_open(struct engine_model **out, const char *dir,
                           const struct engine_options *options, struct err *err);
 void engine_close(struct engine_model *model);
@@ -84,25 +84,25 @@ struct engine_cost {
     size_t session_bytes; /* of one session for batches of batch_tokens_max */
     unsigned label_count;
 };
-/* As engine_open and engine_session_open with the same arguments, and fails where those would for
- * what the headers say. */
+/* As engine_open and engine_session_open with the same arguments, and with their errors, as far as
+ * they follow from the headers. */
 enum err_code engine_measure(struct engine_cost *out, const char *dir,
                              const struct engine_options *options, unsigned batch_tokens_max,
                              unsigned threads, struct err *err);
 
 /* "sha256:<hex>" over the weight files; reads them whole, so call it off the request path. It gives
- * up with ERR_NOT_READY when another thread sets *stop (NULL: nobody will). */
+ * up with ERR_NOT_READY when another thread sets *stop (NULL: never). */
 enum err_code engine_digest(const struct engine_model *model, const atomic_bool *stop, char out[72],
                             struct err *err);
 
 /* Client mistakes end here: ERR_UNUSABLE (no token, invalid UTF-8 with its byte offset, not an
- * image, too many pixels). What is long to prepare looks at the interrupt (NULL: none) every few
+ * image, too many pixels). Long preparation checks the interrupt (NULL: none) every few
  * milliseconds at least. Any thread; the arena is the caller's. */
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct engine_input *out, struct err *err);
-/* The same of a text that is known to be UTF-8, as a JSON parser's strings are: not looked at once
- * more. */
+/* The same of a text that is known to be UTF-8, as a JSON parser's strings are: not checked
+ * again. */
 enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct engine_input *out, struct err *err);
@@ -110,7 +110,7 @@ enum err_code engine_prepare_image(const struct engine_model *model, const void 
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err);
 
-/* The same of pixels that are there already. */
+/* The same of an image that is already decoded. */
 enum err_code engine_prepare_pixels(const struct engine_model *model, const struct image *image,
                                     struct interrupt *interrupt, struct arena *arena,
                                     struct engine_input *out, struct err *err);
@@ -118,8 +118,8 @@ enum err_code engine_prepare_pixels(const struct engine_model *model, const stru
 /* Width x height that a PNG or JPEG header declares, without decoding; 0 if it is neither. */
 size_t engine_image_pixels(const void *bytes, size_t len);
 
-/* Upper bounds of the memory that preparing takes, told from the headers alone. An image of more
- * than pixels_max pixels is refused before it takes any. */
+/* Upper bounds of the memory that preparing takes, from the headers alone. An image of more than
+ * pixels_max pixels is refused before it takes any. */
 struct engine_need {
     size_t kept;    /* in the arena */
     size_t passing; /* given back before engine_prepare_image returns */
@@ -136,7 +136,7 @@ enum err_code engine_session_open(struct engine_session **out, const struct engi
 enum err_code engine_session_open_on(struct engine_session **out, const struct engine_model *model,
                                      unsigned batch_tokens_max, struct thread_pool *pool,
                                      struct err *err);
-/* From now on another pool, of at most the size of the one that it was opened on. */
+/* Replaces the session's pool, by one of at most the size of the pool that it was opened on. */
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool);
 void engine_session_close(struct engine_session *session);
 
@@ -150,7 +150,7 @@ void engine_run(struct engine_session *session, const struct engine_input *const
 const float *engine_features(const struct engine_session *session, unsigned row);
 
 /* logits -> scores [label_count] by the checkpoint's problem type: softmax, sigmoid or as is.
- * False: one of them is not a finite number, and nothing may be made of any. */
+ * False: one of them is not finite, and the scores must not be used. */
 bool engine_scores(const struct engine_model *model, const float *logits, float *scores);
 
 /* The label with the highest score, the first of equal ones. */
@@ -162,8 +162,8 @@ unsigned engine_argmax(const struct engine_model *model, const float *scores);
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, bool truncated, struct judgement *out);
 
-/* Before engine_run, for an input that is to be explained: room in the arena for what its tokens
- * attend to, layer by layer. ERR_UNUSABLE for a layer that the model or the method has not;
+/* Before engine_run, for an input that is to be explained: takes memory in the arena for the
+ * attention of each layer. ERR_UNUSABLE for a layer that the model or the method does not have;
  * ERR_NO_MEMORY. */
 enum err_code engine_capture(const struct engine_model *model, struct engine_input *input,
                              const struct explain_options *options, struct arena *arena,
@@ -185,7 +185,7 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
                              struct arena *arena, struct explanation *out, struct err *err);
 
 /* A heat map over the image, a PNG of its size: patches_overlay. *png is yours to free.
- * ERR_TOO_LARGE, ERR_NO_MEMORY; what the interrupt (NULL: none) says. */
+ * ERR_TOO_LARGE, ERR_NO_MEMORY; what the interrupt (NULL: none) returns. */
 enum err_code engine_overlay(const struct explanation *explanation, struct interrupt *interrupt,
                              char **png, size_t *len, struct err *err);
 

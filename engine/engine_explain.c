@@ -1,4 +1,4 @@
-/* engine_explain.c - where an input's tokens looked, in the client's terms. */
+/* engine_explain.c - explanations of an input: relevance of words, spans, patches and boxes. */
 #include "engine/engine_state.h"
 #include "engine/explain/attention_map.h"
 #include "engine/explain/gradient.h"

@@ -1,4 +1,4 @@
-/* engine_prepare.c - what a client sends -> an input, and what that takes. */
+/* engine_prepare.c - a client's text or image -> an input, and the memory that this takes. */
 #include "engine/engine_state.h"
 #include "engine/vision/image.h"
 

@@ -1,5 +1,5 @@
 /* measure.c - engine_measure: what a checkpoint costs, before anything of it is loaded. A process
- * that would not fit into its memory is to say so, not to be killed in the midst of loading. */
+ * that would not fit into its memory must report that instead of being killed while it loads. */
 #include "engine/engine.h"
 
 #include "engine/format/checkpoint.h"
@@ -30,7 +30,7 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
     return bytes + bytes / ROUNDING_SHARE + ROUNDING_BYTES;
 }
 
-/* Opened for good in the same way, and small: a vocabulary, or one page of numbers. */
+/* The tokenizer itself is opened, as it will be for serving: its vocabulary is small. */
 static enum err_code tokenizer_measure(const struct spec *spec, const char *dir, size_t *bytes,
                                        unsigned *longest, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* answer.h - what a reply's body says, and whether it is what was expected.
+/* answer.h - parses a reply's body and compares it with the expected answer.
  *
  *     struct answer_book *book;                         NULL book: nothing is expected by name
  *     answer_book_open(&book, "expected.jsonl", inputs, &err);

@@ -7,8 +7,8 @@
  *     if (body.failed) ...                    (no memory: checked once, at the end)
  *     buffer_deinit(&body);
  *
- * After a failed allocation a buffer stays as it is, ignores what is appended and says so in
- * `failed`. Threads: one at a time.
+ * After a failed allocation a buffer stays as it is, ignores what is appended and sets `failed`.
+ * Threads: one at a time.
  */
 #ifndef ATTND_LOADTEST_BUFFER_H
 #define ATTND_LOADTEST_BUFFER_H
@@ -30,8 +30,8 @@ void buffer_text(struct buffer *buffer, const char *text);
 void buffer_format(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A JSON string with its quotes (RFC 8259 section 7). Bytes above 0x7F pass as they are: whether
- * they are UTF-8 is for the receiver to judge. */
+/* A JSON string with its quotes (RFC 8259 section 7). Bytes above 0x7F pass as they are, UTF-8 or
+ * not. */
 void buffer_json_string(struct buffer *buffer, const char *text, size_t len);
 
 /* Standard base64 with padding, without line breaks (RFC 4648 section 4). */

@@ -4,9 +4,9 @@
  * warm connections. In a closed loop a free slot sends at once; in an open loop due times queue in
  * a ring, and free slots take from it. A request that waits there ages from its intended time.
  *
- * After the run's end nothing new is started, what is under way (and, in an open loop, what was
- * already due) has one more timeout to end. A refused connection rests the closed loop for 10 ms:
- * otherwise a stopped server would be answered with a busy loop. */
+ * After the run's end nothing new is started, in-flight requests (and, in an open loop, those
+ * already due) have one more timeout to end. After a refused connection the closed loop waits for
+ * 10 ms: otherwise it would become a busy loop when the server is stopped. */
 #include "loadtest/client.h"
 
 #include "engine/base/clock.h"
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-    TICK_MS = 50, /* timeouts and progress are looked at so often */
+    TICK_MS = 50, /* interval at which timeouts and progress are checked */
     REFUSED_REST_MS = 10,
     EVENTS = 256,     /* taken from epoll at a time */
     TIMER_EVENT = -1, /* in epoll's data, where slots have their index */
@@ -160,7 +160,7 @@ static void advance(struct client *client, struct slot *slot)
             end_failed(client, slot, slot->connection.failure, slot->connection.reply.why);
             break;
         }
-        connection_close(&slot->connection); /* a new one has not served: no second repetition */
+        connection_close(&slot->connection); /* so a request is repeated only once */
         client->tally->retries++;
         send_item(client, slot);
         break;
@@ -296,7 +296,7 @@ static void loop(struct client *client)
         tick(client, now_ns);
         if (finished(client, now_ns))
             return;
-        /* A slot that ended while it was started is free: do not sleep on it. */
+        /* A slot whose request ended at once is free: use it before sleeping. */
         bool again = client->options->rate == 0 && client->idle_count > 0 &&
                      more_wanted(client, now_ns) && now_ns >= client->rest_until_ns;
         int count = epoll_wait(client->epoll, events, EVENTS, again ? 0 : TICK_MS);
@@ -305,7 +305,7 @@ static void loop(struct client *client)
     }
 }
 
-/* What is still open when the time is over. */
+/* Records requests that are still open when the time is over. */
 static void abandon(struct client *client)
 {
     uint64_t now_ns = clock_now_ns();

@@ -1,6 +1,6 @@
 /* client.h - the run: a pool of connections, fed by a closed or an open loop, on one thread.
  *
- * Blocks SIGINT and SIGTERM while it runs: either ends the sending, what is under way is still
+ * Blocks SIGINT and SIGTERM while it runs: either stops the sending; in-flight requests are still
  * awaited, and the report is made as usual.
  */
 #ifndef ATTND_LOADTEST_CLIENT_H

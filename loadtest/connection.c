@@ -1,8 +1,9 @@
-/* connection.c - see connection.h. The one delicate matter is what a connection's end means.
+/* connection.c - see connection.h. How the end of a connection is interpreted.
  *
  * HTTP leaves it open whether a server that closes a connection has taken the request (RFC 9112
- * section 9.3.1), so a client may not blindly repeat it. On Linux more is known, because a FIN
- * carries the count of bytes that had arrived when it was sent, and TCP_INFO tells that count:
+ * section 9.3.1), so a client may not repeat it without knowing more. On Linux more is known,
+ * because a FIN carries the count of bytes that had arrived when it was sent, and TCP_INFO tells
+ * that count:
  *   - not all bytes written when the connection ended: the server never saw the whole request.
  *     OUTCOME_UNSENT.
  *   - orderly end, not all bytes acknowledged: the server had closed before they arrived, the known
@@ -13,8 +14,7 @@
  *   - a reset: the acknowledgement may have been delayed and then never sent, so its absence proves
  *     nothing. The server closed with bytes unread, or was killed, or its listener closed while the
  *     connection waited to be accepted: OUTCOME_RESET.
- * Without TCP_INFO the bytes count as acknowledged: the judgement on the server errs on the strict
- * side. */
+ * Without TCP_INFO the bytes count as acknowledged: the server is then judged strictly. */
 #include "loadtest/connection.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ void connection_close(struct connection *connection)
     connection->served = 0;
 }
 
-/* False if the kernel does not tell. */
+/* False if the kernel does not provide it. */
 static bool acknowledged(int fd, uint64_t *bytes)
 {
     unsigned char info[TCP_INFO_BYTES];
@@ -147,7 +147,7 @@ static void write_request(struct connection *connection)
     connection->state = CONNECTION_RECEIVING;
 }
 
-/* A reply is whole. */
+/* A reply is complete. */
 static enum connection_result replied(struct connection *connection, bool more_bytes)
 {
     if (more_bytes)
@@ -190,8 +190,8 @@ static enum connection_result read_reply(struct connection *connection)
     }
 }
 
-/* Nothing is due, so whatever has come ends it: the peer's close, or bytes that nobody asked for.
- * Nothing has if the event was about writing, from before the reply. */
+/* Nothing is due, so any event ends the connection: the peer's close, or unexpected bytes. Neither
+ * is there if the event was about writing, from before the reply. */
 static bool has_ended(const struct connection *connection)
 {
     char byte;

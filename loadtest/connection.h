@@ -44,7 +44,7 @@ struct connection {
     enum connection_state state;
     struct http_parse reply;
     enum outcome failure; /* after CONNECTION_FAILED */
-    bool retryable;       /* ... the server certainly did not take it, on a used connection */
+    bool retryable;       /* ... the server did not receive it all, on a reused connection */
 
     const char *request; /* borrowed until the result */
     size_t request_len, sent;

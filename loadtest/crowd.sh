@@ -1,7 +1,7 @@
 #!/bin/sh
-# Honest clients beside a crowd: the same load alone and then beside idle connections, slow senders
-# and slow readers. Every honest request must be answered as expected, and their p99 may at most
-# double. Needs Debian's slowhttptest and python3; takes about two minutes.
+# Normal clients under a connection flood: the same load alone and then beside idle connections,
+# slow senders and slow readers. Every normal request must be answered as expected, and their p99
+# may at most double. Needs Debian's slowhttptest and python3; takes about two minutes.
 # usage: loadtest/crowd.sh [BUILD [IDLE [SLOW]]]    (from the repository's root)
 set -u
 build=${1:-build}

@@ -2,7 +2,7 @@
  * line state bytes are collected up to CRLF and the whole line is judged; in a body state they go
  * straight into the body. Message framing follows RFC 9112 section 6.3, except that a reply whose
  * framing is ambiguous (both Content-Length and Transfer-Encoding, two lengths) is refused instead
- * of repaired: a load test must notice such a server, not forgive it. */
+ * of repaired: a load test must report such a server. */
 #include "loadtest/http_parse.h"
 
 #include <ctype.h>

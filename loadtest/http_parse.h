@@ -1,4 +1,4 @@
-/* http_parse.h - an HTTP/1.1 reply, a piece at a time.
+/* http_parse.h - an incremental parser of HTTP/1.1 replies.
  *
  *     struct http_parse reply = {0};
  *     http_parse_reset(&reply);
@@ -8,8 +8,8 @@
  *     case HTTP_PARSE_BAD: ...         reply.why
  *     }
  *
- * Strict where a server could deceive: lines end in CRLF, one Content-Length, never both framings,
- * chunk sizes that fit. Interim (1xx) replies are skipped. Threads: one at a time.
+ * Strict about framing: lines end in CRLF, one Content-Length, never both framings, chunk sizes
+ * that fit. Interim (1xx) replies are skipped. Threads: one at a time.
  */
 #ifndef ATTND_LOADTEST_HTTP_PARSE_H
 #define ATTND_LOADTEST_HTTP_PARSE_H

@@ -17,7 +17,7 @@ static int complain(const struct err *err, int code)
     return code;
 }
 
-/* A report that a full disk has swallowed is no success. */
+/* A report that could not be written (full disk) is a failure. */
 static int printed(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

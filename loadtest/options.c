@@ -1,8 +1,8 @@
 /* options.c - the rows of the table, the target's address and what excludes what.
  *
- * The target must be a loopback address: a load generator that can be pointed at the plant's
- * network by a slip of the finger would be a weapon, and measurements through a network say little
- * about the server. For the same reason a run is always bounded in time. */
+ * The target must be a loopback address: a typing error must not direct load at the plant's
+ * network, and measurements through a network say little about the server. For the first reason a
+ * run is always bounded in time. */
 #include "loadtest/options.h"
 
 #include <arpa/inet.h>

@@ -1,10 +1,10 @@
-/* outcome.h - how one request can end: the words that the tally, --accept and the reports share.
+/* outcome.h - the outcomes of a request, with the names that the tally, --accept and the reports
+ * use.
  *
- * A test of shutdown must know whether the server had taken a request that failed. UNSENT:
- * certainly not, the connection ended before the whole request arrived. LOST: yes, all of it had
- * arrived, and then the connection was closed in order without an answer. RESET leaves it open: the
- * server closed with bytes unread, or before it accepted the connection. connection.c says how they
- * are told apart.
+ * A test of shutdown must know whether the server had taken a request that failed. UNSENT: it had
+ * not, the connection ended before the whole request arrived. LOST: it had, all of it arrived, and
+ * then the connection was closed in order without an answer. RESET: unknown, the server closed with
+ * bytes unread, or before it accepted the connection. connection.c says how they are told apart.
  */
 #ifndef ATTND_LOADTEST_OUTCOME_H
 #define ATTND_LOADTEST_OUTCOME_H

@@ -22,7 +22,7 @@ static double seconds(const struct tally *tally)
     return spent > 0 ? spent : 1e-9;
 }
 
-/* What this process has cost itself: on the server's own cores it is time that the server lacked.
+/* CPU time of this process: on the server's cores it is time that the server did not have.
  */
 static double cpu_seconds(void)
 {

@@ -1,4 +1,4 @@
-/* tally.h - what happened so far: counts, histograms and a timeline.
+/* tally.h - results so far: counts, histograms and a timeline.
  *
  * Latency counts from the intended time of a request to the last byte of its answer, and only for
  * answers that were OK; rejections (429) have a histogram of their own, because mixing fast

@@ -1,6 +1,6 @@
 /* workload.c - see workload.h. Requests are kept as the bytes that go over the wire, so that during
  * the run the generator spends its processor time on sockets and clocks only; a base64 image is
- * encoded once. What is sent is not validated here: a load test may well send what must fail. */
+ * encoded once. Requests are not validated here: a load test may send requests that must fail. */
 #include "loadtest/workload.h"
 
 #include "engine/base/doc.h"

@@ -1,4 +1,4 @@
-/* workload.h - what is sent: every request, complete with its head, made once before the run.
+/* workload.h - all requests, complete with their heads, made once before the run.
  *
  * Sources take turns by their weights (the smooth weighted round robin of nginx: 3:1 goes a a b a,
  * not a a a b); a source with several items (a JSON-lines file) goes through them in turn.

@@ -1,14 +1,14 @@
-/* memory_plan.h - where memory_max goes: what the process holds whether or not anybody asks for
- * anything, item by item, and the rest, which is for requests (memory.h).
+/* memory_plan.h - how memory_max is used: what the process holds without any request, item by item,
+ * and the rest, which is for requests (memory.h).
  *
  *     struct memory_plan plan;
  *     if (memory_plan_make(&plan, config, &threads, &err))     the sum does not fit, or a model
  *         return err.code;                                     cannot be read
  *     memory_plan_print(&plan, stdout);
  *
- * Everything is told before anything is taken. Models are not opened: the headers of their files
- * suffice for a bound, whoever checks a configuration may have less memory than who will serve
- * with it, and a server that would not fit is to say so, not to be killed while it loads.
+ * The plan is made before any memory is taken. Models are not opened: the headers of their files
+ * suffice for a bound, the process that checks a configuration may have less memory than the
+ * server, and a server that would not fit must report that instead of being killed while it loads.
  *
  * Threads: pure, but for reading files.
  */
@@ -33,7 +33,7 @@ enum memory_item {
 
 struct memory_plan {
     size_t max_bytes;
-    const char *source; /* who says so: "memory_max", or ram.h's */
+    const char *source; /* which limit it is: "memory_max", or ram.h's */
     size_t items[MEMORY_ITEMS];
     size_t fixed_bytes;             /* their sum */
     size_t model_bytes;             /* of them, those of the models with their sessions */

@@ -18,11 +18,11 @@
  * core is shared for at most that long.
  *
  * The rule for batches. The products are near their peak from about 64 rows on, so a batch above
- * 128 to 256 tokens hardly computes faster per token; it only makes those who come next wait
- * longer, since a batch is never interrupted. Against 512, BERT-base by OpenBLAS gave 6 % less rate
- * and answered a hurried short text in 0.32 s instead of 0.75. 128 would make each image of 197
- * tokens and each long text a batch of its own, with no room for short texts beside it. A longer
- * input than the budget is a batch of its own in any case.
+ * 128 to 256 tokens hardly computes faster per token; it only delays later requests, since a batch
+ * is never interrupted. Against 512, BERT-base by OpenBLAS gave 6 % less rate and answered a
+ * hurried short text in 0.32 s instead of 0.75. 128 would make each image of 197 tokens and each
+ * long text a batch of its own, with no room for short texts beside it. A longer input than the
+ * budget is a batch of its own in any case.
  *
  * Threads: pure.
  */

@@ -3,8 +3,8 @@
  * Start order: log, memory, metrics, queue, an empty snapshot, HTTP, workers, models, prepare pool,
  * digests. HTTP comes before the models so that a port in use is found before they are opened, and
  * so that /healthz and /readyz answer meanwhile. Stop is the exact reverse, with one rule that the
- * HTTP library imposes: it must not be stopped while an exchange is suspended. So whatever holds a
- * baton (prepare pool, queue, workers) is brought to rest first, and each baton is given back,
+ * HTTP library imposes: it must not be stopped while an exchange is suspended. So the owners of
+ * suspended requests (prepare pool, queue, workers) are stopped first, and each request is resumed,
  * either answered or, out of time, failed with 503.
  */
 #include "server/server.h"
@@ -36,9 +36,9 @@ enum {
     IO_THREADS = 2,
     PREPARE_THREADS_MAX = 4,
     THREADS_BESIDE = 6,     /* main, the edge, digests, their hashing, the closer, the reloader */
-    POLL_MS = 5,            /* how often a drain looks whether it is done */
-    LAST_REPLIES_MS = 1000, /* for sending what was failed when time ran out */
-    DESCRIPTORS_BESIDE_CONNECTIONS = 300, /* listener, event queues, farewells, files */
+    POLL_MS = 5,            /* how often a drain checks whether it is done */
+    LAST_REPLIES_MS = 1000, /* for sending the replies that failed when time ran out */
+    DESCRIPTORS_BESIDE_CONNECTIONS = 300, /* listener, event queues, lingering closes, files */
 };
 
 struct server {
@@ -89,7 +89,7 @@ static enum err_code open_memory(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-/* What is served until the models are there: nothing, by the configuration's limits. */
+/* The snapshot until the models are open: no models, with the configuration's limits. */
 static enum err_code open_snapshots(struct server *server, struct err *err)
 {
     struct snapshot *empty;
@@ -189,7 +189,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-/* Most systems start a process with 1024 descriptors and let it have more for the asking. */
+/* Most systems start a process with a soft limit of 1024 descriptors, which it may raise. */
 static void raise_descriptor_limit(unsigned connections_max)
 {
     struct rlimit limit;
@@ -277,8 +277,8 @@ static bool await_idle(const struct http_server *http, unsigned timeout_ms)
     return true;
 }
 
-/* Everything that still reaches the server is answered as usual, until the listener is closed and
- * the last exchange is done or the time is up. */
+/* Requests are answered as usual until the listener is closed and the last exchange is done or the
+ * time is up. */
 static void server_drain(struct server *server)
 {
     struct snapshots *snapshots = server->service.snapshots;
@@ -306,7 +306,7 @@ static void fail_waiting(struct batcher *batcher)
         }
 }
 
-/* Gives back every baton: after this no exchange is suspended, and none will be. */
+/* Resumes every suspended exchange: after this none is suspended, and none will be. */
 static void stop_work(struct server *server)
 {
     struct service *service = &server->service;

@@ -13,12 +13,12 @@
 
 /* Serves until a signal ends it. One line goes to `ready`, flushed, once /readyz is 200. On the
  * main thread: it takes over SIGTERM, SIGINT and SIGHUP for the whole process and ignores SIGPIPE.
- * SIGHUP and POST /admin/reload read the configuration anew from its source.
- * ERR_UNUSABLE: the configuration or a model cannot be served; any other code: this run failed. */
+ * SIGHUP and POST /admin/reload read the configuration again from its source. ERR_UNUSABLE: the
+ * configuration or a model cannot be served; any other code: this run failed. */
 enum err_code server_run(const struct config *config, const struct reload_source *source,
                          FILE *ready, struct err *err);
 
-/* Whether it could serve: the headers of the models are read, and what everything takes is put on
+/* Checks whether it could serve: reads the headers of the models and prints the memory plan to
  * `out`. ERR_UNUSABLE if a model cannot be read or the sum is above memory_max. */
 enum err_code server_check(const struct config *config, FILE *out, struct err *err);
 

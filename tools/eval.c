@@ -1,9 +1,10 @@
 /* attnd-eval - a labelled data set through a checkpoint, offline and with all cores: how good the
- * model is, and whether a lower precision answers as fp32 does. The parts are learn/eval's, so
- * that a trainer prints the same report; here are the options, the order of things and progress.
+ * model is, and whether a lower precision gives the same answers as fp32. The parts are
+ * learn/eval's, so that a trainer prints the same report; this file has the options, the sequence
+ * of steps and progress.
  *
- * What can be wrong with options, models and data is found before anything is computed and ends
- * with 2. With --against the second precision runs first. */
+ * Errors in options, models and data are found before anything is computed; the exit status is then
+ * 2. With --against the second precision runs first. */
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
@@ -170,7 +171,7 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
 
 /* ---- open ---- */
 
-/* Before anything is computed: a run of an hour must not end with a folder that cannot be. */
+/* Before anything is computed: a run of an hour must not fail because its folder cannot be made. */
 static enum err_code make_folder(const char *dir, struct err *err)
 {
     if (dir == NULL || (mkdir(dir, 0777) == 0 || errno == EEXIST))
@@ -211,7 +212,7 @@ static void close_all(struct eval *eval)
 
 /* ---- runs ---- */
 
-/* Evaluation options with a progress line, if a person watches. */
+/* Evaluation options with a progress line, if stderr is a terminal. */
 static struct evaluation_options watched(const struct eval *eval, struct progress *progress,
                                          const char *name, size_t total)
 {
@@ -263,7 +264,7 @@ static enum err_code run_all(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
-/* ---- inputs unlike those ---- */
+/* ---- out-of-distribution inputs ---- */
 
 static enum err_code print_separation(const struct eval *eval, const struct evaluation *unlike,
                                       struct err *err)

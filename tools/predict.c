@@ -1,5 +1,5 @@
-/* attnd-predict - files in, labels out, no server: the shortest path to a prediction, and the
- * oracle that the server's answers are compared with. */
+/* attnd-predict - labels of files, without a server; also the oracle that the server's answers are
+ * compared with. */
 #include "engine/answer.h"
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
@@ -45,7 +45,7 @@ struct predict {
 
 /* ---- options ---- */
 
-/* The row's tag says what kind of source it is. */
+/* The row's tag is the kind of source. */
 static enum err_code add_source(const struct cli_option *option, void *target, const char *value,
                                 struct err *err)
 {

@@ -1,9 +1,9 @@
 /* attnd-train - fine-tunes a checkpoint, or trains one from its config.json, on labelled inputs,
- * and writes a checkpoint directory that attnd serves. The work is learn/train's; here are the
- * options, what a person sees meanwhile, and Ctrl-C.
+ * and writes a checkpoint directory that attnd serves. The work is learn/train's; this file has the
+ * options, the display of progress, and Ctrl-C.
  *
  * On a terminal one line shows the epoch as a bar and overwrites itself; each epoch leaves a line.
- * Into a file go the lines of the epochs, and what the bar would say once a minute. */
+ * A file gets the lines of the epochs, and the bar's text once a minute. */
 #include "engine/base/clock.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
@@ -31,7 +31,7 @@ static atomic_bool stop; /* set by the handler, read by the trainer */
 static void on_signal(int number)
 {
     (void)number;
-    if (atomic_exchange(&stop, true)) /* the second time it is meant */
+    if (atomic_exchange(&stop, true)) /* the second Ctrl-C ends the process */
         _exit(128 + SIGINT);
 }
 
@@ -43,7 +43,7 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* ---- what a person sees ---- */
+/* ---- progress ---- */
 
 struct screen {
     bool is_terminal;

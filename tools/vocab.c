@@ -1,5 +1,5 @@
 /* attnd-vocab - a WordPiece vocabulary for a fab's own logs: built from them, or an encoder's own
- * cut down to what they use. The parts are engine/text's and learn/train's; here are the two
+ * cut down to what they use. The parts are engine/text's and learn/train's; this file has the two
  * commands' options, the reading of data and progress.
  *
  * Data files are read one after another, so the largest bounds the memory. A text that is not UTF-8
@@ -32,7 +32,7 @@ struct vocab {
     unsigned size, pair_min, character_min, keep_min;
     bool cased, without_numbers;
 
-    bool is_watched; /* a person sees stderr */
+    bool is_watched; /* stderr is a terminal */
     uint64_t shown_ns;
     size_t used, unusable; /* texts */
 };
@@ -135,7 +135,7 @@ static const struct cli trim_cli = {
 
 /* ---- progress ---- */
 
-/* A line that overwrites itself, now and then. */
+/* A line that overwrites itself, a few times a second. */
 static bool is_time(struct vocab *vocab)
 {
     uint64_t now = clock_now_ns();
@@ -305,7 +305,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* What would else be found after minutes of reading. */
+/* Checks that would otherwise fail only after minutes of reading. */
 static enum err_code check(const struct vocab *vocab, struct err *err)
 {
     if (vocab->data_count == 0)
@@ -340,7 +340,7 @@ static int run(struct vocab *vocab, const struct command *command, int argc, cha
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_RUNTIME;
 }
 
-/* Without a command: --help and --version, or what is wrong. */
+/* Without a command: --help and --version, or an error. */
 static int run_none(const char *argument)
 {
     struct err err = {0};

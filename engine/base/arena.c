@@ -35,7 +35,7 @@ void arena_deinit(struct arena *arena)
     arena_init(arena);
 }
 
-/* What is not handed out may not be touched, as far as AddressSanitizer is there to tell. */
+/* Under AddressSanitizer, memory that is not allocated is poisoned. */
 static struct arena_block *block_create(size_t size)
 {
     struct arena_block *block = pages_alloc(size);
@@ -84,7 +84,7 @@ static void *take(struct arena *arena, size_t bytes)
     return block_take(block, bytes);
 }
 
-/* AddressSanitizer is told how much was asked for: it sees a step past the end as it does malloc's.
+/* AddressSanitizer gets the requested size, so that it detects overruns as it does malloc's.
  */
 void *arena_alloc(struct arena *arena, size_t bytes)
 {

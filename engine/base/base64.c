@@ -11,7 +11,7 @@ enum {
     ENCODE_PIECE = 51,      /* libb64 breaks the line after 54 bytes; a multiple of 3 */
 };
 
-/* Without branches, so that the compiler makes vectors of the loop around it. */
+/* Without branches, so that the compiler vectorises the loop around it. */
 static bool in_alphabet(char character)
 {
     unsigned char c = (unsigned char)character;
@@ -66,7 +66,7 @@ static enum err_code check(const char *text, size_t len, size_t origin, size_t *
     return ERR_OK;
 }
 
-/* Padding is never fed: libb64 leaves a group open when its input ends, and writes what is whole.
+/* Padding is not passed on: at the end of its input libb64 writes the whole bytes of an open group.
  */
 enum err_code base64_decode_while(char *out, size_t *out_len, const char *text, size_t len,
                                   size_t origin, struct interrupt *interrupt, struct err *err)

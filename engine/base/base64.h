@@ -26,7 +26,7 @@ size_t base64_decoded_size(size_t len);
 enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t len, size_t origin,
                             struct err *err);
 
-/* The same, looking at an interrupt (NULL: none) for each megabyte. */
+/* The same, checking an interrupt (NULL: none) once per megabyte. */
 enum err_code base64_decode_while(char *out, size_t *out_len, const char *text, size_t len,
                                   size_t origin, struct interrupt *interrupt, struct err *err);
 

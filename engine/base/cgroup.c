@@ -7,9 +7,9 @@
  *                            "4:cpu,cpuacct:/path" v1
  *     /proc/self/mountinfo   where each hierarchy is mounted, and which part of it
  *
- * Every group between the process's and the root may set a limit; the smallest binds. On a hybrid
- * system both versions are mounted and a controller lives in one of them: both are looked at, and
- * the files that are not there do not count. */
+ * Every group between the process's and the root may set a limit; the smallest applies. On a hybrid
+ * system both versions are mounted and a controller lives in one of them: both are read, and
+ * missing files set no limit. */
 #include "engine/base/cgroup.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is looked for, and the paths of this process's groups, "/" if unknown. */
+/* The limit to find, and the paths of this process's groups, "/" if unknown. */
 struct search {
     const char *root;
     const char *controller;

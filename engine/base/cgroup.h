@@ -1,4 +1,4 @@
-/* cgroup.h - what the control groups of this process allow it, version 1, 2 and both at once.
+/* cgroup.h - the limits that control groups set for this process, version 1, 2 and both at once.
  *
  *     limit = cgroup_smallest("", "memory", limit_of_group);
  *

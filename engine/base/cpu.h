@@ -1,4 +1,5 @@
-/* cpu.h - what this process may use of the machine. Threads: any number; nothing is cached. */
+/* cpu.h - the processors that this process may use, and their caches and instructions. Threads: any
+ * number; nothing is cached. */
 #ifndef ATTND_ENGINE_BASE_CPU_H
 #define ATTND_ENGINE_BASE_CPU_H
 

@@ -1,6 +1,6 @@
 /* doc.c - see doc.h. jansson's trees cost up to 38 times the bytes they come from (200 000 empty
- * arrays) and its recursion limit is far above ours, so a scan that only knows strings and brackets
- * counts tokens and depth first. It need not be exact about grammar: jansson has the last word. */
+ * arrays) and its recursion limit is far above ours, so tokens and depth are counted first, by a
+ * scan for strings and brackets. The scan need not check the grammar: jansson does. */
 #include "engine/base/doc.h"
 
 #include "engine/base/doc_load.h"
@@ -24,7 +24,7 @@ static size_t skip_string(const char *bytes, size_t len, size_t at)
     return at + 1;
 }
 
-/* Where a byte of what is parsed is in the text as its sender knows it. */
+/* Maps an offset in the parsed bytes to the offset in the text that the client sent. */
 struct origin {
     size_t (*of)(const void *context, size_t at);
     const void *context;

@@ -40,8 +40,8 @@ extern const struct doc_limits doc_limits_request; /* a client's body */
 enum err_code doc_parse(struct json_t **out, const char *bytes, size_t len,
                         const struct doc_limits *limits, struct err *err);
 
-/* The same for bytes in which some stand for others: origin(context, at) says where byte `at` is in
- * the text as its sender knows it, and error texts carry that offset. */
+/* The same for a text that was shortened before parsing: origin(context, at) maps offset `at` to
+ * the offset in the original text, which error texts carry. */
 enum err_code doc_parse_mapped(struct json_t **out, const char *bytes, size_t len,
                                const struct doc_limits *limits,
                                size_t (*origin)(const void *context, size_t at),

@@ -104,7 +104,8 @@ static enum err_code set(json_t *object, const char *key, json_t *value, struct 
     return ERR_OK;
 }
 
-/* json_string gives NULL for two reasons; a text that is no UTF-8 is told apart first. */
+/* json_string returns NULL for invalid UTF-8 and without memory; checking UTF-8 first tells them
+ * apart. */
 static json_t *text_of(const char *text, const char *key, struct err *err)
 {
     json_t *value = NULL;
@@ -186,7 +187,7 @@ enum err_code doc_edit_rename(struct json_t *object, const char *key, const char
 
 /* ---- save ---- */
 
-/* The digits that bring every real of the tree back. */
+/* The number of digits with which every real of the tree can be read back exactly. */
 static int digits_of(const json_t *value)
 {
     if (json_is_real(value)) {
@@ -208,8 +209,8 @@ static int digits_of(const json_t *value)
     return digits;
 }
 
-/* Not by json_dumps: jansson 2.14 does not look whether an object's key was taken (do_dump drops
- * the result of dump_string), and so returns a text without it where its buffer could not grow. */
+/* json_dumps is not used: jansson 2.14 ignores a failure to write an object's key (do_dump drops
+ * the result of dump_string), and returns a text without the key if its buffer could not grow. */
 enum err_code doc_edit_save(const struct json_t *root, const char *path, struct err *err)
 {
     size_t flags = JSON_INDENT(INDENT) | JSON_REAL_PRECISION((size_t)digits_of(root));

@@ -1,4 +1,4 @@
-/* doc_edit.h - changing a JSON file and leaving what it does not know as it was.
+/* doc_edit.h - changes members of a JSON file and keeps all others as they are.
  *
  *     struct json_t *root;
  *     doc_edit_open(&root, "config.json", &err);            doc_edit_new for an empty object

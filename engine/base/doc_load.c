@@ -1,13 +1,13 @@
-/* doc_load.c - see doc_load.h. jansson 2.14 does not look whether the buffer of the string that
- * it reads could grow (lex_save in its load.c drops the result of strbuffer_append_byte); it goes
- * on with fewer bytes than it counts, and unescapes the string past the end of its memory. Other
+/* doc_load.c - see doc_load.h. jansson 2.14 does not check whether the buffer of the string that it
+ * reads could grow (lex_save in its load.c drops the result of strbuffer_append_byte); it goes on
+ * with fewer bytes than it counts, and unescapes the string past the end of its memory. Other
  * versions may have other such places, so none is relied on: while json_loadb runs, an allocation
  * that fails does not return. It jumps back here, and everything that the parse had taken is freed.
  *
- * What the parse holds is a list through its blocks. The links lie at the end of each block
- * (malloc_usable_size tells where that is), so that a block is an ordinary one of malloc's to
- * everybody else: a tree may be freed by anyone, and outside of a parse jansson's allocations are
- * malloc and free. Within one it frees only what it has taken itself.
+ * The blocks that a parse has allocated form a linked list. The links lie at the end of each block
+ * (malloc_usable_size tells where that is), so that a block is an ordinary malloc block outside of
+ * this file: any code may free a tree, and outside of a parse jansson's allocations are malloc and
+ * free. Within one it frees only what it has taken itself.
  *
  * The jump passes over jansson's frames only. They hold no lock and no state but memory; the seed
  * of its hash tables, its one global, is set before main, as are the allocators. The two
@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* At the end of a block that a parse took. */
+/* At the end of each block that a parse allocated. */
 struct links {
     struct links *next, **from; /* from: what points here */
     void *block;

@@ -1,5 +1,5 @@
-/* doc_load.h - jansson's parser, safe against failed allocations. Private to doc.c: the one door
- * to json_loadb. For files that may include jansson.
+/* doc_load.h - jansson's parser, safe against failed allocations. Private to doc.c: the only caller
+ * of json_loadb. For files that may include jansson.
  *
  * Threads: any; a parse belongs to the thread that runs it.
  */

@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 enum doc_string_rest {
-    DOC_STRING_AS_IT_IS,     /* all else passes: whether it is UTF-8 is for the receiver to judge */
+    DOC_STRING_AS_IT_IS,     /* all else passes, UTF-8 or not */
     DOC_STRING_FOR_TERMINAL, /* DEL and the C1 controls are escaped too, since a terminal may act
                                 on them; a byte that is not UTF-8 becomes U+FFFD */
 };
@@ -29,8 +29,7 @@ struct doc_string_piece {
     size_t taken; /* bytes of the text that it stands for */
 };
 
-/* What the head of text[len], len >= 1, becomes between the quotation marks: one byte of the text,
- * or for a terminal one character. */
+/* Escapes the start of text[len], len >= 1: one byte of it or, for a terminal, one character. */
 struct doc_string_piece doc_string_next(const char *text, size_t len, enum doc_string_rest rest);
 
 /* The whole text, as it is, with its quotation marks. Failures show in ferror(file). */

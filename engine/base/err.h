@@ -1,15 +1,15 @@
 /* err.h - an error is a value.
  *
  * A function that can fail returns an enum err_code and takes a `struct err *` last. The code says
- * what kind of failure it was, the text says what, where and the limit. The first writer wins, so
- * the deepest function tells the cause; callers prepend context:
+ * what kind of failure it was, the text says what, where and the limit. The first error recorded is
+ * kept, so the deepest function tells the cause; callers prepend context:
  *
  *     struct err err = {0};
  *     if (safetensors_open(&file, path, &err))
  *         return err_prefix(&err, "%s: ", path);
  *
- * Texts never contain a client's input. Threads: a struct err belongs to whoever holds it; nothing
- * here is global or thread-local, because a request changes threads.
+ * Texts never contain a client's input. Threads: a struct err belongs to its owner; nothing here is
+ * global or thread-local, because a request changes threads.
  */
 #ifndef ATTND_ENGINE_BASE_ERR_H
 #define ATTND_ENGINE_BASE_ERR_H
@@ -64,12 +64,12 @@ enum err_code err_no_memory(struct err *err, size_t bytes);
 /* Shorthand for a thread that pthread_create could not start: `failure` is what it returned. */
 enum err_code err_no_thread(struct err *err, int failure);
 
-/* What kind of failure of a system call an errno is: ERR_NO_MEMORY (also for EAGAIN, which is what
- * pthread_create says then) or ERR_IO. */
+/* The err_code of a system call's errno: ERR_NO_MEMORY (also for EAGAIN, which pthread_create
+ * returns then) or ERR_IO. */
 enum err_code err_code_of_errno(int error);
 
-/* Whether it is the system's failure (no memory, input or output) and says nothing about what the
- * function was given: where one input of many fails so, the others are not to be gone on with. */
+/* Whether it is a failure of the system (no memory, input or output) and not of the function's
+ * input: if one input of many fails in this way, the run must end instead of skipping the input. */
 bool err_is_of_system(enum err_code code);
 
 /* The kind's name: "too_large". */

@@ -73,7 +73,7 @@ enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_
     return read_path(out, len, path, bytes_max, &error, err);
 }
 
-/* What is not listed is taken for the system's. */
+/* An error that is not listed counts as a failure of the system. */
 static bool is_of_path(int error)
 {
     static const int errors[] = {ENOENT, ENOTDIR,      EISDIR, EACCES, EPERM,

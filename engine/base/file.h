@@ -17,15 +17,15 @@ enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, s
 enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_max,
                         struct err *err);
 
-/* The same for one input among others: ERR_UNUSABLE, instead of ERR_IO, where the path is at fault,
- * which names nothing, or a folder, or what may not be read. It will be so the next time as well,
- * and the other inputs can be used. ERR_IO is then the system's failure (a disk's, too many open
- * files), after which nothing is known about the input. */
+/* The same for one input among others: ERR_UNUSABLE, instead of ERR_IO, if the path does not exist,
+ * is a folder, or may not be read. A retry would fail in the same way, and the other inputs can be
+ * used. ERR_IO is then a failure of the system (of a disk, too many open files), which says nothing
+ * about the input. */
 enum err_code file_read_input(char **out, size_t *len, const char *path, size_t bytes_max,
                               struct err *err);
 
-/* Whether something has that path. ERR_NO_MEMORY and ERR_IO, which begin with it, if that cannot be
- * told: a file that could not be looked at is not one that is absent. */
+/* Whether the path exists. ERR_NO_MEMORY and ERR_IO, whose texts begin with the path, if that
+ * cannot be determined: an error of stat other than absence is not taken for absence. */
 enum err_code file_exists(const char *path, bool *out, struct err *err);
 
 #endif

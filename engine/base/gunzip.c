@@ -12,8 +12,7 @@ struct unpacked {
     size_t len, capacity;
 };
 
-/* Doubles the room; it is never more than one byte above the limit, by which a file that exceeds it
- * is told. */
+/* Doubles the room; it is at most one byte above the limit, so that a larger file is detected. */
 static enum err_code make_room(struct unpacked *out, size_t bytes_max, struct err *err)
 {
     if (out->len < out->capacity)

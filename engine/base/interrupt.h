@@ -1,7 +1,7 @@
-/* interrupt.h - how long work learns that nobody waits for it any more.
+/* interrupt.h - cancels long work whose result is no longer needed.
  *
- * Whoever starts the work says what to ask and how often; the work asks between its rows, pieces
- * and passes, and ends with the code that it is given:
+ * The caller supplies a function and how often to call it; the work calls it between rows, pieces
+ * and passes, and ends with the error code that it returns:
  *
  *     struct interrupt interrupt = {.look = look, .context = request, .interval_ns = 2000000};
  *     for (size_t y = 0; y < height; y++) {
@@ -10,9 +10,9 @@
  *         ... one row ...
  *     }
  *
- * A look costs a reading of the clock (some 25 ns), so a loop whose turns are shorter than about a
- * microsecond looks every so many turns. What works with an interrupt takes a NULL for work that
- * nobody ends.
+ * A call costs a reading of the clock (some 25 ns), so a loop whose iterations are shorter than
+ * about a microsecond calls it once in several iterations. NULL stands for work that is never
+ * cancelled.
  *
  * Threads: one at a time, as the work itself.
  */

@@ -26,7 +26,7 @@ static bool make_room(struct memory_file *file, size_t len)
     return true;
 }
 
-/* A stream's writer; 0: failed. After a failure nothing is kept any more. */
+/* The stream's write function; 0: failed. After a failure all writes fail. */
 static ssize_t keep(void *cookie, const char *from, size_t len)
 {
     struct memory_file *file = cookie;

@@ -1,4 +1,4 @@
-/* memory_file.h - a stream into memory whose end tells whether all that was written is there.
+/* memory_file.h - a stream into memory that reports on close whether all that was written is there.
  *
  *     struct memory_file file;
  *     if (memory_file_open(&file, err))
@@ -6,9 +6,9 @@
  *     fprintf(file.stream, ...);
  *     return memory_file_save(&file, path, err);
  *
- * open_memstream does not tell: glibc 2.36's stream drops what its buffer cannot be grown for
- * without setting what ferror looks at, and leaves NULL where fclose finds no memory for the last
- * time, and fclose returns 0. A file written from it may be cut, or have a hole.
+ * open_memstream does not: if its buffer cannot grow, glibc 2.36's stream drops bytes without
+ * setting the error indicator; if that happens in fclose, the buffer is NULL and fclose returns 0.
+ * A file written from it may be truncated, or have a hole.
  *
  * Threads: one at a time.
  */
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Stays where it is while the stream is open. */
+/* Must not be moved while the stream is open. */
 struct memory_file {
     FILE *stream;
     char *bytes; /* [len], then a NUL; whole only after memory_file_close */
@@ -36,8 +36,8 @@ enum err_code memory_file_open(struct memory_file *out, struct err *err);
  * is already recorded) they are NULL. */
 enum err_code memory_file_close(struct memory_file *file, struct err *err);
 
-/* Ends the stream and the file at `path` is what was written (replace.h); after an error, also one
- * that is already recorded, it is as it was. Nothing is left to free. */
+/* Ends the stream and replaces the file at `path` by its bytes (replace.h); after an error, also
+ * one that is already recorded, the file is unchanged. Nothing is left to free. */
 enum err_code memory_file_save(struct memory_file *file, const char *path, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* openblas.h - OpenBLAS, opened when it is first asked for: a backend of the linear layers, and the
- * LAPACK behind statistics.
+/* openblas.h - OpenBLAS, loaded on first use: a backend of the linear layers, and the LAPACK behind
+ * statistics.
  *
  *     int main(int argc, char **argv)
  *     {
@@ -10,7 +10,7 @@
  *     openblas_functions()->sgemm(CblasRowMajor, ...);
  *
  * It is not linked: the variables that choose its kernels and its threads are read by the library's
- * constructor, and who does not ask for it need not have it.
+ * constructor, and a program that does not use it runs without it installed.
  *
  * Threads: openblas_set_environment before any is started; openblas_open from any. The functions
  * run on the calling thread alone.
@@ -38,12 +38,12 @@ struct openblas {
     void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 };
 
-/* First in every main that computes. Lets the library choose its kernels by what the processor can
- * do instead of by its model, and keeps it, and the OpenMP runtime that oneDNN may bring in later,
- * to the calling thread. What an operator has set for the kernels stays. */
+/* Called first in every main that computes. Lets the library choose its kernels by what the
+ * processor can do instead of by its model, and keeps it, and the OpenMP runtime that oneDNN may
+ * bring in later, to the calling thread. What an operator has set for the kernels stays. */
 void openblas_set_environment(void);
 
-/* ERR_UNSUPPORTED if the library is not there, or not as it must be. It stays open. */
+/* ERR_UNSUPPORTED if the library is missing or lacks a function. It stays open. */
 enum err_code openblas_open(struct err *err);
 
 /* Its functions, once openblas_open has succeeded. */

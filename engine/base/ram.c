@@ -5,8 +5,8 @@
  *     MemTotal of /proc/meminfo
  *
  * RLIMIT_AS counts addresses, and a thread's stack or a reservation of malloc has many that never
- * become memory; the same holds for RLIMIT_DATA. What the process has mapped at the time of the
- * call and does not hold is therefore taken off. */
+ * become memory; the same holds for RLIMIT_DATA. Memory that is mapped but not resident at the time
+ * of the call is therefore subtracted. */
 #include "engine/base/ram.h"
 
 #include "engine/base/cgroup.h"

@@ -1,4 +1,4 @@
-/* ram.h - how many bytes of memory this process may use, and who says so.
+/* ram.h - how many bytes of memory this process may use, and which limit sets that.
  *
  *     struct ram_limit limit = ram_limit("");
  *     printf("%zu bytes, by %s\n", limit.bytes, limit.source);
@@ -16,9 +16,9 @@ struct ram_limit {
 };
 
 /* The smallest of the cgroup's limit (version 1 and 2, every group up to the root) and the
- * process's own on address space and data. A limit above what the machine has is none; without any
- * it is half of the machine, since others live there too. `root` is prepended to every path read:
- * "" normally, a fixture in tests. */
+ * process's own on address space and data. A limit above the machine's memory is ignored; without
+ * any it is half of the machine's memory, since other processes need some too. `root` is prepended
+ * to every path read: "" normally, a fixture in tests. */
 struct ram_limit ram_limit(const char *root);
 
 /* The cgroup's limit alone; 0: none. What cannot be read or understood is none. */

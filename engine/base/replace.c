@@ -12,7 +12,7 @@ static enum err_code failed(const struct replacement *file, const char *what, st
     return err_set(err, ERR_IO, "%s: cannot be %s: %s", file->path, what, strerror(errno));
 }
 
-/* O_NOFOLLOW: a link of that name is nobody's unfinished write. */
+/* O_NOFOLLOW: a symbolic link of that name is not an unfinished write. */
 enum err_code replace_open(struct replacement *file, const char *path, struct err *err)
 {
     static const char suffix[] = ".partial";
@@ -44,7 +44,7 @@ enum err_code replace_write(struct replacement *file, const void *bytes, size_t 
     return ERR_OK;
 }
 
-/* The rename is in the folder, not in the file. EINVAL: a file system that syncs no folders. */
+/* The rename changes the folder, not the file. EINVAL: the file system cannot sync folders. */
 static enum err_code sync_folder(const struct replacement *file, struct err *err)
 {
     char folder[PATH_MAX] = ".";

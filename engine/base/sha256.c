@@ -13,7 +13,7 @@ enum { PIECE_BYTES = 256 * 1024 }; /* stays in the second level cache */
 
 struct hashing {
     struct sha256_ctx context;
-    const atomic_bool *stop; /* NULL, or read between pieces; partner: whoever set it */
+    const atomic_bool *stop; /* NULL, or read between pieces; partner: the thread that sets it */
     uint8_t *piece;
 };
 

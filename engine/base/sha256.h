@@ -13,8 +13,8 @@ enum { SHA256_HEX_BYTES = 65 }; /* 64 digits and a NUL */
 void sha256_hex(const void *bytes, size_t len, char out[SHA256_HEX_BYTES]);
 
 /* The hash of the files' bytes one after the other, read in pieces. ERR_IO names the file, without
- * its directory; ERR_NOT_READY if another thread set *stop meanwhile (NULL: nobody will). out is
- * then empty. */
+ * its directory; ERR_NOT_READY if another thread set *stop meanwhile (NULL: never). out is then
+ * empty. */
 enum err_code sha256_files(const char *const *paths, unsigned count, const atomic_bool *stop,
                            char out[SHA256_HEX_BYTES], struct err *err);
 

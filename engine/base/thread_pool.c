@@ -1,12 +1,12 @@
-/* thread_pool.c - see thread_pool.h. Two counters carry everything: `generation` numbers the tasks
- * and starts them, `arrived` counts the members that have ended one, over all tasks, and ends them.
- * While the members spin, a fork-join is a store and an increment on each side and no system call.
- * Both counters wrap; they are only compared for equality.
+/* thread_pool.c - see thread_pool.h. Two counters synchronise the pool: `generation` numbers the
+ * tasks and starts them, `arrived` counts the members that have ended one, over all tasks, and ends
+ * them. While the members spin, a fork-join is a store and an increment on each side and no system
+ * call. Both counters wrap; they are only compared for equality.
  *
- * Whoever waits spins for SPIN_NS, bounded in time because a pause takes 40 to 140 cycles depending
- * on the processor, and then sleeps on a condition. The lock is taken by those who sleep and by
- * those who see a sleeper, never else. That nobody sleeps through the news is Dekker's argument,
- * which needs all four accesses to be sequentially consistent:
+ * A waiting thread spins for SPIN_NS, bounded in time because a pause takes 40 to 140 cycles
+ * depending on the processor, and then sleeps on a condition. The lock is taken only by a thread
+ * that sleeps and by one that sees a sleeper. That no wake-up is lost is Dekker's argument, which
+ * needs all four accesses to be sequentially consistent:
  *
  *     waiter: sleepers += 1;   if (generation is old) sleep
  *     waker:  generation += 1; if (sleepers > 0) lock, signal
@@ -18,7 +18,7 @@
  * there or already gone.
  *
  * What the caller writes and what the members write lie on cache lines of their own, so that a spin
- * is a read from the own cache until there is news.
+ * reads from its own cache until the value changes.
  */
 #include "engine/base/thread_pool.h"
 
@@ -65,8 +65,8 @@ static void relax(void)
 #endif
 }
 
-/* Whether the counter became `value` (`equal`) or left it within SPIN_NS. Between looks at the
- * clock it yields: on a crowded machine the one waited for may be waiting for this very core. */
+/* Whether the counter became `value` (`equal`) or left it within SPIN_NS. Between readings of the
+ * clock it yields: with more threads than cores, the awaited thread may need this core. */
 static bool spin(const atomic_uint *counter, unsigned value, bool equal)
 {
     uint64_t end_ns = 0, now_ns = 0;

@@ -3,7 +3,7 @@
  *     thread_pool_run(pool, scale_rows, &args);     calls scale_rows(&args, index, count) for each
  *                                            index = 0 .. count - 1
  *
- * The caller is member 0. Whoever waits spins for up to 80 us, since kernels follow each other
+ * The caller is member 0. A waiting thread spins for up to 80 us, since kernels follow each other
  * closely, and then sleeps: an idle pool uses no CPU. While all spin, a fork-join costs 0.1 us (two
  * threads on two cores of an AMD EPYC; with a thread more than cores, 3 us). Threads: a pool
  * belongs to one caller.

@@ -4,8 +4,8 @@
  *     if (cli_parse(&cli, argc, argv, &mill, &action, &err))
  *         return fail(&err);
  *
- * Options are `--name VALUE`, `--name=VALUE` or plain `--name`; --help (-h) and --version are in
- * every table by themselves. Threads: a struct cli is constant.
+ * Options are `--name VALUE`, `--name=VALUE` or plain `--name`; --help (-h) and --version are added
+ * to every table. Threads: a struct cli is constant.
  */
 #ifndef ATTND_ENGINE_CLI_CLI_H
 #define ATTND_ENGINE_CLI_CLI_H
@@ -21,7 +21,8 @@ struct cli {
     const struct cli_option *options;
     size_t option_count;
     const char *epilogue; /* the end of --help; NULL: what the exit statuses of a tool are */
-    /* An argument that is no option (`option` is NULL then); NULL: there may be none. */
+    /* Called for an argument that is no option (`option` is NULL then); NULL: such arguments are
+     * errors. */
     enum err_code (*positional)(const struct cli_option *option, void *target, const char *value,
                                 struct err *err);
 };
@@ -30,8 +31,8 @@ enum cli_action { CLI_RUN, CLI_HELP, CLI_VERSION };
 
 /* The defaults, then each argument in its order. ERR_UNUSABLE: an unknown option (with the nearest
  * known one), a missing or superfluous value, a value that its row refuses (the text begins with
- * the option), or a required option that nobody gave. --help and --version end the reading: what
- * stands behind them cannot be wrong. */
+ * the option), or a missing required option. --help and --version end the reading: arguments after
+ * them are not checked. */
 enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void *target,
                         enum cli_action *action, struct err *err);
 
@@ -43,8 +44,8 @@ struct cli_argument {
 };
 
 /* Reads argv[*at], and the argument after it if that is its value, and moves *at behind; applies
- * nothing. For programs that read their arguments more than once. Errors as cli_parse has them,
- * but of values. */
+ * nothing. For programs that read their arguments more than once. Errors are cli_parse's, except
+ * those of values. */
 enum err_code cli_next(const struct cli *cli, int argc, char *const *argv, int *at,
                        struct cli_argument *out, struct err *err);
 

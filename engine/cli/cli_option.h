@@ -5,13 +5,13 @@
  *         {.name = "teeth", CLI_FIELD(struct mill, teeth), .value = "N", .min = 1, .max = 99,
  *          .fallback = "24", .help = "How many cut at once."},
  *         {.name = "dust", CLI_FIELD(struct mill, dust), .choices = "keep|blow",
- *          .fallback = "blow", .help = "What becomes of it."},
- *         {.name = "loud", CLI_FIELD(struct mill, is_loud), .help = "Sings."},
+ *          .fallback = "blow", .help = "What to do with it."},
+ *         {.name = "loud", CLI_FIELD(struct mill, is_loud), .help = "Prints every cut."},
  *     };
  *
  * A table of such rows is all that cli.h needs for the command line and --help, and config/ for
  * files and variables. The type of a row follows from its field, so the two cannot disagree.
- * Threads: rows are constant; a target belongs to whoever fills it.
+ * Threads: rows are constant; a target belongs to the thread that fills it.
  */
 #ifndef ATTND_ENGINE_CLI_CLI_OPTION_H
 #define ATTND_ENGINE_CLI_CLI_OPTION_H
@@ -23,14 +23,14 @@
 
 enum cli_type {
     CLI_HEADING, /* of --help: `help` is its text, and it has no name */
-    CLI_ALIAS,   /* another name of the option called `value`, taken but not told */
+    CLI_ALIAS,   /* another name of the option called `value`, accepted but not in --help */
     CLI_FLAG,    /* a bool that becomes true; takes no value */
     CLI_TEXT,    /* a const char *, which borrows the value */
     CLI_UNSIGNED,
     CLI_SIZE,
     CLI_FLOAT,
     CLI_DOUBLE,
-    CLI_OTHER /* what `apply` makes of it */
+    CLI_OTHER /* a value that `apply` converts */
 };
 
 struct cli_option {
@@ -45,7 +45,7 @@ struct cli_option {
     /* Puts the value into the target instead of the type's own writer; NULL: none. */
     enum err_code (*apply)(const struct cli_option *option, void *target, const char *value,
                            struct err *err);
-    int tag; /* the table's own; cli.h does not look at it */
+    int tag; /* the table's own; not used by cli.h */
     bool is_required;
     const char *help; /* one sentence */
 };
@@ -67,11 +67,12 @@ struct cli_option {
 enum err_code cli_option_set(const struct cli_option *option, void *target, const char *value,
                              struct err *err);
 
-/* The same from a number. Of a CLI_UNSIGNED or a CLI_SIZE. */
+/* The same from a number, for a CLI_UNSIGNED or a CLI_SIZE. */
 enum err_code cli_option_set_whole(const struct cli_option *option, void *target, size_t number,
                                    struct err *err);
 
-/* Every fallback of the table. An error names the option: one that its own limits refuse. */
+/* Sets every fallback of the table. An error names an option whose fallback is outside its
+ * limits. */
 enum err_code cli_option_set_fallbacks(const struct cli_option *options, size_t count, void *target,
                                        struct err *err);
 

@@ -1,5 +1,5 @@
-/* decision.h - what is to become of an answer: it may go out by itself, a person should look at it,
- * or the input is like nothing the model knows. Plain data, for everyone who passes answers on. */
+/* decision.h - what to do with an answer: auto (use it without review), review (by a person), or
+ * unknown (the input is out of distribution). Plain data. */
 #ifndef ATTND_ENGINE_DECIDE_DECISION_H
 #define ATTND_ENGINE_DECIDE_DECISION_H
 
@@ -10,14 +10,14 @@ enum decision { DECISION_AUTO, DECISION_REVIEW, DECISION_UNKNOWN, DECISION_COUNT
 struct judgement {
     enum decision decision;
     bool truncated;  /* review: the model has not read all of the text; nothing else was wrong */
-    unsigned label;  /* review, unless truncated: the label that is not sure enough */
-    bool never;      /* review: no score of that label goes out by itself */
+    unsigned label;  /* review, unless truncated: the label that scores below its threshold */
+    bool never;      /* review: that label has no threshold: never auto */
     float threshold; /* review: the label's, unless truncated or never; unknown: ood_score's */
 
-    bool has_ood;    /* the model scores strangeness */
-    float ood_score; /* larger: stranger; finite */
+    bool has_ood;    /* the model gives an OOD score */
+    float ood_score; /* larger: further out of distribution; finite */
     bool has_rank;
-    float ood_rank; /* the share of the validation inputs that are less strange, 0 to 1 */
+    float ood_rank; /* the share of the validation inputs with a lower score, 0 to 1 */
 };
 
 /* "auto", "review", "unknown". */

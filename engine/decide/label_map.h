@@ -1,6 +1,5 @@
-/* label_map.h - an object of attnd.json that says something of every label, {"Center": 0.8, ...}:
- * each label has a member and each member is a label, or the file is refused by that name. Threads:
- * no state.
+/* label_map.h - an object of attnd.json with a value for every label, {"Center": 0.8, ...}: a label
+ * without a member, or a member that is no label, is an error that names it. Threads: no state.
  */
 #ifndef ATTND_ENGINE_DECIDE_LABEL_MAP_H
 #define ATTND_ENGINE_DECIDE_LABEL_MAP_H

@@ -1,5 +1,6 @@
-/* ood.h - how strange is an input? A score from what one forward pass has at hand: the logits, and
- * the features x [D] that the classifier reads. Larger is stranger.
+/* ood.h - the OOD (out-of-distribution) score of an input, from the results of one forward pass:
+ * the logits, and the features x [D] that the classifier reads. Larger is further out of
+ * distribution.
  *
  *   energy       -log sum_c exp(logit_c)                (Liu, Wang, Owens and Li 2020, T = 1);
  *                independent labels: -sum_c log(1 + exp(logit_c))      (Wang et al. 2021)
@@ -8,12 +9,12 @@
  *                one covariance for all, P' diag(v) P + s (1 - P' P): k directions in full, the
  *                rest by their mean variance (Tipping and Bishop 1999). The rows of P are
  *                orthonormal.
- *   relative     min_c (z - m_c)' diag(v)^-1 (z - m_c) - z' diag(b)^-1 z: what the classes explain
- *                better than no class does (Ren et al. 2021). With P the directions that tell the
+ *   relative     min_c (z - m_c)' diag(v)^-1 (z - m_c) - z' diag(b)^-1 z: distance to the nearest
+ *                class less distance to all (Ren et al. 2021). With P the directions that tell the
  *                classes apart, at most one fewer than classes, this is the full distance.
  *
- * P, m, v, s and b come from attnd.json's "ood", written by learn/eval/fit/attnd_json.c.
- * Temperature scaling does not touch the energy, so that calibrating anew leaves its threshold be.
+ * P, m, v, s and b come from attnd.json's "ood", written by learn/eval/fit/attnd_json.c. The energy
+ * does not depend on the temperature, so a new calibration keeps its threshold.
  *
  * Threads: immutable after ood_read. Cost: k D + k labels multiplications; no allocation.
  */
@@ -37,7 +38,7 @@ enum ood_method { OOD_NONE, OOD_ENERGY, OOD_MAHALANOBIS, OOD_RELATIVE, OOD_METHO
 
 struct ood {
     enum ood_method method;
-    bool has_threshold; /* else nothing is strange enough to be unknown */
+    bool has_threshold; /* else no input is unknown */
     float threshold;    /* above it an input is unknown */
     unsigned hidden, label_count;
     bool independent; /* energy: each label has a sigmoid of its own */
@@ -66,7 +67,7 @@ enum err_code ood_read(struct ood *out, const struct json_t *object, const char 
 /* Finite for finite logits and features. features may be NULL for energy. */
 float ood_score(const struct ood *ood, const float *logits, const float *features);
 
-/* The share of validation inputs that are less strange, 0 to 1; there must be quantiles. */
+/* The share of validation inputs with a lower score, 0 to 1; there must be quantiles. */
 float ood_rank(const struct ood *ood, float score);
 
 #endif

@@ -96,7 +96,7 @@ enum err_code policy_read(struct policy *policy, const struct json_t *object,
 
 /* ---- judging ---- */
 
-/* The label that keeps an answer from going out by itself; label_count if none does. */
+/* The label that makes an answer go to review; label_count if none does. */
 static unsigned unsure_label(const struct policy *policy, const float *scores)
 {
     unsigned best = argmax(scores, policy->label_count), unsure = policy->label_count;

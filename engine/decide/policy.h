@@ -1,13 +1,12 @@
-/* policy.h - when an answer may go out by itself: attnd.json's "target_precision", "thresholds",
+/* policy.h - which answers are automatic: attnd.json's "target_precision", "thresholds",
  * "truncation" and "ood".
  *
  * In this order: an input whose ood_score is above its threshold is `unknown`; an answer with a
  * label that scores below the label's threshold, or that has none (null), goes to `review`, and so
- * does a text that is longer than the model reads, unless truncation is "accept": what was not read
- * may say the opposite; the rest is `auto`. Which labels an answer has does not depend on how many
- * a client asks for: the best one and, where labels are independent (sigmoid), each that scores at
- * least 0.5. Of several that are not sure enough the reason names the one that scores highest, of
- * equals the first.
+ * does a text that is longer than the model reads, unless truncation is "accept"; the rest is
+ * `auto`. Which labels an answer has does not depend on how many a client asks for: the best one
+ * and, where labels are independent (sigmoid), each that scores at least 0.5. If several score
+ * below their thresholds, the reason names the one that scores highest, of equals the first.
  *
  * Without "ood" a classifier's OOD score is its energy, with no threshold; a regression has none.
  * Threads: immutable after policy_read.
@@ -24,7 +23,7 @@ enum spec_scores { SCORES_SOFTMAX, SCORES_SIGMOID, SCORES_NONE };
 struct policy {
     enum spec_scores scores;
     unsigned label_count;
-    double target_precision; /* what the thresholds were chosen for; 0: not told */
+    double target_precision; /* what the thresholds were chosen for; 0: unknown */
     const float *thresholds; /* [label_count], NaN: never automatic; NULL: all are automatic */
     bool accepts_truncated;  /* the model was validated on truncated texts */
     struct ood ood;

@@ -1,8 +1,8 @@
-/* attention_map.h - which tokens the classifier's token looked at, from the attention alone.
+/* attention_map.h - which tokens the classifier's token attends to, from the attention alone.
  *
  * Both methods give a distribution over the tokens of the input, special ones included: numbers
- * that are not negative and sum to one. Neither knows of a class: they say where the model looked,
- * not what spoke for which answer (gradient.h does that).
+ * that are not negative and sum to one. Neither depends on a class: they show where the model
+ * attends, not what supports which class (gradient.h does that).
  *
  * Threads: pure functions.
  */

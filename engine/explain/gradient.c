@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What the way of one token needs, from the last block's sums back to its attention. */
+/* Buffers of one token's backward pass, from the last block's sums to its attention. */
 struct path {
     const struct spec *spec;
     const struct weights *weights;
@@ -17,7 +17,7 @@ struct path {
     unsigned token;
     float *column;         /* [D or F] one output's weights */
     float *normed;         /* [D] what the MLP reads */
-    float *features;       /* [D] what the pooler reads, then what flows past the MLP */
+    float *features;       /* [D] what the pooler reads, then the residual gradient of the MLP */
     float *hidden, *inner; /* gradients: [D], [F] */
     float *wide;           /* [F] */
 };
@@ -68,7 +68,7 @@ static void norm_row(const struct path *path, const struct norm *norm, float *y,
                               path->spec->norm_eps);
 }
 
-/* dx = d norm(x) / dx . dy, dx may be dy; plus what flows past the norm. */
+/* dx = d norm(x) / dx . dy, dx may be dy; plus the residual gradient. */
 static void norm_back(const struct path *path, const struct norm *norm, float *dx, const float *x,
                       const float *residual)
 {

@@ -1,15 +1,15 @@
-/* gradient.h - which tokens spoke for a class: the last layer's attention, weighted with the
- * gradient of the class's logit (Chefer, Gur and Wolf 2021, "Generic Attention-model
- * Explainability", eq. 5), and carried down through the layers below as rollout does.
+/* gradient.h - which tokens support a class: the last layer's attention, weighted with the gradient
+ * of the class's logit (Chefer, Gur and Wolf 2021, "Generic Attention-model Explainability", eq.
+ * 5), and carried down through the layers below as rollout does.
  *
  * With A_h the [CLS] row of head h in the last layer and y the logit of the class before
  * temperature,
  *
  *     g = 1/H sum_h max(0, dy/dA_h * A_h)        r = g / sum(g) (A_(L-1) + I)/2 ... (A_1 + I)/2
  *
- * g says which of the last layer's tokens spoke for the class, the layers below which inputs these
- * were made of. What [CLS] already held before the last block has no class of its own here and is
- * left out; if nothing speaks for the class, A itself takes the place of g.
+ * g is how much each of the last layer's tokens supports the class; the layers below map these
+ * tokens to the inputs. What [CLS] held before the last block is not specific to a class here and
+ * is left out; if no token supports the class, A itself replaces g.
  *
  * dy/dA_h[j] = dy/dO_h . V_h[j], where O_h is the head's output: only one token's path through the
  * last block and the classifier is differentiated. Its weights are read back from where the
@@ -36,8 +36,8 @@ enum err_code gradient_map(const struct spec *spec, const struct weights *weight
 
 /* The same without carrying it down: g / sum(g), over the last layer's tokens. A token of a text
  * still stands for its own word there: on kernel-bert this is the most faithful map (insertion
- * minus deletion 0.056 above gradient_map's, 0.025 to 0.087). A patch does not in wafer-vit, whose
- * places it misses: carry it down for images. */
+ * minus deletion 0.056 above gradient_map's, 0.025 to 0.087). A patch of wafer-vit does not, and
+ * the map misses the defects' places: carry it down for images. */
 enum err_code gradient_map_last(const struct spec *spec, const struct weights *weights,
                                 const struct capture *capture, unsigned label, struct arena *arena,
                                 float *relevance, struct err *err);

@@ -9,7 +9,7 @@
 enum explain_method {
     EXPLAIN_ROLLOUT,       /* "rollout": attention through all layers (attention_map.h) */
     EXPLAIN_ATTENTION,     /* "attention": attention of the last layer (attention_map.h) */
-    EXPLAIN_GRADIENT,      /* "gradient": attention that speaks for one class (gradient.h) */
+    EXPLAIN_GRADIENT,      /* "gradient": attention weighted with one class's gradient */
     EXPLAIN_GRADIENT_LAST, /* "gradient-last": the same, of the last layer's tokens */
     EXPLAIN_METHODS,
     EXPLAIN_DEFAULT = EXPLAIN_METHODS, /* the most faithful one, as measured: method_default */

@@ -25,11 +25,11 @@ void patches_fold(const struct spec *spec, const float *relevance, float *out);
 unsigned patches_top(const struct patches_view *view, const float *relevance, unsigned boxes_max,
                      struct patch_box *out);
 
-/* A PNG in RGBA of the image's own size, to be laid over it: between the centres of the patches the
- * relevance is interpolated, over its largest it is the place on the ramp of ramp.def, the more
- * opaque the larger; where the model saw nothing it is transparent. *png is yours to free.
- * ERR_TOO_LARGE names the limit; ERR_NO_MEMORY; what the interrupt (NULL: none) says, which is
- * looked at for each row. */
+/* A PNG in RGBA of the image's own size, to be laid over it: relevance is interpolated between the
+ * centres of the patches and divided by its maximum, which gives the place on the ramp of ramp.def
+ * and the opacity; where the model saw nothing it is transparent. *png is yours to free.
+ * ERR_TOO_LARGE names the limit; ERR_NO_MEMORY; what the interrupt (NULL: none) returns, which is
+ * checked for each row. */
 enum err_code patches_overlay(const struct patches_view *view, const float *relevance,
                               struct interrupt *interrupt, char **png, size_t *len,
                               struct err *err);

@@ -1,9 +1,9 @@
 /* checkpoint.c - see checkpoint.h.
  *
  * A directory holds either model.safetensors or an index that names shards (as transformers looks
- * for them, in this order). The index is believed in nothing that the shards do not confirm: their
- * own headers say which tensors exist, and the index's entries are checked against them. A tensor
- * that a shard holds and the index does not mention is a tensor all the same.
+ * for them, in this order). The index alone is not trusted: the shards' headers say which tensors
+ * exist, and the index's entries are checked against them. A tensor that a shard holds and the
+ * index does not mention is used too.
  *
  * Shard names come from a file that may be hostile and become paths, so only plain names of
  * safetensors files in the same directory are taken.

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 enum {
-    QUERIES_MIN = ATTENTION_QUERIES / 2, /* a block of fewer fills its vectors badly */
+    QUERIES_MIN = ATTENTION_QUERIES / 2, /* a smaller block leaves vector lanes unused */
     TASKS_PER_MEMBER = 4,                /* with fewer, a member may wait long for the last one */
 };
 

@@ -1,7 +1,8 @@
 /* attention.h - scaled dot-product attention over a packed batch. A task is one head of one block
  * of at most ATTENTION_QUERIES neighbouring queries of one sequence; the members of the pool take
- * tasks from a counter, the heads of a block one after another. Whoever finishes the last head of a
- * block turns its rows into what the next linear layer reads, while they are in the cache.
+ * tasks from a counter, the heads of a block one after another. The member that finishes the last
+ * head of a block converts its rows into the operand of the next linear layer, while they are in
+ * the cache.
  *
  *     attention_plan(spec, workspace, 0);     // once a batch: cuts the sequences into blocks
  *     attention_run(spec, workspace);         // each layer: workspace->qkv [T, 3 D] -> attended

@@ -38,7 +38,7 @@ static bool is_neighbour(const struct attention_layout *layout, size_t i, size_t
     return step.down <= 1 && step.across <= 1;
 }
 
-/* What the row of a query says of all tokens. */
+/* The statistics of a query's row that count all tokens. */
 static void add_spread(struct attention_stats *sums, const struct attention_layout *layout,
                        const float *row)
 {
@@ -53,7 +53,7 @@ static void add_spread(struct attention_stats *sums, const struct attention_layo
     sums->sparsity += (float)sparse / (float)layout->tokens;
 }
 
-/* What it says of where they lie. */
+/* Those that depend on the tokens' positions. */
 static void add_reach(struct attention_stats *sums, const struct attention_layout *layout,
                       const float *row, size_t i)
 {

@@ -1,7 +1,7 @@
-/* attention_stats.h - what kind of attention a head pays: five numbers a head, averaged over the
+/* attention_stats.h - statistics of a head's attention: five numbers a head, averaged over the
  * queries that are no special token. With a_ij what token i gives to token j of N,
  *
- *     entropy    -sum_j a_ij ln a_ij, in nats: 0 looks at one token, ln N at all alike
+ *     entropy    -sum_j a_ij ln a_ij, in nats: 0 if all on one token, ln N if uniform
  *     distance   sum_j a_ij d(i, j) / sum_j a_ij over the j that are no special token: how far it
  *                looks (Dosovitskiy et al. 2021, figure 7; Raghu et al. 2021), in tokens of a text
  *                or, Euclidean, in patches of an image

@@ -1,12 +1,12 @@
-/* capture.h - where one input's tokens looked, layer by layer: taken by the encoder as it runs, for
- * the rows of a batch that carry a capture, and read by explanations afterwards. A row without one
- * costs nothing.
+/* capture.h - the attention of one input's tokens, layer by layer: recorded by the encoder as it
+ * runs, for the rows of a batch that have a capture, and read by explanations afterwards. A row
+ * without one costs nothing.
  *
  *     capture_open(&capture, spec, tokens, &arena, &err);
  *     input.capture = &capture;            // then engine_run
  *
- * Of the lower layers that are asked for the attention is averaged over heads, as rollout takes it;
- * of the last every head is kept, for the tokens that the classifier reads.
+ * For the lower layers that are asked for, attention is averaged over heads, as rollout needs it;
+ * for the last layer every head is kept, for the tokens that the classifier reads.
  *
  * Threads: a capture belongs to its input; the worker that runs it writes it, once.
  */
@@ -57,10 +57,10 @@ static inline float *capture_mean(const struct capture *capture, size_t layer)
     return capture->mean + (layer - capture->from) * capture->tokens * capture->tokens;
 }
 
-/* Takes layer `layer` from workspace->qkv, for every row that has a capture. */
+/* Records layer `layer` from workspace->qkv, for every row that has a capture. */
 void capture_layer(const struct spec *spec, struct workspace *workspace, unsigned layer);
 
-/* Takes a sum of the last layer, [rows x K, D] in the workspace's stride. */
+/* Records a sum of the last layer, [rows x K, D] in the workspace's stride. */
 void capture_sum(const struct spec *spec, const struct workspace *workspace, enum capture_sum which,
                  const float *sum);
 

@@ -20,7 +20,7 @@ struct row_run {
     float eps;
 };
 
-/* Rows that the norm takes at a time: as many as it hides each other's latency with. */
+/* Rows that the norm computes at a time, to hide the latency of its sums. */
 enum { ROWS_AT_ONCE = 4 };
 
 static void run_rows(void *context, unsigned index, unsigned count)

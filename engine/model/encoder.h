@@ -2,10 +2,10 @@
  *
  * Sequences lie end to end in one matrix of T tokens; workspace->offset marks the borders. Linear
  * layers, norms and activations see one matrix; only attention looks at the borders. Linear layers
- * read their activations in the precision of the weights, made where the value is: by the norm, by
- * whoever finishes a block of attention.
+ * read their activations in the precision of the weights; the conversion is made where the value is
+ * computed: by the norm, and by the pool's member that finishes a block of attention.
  *
- * Threads: weights are shared; a workspace belongs to one caller, who lends it a pool.
+ * Threads: weights are shared; a workspace belongs to one caller, which lends it a pool.
  */
 #ifndef ATTND_ENGINE_MODEL_ENCODER_H
 #define ATTND_ENGINE_MODEL_ENCODER_H

@@ -1,6 +1,6 @@
 /* family.h - one row a checkpoint family: what its config.json calls things, what its tensors are
  * called, what its block is, and how its inputs and its head differ. Serving, training, exporting,
- * inspecting and explaining read this one description. The next family is a row, not a fork.
+ * inspecting and explaining read this one description. A new family is a new row.
  *
  * Names of linear layers and norms are bases: ".weight" and ".bias" are appended. "%u" stands for
  * the layer's number. NULL: the family has no such thing. Threads: constant data.

@@ -1,5 +1,5 @@
 /* family_tensors.h - the tensors of a model, one after another: what each is for, its name in the
- * checkpoint, its shape. Whoever loads, trains, exports or measures a model walks this list.
+ * checkpoint, its shape. Loading, training, exporting and measuring a model all walk this list.
  *
  *     struct tensor_walk walk = {.spec = spec, .head = HEAD_CLASSIFIER};
  *     for (struct tensor_row row; family_tensors_next(&walk, &row);)
@@ -32,7 +32,7 @@ struct tensor_row {
     enum tensor_part part;
     unsigned layer;  /* of a block's */
     unsigned depth;  /* 0: embeddings, 1 .. layers: a block, layers + 1: the head */
-    bool is_of_head; /* a checkpoint of the encoder alone has it not */
+    bool is_of_head; /* absent from a checkpoint of the encoder alone */
     unsigned rank;
     size_t shape[TENSOR_RANK_MAX];
     size_t count; /* of numbers */

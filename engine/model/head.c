@@ -45,7 +45,7 @@ void head_logits(const struct spec *spec, const struct weights *weights,
 {
     size_t labels = spec->label_count;
     bool distilled = spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL;
-    /* The class token last, since what is left behind are its features. */
+    /* The class token last, so that the features left in the buffer are its own. */
     if (distilled)
         classify(spec, weights, workspace, &weights->distillation_classifier, 1,
                  workspace->logits[1]);

@@ -12,11 +12,11 @@
  *
  * Errors are the same from run to run: chunks are taken in order and a chunk that was taken is
  * finished, so when one fails every earlier one has been taken too; of the members' first errors
- * that of the earliest chunk is told.
+ * that of the earliest chunk is reported.
  *
  * BERT-base fp32, 438 MB in the page cache, exec to ready on a shared Zen 5 of two cores, minima of
  * 8 alternating runs (2026-11): 347 ms with one thread and zeroed 4 KB pages, 169 ms so. A virtual
- * machine whose host takes free memory back pays 10 us more for each 4 KB that it gets anew.
+ * machine whose host takes free memory back pays 10 us more for each 4 KB that it gets back.
  */
 #include "engine/model/loader.h"
 

@@ -6,8 +6,8 @@
  *     loader_run(&loader, threads, &err);
  *     loader_deinit(&loader);
  *
- * Adding only writes down what to do: names and shapes are settled before the first byte is read.
- * The room needed beside the destinations is a few hundred kilobytes a thread.
+ * Adding only records what to read: names and shapes are checked before the first byte is read. The
+ * room needed beside the destinations is a few hundred kilobytes a thread.
  *
  * Threads: one at a time; loader_run has a pool of its own.
  */
@@ -44,8 +44,8 @@ enum err_code loader_add_matrix(struct loader *loader, struct linear *linear,
                                 const struct tensor_info *const *parts, unsigned part_count,
                                 struct err *err);
 
-/* Reads everything that was added and opens the linears. Of several errors it is always the first
- * one in the order of the checkpoint's files that is told, whatever the threads met first. */
+/* Reads everything that was added and opens the linears. Of several errors the first one in the
+ * order of the checkpoint's files is reported, whichever occurred first. */
 enum err_code loader_run(struct loader *loader, unsigned threads, struct err *err);
 
 #endif

@@ -264,7 +264,7 @@ static enum err_code parse_file(struct json_t **out, const char *dir, const char
     return err->code;
 }
 
-/* What a file asks for and we cannot do is one kind of error, however it was noticed. */
+/* Every unsupported feature in a file has the same error code, however it was detected. */
 static enum err_code in_file(const char *name, struct err *err)
 {
     if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)

@@ -41,7 +41,7 @@ enum { SPEC_LABELS_MAX = 100000 };
 /* Reads DIR/config.json and, if present, DIR/attnd.json. Error texts begin with the file's name. */
 enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, struct err *err);
 
-/* DIR/config.json alone, with the defaults for what attnd.json would say. */
+/* DIR/config.json alone, with the defaults for the members of attnd.json. */
 enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
                                struct err *err);
 

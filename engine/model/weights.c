@@ -1,7 +1,7 @@
-/* weights.c - see weights.h. A `binder` walks the family's tensors; `bind` is the one place where a
- * name meets a shape. Nothing is read meanwhile: what is bound goes to the loader's plan, and the
- * plan is carried out once every name and shape is known to be right. Where a tensor goes is the
- * table `places`; query, key and value go into one linear layer, side by side. */
+/* weights.c - see weights.h. A `binder` walks the family's tensors; `bind` is the only place where
+ * a name's shape is checked. Nothing is read meanwhile: what is bound goes to the loader's plan,
+ * and the plan is carried out once every name and shape is known to be right. Where a tensor goes
+ * is the table `places`; query, key and value go into one linear layer, side by side. */
 #include "engine/model/weights.h"
 
 #include "engine/model/family_tensors.h"

@@ -1,5 +1,5 @@
-/* pipeline.h - from what a client or a data set holds to what the encoder reads, by a checkpoint's
- * own files: the same way for serving and for training.
+/* pipeline.h - turns texts and images of a client or a data set into the encoder's inputs, by a
+ * checkpoint's own files: the same code for serving and for training.
  *
  *     pipeline_open(&pipeline, &spec, dir, &err);
  *     pipeline_encode(&pipeline, 0, &text, NULL, &arena, &encoding, &err);
@@ -35,7 +35,7 @@ void pipeline_close(struct pipeline *pipeline);
 struct pipeline_text {
     const char *bytes;
     size_t len;
-    bool is_utf8; /* it is known to be; else it is looked at */
+    bool is_utf8; /* known to be valid; else it is checked */
 };
 
 /* As tokenizer_encode; ERR_UNUSABLE also for a text without a token. */
@@ -43,7 +43,7 @@ enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,
                               const struct pipeline_text *text, struct interrupt *interrupt,
                               struct arena *arena, struct encoding *out, struct err *err);
 
-/* As image_decode, with what the model asks of 16-bit greys. */
+/* As image_decode, with the model's option for 16-bit greys. */
 enum err_code pipeline_decode(const struct pipeline *pipeline, const void *bytes, size_t len,
                               size_t pixels_max, struct interrupt *interrupt, struct arena *arena,
                               struct image *out, struct err *err);

@@ -1,6 +1,6 @@
-/* kernels.h - every kernel of the encoder: equation, shapes, source. The page to print.
+/* kernels.h - every kernel of the encoder: equation, shapes, source.
  *
- * The alphabet, used everywhere below and in engine/model/:
+ * The notation, used everywhere below and in engine/model/:
  *
  *     T  tokens of a packed batch          N  tokens of one sequence
  *     D  hidden size                       H  attention heads, d = D / H the width of one
@@ -71,10 +71,10 @@ struct kernels {
     void (*layer_norm)(float *y, size_t y_stride, const float *x, size_t x_stride,
                        const float *gamma, const float *beta, size_t rows, size_t width, float eps);
 
-    /* What is left to do after a product, see struct epilogue. */
+    /* Bias, activation and residual after a product, see struct epilogue. */
     void (*epilogue)(const struct epilogue *epilogue);
 
-    /* max |x[i]|, n >= 1; not a number if one of them is none. */
+    /* max |x[i]|, n >= 1; NaN if one of them is NaN. */
     float (*max_abs)(const float *x, size_t n);
     /* q[i] = round(x[i] inverse) + 128, ties to even; |x[i] inverse| <= 127. */
     void (*quantize)(uint8_t *q, const float *x, size_t n, float inverse);

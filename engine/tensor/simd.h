@@ -1,5 +1,5 @@
-/* simd.h - what the kernels and the linear layers agree on: the numbers in the widest vector, which
- * are those of a cache line too. */
+/* simd.h - the number of floats in the widest vector, which is also that of a cache line; for the
+ * kernels and the linear layers. */
 #ifndef ATTND_ENGINE_TENSOR_SIMD_H
 #define ATTND_ENGINE_TENSOR_SIMD_H
 

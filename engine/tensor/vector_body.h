@@ -9,8 +9,8 @@
  * in 30 digits; the errors stated are the polynomial's, to which fp32 adds about 1 ulp, and are far
  * below fp32's own rounding of a layer's sums.
  *
- * What is not a number goes in and comes out: an overflow must reach the scores, where it is told,
- * and not become a confident constant on the way. So a clamp names its bound first.
+ * A NaN is passed on: an overflow must reach the scores, where it is detected, and not become a
+ * constant in between. So a clamp has its bound as first argument.
  */
 #include "engine/tensor/kernels.h"
 
@@ -23,7 +23,8 @@
 #include <immintrin.h>
 #endif
 
-/* The vector helpers are always inlined: no vector ever crosses a call, whatever -Wpsabi fears. */
+/* The vector helpers are always inlined: no vector is passed in a call, so -Wpsabi does not
+ * apply. */
 #define INLINE static inline __attribute__((always_inline))
 
 enum { LANES = VECTOR_BYTES / 4, QUADS = LANES / 4 };
@@ -317,8 +318,8 @@ INLINE vec vec_abs(vec v)
     return (vec)((vec_int)v & 0x7FFFFFFF);
 }
 
-/* max(best, |v|), best not negative. Without its sign a number's bits grow with it, and those of
- * what is not a number are the largest: it stays. */
+/* max(best, |v|), best not negative. Without the sign, larger numbers have larger bits, and those
+ * of a NaN are the largest: a NaN stays. */
 INLINE vec larger_magnitude(vec best, vec v)
 {
     return (vec)int_max((vec_int)best, (vec_int)vec_abs(v));

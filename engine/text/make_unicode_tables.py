@@ -48,7 +48,7 @@ CJK = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF),
        (0x2A700, 0x2B81F), (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F)]
 
 CONTROL, SPACE, PUNCTUATION, MARK, CJK_FLAG, DECOMPOSES = 1, 2, 4, 8, 16, 32
-I_WITH_DOT = 0x130  # lower-cases to two characters: unicode.c knows it
+I_WITH_DOT = 0x130  # lower-cases to two characters: unicode.c handles it
 SHIFT = 7
 
 

@@ -2,9 +2,9 @@
  *
  * The reference runs whole-text passes, each of which keeps a table of where its characters came
  * from. Here the passes are one stream, so that an encoding that has reached its limit can stop and
- * a long text needs no copy. A cursor cleans, spaces and decomposes character by character. What
- * keeps this from being a pure stream is canonical reordering: a run of combining characters
- * (class not 0) comes out sorted by class, however long it is.
+ * a long text needs no copy. A cursor cleans, spaces and decomposes character by character. The
+ * exception is canonical reordering: a run of combining characters (class not 0) comes out sorted
+ * by class, however long it is.
  *
  * Nearly all combining characters are marks, which strip_accents removes at once. So a run is first
  * walked to see whether anything survives; mostly nothing does, and no memory is needed. For the
@@ -187,8 +187,8 @@ static bool run_make_room(struct normalizer *normalizer, struct err *err)
     return normalizer->run != NULL;
 }
 
-/* The cursor stands at a combining character: moves it behind the run and keeps the survivors.
- * An interrupted pass leaves a run unfinished, which nobody may read. */
+/* The cursor stands at a combining character: moves it behind the run and keeps the survivors. An
+ * interrupted pass leaves a run unfinished, which must not be read. */
 static bool run_take(struct normalizer *normalizer, struct err *err)
 {
     struct normalizer_cursor start = normalizer->cursor;

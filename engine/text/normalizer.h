@@ -1,4 +1,5 @@
-/* normalizer.h - BERT's text cleaning as a stream of characters, each knowing where it came from.
+/* normalizer.h - BERT's text cleaning as a stream of characters, each with the index of its source
+ * character.
  *
  *     normalizer_init(&normalizer, flags, text, len, first_index, &arena);
  *     while (normalizer_next(&normalizer, &character, &err)) ...
@@ -29,7 +30,7 @@ struct normalizer_flags {
     bool lower_case;
 };
 
-/* Of how many characters one looks at the interrupt. */
+/* The interrupt is checked once in so many characters. */
 enum { NORMALIZER_LOOK_CHARACTERS = 4096 };
 
 struct normalized {
@@ -37,7 +38,7 @@ struct normalized {
     uint32_t source; /* index of the character of the text that it came from */
 };
 
-/* Reads the text's characters and hands them out cleaned, spaced and decomposed. */
+/* Reads the text's characters and returns them cleaned, spaced and decomposed. */
 struct normalizer_cursor {
     size_t at;                                       /* next byte */
     uint32_t index;                                  /* next character */
@@ -64,8 +65,8 @@ struct normalizer {
 void normalizer_init(struct normalizer *normalizer, struct normalizer_flags flags, const char *text,
                      size_t len, uint32_t first_index, struct arena *arena);
 
-/* False at the end, for want of memory, and when interrupted. What is plain ASCII does not look at
- * the interrupt: that is the caller's, who gets each character. */
+/* False at the end, without memory, and when interrupted. Plain ASCII does not check the interrupt:
+ * the caller does, which gets each character. */
 bool normalizer_next(struct normalizer *normalizer, struct normalized *out, struct err *err);
 
 #endif

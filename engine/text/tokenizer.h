@@ -1,5 +1,5 @@
-/* tokenizer.h - text -> token ids with character offsets, by whatever kind of tokenizer a
- * checkpoint brings. Today that is WordPiece (wordpiece.h).
+/* tokenizer.h - text -> token ids with character offsets, by the kind of tokenizer that a
+ * checkpoint has. The only kind is WordPiece (wordpiece.h).
  *
  *     struct tokenizer *tokenizer;
  *     tokenizer_open(&tokenizer, dir, tokens_max, &err);
@@ -14,14 +14,14 @@
 
 #include "engine/text/tokenizer_kind.h"
 
-/* Reads the tokenizer's files of a checkpoint directory. tokens_max: what the model takes; the
- * limit is the smaller of it and what the files say. Error texts start with the file's name. Yours
- * to close. */
+/* Reads the tokenizer's files of a checkpoint directory. tokens_max: the model's limit; the
+ * tokenizer's is the smaller of it and that in the files. Error texts start with the file's name.
+ * Yours to close. */
 enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                              struct err *err);
 void tokenizer_close(struct tokenizer *tokenizer);
 
-/* limit: tokens at most, at least 3; 0: the tokenizer's. The interrupt (NULL: none) is looked at
+/* limit: tokens at most, at least 3; 0: the tokenizer's. The interrupt (NULL: none) is checked
  * every few thousand characters. ERR_UNUSABLE for invalid UTF-8, with its byte offset. Linear in
  * len; memory from the arena. */
 enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit, const char *text,

@@ -1,9 +1,9 @@
 /* tokenizer_config.c - see tokenizer_config.h.
  *
  * The files say the same things in different places, so each reader only fills a `struct draft`;
- * tokenizer_config_read turns the draft into vocabularies and ids once all have spoken. Refused,
- * because silence would give other ids than the reference: models, normalisers and pre-tokenisers
- * other than BERT's, and added tokens that want more than a literal match. */
+ * tokenizer_config_read turns the draft into vocabularies and ids after all files are read.
+ * Refused, because ignoring them would give other ids than the reference: models, normalisers and
+ * pre-tokenisers other than BERT's, and added tokens that want more than a literal match. */
 #include "engine/text/tokenizer_config.h"
 
 #include "engine/base/doc.h"
@@ -127,7 +127,7 @@ static bool parse_id(double number, int32_t *id)
     return fits;
 }
 
-/* Refuses what a literal match does not do. */
+/* Refuses options that a literal match does not implement. */
 static enum err_code check_added(const struct json_t *token, int32_t id, struct err *err)
 {
     static const char *const wishes[] = {"single_word", "lstrip", "rstrip", "normalized"};

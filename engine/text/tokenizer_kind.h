@@ -23,7 +23,7 @@ struct encoding {
     const bool *continued;  /* [count] goes on with the word of the token before */
 };
 
-/* Ids of the tokens with a meaning of their own; pad and mask are negative if there are none. */
+/* Ids of the special tokens; pad and mask are negative if there are none. */
 struct tokenizer_specials {
     int32_t cls, sep, unk, pad, mask;
 };

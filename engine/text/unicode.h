@@ -1,4 +1,5 @@
-/* unicode.h - what a tokenizer asks about a character, answered as the reference tokenizer does.
+/* unicode.h - the properties of a character that a tokenizer needs, as the reference tokenizer has
+ * them.
  *
  *     const struct unicode_properties *p = unicode_properties(character);
  *     if (p->flags & UNICODE_PUNCTUATION) ...

@@ -1,4 +1,4 @@
-/* unicode_properties.h - what is known of a character: a record of the generated tables. */
+/* unicode_properties.h - the properties of a character: a record of the generated tables. */
 #ifndef ATTND_ENGINE_TEXT_UNICODE_PROPERTIES_H
 #define ATTND_ENGINE_TEXT_UNICODE_PROPERTIES_H
 

@@ -3,15 +3,16 @@
  * Which pair is merged next. Schuster and Nakajima take the one that raises the likelihood of the
  * corpus most, which is usually scored as count(ab) / (count(a) count(b)); Hugging Face's WordPiece
  * trainer takes the most frequent pair, and so do we. Logs decide it: the score prefers rare parts
- * that always meet, and those are serial numbers and addresses, while the frequent pairs are the
- * words of test programs and drivers. It is also what can be kept up to date exactly: a pair's
+ * that always occur together, which are serial numbers and addresses, while the frequent pairs are
+ * the words of test programs and drivers. It is also what can be kept up to date exactly: a pair's
  * count changes only in words that a merge touches, a score with every count of either part.
  *
  * Work is proportional to what changes. Every pair knows the words it was seen in; a merge takes
  * the pairs of each of those words out of the counts, rewrites the word and puts its pairs back in.
  * The heap is lazy: an entry carries the count it was pushed with, and one that turns out too large
  * when it comes to the top is pushed again with the true count. Counts that rise are pushed when
- * they do. Positions may be stale (the pair has gone from the word) or double, which costs a look.
+ * they do. Positions may be stale (the pair is no longer in the word) or double, which costs a
+ * check.
  *
  * Memory: four bytes a character of each different word, and as much for its pairs' positions.
  */
@@ -76,7 +77,7 @@ struct builder {
     uint32_t merges;
 };
 
-/* The array with room for one more item, perhaps moved; NULL, and the old one stays, for want of
+/* The array with room for one more item, perhaps moved; NULL, and the old one stays, without
  * memory. */
 static void *reserve(void *items, size_t count, size_t *capacity, size_t size, struct err *err)
 {
@@ -137,7 +138,7 @@ static bool can_continue(const struct builder *builder, uint32_t character)
     return !(flags & UNICODE_PUNCTUATION) && !(builder->spaced_cjk && flags & UNICODE_CJK);
 }
 
-/* Printable ASCII is in even if it was never seen: a log of tomorrow has other letters. */
+/* Printable ASCII is always included: later logs may have letters that these do not. */
 static bool is_wanted(const struct builder *builder, uint32_t character, uint64_t count)
 {
     bool lowered = builder->words->flags.lower_case && character >= 'A' && character <= 'Z';
@@ -213,7 +214,7 @@ static enum err_code grow_pairs(struct builder *builder, struct err *err)
     return ERR_OK;
 }
 
-/* The pair, new if need be; NULL for want of memory. */
+/* The pair, added if it is new; NULL without memory. */
 static struct pair *take_pair(struct builder *builder, int32_t left, int32_t right, struct err *err)
 {
     if (builder->pair_count == builder->pair_capacity && grow_pairs(builder, err))
@@ -360,7 +361,7 @@ static bool rewrite(int32_t *pieces, uint32_t *len, int32_t left, int32_t right,
     return changed;
 }
 
-/* A pair that has come to be in a word: its count has risen, and the heap must know. */
+/* A pair that a merge has created in a word: its count has risen, and it must be pushed again. */
 static enum err_code touch(struct builder *builder, struct pair *pair, uint32_t word,
                            struct err *err)
 {

@@ -1,5 +1,5 @@
 /* vocab_use.c - see vocab_use.h. The tokenizer encodes, so that its rules are in one place; only
- * for an unknown word, whose pieces it does not tell, is the greedy match repeated here. */
+ * for an unknown word, whose pieces it does not return, the greedy match is repeated here. */
 #include "engine/text/vocab_use.h"
 
 #include "engine/base/file.h"

@@ -8,9 +8,10 @@
  *
  * Of vocab.txt are kept: what the whole texts, beyond any limit, become; special tokens; and the
  * printable ASCII characters, as they begin a word and as they continue one. Then these texts
- * become the same pieces as before. An unknown word needs care for that: it was unknown because the
- * longest pieces that it begins with led nowhere, and without those pieces a shorter one might lead
- * to its end. So the pieces on the way to nowhere are kept too.
+ * become the same pieces as before. An unknown word needs care for that: it was unknown because
+ * after the longest pieces that it begins with no piece matched the rest; without those pieces a
+ * shorter one might match and the word become known. So the pieces of such partial matches are kept
+ * too.
  *
  * Threads: one at a time.
  */

@@ -21,14 +21,14 @@ static unsigned long number(const struct reader *reader, size_t at, unsigned siz
     return value;
 }
 
-/* The standard asks for SHORT; PIL reads LONG as well, and takes no other type for a number. */
+/* The standard requires SHORT; PIL reads LONG as well, and takes no other type for a number. */
 static unsigned type_size(unsigned long type)
 {
     return type == TIFF_SHORT ? 2 : type == TIFF_LONG ? 4 : 0;
 }
 
 /* The first value of an entry: in the entry if all of its values fit there, else where it points.
- * PIL takes the first, too, if there are more than the one that the standard asks for. */
+ * PIL takes the first, too, if there are more than the one that the standard allows. */
 static unsigned long entry_value(const struct reader *reader, size_t entry)
 {
     unsigned size = type_size(number(reader, entry + 2, 2));

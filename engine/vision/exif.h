@@ -1,4 +1,4 @@
-/* exif.h - the one thing of an EXIF block that changes pixels: its orientation. */
+/* exif.h - the orientation in an EXIF block, the only entry that changes pixels. */
 #ifndef ATTND_ENGINE_VISION_EXIF_H
 #define ATTND_ENGINE_VISION_EXIF_H
 

@@ -4,12 +4,12 @@
  *     struct image_options options = {.pixels_max = 1 << 25};
  *     image_decode(&image, bytes, len, &options, &arena, &err);
  *
- * The format is told by magic bytes. Sizes are read and judged before anything is allocated. Alpha
- * is dropped, palettes and grey are expanded, 16-bit colour keeps its high byte; 16-bit grey is
- * scaled (by sBIT, else the full range) and never clipped; JPEG: EXIF orientation applied, CMYK and
- * YCCK converted as PIL does. Memory: three bytes a pixel in the arena; while decoding, a few rows
- * more, for a progressive JPEG also its coefficients (at most eight bytes a pixel).
- * Threads: any number; no state is shared.
+ * The format is detected by magic bytes. Sizes are read and checked before anything is allocated.
+ * Alpha is dropped, palettes and grey are expanded, 16-bit colour keeps its high byte; 16-bit grey
+ * is scaled (by sBIT, else the full range) and never clipped; JPEG: EXIF orientation applied, CMYK
+ * and YCCK converted as PIL does. Memory: three bytes a pixel in the arena; while decoding, a few
+ * rows more, for a progressive JPEG also its coefficients (at most eight bytes a pixel). Threads:
+ * any number; no state is shared.
  */
 #ifndef ATTND_ENGINE_VISION_IMAGE_H
 #define ATTND_ENGINE_VISION_IMAGE_H
@@ -17,7 +17,7 @@
 #include "engine/vision/pixels.h"
 
 /* ERR_UNUSABLE: neither PNG nor JPEG, damaged, cut off, or more pixels than allowed (the text gives
- * the size and the limit); what the interrupt says. The pixels live in the arena. */
+ * the size and the limit); what the interrupt returns. The pixels live in the arena. */
 enum err_code image_decode(struct image *out, const void *bytes, size_t len,
                            const struct image_options *options, struct arena *arena,
                            struct err *err);

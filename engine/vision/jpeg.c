@@ -80,7 +80,7 @@ static void on_source_event(j_decompress_ptr jpeg)
     (void)jpeg;
 }
 
-/* All bytes are there from the start, so whoever asks for more has come to the end. */
+/* All bytes are there from the start, so a request for more means the end of the input. */
 static boolean on_fill(j_decompress_ptr jpeg)
 {
     leave_cut_off((j_common_ptr)jpeg);
@@ -109,7 +109,7 @@ static void on_progress(j_common_ptr jpeg)
 }
 
 /* An APP1 segment: two bytes of length, which count themselves, then the payload. The first that
- * holds EXIF tells the orientation. Nothing is copied: the input lies in one piece. */
+ * holds EXIF gives the orientation. Nothing is copied: the input lies in one piece. */
 static boolean on_app1(j_decompress_ptr jpeg)
 {
     struct decoder *decoder = jpeg->client_data;

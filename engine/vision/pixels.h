@@ -1,4 +1,4 @@
-/* pixels.h - an image in memory, and what a decoder is asked for. Threads: plain data. */
+/* pixels.h - an image in memory, and the options of a decoder. Threads: plain data. */
 #ifndef ATTND_ENGINE_VISION_PIXELS_H
 #define ATTND_ENGINE_VISION_PIXELS_H
 
@@ -20,7 +20,7 @@ struct image {
 struct image_options {
     size_t pixels_max;           /* width x height above this is refused */
     bool grey16_minmax;          /* stretch each 16-bit grey image to its own minimum and maximum */
-    struct interrupt *interrupt; /* looked at for each row; NULL: none */
+    struct interrupt *interrupt; /* checked for each row; NULL: none */
 };
 
 /* Judges a declared size, then takes the memory for its pixels from the arena. ERR_UNUSABLE: no

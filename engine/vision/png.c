@@ -13,7 +13,8 @@
  * a minute. So from that moment on a budget of input is kept.
  *
  * libpng would skip chunks in front of IHDR if they are of a kind that is skipped. Such a file has
- * no size for png_probe, by which the server judges what an image will cost: it is refused. */
+ * no size for png_probe, from which the server estimates the memory and time of an image: it is
+ * refused. */
 #include "engine/vision/png.h"
 
 #include <assert.h>

@@ -13,14 +13,14 @@ enum err_code png_decode(struct image *out, const void *bytes, size_t len,
 enum err_code png_encode(char **out, size_t *len, const struct image *image, struct err *err);
 
 /* The same of 8-bit RGBA pixels, [height, width, 4], alpha not multiplied in; the interrupt (NULL:
- * none) is looked at for each row. */
+ * none) is checked for each row. */
 enum err_code png_encode_rgba(char **out, size_t *len, unsigned width, unsigned height,
                               const unsigned char *rgba, struct interrupt *interrupt,
                               struct err *err);
 
 bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
 
-/* Upper bound of what png_decode takes, the pixels included; told by the header. */
+/* Upper bound of what png_decode takes, the pixels included; from the header. */
 size_t png_decode_bytes(const void *bytes, size_t len);
 
 #endif

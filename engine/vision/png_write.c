@@ -76,7 +76,7 @@ static void encode(struct encoder *encoder)
     png_write_end(png, encoder->info);
 }
 
-/* libpng says no more than that it failed; within its bounds only memory can have run out. */
+/* libpng reports only that it failed; within its bounds the cause can only be lack of memory. */
 static void explain_failure(struct encoder *encoder)
 {
     bool writable =

@@ -229,8 +229,7 @@ static void fill_table(const struct preprocess *preprocess, size_t channel, floa
     }
 }
 
-/* What no image survives: a pixel that becomes infinite, and black and white that become the same.
- */
+/* Refuses a table that makes a pixel infinite, or black and white the same. */
 static enum err_code check_pixels(const struct preprocess *preprocess, struct err *err)
 {
     for (size_t c = 0; c < 3; c++) {
@@ -247,7 +246,7 @@ static enum err_code check_pixels(const struct preprocess *preprocess, struct er
     return ERR_OK;
 }
 
-/* What comes out must be what the model eats, for every image that goes in. */
+/* The result must have the model's input size, for every image. */
 static enum err_code check_result(const struct preprocess *preprocess, unsigned image_size,
                                   struct err *err)
 {

@@ -1,4 +1,4 @@
-/* preprocess.h - RGB pixels -> the normalised numbers a vision transformer eats, by
+/* preprocess.h - RGB pixels -> the normalised inputs of a vision transformer, by
  * preprocessor_config.json: resize, centre crop, rescale, normalise, as Hugging Face's slow image
  * processors (ViTImageProcessor, DeiTImageProcessor, BitImageProcessor, CLIPImageProcessor) do it
  * over PIL.
@@ -28,7 +28,7 @@ struct preprocess {
     float mean[3], std[3];
 };
 
-/* Reads DIR/preprocessor_config.json. `image_size` (from config.json) is what the model eats: a
+/* Reads DIR/preprocessor_config.json. `image_size` (from config.json) is the model's input size: a
  * configuration that does not end in image_size x image_size is ERR_UNSUPPORTED. Absent file: ViT's
  * defaults at image_size. Error texts start with the file's name. */
 enum err_code preprocess_open(struct preprocess *out, const char *dir, unsigned image_size,
@@ -36,7 +36,7 @@ enum err_code preprocess_open(struct preprocess *out, const char *dir, unsigned 
 
 /* Resize and crop only: 8-bit RGB [image_size, image_size, 3] in the arena. ERR_UNUSABLE for an
  * image so thin that its resized length would exceed IMAGE_SIDE_MAX; what the interrupt (or NULL)
- * says. */
+ * returns. */
 enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct image *out, struct err *err);

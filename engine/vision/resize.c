@@ -11,8 +11,8 @@
  *
  * Source rows are visited once, in order. Each is resampled horizontally into one row of bytes and
  * added, weighted, to the sums of the few output rows that it touches. The image between the two
- * passes, which for a tall source is larger than the source, never exists. (Newer Pillows, 12.3 for
- * one, save that memory by taking the passes in the other order if the height is over a hundred
+ * passes, which for a tall source is larger than the source, is never stored. (Newer Pillows, 12.3
+ * for one, save that memory by taking the passes in the other order if the height is over a hundred
  * times the width, and so round such images differently. We do not.)
  */
 #include "engine/vision/resize.h"

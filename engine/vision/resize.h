@@ -32,8 +32,8 @@ enum err_code resize_rgb(const struct image *image, unsigned width, unsigned hei
                          enum resample resample, struct arena *arena, struct image *out,
                          struct err *err);
 
-/* The same cut to a window, at the window's cost: what a centre crop throws away is never computed.
- * out: [window.height, window.width, 3]. The interrupt (or NULL) is looked at for each row. */
+/* The same for a window alone, at the window's cost: what a centre crop removes is never computed.
+ * out: [window.height, window.width, 3]. The interrupt (or NULL) is checked for each row. */
 enum err_code resize_rgb_window(const struct image *image, unsigned width, unsigned height,
                                 struct resize_window window, enum resample resample,
                                 struct interrupt *interrupt, struct arena *arena, struct image *out,

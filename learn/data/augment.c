@@ -54,7 +54,7 @@ void augment_detect_map(struct augment_pixels *pixels)
     }
 }
 
-/* A probability that is itself drawn, as a bound for 32 random bits. */
+/* A randomly drawn probability, as a bound for 32 random bits. */
 static uint32_t draw_bound(float rate, struct rng *rng)
 {
     return (uint32_t)((double)(rate * rng_uniform(rng)) * 4294967295.0);

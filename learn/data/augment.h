@@ -1,4 +1,4 @@
-/* augment.h - what a wafer allows: random changes of an image that leave its label true.
+/* augment.h - data augmentation: random changes of an image that keep its label.
  *
  *     struct augment augment = {.mirror = 0.5f, .turn = 1, .shift = 0.05f, .die_noise = 0.02f};
  *     augment_apply(&augment, &pixels, &rng, room, &changed);

@@ -1,7 +1,7 @@
 /* dataset.c - see dataset.h: what the forms share. A reader (dataset_jsonl.c, dataset_csv.c,
- * dataset_text.c, dataset_folder.c) knows its form's grammar and hands over records; here they are
- * checked, named and kept. Labels stay text, since a trainer learns its classes from them and an
- * evaluation looks them up in a checkpoint. */
+ * dataset_text.c, dataset_folder.c) parses its form and passes on records; here they are checked,
+ * named and kept. Labels stay text, since a trainer learns its classes from them and an evaluation
+ * looks them up in a checkpoint. */
 #include "learn/data/dataset.h"
 
 #include "engine/base/file.h"

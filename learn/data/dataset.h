@@ -12,11 +12,11 @@
  * is a path, relative to the file; and a folder that has a folder of .png, .jpg and .jpeg files for
  * each class. An image may be a wafer of an STDF file: "lot.stdf#W03", or "lot.stdf" for the only
  * one (picture.h); in a folder's .stdf files each wafer is an item. Where labels are optional, a
- * plain text .txt or .log is a fourth form: one document, or one a line. Mistakes are named with
- * their line. Texts are held, images only named: reading them is the caller's.
+ * plain text .txt or .log is a fourth form: one document, or one a line. Errors give the line.
+ * Texts are held in memory; of images only the paths, the caller reads them.
  *
  * An image of a list of objects may also have a "mask": the path of an image of its size that marks
- * where what the label names is.
+ * the labelled defect.
  *
  * Threads: immutable after open.
  */
@@ -44,7 +44,7 @@ struct dataset_item {
     const char *input; /* a text, which may hold NUL characters, or the path of an image */
     size_t input_len;
     const char *label; /* UTF-8, not empty; NULL only if labels are optional */
-    const char *mask;  /* path of an image that marks what the label names; NULL: none is told */
+    const char *mask;  /* path of an image that marks the labelled defect; NULL: none given */
 };
 
 struct dataset {

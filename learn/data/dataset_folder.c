@@ -1,6 +1,6 @@
 /* dataset_folder.c - see dataset.h: a folder with a folder of images and lots for each class, both
- * in the order of their names. Not by fts(3): glibc 2.36's fts_open writes through the NULL that
- * its allocation gives where there is no memory. */
+ * in the order of their names. fts(3) is not used: without memory glibc 2.36's fts_open writes
+ * through a NULL pointer. */
 #include "learn/data/dataset_form.h"
 #include "learn/data/picture.h"
 
@@ -133,7 +133,7 @@ static enum err_code add_wafers(struct dataset *dataset, const struct place *pla
     return ERR_OK;
 }
 
-/* Each wafer is an item. A file that cannot be used is one, which fails alone when it is asked for,
+/* Each wafer is an item. A file that cannot be used is one item, which fails alone when it is read,
  * as a damaged image does. */
 static enum err_code add_stdf(struct dataset *dataset, const struct place *place,
                               const struct dataset_options *options, struct err *err)

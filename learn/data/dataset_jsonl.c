@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A member that must be a string, copied: the tree goes when its line is done. */
+/* A member that must be a string, copied: the tree is freed after its line. */
 static enum err_code take(struct dataset *dataset, const struct json_t *object, const char *key,
                           const char **out, size_t *len, struct err *err)
 {

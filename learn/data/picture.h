@@ -1,5 +1,5 @@
 /* picture.h - the pixels of the image that a data set's item names: a PNG or JPEG file, or a wafer
- * of an STDF file, drawn, so that whoever takes images takes wafers too.
+ * of an STDF file, drawn, so that wafers can be used as images.
  *
  *     struct pictures pictures = {0};
  *     picture_read(&pictures, "maps/1.png", &options, &arena, &image, &err);

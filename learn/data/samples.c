@@ -1,7 +1,7 @@
 /* samples.c - see samples.h: reads a data set with a pool of threads, in rounds between which
- * progress is told. Each thread keeps what it reads in an arena of its own; what an image or a text
- * is made into is samples_image.c's and samples_text.c's, and the view of a masked language model
- * samples_masked.c's. */
+ * progress is reported. Each thread keeps what it reads in an arena of its own; what an image or a
+ * text is made into is samples_image.c's and samples_text.c's, and the view of a masked language
+ * model samples_masked.c's. */
 #include "learn/data/samples.h"
 
 #include "engine/base/thread_pool.h"

@@ -1,5 +1,5 @@
-/* samples.h - a data set in memory, read once and prepared as often as a trainer likes: each time
- * with other augmentation, at another image size, from another window of a text.
+/* samples.h - a data set in memory, read once and prepared any number of times: each time with
+ * other augmentation, at another image size, from another window of a text.
  *
  *     struct samples_options options = {.threads = 2};
  *     samples_open(&samples, &dataset, &spec, "models/wafer-vit", &options, &err);
@@ -63,7 +63,7 @@ struct samples_view {
                            probability, with an rng only */
 };
 
-/* What a masked-language-model view asks for: the tokens that were chosen, ascending places in the
+/* The targets of a masked-language-model view: the tokens that were chosen, ascending places in the
  * input, and the ids that belong there. In the arena. */
 struct samples_masked {
     unsigned count; /* at least 1, unless every piece of the window is a special token */
@@ -73,9 +73,9 @@ struct samples_masked {
 
 /* Reads every item. `dir` is the model's, for preprocessor_config.json or the tokenizer's files. An
  * item that cannot be used fails alone (samples_problem); ERR_UNUSABLE, with the first one's
- * problem, if all do. ERR_NO_MEMORY and ERR_IO while an item is read are not the item's fault and
- * end it all: nobody is to learn from fewer inputs because the system was short of something. The
- * data set and the spec are not needed afterwards. Yours to close. */
+ * problem, if all do. ERR_NO_MEMORY and ERR_IO while an item is read are failures of the system and
+ * end the call: a model must not be trained on fewer inputs because of them. The data set and the
+ * spec are not needed afterwards. Yours to close. */
 enum err_code samples_open(struct samples **out, const struct dataset *dataset,
                            const struct spec *spec, const char *dir,
                            const struct samples_options *options, struct err *err);

@@ -39,7 +39,7 @@ struct samples_loader {
     struct arena *kept;   /* what stays */
     struct arena scratch; /* of one item */
     struct pictures pictures;
-    struct err err; /* the system's failure, after which nothing more is loaded */
+    struct err err; /* a failure of the system, after which nothing more is loaded */
 };
 
 /* Reads one item into `out`. */

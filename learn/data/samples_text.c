@@ -80,7 +80,7 @@ unsigned samples_room(const struct samples *samples, unsigned tokens_max)
     return (tokens_max < TOKENS_MIN ? TOKENS_MIN : tokens_max) - CLS_AND_SEP;
 }
 
-/* Where the window begins that a view asks for; the text has more pieces than `room`. */
+/* The first piece of the window of a view; the text has more pieces than `room`. */
 static unsigned window_start(const struct sample *sample, const struct samples_view *view,
                              unsigned room, struct rng *rng)
 {

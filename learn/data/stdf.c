@@ -138,7 +138,7 @@ static unsigned number_of(const struct stdf *stdf, const char *id)
     return at;
 }
 
-/* A wafer without an id is a new one each time: its WRR may yet name it. */
+/* A wafer without an id is a new one each time: its WRR may give the id. */
 static enum err_code take_wir(struct parser *parser, const struct record *record, struct err *err)
 {
     enum { WAFER_ID = 6 };
@@ -191,7 +191,7 @@ static enum err_code add_die(struct stdf *out, const struct record *record,
     return ERR_OK;
 }
 
-/* PART_FLG: bit 2 the test ended abnormally, bit 3 the part failed, bit 4 bit 3 says nothing. Then
+/* PART_FLG: bit 2 the test ended abnormally, bit 3 the part failed, bit 4 bit 3 is not valid. Then
  * the bin decides, 1 being good by convention. What was not tested to its end has not passed. */
 static bool has_failed(unsigned flag, unsigned hard_bin)
 {
@@ -364,7 +364,7 @@ enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer
     return err_set(err, ERR_UNUSABLE, "no wafer '%.40s' among %u", id, stdf->wafer_count);
 }
 
-/* What a coordinate of a wafer runs through. */
+/* The range of a coordinate on a wafer. */
 struct range {
     int low, high;
 };

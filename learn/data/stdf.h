@@ -47,7 +47,7 @@ struct stdf_wafer {
 };
 
 struct stdf {
-    const char *lot; /* as an id; empty if the file does not tell */
+    const char *lot; /* as an id; empty if the file has none */
     struct stdf_wafer *wafers;
     unsigned wafer_count;
     struct stdf_die *dies; /* sorted by wafer */
@@ -59,8 +59,8 @@ struct stdf {
     struct arena arena;
 };
 
-/* A wafer as grey pixels, one a die: row 0 is at the top, column 0 at the left, as WCR says (if it
- * does not: x to the right, y down). */
+/* A wafer as grey pixels, one a die: row 0 is at the top, column 0 at the left, by WCR (without it:
+ * x to the right, y down). */
 struct stdf_map {
     unsigned width, height;
     unsigned char *grey; /* [height, width] */

@@ -51,7 +51,7 @@ void assessment_close(struct assessment *assessment)
 
 /* ---- run ---- */
 
-/* What the checkpoint itself would do with each input. */
+/* The checkpoint's own decision on each input. */
 static void decide(struct assessment *assessment)
 {
     const struct evaluation *evaluation = &assessment->evaluation;

@@ -1,5 +1,5 @@
-/* assessment.h - a checkpoint judged by labelled inputs, from its directory to the report: what
- * attnd-eval and attnd-train have in common.
+/* assessment.h - evaluates a checkpoint on labelled inputs, from its directory to the report:
+ * shared by attnd-eval and attnd-train.
  *
  *     struct assessment_options options = {
  *         .dir = dir, .target_precision = 0.95, .evaluation = {2}};
@@ -55,8 +55,8 @@ enum err_code assessment_take(struct assessment *assessment, const struct datase
 void assessment_close(struct assessment *assessment);
 
 enum err_code assessment_run(struct assessment *assessment, struct err *err);
-/* The second half of it: everything that follows from the evaluation, whose logits may have been
- * changed. */
+/* The second half of assessment_run: everything computed from the evaluation, whose logits may have
+ * been changed. */
 enum err_code assessment_measure(struct assessment *assessment, struct err *err);
 
 /* FOLDER/report.json and FOLDER/report.html, each whole or absent. */

@@ -79,7 +79,7 @@ static enum err_code choose_threshold(struct ood *ood, const struct assessment *
     return err->code;
 }
 
-/* A covariance of few inputs says little; energy needs none. */
+/* A covariance from few inputs is unreliable; energy needs none. */
 static enum ood_method method_for(const struct calibrate *how)
 {
     const struct evaluation *known = how->known != NULL ? how->known : &how->assessment->evaluation;

@@ -1,5 +1,5 @@
-/* calibrate.h - what validation data say of a checkpoint, put into its attnd.json: a temperature, a
- * threshold for each class, and what tells strange inputs from known ones.
+/* calibrate.h - calibrates a checkpoint on validation data and writes its attnd.json: a
+ * temperature, a threshold for each class, and the statistics of the OOD score.
  *
  *     calibrate_write(&(struct calibrate){.assessment = &validation, .known = &train, ...}, &err);
  *
@@ -14,12 +14,12 @@
 /* The share of validation inputs that may be called unknown. */
 #define CALIBRATE_UNKNOWN 0.01
 
-enum { CALIBRATE_DISTANCE_MIN = 200 }; /* inputs; with fewer, strangeness is the energy */
+enum { CALIBRATE_DISTANCE_MIN = 200 }; /* inputs; with fewer, the OOD score is the energy */
 
 struct calibrate {
-    const struct assessment *assessment; /* run, on inputs the model has not learnt */
-    /* Inputs it has learnt, with features, and their classes: for the distances' statistics. NULL:
-     * those of the assessment. */
+    const struct assessment *assessment; /* run, on inputs that the model was not trained on */
+    /* Training inputs, with features, and their classes: for the distances' statistics. NULL: those
+     * of the assessment. */
     const struct evaluation *known;
     const unsigned *known_classes;
     enum ood_method

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KNOWN_MAX = 20000 }; /* inputs learnt that the OOD score is fitted on */
+enum { KNOWN_MAX = 20000 }; /* training inputs that the OOD score is fitted on */
 
 struct closing {
     struct run *run;
@@ -39,7 +39,7 @@ static enum err_code remove_file(const char *path, struct err *err)
     return ERR_OK;
 }
 
-/* An earlier attnd.json says nothing of these weights but how inputs are read, which stays. */
+/* An earlier attnd.json does not apply to these weights, but for how inputs are read. */
 static enum err_code forget_decisions(const struct run *run, struct err *err)
 {
     const struct spec *source = &run->spec;
@@ -84,7 +84,7 @@ static enum err_code assess(struct closing *closing, struct err *err)
     return assessment_run(&closing->assessment, err);
 }
 
-/* The features of inputs that were learnt, and their classes. */
+/* The features of training inputs, and their classes. */
 static enum err_code evaluate_known(struct closing *closing, struct evaluation *known,
                                     unsigned *classes, struct err *err)
 {
@@ -221,7 +221,7 @@ static void sum_up(const struct assessment *assessment, struct conclusion *out)
 
 /* ---- all of it ---- */
 
-/* Every so many-th input learnt, at most KNOWN_MAX. */
+/* Every n-th training input, at most KNOWN_MAX. */
 static enum err_code open_views(struct closing *closing, struct err *err)
 {
     struct corpus *corpus = &closing->run->corpus;

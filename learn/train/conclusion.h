@@ -1,10 +1,10 @@
-/* conclusion.h - what a finished run came to. Threads: plain data. */
+/* conclusion.h - the results of a finished run. Threads: plain data. */
 #ifndef ATTND_LEARN_TRAIN_CONCLUSION_H
 #define ATTND_LEARN_TRAIN_CONCLUSION_H
 
 #include <stdbool.h>
 
-/* What the validation part said. */
+/* Figures on the validation part. */
 struct conclusion {
     bool judged;
     double accuracy, macro_f1, ece, temperature;

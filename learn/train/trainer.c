@@ -1,5 +1,5 @@
 /* trainer.c - see trainer.h: the walk through the epochs of a run. Whatever is drawn is a function
- * of seed and position, so that a run can be left after any step and be taken up again. */
+ * of seed and position, so that a run can be stopped after any step and resumed. */
 #include "learn/train/trainer.h"
 
 #include "engine/base/clock.h"
@@ -9,22 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRESS_MS = 200, SAVE_MS = 5 * 60 * 1000 }; /* a kill costs no more than that */
+enum { PROGRESS_MS = 200, SAVE_MS = 5 * 60 * 1000 }; /* a kill loses at most that much */
 
-/* A run, and who watches it. */
+/* A run, its hooks and its progress. */
 struct walk {
     struct run run;
     const struct trainer_hooks *hooks;
     double rate; /* of the last step */
     uint64_t shown_ns, start_ns, saved_ns;
-    uint64_t start_step; /* where this process took the run up */
+    uint64_t start_step; /* where this process resumed the run */
     bool interrupted;
     struct conclusion conclusion;
 };
 
-/* ---- telling ---- */
+/* ---- progress ---- */
 
-/* Is it time to show something again? The end of a phase always is. */
+/* Is it time to report progress? At the end of a phase always. */
 static bool is_due(struct walk *walk, size_t done, size_t total)
 {
     uint64_t now = clock_now_ns();
@@ -98,7 +98,7 @@ static void tell_concluding(void *context, size_t done, size_t total)
         walk->hooks->progress(walk->hooks->context, &progress);
 }
 
-/* Without what lies between the tensors to align them. */
+/* Without the padding between tensors. */
 static size_t count_weights(const struct parameters *parameters)
 {
     size_t count = 0;
@@ -273,7 +273,8 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
     return note_epoch(walk, epoch, &judged, is_best, err);
 }
 
-/* A figure of another image size is no measure for this one: the first epoch of a stage is new. */
+/* Figures of different image sizes are not comparable: the first epoch of a stage counts as the
+ * best so far. */
 static void forget_smaller_images(struct run *run, unsigned epoch)
 {
     if (epoch > 0 && plan_image_size(&run->plan, epoch) != plan_image_size(&run->plan, epoch - 1) &&

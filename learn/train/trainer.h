@@ -3,9 +3,9 @@
  *     trainer_run(&options, &hooks, &result, &err);
  *     trainer_result_free(&result);
  *
- * What lies in --out afterwards: the checkpoint as attnd and Hugging Face open it, with
- * attnd.json and report.json and report.html (conclude.h), and, while the run is not finished,
- * training-state.safetensors, from which the same call goes on. The state is written after every
+ * Written to --out: the checkpoint as attnd and Hugging Face open it, with attnd.json and
+ * report.json and report.html (conclude.h), and, while the run is not finished,
+ * training-state.safetensors, from which the same call resumes. The state is written after every
  * epoch, every five minutes, and when *stop is set: then the run ends early without an error and
  * result->interrupted is true.
  *
@@ -26,7 +26,7 @@
 
 enum trainer_phase { TRAINER_READING, TRAINER_LEARNING, TRAINER_JUDGING, TRAINER_CONCLUDING };
 
-/* What a person wants to see now. */
+/* The progress of a run. */
 struct trainer_progress {
     enum trainer_phase phase;
     size_t done, total; /* inputs: read, of the epoch, of the validation part */
@@ -37,7 +37,7 @@ struct trainer_progress {
     double seconds_left;      /* of the whole run; negative: not known yet */
 };
 
-/* What a run begins with, told once. */
+/* The start of a run, reported once. */
 struct trainer_plan {
     const char *family, *precision;
     size_t train, validation, unusable;          /* inputs */

@@ -1,10 +1,10 @@
-/* admin.c - changing what is served, by a request.
+/* admin.c - changes the served models and options by a request.
  *
- * Until there are keys, whoever may administrate is whoever is on this machine: admin routes answer
- * only on a loopback address. A browser on this machine is not, whatever page it shows: the Host
- * that a request names must be that address itself, since a name may be made to lead here by
- * anybody (DNS rebinding), and an Origin, which a browser adds to every POST of a page, must be the
- * same. Nor is whoever comes through a proxy of this machine, as its headers tell. */
+ * There is no authentication yet: admin routes answer only clients of this machine, on a loopback
+ * address. A page in a browser of this machine is refused: the Host header must be that address
+ * itself, since any name may resolve to it (DNS rebinding), and an Origin header, which a browser
+ * adds to every POST of a page, must be the same. Requests that a proxy of this machine forwards,
+ * as its headers tell, are refused too. */
 #include "server/api/handlers.h"
 
 #include "server/api/codec.h"

@@ -1,20 +1,20 @@
-/* codec.c - JSON request bodies -> struct predict_call. Raw bodies are codec_raw.c's, replies
- * codec_reply.c's, what both kinds of request demand of a value codec_check.c's.
+/* codec.c - JSON request bodies -> struct predict_call. codec_raw.c has the raw bodies,
+ * codec_reply.c the replies, codec_check.c the checks of values in both kinds of request.
  *
- * Strictness lives in three places. check_members: an object has only known members, and an error
+ * Checks are made in three places. check_members: an object has only known members, and an error
  * names the nearest one. The read_* functions: one member each, its type and its bounds, the error
  * starting with its JSON path. read_input: exactly one of text and image.
  *
- * Errors of the envelope stop the call; those of an element of `inputs` stay in their item, so one
- * bad item never spoils its neighbours. The only input of a call without `inputs` is read through
- * the same functions with the call's own error.
+ * Errors of the envelope stop the call; those of an element of `inputs` are kept in its item and do
+ * not affect the others. The only input of a call without `inputs` is read through the same
+ * functions with the call's own error.
  *
  * Long strings are cut out before the parser runs (elide.h). Every string is therefore read through
- * string_of, which puts the original back: a long text, or an id of megabytes, is what the client
- * sent, never its placeholder. What is left of a body is bounded, and with it the parser's memory.
+ * string_of, which returns the original and not its placeholder. What is left of a body is bounded,
+ * and with it the parser's memory.
  *
  * The tree belongs to codec_parse_json and is freed there. What the call keeps of it is copied
- * (kept_string) or written out anew (context_text), so no pointer into the tree can survive it. */
+ * (kept_string) or serialised again (context_text), so no pointer into the tree can survive it. */
 #include "server/api/codec.h"
 
 #include "engine/base/base64.h"
@@ -41,7 +41,7 @@ static const char *const context_members[] = {"lot",  "wafer",   "die_x",  "die_
                                               "tool", "chamber", "recipe", "step"};
 
 enum {
-    TOKENS_PER_INPUT = 16, /* {"image": "..."}, counts five; the rest is for mistakes to name */
+    TOKENS_PER_INPUT = 16, /* {"image": "..."}, counts five; the rest is room to report errors */
     CONTEXT_DIGITS_MIN = 15,
     CONTEXT_DIGITS_MAX = 17, /* every double survives this many */
 };
@@ -395,7 +395,7 @@ static enum err_code read_inputs(const struct reader *reader, const json_t *inpu
     return ERR_OK;
 }
 
-/* The id comes first, so that it is known however bad the rest is. */
+/* The id comes first, so that it is known whatever is wrong with the rest. */
 static enum err_code read_call(const struct reader *reader, const struct codec_limits *limits,
                                struct err *err)
 {
@@ -441,8 +441,8 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* jansson: an empty object, the dearest value, takes 240 bytes for its two tokens; a string lies
- * there once, and up to twice more in the lexer's buffer. It sees the body without its long
+/* jansson: an empty object, the most expensive value, takes 240 bytes for its two tokens; a string
+ * lies there once, and up to twice more in the lexer's buffer. It sees the body without its long
  * strings, shortened in a copy; those are decoded, from escapes and from base64. The shortest input
  * has eight bytes, the shortest string that is cut nine with the comma behind it. */
 size_t codec_parse_bytes(size_t len, const struct codec_limits *limits)
@@ -457,7 +457,7 @@ size_t codec_parse_bytes(size_t len, const struct codec_limits *limits)
            strings * (4 * sizeof(struct elided_span) + ARENA_ALIGNMENT);
 }
 
-/* The string that keeps a body from being short enough for the parser, which would say this. */
+/* Reports the invalid long string because of which a body is too long for the parser. */
 static enum err_code string_fault(const struct elided *elided, struct err *err)
 {
     const char *what = elided->fault == ERR_UNUSABLE ? "invalid UTF-8" : "not valid JSON";

@@ -1,6 +1,6 @@
-/* codec.h - request bodies -> struct predict_call, and replies -> JSON; all of the contract's
- * strictness about members lives here. codec.c reads JSON bodies, codec_raw.c raw ones,
- * codec_reply.c writes; no other server file includes jansson.
+/* codec.h - request bodies -> struct predict_call, and replies -> JSON; members are checked here
+ * and nowhere else. codec.c reads JSON bodies, codec_raw.c raw ones, codec_reply.c writes; no other
+ * server file includes jansson.
  *
  * A long string is the bulk of a large request. The codec cuts such strings out of the body before
  * the JSON parser sees it; an image's base64 is decoded once, straight into the arena.
@@ -31,8 +31,8 @@ struct codec_limits {
 /* An `application/json` body, which must stay in place as long as the call: a long text is not
  * copied unless it holds escapes. An `id` that can be used is in *out whatever else is wrong with
  * the call. Errors of the envelope are returned (ERR_MALFORMED, ERR_UNUSABLE, ERR_TOO_LARGE) with
- * the JSON path; errors of one of several inputs go into that item, and those of a call's only
- * `text` or `image` are returned. */
+ * the JSON path; errors of one of several inputs are recorded in that item, and those of a call's
+ * only `text` or `image` are returned. */
 enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
                                const struct codec_limits *limits, struct arena *arena,
                                struct err *err);

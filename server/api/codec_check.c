@@ -6,7 +6,7 @@
 
 enum { SHOWN_NAME_BYTES = 32 }; /* longer unknown names are not repeated */
 
-/* What stands between a path and a key. */
+/* The separator between a path and a key. */
 static const char *joint(const char *path)
 {
     return path[0] == '$' ? "." : "";
@@ -26,8 +26,8 @@ static bool can_be_shown(const char *name)
     return name[len] == '\0' && len > 0 && len <= SHOWN_NAME_BYTES;
 }
 
-/* The one place where a client's bytes reach an error text: "unknown member" alone helps nobody, so
- * a name that looks like an identifier is repeated. */
+/* The only place where a client's bytes reach an error text: "unknown member" alone does not help,
+ * so a name that looks like an identifier is repeated. */
 enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
                                   const char *const *known, size_t count, struct err *err)
 {

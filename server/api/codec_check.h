@@ -31,7 +31,7 @@ enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max,
 enum err_code codec_check_method(const char *word, size_t len, const char *path,
                                  enum explain_method *out, struct err *err);
 
-/* What belongs to explanations is not asked for without one. */
+/* Options of explanations are refused without one. */
 enum err_code codec_check_explain(const struct predict_call *call, const char *path,
                                   struct err *err);
 

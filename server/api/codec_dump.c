@@ -19,8 +19,7 @@ struct dump {
     struct arena *arena;
     struct piece *first, *last;
     size_t total;
-    bool has_failed; /* for jansson does not look at every result of a callback (2.14, an object's
-                        key) */
+    bool has_failed; /* since jansson 2.14 ignores a callback's failure at an object's key */
 };
 
 static struct piece *add_piece(struct dump *dump, size_t size)

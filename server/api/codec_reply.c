@@ -1,10 +1,9 @@
-/* codec_reply.c - replies -> JSON text in the exchange's arena. What a prediction, a problem or a
- * model looks like is engine/answer.c's; here they get what only a server knows around them.
+/* codec_reply.c - replies -> JSON text in the exchange's arena. engine/answer.c makes the objects
+ * of a prediction, a problem and a model; this file adds the members that only a server has.
  *
  * Digits. One jansson dump prints all reals with the same precision. Nine digits are right for
- * scores (fp32 survives them) and for milliseconds, but not for a context, which is the client's
- * and goes back as it came: codec.c has made a text of it, which is put in front of the closing
- * brace.
+ * scores (fp32 survives them) and for milliseconds, but not for a context, which is returned to the
+ * client unchanged: codec.c has made a text of it, which is put in front of the closing brace.
  *
  * Memory. Trees live for the length of a call, the text as long as the arena. */
 #include "server/api/codec.h"
@@ -63,7 +62,7 @@ static const char *context_tail(const struct predict_call *call, struct arena *a
     return call->context != NULL ? arena_format(arena, ",\"context\":%s", call->context) : "";
 }
 
-/* One of several: a row that failed is a problem of its own and spoils no other. */
+/* One of several: a row that failed becomes a problem and does not affect the others. */
 static json_t *item_json(const struct predict_call *call, const struct row *row)
 {
     return row->err.code != ERR_OK ? problem_document(&row->err, NULL)
@@ -118,8 +117,8 @@ const char *codec_encode_problem(const struct err *err, const char *instance, st
     return finish(problem_document(err, instance), "", arena, len);
 }
 
-/* Members of `more` that the object has not. jansson's own function for it does not say if one of
- * them could not be added. */
+/* Adds the members of `more` that the object lacks. jansson's own function does not report a member
+ * that could not be added. */
 static int add_missing(json_t *object, json_t *more)
 {
     const char *key;

@@ -15,8 +15,8 @@ size_t content_len_max(const struct request *request);
 size_t content_bytes(const struct request *request);
 
 /* Fills request->content; request->body becomes REQUEST_IMAGE for a picture whose kind the head did
- * not tell. Returns request->err.code: ERR_UNUSABLE, ERR_MALFORMED, ERR_TOO_LARGE (gzip that unpacks
- * to more than body_bytes_max), ERR_NO_MEMORY. */
+ * not tell. Returns request->err.code: ERR_UNUSABLE, ERR_MALFORMED, ERR_TOO_LARGE (gzip that
+ * unpacks to more than body_bytes_max), ERR_NO_MEMORY. */
 enum err_code content_decode(struct request *request);
 
 #endif

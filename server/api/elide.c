@@ -121,7 +121,8 @@ static struct elided_span *add_span(struct elided *out, struct arena *arena)
     return &out->spans[out->span_count++];
 }
 
-/* What the literal says. bytes is NULL if it is no string of JSON: the first such is noted. */
+/* The value of the literal. bytes is NULL if it is not a valid JSON string: the first such is
+ * recorded. */
 static enum err_code read_literal(struct elided *out, const struct literal *literal,
                                   struct elided_span *span, struct arena *arena, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* elide.h - cuts the long strings out of a JSON text, so that the JSON parser never copies (nor
- * even reads) the megabytes of an image or of a text: what it sees of a request is short.
+ * even reads) the megabytes of an image or of a text: the text that it parses is short.
  *
  *     struct elided elided;
  *     elide_strings(&elided, body, len, strings_max, arena, &err);
@@ -19,7 +19,7 @@
 
 enum { ELIDE_BYTES_MIN = 2048 }; /* shorter strings stay */
 
-/* One string: what it says, and where it stands in the original text, without its quotes. */
+/* One string: its value, and its place in the original text, without its quotes. */
 struct elided_span {
     const char *bytes; /* in the original text if it holds no escapes, else in the arena */
     size_t len;
@@ -32,14 +32,14 @@ struct elided {
     const char *original;
     struct elided_span *spans; /* in the order of the text */
     unsigned span_count;
-    /* The first long string that is none: it stays, for the parser to refuse. ERR_OK: there is none
-     * (see unescape.h). */
+    /* The first long literal that is not a valid string: it is not cut, so the parser refuses it.
+     * ERR_OK: there is none (see unescape.h). */
     enum err_code fault;
     size_t fault_at; /* in the original */
 };
 
-/* A text with more than strings_max strings is left whole. ERR_NO_MEMORY is the only error: what is
- * not JSON stays not JSON. The original is borrowed. */
+/* A text with more than strings_max strings is left whole. ERR_NO_MEMORY is the only error: invalid
+ * JSON stays invalid. The original is borrowed. */
 enum err_code elide_strings(struct elided *out, const char *text, size_t len, size_t strings_max,
                             struct arena *arena, struct err *err);
 

@@ -1,5 +1,5 @@
-/* handlers.h - who answers the routes: a file for each kind. routes.c lists them; route.h says what
- * is asked of each function.
+/* handlers.h - the handlers of the routes: a file for each kind. routes.c lists them; route.h has
+ * the contract of each function.
  *
  * Threads: head, begin and finish run on the I/O thread of the exchange.
  */
@@ -8,15 +8,15 @@
 
 #include "server/serve/service.h"
 
-/* predict.c: whatever asks for predictions, by the protocol of its route. */
+/* predict.c: prediction requests, by the protocol of the route. */
 enum err_code predict_head(struct service *service, struct request *request);
 enum http_next predict_begin(struct service *service, struct request *request);
 void predict_finish(struct service *service, struct request *request);
 /* On a thread of the prepare pool: a heavy request's reading or preparation, or any request's
- * explanations; `context` is the service. True: all of it was done. */
+ * explanations; `context` is the service. True: all of it was completed. */
 bool predict_pool(void *context, struct request *request);
 
-/* admin.c: only for processes of this machine, and no page of another site (admin_head). */
+/* admin.c: only for processes of this machine, not for pages of other sites (admin_head). */
 enum err_code admin_head(struct service *service, struct request *request);
 enum http_next admin_reload_begin(struct service *service, struct request *request);
 void admin_reload_finish(struct service *service, struct request *request);

@@ -1,5 +1,5 @@
-/* native.c - attnd's own protocol: JSON or raw bodies in, one object or an envelope out. The words
- * themselves are codec.h's. */
+/* native.c - attnd's own protocol: JSON or raw bodies in, one object or an envelope out. codec.h
+ * reads and writes them. */
 #include "server/api/codec.h"
 #include "server/api/content.h"
 #include "server/api/media_type.h"
@@ -64,7 +64,7 @@ static enum err_code parse_raw(struct request *request)
     return request->err.code;
 }
 
-/* Its deadline is not known until its options are read, which are before the first look. */
+/* The deadline is not known until the options are read, which is before the first check. */
 static enum err_code look_while_reading(void *context, struct err *err)
 {
     struct watch *watch = context;
@@ -73,7 +73,7 @@ static enum err_code look_while_reading(void *context, struct err *err)
     return watch_look(watch, err);
 }
 
-/* What an interrupt says is the whole request's error, also if it was found in one item. */
+/* An interrupt's error is that of the whole request, also if it occurred in one item. */
 static enum err_code parse_json(const struct service *service, struct request *request)
 {
     struct http_exchange *exchange = request->exchange;

@@ -1,5 +1,6 @@
-/* The built-in page and what it is made of. Nothing of it may come from, go to, or be framed by any
- * other place: the headers say so to the browser, whatever the page's own files contain. */
+/* The built-in page and its files. Headers forbid the browser to load anything from another origin,
+ * to send anything there, and to show the page in another site's frame, whatever the page's files
+ * contain. */
 #include "server/api/handlers.h"
 
 #include "server/api/reply.h"

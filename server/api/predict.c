@@ -1,7 +1,7 @@
-/* predict.c - whatever asks for predictions, from its head to its reply. The words of the call and
- * of the answer are the protocol's.
+/* predict.c - prediction requests, from head to reply. The protocol (protocol.h) parses the call
+ * and encodes the answer.
  *
- * The phases (request.h), and who holds the baton in them:
+ * The phases (request.h), and which thread owns the request in each:
  *
  *     head      I/O thread             refusals that headers suffice for: 415, 503, 429
  *     parse     I/O or pool thread     the call, its models, places in the queue
@@ -12,8 +12,8 @@
  *
  * Every client mistake is found before the queue. The places in the queue are reserved before any
  * input is prepared, so an overload costs a parse at most; a heavy request reserves one place even
- * before it is parsed, which bounds the pool's waiting list. What is long to do for a request (to
- * prepare, to explain) ends soon after nobody needs it any more: watch.h.
+ * before it is parsed, which bounds the pool's waiting list. Long work (preparing, explaining) is
+ * cancelled soon after its result is no longer needed: watch.h.
  */
 #include "server/api/handlers.h"
 #include "server/api/records.h"
@@ -29,7 +29,7 @@
 
 #include <string.h>
 
-/* If the queue or the pool refused it, tells when to come again. */
+/* If the queue or the pool refused it, sets Retry-After. */
 static enum err_code overloaded(struct service *service, struct request *request)
 {
     if (request->err.code != ERR_QUEUE_FULL)
@@ -41,7 +41,7 @@ static enum err_code overloaded(struct service *service, struct request *request
 }
 
 /* While the server starts and while it stops there may be no pool. A start that fails goes from the
- * one to the other, so the first phase alone says too little. */
+ * first phase to the last, so checking the first alone does not suffice. */
 static enum err_code check_phase(struct service *service, struct err *err)
 {
     int phase = atomic_load(&service->phase);
@@ -72,7 +72,7 @@ static enum err_code reserve(struct service *service, struct request *request, u
     return overloaded(service, request);
 }
 
-/* Gives back the places beyond `kept`, of which the caller disposes. */
+/* Gives back the places beyond `kept`, which the caller will use. */
 static void keep_places(struct service *service, struct request *request, unsigned kept)
 {
     if (request->reserved > kept)
@@ -98,7 +98,7 @@ static enum err_code parse(struct service *service, struct request *request)
     return ERR_OK;
 }
 
-/* All from the call to rows that may enter the queue. */
+/* Everything from the call to rows that may enter the queue. */
 static enum err_code prepare(struct service *service, struct request *request)
 {
     if (reserve(service, request, request->call.item_count))
@@ -217,7 +217,7 @@ enum http_next predict_begin(struct service *service, struct request *request)
 
 /* ---- the reply ---- */
 
-/* The row that was done last: its way is the longest, so its times are the request's. */
+/* The row that was done last: it took the longest, so its times are the request's. */
 static const struct row *last_row(const struct request *request)
 {
     const struct row *last = NULL;

@@ -56,7 +56,7 @@ struct json_t *problem_document(const struct err *err, const char *instance)
 {
     char type[64];
     snprintf(type, sizeof type, "urn:attnd:error:%s", err_name(err->code));
-    /* What is not UTF-8 must not cost the reply: a path is the client's. */
+    /* A text that is not UTF-8, such as a client's path, must not prevent the reply. */
     const char *text = is_utf8(err->text) ? err->text : problem_title(err->code);
     json_t *problem = json_object();
     int failed = problem == NULL;

@@ -51,7 +51,7 @@ static int only_model(const struct request *request)
     return model == NULL ? METRICS_NO_MODEL : (int)model->slot;
 }
 
-/* A client is counted once, however many rows it left behind. */
+/* A client that left is counted once, whatever the number of its rows. */
 static bool client_has_left(const struct request *request)
 {
     bool has_left = request->is_abandoned;

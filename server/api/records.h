@@ -1,6 +1,6 @@
-/* records.h - what became of a request, written for the observers (observe/record.h).
+/* records.h - writes the outcome of a request for the observers (observe/record.h).
  *
- * Threads: the holder of the baton.
+ * Threads: the owner of the request.
  */
 #ifndef ATTND_SERVER_API_RECORDS_H
 #define ATTND_SERVER_API_RECORDS_H

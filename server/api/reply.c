@@ -21,7 +21,7 @@ void reply_fill(struct request *request, unsigned status, const char *content_ty
         reply->request_id = request->call.id;
 }
 
-/* What has no protocol of its own speaks the native one. */
+/* A route without a protocol uses the native one. */
 static const struct protocol *protocol_of(const struct request *request)
 {
     const struct route *route = request->route;

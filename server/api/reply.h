@@ -1,6 +1,6 @@
 /* reply.h - fills the reply of an exchange from its request.
  *
- * Threads: the holder of the baton.
+ * Threads: the owner of the request.
  */
 #ifndef ATTND_SERVER_API_REPLY_H
 #define ATTND_SERVER_API_REPLY_H

@@ -1,4 +1,4 @@
-/* route.h - one row of the table of routes: a pattern of paths, a method, and who answers.
+/* route.h - one row of the table of routes: a pattern of paths, a method, and its handlers.
  *
  *     {"/models/{name}", HTTP_GET, .begin = models_one}
  *     const char *name = route_value(request, "name");
@@ -14,7 +14,7 @@ struct route {
     const char *pattern;     /* "{name}" is one element of the path; also the metrics' label */
     enum http_method method; /* HTTP_GET also answers HEAD */
     const struct protocol *protocol; /* of one that asks for predictions; else NULL */
-    /* NULL: no refusal from headers. Else request->err tells. */
+    /* May refuse from the headers, by request->err. NULL: never refuses. */
     enum err_code (*head)(struct service *service, struct request *request);
     enum http_next (*begin)(struct service *service, struct request *request);
     void (*finish)(struct service *service, struct request *request); /* NULL: never suspends */

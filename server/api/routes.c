@@ -1,6 +1,6 @@
 /* routes.c - see routes.h. The table stands first; below it are the five functions that http.h asks
- * for. They do for every route what no handler should repeat: the request's memory and id, 404 and
- * 405, the problem reply of a refusal, the counters and the log line. */
+ * for. They do what is common to all routes: the request's memory and id, 404 and 405, the problem
+ * reply of a refusal, the counters and the log line. */
 #include "server/api/routes.h"
 
 #include "server/api/handlers.h"
@@ -113,7 +113,7 @@ static enum http_next not_allowed(struct request *request, const char *allow)
     return HTTP_REPLY;
 }
 
-/* Whoever forgot to say how long the body is may send one all the same: nothing more is read. */
+/* A client that gives no length may still send a body: nothing more is read. */
 static enum http_next without_length(struct request *request)
 {
     err_set(&request->err, ERR_LENGTH,
@@ -123,7 +123,7 @@ static enum http_next without_length(struct request *request)
     return HTTP_REPLY;
 }
 
-/* A body that nobody needs is read and forgotten, if it is short. */
+/* A body that is not needed is read and dropped, if it is short. */
 static size_t body_bytes_max(const struct request *request)
 {
     if (request->route->has_body)

@@ -1,4 +1,4 @@
-/* routes.h - one static table of what the server answers, and the application behind http.h.
+/* routes.h - the static table of the server's routes, and the application behind http.h.
  *
  * A route's `head` may refuse from the headers alone, `begin` answers or suspends once the body is
  * whole, `finish` fills the reply after a suspension. Every exchange, also one that http.c refuses,

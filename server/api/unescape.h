@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Bytes at the start of text[0..len) that stand for themselves: well-formed UTF-8 without control
+/* Bytes at the start of text[0..len) that need no unescaping: well-formed UTF-8 without control
  * characters, quotes and backslashes. */
 size_t unescape_plain(const char *text, size_t len);
 

@@ -1,4 +1,4 @@
-/* limits.h - every bound on a request that is not a configuration option, on one page.
+/* limits.h - every bound on a request that is not a configuration option.
  *
  * The table is also SECURITY.md's, which a test holds to it. Status: what a request beyond the
  * bound is answered with; 0 where nothing is refused.

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For small requests: an eighth of the pool, but no more than some hundred of them can use. */
+/* For small requests: an eighth of the pool, but no more than about a hundred of them can use. */
 enum { SMALL_SHARE = 8, SMALL_BYTES_MAX = 64 * 1024 * 1024 };
 
 enum { TRIM_BYTES = 8 * 1024 * 1024 };
@@ -25,7 +25,7 @@ static size_t limit_of(const struct memory *memory, enum memory_use use)
     return use == MEMORY_SMALL ? memory->pool_bytes : memory->pool_bytes - memory->small_bytes;
 }
 
-/* In steps that each see the others': the sum never exceeds the limit, not even for a moment. */
+/* By atomic steps: the sum never exceeds the limit, not even temporarily. */
 static bool add_within(struct memory *memory, size_t bytes, size_t limit)
 {
     size_t before = atomic_load_explicit(&memory->taken, memory_order_relaxed);
@@ -61,8 +61,8 @@ enum err_code memory_take(struct memory *memory, size_t bytes, enum memory_use u
     return memory_take_more(memory, 0, bytes, use, err);
 }
 
-/* What a large request held in small blocks (64 explained texts: a reply's tree of 70 MB) lies
- * between those of others, where only a look at the whole heap finds it. */
+/* Small blocks that a large request has freed (64 explained texts: a reply's tree of 70 MB) lie
+ * between those of others, where only a walk through the whole heap finds them. */
 void memory_give(struct memory *memory, size_t bytes)
 {
     if (bytes >= TRIM_BYTES)

@@ -1,16 +1,16 @@
 /* memory.h - the budget of bytes for what requests hold: bodies, parsed trees, decoding, rows,
- * explanations and replies. What the process holds without them is memory_plan.h's.
+ * explanations and replies. memory_plan.h counts what the process holds without requests.
  *
  *     if (memory_take(&memory, bytes, MEMORY_LARGE, &err))
  *         return err.code;                  (429: not now; 413: never)
  *     ...
  *     memory_give(&memory, bytes);
  *
- * Whoever takes tells an upper bound before the work, so that nothing fails half way, and gives the
- * same number back, once. Nothing waits here: a request that cannot have its bytes is refused.
+ * A caller takes an upper bound before the work, so that nothing fails half way, and gives the same
+ * number back, once. No call blocks: a request that cannot have its bytes is refused.
  *
- * The last part of the pool is kept for small requests, so that a few large ones, which come and go
- * slowly, cannot shut out the many.
+ * Part of the pool is reserved for small requests, so that a few large ones, which take long,
+ * cannot block them.
  *
  * Threads: any number.
  */
@@ -51,7 +51,7 @@ enum { MEMORY_REQUESTS_MIN = 8 * 1024 * 1024 };
 enum err_code memory_take(struct memory *memory, size_t bytes, enum memory_use use,
                           struct err *err);
 
-/* Takes `more` for somebody who holds `held`: judges both together, takes only the new. */
+/* Takes `more` for a request that holds `held`: checks the sum, takes only `more`. */
 enum err_code memory_take_more(struct memory *memory, size_t held, size_t more, enum memory_use use,
                                struct err *err);
 

@@ -1,7 +1,7 @@
 /* body.h - a request body as it arrives: a buffer that grows with the bytes received, not with the
  * declared length.
  *
- * A client that announces 32 MB and sends nothing costs nothing: the buffer starts small and
+ * A client that announces 32 MB and sends nothing takes no memory: the buffer starts small and
  * doubles up to the announced length. All that a body holds is taken from the process's budget, up
  * to BODY_SMALL_BYTES from the part that is kept for small requests.
  *

@@ -38,7 +38,8 @@ static void unlink_locked(struct conns *conns, struct conn *conn)
     list->count--;
 }
 
-/* The sweeper is woken only if it would come too late, which is rare while it has work at all. */
+/* The sweeper is woken only if its next sweep would be too late, which is rare while there are
+ * connections. */
 static void enter_locked(struct conns *conns, struct conn *conn, enum conn_state state)
 {
     struct conn_list *list = &conns->lists[state];
@@ -68,12 +69,12 @@ static bool spare_locked(struct conns *conns, struct conn *conn)
     return true;
 }
 
-/* What was arriving loses its receiving side, which wakes the I/O thread with an end of file and
- * leaves the way open for a 408. For the rest there is nothing to say.
+/* A connection that was receiving has its receiving side shut, which wakes the I/O thread with an
+ * end of file and still allows a 408 to be sent. The others are shut on both sides.
  *
  * An end of file that comes together with bytes is missed by the library, and bytes that still come
- * after it are read as ever. So the overdue are shut again and again: every time wakes the I/O
- * thread anew, until it finds nothing but the end. */
+ * after it are read as ever. So overdue connections are shut repeatedly: each time wakes the I/O
+ * thread, until it reads only the end of file. */
 static void expire_locked(struct conns *conns, struct conn *conn)
 {
     if (conn->state != CONN_OVERDUE)
@@ -161,7 +162,7 @@ void conns_drain(struct conns *conns)
 }
 
 /* Called with the lock held: the oldest new connection on which nothing has come, though it had the
- * time. Those that have sent something are few or soon over, so the search is bounded. */
+ * time. Those that have sent something are few or end soon, so the search is bounded. */
 static struct conn *find_silent_locked(struct conns *conns)
 {
     uint64_t now_ns = clock_now_ns();

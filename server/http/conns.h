@@ -1,15 +1,15 @@
-/* conns.h - every open connection, what it is doing, and until when it may go on doing that.
+/* conns.h - every open connection, its state, and the deadline of that state.
  *
- * The HTTP library's own timeout watches for silence only: a byte a second outlives it. Here each
- * state has one total time, so the connections in a state stand in order of their deadlines and a
- * sweep looks at the first of each list.
+ * The HTTP library's own timeout is for silence only: a byte a second evades it. Here each state
+ * has one total time, so the connections in a state stand in order of their deadlines and a sweep
+ * looks at the first of each list.
  *
  *     conns_add(&conns, conn, fd);                       a client connected: CONN_NEW
  *     if (!conns_move(&conns, conn, CONN_BODY)) ...      too late, its socket is already shut
  *     next_ns = conns_sweep(&conns, clock_now_ns());     shuts what is overdue
  *
- * Threads: internally locked, a leaf. Sockets are shut and asked about, never read, written or
- * closed here, and a conn must be removed before its socket is closed.
+ * Threads: internally locked, a leaf. Sockets are shut and polled, never read, written or closed
+ * here, and a conn must be removed before its socket is closed.
  */
 #ifndef ATTND_SERVER_HTTP_CONNS_H
 #define ATTND_SERVER_HTTP_CONNS_H
@@ -26,9 +26,9 @@ enum conn_state {
     CONN_HEAD,    /* request line seen, headers arriving */
     CONN_BODY,    /* body arriving */
     CONN_REPLY,   /* reply leaving */
-    CONN_PARTING, /* the client has closed its side: what it sent before may still be taken */
-    CONN_HELD,    /* ours to answer: no deadline */
-    CONN_OVERDUE, /* its time was up and its socket is shut, again each time its limit is over */
+    CONN_PARTING, /* the client has closed its side: bytes sent before may still be read */
+    CONN_HELD,    /* in the server's hands, to be answered: no deadline */
+    CONN_OVERDUE, /* past its deadline: its socket is shut, again each time its limit is over */
     CONN_STATES,
 };
 
@@ -71,23 +71,23 @@ bool conns_move(struct conns *conns, struct conn *conn, enum conn_state state);
 enum conn_state conns_state(struct conns *conns, const struct conn *conn,
                             enum conn_state *overdue_in);
 
-/* Shuts the overdue; an answer can still be sent to those that were sending (they only lose their
- * receiving side). Returns when to come back. */
+/* Shuts overdue connections; those that were receiving can still be answered (only their receiving
+ * side is shut). Returns the time of the next sweep. */
 uint64_t conns_sweep(struct conns *conns, uint64_t now_ns);
 
 /* From now on an idle connection is shut when it has been silent for CONNS_PARTING_MS: a client
  * that sends just as the server begins to stop still gets its answer. */
 void conns_drain(struct conns *conns);
 
-/* Shuts the connection that has been idle the longest, else the oldest that has connected and said
+/* Shuts the connection that has been idle the longest, else the oldest new one that has sent
  * nothing for a while, if there is one. */
 void conns_shed(struct conns *conns);
 
 unsigned conns_count(struct conns *conns);
 
-/* Those that hold a request, those that part, and new ones of which some bytes have arrived. While
- * draining also the idle, and the new that have been silent for less than CONNS_PARTING_MS: their
- * request may be on its way. */
+/* The number of connections that hold a request, are CONN_PARTING, or are new with some bytes
+ * arrived. While draining also idle and new ones that have been silent for less than
+ * CONNS_PARTING_MS: their request may be on its way. */
 unsigned conns_busy(struct conns *conns);
 
 #endif

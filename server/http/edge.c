@@ -3,15 +3,15 @@
  * aborts the process if a thread reaches that limit while the listener is being quiesced.
  *
  * At the connection limit, or short of descriptors, the longest idle connection is shut, or the
- * oldest that has never said anything, and the listener rests until one has gone; clients wait in
- * the backlog meanwhile. The last few descriptors are not given to connections: farewells, models
- * and the process's own files need them.
+ * oldest that has never sent anything, and accepting pauses until one is closed; clients wait in
+ * the backlog meanwhile. The last few descriptors are not given to connections: lingering closes,
+ * models and the process's own files need them.
  *
- * A farewell (RFC 9112, section 9.6): the answer is out, our sending side is closed, and what the
- * client still sends is dropped until it closes or LINGER_MS are over. A fixed number of places
- * bounds what that costs. Whoever wants to fill them can, so nobody has a right to one: when half
- * are taken a farewell is over after CROWDED_MS, which a client that reads does not need, and when
- * all are, or descriptors are short, the oldest is over at once. */
+ * A lingering close (RFC 9112, section 9.6): the answer is sent, our sending side is closed, and
+ * what the client still sends is dropped until it closes or LINGER_MS are over. A fixed number of
+ * places bounds its cost. Clients can fill them deliberately, so a place is not guaranteed: when
+ * half are taken a lingering close ends after CROWDED_MS, more than a client that reads needs, and
+ * when all are, or descriptors are short, the oldest ends at once. */
 #include "server/http/edge.h"
 
 #include "engine/base/clock.h"
@@ -30,7 +30,7 @@ enum {
     LINGER_MS = 10000,
     CROWDED_MS = 1000,
     LINGERERS_MAX = 256,
-    ACCEPT_BATCH = 32, /* then deadlines get their turn */
+    ACCEPT_BATCH = 32, /* then deadlines are checked */
     ACCEPT_REST_MS = 100,
     EVENTS = 64,
     DISCARD_BYTES = 1024 * 1024,
@@ -112,7 +112,7 @@ unsigned edge_port(const struct edge *edge)
     return edge->port;
 }
 
-/* Called with the lock held: the listener's rest begins. */
+/* Called with the lock held: pauses accepting. */
 static void rest_locked(struct edge *edge, uint64_t rest_ms)
 {
     epoll_ctl(edge->epoll_fd, EPOLL_CTL_DEL, edge->listen_fd, NULL);
@@ -187,7 +187,7 @@ static int accept_one(struct edge *edge, struct sockaddr_storage *address, sockl
     return fd;
 }
 
-/* Lets one client in; false when there is none to take now. */
+/* Accepts one client; false when there is none to take now. */
 static bool admit_one(struct edge *edge)
 {
     struct sockaddr_storage address;
@@ -210,7 +210,7 @@ static void accept_all(struct edge *edge)
         continue;
 }
 
-/* Wakes the listener when its rest is over. Returns when that will be. */
+/* Resumes accepting when the pause is over. Returns the time of that. */
 static uint64_t end_rest(struct edge *edge, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
@@ -350,7 +350,7 @@ static void *edge_main(void *argument)
     return NULL;
 }
 
-/* Signals are the main thread's business. */
+/* Signals are handled by the main thread. */
 enum err_code edge_run(struct edge *edge, struct err *err)
 {
     sigset_t all, before;
@@ -373,7 +373,8 @@ static void close_listener(struct edge *edge)
 }
 
 /* A client whose connection the kernel has completed may have sent its request already; closing the
- * listener would reset it. So nobody new may arrive, and everybody who has is let in. */
+ * listener would reset it. So new connections are stopped first, and those that have completed are
+ * accepted. */
 void edge_quiesce(struct edge *edge)
 {
     pthread_mutex_lock(&edge->lock);

@@ -1,5 +1,5 @@
-/* edge.h - the thread at the server's edge: it accepts connections, shuts the overdue ones, and
- * closes, after a linger, connections that were refused while still sending.
+/* edge.h - the edge thread: it accepts connections, shuts the overdue ones, and closes, after a
+ * linger, connections that were refused while still sending.
  *
  *     edge_open(&edge, "127.0.0.1", 0, &conns, 4096, admit, context, &err);
  *     edge_run(edge, &err);
@@ -7,8 +7,8 @@
  *     edge_stop(edge);       no admit after this
  *     edge_close(edge);
  *
- * It sleeps in epoll_wait until a client, a deadline or a farewell needs it: an idle server uses
- * no processor time.
+ * It sleeps in epoll_wait until a client, a deadline or a lingering close needs it: an idle server
+ * uses no processor time.
  */
 #ifndef ATTND_SERVER_HTTP_EDGE_H
 #define ATTND_SERVER_HTTP_EDGE_H
@@ -30,7 +30,8 @@ enum err_code edge_open(struct edge **out, const char *address, unsigned port, s
 enum err_code edge_run(struct edge *edge, struct err *err);
 unsigned edge_port(const struct edge *edge);
 
-/* Lets in whoever has connected, then closes the listening socket before it returns. Any thread. */
+/* Accepts all completed connections, then closes the listening socket before it returns. Any
+ * thread. */
 void edge_quiesce(struct edge *edge);
 
 /* Tells the edge that a connection has gone, in case it had to stop accepting. Any thread. */

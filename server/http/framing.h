@@ -1,6 +1,6 @@
-/* framing.h - what a request's head says about where its body ends, or why it cannot be trusted.
+/* framing.h - where a request's body ends, from its head, or why the head is refused.
  *
- * Two readers that disagree about a body's end let one request hide inside another (RFC 9112,
+ * Two HTTP implementations that disagree about a body's end allow request smuggling (RFC 9112,
  * section 11.2). So anything that another HTTP implementation might read differently is refused
  * here, before a byte of the body is taken. Pure functions over what the HTTP library parsed.
  *
@@ -32,14 +32,14 @@ struct framing {
     enum framing_body body;
     uint64_t length;       /* FRAMING_LENGTH: above zero; UINT64_MAX: that or more */
     bool has_length;       /* a length or chunks, also if there are no bytes */
-    bool expects_continue; /* the client holds its body back until it is asked for */
+    bool expects_continue; /* the client sends its body only after "100 Continue" */
 };
 
-/* ERR_MALFORMED. A POST that does not say how long it is has no body (RFC 9112, section 6.3). */
+/* ERR_MALFORMED. A POST without a length has no body (RFC 9112, section 6.3). */
 enum err_code framing_check(struct framing *out, const char *method, const char *version,
                             const struct framing_field *fields, size_t count, struct err *err);
 
-/* Trailers must not speak about framing or routing (RFC 9110, section 6.5.1). ERR_MALFORMED. */
+/* Trailers must not contain framing or routing fields (RFC 9110, section 6.5.1). ERR_MALFORMED. */
 enum err_code framing_check_trailers(const struct framing_field *fields, size_t count,
                                      struct err *err);
 

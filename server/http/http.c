@@ -8,10 +8,10 @@
  *   on_closed      the connection ends; its socket is still open
  *
  * Deadlines. conns.h gives each state of a connection one total time. A slow body is a 408. A slow
- * head is one if any of it has arrived; a connection that never sent a byte, and one that idles
- * after a reply, are closed in silence: a 408 there would be taken for the answer to a request that
- * has just been sent. An overdue connection only loses its receiving side; its I/O thread notices
- * and says the rest. A client that does not read its reply gets the time of a body.
+ * head is one if any of it has arrived; a connection that never sent a byte, and one that is idle
+ * after a reply, are closed without a reply: a 408 there would be taken for the answer to a request
+ * that has just been sent. An overdue connection only loses its receiving side; its I/O thread sees
+ * that and sends the reply. A client that does not read its reply gets the time of a body.
  *
  * The library misses an end of file that comes together with bytes: its epoll is edge-triggered,
  * and a short read makes it forget that there was more. So a state that waits for bytes asks the
@@ -22,16 +22,16 @@
  * The library's own refusals (a header without a colon, a Content-Length that is no number, a bad
  * chunk) are plain 400s that do not pass through `refuse`, the Content-Length ones with a second
  * status line in the place of their text. What is too large for it is refused here. For a request
- * line that it cannot read it closes without a word; that one is answered here, which needs
+ * line that it cannot parse it closes without a reply; that one is answered here, which needs
  * MHD_USE_TURBO: without it the sending side is already shut in on_closed.
  *
  * What the library has parsed is looked at in http_head.c, and a request is answered through it in
- * http_answer.c. What does not concern the library is in http_request.c: limits, refusals, the
+ * http_answer.c. Code that does not use the library is in http_request.c: limits, refusals, the
  * body.
  *
- * What the I/O threads, the edge and the baton's holder share: conns (locked), the memory, and what
- * http_shared says of draining and stopping (atomic). A request is touched by its I/O thread alone,
- * except while suspended. */
+ * What the I/O threads, the edge and the owner of a suspended request share: conns (locked), the
+ * memory, and what http_shared says of draining and stopping (atomic). A request is touched by its
+ * I/O thread alone, except while suspended. */
 #include "server/http/http.h"
 
 #include "server/bounds/limits.h"
@@ -155,7 +155,7 @@ static void on_completed(void *context, struct MHD_Connection *library, void **r
     conns_move(&server->shared.conns, &connection->conn, CONN_IDLE);
 }
 
-/* Nobody would look at the deadline of a connection that is not in conns: it is shut at once, and
+/* The deadline of a connection that is not in conns would not be checked: it is shut at once, and
  * the library's own limit, in seconds of silence, closes it should that be missed. */
 static void turn_away(struct MHD_Connection *library, int fd)
 {
@@ -347,7 +347,7 @@ unsigned http_busy(const struct http_server *server)
     union {
         const struct http_server *from;
         struct http_server *to;
-    } ours = {.from = server}; /* looking takes the lock */
+    } ours = {.from = server}; /* reading it takes the lock */
     return conns_busy(&ours.to->shared.conns);
 }
 
@@ -358,7 +358,7 @@ void http_stop(struct http_server *server)
 }
 
 /* -------------------------------------------------------------------------------------------- */
-/* What the application asks of a connection */
+/* The application's functions on a connection */
 
 bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_ADDRESS_BYTES])
 {

@@ -1,4 +1,4 @@
-/* http.h - the HTTP/1.1 edge: the only door to libmicrohttpd.
+/* http.h - the HTTP/1.1 server: the only interface to libmicrohttpd.
  *
  * http_start opens a listener with a pool of I/O threads and calls the application (a table of
  * functions) for each exchange, always in this order and always on an I/O thread:
@@ -9,8 +9,8 @@
  *     done    the reply is sent, or the client is gone; the exchange's arena is freed after it
  *
  * `done` is called exactly once for every exchange whose `head` or `refuse` was called. An exchange
- * is a baton: between http_suspend and http_resume the I/O threads do not touch it, and whoever
- * resumes it does not touch it again.
+ * has one owner at a time: between http_suspend and http_resume the I/O threads do not touch it,
+ * and the thread that resumes it does not touch it again.
  *
  * What the edge refuses by itself (bad framing, over-long or slow heads and bodies, missing length,
  * Expect of a body over the limit) goes through `refuse`, so that every error has one encoder. It

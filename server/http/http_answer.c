@@ -2,11 +2,12 @@
  *
  * A step ends in a reply that is queued (HTTP_PHASE_ANSWERED), in a body that is waited for
  * (HTTP_PHASE_BODY, or HTTP_PHASE_DROP if the reply is decided), or in a suspension. Each time it
- * tells conns.h what the connection does next; if that says that its time is up, nothing is said
- * here: http.c has http_request.c do that when the library ends the request.
+ * sets the connection's next state in conns.h; if the connection is overdue, nothing is sent here:
+ * http.c has http_request.c do that when the library ends the request.
  *
- * Stopping. The library aborts the process if it is stopped with a connection suspended, so whoever
- * is with the application is counted, from begin until it has answered or has come back. */
+ * Stopping. The library aborts the process if it is stopped with a connection suspended, so
+ * requests that the application handles are counted, from begin until they are answered or
+ * resumed. */
 #include "server/http/http_answer.h"
 
 #include "server/http/http_head.h"
@@ -25,15 +26,15 @@ static bool add_header(struct MHD_Response *response, const char *name, const ch
     return value == NULL || MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
-/* What follows the last chunk cannot be looked at: the library ends the trailers where it would end
- * a head that layout.c refuses. So nothing may come after a chunked body. */
+/* What follows the last chunk cannot be checked: the library ends the trailers where it would end a
+ * head that layout.c refuses. So nothing may come after a chunked body. */
 static bool is_last(struct http_request *request)
 {
     return request->exchange.reply.close || request->framing.body == FRAMING_CHUNKED ||
            atomic_load(&request->shared->draining);
 }
 
-/* False if there is no memory: an answer without its type, or without its "close", is another. */
+/* False if there is no memory: an answer must not be sent without its type or its "close". */
 static bool add_headers(struct MHD_Response *response, struct http_request *request)
 {
     const struct http_reply *reply = &request->exchange.reply;
@@ -139,7 +140,8 @@ static void leave(struct http_shared *shared)
     atomic_fetch_sub(&shared->entered, 1);
 }
 
-/* begin may hand the exchange to another thread: after HTTP_SUSPENDED it is not ours to look at. */
+/* begin may hand the exchange to another thread: after HTTP_SUSPENDED it must not be accessed
+ * here. */
 static bool begin(struct http_request *request)
 {
     struct http_shared *shared = request->shared;
@@ -170,15 +172,15 @@ bool http_answer_resumed(struct http_request *request)
     return answer(request);
 }
 
-/* Still suspended, it was resumed, but the client had gone and finish was never called. */
+/* If it is still suspended, it was resumed after the client had gone, and finish was not called. */
 void http_answer_end(struct http_request *request)
 {
     if (request->phase == HTTP_PHASE_SUSPENDED)
         leave(request->shared);
 }
 
-/* A request may have come after the caller last looked, so what is suspended now is waited for; the
- * millisecond is only ever spent here. */
+/* A request may have come after the caller last looked, so exchanges that are suspended now are
+ * waited for; the poll of a millisecond happens only here. */
 void http_answer_stop(struct http_shared *shared)
 {
     atomic_store(&shared->stopping, true);

@@ -1,9 +1,9 @@
-/* http_answer.h - a request's way to its answer through the HTTP library: what its head alone
- * decides, what its whole body does, and what comes of a suspension.
+/* http_answer.h - answers a request through the HTTP library: after its head, after its whole body,
+ * and after a suspension.
  *
  *     http_answer_head(request, "POST", "HTTP/1.1")    the head is whole: ask for the body, or not
- *     http_answer_whole(request)                       so is the body: begin, unless it was in vain
- *     http_answer_resumed(request)                     the baton is back: finish
+ *     http_answer_whole(request)                       so is the body: begin, unless answered
+ *     http_answer_resumed(request)                     resumed: finish
  *     http_answer_end(request)                         the reply is sent, or the client gone
  *
  * The library takes a reply only before the body or after it, and one that is queued before the

@@ -1,9 +1,9 @@
-/* http_app.h - what the HTTP edge and the application behind it agree on: the exchange (one request
- * and its reply), the functions that an application is, the options. http.h says when each is
+/* http_app.h - the interface between the HTTP server and the application behind it: the exchange
+ * (one request and its reply), the application's functions, the options. http.h says when each is
  * called.
  *
  * Threads: an exchange belongs to its connection's I/O thread, except between http_suspend and
- * http_resume, when it belongs to whoever holds it.
+ * http_resume, when it belongs to the application.
  */
 #ifndef ATTND_SERVER_HTTP_HTTP_APP_H
 #define ATTND_SERVER_HTTP_HTTP_APP_H
@@ -73,7 +73,7 @@ struct http_options {
     struct memory *memory; /* what bodies are taken from; shared with others */
 };
 
-/* A request header; NULL if absent. On an I/O thread, or while holding the baton. */
+/* A request header; NULL if absent. On an I/O thread, or by the exchange's owner. */
 const char *http_header(const struct http_exchange *exchange, const char *name);
 /* Calls visit for every query argument (percent-decoded), in order; value may be NULL. */
 void http_query_each(const struct http_exchange *exchange,
@@ -87,11 +87,11 @@ bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_A
 
 /* In begin, before handing the exchange to another thread (which may resume it at once). */
 void http_suspend(struct http_exchange *exchange);
-/* From any thread, once, by the holder of the baton. */
+/* From any thread, once, by the exchange's owner. */
 void http_resume(struct http_exchange *exchange);
 
-/* In begin or while suspended: has the client left? One that closed its side together with its
- * request waits for the answer. One or two system calls; any thread. */
+/* In begin or while suspended: has the client left? A client that closed its side together with its
+ * request still waits for the answer. One or two system calls; any thread. */
 bool http_client_gone(const struct http_exchange *exchange);
 
 #endif

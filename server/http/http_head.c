@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The library is about to parse behind the `?`, in the very place that it shows here. */
+/* The library parses the query next, in the buffer that it passes here. */
 void http_head_hide_query(const char *target)
 {
     const char *mark = strchr(target, '?');
@@ -91,7 +91,7 @@ enum err_code http_head_check_trailers(struct http_request *request, struct err 
 }
 
 /* -------------------------------------------------------------------------------------------- */
-/* What the application asks of an exchange */
+/* The application's functions on an exchange */
 
 const char *http_header(const struct http_exchange *exchange, const char *name)
 {

@@ -1,6 +1,6 @@
-/* http_head.h - what the HTTP library has parsed of a request: whether its head and its trailers
- * can be trusted, and the fields and arguments that the application asks for (http.h). Private to
- * http.c and http_answer.c.
+/* http_head.h - checks the head and the trailers that the HTTP library has parsed, and gives access
+ * to the fields and arguments that the application asks for (http.h). Private to http.c and
+ * http_answer.c.
  *
  * Threads: a request belongs to its connection's I/O thread, except while it is suspended.
  */

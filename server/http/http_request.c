@@ -211,9 +211,9 @@ static void answer_slow_head(struct http_connection *connection)
 }
 
 /* The library closes by itself after a reply that said so, when the client does, and when it cannot
- * read a request line; only then have bytes come since the last reply without an answer to them. A
- * head that it could not read it has answered. Bytes that it has not even read are not why it
- * closes: it could not watch the socket. */
+ * read a request line; only in the last case have bytes arrived since the last reply without an
+ * answer. A head that it could not parse it has answered itself. Bytes that it has not read are not
+ * the reason why it closes: it could not watch the socket. */
 static void answer_unreadable(struct http_connection *connection, enum conn_state state)
 {
     struct err err = {0};

@@ -25,7 +25,7 @@ struct http_shared {
     struct http_options options;
     struct conns conns;
     atomic_bool draining; /* alone: read when a reply is queued */
-    /* Partners: whoever enters the application counts itself in, then looks at stopping;
+    /* Partners: a thread that enters the application increments `entered`, then reads stopping;
      * http_answer_stop sets stopping, then waits for the count to be zero. */
     atomic_bool stopping;
     atomic_uint entered; /* begun and neither answered nor back from a suspension */
@@ -34,17 +34,17 @@ struct http_shared {
 struct http_connection {
     struct conn conn; /* first: what conns.h links */
     struct http_shared *shared;
-    struct http_request *request;  /* the one it is busy with; NULL between two */
-    struct sockets_traffic before; /* what had been carried when the last request was done */
+    struct http_request *request;  /* the current one; NULL between two */
+    struct sockets_traffic before; /* TCP's counts when the last request was done */
     bool linger;                   /* the last answer went to a client that was still sending */
-    bool closing;                  /* it said that it is the last */
+    bool closing;                  /* the last answer said Connection: close */
 };
 
 enum http_phase {
-    HTTP_PHASE_LINE,      /* nobody has been told of the request */
+    HTTP_PHASE_LINE,      /* the application has not been called for the request */
     HTTP_PHASE_BODY,      /* body arriving */
-    HTTP_PHASE_DROP,      /* body arriving in vain: the reply is decided */
-    HTTP_PHASE_SUSPENDED, /* somebody else has the baton, or has just given it back */
+    HTTP_PHASE_DROP,      /* body arriving but dropped: the reply is decided */
+    HTTP_PHASE_SUSPENDED, /* another thread owns the exchange, or has just given it back */
     HTTP_PHASE_ANSWERED,
 };
 
@@ -56,13 +56,13 @@ struct http_request {
     const char *target;             /* as sent */
     const char *target_at;          /* where the library found it; it decodes it there */
     enum http_phase phase;
-    bool told; /* head or refuse has been called: done is owed */
+    bool told; /* head or refuse has been called: done must be called */
     struct query query;
     struct framing framing;
     struct layout_chunks chunks;
     struct body body;
     size_t body_bytes_max; /* the route's limit or the server's, whichever is less */
-    size_t dropped;        /* bytes of a body that nobody wants */
+    size_t dropped;        /* bytes of a dropped body */
 };
 
 static inline const struct http_request *http_request_of(const struct http_exchange *exchange)
@@ -74,7 +74,7 @@ static inline const struct http_request *http_request_of(const struct http_excha
 struct http_request *http_request_create(struct http_connection *connection, const char *target);
 void http_request_destroy(struct http_request *request);
 
-/* Has the application fill in the reply that err asks for; the connection will be closed. */
+/* Has the application fill in the reply for err; the connection will be closed. */
 void http_request_refuse(struct http_request *request, const struct err *err);
 
 /* Method, target and headers of a whole head, which must be all that it holds. */
@@ -97,7 +97,7 @@ enum http_next http_request_begin(struct http_request *request);
 /* Answers 408 if the request ends because its body was too slow. */
 void http_request_answer_slow_body(struct http_request *request);
 
-/* Says what there is to say to a connection that ends with a head that never became whole. */
+/* Answers, if it must, a connection that ends with an incomplete head. */
 void http_request_part(struct http_connection *connection);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How far the parts are known to join up. */
+/* The end of the parts that are known to be contiguous. */
 struct walk {
     const char *at, *end;
 };
@@ -67,7 +67,7 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/* RFC 9112, section 7.1: the size, in hex, and extensions, which nobody reads. */
+/* RFC 9112, section 7.1: the size, in hex, and extensions, which are ignored. */
 static bool is_size_line(const char *from, const char *to)
 {
     const char *at = from;

@@ -1,4 +1,4 @@
-/* layout.h - whether the parts that the HTTP library found in a request are all that was sent.
+/* layout.h - checks that the parts that the HTTP library found in a request are all that was sent.
  *
  * libmicrohttpd 0.9.75 parses in place: it writes a NUL over each byte that separates two parts and
  * hands out pointers to the parts. So the parts of a head lie one behind the other between its
@@ -11,11 +11,11 @@
  * of a value or of the whole head, and glues a folded line to the name above it, must have seen the
  * same, byte for byte. Of a chunked body the lines between two pieces can be looked at likewise.
  *
- * What stays invisible: NULs before the end of a line, if with it they are as long as CRLF (NUL LF)
- * or as two (NUL NUL LF LF, NUL CRLF LF: the library leaves NULs for all), lines that begin with
- * NUL in front of a request line (skipped as if empty), and whatever follows the last piece of a
- * chunked body. The first two no intermediary passes on; for the third the connection is closed
- * after the answer.
+ * Not detected: NULs before the end of a line, if with it they are as long as CRLF (NUL LF) or as
+ * two (NUL NUL LF LF, NUL CRLF LF: the library leaves NULs for all), lines that begin with NUL in
+ * front of a request line (skipped as if empty), and whatever follows the last piece of a chunked
+ * body. No intermediary forwards the first two; because of the third the connection is closed after
+ * the answer.
  *
  * Threads: no state but the caller's.
  */

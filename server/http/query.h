@@ -1,4 +1,4 @@
-/* query.h - the arguments of a request target: what stands behind `?`, between `&`.
+/* query.h - the arguments of a request target: behind `?`, separated by `&`.
  *
  * The HTTP library could parse them, but it ignores that its memory cannot hold them, and then
  * neither answers such a request nor ends it. So they are hidden from it (http_head.h) and parsed

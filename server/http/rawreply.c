@@ -22,7 +22,8 @@ const char *rawreply_header_safe(const char *id, struct arena *arena)
     return *copy != '\0' ? copy : NULL;
 }
 
-/* RFC 9110, section 15. The phrase is for people; a status without one here goes without. */
+/* RFC 9110, section 15. The phrase is for people; a status that is not listed here is sent without
+ * one. */
 static const char *reason_phrase(unsigned status)
 {
     static const struct {

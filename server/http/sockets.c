@@ -13,7 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The kernel cuts this to net.core.somaxconn. A backlog costs nothing; a refused client does. */
+/* The kernel cuts this to net.core.somaxconn. A long backlog costs nothing; a full one refuses
+ * clients. */
 enum { BACKLOG = 4096 };
 
 /* As long as CONNS_PARTING_MS: an end of file may be some packets behind. */
@@ -90,7 +91,7 @@ bool sockets_peer_left(int fd)
            ((poll_fd.revents & POLLRDHUP) != 0 && !closed_with_last_byte(fd));
 }
 
-/* A socket filter that returns 0 drops every packet (socket(7)). Clients that knock meanwhile
+/* A socket filter that returns 0 drops every packet (socket(7)). Clients that connect meanwhile
  * repeat their SYN and are refused once the socket is closed. */
 void sockets_stop_arrivals(int listen_fd)
 {

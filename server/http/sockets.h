@@ -20,26 +20,27 @@ unsigned sockets_port(int fd);
  * so that accepting until there is nothing left leaves no client behind when it is closed. */
 void sockets_stop_arrivals(int listen_fd);
 
-/* Whether bytes have arrived that nobody has read yet. */
+/* Whether there are received bytes that have not been read yet. */
 bool sockets_unread(int fd);
 
 /* The peer has closed its side, or the connection has failed. */
 bool sockets_peer_gone(int fd);
 
 /* The peer has left: the connection has failed, or the peer closed its side some time after its
- * last byte. One that closed its side together with that byte (nc -N) has said all, and reads on.
+ * last byte. One that closed its side together with that byte (nc -N) has sent its request and
+ * waits for the answer.
  */
 bool sockets_peer_left(int fd);
 
 /* What TCP has carried so far, both ways. */
 struct sockets_traffic {
-    bool known; /* false: the kernel does not tell (it does since Linux 4.19) */
+    bool known; /* false: not provided by the kernel (since Linux 4.19) */
     uint64_t received, sent;
 };
 struct sockets_traffic sockets_traffic(int fd);
 
-/* Where the connection came in, as "127.0.0.1:8080" or "[::1]:8080", if that is a loopback address;
- * false else. */
+/* The local address of the connection, as "127.0.0.1:8080" or "[::1]:8080", if that is a loopback
+ * address; false else. */
 bool sockets_loopback(int fd, char *out, size_t size);
 
 /* Sends what fits at once; a peer that takes no more than that gets no more. */

@@ -4,14 +4,14 @@
  * A line that would be longer loses its tail: texts are cut at a character's border, further fields
  * are dropped, "cut": true is added, and the line stays valid JSON.
  *
- * Logging never stops serving: a line that the descriptor does not take at once (a full pipe that
- * nobody reads, a closed one) is lost, and the next one that is taken says how many were. poll(2)
- * tells beforehand, since O_NONBLOCK would change the descriptor for every process that shares it.
- * A pipe that can be written to takes PIPE_BUF bytes; the lock keeps another thread from taking
- * that room between the two calls. A process that shares the pipe could; the thread then waits for
- * it as for any reader.
+ * Logging never blocks a request: a line that the descriptor does not take at once (a full pipe
+ * that nobody reads, a closed one) is lost, and the next one that is taken says how many were.
+ * poll(2) tells beforehand, since O_NONBLOCK would change the descriptor for every process that
+ * shares it. A pipe that can be written to takes PIPE_BUF bytes; the lock keeps another thread from
+ * taking that room between the two calls. A process that shares the pipe could; the thread then
+ * waits for it as for any reader.
  *
- * The level is the one word of process-wide state that may change; it is an atomic because a reload
+ * The level is the only process-wide state that may change; it is an atomic because a reload
  * changes it while threads log. */
 #include "server/observe/log.h"
 
@@ -92,8 +92,8 @@ static bool add_string(struct line *line, const char *text)
     return add(line, "\"", 1, 0);
 }
 
-/* JSON has neither NaN nor infinity. Whole numbers are printed whole; 9 digits tell any two floats
- * apart. */
+/* JSON has neither NaN nor infinity. Whole numbers are printed whole; 9 digits distinguish any two
+ * floats. */
 static bool add_number(struct line *line, double number)
 {
     char text[32] = "null";

@@ -1,13 +1,12 @@
-/* metrics.c - see metrics.h. Counting must cost nothing that a request would notice: a few relaxed
- * additions on words that other cores do not write. So every counter exists once per shard, a
- * thread writes the shard of the core it runs on (sched_getcpu reads a word that the kernel keeps
- * current, with no system call), and only a scrape looks at all shards. A thread that is moved
- * between the choice and the addition merely shares a cache line for once: the additions are
- * atomic.
+/* metrics.c - see metrics.h. Counting must not slow a request: it is a few relaxed additions on
+ * words that other cores do not write. So every counter exists once per shard, a thread writes the
+ * shard of the core it runs on (sched_getcpu reads a word that the kernel keeps current, with no
+ * system call), and only a scrape looks at all shards. A thread that is moved between the choice
+ * and the addition merely shares a cache line for once: the additions are atomic.
  *
  * A model's series have their place from metrics_add_model on; nothing is allocated or looked up
- * while counting. An index out of range is not counted: a metric is never a reason to stop. Sums
- * are integers (metrics.def says in what unit), since doubles cannot be added without a loop. */
+ * while counting. An index out of range is not counted: a metric must not cause a failure. Sums are
+ * integers (metrics.def says in what unit), since doubles cannot be added without a loop. */
 #include "server/observe/metrics_process.h"
 #include "server/observe/metrics_state.h"
 
@@ -22,7 +21,8 @@ enum { CACHE_LINE = 64, CELLS_PER_LINE = CACHE_LINE / sizeof(uint64_t) };
 static const double latency_bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                         0.25,   0.5,   1,      2.5,   5,    10,    30};
 static const double score_bounds[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1};
-/* Energies are some units about 0, distances from one to some thousands: even steps of their order.
+/* Energies are some units about 0, distances from one to some thousands: even steps of that
+ * magnitude.
  */
 static const double ood_bounds[] = {-30, -10, -3, -1, 0, 1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4};
 static const double row_bounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};

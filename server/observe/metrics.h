@@ -72,14 +72,14 @@ enum err_code metrics_open(struct metrics **out, const struct metrics_setup *set
 void metrics_close(struct metrics *metrics);
 
 /* A slot for a model, whose strings are copied. One of the same name and labels that has a slot
- * keeps it, with its counts, for both. Nothing is told of the model, and no series appear, before
- * metrics_serve_model, which cannot fail: then a scrape has of each name the latest model that is
+ * keeps it, with its counts, for both. The model is not exposed, and no series appear, before
+ * metrics_serve_model, which cannot fail: then a scrape has for each name the latest model that is
  * or was served. ERR_NO_MEMORY; ERR_UNUSABLE if no slot is left. */
 enum err_code metrics_add_model(struct metrics *metrics, const struct metrics_model *model,
                                 unsigned *slot, struct err *err);
 void metrics_serve_model(struct metrics *metrics, unsigned slot, unsigned generation);
-/* Once for each metrics_add_model. What was told before of another generation in the slot is told
- * again; with the last one the series go. */
+/* Once for each metrics_add_model. The description of another generation in the slot is exposed
+ * again; with the last one the series are removed. */
 void metrics_remove_model(struct metrics *metrics, unsigned slot, unsigned generation);
 
 /* Arguments out of range are not counted, or counted as "other" and "". Times are in seconds. */

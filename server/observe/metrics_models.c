@@ -1,4 +1,4 @@
-/* metrics_models.c - the slots of metrics.h: which models are counted, and what is told of each.
+/* metrics_models.c - the slots of metrics.h: which models are counted, and the description of each.
  *
  * A slot's series may belong to models of several generations at once, the one that is served, one
  * that a reload has opened and those that still answer. Each has a description in the series; the

@@ -1,4 +1,4 @@
-/* metrics_observer.h - the metrics as one of those who read records. Threads: any. */
+/* metrics_observer.h - the metrics as an observer of records. Threads: any. */
 #ifndef ATTND_SERVER_OBSERVE_METRICS_OBSERVER_H
 #define ATTND_SERVER_OBSERVE_METRICS_OBSERVER_H
 

@@ -48,8 +48,8 @@ static double read_fds(void)
     return count;
 }
 
-/* Reading the directory takes 10 ms where there are 12 000 connections, so whoever asks for a page
- * a millisecond would stop an I/O thread: it is read once a second. */
+/* Reading the directory takes 10 ms where there are 12 000 connections, so scrapes in quick
+ * succession would block an I/O thread: it is read once a second. */
 static double read_fds_lately(void)
 {
     static struct {

@@ -38,7 +38,7 @@ extern const unsigned metric_statuses[METRIC_STATUSES]; /* the last is 0: any ot
 
 enum { METRIC_DIGEST_BYTES = 80 };
 
-/* What is told of a model of one generation; under the metrics' lock. */
+/* The description of a model of one generation; under the metrics' lock. */
 struct metrics_description {
     struct metrics_description *older;
     bool is_served; /* it is or was: not only opened by a reload that goes on */
@@ -53,7 +53,7 @@ struct metrics_description {
  * metrics' lock. */
 struct metrics_series {
     /* Under the lock: one for each metrics_add_model, the latest first, and the one that a scrape
-     * tells; NULL: the series is not exposed. */
+     * exposes; NULL: the series is not exposed. */
     struct metrics_description *told, *exposed;
 
     struct arena arena; /* holds what follows */
@@ -88,7 +88,7 @@ struct metrics {
         in_flight; /* one word: a scrape over shards could see an end before its begin */
 
     pthread_mutex_t lock; /* of the slots, and of what describes a model */
-    /* Written under lock; read by whoever counts under a slot, which is then in use. */
+    /* Written under lock; read by threads that count under a slot, which is then in use. */
     _Atomic(struct metrics_series *) slots[METRICS_SLOTS];
 };
 
@@ -100,7 +100,7 @@ struct metrics_series *metrics_series_open(const struct metrics *metrics, const 
                                            const struct engine_info *info);
 void metrics_series_close(struct metrics_series *series);
 
-/* Drops what is told of a generation. Under the lock, or by whoever alone has the series. */
+/* Drops the description of a generation. Under the lock, or by the only user of the series. */
 void metrics_forget(struct metrics_series *series, unsigned generation);
 
 static inline struct metrics_series *metrics_series_at(const struct metrics *metrics, unsigned slot)

@@ -1,5 +1,5 @@
-/* record.h - what became of a request and of each of its inputs, written once, and read by whoever
- * observes: nobody else counts.
+/* record.h - the outcome of a request and of each of its inputs, written once and read by the
+ * observers; all counts are made from it.
  *
  *     observers_add(&observers, metrics_observer(metrics));
  *     ...

@@ -1,12 +1,12 @@
 /* batcher.c - see batcher.h.
  *
- * The queue is an array of entries sorted by (due, arrival), as long as the queue may ever be,
- * taken once at start. A heap would make the first row cheap but not the rest: filling a batch
- * walks the rows in order, and an array is that walk. Insertion is a binary search and a memmove of
- * at most limit x 32 bytes, a take is one pass that closes the gaps behind it. With 1024 entries
- * both stay far under 50 us (measured by tests/unit/server/serve/test_batcher.c), and a list would
- * spend as much on cache misses. What the walk needs of a row (model, tokens) is copied into the
- * entry, so that it does not touch a thousand arenas.
+ * The queue is an array of entries sorted by (due, arrival), of the queue's largest size, allocated
+ * once at start. A heap would make the first row cheap but not the rest: filling a batch walks the
+ * rows in order, which is fast in an array. Insertion is a binary search and a memmove of at most
+ * limit x 32 bytes, a take is one pass that closes the gaps behind it. With 1024 entries both stay
+ * far under 50 us (measured by tests/unit/server/serve/test_batcher.c), and a list would spend as
+ * much on cache misses. What the walk needs of a row (model, tokens) is copied into the entry, so
+ * that it does not touch the rows' arenas.
  *
  * Numbered invariants, true whenever the lock is free:
  *   1. entries[0 .. count) are sorted by due, then by arrival.
@@ -30,7 +30,7 @@ struct entry {
     struct row *row;
     struct served_model *model;
     unsigned tokens;
-    bool hurried; /* its deadline comes before its patience ends */
+    bool hurried; /* its deadline is earlier than BATCHER_PATIENCE_MS after submission */
 };
 
 struct batcher {
@@ -45,7 +45,7 @@ struct batcher {
     unsigned reserved;
     unsigned idle; /* takers that wait on filled */
     bool closed;
-    bool hurry_next;      /* the last batch was led by a row without haste */
+    bool hurry_next;      /* the last batch was led by a row that is not hurried */
     struct lane *waiting; /* the lanes in which something waits */
 };
 
@@ -101,7 +101,7 @@ void batcher_limit_wait(struct batcher *batcher, unsigned wait_ms_max, unsigned 
     batcher->takers = takers > 0 ? takers : 1;
 }
 
-/* How long what waits now will take; 0 if that is not bounded. */
+/* The time to compute all waiting rows; 0 if that is not bounded. */
 static double wait_ms_locked(const struct batcher *batcher)
 {
     double ns = 0;
@@ -285,8 +285,8 @@ static bool has_expired(const struct entry *entry, uint64_t now)
     return entry->due_ns <= now && entry->row->deadline_ns != 0 && entry->row->deadline_ns <= now;
 }
 
-/* The entry that leads the next batch, the first in order or, by turns, the first in haste; count
- * if all have expired. */
+/* The entry that leads the next batch, the first in order or, in turns, the first hurried one;
+ * count if all have expired. */
 static unsigned lead_locked(const struct batcher *batcher, uint64_t now)
 {
     unsigned lead = batcher->count;

@@ -10,10 +10,10 @@
  * Order: a row is due at its deadline, and at the latest BATCHER_PATIENCE_MS after it was
  * submitted; the row that is due first leads the next batch. So a stream of hurried rows, those
  * whose deadline is what makes them due, cannot starve those that named none. Nor the reverse: when
- * the queue is longer than the patience, every row in it is overdue, and a text that has half a
- * second would wait behind all of them. So a batch led by a row without haste is followed by one
- * led by a hurried row, if any waits: either kind has at least every other batch. Equal rows keep
- * the order of arrival.
+ * the queue is longer than the patience, every row in it is overdue, and a text with a deadline of
+ * half a second would wait behind all of them. So a batch led by a row that is not hurried is
+ * followed by one led by a hurried row, if any waits: either kind has at least every other batch.
+ * Equal rows keep the order of arrival.
  *
  * Threads: internally locked. The lock is held for one pass over the queue at most, and no other
  * subsystem is called under it.
@@ -51,15 +51,14 @@ enum err_code batcher_open(struct batcher **out, unsigned limit, struct err *err
 /* Frees an empty queue that no thread uses any more. */
 void batcher_free(struct batcher *batcher);
 
-/* Bounds the queue in time: while what waits would keep `takers` busy for longer than that, no
- * place can be reserved. 0: no bound, as before this call. Before the queue is used. */
+/* Bounds the queue in time: while the waiting rows would keep `takers` busy for longer than that,
+ * no place can be reserved. 0: no bound, as before this call. Before the queue is used. */
 void batcher_limit_wait(struct batcher *batcher, unsigned wait_ms_max, unsigned takers);
-/* A batch of a model was computed: what the bound estimates from. A model of which no batch was
- * yet computed counts nothing. */
+/* Records the time of a computed batch, from which the bound is estimated. A model without a
+ * computed batch counts as 0. */
 void batcher_computed(struct batcher *batcher, struct served_model *model, unsigned tokens,
                       uint64_t ns);
-/* What was measured of a model is the first estimate for another that takes its place. Before that
- * one is published. */
+/* Copies the estimate of a model to the model that replaces it. Before that one is published. */
 void batcher_inherit(struct batcher *batcher, struct served_model *model,
                      const struct served_model *from);
 /* Seconds after which a refused request may succeed: until the work that waits is back within its
@@ -88,7 +87,7 @@ bool batcher_take(struct batcher *batcher, struct batch *batch);
 /* No new rows; takers get what is left and then nothing. */
 void batcher_close(struct batcher *batcher);
 
-/* Takes up to `max` waiting rows of any model without waiting; how many. */
+/* Takes up to `max` waiting rows of any model without waiting; returns how many. */
 unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max);
 
 /* Takers that wait for rows now. */

@@ -1,6 +1,5 @@
-/* call.h - what a client asks for, whatever the protocol that it came in: plain data that a
- * protocol fills in and that no part of serving changes. Threads: plain data, in the arena of the
- * request.
+/* call.h - a client's prediction request, independent of the protocol: plain data that a protocol
+ * fills in and that no part of serving changes. Threads: plain data, in the arena of the request.
  */
 #ifndef ATTND_SERVER_SERVE_CALL_H
 #define ATTND_SERVER_SERVE_CALL_H

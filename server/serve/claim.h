@@ -1,6 +1,6 @@
-/* claim.h - what one exchange claims of the process's memory (memory.h), from its body on: before
- * each step the upper bound of what the step takes, so that a request is refused before it has
- * cost anything, and nothing fails half way.
+/* claim.h - takes memory for one exchange from the process's budget (memory.h), from its body on:
+ * before each step the upper bound of the step's memory, so that a request is refused before the
+ * work, and nothing fails half way.
  *
  *     claim_reading      the tree of the body, decoded base64, rows
  *     claim_preparing    what all rows keep, the largest of what passes, and the reply
@@ -10,14 +10,14 @@
  * All of it is in exchange->memory_bytes, which http.c gives back with the exchange's arena. A
  * refusal goes into request->err: ERR_QUEUE_FULL or ERR_TOO_LARGE, as memory_take.
  *
- * Threads: the holder of the baton.
+ * Threads: the owner of the request.
  */
 #ifndef ATTND_SERVER_SERVE_CLAIM_H
 #define ATTND_SERVER_SERVE_CLAIM_H
 
 #include "server/serve/service.h"
 
-/* What its protocol says that parsing takes (protocol.h: parse_bytes). */
+/* The protocol's bound for parsing (protocol.h: parse_bytes). */
 enum err_code claim_reading(struct service *service, struct request *request, size_t bytes);
 
 /* After reading; *passing is for claim_prepared. */

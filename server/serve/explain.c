@@ -40,7 +40,7 @@ static enum err_code check_overlay(struct row *row)
     return ERR_OK;
 }
 
-/* The request's own bytes first: what it alone cannot have, no waiting will bring. */
+/* The request's own bytes first: more than the whole budget is never available. */
 static enum err_code reserve(struct service *service, struct request *request, struct row *row)
 {
     size_t bytes = bytes_of(row), most = service->config->explain_bytes_max;
@@ -61,7 +61,7 @@ static enum err_code reserve(struct service *service, struct request *request, s
     return ERR_OK;
 }
 
-/* After the last row; if the pool takes no more, the request is answered with that. */
+/* After the last row; if the pool refuses it, the request is answered with that error. */
 static void enter_pool(struct request *request)
 {
     request_enter(request, REQUEST_EXPLAIN);

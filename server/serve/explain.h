@@ -2,20 +2,20 @@
  *
  * Before: each row gets room for its attention, which grows with the square of its tokens (16 MB
  * for 512 tokens of BERT-base), so all requests together share a budget, explain_bytes_max. After:
- * what was kept becomes words, patches and heat maps, on a thread of the prepare pool, where it
- * holds up neither sockets nor batches.
+ * words, patches and heat maps are computed from it, on a thread of the prepare pool, where this
+ * delays neither sockets nor batches.
  *
- * Threads: the holder of the baton; the budget is an atomic.
+ * Threads: the owner of the request; the budget is an atomic.
  */
 #ifndef ATTND_SERVER_SERVE_EXPLAIN_H
 #define ATTND_SERVER_SERVE_EXPLAIN_H
 
 #include "server/serve/service.h"
 
-/* For a prepared row of a call that asks for explanations. What is wrong with the row goes into
- * row->err: ERR_UNUSABLE (a layer that the model has not, an image too large for a heat map),
- * ERR_TOO_LARGE (the request alone needs more than the budget), ERR_NO_MEMORY. A budget that others
- * have used up goes into request->err: ERR_QUEUE_FULL. Returns row->err.code. */
+/* For a prepared row of a call that asks for explanations. An error of the row goes into row->err:
+ * ERR_UNUSABLE (a layer that the model does not have, an image too large for a heat map),
+ * ERR_TOO_LARGE (the request alone needs more than the budget), ERR_NO_MEMORY. A budget that other
+ * requests have used up is an error in request->err: ERR_QUEUE_FULL. Returns row->err.code. */
 enum err_code explain_keep(struct service *service, struct request *request, struct row *row);
 
 /* row->explanation of each row that was computed, while the request is wanted (watch.h);

@@ -1,12 +1,12 @@
 /* prepare.c - see prepare.h.
  *
  * The backlog is counted per kind: units that wait or are in work, times the nanoseconds that one
- * takes. That figure must follow bad news fast, for a flood of the worst images begins all at once
- * and each takes seconds: it rises with the first piece of work that was slower, fourfold at most,
- * so that one stall is not believed for long, and falls by an eighth of the difference with each
- * that was faster. Work that was not finished (a damaged image, a deadline) tells only that its
- * units take at least so long. Between the cheapest images and the dearest lies a factor of seven
- * (PNGs of one grey value 12 ns a pixel, of 16-bit colours 78, progressive JPEGs of noise 71).
+ * takes. That estimate must rise fast, for many of the slowest images may come at once and each
+ * takes seconds: it rises with the first piece of work that was slower, fourfold at most, so that
+ * one stall does not count for long, and falls by an eighth of the difference with each that was
+ * faster. Work that was not finished (a damaged image, a deadline) tells only that its units take
+ * at least so long. Between the cheapest and the most expensive images is a factor of seven (PNGs
+ * of one grey value 12 ns a pixel, of 16-bit colours 78, progressive JPEGs of noise 71).
  */
 #include "server/serve/prepare.h"
 
@@ -20,7 +20,7 @@
 
 enum { RISE_MAX = 4, FALL_PARTS = 8 };
 
-/* What one kind of work amounts to. */
+/* The backlog of one kind of work. */
 struct lane {
     uint64_t units; /* waiting and in work */
     double ns_per_unit;
@@ -65,8 +65,8 @@ static void append_locked(struct list *list, struct request *request)
     list->last = request;
 }
 
-/* Where a thread finds its next request, if there is any: the reader reads, the others help it when
- * they have nothing else to do. */
+/* The list of a thread's next request, if there is any: the reader only reads, the others read when
+ * they have no other work. */
 static struct list *list_locked(struct prepare *prepare, bool reader)
 {
     return reader || prepare->other.first == NULL ? &prepare->unread : &prepare->other;

@@ -1,7 +1,7 @@
 /* reloader.c - see reloader.h.
  *
- * All that can fail comes before the one step that cannot: until the next snapshot is published,
- * nothing that serves has been touched, and what was opened for it goes again with it.
+ * All that can fail is done before the one step that cannot: until the next snapshot is published,
+ * nothing in service has changed; if the reload fails, what was opened for it is closed.
  */
 #include "server/serve/reloader.h"
 
@@ -19,14 +19,14 @@ struct reloader {
     pthread_cond_t wanted; /* with lock: is_signalled, request or is_closing was set */
     /* Under lock. */
     bool is_started, is_closing, is_signalled, is_running;
-    struct request *request; /* who waits for the next reload */
+    struct request *request; /* the one that waits for the next reload */
     /* Of the main thread. */
     pthread_t thread;
 };
 
 /* ---- one reload ---- */
 
-/* What a reload works on. */
+/* The state of a reload. */
 struct reload {
     const struct reloader_options *options;
     const struct snapshot *old;
@@ -180,7 +180,7 @@ static enum err_code carry_out(struct reload *reload, struct config *config, str
     return err->code;
 }
 
-/* A configuration or a model that cannot be used is the caller's matter, not the server's. */
+/* A configuration or a model that cannot be used is the client's error, not the server's. */
 static enum err_code unusable(struct err *err)
 {
     if (err->code != ERR_OK && err->code != ERR_NO_MEMORY)
@@ -256,7 +256,7 @@ static void run(struct reloader *reloader, struct request *request)
         request->reload = kept;
 }
 
-/* Waits until a reload is asked for; false: there will be none. */
+/* Waits until a reload is requested; false: the reloader is closing. */
 static bool take(struct reloader *reloader, struct request **request)
 {
     pthread_mutex_lock(&reloader->lock);
@@ -273,7 +273,7 @@ static bool take(struct reloader *reloader, struct request **request)
     return is_asked;
 }
 
-/* Before whoever asked hears of it, and may ask again. */
+/* Before the requester is answered, and may request another. */
 static void set_idle(struct reloader *reloader)
 {
     pthread_mutex_lock(&reloader->lock);

@@ -1,13 +1,14 @@
-/* reloader.h - changes what is served while it is served: reads the configuration again, opens
- * aside what is new, and publishes the next snapshot, or changes nothing and says why.
+/* reloader.h - changes the served models and options at run time: reads the configuration again,
+ * opens new models beside those in service, and publishes the next snapshot, or changes nothing and
+ * reports why.
  *
  *     reloader_load(reloader, config, &err);        the first snapshot, before readiness
  *     reloader_start(reloader, &err);               its thread
  *     reloader_signal(reloader);                    SIGHUP: the log says how it went
  *     reloader_submit(reloader, request, &err);     POST /admin/reload: the request waits suspended
  *
- * A model is opened anew if its entry changed, or if any file of its directory did. The rest is
- * shared with the snapshot before. Options that only a restart changes are named and left alone.
+ * A model is reopened if its entry changed, or if any file of its directory did. The rest is shared
+ * with the snapshot before. Options that need a restart are reported and not changed.
  *
  * Threads: load, start and stop belong to the main thread; signal and submit may be called from
  * any.
@@ -37,7 +38,7 @@ struct reloader_options {
     unsigned workers, threads, batch_tokens;
 };
 
-/* How one reload went. Lists are in the arena that was given. */
+/* The result of a reload. Lists are in the arena that was given. */
 struct reload_result {
     unsigned generation;
     const char **changed; /* [changed_count] "inputs_max", "models.wafer-vit" */
@@ -50,7 +51,8 @@ struct reloader;
 
 enum err_code reloader_open(struct reloader **out, const struct reloader_options *options,
                             struct err *err);
-/* Waits for a reload that runs; none begins after it. Whoever still waits for one is resumed. */
+/* Waits for a reload that runs; none begins after it. A request that still waits for one is
+ * resumed. */
 void reloader_stop(struct reloader *reloader);
 void reloader_free(struct reloader *reloader);
 
@@ -59,7 +61,7 @@ void reloader_free(struct reloader *reloader);
 enum err_code reloader_load(struct reloader *reloader, const struct config *config,
                             const size_t *bytes, struct err *err);
 
-/* From now on signal and submit are heard. */
+/* From now on signals and submitted requests are served. */
 enum err_code reloader_start(struct reloader *reloader, struct err *err);
 
 /* Another reload after the one that runs, if one does. */
@@ -67,7 +69,7 @@ void reloader_signal(struct reloader *reloader);
 
 /* Takes a suspended request, which is resumed with request->reload set or with an error.
  * ERR_CONFLICT while another reload runs or waits, ERR_NOT_READY before reloader_start: then the
- * caller still has it. */
+ * caller still owns it. */
 enum err_code reloader_submit(struct reloader *reloader, struct request *request, struct err *err);
 
 #endif

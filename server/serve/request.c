@@ -13,7 +13,8 @@
 void request_ids_init(struct request_ids *ids)
 {
     uint64_t start = 0;
-    /* Before the kernel's pool is ready this fails rather than blocks; the clock then has to do. */
+    /* Before the kernel's entropy pool is ready this fails rather than blocks; the clock is used
+     * then. */
     if (getrandom(&start, sizeof start, GRND_NONBLOCK) != (ssize_t)sizeof start)
         start = clock_now_ns();
     atomic_init(&ids->next, start);

@@ -1,13 +1,13 @@
-/* request.h - the baton: everything one HTTP exchange needs, in the exchange's own arena.
+/* request.h - the state of one HTTP exchange ("the baton"), in the exchange's own arena.
  *
- * One holder at a time; the phase says who. The I/O thread holds a request from its head on, and a
- * thread of the prepare pool where that is too heavy for it. To compute, the exchange is suspended
- * and the rows go to the queue; each worker then touches only the rows that it took. The one word
- * that they share is rows_outstanding: whoever brings it to zero has the baton and passes it on. No
- * lock, and nothing of a request may be touched after one's own request_row_done unless one still
- * holds another row of it.
+ * One thread owns it at a time, depending on the phase. The I/O thread owns a request from its head
+ * on, and a thread of the prepare pool while it does longer work. To compute, the exchange is
+ * suspended and the rows go to the queue; each worker then touches only the rows that it took. The
+ * only word that they share is rows_outstanding: the worker that decrements it to zero owns the
+ * request and passes it on. There is no lock, and a worker must not touch a request after its
+ * request_row_done unless it still holds another row of it.
  *
- * Threads: the holder of the baton; a row belongs to the worker that took it.
+ * Threads: the owner; a row belongs to the worker that took it.
  */
 #ifndef ATTND_SERVER_SERVE_REQUEST_H
 #define ATTND_SERVER_SERVE_REQUEST_H
@@ -25,8 +25,8 @@ struct served_model;
 struct service;
 struct snapshot;
 
-/* phase, what happens in it, the phases that may follow. REQUEST_DONE may come at any time: whoever
- * has asked may leave. */
+/* phase, what happens in it, the phases that may follow. REQUEST_DONE may come at any time: the
+ * client may leave. */
 #define REQUEST_PHASES(X)                                                                          \
     X(REQUEST_HEAD, "the head is judged, the body arrives", PARSE, REPLY)                          \
     X(REQUEST_PARSE, "the body becomes a call and its rows", PREPARE, REPLY)                       \
@@ -59,7 +59,7 @@ struct row {
 /* How the body is to be read; from Content-Type. */
 enum request_body { REQUEST_JSON, REQUEST_TEXT, REQUEST_IMAGE };
 
-/* What the prepare pool is to do for a request, and its place there: the pool's, under its lock. */
+/* The prepare pool's work for a request, and its place in the list: the pool's, under its lock. */
 struct request_task {
     struct request *next;
     unsigned kind; /* enum prepare_kind */
@@ -69,7 +69,7 @@ struct request_task {
 struct request {
     struct http_exchange *exchange;
     struct service *service;
-    const struct snapshot *snapshot; /* what is served, as it was when the head came; held */
+    const struct snapshot *snapshot; /* the one in service when the head came; held */
     const struct route *route;       /* NULL: no such path */
     const char *id;           /* printable ASCII: the client's X-Request-Id, or one of ours */
     enum request_phase phase; /* changed by request_enter alone */
@@ -89,7 +89,7 @@ struct request {
     uint64_t deadline_ns;   /* 0: none; of every row */
     size_t pixels;          /* that its images have, by their headers */
     unsigned retry_after_s; /* what a 429 advises; 0: the least */
-    unsigned reserved;      /* places in the queue that are ours and not yet used */
+    unsigned reserved;      /* places in the queue that are reserved and not yet used */
     bool is_abandoned;      /* the client had gone while the request was prepared or explained */
     struct request_task task;
 
@@ -98,7 +98,7 @@ struct request {
     uint64_t begun_ns, parsed_ns, prepared_ns, explained_ns, encode_ns, encoded_ns;
 
     /* With explanations. */
-    void (*then)(struct request *); /* gets the baton after the last row; NULL: it is resumed */
+    void (*then)(struct request *); /* gets the request after the last row; NULL: it is resumed */
     size_t capture_bytes;           /* reserved by explain_keep, given back by explain_release */
     uint64_t explain_units;         /* what explaining will cost (explain.h) */
 
@@ -120,16 +120,16 @@ const char *request_ids_next(struct request_ids *ids, struct arena *arena);
 struct request *request_open(struct http_exchange *exchange, struct service *service,
                              struct request_ids *ids);
 
-/* The next phase, which must be one that REQUEST_PHASES lets follow. By the holder of the baton. */
+/* The next phase, which must be one that REQUEST_PHASES lets follow. By the owner. */
 void request_enter(struct request *request, enum request_phase phase);
 
 /* When the call's deadline_ms passes, or the configured one; 0: never. */
 uint64_t request_deadline_ns(const struct request *request, unsigned default_ms);
 
-/* Before submitting: how many rows must be done until the baton is passed on. */
+/* Before submitting: how many rows must be done until the request is passed on. */
 void request_expect_rows(struct request *request, unsigned count);
-/* The row is computed or failed. With the last row of a request the baton goes to request->then, or
- * the exchange is resumed. */
+/* The row is computed or failed. With the last row of a request, ownership goes to request->then,
+ * or the exchange is resumed. */
 void request_row_done(struct row *row);
 
 /* Whether an id may stand in a header field and in a URN: printable ASCII of bounded length. */

@@ -1,7 +1,7 @@
 /* rows.c - see rows.h. What one request may ask for is bounded before any of it is decoded: its
  * inputs by the protocol, its pixels here, by what the headers of its images declare. A header may
- * claim what it likes, but the decoders take it at its word: nothing is decoded that was not
- * counted. An image above image_pixels_max is refused by itself, and so does not count.
+ * declare any size, but the decoders never exceed it: nothing is decoded that was not counted. An
+ * image above image_pixels_max is refused by itself, and so does not count.
  */
 #include "server/serve/rows.h"
 

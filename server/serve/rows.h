@@ -1,11 +1,11 @@
 /* rows.h - from a call to rows that may enter the queue.
  *
- *     rows_open        a row for each item, its model found; what it will cost is then known
+ *     rows_open        a row for each item, its model found; its cost is then known
  *     rows_prepare     texts -> tokens, images -> patches: request->good
  *
  * A mistake of the whole call goes into request->err, one of an item into its row.
  *
- * Threads: the holder of the baton.
+ * Threads: the owner of the request.
  */
 #ifndef ATTND_SERVER_SERVE_ROWS_H
 #define ATTND_SERVER_SERVE_ROWS_H

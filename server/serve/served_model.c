@@ -1,9 +1,9 @@
 /* served_model.c - see served_model.h.
  *
- * Every worker has a session of its own, and they are opened and warmed side by side, as many
- * threads as there are workers. A warm session has touched its memory, has run once and has shown
- * that it can. While it is warmed it runs on a pool of its own, since the worker's may be serving;
- * afterwards it is lent the worker's.
+ * Every worker has a session of its own, and they are opened and warmed up in parallel, with as
+ * many threads as there are workers. Warming up touches a session's memory, and checks by one run
+ * that the model works. While it is warmed it runs on a pool of its own, since the worker's may be
+ * serving; afterwards it is lent the worker's.
  */
 #include "server/serve/served_model.h"
 
@@ -262,7 +262,7 @@ void served_model_acquire(struct served_model *model)
     atomic_fetch_add_explicit(&model->users, 1, memory_order_relaxed);
 }
 
-/* Release and acquire: whoever closes sees what every other user did. */
+/* Release and acquire: the thread that closes sees what every other user did. */
 void served_model_release(struct served_model *model)
 {
     if (model != NULL && atomic_fetch_sub_explicit(&model->users, 1, memory_order_acq_rel) == 1)

@@ -1,10 +1,10 @@
 /* served_model.h - one generation of a model in service: its weights, its sessions, its lane in the
- * queue, its series of metrics. Opened aside and warmed before anybody sees it; closed with its
- * last user.
+ * queue, its series of metrics. Opened and warmed up before it is published; closed by its last
+ * user.
  *
- * served_model_open(&model, &options, &err);     minutes for large ones: not on an I/O thread
- * served_model_acquire(model); ... served_model_release(model);                   whoever is last
- * closes it, which takes time too
+ *     served_model_open(&model, &options, &err);     minutes for large ones: not on an I/O thread
+ *     served_model_acquire(model); ...
+ *     served_model_release(model);                   the last release closes it: takes time too
  *
  * Threads: immutable after open, but for the digest, which is published atomically, and the lane,
  * which is the batcher's.
@@ -19,7 +19,7 @@
 
 #include <stdatomic.h>
 
-/* What waits for a model; under the batcher's lock. */
+/* The waiting rows of a model; under the batcher's lock. */
 struct lane {
     unsigned depth; /* rows */
     uint64_t tokens;
@@ -58,7 +58,7 @@ struct served_model_options {
     size_t bytes;                     /* already taken from memory (memory_hold) */
     struct memory *memory;
     struct metrics *metrics;
-    bool in_spare_time; /* warm it only while nobody else wants the processors */
+    bool in_spare_time; /* warm it up only with otherwise idle processors */
 };
 
 /* Held once. On an error nothing is left, the bytes are given back too; the text begins with the
@@ -77,7 +77,7 @@ enum err_code served_model_bytes(size_t *bytes, const char *dir, const char *dty
                                  unsigned batch_tokens, unsigned workers, unsigned threads,
                                  struct err *err);
 
-/* For whoever holds it already. */
+/* For a caller that holds it already. */
 void served_model_acquire(struct served_model *model);
 void served_model_release(struct served_model *model);
 

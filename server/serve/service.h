@@ -1,4 +1,4 @@
-/* service.h - what all that happens to a request may use: models, queue, pool, budget, counters.
+/* service.h - the objects that request handling uses: models, queue, pool, budget, counters.
  *
  * Threads: set up before the first request comes; after that only its atomics change.
  */
@@ -17,15 +17,15 @@
 
 #include <stdatomic.h>
 
-/* Only ever forward. */
+/* Changes only forward. */
 enum service_phase {
     SERVICE_STARTING, /* models are not warm: /predict is 503 */
     SERVICE_READY,
     SERVICE_DRAINING, /* /readyz is 503, all else as usual */
-    SERVICE_STOPPING, /* out of time: what still waits is failed with 503 */
+    SERVICE_STOPPING, /* out of time: waiting requests fail with 503 */
 };
 
-/* Owned by server.c; everybody else borrows it. */
+/* Owned by server.c; all others borrow it. */
 struct service {
     const struct config *config; /* as at the start: for what only a restart changes */
     struct snapshots *snapshots;

@@ -1,8 +1,8 @@
 /* snapshots.c - see snapshots.h.
  *
- * Two threads of its own. The closer waits for snapshots that nobody holds any more: closing one
- * may free gigabytes, which has no place on the thread of the request that happened to be the last.
- * The digester hashes weights: hundreds of megabytes, which have no place before readiness.
+ * Two threads of its own. The closer waits for snapshots without holders: closing one may free
+ * gigabytes, too long for the thread of the request that held it last. The digester hashes weights:
+ * hundreds of megabytes, which must not delay readiness.
  */
 #include "server/serve/snapshots.h"
 
@@ -23,7 +23,7 @@ struct snapshots {
     bool is_closing;
     bool is_hashing; /* the digester is to go on */
     unsigned published;
-    /* Of whoever opens and closes. */
+    /* Of the thread that opens and closes. */
     pthread_t closer, digester;
     bool has_digester;
     atomic_bool stop_hashing; /* partners: snapshots_stop_digests, engine_digest */
@@ -207,8 +207,8 @@ static void *hash_main(void *context)
     return NULL;
 }
 
-/* In a thread of its own, which holds no lock that others wait for and ends when it has hashed:
- * what was made idle may not become normal again. */
+/* In a thread of its own, which holds no lock that others wait for and ends when it has hashed: a
+ * thread with SCHED_IDLE may not be allowed back to normal priority. */
 static void hash(struct hashing *hashing)
 {
     pthread_t thread;
@@ -241,7 +241,7 @@ static void compute_digest(struct snapshots *snapshots, struct served_model *mod
               LOG_TEXT("digest", model->digest_text));
 }
 
-/* Waits for a snapshot that has not been looked at; false: there will be none. */
+/* Waits for a snapshot without digests; false: snapshots are closing. */
 static bool await_snapshot(struct snapshots *snapshots, unsigned *seen)
 {
     pthread_mutex_lock(&snapshots->lock);

@@ -1,5 +1,4 @@
-/* snapshots.h - what is served now: a configuration and the models that it names, changed as a
- * whole.
+/* snapshots.h - the configuration and its models in service, replaced as a whole.
  *
  *     const struct snapshot *snapshot = snapshots_acquire(snapshots);     for the life of a request
  *     snapshot->config.inputs_max, snapshot_find(snapshot, "wafer-vit") ...
@@ -7,8 +6,8 @@
  *
  *     snapshots_publish(snapshots, next);       from now on new requests get this one
  *
- * A request sees one snapshot from its head to its reply. Models that two snapshots have in common
- * are shared. What nobody holds any more is closed by a thread of its own, since that takes time.
+ * A request uses one snapshot from its head to its reply. Models that two snapshots have in common
+ * are shared. A snapshot without holders is closed by a separate thread, since that takes time.
  *
  * Threads: snapshots are immutable once published; everything here may be called from any thread.
  */
@@ -27,38 +26,38 @@ struct snapshot {
     struct snapshot *next; /* of those to be closed */
 };
 
-/* Takes the configuration over, which is *config no longer; room for as many models as it names,
- * and none yet. Held once. ERR_NO_MEMORY, and the configuration stays the caller's. */
+/* Takes ownership of *config; room for as many models as it names, and none yet. Held once.
+ * ERR_NO_MEMORY, and the configuration stays the caller's. */
 enum err_code snapshot_create(struct snapshot **out, unsigned generation, struct config *config,
                               struct err *err);
-/* Adds a model, whose one hold becomes the snapshot's. Before it is published. */
+/* Adds a model and takes ownership of the caller's hold. Before it is published. */
 void snapshot_add(struct snapshot *snapshot, struct served_model *model);
-/* One that was never published. */
+/* Frees a snapshot that was never published. */
 void snapshot_discard(struct snapshot *snapshot);
 
 /* NULL if no model has the name. */
 struct served_model *snapshot_find(const struct snapshot *snapshot, const char *name);
-/* The first of its kind; NULL: there is none. */
+/* The first model of a kind; NULL: there is none. */
 struct served_model *snapshot_default(const struct snapshot *snapshot, enum engine_kind kind);
 bool snapshot_is_default(const struct snapshot *snapshot, const struct served_model *model);
 
 struct snapshots;
 
-/* With a first snapshot, whose hold is taken over. */
+/* Takes ownership of the hold of the first snapshot. */
 enum err_code snapshots_open(struct snapshots **out, struct snapshot *first, struct err *err);
-/* When nobody holds a snapshot any more. Closes all. */
+/* Closes all; no snapshot may be held any more. */
 void snapshots_close(struct snapshots *snapshots);
 
 const struct snapshot *snapshots_acquire(struct snapshots *snapshots);
 void snapshots_release(struct snapshots *snapshots, const struct snapshot *snapshot);
 
-/* Takes its hold over. */
+/* Takes ownership of its hold. */
 void snapshots_publish(struct snapshots *snapshots, struct snapshot *next);
 
-/* Starts hashing the weights of what is served, now and after each publish, in spare time only:
- * served_model_digest, and the metrics. */
+/* Starts hashing the weights of the models in service, now and after each publish, at idle
+ * priority: served_model_digest, and the metrics. */
 enum err_code snapshots_start_digests(struct snapshots *snapshots, struct err *err);
-/* Gives up what is being hashed and ends that thread. */
+/* Cancels the hashing and ends that thread. */
 void snapshots_stop_digests(struct snapshots *snapshots);
 
 #endif

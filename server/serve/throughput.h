@@ -1,11 +1,10 @@
-/* throughput.h - how long a model takes for a token, as a running estimate; for the bound on the
- * queue.
+/* throughput.h - a running estimate of a model's time per token, for the bound on the queue.
  *
- * It must not be fooled by what is no sign of load. A batch of a few tokens costs what streaming
- * the weights costs, so it counts as one of THROUGHPUT_TOKENS_MIN. The first batches run cold, so
- * until there are THROUGHPUT_SAMPLES_FIRST the fastest counts. Afterwards the estimate is the time
- * over the tokens of about the last eight batches, not the mean of their quotients, which small
- * batches would raise; and one that stalled counts as at most twice the estimate.
+ * Only load may change it. A batch of a few tokens costs what streaming the weights costs, so it
+ * counts as one of THROUGHPUT_TOKENS_MIN. The first batches run cold, so until there are
+ * THROUGHPUT_SAMPLES_FIRST the fastest counts. Afterwards the estimate is the time over the tokens
+ * of about the last eight batches, not the mean of their quotients, which small batches would
+ * raise; and one that stalled counts as at most twice the estimate.
  *
  * Threads: none of its own; the owner locks.
  */
@@ -27,7 +26,8 @@ void throughput_add(struct throughput *throughput, unsigned tokens, uint64_t ns)
 /* What `tokens` in full batches will take; 0 before anything was measured. */
 double throughput_ns(const struct throughput *throughput, uint64_t tokens);
 
-/* Seconds that a 429 advises when so much more waits than may: whole ones, within the limits. */
+/* Retry-After of a 429 for that much waiting work above the bound: whole seconds, within the
+ * limits. */
 unsigned throughput_retry_after_s(double over_ms);
 
 #endif

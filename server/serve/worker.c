@@ -1,9 +1,9 @@
 /* worker.c - see worker.h.
  *
- * A worker's life: take batches until the queue is closed and empty. All its memory is taken before
- * it begins; a batch costs no allocation. Rows are looked at once more when they are taken: what
- * has expired or whose client has hung up is finished without computing it. That look needs
- * poll(2), so it is made here and not under the queue's lock.
+ * A worker takes batches until the queue is closed and empty. All its memory is taken before it
+ * begins; a batch costs no allocation. Rows are checked once more when they are taken: one that has
+ * expired or whose client has left is finished without computing it. That check needs poll(2), so
+ * it is made here and not under the queue's lock.
  *
  * A model may be closed once the last of its rows is done: nothing of it is touched afterwards.
  */
@@ -51,7 +51,8 @@ static void drop_abandoned(struct worker *worker)
     batch->row_count = kept;
 }
 
-/* JSON has no word for infinity, and a model that yields one must not look sure of itself. */
+/* JSON cannot represent infinity, and a result that is not finite must not become a confident
+ * answer. */
 static void answer(struct row *row, const float *features)
 {
     const struct served_model *model = row->model;
@@ -150,7 +151,7 @@ enum err_code worker_start(struct workers **out, const struct worker_options *op
         *out = all;
         return ERR_OK;
     }
-    batcher_close(options->batcher); /* those that run wait for rows that will not come */
+    batcher_close(options->batcher); /* otherwise the running workers would wait forever */
     worker_join(all);
     worker_free(all);
     return err->code;

@@ -1,4 +1,4 @@
-/* Talking to the server that this page came from. All addresses are relative to the page, so that
+/* Requests to the server that this page came from. All addresses are relative to the page, so that
  * it also works behind a proxy that serves it under a prefix. */
 
 /**
@@ -10,7 +10,7 @@
  *     status 0: there was no answer; -1: the page could not even ask
  */
 
-/** What the server refused, or why it could not be asked. */
+/** A refusal by the server, or the reason why it could not be reached. */
 export class Refusal extends Error {
     /** @param {Problem} problem */
     constructor(problem) {
@@ -29,7 +29,7 @@ async function refusalOf(response) {
     try {
         problem = await response.json();
     } catch {
-        // Not ours: something between the page and attnd has answered.
+        // Not attnd's: something between the page and attnd has answered.
     }
     return refuse(response.status, String(problem?.title ?? `HTTP ${response.status}`),
         String(problem?.detail ?? 'The answer is no problem object: a proxy may have made it.'),

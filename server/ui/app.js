@@ -1,11 +1,11 @@
-/* Puts the page together and says how the server is. */
+/* Assembles the page and shows the server's state. */
 import { byId } from './dom.js';
 import { plural } from './format.js';
 import { LiveView } from './live.js';
 import { PredictView } from './predict.js';
 import { tabs } from './tabs.js';
 
-/* How long until a server that does not answer is asked again. */
+/* Interval of retries while the server does not answer. */
 const RETRY_MS = 2000;
 
 let retry = 0;
@@ -14,11 +14,11 @@ function showServer(ok) {
     const place = byId('server');
     const text = ok ? plural(predict.models.length, 'model') : 'No answer from the server';
     if (place.textContent !== text)
-        place.textContent = text; // only then: a screen reader says it each time
+        place.textContent = text; // only then: a screen reader announces each change
     place.dataset.state = ok ? 'ok' : 'gone';
 }
 
-/** A server that comes back may serve other models: it is asked for them until it tells. */
+/** After a restart the server may serve other models: asks for them until it answers. */
 function tellServer(ok) {
     if (!ok && retry === 0) {
         showServer(false);

@@ -1,5 +1,6 @@
-/* The command that asks the same. It must survive a shell, a terminal it is pasted into, and an eye
- * that reads it: whatever is not printable is escaped, as a JSON string or a file name allows. */
+/* The curl command that sends the same request. It must be safe in a shell and in a terminal that
+ * it is pasted into, and readable: what is not printable is escaped, as a JSON string or a file
+ * name allows. */
 
 /* Controls, what reorders text or has no width, separators, and code points that mean nothing. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}]/gu;

@@ -42,13 +42,13 @@ const ICONS = {
     error: 'M4 4l8 8M12 4l-8 8',
 };
 
-/** A small drawing beside a word that says the same. */
+/** A decorative icon: the text beside it has the same meaning. */
 export function icon(name) {
     return svg('svg', { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' },
         svg('path', { d: ICONS[name] }));
 }
 
-/** Says something to a screen reader. */
+/** Announces a text to a screen reader. */
 export function announce(text) {
     byId('announce').textContent = text;
 }

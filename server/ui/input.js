@@ -1,5 +1,5 @@
-/* Where inputs come from: a file that is dropped or chosen, the clipboard. What a file is, its
- * bytes tell; its name and type only where they cannot. */
+/* Sources of inputs: a file that is dropped or chosen, the clipboard. A file's kind is detected by
+ * its bytes; by its name and type only if they do not suffice. */
 
 /** @typedef {import('./api.js').Input} Input */
 
@@ -8,7 +8,7 @@ const SIGNATURES = [
     { type: 'image/jpeg', bytes: [0xFF, 0xD8, 0xFF] },
 ];
 
-/* What of a file is looked at to tell a text from anything else. */
+/* The bytes of a file that are read to detect a text. */
 const PROBE_BYTES = 4096;
 
 function signatureOf(bytes) {
@@ -28,8 +28,8 @@ function looksLikeText(bytes) {
 }
 
 /**
- * A file is a text only if it is one and does not claim to be an image: then the server says what
- * is wrong with it.
+ * A file is a text only if it is one and does not claim to be an image: then the server reports
+ * what is wrong with it.
  *
  * @param {File} file
  * @returns {Promise<Input>}
@@ -80,7 +80,7 @@ function takeDrops(zone, take) {
     });
 }
 
-/** In the text field a pasted text is the field's own business. */
+/** The text field handles a pasted text itself. */
 function takePastes(take) {
     addEventListener('paste', (event) => {
         const file = firstFile(event.clipboardData);

@@ -1,4 +1,4 @@
-/* The Live view: what /metrics says every two seconds, as long as somebody looks. */
+/* The Live view: reads /metrics every two seconds while the view is visible. */
 import { Refusal, getMetrics } from './api.js';
 import { chart } from './chart.js';
 import { el, icon } from './dom.js';
@@ -135,7 +135,7 @@ export class LiveView {
         this.wake();
     }
 
-    /** Reads at once if somebody looks. */
+    /** Reads at once if the view is visible. */
     wake() {
         clearTimeout(this.timer);
         if (this.shown && !document.hidden)
@@ -157,7 +157,7 @@ export class LiveView {
             this.timer = setTimeout(() => this.read(), EVERY_MS);
     }
 
-    /** Counters that began anew tell nothing about the interval before. */
+    /** Counters that were reset have no difference to the reading before. */
     take(reading) {
         const same = this.last !== null && this.last.started === reading.started;
         this.points = same ? [...this.points, pointOf(this.last, reading)] : [];

@@ -1,4 +1,4 @@
-/* Prometheus' text exposition, read; and what a few families say over an interval. */
+/* Parses Prometheus' text exposition, and computes values of a few families over an interval. */
 
 /** @typedef {{name: string, labels: Object<string, string>, value: number}} Sample */
 /** @typedef {{bounds: number[], counts: number[], total: number}} Histogram

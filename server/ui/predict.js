@@ -26,7 +26,7 @@ function sizeOf(input) {
     return input.kind === 'image' ? input.blob.size : new TextEncoder().encode(input.text).length;
 }
 
-/** Better said before the upload than after it. */
+/** Checked before the upload, not after it. */
 function checkSize(input, models) {
     const limit = models[0]?.body_bytes_max ?? Infinity;
     const size = sizeOf(input);
@@ -35,7 +35,7 @@ function checkSize(input, models) {
             `This input has ${bytes(size)}; the server takes at most ${bytes(limit)}.`);
 }
 
-/** On a narrow screen the result lies below the input, where nobody would see it come. */
+/** On a narrow screen the result lies below the input, out of view. */
 function bringIntoView(element) {
     if (element.getBoundingClientRect().top > innerHeight * 0.6)
         element.scrollIntoView();
@@ -43,7 +43,7 @@ function bringIntoView(element) {
 
 export class PredictView {
     /**
-     * @param {(record: object) => void} record  told of every answer; never of a text
+     * @param {(record: object) => void} record  called with every answer; never with a text
      * @param {(ok: boolean) => void} tellServer  whether there was an answer
      */
     constructor(record, tellServer) {
@@ -121,7 +121,7 @@ export class PredictView {
         this.again();
     }
 
-    /* A layer means another thing to another method. */
+    /* A layer has another meaning in another method. */
     methodChanged() {
         byId('layer').value = '0';
         this.fillLayers();
@@ -143,7 +143,7 @@ export class PredictView {
         }
     }
 
-    /** A model of the other kind would only be a refusal: the default is asked instead. */
+    /** A model of the other kind would refuse the input: the default is used instead. */
     take(input) {
         this.input = input;
         const chosen = this.models.find((model) => model.name === byId('model').value);

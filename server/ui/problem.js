@@ -1,4 +1,4 @@
-/* An error, as the server tells it, and what to do about it. */
+/* An error as the server reports it, with a remedy. */
 import { announce, el, icon } from './dom.js';
 
 const ADVICE = {

@@ -1,4 +1,4 @@
-/* An answer, drawn: what it is, how sure, what may become of it, why, and how to ask the same. */
+/* Draws an answer: label, score, decision, explanation, and the curl command of the request. */
 import { curlOf } from './curl.js';
 import { announce, el, icon } from './dom.js';
 import { milliseconds, percent } from './format.js';

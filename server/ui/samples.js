@@ -2,7 +2,7 @@
 import { el } from './dom.js';
 import { inputOf } from './input.js';
 
-/* `label` is what the sample shows: models that know it are asked first. */
+/* `label` is what the sample shows: models that have it are tried first. */
 const SAMPLES = [
     { file: 'wafer_edge_ring.png', title: 'Edge ring', kind: 'image', label: 'Edge-Ring' },
     { file: 'wafer_center.png', title: 'Center', kind: 'image', label: 'Center' },
@@ -11,13 +11,13 @@ const SAMPLES = [
     { file: 'test_floor.txt', title: 'Test-floor log', kind: 'text', label: 'leakage' },
 ];
 
-/** The first model of the sample's kind that knows its label. */
+/** The first model of the sample's kind that has its label. */
 function modelFor(sample, models) {
     return models.find(({ kind, labels }) => kind === sample.kind &&
         labels.includes(sample.label));
 }
 
-/** Samples whose label a model knows; if none has one, those of a kind that is served. */
+/** Samples of the served kinds whose label a model has; if a kind has none, all of that kind. */
 export function samplesFor(models) {
     const known = SAMPLES.filter((sample) => modelFor(sample, models) !== undefined);
     const kinds = new Set(models.map((model) => model.kind));

@@ -20,7 +20,7 @@ export function row(...cells) {
         ...rest.map((cell) => cellOf('td', {}, cell)));
 }
 
-/** What does not fit is scrolled to, also with the keyboard; without rows it says so. */
+/** A table that does not fit scrolls, also with the keyboard; an empty one shows a note. */
 export function table(id, caption, heads) {
     const body = el('tbody');
     const nothing = el('tr', {}, el('td', { colspan: heads.length }, 'none yet'));

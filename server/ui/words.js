@@ -30,7 +30,7 @@ export function shadeOf(relevance, max) {
 }
 
 /* A line break must stay one; any other control character, and what reorders text, is shown as a
- * sign: nobody shall read a log otherwise than the model did. */
+ * sign: the text must look as the model read it. */
 const UNSEEN = /[^\P{Cc}\n\t]|[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu;
 
 function visible(text) {

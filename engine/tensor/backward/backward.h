@@ -1,8 +1,8 @@
 /* backward.h - the gradient of every row-wise kernel, beside the equation of its forward pass, and
- * the optimiser's step. The mirror of kernels.h, whose alphabet is used.
+ * the optimiser's step. The counterpart of kernels.h, whose notation is used.
  *
- * L is the loss; dx stands for dL/dx. What a backward kernel writes it writes whole; what it adds
- * to says so (`+=`). There is one implementation per instruction set (backward_*.c, all from
+ * L is the loss; dx stands for dL/dx. A backward kernel overwrites its whole output, unless its
+ * equation has `+=`. There is one implementation per instruction set (backward_*.c, all from
  * backward_body.h) and an oracle (backward_reference.c, double accumulators). Tests hold each
  * against the oracle, and the oracle against finite differences of kernels_reference.
  *

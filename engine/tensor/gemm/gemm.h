@@ -41,8 +41,8 @@ struct gemm {
 
     /* sums[r][c] (+)= Σ_g a[r][g] . b[g][c] over `groups` groups; sums is [rows][32], dense, fp32
      * or int32, 64-byte aligned; rows of a are a_stride bytes apart; 1 <= rows <= rows_max.
-     * Meanwhile one cache line in two of the groups x 128 bytes at `next` is asked for, which need
-     * not be valid memory: weights come from memory at the pace of their use, not in bursts. */
+     * Meanwhile every second cache line of the groups x 128 bytes at `next`, which need not be
+     * valid memory, is prefetched: weights are loaded at the pace of their use, not in bursts. */
     void (*tile)(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
                  const void *next, unsigned rows, bool accumulate);
     /* The same with a transposed: its rows lie side by side, its groups are a_stride bytes apart.

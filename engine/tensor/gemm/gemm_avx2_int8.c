@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The activation's zero point is taken away here: 128 + a, with the top bit flipped, is a. */
+/* The activation's zero point is subtracted here: 128 + a, with the top bit flipped, is a. */
 static inline __attribute__((always_inline)) __m256i spread(const void *four_bytes)
 {
     unsigned group;

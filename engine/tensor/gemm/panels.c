@@ -1,10 +1,10 @@
 /* panels.c - B of a product, packed into panels; see product.h.
  *
  * Work is cut into stretches of STRETCH groups of k, which the members of the pool share evenly; a
- * stretch of one panel is 8 KB and is written from beginning to end, while what it comes from, a
- * strip of 32 numbers of some rows, has just been fetched by its neighbours. Columns behind the
- * last one and the second number of an odd last pair are written as zeros each time: a buffer that
- * is used for another shape holds nothing of the one before.
+ * stretch of one panel is 8 KB and is written from beginning to end, while its source, a strip of
+ * 32 numbers of some rows, was just fetched for the neighbouring panels. Columns behind the last
+ * one and the second number of an odd last pair are written as zeros each time: a buffer that is
+ * reused for another shape holds no numbers of the previous one.
  */
 #include "engine/tensor/gemm/groups.h"
 #include "engine/tensor/gemm/product.h"

@@ -1,10 +1,10 @@
 /* product.c - the product of two packed operands; see product.h.
  *
- * A block is up to ROW_BLOCK rows times up to PANELS_MAX panels; the members of the pool take the
- * blocks as they come. k is walked in stretches of at most K_GROUPS, cut evenly: 96 KB of a panel
+ * A block is up to ROW_BLOCK rows times up to PANELS_MAX panels; the members of the pool take
+ * blocks from a counter. k is walked in stretches of at most K_GROUPS, cut evenly: 96 KB of a panel
  * and 344 KB of the block's rows, which stay in the second-level cache while the stretch's panels
- * run over them. The sums of a block wait on the stack for the next stretch (14 KB a panel: one of
- * them in the first-level cache), and the last stretch's go through the epilogue tile by tile.
+ * run over them. The sums of a block stay on the stack until the next stretch (14 KB a panel: one
+ * of them in the first-level cache), and the last stretch's go through the epilogue tile by tile.
  *
  * Several panels a block are for the gradient of weights, whose k is thousands of tokens: rows x k
  * exceeds the second-level cache, and each panel more saves a pass over the rows from the third.
@@ -112,7 +112,7 @@ struct stretch {
     bool is_first, is_last;
 };
 
-/* What the epilogue will touch comes while the tile is computed. */
+/* Prefetches what the epilogue will touch while the tile is computed. */
 static void ask_for_rows(const struct product *product, size_t first, size_t rows, size_t panel)
 {
     const size_t line = CACHE_LINE / sizeof(float);
@@ -132,8 +132,8 @@ static void ask_for_rows(const struct product *product, size_t first, size_t row
 }
 
 /* Rows [first, first + count) of a block, in tiles of nearly equal height. The block's first tile
- * asks for every even line of the weights that come next, the second for every odd one, and the
- * others for what they are using anyway. */
+ * prefetches every even line of the next weights, the second every odd one, and the others what
+ * they are using anyway. */
 static void run_tiles(const struct block *block, const struct stretch *stretch, size_t first,
                       size_t count)
 {

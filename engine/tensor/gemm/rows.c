@@ -1,8 +1,8 @@
 /* rows.c - A of a product, packed; see product.h.
  *
  * fp32 is read where it lies. What is packed is written to the end of each row's last cache line,
- * or of its panel, zeros behind the last number: a buffer that is used for another shape holds
- * nothing of the one before.
+ * or of its panel, zeros behind the last number: a buffer that is reused for another shape holds no
+ * numbers of the previous one.
  */
 #include "engine/tensor/gemm/groups.h"
 #include "engine/tensor/gemm/product.h"

@@ -86,7 +86,7 @@ enum err_code bf16_judge(bool is_native, double gain, struct err *err)
     return ERR_OK;
 }
 
-/* oneDNN knows the tiles (AMX), we do not. Where the library is missing, ours it is. */
+/* oneDNN multiplies by tiles (AMX), our kernels do not. Without the library ours are used. */
 static void prefer_tiles(const struct linear_backend **backend, double *gain)
 {
     const struct linear_backend *base = linear_backend_find(NULL, PRECISION_F32);

@@ -32,7 +32,7 @@ enum { ALIGNMENT = 64 };
  *
  * Ours and oneDNN's are level at few rows; at many ours lead by 1 to 11 %: oneDNN multiplies the
  * operands' padding too (2 to 4 %) and a block of rows in several executions. So "auto" is native;
- * bf16.h tells the exception. */
+ * bf16.h has the exception. */
 static const struct linear_backend *const backends[] = {
     &linear_native[PRECISION_F32],
     &linear_onednn[PRECISION_F32],
@@ -138,8 +138,8 @@ static void run_blocks(void *context, unsigned index, unsigned count)
     }
 }
 
-/* Some blocks for each member, so that one who is held up leaves the rest to others, and no more,
- * so that each streams through neighbouring weights for a while. */
+/* Several blocks for each member, so that others take over the blocks of a delayed one, but not
+ * more, so that each member reads neighbouring weights for a while. */
 static size_t columns_of_block(const struct linear *linear, unsigned members)
 {
     enum { BLOCKS_PER_MEMBER = 4 };

@@ -8,9 +8,9 @@
  *     linear_open(&linear, &err);
  *     linear_run(&linear, kernels, pool, &(struct linear_io){...});
  *
- * The weights are handed over once, at load, in the checkpoint's layout; a backend keeps them as it
- * likes and in its own precision. A run is cut into blocks of rows and columns that the members of
- * the pool take as they come; a row's result does not depend on how many rows share the batch.
+ * The weights are handed over once, at load, in the checkpoint's layout; a backend keeps them in
+ * its own layout and precision. A run is cut into blocks of rows and columns that the members of
+ * the pool take from a counter; a row's result does not depend on how many rows share the batch.
  *
  * Threads: a linear is immutable after open; runs may overlap, each with a pool of its own.
  */

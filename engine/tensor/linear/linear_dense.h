@@ -1,5 +1,5 @@
-/* linear_dense.h - what the backends share that keep W [out, in] as it came and multiply straight
- * into y: OpenBLAS and the oracle. Part of linear.h's implementation. */
+/* linear_dense.h - shared by the backends that keep W [out, in] in the checkpoint's layout and
+ * multiply straight into y: OpenBLAS and the oracle. Part of linear.h's implementation. */
 #ifndef ATTND_ENGINE_TENSOR_LINEAR_LINEAR_DENSE_H
 #define ATTND_ENGINE_TENSOR_LINEAR_LINEAR_DENSE_H
 

@@ -5,11 +5,11 @@
  * STRETCH groups at a time so that it stays in the first-level cache. int8 weights are symmetric
  * with one scale for each output column: q = round(127 w / max |w|).
  *
- * A block is up to ROW_BLOCK rows times one panel. Its sums, at most 14 KB, stay in the
- * first-level cache until the epilogue, tile by tile, has turned them into fp32 activations: no
- * product is ever written to memory unfinished. k is walked in steps of K_GROUPS, 96 KB of a panel,
- * which stay in the second-level cache beside the block's rows of X while the tiles of the block
- * run over them.
+ * A block is up to ROW_BLOCK rows times one panel. Its sums, at most 14 KB, stay in the first-level
+ * cache until the epilogue, tile by tile, has turned them into fp32 activations: no product is
+ * written to memory before its epilogue. k is walked in steps of K_GROUPS, 96 KB of a panel, which
+ * stay in the second-level cache beside the block's rows of X while the tiles of the block run over
+ * them.
  */
 #include "engine/base/pages.h"
 #include "engine/tensor/linear/linear.h"
@@ -185,7 +185,7 @@ struct panel_run {
     float *sums; /* [rows, 32] */
 };
 
-/* Asks for what the epilogue of these rows will touch; the product meanwhile hides the latency. */
+/* Prefetches what the epilogue of these rows will touch; the product hides the latency. */
 static void prefetch_rows(const struct panel_run *run, size_t row, size_t rows)
 {
     const struct linear_io *io = run->io;
@@ -230,8 +230,8 @@ static void finish_rows(const struct panel_run *run, size_t row, size_t rows)
     run->kernels->epilogue(&epilogue);
 }
 
-/* What tile t asks for: the first tile every even line of the weights that come next, the second
- * every odd one, and the others what they are using anyway. */
+/* What tile t prefetches: the first tile every even line of the next weights, the second every odd
+ * one, and the others what they are using anyway. */
 static const void *weights_after(const uint32_t *weights, size_t groups, size_t t)
 {
     const char *next = (const char *)(weights + groups * GEMM_COLUMNS);

@@ -1,6 +1,6 @@
 /* linear_onednn.c - products by oneDNN 2.6, in fp32 and bf16. It multiplies by tiles (AMX) where
- * the CPU has them, which our own products do not. int8 stays native: 2.6 knows no scale for each
- * row of the activations.
+ * the CPU has them, which our own products do not. int8 stays native: 2.6 has no scale for each row
+ * of the activations.
  *
  * Weights: a block of 128 output columns is one matrix, in the layout that oneDNN asks for. Blocks
  * are filled as rows of W and turned into that layout in place by open. oneDNN packs only where the
@@ -18,7 +18,7 @@
  * oneDNN's own cache shares the code between linears of the same shape.
  *
  * Memory: `execute` makes six small allocations and the arguments three; they are freed at once.
- * Should there be no memory for them, the product is computed in plain loops.
+ * Without memory for them, the product is computed in plain loops.
  */
 #include "engine/base/pages.h"
 #include "engine/tensor/linear/linear.h"
@@ -43,7 +43,7 @@ struct product {
     size_t columns;
     size_t bytes;              /* of a block of weights, while it is filled and after */
     dnnl_memory_desc_t filled; /* [row, columns], a column's numbers in sequence */
-    dnnl_memory_desc_t packed; /* as oneDNN likes it */
+    dnnl_memory_desc_t packed; /* in oneDNN's own layout */
     dnnl_memory_desc_t scratch[BUCKETS], x[BUCKETS], y[BUCKETS];
     dnnl_primitive_t primitive[BUCKETS]; /* for 1 << i rows */
 };
@@ -173,7 +173,7 @@ static char *slot(const struct onednn *onednn, size_t block)
     return onednn->slots + block * onednn->products[0].bytes;
 }
 
-/* Zeroed: an operand's padding meets zeros. */
+/* Zeroed: an operand's padding is multiplied by zeros. */
 static enum err_code alloc_slots(struct linear *linear, struct err *err)
 {
     struct onednn *onednn = linear->weights;

@@ -1,4 +1,4 @@
-/* onednn.h - oneDNN 2.6's C interface, opened when it is first asked for. Part of linear_onednn.c's
+/* onednn.h - oneDNN 2.6's C interface, loaded on first use. Part of linear_onednn.c's
  * implementation.
  *
  * It is not linked: loading its 40 MB costs every start 2 ms, and the OpenMP runtime that comes

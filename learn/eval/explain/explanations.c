@@ -67,7 +67,7 @@ static enum err_code choose(struct explanations *out, struct err *err)
     return ERR_OK;
 }
 
-/* As the evaluation did: an input that cannot be used any more is named. */
+/* As the evaluation did: an input that can no longer be read is named in the error. */
 static enum err_code prepare(const struct explanations_source *source, size_t item,
                              struct pictures *pictures, struct arena *arena,
                              struct engine_input *out, struct err *err)
@@ -158,7 +158,7 @@ static void add_points(struct score *sum, const struct score *points, double wei
             sum[p].on[s] += weight * points[p].on[s];
 }
 
-/* One order's figures, which count `weight` of its method's. */
+/* Adds one order's figures with `weight` to those of its method. */
 static void judge(struct subject *subject, unsigned method, const struct scorer *scorer,
                   double weight)
 {
@@ -284,7 +284,7 @@ static enum err_code exhibit(const struct subject *subject, struct err *err)
 
 /* ---- the run ---- */
 
-/* A list that is wrong is told before minutes are spent on it. */
+/* An error in a list is reported before a computation of minutes. */
 static enum err_code check_masks(const struct explanations *out, struct pictures *pictures,
                                  struct err *err)
 {

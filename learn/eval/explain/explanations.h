@@ -6,10 +6,9 @@
  *                          &err);
  *     explanations_close(&explanations);
  *
- * Each input is explained for the class that won, by every method that answers offer and by the two
+ * Each input is explained for the class that won, by every method of the server and by the two
  * references (faithfulness.h), and each explanation is judged by deletion and insertion; by a mask
- * too, where the data set has one (localisation.h). How it is shown is elsewhere
- * (explanations_report.h).
+ * too, where the data set has one (localisation.h). Reports are made by explanations_report.h.
  *
  * Threads: the run uses options.threads of its own; the result is plain data.
  */
@@ -44,7 +43,7 @@ struct explanations_options {
 struct explanations_source {
     const struct engine_model *model;
     const struct dataset *dataset;
-    const struct evaluation *evaluation; /* tells which inputs can be used */
+    const struct evaluation *evaluation; /* which inputs can be used */
     const unsigned *classes;             /* [dataset->count] */
 };
 
@@ -76,8 +75,8 @@ struct explanations {
     size_t count;
     /* Sums over inputs, and the time of each method beside that of the inference. */
     struct faithfulness_curves curves[EXPLANATIONS_METHODS];
-    double ms[EXPLANATIONS_METHODS]; /* after the inference; what keeping attention adds to that,
-                                     attnd-bench tells */
+    double ms[EXPLANATIONS_METHODS]; /* after the inference; attnd-bench measures what keeping
+                                      * attention adds to that */
     double inference_ms;             /* with all attention kept */
     struct explanations_exhibit gallery[EXPLANATIONS_GALLERY_MAX];
     unsigned gallery_count;

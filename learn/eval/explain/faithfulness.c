@@ -44,13 +44,13 @@ void faithfulness_order(const float *relevance, unsigned parts, uint64_t seed, u
 
 /* ---- curves ---- */
 
-/* Parts that 5 % x step of them are. */
+/* The number of parts that is 5 % x step of them. */
 static unsigned parts_at(unsigned step, unsigned parts)
 {
     return (unsigned)(((uint64_t)parts * step + FAITHFULNESS_STEPS / 2) / FAITHFULNESS_STEPS);
 }
 
-/* From all parts alike, those of the order's head become otherwise. */
+/* Starting from all parts in one state, changes those at the order's head. */
 static void ask_curve(const struct scorer *scorer, const unsigned *order, unsigned parts,
                       bool inserted, bool *kept, struct score *points)
 {

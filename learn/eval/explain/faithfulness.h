@@ -1,5 +1,6 @@
-/* faithfulness.h - does an explanation name what the answer hangs on? Deletion and insertion
- * (Petsiuk, Das and Saenko 2018, "RISE"; of words DeYoung et al. 2020, "ERASER").
+/* faithfulness.h - measures whether an explanation names the parts that the answer depends on:
+ * deletion and insertion (Petsiuk, Das and Saenko 2018, "RISE"; of words DeYoung et al. 2020,
+ * "ERASER").
  *
  *     faithfulness_order(relevance, parts, seed, order);
  *     faithfulness_ask(&scorer, order, parts, kept, &curves);
@@ -9,12 +10,12 @@
  *
  * Parts are ranked by relevance. Deletion removes the most relevant first, and a faithful ranking
  * makes the score fall early: a small area under the curve. Insertion starts without any part and
- * adds the most relevant first: a large area. Each alone can be had by luck with what removed parts
- * become; the difference, insertion minus deletion, is what methods are compared by.
+ * adds the most relevant first: a large area. Each alone depends on what removed parts are replaced
+ * by; methods are compared by the difference, insertion minus deletion.
  *
  * Two references: an order drawn at random, which explains nothing, and occlusion (Zeiler and
- * Fergus 2014), which removes each part alone and takes the fall of the score for its relevance: as
- * many runs of the model as there are parts, the price that attention is meant to save.
+ * Fergus 2014), which removes each part alone and takes the fall of the score for its relevance: it
+ * needs as many runs of the model as there are parts, a cost that attention avoids.
  *
  * Threads: pure functions; a scorer is one thread's.
  */
@@ -32,8 +33,8 @@ struct faithfulness_curves {
     struct score deletion[FAITHFULNESS_POINTS], insertion[FAITHFULNESS_POINTS];
 };
 
-/* order [parts]: the most relevant first; equal ones in an order of the seed's, so that none gains
- * by where it stands. relevance [parts], finite. */
+/* order [parts]: the most relevant first; equal ones in an order drawn from the seed, so that their
+ * places do not matter. relevance [parts], finite. */
 void faithfulness_order(const float *relevance, unsigned parts, uint64_t seed, unsigned *order);
 /* order [parts]: all orders as likely. */
 void faithfulness_random_order(unsigned parts, uint64_t seed, unsigned *order);

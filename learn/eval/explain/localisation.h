@@ -1,4 +1,4 @@
-/* localisation.h - does an explanation point to where a defect is known to be?
+/* localisation.h - measures whether an explanation points to a defect's known place.
  *
  *     localisation_read_mask(path, image_width, image_height, &arena, &mask, &err);
  *     count = localisation_patches(&mask, &view, marked);

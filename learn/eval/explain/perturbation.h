@@ -1,4 +1,4 @@
-/* perturbation.h - an input with parts taken out of it: what a judge of explanations asks a model.
+/* perturbation.h - an input with parts removed, for measuring explanations by a model's answers.
  *
  *     perturbation_open(&parts, &input, patch, image_size, PERTURBATION_MEDIAN, &arena, &err);
  *     perturbation_keep(&parts, kept, room, &perturbed);     // kept [parts.count]
@@ -9,12 +9,12 @@
  * A word that is removed leaves no gap: its tokens go, [CLS] and [SEP] stay (DeYoung et al. 2020,
  * "ERASER"). A text without any word is [CLS] [SEP], which models do take.
  *
- * A patch must become something. Grey, blur or noise are themselves unusual, and then the fall of a
- * score tells how strange the picture has become, not what was removed (Hooker et al. 2019). So it
- * becomes the image's own median, channel by channel: on a wafer map that is a passing die (or, on
- * one that is mostly background, background), neutral content that all classes have. On a map where
- * most dies fail it is a failing die, and there removing shows nothing. The mean colour of the
- * model, zero once normalised, is the other choice, for telling whether a result hangs on the fill.
+ * A removed patch is replaced. Grey, blur or noise are themselves out of distribution, and then the
+ * fall of a score measures that, not what was removed (Hooker et al. 2019). So it becomes the
+ * image's own median, channel by channel: on a wafer map that is a passing die (or, on one that is
+ * mostly background, background), neutral content that all classes have. On a map where most dies
+ * fail it is a failing die, and removing a patch then has no effect. The mean colour of the model,
+ * zero once normalised, is the other choice, for checking whether a result depends on the fill.
  *
  * Threads: a struct perturbation is immutable after open; perturbation_keep is a pure function.
  */

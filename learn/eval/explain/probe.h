@@ -1,15 +1,14 @@
-/* probe.h - what a model says of an input of which parts were removed: many such inputs, run in
- * packed batches.
+/* probe.h - a model's answers for many inputs with removed parts, run in packed batches.
  *
  *     probe_open(&probe, model, threads, &err);
  *     probe_take(&probe, &parts, label, &err);
  *     struct scorer scorer = probe_scorer(&probe);
- *     scorer.ask(scorer.context, kept, &score);       // as often as one likes
+ *     scorer.ask(scorer.context, kept, &score);       // any number of times
  *     scorer.flush(scorer.context);                   // now score is there
  *     probe_close(&probe);
  *
- * What is asked of the model goes by way of struct scorer, so that a measure of explanations can be
- * tested on a function whose relevance is known.
+ * The model is called through struct scorer, so that a measure of explanations can be tested on a
+ * function whose relevance is known.
  *
  * Threads: one at a time; the session has its own.
  */
@@ -19,8 +18,8 @@
 #include "engine/engine.h"
 #include "learn/eval/explain/perturbation.h"
 
-/* What became of one class. Probabilities saturate: of a sure answer one may remove a lot before
- * the probability moves. Log-odds do not. */
+/* The score of one class. Probabilities saturate: of an answer near 1, many parts can be removed
+ * before the probability changes. Log-odds do not. */
 enum score_scale { SCORE_PROBABILITY, SCORE_LOG_ODDS, SCORE_SCALES };
 
 struct score {
@@ -60,7 +59,7 @@ enum err_code probe_open(struct probe *out, const struct engine_model *model, un
                          struct err *err);
 void probe_close(struct probe *probe);
 
-/* From now on it is asked about this input and class; both are borrowed. ERR_NO_MEMORY. */
+/* Sets the input and the class of the following requests; both are borrowed. ERR_NO_MEMORY. */
 enum err_code probe_take(struct probe *probe, const struct perturbation *parts, unsigned label,
                          struct err *err);
 struct scorer probe_scorer(struct probe *probe);

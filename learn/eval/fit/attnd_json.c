@@ -1,7 +1,7 @@
 /* attnd_json.c - see attnd_json.h. The text is made by hand: statistics are thousands of numbers of
- * 7 digits beside thresholds of 9, and jansson prints all numbers of a tree alike. A reader of its
- * own looks at the text before it replaces the file, so that a writer's mistake cannot make a
- * checkpoint unusable. */
+ * 7 digits beside thresholds of 9, and jansson prints all numbers of a tree alike. The text is
+ * parsed by the reader before it replaces the file, so that an error here cannot make a checkpoint
+ * unusable. */
 #include "learn/eval/fit/attnd_json.h"
 
 #include "engine/base/doc.h"
@@ -143,7 +143,7 @@ static void put_spec(FILE *out, const struct spec *spec)
     fputs("}\n", out);
 }
 
-/* Whether the reader takes it. */
+/* Whether the reader accepts it. */
 static enum err_code check(const char *text, size_t len, const struct spec *spec, struct err *err)
 {
     struct json_t *object = NULL;

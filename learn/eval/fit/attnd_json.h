@@ -1,5 +1,5 @@
-/* attnd_json.h - the one writer of attnd.json: what a checkpoint was found to be worth on
- * validation data, as model/spec.h reads it.
+/* attnd_json.h - the only writer of attnd.json: the calibration of a checkpoint on validation data,
+ * as model/spec.h reads it.
  *
  *     spec_read(&spec, dir, &arena, &err);     with the old attnd.json, if there is one
  *     spec.temperature = temperature;          spec.policy.thresholds, .target_precision, .ood

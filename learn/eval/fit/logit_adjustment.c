@@ -1,6 +1,6 @@
 /* logit_adjustment.c - see logit_adjustment.h. For one class c an input has a margin: how much must
- * be added to c's logit for c to win. Sorted by it, the inputs go over to c one after another as
- * the shift rises, and with each the counts of two classes change: a sweep costs a sort. */
+ * be added to c's logit for c to win. In the order of their margins, inputs change to c as the
+ * shift rises, each changing the counts of two classes: a sweep costs a sort. */
 #include "learn/eval/fit/logit_adjustment.h"
 
 #include <math.h>
@@ -12,10 +12,10 @@ struct tally {
     size_t support, given, hits;
 };
 
-/* An input on its way to class c. */
+/* The shift at which an input changes to class c. */
 struct crossing {
     float margin;
-    unsigned rival; /* its winner until then */
+    unsigned rival; /* its class before */
     unsigned label;
 };
 
@@ -80,7 +80,7 @@ static int by_margin(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Everyone's way to class c, and the tallies of a world without c. */
+/* The crossings of all inputs to class c, and the tallies without c as a winner. */
 static void leave_out(struct search *search, unsigned c)
 {
     const struct calibration_set *set = search->set;

@@ -1,13 +1,13 @@
-/* outlier.c - see outlier.h. Both distances need the covariance within classes, W: the mean of
- * (x - its class's mean)(x - its class's mean)'. The covariance of all is W + B, B being that of
- * the class means. Classes weigh alike, but for those with few inputs: nine of ten wafers have no
- * defect, and measured by their scatter alone real defects are strange. On wafer-vit, 1 % of all
- * inputs being unknown, that takes Donut from 23 to 9 % unknown, Scratch from 5 to 2 %, and the
- * AUROC of noise from 0.994 to 0.998.
+/* outlier.c - see outlier.h. Both distances need the covariance within classes, W: the mean of (x -
+ * its class's mean)(x - its class's mean)'. The covariance of all is W + B, B being that of the
+ * class means. Classes have equal weights, but for those with few inputs: nine of ten wafers have
+ * no defect, and by their scatter alone real defects would have high OOD scores. On wafer-vit, 1 %
+ * of all inputs being unknown, that takes Donut from 23 to 9 % unknown, Scratch from 5 to 2 %, and
+ * the AUROC of noise from 0.994 to 0.998.
  *
  * mahalanobis: the span of the leading directions of W + B holds the class means and most of the
  * scatter; turned within the span so that W is diagonal there, they are the rows of P, with the
- * variances v. What W has beside them is shared evenly: s.
+ * variances v. The rest of W is averaged: s.
  *
  * relative: MD_c - MD_0 does not change along a direction in which W and W + B agree, and they
  * differ in at most one direction fewer than there are classes: with W = L L', the eigenvectors u
@@ -24,7 +24,7 @@
 enum {
     COMPONENTS = 64,
     FILE_NUMBERS_MAX = 15000,   /* of at most 14 characters: about 200 kB of attnd.json */
-    INPUTS_OF_A_DIRECTION = 10, /* at least, to tell a variance */
+    INPUTS_OF_A_DIRECTION = 10, /* at least, to estimate a variance */
     INPUTS_OF_A_CLASS = 100,    /* with fewer a class weighs less */
 };
 
@@ -92,7 +92,7 @@ static void count_classes(struct moments *moments, const struct outlier_data *da
         moments->shares[c] /= sum;
 }
 
-/* What an input of a class weighs. */
+/* The weight of an input of a class. */
 static double weight_of(const struct moments *moments, unsigned class)
 {
     return moments->shares[class] / (double)moments->counts[class];
@@ -144,7 +144,7 @@ static double trace(const double *a, size_t n)
     return sum;
 }
 
-/* Inputs of equal weight that would tell as much (Kish 1965). */
+/* The effective sample size (Kish 1965). */
 static double effective_count(const struct moments *moments)
 {
     double sum = 0;
@@ -269,8 +269,8 @@ static void find_total(const struct moments *moments, double *total)
     }
 }
 
-/* v and s. Floors, in terms of the mean variance, keep the rounding of P to fp32 from counting: it
- * enters a distance along P squared, but what is left beside P as a difference of squares. */
+/* v and s. Floors, in terms of the mean variance, bound the effect of rounding P to fp32: it enters
+ * a distance along P squared, but what is left beside P as a difference of squares. */
 static void set_variances(struct ood *out, const struct moments *moments, const double *values,
                           double mean_variance)
 {

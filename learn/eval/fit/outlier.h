@@ -1,5 +1,5 @@
-/* outlier.h - fits what decide/ood.h scores with: statistics of the features of labelled inputs,
- * and a threshold from inputs that a model has not learnt from.
+/* outlier.h - fits the parameters of decide/ood.h: statistics of the features of labelled inputs,
+ * and a threshold from inputs that the model was not trained on.
  *
  *     struct outlier_data data = {.features = evaluation.features, .classes = classes, ...};
  *     struct ood ood;
@@ -28,9 +28,9 @@ struct outlier_data {
     bool independent; /* each label has a sigmoid of its own */
 };
 
-/* Without a threshold and quantiles; numbers are the arena's. Classes with at least 100 inputs
- * weigh alike, others by their inputs. Covariances are shrunk towards a multiple of the identity by
- * the oracle approximating amount (Chen et al. 2010). Mahalanobis keeps the components_max
+/* Without a threshold and quantiles; numbers are the arena's. Classes with at least 100 inputs have
+ * equal weights, others by their inputs. Covariances are shrunk towards a multiple of the identity
+ * by the oracle approximating amount (Chen et al. 2010). Mahalanobis keeps the components_max
  * directions in which the features vary most (0: 64, or as many as keep attnd.json below about 200
  * kB), relative those in which the classes differ most. ERR_UNUSABLE: too few inputs or classes, or
  * features that do not vary. */
@@ -42,7 +42,7 @@ void outlier_scores(const struct ood *ood, const float *logits, const struct out
                     float *scores);
 
 /* A threshold that at least `share` (0 to 1) of these inputs do not exceed, and the quantiles from
- * which ranks are told. Sorts the scores. */
+ * which ranks are computed. Sorts the scores. */
 enum err_code outlier_calibrate(struct ood *ood, float *scores, size_t count, double share,
                                 struct arena *arena, struct err *err);
 

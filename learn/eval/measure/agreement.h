@@ -1,4 +1,5 @@
-/* agreement.h - how far two evaluations of one data set agree: what a lower precision changes.
+/* agreement.h - agreement of two evaluations of one data set, to measure the effect of a lower
+ * precision.
  *
  * Both are of models with the same labels. An item that has logits in one of them only counts as a
  * difference, so that a precision that overflows cannot pass; one that has none in either (an image

@@ -1,4 +1,4 @@
-/* calibration.h - do scores mean what they say? Fitting a temperature, and measuring the rest.
+/* calibration.h - fits a temperature, and measures how well scores are calibrated.
  *
  *     struct calibration_set set = {.logits = logits, .classes = classes, .count = n, ...};
  *     double temperature = calibration_temperature(&set);
@@ -8,9 +8,8 @@
  *
  * A temperature divides the logits before the softmax (or, if `sigmoid`, before each label's
  * sigmoid) and changes no winner: Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural
- * networks", ICML 2017. A figure on the inputs that a temperature was fitted on flatters:
- * findings.h judges each input by what was fitted on others. Threads: no state; verdicts are plain
- * data.
+ * networks", ICML 2017. A figure on the inputs that a temperature was fitted on is optimistic:
+ * findings.h uses cross-validation. Threads: no state; verdicts are plain data.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_CALIBRATION_H
 #define ATTND_LEARN_EVAL_MEASURE_CALIBRATION_H

@@ -62,7 +62,7 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
     return engine_prepare_text(model, from->input, from->input_len, NULL, arena, out, err);
 }
 
-/* A pool's task. Each member keeps the lot that it read last. */
+/* A pool's task. Each member keeps open the STDF file that it read last. */
 static void prepare_items(void *context, unsigned index, unsigned count)
 {
     struct chunk *chunk = context;
@@ -130,7 +130,7 @@ static bool is_finite(const float *logits, unsigned count)
     return true;
 }
 
-/* A failure of the system's is not the item's, which the next run may well use. */
+/* A failure of the system is not the item's: another run may be able to use it. */
 static enum err_code note_failure(struct runner *runner, unsigned i, struct err *err)
 {
     size_t item = runner->chunk.first + i;

@@ -6,7 +6,7 @@
  *     evaluation_argmax(&evaluation, i);
  *     evaluation_close(&evaluation);
  *
- * What is made of the logits (confusion, agreement of two precisions, calibration) is elsewhere.
+ * Confusion, agreement of two precisions and calibration are computed from the logits elsewhere.
  * Threads: the call uses options.threads of its own; the result is plain data.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_EVALUATION_H

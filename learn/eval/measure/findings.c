@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Inputs that are too few say nothing when cut in five. */
+/* Fewer inputs are too few for five folds. */
 enum { CROSSED_INPUTS_MIN = 4 * FINDINGS_FOLDS };
 
 struct work {
@@ -82,7 +82,7 @@ static struct calibration_set part_of(const struct work *work, const size_t *ite
     return part;
 }
 
-/* What scores are judged by: winners, or, where each label is a question of its own, all labels. */
+/* The verdicts that measure scores: winners or, with independent labels, all labels. */
 static size_t judge(const struct calibration_set *set, double temperature, struct verdict *out)
 {
     (set->sigmoid ? calibration_labels : calibration_predictions)(set, temperature, out);
@@ -181,7 +181,7 @@ static size_t leave_out(struct work *work, unsigned fold)
     return begin + behind;
 }
 
-/* The inputs of a fold are judged by what the others taught. */
+/* The inputs of a fold are evaluated with the temperature and thresholds of the others. */
 static void cross_fold(struct findings_figures *out, struct work *work, unsigned index,
                        struct verdict *crossed)
 {
@@ -220,8 +220,8 @@ static enum err_code cross(struct findings_figures *out, struct work *work, uint
 
 /* ---- the rest ---- */
 
-/* Where all answers of a class are right, or none, every draw says the same, and an interval of no
- * width would claim what a few inputs cannot: Wilson's of its recall stands in. */
+/* Where all answers of a class are right, or none, every draw gives the same value, and an interval
+ * of no width would be too certain for a few inputs: Wilson's interval of its recall is used. */
 static struct interval f1_interval(const struct confusion_class *class, struct interval drawn)
 {
     bool flawless = class->hits == class->support && class->hits == class->predicted;

@@ -1,4 +1,4 @@
-/* findings.h - everything that a report says of a model beyond the confusion matrix.
+/* findings.h - everything in a report on a model beyond the confusion matrix.
  *
  *     struct findings_options options = {.target_precision = 0.95, .temperature = 1};
  *     if (findings_open(&findings, &evaluation, classes, &confusion, &options, &err)) ...
@@ -6,9 +6,9 @@
  *     findings_close(&findings);
  *
  * Scores are measured three times. `served`: with the temperature that the checkpoint has.
- * `fitted`: with one fitted on these very inputs, and thresholds, too: what attnd.json would be
- * given, and a figure that flatters. `crossed`: each fifth of the inputs with a temperature and
- * thresholds from the other four, which is what new inputs may expect. Threads: plain data.
+ * `fitted`: with one fitted on these very inputs, and thresholds, too: the values for attnd.json,
+ * whose figures are optimistic. `crossed`: each fifth of the inputs with a temperature and
+ * thresholds from the other four, an estimate for new inputs. Threads: plain data.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_FINDINGS_H
 #define ATTND_LEARN_EVAL_MEASURE_FINDINGS_H

@@ -1,4 +1,4 @@
-/* interval.h - how sure a figure is, given the inputs that it was measured on.
+/* interval.h - confidence intervals of figures, given the inputs that they were measured on.
  *
  *     struct interval accuracy = interval_wilson(hits, count);
  *     interval_bootstrap_f1(&macro_f1, f1, &confusion, seed, &err);

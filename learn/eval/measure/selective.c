@@ -1,5 +1,5 @@
-/* selective.c - see selective.h. All of it is a walk down sorted scores, from the surest answer on,
- * that stops only where a threshold could: between two different scores. */
+/* selective.c - see selective.h. All functions go through sorted scores, the highest first, and
+ * stop only where a threshold could be: between two different scores. */
 #include "learn/eval/measure/selective.h"
 
 #include "learn/eval/measure/interval.h"
@@ -95,7 +95,7 @@ static struct selective_threshold choose(const struct verdict *verdicts, size_t 
     return chosen;
 }
 
-/* Too few answers of a label to vouch for the goal, were they all right. */
+/* Too few answers of a label to reach the goal, even if all were right. */
 static bool is_small(size_t count, const struct selective_goal *goal)
 {
     return count > 0 && interval_wilson_low(count, count, goal->z) < goal->target_precision;

@@ -1,4 +1,5 @@
-/* selective.h - which answers may go out without a person: risk against coverage, and thresholds.
+/* selective.h - selective classification, which answers are automatic: risk against coverage, and
+ * thresholds.
  *
  *     selective_curve(&curve, verdicts, count, 0.95);
  *     selective_thresholds(thresholds, label_count, verdicts, count, &goal);
@@ -6,8 +7,8 @@
  *
  * Coverage is the share of inputs answered automatically, precision the share of these that is
  * right, risk the rest. Two ways to choose: one score for all inputs, as papers do (El-Yaniv and
- * Wiener 2010; Geifman and El-Yaniv 2017), and one for each class, as a fab asks for: a bin of
- * automatic Scratch answers must be pure by itself. Threads: no state.
+ * Wiener 2010; Geifman and El-Yaniv 2017), and one for each class, as a fab asks for: automatic
+ * Scratch answers must reach the target precision by themselves. Threads: no state.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_SELECTIVE_H
 #define ATTND_LEARN_EVAL_MEASURE_SELECTIVE_H
@@ -38,12 +39,12 @@ void selective_curve(struct selective_curve *out, struct verdict *verdicts, size
 
 struct selective_goal {
     double target_precision; /* 0 .. 1 */
-    double z;                /* how sure: interval.h's interval_wilson_low; 0: by the share alone */
+    double z;                /* confidence, see interval_wilson_low; 0: by the share alone */
 };
 
 /* 90 % sure. By the share alone a class with a single right answer would be trusted with every
- * score; at 95 % sure it takes 52 right answers without a mistake to vouch for 95 % precision, at
- * 90 % sure 32. Wilson's bound and not Clopper and Pearson's, which is conservative by design: its
+ * score; at 95 % sure it takes 52 right answers without a mistake to reach 95 % precision, at 90 %
+ * sure 32. Wilson's bound and not Clopper and Pearson's, which is conservative by design: its
  * average cover is nearer to what it says (Agresti and Coull 1998), and it needs no beta quantile.
  */
 #define SELECTIVE_Z 1.2815515655446004
@@ -56,10 +57,10 @@ struct selective_threshold {
 };
 
 /* out: [label_count]. The lowest score of each label from which on the bound on its precision
- * reaches the goal. It is a score that was seen: below the lowest one nothing is promised. Labels
- * with so few answers that no score of their own could reach it are judged together and share one:
- * what they answer automatically is as pure as asked for, but not each by itself. A label that was
- * never answered stays out of reach. Sorts the verdicts. */
+ * reaches the goal. It is a score that was seen: below the lowest one no precision is guaranteed.
+ * Labels with so few answers that no score of their own could reach it are judged together and
+ * share one: their automatic answers together reach the target precision, but not each label by
+ * itself. A label that was never answered has no threshold. Sorts the verdicts. */
 void selective_thresholds(struct selective_threshold *out, unsigned label_count,
                           struct verdict *verdicts, size_t count,
                           const struct selective_goal *goal);

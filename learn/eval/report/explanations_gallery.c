@@ -8,8 +8,8 @@
 
 enum { TEXTS_MAX = 5 };
 
-/* Relevance over its largest; what speaks against a class, which occlusion alone tells, is 0. False
- * if nothing is above 0. */
+/* Relevance over its largest; negative relevance, which only occlusion gives, is 0. False if
+ * nothing is above 0. */
 static bool scale(const struct explanations_exhibit *exhibit, unsigned method, float *out)
 {
     float largest = 0;

@@ -1,4 +1,4 @@
-/* explanations_gallery.h - explanations as a person sees them, method beside method. Threads: one a
+/* explanations_gallery.h - explanations drawn for a reader, method beside method. Threads: one a
  * file. */
 #ifndef ATTND_LEARN_EVAL_REPORT_EXPLANATIONS_GALLERY_H
 #define ATTND_LEARN_EVAL_REPORT_EXPLANATIONS_GALLERY_H

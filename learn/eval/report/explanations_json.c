@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Puts a value under a key and takes it over; *object becomes NULL if that fails. */
+/* Puts a value under a key and takes ownership of it; *object becomes NULL if that fails. */
 static void put(json_t **object, const char *key, json_t *value)
 {
     if (*object != NULL && json_object_set_new(*object, key, value) == 0)

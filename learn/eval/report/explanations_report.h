@@ -24,7 +24,7 @@ enum err_code explanations_print_html(const struct explanations_report *report, 
 enum err_code explanations_write(const struct explanations_report *report, const char *folder,
                                  struct err *err);
 
-/* "patches" or "words"; what becomes of those that are removed. */
+/* "patches" or "words"; how removed ones are replaced. */
 const char *explanations_parts_name(const struct explanations *explanations);
 const char *explanations_fill_text(const struct explanations *explanations);
 

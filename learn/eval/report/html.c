@@ -26,8 +26,8 @@ static const char *entity_of(char byte)
     }
 }
 
-/* Characters that would hide or turn around what stands beside them: the C0 and C1 controls, and
- * the embeddings, overrides and isolates of the bidirectional algorithm (U+202A-202E, 2066-2069).
+/* Characters that would hide or reorder their neighbours: the C0 and C1 controls, and the
+ * embeddings, overrides and isolates of the bidirectional algorithm (U+202A-202E, 2066-2069).
  */
 static bool is_unseen(const char *text, size_t bytes)
 {
@@ -67,7 +67,7 @@ void html_text(FILE *file, const char *text)
     html_text_bytes(file, text, strlen(text));
 }
 
-/* Writes a line without its end; returns the bytes that were looked at. */
+/* Writes a line without its end; returns the number of bytes read. */
 static size_t put_line(FILE *file, const char *text, size_t len, unsigned characters_max)
 {
     const char *newline = memchr(text, '\n', len);

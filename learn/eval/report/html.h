@@ -3,8 +3,8 @@
  *     html_text(file, label);                       // <script> becomes &lt;script&gt;
  *     html_data_uri(file, "image/png", bytes, len); // data:image/png;base64,...
  *
- * Labels, logs and names of files come from anywhere. What is written is well-formed UTF-8 in which
- * no byte is markup, in an element as in a quoted attribute; what is not UTF-8, and characters that
+ * Labels, logs and names of files are untrusted. What is written is well-formed UTF-8 in which no
+ * byte is markup, in an element as in a quoted attribute; what is not UTF-8, and characters that
  * would not be seen, become U+FFFD. Failures show in ferror(file). Threads: one a file.
  */
 #ifndef ATTND_LEARN_EVAL_REPORT_HTML_H

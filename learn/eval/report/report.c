@@ -1,5 +1,5 @@
 /* report.c - see report.h: the form for a person, and the few numbers that both forms share. A
- * matrix wider than a terminal helps nobody, so that of a model with many labels is left to the
+ * matrix wider than a terminal is unreadable, so that of a model with many labels is only in the
  * JSON form. Percentages are used where a person compares (agreement), fractions where papers print
  * them (F1). */
 #include "learn/eval/report/report.h"

@@ -1,9 +1,9 @@
-/* report.h - what an evaluation found: for a terminal, as a page, or as one JSON object.
+/* report.h - the report of an evaluation: for a terminal, as a page, or as one JSON object.
  *
  * All three hold the same: accuracy and macro-F1 with intervals, each class, the confusion matrix,
- * calibration, risk and coverage, the surest mistakes, the rate, the inputs that failed, and,
- * beside a second precision, where the two differ; a trainer adds its epochs. The page shows the
- * mistakes themselves and needs no other file and no script. Lists of inputs end after
+ * calibration, risk and coverage, the mistakes with the highest scores, the rate, the inputs that
+ * failed, and, beside a second precision, where the two differ; a trainer adds its epochs. The page
+ * shows the mistakes themselves and needs no other file and no script. Lists of inputs end after
  * REPORT_INPUTS_MAX. Threads: one at a time (the scratch).
  */
 #ifndef ATTND_LEARN_EVAL_REPORT_REPORT_H
@@ -38,7 +38,7 @@ struct report {
     unsigned threads;
     struct report_run run;
     const struct findings *findings; /* of run */
-    /* What the checkpoint's own thresholds make of the data; NULL: it has none. */
+    /* Decisions by the checkpoint's own thresholds; NULL: it has none. */
     const struct selective_decisions *decisions;
     const struct report_epoch *epochs; /* [epoch_count]; 0: no training */
     unsigned epoch_count;

@@ -1,7 +1,7 @@
-/* report_html.c - see report.h: the page. From the top down it answers what a manager asks (how
- * good, how sure, how much without a person), then what an engineer asks (which class, taken for
- * what, are the scores true, show me). It is one file: style and images inside, no script, nothing
- * fetched. Everything that comes from a checkpoint or from data passes html_text. */
+/* report_html.c - see report.h: the page. First come the questions of a manager (how good, how
+ * certain, how much is automatic), then those of an engineer (which class, confused with which,
+ * calibration, mistakes). It is one file: style and images inside, no script, nothing fetched.
+ * Everything that comes from a checkpoint or from data passes html_text. */
 #include "learn/eval/report/chart.h"
 #include "learn/eval/report/html.h"
 #include "learn/eval/report/report.h"

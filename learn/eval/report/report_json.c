@@ -16,7 +16,7 @@ static json_t *integer(size_t count)
     return json_integer((json_int_t)count);
 }
 
-/* Takes an array and a value over; NULL if either is, or there is no memory. */
+/* Takes ownership of an array and a value; NULL if either is, or there is no memory. */
 static json_t *append(json_t *array, json_t *value)
 {
     if (json_array_append_new(array, value) == 0)
@@ -32,7 +32,7 @@ static json_t *interval_of(struct interval interval)
     return json_pack("[f,f]", interval.low, interval.high);
 }
 
-/* null: no score is pure enough, and the label never automatic. */
+/* null: no score reaches the target precision, and the label is never automatic. */
 static json_t *threshold_of(const struct selective_threshold *threshold)
 {
     return threshold->reachable ? json_real((double)threshold->score) : json_null();
@@ -232,7 +232,7 @@ static json_t *against_of(const struct report *report)
                      agreement->logit_difference_mean, "differences", differences_of(report));
 }
 
-/* The figures that most look for, by the names that they have everywhere. */
+/* The most used figures, by their usual names. */
 static json_t *summary_of(const struct report *report)
 {
     const struct findings *findings = report->findings;

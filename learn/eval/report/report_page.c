@@ -4,7 +4,7 @@
 #include "learn/eval/report/html.h"
 
 /* One accent colour on greys; fonts are the reader's own. Numbers have equal widths, wide tables
- * scroll by themselves on a phone, and paper gets what a screen shows, on white. */
+ * scroll by themselves on a phone, and print is as on a screen, on white. */
 EMBED(report_page_style, "learn/eval/report/report_page.css")
 
 void report_page_open(FILE *file, const char *model_name, const char *kind, const char *more_style)

@@ -1,5 +1,5 @@
-/* report_page.h - what every page of attnd-eval and attnd-train stands in: a head that lets it load
- * nothing and run no script, one style sheet, sections.
+/* report_page.h - the frame of every page of attnd-eval and attnd-train: a head that forbids
+ * loading anything and running scripts, one style sheet, sections.
  *
  *     report_page_open(file, "wafer-vit", "evaluation", "");
  *     report_page_section(file, "Classes", "What the table says.");
@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-/* Up to <body>. `model_name` is anybody's text; `kind` and `more_style`, rules after the common
+/* Up to <body>. `model_name` is untrusted text; `kind` and `more_style`, rules after the common
  * ones, are ours. */
 void report_page_open(FILE *file, const char *model_name, const char *kind, const char *more_style);
 

@@ -1,7 +1,7 @@
 /* export.c - see export.h.
  *
- * config.json is edited rather than made anew: a later transformers has members of which we know
- * nothing, and what shapes the encoder was read from there. Everything that training decided is in
+ * config.json is edited rather than made anew: a later transformers may have members that are
+ * unknown here, and the encoder's sizes were read from it. Everything that training decided is in
  * parameters->spec, so tensors and configuration cannot disagree.
  *
  * The weights come last. A kill before leaves a directory that holds none, or, when an older export
@@ -46,7 +46,7 @@ static enum err_code put_label(struct json_t *id2label, struct json_t *label2id,
     return doc_edit_integer(label2id, label, id, err);
 }
 
-/* num_labels would contradict id2label in the configuration's own words. */
+/* num_labels could contradict id2label. */
 static enum err_code put_labels(struct json_t *config, const struct spec *spec, struct err *err)
 {
     static const char *const problems[] = {[SCORES_SOFTMAX] = "single_label_classification",
@@ -130,8 +130,8 @@ static enum err_code write_weights(const char *dir, const struct export *what, s
 
 /* ---- all ---- */
 
-/* config.json after the preprocessor: what is read of a directory that is saved onto itself stays
- * true if a kill comes between the two. */
+/* config.json after the preprocessor: if a directory is saved onto itself, what was read of it
+ * stays valid if a kill comes between the two. */
 static enum err_code write_files(const char *dir, const struct export *what,
                                  const struct json_t *config, unsigned source_size, struct err *err)
 {

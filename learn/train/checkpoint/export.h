@@ -1,4 +1,4 @@
-/* export.h - writes what was learnt as a checkpoint directory that attnd and Hugging Face open.
+/* export.h - writes trained weights as a checkpoint directory that attnd and Hugging Face open.
  *
  *     struct export what = {.parameters = &parameters,
  *                           .values = parameters.values,
@@ -7,7 +7,7 @@
  *     export_checkpoint("models/kernel-bert", &what, &err);
  *
  * model.safetensors holds the parameters under their names. config.json is the source's, unknown
- * members kept, with what training decides set anew from parameters->spec: model_type,
+ * members kept, with what training decides replaced from parameters->spec: model_type,
  * architectures, dtype, vocab_size or image_size and, under a classifier, id2label, label2id and
  * problem_type. A text model gets the tokenizer's files as they are (vocab.txt, tokenizer.json,
  * tokenizer_config.json, special_tokens_map.json, added_tokens.json; one of the first two must be

@@ -64,7 +64,7 @@ enum err_code export_files_copy(const char *dir, const char *source, const char 
     return ERR_OK;
 }
 
-/* A text is served as long as it was learnt. */
+/* Texts are served at the length at which they were trained. */
 static enum err_code put_length(const char *dir, unsigned tokens_max, struct err *err)
 {
     struct json_t *root = NULL;
@@ -117,7 +117,7 @@ static enum err_code put_edge(struct json_t *root, unsigned edge, struct err *er
     return doc_edit_integer(size, "shortest_edge", edge, err);
 }
 
-/* A side that was so much larger than the crop stays so. */
+/* A side keeps its proportion to the crop. */
 static unsigned scaled(unsigned side, unsigned from, unsigned to)
 {
     return (unsigned)(((unsigned long long)side * to + from / 2) / from);

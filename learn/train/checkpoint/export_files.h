@@ -12,7 +12,7 @@
 enum err_code export_files_make_dir(const char *dir, struct err *err);
 
 /* Copies SOURCE/NAME to DIR/NAME; if there is no such file, DIR/NAME is removed. *found (may be
- * NULL) tells. */
+ * NULL) is set. */
 enum err_code export_files_copy(const char *dir, const char *source, const char *name, bool *found,
                                 struct err *err);
 

@@ -1,4 +1,4 @@
-/* history.h - what each epoch of a run came to. Threads: plain data. */
+/* history.h - the results of each epoch of a run. Threads: plain data. */
 #ifndef ATTND_LEARN_TRAIN_CHECKPOINT_HISTORY_H
 #define ATTND_LEARN_TRAIN_CHECKPOINT_HISTORY_H
 

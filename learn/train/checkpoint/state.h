@@ -1,5 +1,5 @@
-/* state.h - where a run stands, in one file: a run that was killed or stopped goes on from there as
- * if nothing had happened, with the same weights at the end.
+/* state.h - the state of a run in one file: a run that was killed or stopped resumes from it and
+ * ends with the same weights as without the interruption.
  *
  * The file is a safetensors file, replaced as a whole: a U64 or F64 tensor for each counter, the
  * history in F64, weights and moments in F32. Its metadata have the version of this form and the
@@ -20,7 +20,7 @@
 /* Counters of a run. */
 struct state_counters {
     uint64_t step;            /* batches done */
-    uint64_t optimizer_steps; /* of these, those that changed something */
+    uint64_t optimizer_steps; /* of these, those that changed the weights */
     uint64_t image_size;      /* 0 for texts */
     uint64_t best_epoch;      /* from 1; 0: none yet */
     double best;              /* its figure: larger is better */

@@ -57,7 +57,7 @@ static enum err_code put_specials(struct json_t *root, struct err *err)
     return ERR_OK;
 }
 
-/* strip_accents follows do_lower_case if it is not said; here it is said. */
+/* strip_accents defaults to do_lower_case; here it is written explicitly. */
 static enum err_code put_config(struct json_t *root, bool cased, struct err *err)
 {
     if (doc_edit_text(root, "tokenizer_class", "BertTokenizer", err) ||

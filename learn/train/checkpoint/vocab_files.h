@@ -13,7 +13,7 @@ enum err_code vocab_files_write_pieces(const char *dir, const char *const *piece
                                        struct err *err);
 
 /* A new tokenizer with BERT's special tokens: vocab.txt, tokenizer_config.json and
- * special_tokens_map.json; tokenizer.json and added_tokens.json, which would speak of another
+ * special_tokens_map.json; tokenizer.json and added_tokens.json, which would be those of another
  * vocabulary, are removed. The directory is made if it is absent. */
 enum err_code vocab_files_write(const char *dir, const char *const *pieces, size_t count,
                                 bool cased, struct err *err);

@@ -68,7 +68,7 @@ static enum err_code edit_config(struct json_t *config, const struct vocab_trim 
     return doc_edit_integer(config, "vocab_size", (long long)what->count, err);
 }
 
-/* Ascending, so that no key is taken whose own turn is still to come: a new id is never above the
+/* In ascending order, so that no key is overwritten before it is moved: a new id is never above the
  * old one. */
 static enum err_code edit_tokenizer(struct json_t *root, const struct vocab_trim *what,
                                     struct err *err)

@@ -1,5 +1,5 @@
-/* corpus.c - see corpus.h. Order: the lists, the labels, the inputs themselves, the split; what is
- * wrong with a list is said before the first image is read. */
+/* corpus.c - see corpus.h. Order: the lists, the labels, the inputs themselves, the split; errors
+ * in a list are reported before the first image is read. */
 #include "learn/train/loop/corpus.h"
 
 #include "engine/base/rng.h"

@@ -1,11 +1,11 @@
-/* corpus.h - the data of a run: what is learned and what is held back, with the labels that the
- * model will know, and every input in memory (data/samples.h).
+/* corpus.h - the data of a run: training and validation part, with the model's labels, and every
+ * input in memory (data/samples.h).
  *
  * Labels are those of the data in the order of their bytes, unless the model that training starts
  * from has exactly these: then in its order, so that its head fits. With --multi-label a label is
- * split at '|'. Masked words are learnt from texts that may have none, also from a .txt or .log
- * with a text a line. Without a validation list a share of each class is held back, drawn by the
- * seed.
+ * split at '|'. Masked language modelling takes texts with or without labels, also from a .txt or
+ * .log with a text a line. Without a validation list a share of each class is held back, drawn by
+ * the seed.
  *
  * Threads: immutable after open.
  */
@@ -43,9 +43,9 @@ struct corpus {
     struct arena arena;
 };
 
-/* Told while inputs are read. */
+/* Called while inputs are read. */
 struct corpus_progress {
-    void (*call)(void *context, size_t done, size_t total); /* NULL: nobody */
+    void (*call)(void *context, size_t done, size_t total); /* NULL: not called */
     void *context;
 };
 

@@ -5,7 +5,7 @@
  *     data_loader_prepare(&loader, pool, items, count, &order, &err);
  *     for (unsigned at = 0; data_loader_next(&loader, &at, tokens_max, &part);) ...
  *
- * What is drawn for an input is a function of seed and position in the run, not of the thread that
+ * Random numbers of an input are a function of seed and position in the run, not of the thread that
  * prepares it. Threads: one at a time, with the caller's pool.
  */
 #ifndef ATTND_LEARN_TRAIN_LOOP_DATA_LOADER_H

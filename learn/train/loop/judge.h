@@ -1,4 +1,4 @@
-/* judge.h - the model as it is now, on the inputs that were held back. Threads: one at a time. */
+/* judge.h - evaluates the current weights on the validation inputs. Threads: one at a time. */
 #ifndef ATTND_LEARN_TRAIN_LOOP_JUDGE_H
 #define ATTND_LEARN_TRAIN_LOOP_JUDGE_H
 
@@ -10,7 +10,7 @@ struct judge {
     const struct loss *loss; /* unused for MLM */
     struct samples_view view;
     uint64_t seed; /* of the words that are masked: the same ones each time */
-    /* Told the inputs done; NULL: nobody. */
+    /* Called with the number of inputs done; NULL: not called. */
     void (*progress)(void *context, size_t done);
     void *context;
 };
@@ -21,7 +21,7 @@ struct judge_result {
     double macro_f1; /* confusion.h; 0 for MLM */
 };
 
-/* The weights judged are the learner's best now (its moving average, if it has one). */
+/* Evaluates the learner's moving average, if it has one, else its weights. */
 enum err_code judge_run(const struct judge *judge, struct learner *learner,
                         struct data_loader *loader, struct judge_result *out, struct err *err);
 

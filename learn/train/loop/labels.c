@@ -15,7 +15,7 @@ static int compare(const char *text, size_t len, const char *name)
     return order != 0 ? order : name[len] == '\0' ? 0 : -1;
 }
 
-/* Where a name is, or where it belongs, among names sorted by bytes. */
+/* The index of a name, or where to insert it, among names sorted by bytes. */
 static unsigned place_of(const struct labels *labels, const char *text, size_t len, bool *found)
 {
     unsigned low = 0, high = labels->count;
@@ -64,8 +64,8 @@ static enum err_code collect(struct labels *labels, const char *text, struct are
     }
 }
 
-/* The spec's labels, if they are the same set: then its head can go on learning. A checkpoint may
- * have one name twice. `seen` [labels->count] is zero. */
+/* The spec's labels, if they are the same set: then training can continue with its head. A
+ * checkpoint may have one name twice. `seen` [labels->count] is zero. */
 static bool same_set(const struct labels *labels, const struct spec *spec, bool *seen)
 {
     if (spec->label_count != labels->count)

@@ -1,4 +1,4 @@
-/* labels.h - the names that a model learns to give, and which of them an input has.
+/* labels.h - the labels of a model in training, and which of them an input has.
  *
  * Threads: immutable after labels_learn.
  */

@@ -1,5 +1,6 @@
-/* learner.c - see learner.h. A change of image size or of what rests closes the network and opens
- * another over the same values: both are rare, and a network's memory is laid out for one shape. */
+/* learner.c - see learner.h. A change of the image size or of the frozen depth closes the network
+ * and opens another over the same values: both are rare, and a network's memory is laid out for one
+ * shape. */
 #include "learn/train/loop/learner.h"
 
 #include "engine/base/pages.h"
@@ -84,8 +85,8 @@ enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, str
     return reopen(learner, err);
 }
 
-/* Second moments must stay positive, which interpolation does not promise: the positions' begin
- * again, the first at 0 and the second at its mean. */
+/* Second moments must stay positive, which interpolation does not guarantee: the positions' moments
+ * are reset, the first at 0 and the second at its mean. */
 static void restart_moments(const struct parameters *from, const float *v,
                             const struct parameters *to, struct optimizer *optimizer)
 {
@@ -229,7 +230,7 @@ static enum err_code list_words(const struct data_loader *loader,
     return ERR_OK;
 }
 
-/* Runs the forward pass for a list of words and judges it; dlogits then holds the gradients. */
+/* Runs the forward pass and the loss for a list of words; dlogits then holds the gradients. */
 static enum err_code run_words(struct learner *learner, const struct network_batch *batch,
                                const struct word_list *list, float share, struct arena *arena,
                                double *loss, size_t *hits, struct err *err)

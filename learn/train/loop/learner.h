@@ -1,4 +1,4 @@
-/* learner.h - a model that learns: parameters, network and optimiser together, for one image size
+/* learner.h - a model in training: parameters, network and optimiser together, for one image size
  * at a time.
  *
  *     learner_open(&learner, &setup, checkpoint, &err);
@@ -28,7 +28,7 @@ struct learner_setup {
     struct network_options network;
     struct optimizer_options optimizer;
     uint64_t seed;
-    bool structured; /* begins as structured.h has it */
+    bool structured; /* initialised by structured.h */
 };
 
 struct learner {
@@ -36,7 +36,7 @@ struct learner {
     struct parameters parameters;
     struct network *network;
     struct optimizer optimizer;
-    float *best;    /* [numbers] values worth keeping */
+    float *best;    /* [numbers] values of the best epoch */
     float *dlogits; /* of a micro-batch */
     size_t dlogits_numbers;
     struct parameters_loaded loaded;
@@ -50,37 +50,37 @@ void learner_close(struct learner *learner);
 /* The same weights, moments and averages at another image size: position embeddings are
  * interpolated. */
 enum err_code learner_resize(struct learner *learner, unsigned image_size, struct err *err);
-/* Depths below rest from now on (network.h). */
+/* Freezes the depths below from now on (network.h). */
 enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, struct err *err);
 
-/* Targets of a batch's rows. For MLM there are none: the loader knows the words. */
+/* Targets of a batch's rows. For MLM there are none: the loader has the words. */
 struct learner_targets {
     const float *const *rows; /* [rows] of [labels] */
     const float *teacher;     /* [rows, labels] the teacher's logits; NULL: none */
 };
 
-/* `position` is the batch's in the run: dropout is drawn by it. Adds the gradient of the mean loss
- * over a prepared batch; returns that loss. */
+/* `position` is the batch's in the run: it seeds dropout. Adds the gradient of the mean loss over a
+ * prepared batch; returns that loss. */
 enum err_code learner_batch(struct learner *learner, const struct data_loader *loader,
                             const struct loss *loss, const struct learner_targets *targets,
                             uint64_t position, double *value, struct err *err);
 struct optimizer_report learner_step(struct learner *learner, float rate);
 
-/* Sets how sharply the heads of a structured beginning look, on a prepared batch. */
+/* Scales the attention logits of a structured initialisation, on a prepared batch. */
 void learner_sharpen(struct learner *learner, const struct data_loader *loader);
 
 /* ---- judging ---- */
 
-/* Packs what is best now (the average, if there is one) until learner_resume. */
+/* Packs the moving average, if there is one, else the weights, until learner_resume. */
 void learner_pause(struct learner *learner);
 void learner_resume(struct learner *learner);
 /* Logits of a prepared batch: classifier, [rows, labels]. */
 void learner_logits(struct learner *learner, const struct data_loader *loader, float *logits);
 /* Adds up the loss over the masked words of a prepared batch, their number, and how many of them
- * the model found. */
+ * were predicted correctly. */
 enum err_code learner_words(struct learner *learner, const struct data_loader *loader, double *loss,
                             size_t *words, size_t *hits, struct err *err);
-/* best = what is best now. */
+/* best = the moving average, if there is one, else the weights. */
 void learner_keep(struct learner *learner);
 
 #endif

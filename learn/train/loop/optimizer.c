@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 16 }; /* numbers: the grain in which the norm is summed and work is shared */
+enum { CHUNK = 1 << 16 }; /* numbers: the chunk in which the norm is summed and work is shared */
 
 static float *zeros(size_t numbers)
 {
@@ -70,7 +70,7 @@ static void sum_chunks(void *context, unsigned index, unsigned count)
     }
 }
 
-/* Chunks are summed in their order, whoever summed each. */
+/* Chunk sums are added in the order of the chunks, independent of the threads. */
 static double norm_of(const struct optimizer *optimizer, struct thread_pool *pool,
                       const float *gradient)
 {

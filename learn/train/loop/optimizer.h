@@ -1,7 +1,7 @@
-/* optimizer.h - AdamW over the flat array of parameters, with what fine-tuning asks of it: no
- * weight decay on norms and biases, a rate that falls with the distance from the head (layer-wise
- * decay: Howard and Ruder 2018; Clark et al. 2020), gradients clipped by their global norm (Pascanu
- * et al. 2013), blocks that rest, and a moving average of the weights.
+/* optimizer.h - AdamW over the flat array of parameters, with options for fine-tuning: no weight
+ * decay on norms and biases, a rate that falls with the distance from the head (layer-wise decay:
+ * Howard and Ruder 2018; Clark et al. 2020), gradients clipped by their global norm (Pascanu et al.
+ * 2013), frozen blocks, and a moving average of the weights.
  *
  *     optimizer_open(&optimizer, &parameters, &options, &err);
  *     optimizer_step(optimizer, pool, gradient, rate, frozen_depth);   the gradient is cleared
@@ -39,19 +39,19 @@ enum err_code optimizer_open(struct optimizer *out, struct parameters *parameter
                              const struct optimizer_options *options, struct err *err);
 void optimizer_close(struct optimizer *optimizer);
 
-/* What a step met. */
+/* The result of a step. */
 struct optimizer_report {
     double norm;  /* of the gradient, before clipping */
-    bool skipped; /* the gradient was not finite: nothing changed but that it was cleared */
+    bool skipped; /* the gradient was not finite: nothing changed, but it was cleared */
 };
 
-/* One step down the gradient [numbers], which is set to zero; depths below frozen_depth rest. The
- * average follows with min(average_decay, (1 + steps) / (10 + steps)), so that it forgets the start
- * (as TensorFlow's ExponentialMovingAverage does). */
+/* One step down the gradient [numbers], which is set to zero; depths below frozen_depth are frozen.
+ * The average follows with min(average_decay, (1 + steps) / (10 + steps)), so that it forgets the
+ * start (as TensorFlow's ExponentialMovingAverage does). */
 struct optimizer_report optimizer_step(struct optimizer *optimizer, struct thread_pool *pool,
                                        float *gradient, float rate, unsigned frozen_depth);
 
-/* What a model that is saved or judged now should hold: the average, else the values. */
+/* The values to save or to evaluate: the average, else the values. */
 const float *optimizer_best(const struct optimizer *optimizer);
 
 #endif

@@ -97,7 +97,7 @@ enum err_code train_options_check(struct train_options *options, struct err *err
     return ERR_OK;
 }
 
-/* Each type as it is typed; what only says where things lie or how fast is left out. */
+/* Each value as it is typed; options of paths and of speed alone are left out. */
 
 static bool decides_weights(const char *field)
 {

@@ -43,15 +43,16 @@ struct train_options {
 #undef GROUP
 };
 
-/* Every option as the table has it, for who has no command line: cli_parse does it itself. */
+/* Sets every option to its default, for callers without a command line: cli_parse does it
+ * itself. */
 void train_options_default(struct train_options *options);
 
-/* What no single option can know: what excludes what. `model`, `data` and `out` must be there. With
- * stages, `epochs` becomes their sum. ERR_UNUSABLE. */
+/* Checks of several options together: those that exclude each other. `model`, `data` and `out` must
+ * be set. With stages, `epochs` becomes their sum. ERR_UNUSABLE. */
 enum err_code train_options_check(struct train_options *options, struct err *err);
 
-/* "key=value" lines of all that decides the weights: two runs with the same text and the same data
- * give the same ones. */
+/* "key=value" lines of all options that the weights depend on: two runs with the same text and the
+ * same data give the same ones. */
 void train_options_print(const struct train_options *options, FILE *file);
 
 /* The rows for cli.h; the target is a struct train_options. */

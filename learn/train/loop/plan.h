@@ -1,5 +1,5 @@
-/* plan.h - a run's course, settled before it begins: how many steps, at which image size, at which
- * rate, and how inputs are prepared. Threads: immutable after plan_make. */
+/* plan.h - the plan of a run, made before it begins: number of steps, image sizes, learning rate,
+ * and how inputs are prepared. Threads: immutable after plan_make. */
 #ifndef ATTND_LEARN_TRAIN_LOOP_PLAN_H
 #define ATTND_LEARN_TRAIN_LOOP_PLAN_H
 
@@ -20,15 +20,15 @@ struct plan {
     unsigned freeze_epochs;
 };
 
-/* ERR_UNUSABLE for options that the model cannot follow: stages of a text, sizes that are no
- * multiple of the patch. `inputs` is how many there are to learn. */
+/* ERR_UNUSABLE for options that do not fit the model: stages of a text, sizes that are no multiple
+ * of the patch. `inputs` is how many there are to learn. */
 enum err_code plan_make(struct plan *out, const struct train_options *options,
                         const struct spec *spec, size_t inputs, struct err *err);
 
 /* Pixels of an image's side in an epoch, counted from 0; of texts 0. */
 unsigned plan_image_size(const struct plan *plan, unsigned epoch);
 
-/* The work of the first `step` steps, in units that are alike for all image sizes: tokens. */
+/* The work of the first `step` steps, in units that are equal for all image sizes: tokens. */
 double plan_work(const struct plan *plan, const struct spec *spec, uint64_t step);
 
 #endif

@@ -1,5 +1,5 @@
-/* run.c - see run.h. The order of run_open is the order in which mistakes are cheapest to find:
- * configuration, lists and labels, inputs, then weights, teacher and an earlier state. */
+/* run.c - see run.h. run_open makes the cheapest checks first: configuration, lists and labels,
+ * inputs, then weights, teacher and an earlier state. */
 #include "learn/train/loop/run.h"
 
 #include "engine/base/cpu.h"
@@ -179,7 +179,7 @@ static enum err_code check_structured(const struct spec *spec, struct err *err)
     return ERR_OK;
 }
 
-/* A structured beginning is fitted to inputs from all over the data. */
+/* A structured initialisation is scaled on inputs from all over the data. */
 static enum err_code sharpen(struct run *run, struct err *err)
 {
     const struct corpus_items *train = &run->corpus.train;
@@ -195,7 +195,8 @@ static enum err_code sharpen(struct run *run, struct err *err)
     return ERR_OK;
 }
 
-/* The source's weights, unless there are none, none are wanted, or a state replaces them anyway. */
+/* The source's weights, unless there are none, the options exclude them, or a state replaces
+ * them. */
 static enum err_code open_learner(struct run *run, unsigned image_size, struct err *err)
 {
     const struct train_options *options = run->options;

@@ -1,5 +1,5 @@
-/* run.h - everything that a training run has open, between trainer.c, which walks through its
- * epochs, and run.c, which opens, restores and saves it. Threads: one at a time. */
+/* run.h - the open objects of a training run, shared by trainer.c, which runs its epochs, and
+ * run.c, which opens, restores and saves it. Threads: one at a time. */
 #ifndef ATTND_LEARN_TRAIN_LOOP_RUN_H
 #define ATTND_LEARN_TRAIN_LOOP_RUN_H
 
@@ -42,9 +42,9 @@ enum err_code run_open(struct run *out, const struct train_options *options,
                        const struct corpus_progress *progress, struct err *err);
 void run_close(struct run *run);
 
-/* Writes the state to go on from. */
+/* Writes the state from which a run can be resumed. */
 enum err_code run_save(const struct run *run, struct err *err);
-/* The model in the shape that an epoch (from 0) wants: image size, and what rests. */
+/* Changes the model to an epoch's (from 0) image size and frozen depth. */
 enum err_code run_shape(struct run *run, unsigned epoch, struct err *err);
 
 #endif

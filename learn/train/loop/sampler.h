@@ -1,8 +1,8 @@
-/* sampler.h - which inputs an epoch shows, and in which order: a function of seed and epoch, so
- * that a run that is resumed goes on with the same ones.
+/* sampler.h - the inputs of an epoch and their order: a function of seed and epoch, so that a
+ * resumed run continues with the same ones.
  *
- * With balance 0 the inputs go round in shuffled passes: nothing is shown twice before everything
- * was shown once, also when an epoch is shorter or longer than a pass. With a balance, each draw
+ * With balance 0 the inputs are taken in shuffled passes: none occurs twice before all have
+ * occurred once, also when an epoch is shorter or longer than a pass. With a balance, each draw
  * takes a class with probability ~ count^(1 - balance) and then one of its inputs.
  *
  * Threads: immutable after open, but for the scratch of sampler_epoch: one at a time.

@@ -1,5 +1,6 @@
-/* teacher.h - a checkpoint whose answers another one learns (loss.h: distillation). It sees the
- * very inputs of the learner, augmented alike, at its own image size. Threads: one at a time. */
+/* teacher.h - the teacher of a distillation (loss.h): a checkpoint whose logits another one is
+ * trained on. It reads the same inputs as the learner, with the same augmentation, at its own image
+ * size. Threads: one at a time. */
 #ifndef ATTND_LEARN_TRAIN_LOOP_TEACHER_H
 #define ATTND_LEARN_TRAIN_LOOP_TEACHER_H
 
@@ -22,7 +23,7 @@ struct teacher {
     unsigned labels;
 };
 
-/* ERR_UNSUPPORTED if it does not know exactly the labels, or eats another kind of input or another
+/* ERR_UNSUPPORTED if its labels are not the same, or it takes another kind of input or another
  * vocabulary. `view` and vocab_size are the learner's. Close it in any case. */
 enum err_code teacher_open(struct teacher *out, const char *dir, const struct corpus *corpus,
                            const struct samples_view *view, unsigned vocab_size, unsigned rows_max,

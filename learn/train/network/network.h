@@ -1,4 +1,4 @@
-/* network.h - the encoder that learns: forward pass with everything the backward pass needs kept,
+/* network.h - the encoder in training: a forward pass that keeps everything for the backward pass,
  * and the backward pass, over one packed micro-batch (as engine.h packs them: sequences end to end,
  * no padding).
  *
@@ -40,7 +40,7 @@ struct network_options {
 };
 
 /* One micro-batch. For MLM, `kept` lists the tokens (of the packed batch, ascending) whose words
- * are asked for; a classifier keeps the family's head tokens by itself (kept_count 0). */
+ * are predicted; a classifier keeps the family's head tokens by itself (kept_count 0). */
 struct network_batch {
     const struct engine_input *const *inputs;
     unsigned rows;

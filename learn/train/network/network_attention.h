@@ -1,6 +1,6 @@
 /* network_attention.h - the attention of a block over the sequences of a micro-batch. A task is one
  * head of one sequence; the members of the pool take tasks from a counter. Threads: one caller,
- * with his pool.
+ * with its pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_ATTENTION_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_ATTENTION_H

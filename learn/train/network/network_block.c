@@ -7,8 +7,8 @@
  *     pre-norm    mlp(d) -> e      norm'(e) + d -> d   attention(d) -> e   norm'(e) + d -> d
  *
  * In the last block the residual stream has only the kept rows: x and n are gathered for the
- * queries and the sum, and what comes back is added to the rows it was taken from. Keys and values
- * are a product over all rows. That is a tenth of a step of six layers. */
+ * queries and the sum, and the gradient is added to the rows they were gathered from. Keys and
+ * values are a product over all rows. That is a tenth of a step of six layers. */
 #include "learn/train/network/network_block.h"
 
 #include "learn/train/network/network_attention.h"

@@ -1,5 +1,5 @@
 /* network_block.h - one block of the encoder, forward and backward. Its equations stand at struct
- * network_block. Threads: one caller, with his pool.
+ * network_block. Threads: one caller, with its pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_BLOCK_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_BLOCK_H

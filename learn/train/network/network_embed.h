@@ -1,5 +1,5 @@
 /* network_embed.h - the embeddings of model/embed.h, forward and backward. Threads: one caller,
- * with his pool.
+ * with its pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_EMBED_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_EMBED_H
@@ -12,7 +12,7 @@ void network_embed_pack(struct network *network);
 /* The inputs of the batch, whose offsets are set -> x [T, D]. */
 void network_embed_forward(struct network *network, const struct engine_input *const *inputs,
                            struct matrix x);
-/* network->d is dL/dx; it and network->e are used up. */
+/* network->d is dL/dx; it and network->e are overwritten. */
 void network_embed_backward(struct network *network);
 
 #endif

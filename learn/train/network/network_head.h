@@ -1,5 +1,5 @@
-/* network_head.h - what sits on the encoder: the classifier of model/head.h, or BERT's
- * masked-language-model head. Threads: one caller, with his pool.
+/* network_head.h - the head on the encoder: the classifier of model/head.h, or BERT's
+ * masked-language-model head. Threads: one caller, with its pool.
  *
  *     classifier   logits = W_c D(act(W_p norm(x))) + b_c       (norm or pooler may be missing)
  *     MLM          logits = E norm(act(W_t x + b_t)) + b        E: the word embeddings

@@ -1,8 +1,8 @@
-/* network_linear.h - a linear layer that learns: product.h's three products, with bias.
+/* network_linear.h - a linear layer in training: product.h's three products, with bias.
  *
  *     Y = X W^T + b        dX = dY W        dW += dY^T X        db += column sums of dY
  *
- * Threads: one caller, with his pool.
+ * Threads: one caller, with its pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_LINEAR_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_LINEAR_H

@@ -1,7 +1,7 @@
 /* network_rows.h - the steps of a network that work row by row, shared out over the pool: norms,
  * activations, dropout, and the kept rows taken out and put back.
  *
- * Sums over rows (of gammas, betas) are cut by columns. Threads: one caller, with his pool.
+ * Sums over rows (of gammas, betas) are cut by columns. Threads: one caller, with its pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_ROWS_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_ROWS_H

@@ -1,4 +1,4 @@
-/* parameters.h - the weights of a model that learns: one flat array of numbers and the list of the
+/* parameters.h - the weights of a model in training: one flat array of numbers and the list of the
  * tensors in it, named as the family's checkpoints name them.
  *
  *     parameters_open(&parameters, &spec, HEAD_CLASSIFIER, &err);
@@ -8,7 +8,7 @@
  * Gradients, the optimiser's moments and moving averages are arrays of the same length, so that a
  * tensor lies at the same offset in all of them.
  *
- * Threads: the list is immutable after open; the values belong to whoever trains.
+ * Threads: the list is immutable after open; the values belong to the training thread.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_PARAMETERS_H
 #define ATTND_LEARN_TRAIN_NETWORK_PARAMETERS_H
@@ -70,7 +70,7 @@ void parameters_close(struct parameters *parameters);
  * deviations), biases and betas 0, gammas 1. The same seed gives the same numbers. */
 void parameters_init(struct parameters *parameters, uint64_t seed);
 
-/* What a checkpoint gave. */
+/* The result of loading a checkpoint. */
 struct parameters_loaded {
     unsigned found, missing; /* tensors */
     const char *first_missing;
@@ -82,7 +82,7 @@ struct parameters_loaded {
 /* Fills the values from a checkpoint: names as the family writes them, or, in a bare encoder,
  * without the prefix ("bert.", "vit.", ...), norms also with gamma and beta (weights.c). Missing
  * tensors of the head, or a classifier for another number of labels, leave the values as they are
- * and are told; anything else that is missing or has another shape is ERR_UNSUPPORTED by name.
+ * and are reported; anything else that is missing or has another shape is ERR_UNSUPPORTED by name.
  * Position embeddings of an image model are interpolated from the checkpoint's grid. */
 enum err_code parameters_load(struct parameters *parameters, const struct checkpoint *checkpoint,
                               struct parameters_loaded *loaded, struct err *err);

@@ -13,7 +13,7 @@ static const float deviation_init = 0.02f; /* of parameters_init */
 static const float deviation_head = 0.02f; /* of queries and keys around their structure */
 static const float deviation_cls = 0.3f;
 static const float scale_out = 0.5f,
-                   scale_mlp_in = 0.7f;      /* a quiet residual stream to begin with */
+                   scale_mlp_in = 0.7f;      /* small additions to the residual stream */
 static const float scale_patch_place = 0.1f; /* of what patches write into the place's channels */
 static const double peak_logit = 8;
 

@@ -4,14 +4,15 @@
  *
  * The first d channels of the residual stream, d the width of a head, begin as a place: sines and
  * cosines of row and column, d / 4 frequencies each. Nothing else writes there at first (zero rows
- * in W_o and W_2). In a block each of the first five heads looks at one neighbour: W_k takes the
+ * in W_o and W_2). In a block each of the first five heads attends to one neighbour: W_k keeps the
  * place as it is and W_q turns it by the angle of an offset (y, x), so that
  *
  *     q_i . k_j is largest where j = i + (y, x)
  *
  * with the offsets (0, 0) and, in blocks by turns, the four direct or the four diagonal neighbours.
- * Other heads, and all other weights, are normal with deviation 1 / sqrt(D). How sharply the heads
- * look is then set on real inputs, block after block: the mean logit of the best match is 8.
+ * Other heads, and all other weights, are normal with deviation 1 / sqrt(D). The scale of the
+ * attention logits is then set on real inputs, block after block: the mean logit of the best match
+ * is 8.
  *
  *     structured_init(&parameters, seed);
  *     structured_sharpen(&parameters, network, &batch);
