@@ -194,7 +194,7 @@ START_TEST(client_counts_a_connection_without_a_socket_as_refused)
     struct scripted_server *server = scripted_server_start();
     struct run run;
     int taken[DESCRIPTORS];
-    PREPARE(&run, server, "--connections", "2", "--requests", "2", "--timeout-ms", "300", "--text",
+    PREPARE(&run, server, "--connections", "2", "--requests", "2", "--timeout-ms", "1500", "--text",
             "do-ok");
     int count = leave_descriptors(taken, 4);
     ck_assert_int_eq(go(&run), ERR_OK);
