@@ -27,5 +27,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
         CMD ["/usr/local/bin/attnd-healthcheck"]
 ENTRYPOINT ["/usr/local/bin/attnd"]
-CMD ["--model", "wafer-vit=/models/wafer-vit", "--model", "kernel-bert=/models/kernel-bert", \
-     "--model", "testlog-bert=/models/testlog-bert"]
+CMD ["--model", "wafer-vit=/models/wafer-vit", "--model", "testlog-bert=/models/testlog-bert", \
+     "--model", "kernel-bert=/models/kernel-bert"]

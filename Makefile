@@ -120,7 +120,7 @@ $(BUILD)/tests/torture/%: $(BUILD)/obj/tests/torture/%.o $(call objects,$(TORTUR
 LISTEN ?= 127.0.0.1:8080
 run: $(BUILD)/attnd
 	@exec $(BUILD)/attnd --listen $(LISTEN) --model wafer-vit=models/wafer-vit \
-	    --model kernel-bert=models/kernel-bert --model testlog-bert=models/testlog-bert
+	    --model testlog-bert=models/testlog-bert --model kernel-bert=models/kernel-bert
 
 # Unit tests, one program a file, run from the repository's root.
 tests: $(UNITS) $(REPLAYS) $(TORTURES) $(BUILD)/attnd-bench

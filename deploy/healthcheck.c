@@ -7,6 +7,7 @@
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,20 @@ static const char *check(int fd, unsigned port)
     return strcmp(line, "HTTP/1.1 200") == 0 ? NULL : "not ready";
 }
 
+static bool asks(int argc, char **argv, const char *option)
+{
+    return argc > 1 && strcmp(argv[1], option) == 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (asks(argc, argv, "--help") || asks(argc, argv, "-h"))
+        return puts("usage: attnd-healthcheck [PORT]\n\n"
+                    "Asks the attnd on 127.0.0.1 for /readyz. Without PORT it takes the one of\n"
+                    "$ATTND_LISTEN, else 8080.\n\n"
+                    "Exit status: 0 it is ready, 1 it is not.") < 0;
+    if (asks(argc, argv, "--version"))
+        return puts("attnd-healthcheck " ATTND_VERSION) < 0;
     unsigned port = port_of(argc, argv);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const char *why = port == 0 ? "no such port" : fd < 0 ? "no socket" : check(fd, port);

@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 deploy/install-deps.sh build
 make -s -j"$(nproc)"
 exec build/attnd --listen "${LISTEN:-127.0.0.1:8080}" --model wafer-vit=models/wafer-vit \
-    --model kernel-bert=models/kernel-bert --model testlog-bert=models/testlog-bert "$@"
+    --model testlog-bert=models/testlog-bert --model kernel-bert=models/kernel-bert "$@"

@@ -2,6 +2,7 @@
 #include "config/config_print.h"
 #include "engine/base/err.h"
 #include "engine/base/openblas.h"
+#include "server/observe/log.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -42,8 +43,12 @@ int main(int argc, char **argv)
     struct err err = {0};
     struct config config;
     enum config_action action;
-    if (config_load(&config, &action, argc, argv, environ, &err))
+    if (config_load(&config, &action, argc, argv, environ, &err)) {
+        if (action == CONFIG_SERVE) /* for who collects the log; the text is for who reads it */
+            log_event(LOG_ERROR, "stopped", LOG_TEXT("result", err_name(err.code)),
+                      LOG_TEXT("reason", err.text));
         return fail(&err);
+    }
     const struct reload_source source = {.argc = argc, .argv = argv, .environment = environ};
     int code = act(&config, action, &source, &err);
     config_deinit(&config);

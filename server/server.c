@@ -403,6 +403,10 @@ enum err_code server_run(const struct config *config, const struct reload_source
         server_drain(&server);
     }
     server_stop(&server);
-    log_event(LOG_INFO, "stopped", LOG_TEXT("result", err_name(err->code)));
+    if (err->code == ERR_OK)
+        log_event(LOG_INFO, "stopped", LOG_TEXT("result", err_name(err->code)));
+    else
+        log_event(LOG_ERROR, "stopped", LOG_TEXT("result", err_name(err->code)),
+                  LOG_TEXT("reason", err->text));
     return err->code;
 }

@@ -9,7 +9,7 @@
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
 #include "learn/data/picture.h"
-#include "server/api/problem.h"
+#include "server/protocol/problem.h"
 
 #include <limits.h>
 #include <stdio.h>

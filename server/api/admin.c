@@ -7,8 +7,8 @@
  * as its headers tell, are refused too. */
 #include "server/api/handlers.h"
 
-#include "server/api/codec.h"
 #include "server/api/reply.h"
+#include "server/protocol/codec.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "server/api/handlers.h"
 
-#include "server/api/codec.h"
 #include "server/api/reply.h"
 #include "server/api/route.h"
+#include "server/protocol/codec.h"
 
 static enum http_next reply(struct request *request, const char *json, size_t len)
 {

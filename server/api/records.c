@@ -16,8 +16,11 @@ static double stage_s(uint64_t start_ns, uint64_t end_ns)
 
 static struct prediction_record record_of(const struct request *request, const struct row *row)
 {
+    const struct predict_item *item = &request->call.items[row - request->rows];
+    const char *own = item->context;
     struct prediction_record record = {.id = request->exchange->reply.request_id,
-                                       .context = request->call.context,
+                                       .item_id = item->id,
+                                       .context = own != NULL ? own : request->call.context,
                                        .index = (unsigned)(row - request->rows),
                                        .err = row->err};
     if (row->err.code != ERR_OK)

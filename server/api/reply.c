@@ -1,9 +1,9 @@
 #include "server/api/reply.h"
 
-#include "server/api/problem.h"
-#include "server/api/protocol.h"
 #include "server/api/route.h"
 #include "server/bounds/limits.h"
+#include "server/protocol/problem.h"
+#include "server/protocol/protocol.h"
 
 #include <string.h>
 

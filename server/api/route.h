@@ -8,7 +8,7 @@
 #ifndef ATTND_SERVER_API_ROUTE_H
 #define ATTND_SERVER_API_ROUTE_H
 
-#include "server/api/protocol.h"
+#include "server/protocol/protocol.h"
 
 struct route {
     const char *pattern;     /* "{name}" is one element of the path; also the metrics' label */

@@ -13,7 +13,22 @@ static void on_request(void *context, const struct request_record *record)
               LOG_NUMBER("ms", record->total_s * 1000), LOG_TEXT("context", record->context));
 }
 
+static void on_prediction(void *context, const struct prediction_record *record)
+{
+    (void)context;
+    if (!log_enabled(LOG_DEBUG) || record->err.code != ERR_OK)
+        return;
+    const struct answer *answer = record->answer;
+    log_event(LOG_DEBUG, "prediction", LOG_TEXT("id", record->id),
+              LOG_TEXT("item_id", record->item_id), LOG_NUMBER("index", record->index),
+              LOG_TEXT("model", answer->model_name), LOG_TEXT("version", answer->model_version),
+              LOG_TEXT("label", answer->info->labels[record->label]),
+              LOG_NUMBER("score", answer->scores[record->label]),
+              LOG_TEXT("decision", decision_name(answer->judgement.decision)),
+              LOG_TEXT("context", record->context));
+}
+
 struct observer log_observer(void)
 {
-    return (struct observer){.request = on_request};
+    return (struct observer){.prediction = on_prediction, .request = on_request};
 }

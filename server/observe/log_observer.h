@@ -1,4 +1,4 @@
-/* log_observer.h - the event "request" at level debug, one line a request. Threads: any. */
+/* log_observer.h - the events "request" and "prediction" at level debug. Threads: any. */
 #ifndef ATTND_SERVER_OBSERVE_LOG_OBSERVER_H
 #define ATTND_SERVER_OBSERVE_LOG_OBSERVER_H
 

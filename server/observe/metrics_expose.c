@@ -176,9 +176,9 @@ static bool exists_at_zero(const struct metrics *metrics, unsigned route,
     return series == metrics->none || metrics->takes_model[route];
 }
 
-/* increase() misses the step from no series to 1, and a ratio of nothing is not 0: every status that
- * a client can get is there from the start. Paths of no route are 404; where nothing is predicted,
- * only the server can fail. */
+/* increase() misses the step from no series to 1, and a ratio of nothing is not 0: every status
+ * that a client can get is there from the start. Paths of no route are 404; where nothing is
+ * predicted, only the server can fail. */
 static bool status_exists_at_zero(const struct metrics *metrics, unsigned route, unsigned status)
 {
     static const unsigned predicting[] = {200, 400, 404, 408, 411, 413,

@@ -20,7 +20,8 @@
 /* One input that was answered, or refused by itself among others that were answered. */
 struct prediction_record {
     const char *id;      /* the reply's */
-    const char *context; /* a JSON object as text; NULL: none */
+    const char *item_id; /* the input's own; NULL: none */
+    const char *context; /* the input's, or the call's: a JSON object as text; NULL: none */
     unsigned index;      /* of the input in its request */
     struct err err;      /* code != ERR_OK: nothing below is set */
     unsigned model;      /* the metrics' */

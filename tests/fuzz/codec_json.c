@@ -1,10 +1,10 @@
 /* A request's JSON body -> a call -> the reply: what is accepted keeps to its bounds, and every
  * reply to it, good or bad, is JSON. */
-#include "server/api/codec.h"
+#include "server/protocol/codec.h"
 
 #include "engine/text/utf8.h"
-#include "server/api/protocol.h"
 #include "server/bounds/limits.h"
+#include "server/protocol/protocol.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The query string of a raw body, "name=value&name&...", as the HTTP library cuts it; also an
  * X-Request-Id. */
-#include "server/api/codec.h"
 #include "server/bounds/limits.h"
+#include "server/protocol/codec.h"
 #include "server/serve/request.h"
 #include "tests/fuzz/driver/fuzz.h"
 

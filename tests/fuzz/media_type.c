@@ -1,5 +1,5 @@
 /* Content-Type. */
-#include "server/api/media_type.h"
+#include "server/protocol/media_type.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

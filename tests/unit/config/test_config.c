@@ -472,8 +472,8 @@ START_TEST(config_loads_the_example_files)
         ck_assert_msg(load(files[i], "") == ERR_OK, "%s", err.text);
         ck_assert_uint_eq(config.model_count, 3);
         ck_assert_str_eq(config.models[0].dir, "models/wafer-vit");
-        ck_assert_str_eq(config.models[1].dir, "models/kernel-bert");
-        ck_assert_str_eq(config.models[2].dir, "models/testlog-bert");
+        ck_assert_str_eq(config.models[1].dir, "models/testlog-bert");
+        ck_assert_str_eq(config.models[2].dir, "models/kernel-bert");
         config_deinit(&config);
     }
 }

@@ -173,7 +173,22 @@ START_TEST(healthcheck_does_not_wait_for_ever_to_connect)
 }
 END_TEST
 
-SUITE("healthcheck", healthcheck_does_not_wait_for_ever,
+START_TEST(healthcheck_helps)
+{
+    char out[512];
+    const char *const options[] = {"--help", "-h", "--version"};
+    for (size_t i = 0; i < 3; i++) {
+        int code = run_program("attnd-healthcheck", (const char *[]){options[i], NULL}, out,
+                               sizeof out, errors, sizeof errors);
+        ck_assert_int_eq(code, 0);
+        ck_assert_str_eq(errors, "");
+        ck_assert_ptr_nonnull(strstr(out, i < 2 ? "usage: attnd-healthcheck [PORT]\n"
+                                                : "attnd-healthcheck " ATTND_VERSION "\n"));
+    }
+}
+END_TEST
+
+SUITE("healthcheck", healthcheck_helps, healthcheck_does_not_wait_for_ever,
       healthcheck_does_not_wait_for_ever_to_connect,
       healthcheck_is_content_with_a_server_that_is_ready_and_with_no_other,
       healthcheck_asks_the_port_of_its_argument_then_of_the_environment,

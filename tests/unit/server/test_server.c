@@ -202,7 +202,7 @@ START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct err err;
-        char text[64];
+        char text[128];
         memset(&parts, 0, sizeof parts);
         memset(ready_line, 0, sizeof ready_line);
         parts.fails = cases[i].fails;
@@ -213,8 +213,9 @@ START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
         ck_assert_str_eq(err.text, text);
         ck_assert_str_eq(parts.capture, cases[i].capture);
         ck_assert_str_eq(ready_line, "");
-        ck_assert_str_eq(log_capture_fields(logged, "stopped"),
-                         is_check ? ",\"result\":\"unusable\"}" : ",\"result\":\"io\"}");
+        snprintf(text, sizeof text, ",\"result\":\"%s\",\"reason\":\"%s failed\"}",
+                 is_check ? "unusable" : "io", cases[i].fails);
+        ck_assert_str_eq(log_capture_fields(logged, "stopped"), text);
         memset(&parts, 0, sizeof parts);
         parts.fails = cases[i].fails;
         parts.failure = ERR_NO_MEMORY;

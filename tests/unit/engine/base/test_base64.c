@@ -4,7 +4,7 @@
  * space and, beyond what the forgiving one checks, zero in the unused bits. */
 #include "engine/base/base64.h"
 #include "engine/base/doc.h"
-#include "server/api/codec.h"
+#include "server/protocol/codec.h"
 #include "tests/support/look_counter.h"
 #include "tests/support/suite.h"
 

@@ -89,7 +89,8 @@ END_TEST
 
 START_TEST(a_bad_option_ends_with_2_and_says_why)
 {
-    FAILS(2, "unknown option '--queue-limits'; did you mean '--queue-limit'?", "--queue-limits", "5");
+    FAILS(2, "unknown option '--queue-limits'; did you mean '--queue-limit'?", "--queue-limits",
+          "5");
     FAILS(2, "--queue-limit: ", "--queue-limit", "0");
     FAILS(2, "--queue-limit: ", "--queue-limit", "many");
     FAILS(2, "--queue-limit: needs a value: N", "--queue-limit");

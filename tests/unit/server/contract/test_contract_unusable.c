@@ -100,7 +100,8 @@ START_TEST(invalid_utf8_is_422_with_its_offset)
     };
     expect_unusable(cases, COUNT(cases));
     struct reply reply = contract_post_as("/predict", "text/plain", "ab\xff", 3);
-    reply_expect_problem(&reply, 422, "unusable", "body: invalid UTF-8 at byte 2; if the text has another charset");
+    reply_expect_problem(&reply, 422, "unusable",
+                         "body: invalid UTF-8 at byte 2; if the text has another charset");
     reply_free(&reply);
 }
 END_TEST

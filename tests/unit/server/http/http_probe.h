@@ -9,7 +9,7 @@
 #define ATTND_TESTS_UNIT_SERVER_HTTP_HTTP_PROBE_H
 
 #include "engine/base/clock.h"
-#include "server/api/problem.h"
+#include "server/protocol/problem.h"
 #include "server/http/http.h"
 #include "tests/support/suite.h"
 

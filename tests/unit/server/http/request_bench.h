@@ -10,7 +10,7 @@
 #ifndef ATTND_TESTS_UNIT_SERVER_HTTP_REQUEST_BENCH_H
 #define ATTND_TESTS_UNIT_SERVER_HTTP_REQUEST_BENCH_H
 
-#include "server/api/problem.h"
+#include "server/protocol/problem.h"
 #include "server/http/http_request.h"
 #include "tests/support/suite.h"
 #include "tests/support/tcp_pair.h"

@@ -3,8 +3,8 @@
 #include "server/serve/claim.h"
 
 #include "engine/base/doc.h"
-#include "server/api/codec.h"
 #include "server/bounds/limits.h"
+#include "server/protocol/codec.h"
 #include "tests/unit/server/stage.h"
 
 #include <malloc.h>

@@ -2,10 +2,10 @@
 #include "server/serve/claim.h"
 
 #include "engine/base/doc.h"
-#include "server/api/codec.h"
-#include "server/api/elide.h"
-#include "server/api/protocol.h"
 #include "server/bounds/limits.h"
+#include "server/protocol/codec.h"
+#include "server/protocol/elide.h"
+#include "server/protocol/protocol.h"
 #include "tests/unit/server/stage.h"
 
 enum { ROW = 2048, SCORE = 512 };

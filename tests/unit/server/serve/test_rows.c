@@ -1,7 +1,7 @@
 /* From a call to rows, each step alone: what a request's fields and its rows' say afterwards. */
 #include "server/serve/rows.h"
 
-#include "server/api/protocol.h"
+#include "server/protocol/protocol.h"
 #include "server/serve/explain.h"
 #include "tests/unit/server/stage.h"
 

@@ -1,0 +1,92 @@
+/* codec.h - request bodies -> struct predict_call, and replies -> JSON; members are checked here
+ * and nowhere else. codec.c reads JSON bodies, codec_raw.c raw ones, codec_reply.c writes; no other
+ * server file includes jansson.
+ *
+ * A long string is the bulk of a large request. The codec cuts such strings out of the body before
+ * the JSON parser sees it; an image's base64 is decoded once, straight into the arena.
+ *
+ * The parser's tree does not outlive codec_parse_json: all that a call points to lies in the arena,
+ * in the body or is static, whether the call could be read or not.
+ *
+ * Threads: no state; the arena and the structs are the caller's.
+ */
+#ifndef ATTND_SERVER_PROTOCOL_CODEC_H
+#define ATTND_SERVER_PROTOCOL_CODEC_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/engine.h"
+#include "server/serve/request.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct codec_limits {
+    unsigned inputs_max;
+    /* NULL: none. Looked at while images are decoded from base64, when all of the call but its
+     * inputs has been read. */
+    struct interrupt *interrupt;
+};
+
+/* An `application/json` body, which must stay in place as long as the call: a long text is not
+ * copied unless it holds escapes. An `id` that can be used is in *out whatever else is wrong with
+ * the call. Errors of the envelope are returned (ERR_MALFORMED, ERR_UNUSABLE, ERR_TOO_LARGE) with
+ * the JSON path; errors of one of several inputs are recorded in that item, and those of a call's
+ * only `text` or `image` are returned. */
+enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
+                               const struct codec_limits *limits, struct arena *arena,
+                               struct err *err);
+
+/* Upper bound of what codec_parse_json takes for a body of len bytes: its tree, its items, strings
+ * that are not as they came, and decoded base64. */
+size_t codec_parse_bytes(size_t len, const struct codec_limits *limits);
+
+/* One option of a raw body's query string: `model`, `top_k` (number or all), `id`, `deadline_ms`,
+ * `explain`, `explain_layer`, `overlay`, `attention_stats`, `context.lot` and the other members of a
+ * context; any other name is an error that names the nearest. value may be NULL (an error). A later
+ * option of the same name replaces the earlier one. After the last, codec_check_options looks at what they ask for together. */
+enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
+                                 struct arena *arena, struct err *err);
+
+enum err_code codec_check_options(const struct predict_call *call, struct err *err);
+
+enum { CODEC_RAW_BYTES = 4096 }; /* what it takes, with its row and its options */
+
+/* A raw body: one item of the given kind, its bytes borrowed; a text is valid UTF-8. Options follow
+ * (codec_parse_option). */
+enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
+                              size_t len, struct arena *arena, struct err *err);
+
+struct protocol_timing;
+struct reload_result;
+
+/* The body of a 200: the answer of the only row (which must have one: a row that failed is a
+ * problem, no 200), or {"results": [...]} for an envelope, a row that failed being a problem in its
+ * place. NUL-terminated, in the arena; *len without the NUL. NULL if there is no memory. An id that
+ * is not UTF-8 is left out. */
+const char *codec_encode_reply(const struct predict_call *call, const char *id,
+                               const struct row *rows, const struct protocol_timing *timing,
+                               struct arena *arena, size_t *len);
+
+/* application/problem+json (RFC 9457) for err; instance may be NULL. */
+const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
+                                 size_t *len);
+
+/* {"generation", "changed": [...], "restart": [...]?}: POST /admin/reload. */
+const char *codec_encode_reload(const struct reload_result *result, struct arena *arena,
+                                size_t *len);
+
+/* One row of GET /models. */
+struct model_row {
+    const char *name, *version, *digest; /* digest NULL: not yet known */
+    const struct engine_info *info;
+    bool is_default;
+    /* What a request may be, of any model that is served. */
+    size_t inputs_max, body_bytes_max, image_pixels_max, request_pixels_max;
+};
+/* {"models": [...]} and one model alone. */
+const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,
+                                size_t *len);
+const char *codec_encode_model(const struct model_row *row, struct arena *arena, size_t *len);
+
+#endif

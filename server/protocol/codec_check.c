@@ -1,0 +1,92 @@
+#include "server/protocol/codec_check.h"
+
+#include "engine/base/nearest.h"
+
+#include <string.h>
+
+enum { SHOWN_NAME_BYTES = 32 }; /* longer unknown names are not repeated */
+
+/* The separator between a path and a key. */
+static const char *joint(const char *path)
+{
+    return path[0] == '$' ? "." : "";
+}
+
+bool codec_check_listed(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, list[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool can_be_shown(const char *name)
+{
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+    return name[len] == '\0' && len > 0 && len <= SHOWN_NAME_BYTES;
+}
+
+/* The only place where a client's bytes reach an error text: "unknown member" alone does not help,
+ * so a name that looks like an identifier is repeated. */
+enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
+                                  const char *const *known, size_t count, struct err *err)
+{
+    if (!can_be_shown(key))
+        return err_set(err, ERR_UNUSABLE, "%s: an unknown %s", path, what);
+    const char *nearest = nearest_name(key, known, count);
+    if (nearest == NULL)
+        return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s", path, joint(path), key, what);
+    return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s; did you mean \"%s\"?", path, joint(path),
+                   key, what, nearest);
+}
+
+/* No control characters: C0, DEL, and C1 (U+0080 to U+009F). */
+static bool is_printable(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c == 0x7F)
+            return false;
+        if (c == 0xC2 && i + 1 < len && (unsigned char)text[i + 1] < 0xA0)
+            return false;
+    }
+    return true;
+}
+
+enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max, const char *path,
+                                const char *key, struct err *err)
+{
+    if (len > bytes_max)
+        return err_set(err, ERR_UNUSABLE, "%s%s%s: at most %zu bytes, found %zu", path, joint(path),
+                       key, bytes_max, len);
+    if (!is_printable(label, len))
+        return err_set(err, ERR_UNUSABLE, "%s%s%s: must not contain control characters", path,
+                       joint(path), key);
+    return ERR_OK;
+}
+
+enum err_code codec_check_method(const char *word, size_t len, const char *path,
+                                 enum explain_method *out, struct err *err)
+{
+    char name[16] = "";
+    if (len < sizeof name && memchr(word, '\0', len) == NULL)
+        memcpy(name, word, len);
+    if (method_find(name, out))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "%s%sexplain: unknown method; known are true, false, %s",
+                   path, joint(path), method_names());
+}
+
+enum err_code codec_check_explain(const struct predict_call *call, const char *path,
+                                  struct err *err)
+{
+    const char *key = call->overlay          ? "overlay"
+                      : call->how.statistics ? "attention_stats"
+                      : call->how.layer > 0  ? "explain_layer"
+                                             : NULL;
+    if (call->explain || key == NULL)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "%s%s%s: belongs to an explanation; ask for one with \"explain\"", path,
+                   joint(path), key);
+}

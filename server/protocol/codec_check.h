@@ -1,0 +1,38 @@
+/* codec_check.h - what a value must satisfy, whether it is a JSON member or an option of a query
+ * string. Private to the codec. Every error is ERR_UNUSABLE and starts with the place: `path` is
+ * the object's ("$", "$.context": "$.context.lot") or CODEC_CHECK_QUERY ("?id"). Threads: no state.
+ */
+#ifndef ATTND_SERVER_PROTOCOL_CODEC_CHECK_H
+#define ATTND_SERVER_PROTOCOL_CODEC_CHECK_H
+
+#include "server/serve/call.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    CODEC_DEADLINE_MS_MAX = 86400000, /* a day */
+    CODEC_LAYER_MAX = 1000,           /* of explain_layer; a model tells its own */
+};
+
+#define CODEC_CHECK_QUERY "?" /* the path of options */
+
+bool codec_check_listed(const char *name, const char *const *list, size_t count);
+
+/* The error of a name that is none of known[count]; `what` is "member" or "option". */
+enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
+                                  const char *const *known, size_t count, struct err *err);
+
+/* At most bytes_max bytes without control characters; the label is valid UTF-8. */
+enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max, const char *path,
+                                const char *key, struct err *err);
+
+/* The word of an `explain`. */
+enum err_code codec_check_method(const char *word, size_t len, const char *path,
+                                 enum explain_method *out, struct err *err);
+
+/* Options of explanations are refused without one. */
+enum err_code codec_check_explain(const struct predict_call *call, const char *path,
+                                  struct err *err);
+
+#endif

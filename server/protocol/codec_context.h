@@ -1,0 +1,30 @@
+/* codec_context.h - `context`: where in the fab an input comes from. It is checked, kept as JSON
+ * text and goes back as it came.
+ *
+ * Threads: no state; the arena is the caller's.
+ */
+#ifndef ATTND_SERVER_PROTOCOL_CODEC_CONTEXT_H
+#define ATTND_SERVER_PROTOCOL_CODEC_CONTEXT_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "server/protocol/elide.h"
+
+struct json_t; /* jansson's */
+
+/* Of a call every double survives. An item's goes through the tree of the reply, whose reals have
+ * ANSWER_DIGITS: a number that needs more is refused, and can be sent as a string. */
+enum codec_context_place { CODEC_CONTEXT_OF_CALL, CODEC_CONTEXT_OF_ITEM };
+
+/* The value of `context` at the JSON path; NULL or null: *out stays. ERR_UNUSABLE with the path,
+ * ERR_NO_MEMORY. */
+enum err_code codec_context_read(struct json_t *context, const char *path,
+                                 const struct elided *elided, enum codec_context_place place,
+                                 struct arena *arena, const char **out, struct err *err);
+
+/* One member from a query: `context.lot=A1`, name being "lot". A later one of the same name replaces
+ * the earlier. Coordinates that are numbers become numbers. */
+enum err_code codec_context_set(const char **context, const char *name, const char *value,
+                                struct arena *arena, struct err *err);
+
+#endif

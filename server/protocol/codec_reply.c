@@ -1,0 +1,213 @@
+/* codec_reply.c - replies -> JSON text in the exchange's arena. engine/answer.c makes the objects
+ * of a prediction, a problem and a model; this file adds the members that only a server has.
+ *
+ * Digits. One jansson dump prints all reals with the same precision. Nine digits are right for
+ * scores (fp32 survives them) and for milliseconds, but not for a context, which is returned to the
+ * client unchanged: codec.c has made a text of it, which is put in front of the closing brace.
+ *
+ * Memory. Trees live for the length of a call, the text as long as the arena. */
+#include "server/protocol/codec.h"
+
+#include "engine/answer.h"
+#include "engine/base/utf8.h"
+#include "server/protocol/codec_dump.h"
+#include "server/protocol/problem.h"
+#include "server/protocol/protocol.h"
+#include "server/serve/reloader.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Drops the object, which may be NULL. */
+static const char *finish(json_t *object, const char *tail, struct arena *arena, size_t *len)
+{
+    const char *text = object != NULL ? codec_dump(object, tail, arena, len) : NULL;
+    json_decref(object);
+    return text;
+}
+
+static int add(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new_nocheck(object, key, value);
+}
+
+/* ---- the reply to a predict call ---- */
+
+static json_t *milliseconds(double ms)
+{
+    return json_real(isfinite(ms) ? round(ms * 1000.0) / 1000.0 : 0.0);
+}
+
+static json_t *timing_json(const struct predict_call *call, const struct protocol_timing *timing)
+{
+    json_t *object = json_object();
+    int failed = add(object, "queue", milliseconds(timing->queue_ms));
+    failed |= add(object, "prepare", milliseconds(timing->prepare_ms));
+    failed |= add(object, "inference", milliseconds(timing->inference_ms));
+    if (call->explain)
+        failed |= add(object, "explain", milliseconds(timing->explain_ms));
+    failed |= add(object, "total", milliseconds(timing->total_ms));
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* ",\"context\":{...}"; "" if there is none; NULL if there is no memory. */
+static const char *context_tail(const struct predict_call *call, struct arena *arena)
+{
+    return call->context != NULL ? arena_format(arena, ",\"context\":%s", call->context) : "";
+}
+
+/* One of several: a row that failed becomes a problem and does not affect the others. */
+static json_t *item_json(const struct predict_call *call, const struct row *row,
+                         const struct predict_item *item)
+{
+    json_t *object = row->err.code != ERR_OK ? problem_document(&row->err, NULL)
+                                             : answer_prediction(&row->answer, call->top_k);
+    int failed = object == NULL;
+    if (item->id != NULL)
+        failed |= add(object, "id", json_string(item->id));
+    if (item->context != NULL)
+        failed |= add(object, "context", json_loads(item->context, 0, NULL));
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *results_json(const struct predict_call *call, const struct row *rows)
+{
+    json_t *array = json_array();
+    for (unsigned i = 0; i < call->item_count; i++) {
+        if (json_array_append_new(array, item_json(call, &rows[i], &call->items[i])) == 0)
+            continue;
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+/* The members of the only result, or "results". */
+static int add_results(json_t *reply, const struct predict_call *call, const struct row *rows)
+{
+    if (call->envelope)
+        return add(reply, "results", results_json(call, rows));
+    json_t *result = answer_prediction(&rows[0].answer, call->top_k);
+    int failed = result == NULL || json_object_update(reply, result) != 0;
+    json_decref(result);
+    return failed;
+}
+
+const char *codec_encode_reply(const struct predict_call *call, const char *id,
+                               const struct row *rows, const struct protocol_timing *timing,
+                               struct arena *arena, size_t *len)
+{
+    const char *tail = context_tail(call, arena);
+    json_t *reply = json_object();
+    int failed = tail == NULL || reply == NULL;
+    if (id != NULL && utf8_is_valid(id, strlen(id)))
+        failed |= add(reply, "id", json_string(id));
+    failed |= add_results(reply, call, rows);
+    failed |= add(reply, "timing_ms", timing_json(call, timing));
+    if (!failed)
+        return finish(reply, tail, arena, len);
+    json_decref(reply);
+    return NULL;
+}
+
+/* ---- problems and models ---- */
+
+const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
+                                 size_t *len)
+{
+    return finish(problem_document(err, instance), "", arena, len);
+}
+
+/* Adds the members of `more` that the object lacks. jansson's own function does not report a member
+ * that could not be added. */
+static int add_missing(json_t *object, json_t *more)
+{
+    const char *key;
+    json_t *value;
+    int failed = more == NULL;
+    json_object_foreach(more, key, value)
+    {
+        if (json_object_get(object, key) == NULL)
+            failed |= json_object_set_nocheck(object, key, value);
+    }
+    return failed;
+}
+
+static json_t *row_json(const struct model_row *row)
+{
+    json_t *object = json_object(), *model = answer_model(row->info);
+    json_t *digest = row->digest != NULL ? json_string(row->digest) : json_null();
+    int failed = add(object, "name", json_string(row->name));
+    failed |= add(object, "version", json_string(row->version));
+    failed |= add(object, "digest", digest);
+    failed |= add(object, "default", json_boolean(row->is_default));
+    failed |= add_missing(object, model);
+    failed |= add(object, "inputs_max", json_integer((json_int_t)row->inputs_max));
+    failed |= add(object, "body_bytes_max", json_integer((json_int_t)row->body_bytes_max));
+    if (row->info->kind == ENGINE_IMAGE) {
+        failed |= add(object, "image_pixels_max", json_integer((json_int_t)row->image_pixels_max));
+        failed |=
+            add(object, "request_pixels_max", json_integer((json_int_t)row->request_pixels_max));
+    }
+    json_decref(model);
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,
+                                size_t *len)
+{
+    json_t *array = json_array(), *reply = json_object();
+    int failed = array == NULL;
+    for (unsigned i = 0; i < count; i++)
+        failed |= json_array_append_new(array, row_json(&rows[i]));
+    failed |= add(reply, "models", array);
+    if (!failed)
+        return finish(reply, "", arena, len);
+    json_decref(reply);
+    return NULL;
+}
+
+const char *codec_encode_model(const struct model_row *row, struct arena *arena, size_t *len)
+{
+    return finish(row_json(row), "", arena, len);
+}
+
+/* ---- a reload ---- */
+
+static json_t *texts(const char *const *list, unsigned count)
+{
+    json_t *array = json_array();
+    int failed = array == NULL;
+    for (unsigned i = 0; i < count; i++)
+        failed |= json_array_append_new(array, json_string(list[i]));
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+const char *codec_encode_reload(const struct reload_result *result, struct arena *arena,
+                                size_t *len)
+{
+    json_t *reply = json_object();
+    int failed = add(reply, "generation", json_integer((json_int_t)result->generation));
+    failed |= add(reply, "changed", texts(result->changed, result->changed_count));
+    if (result->restart_count > 0)
+        failed |= add(reply, "restart", texts(result->restart, result->restart_count));
+    if (!failed)
+        return finish(reply, "", arena, len);
+    json_decref(reply);
+    return NULL;
+}

@@ -1,0 +1,22 @@
+/* content.h - a request's body as it came -> what it holds: unpacked, recognised by its first bytes
+ * if the head does not say what it is, and a text in UTF-8.
+ *
+ *     if (claim_reading(service, request, content_bytes(request) + ...) || content_decode(request))
+ *
+ * Threads: the request is its holder's.
+ */
+#ifndef ATTND_SERVER_PROTOCOL_CONTENT_H
+#define ATTND_SERVER_PROTOCOL_CONTENT_H
+
+#include "server/serve/request.h"
+
+/* How many bytes the content has, at most, and how much memory content_decode takes. */
+size_t content_len_max(const struct request *request);
+size_t content_bytes(const struct request *request);
+
+/* Fills request->content; request->body becomes REQUEST_IMAGE for a picture whose kind the head did
+ * not tell. Returns request->err.code: ERR_UNUSABLE, ERR_MALFORMED, ERR_TOO_LARGE (gzip that
+ * unpacks to more than body_bytes_max), ERR_NO_MEMORY. */
+enum err_code content_decode(struct request *request);
+
+#endif

@@ -1,0 +1,89 @@
+#include "server/protocol/media_type.h"
+
+#include "server/protocol/charset.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *name;
+    enum request_body body;
+    bool is_told;
+} types[] = {
+    {"application/json", REQUEST_JSON, true},
+    {"application/x-www-form-urlencoded", REQUEST_JSON, false},
+    {"image/png", REQUEST_IMAGE, true},
+    {"image/jpeg", REQUEST_IMAGE, true},
+    {"image/jpg", REQUEST_IMAGE, true}, /* not registered, and everywhere */
+    {"text/plain", REQUEST_TEXT, true},
+};
+
+/* A piece of a header's value, not terminated. */
+struct span {
+    const char *start;
+    size_t len;
+};
+
+static struct span trim(struct span span)
+{
+    while (span.len > 0 && strchr(" \t", span.start[0]) != NULL) {
+        span.start++;
+        span.len--;
+    }
+    while (span.len > 0 && strchr(" \t", span.start[span.len - 1]) != NULL)
+        span.len--;
+    return span;
+}
+
+/* The trimmed text before the next `separator`, which *rest is moved behind. */
+static struct span next_piece(const char **rest, const char *separator)
+{
+    struct span piece = {*rest, strcspn(*rest, separator)};
+    *rest += piece.len + ((*rest)[piece.len] != '\0');
+    return trim(piece);
+}
+
+static bool is_word(struct span span, const char *word)
+{
+    return span.len == strlen(word) && strncasecmp(span.start, word, span.len) == 0;
+}
+
+/* parameter = token "=" ( token / quoted-string ). *charset becomes what a parameter of that name
+ * says; false: it is none that is decoded. */
+static bool read_charset(struct span parameter, const char **charset)
+{
+    const char *equals = memchr(parameter.start, '=', parameter.len);
+    if (equals == NULL)
+        return true;
+    size_t name_len = (size_t)(equals - parameter.start);
+    if (!is_word((struct span){parameter.start, name_len}, "charset"))
+        return true;
+    struct span value = {equals + 1, parameter.len - name_len - 1};
+    if (value.len >= 2 && value.start[0] == '"' && value.start[value.len - 1] == '"')
+        value = (struct span){value.start + 1, value.len - 2};
+    *charset = charset_find(value.start, value.len);
+    return *charset != NULL;
+}
+
+enum err_code media_type_parse(const char *value, struct media_type *out, struct err *err)
+{
+    *out = (struct media_type){.body = REQUEST_JSON, .charset = ""};
+    if (value == NULL)
+        return ERR_OK;
+    const char *rest = value;
+    struct span type = next_piece(&rest, ";");
+    size_t known = 0;
+    while (known < sizeof types / sizeof types[0] && !is_word(type, types[known].name))
+        known++;
+    if (known == sizeof types / sizeof types[0])
+        return err_set(
+            err, ERR_MEDIA_TYPE,
+            "Content-Type must be application/json, image/png, image/jpeg or text/plain");
+    out->body = types[known].body;
+    out->is_told = types[known].is_told;
+    while (out->body == REQUEST_TEXT && *rest != '\0')
+        if (!read_charset(next_piece(&rest, ";"), &out->charset))
+            return err_set(err, ERR_MEDIA_TYPE, "the charset of text/plain must be %s",
+                           charset_names());
+    return ERR_OK;
+}

@@ -1,0 +1,129 @@
+/* native.c - attnd's own protocol: JSON or raw bodies in, one object or an envelope out. codec.h
+ * reads and writes them. */
+#include "server/protocol/codec.h"
+#include "server/protocol/content.h"
+#include "server/protocol/media_type.h"
+#include "server/protocol/protocol.h"
+#include "server/serve/watch.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* ---- the call ---- */
+
+static enum err_code accept_head(struct request *request)
+{
+    const char *type = http_header(request->exchange, "Content-Type");
+    const char *encoding = http_header(request->exchange, "Content-Encoding");
+    struct media_type found;
+    if (media_type_parse(type, &found, &request->err))
+        return request->err.code;
+    request->body = found.body;
+    request->charset = found.charset;
+    request->is_typed = found.is_told;
+    request->is_packed = encoding != NULL &&
+                         (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0);
+    if (encoding != NULL && !request->is_packed && strcasecmp(encoding, "identity") != 0)
+        return err_set(&request->err, ERR_MEDIA_TYPE, "Content-Encoding must be gzip or absent");
+    return ERR_OK;
+}
+
+static size_t parse_bytes(const struct request *request)
+{
+    const struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max};
+    size_t content = content_bytes(request);
+    return content + (request->body == REQUEST_JSON
+                          ? codec_parse_bytes(content_len_max(request), &limits)
+                          : CODEC_RAW_BYTES);
+}
+
+struct options {
+    struct request *request;
+    struct err *err;
+};
+
+static void visit_option(void *context, const char *name, const char *value)
+{
+    struct options *options = context;
+    struct request *request = options->request;
+    if (options->err->code == ERR_OK)
+        codec_parse_option(&request->call, name, value != NULL ? value : "",
+                           &request->exchange->arena, options->err);
+}
+
+static enum err_code parse_raw(struct request *request)
+{
+    struct http_exchange *exchange = request->exchange;
+    enum engine_kind kind = request->body == REQUEST_TEXT ? ENGINE_TEXT : ENGINE_IMAGE;
+    if (codec_parse_raw(&request->call, kind, request->content, request->content_len,
+                        &exchange->arena, &request->err))
+        return request->err.code;
+    http_query_each(exchange, visit_option, &(struct options){request, &request->err});
+    if (request->err.code == ERR_OK)
+        codec_check_options(&request->call, &request->err);
+    return request->err.code;
+}
+
+/* The deadline is not known until the options are read, which is before the first check. */
+static enum err_code look_while_reading(void *context, struct err *err)
+{
+    struct watch *watch = context;
+    watch->request->deadline_ns =
+        request_deadline_ns(watch->request, watch->request->snapshot->config.deadline_ms);
+    return watch_look(watch, err);
+}
+
+/* An interrupt's error is that of the whole request, also if it occurred in one item. */
+static enum err_code parse_json(const struct service *service, struct request *request)
+{
+    struct http_exchange *exchange = request->exchange;
+    struct watch watch;
+    struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max,
+                                  .interrupt = watch_begin(&watch, service, request)};
+    limits.interrupt->look = look_while_reading;
+    return codec_parse_json(&request->call, request->content, request->content_len, &limits,
+                            &exchange->arena, &request->err);
+}
+
+static enum err_code parse(const struct service *service, struct request *request)
+{
+    if (content_decode(request))
+        return request->err.code;
+    return request->body == REQUEST_JSON ? parse_json(service, request) : parse_raw(request);
+}
+
+/* ---- the answer ---- */
+
+static const char *encode(struct request *request, const struct protocol_timing *timing,
+                          size_t *len)
+{
+    const struct predict_call *call = &request->call;
+    const char *id = call->id != NULL ? call->id : request->id;
+    return codec_encode_reply(call, id, request->rows, timing, &request->exchange->arena, len);
+}
+
+/* RFC 8141 limits the characters of a URN; an id beyond letters, digits and "-._~:" gets none. */
+static const char *instance(const struct request *request)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789-._~:";
+    if (request->id[strspn(request->id, plain)] != '\0')
+        return NULL;
+    return arena_format(&request->exchange->arena, "urn:request:%s", request->id);
+}
+
+static const char *problem(struct request *request, size_t *len)
+{
+    return codec_encode_problem(&request->err, instance(request), &request->exchange->arena, len);
+}
+
+const struct protocol protocol_native = {
+    .name = "native",
+    .accept = accept_head,
+    .parse_bytes = parse_bytes,
+    .parse = parse,
+    .encode = encode,
+    .problem = problem,
+    .reply_type = "application/json",
+    .problem_type = "application/problem+json",
+};

@@ -1,0 +1,23 @@
+/* problem.h - the HTTP status of each kind of failure, and an error as a problem document (RFC
+ * 9457). Also attnd-predict's, which prints the problem of an input that failed in its place.
+ *
+ * Threads: no state.
+ */
+#ifndef ATTND_SERVER_PROTOCOL_PROBLEM_H
+#define ATTND_SERVER_PROTOCOL_PROBLEM_H
+
+#include "engine/base/err.h"
+
+struct json_t; /* jansson's */
+
+unsigned problem_status(enum err_code code);
+
+/* In words: "Queue full". */
+const char *problem_title(enum err_code code);
+
+/* {"type", "title", "status", "detail", "instance"?, "error", "error_type"}. type is
+ * "urn:attnd:error:" and err_name(code). A text that is not UTF-8 is replaced by the title, such an
+ * instance is left out. A new reference; NULL if there is no memory. */
+struct json_t *problem_document(const struct err *err, const char *instance);
+
+#endif

@@ -1,0 +1,37 @@
+/* protocol.h - the format of prediction requests and of their replies. A route names its protocol;
+ * everything between parse and encode is the same for all.
+ *
+ * Threads: constant; the functions are called by the owner of the request.
+ */
+#ifndef ATTND_SERVER_PROTOCOL_PROTOCOL_H
+#define ATTND_SERVER_PROTOCOL_PROTOCOL_H
+
+#include "server/serve/service.h"
+
+/* The times of a request that its reply reports. */
+struct protocol_timing {
+    double queue_ms, prepare_ms, inference_ms, total_ms;
+    double explain_ms; /* reported if the call asked for explanations */
+};
+
+struct protocol {
+    const char *name;
+
+    /* Determines the kind of body from the head alone. Returns request->err.code. */
+    enum err_code (*accept)(struct request *request);
+    /* Upper bound of the memory that parse takes. */
+    size_t (*parse_bytes)(const struct request *request);
+    /* The exchange's body -> request->call. Returns request->err.code. */
+    enum err_code (*parse)(const struct service *service, struct request *request);
+    /* The results of the rows -> the body of a 200, in the arena; NULL if there is no memory. */
+    const char *(*encode)(struct request *request, const struct protocol_timing *timing,
+                          size_t *len);
+    /* request->err -> the body of the problem; NULL if there is no memory. */
+    const char *(*problem)(struct request *request, size_t *len);
+    const char *reply_type, *problem_type; /* their Content-Types */
+};
+
+/* attnd's own: POST /predict. */
+extern const struct protocol protocol_native;
+
+#endif

@@ -1,0 +1,322 @@
+#include "engine/base/doc.h"
+#include "server/protocol/protocol.h"
+#include "tests/support/call_fixture.h"
+#include "tests/support/suite.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const labels[] = {"Center", "Scratch"};
+static const struct engine_info info = {.kind = ENGINE_IMAGE,
+                                        .family = "vit",
+                                        .version = "1",
+                                        .dtype = "f32",
+                                        .linear_backend = "openblas",
+                                        .kernels = "avx2",
+                                        .scores = "softmax",
+                                        .labels = labels,
+                                        .label_count = 2};
+static const float scores[] = {0.25f, 0.75f};
+static const struct protocol_timing timing = {
+    .queue_ms = 0.1, .prepare_ms = 0.80049, .inference_ms = 12.4, .total_ms = 13.5006};
+
+#define MODEL "\"model\":{\"name\":\"wafer-vit\",\"version\":\"1\",\"digest\":\"sha256:00\"}"
+#define BEST "\"label\":\"Scratch\",\"score\":0.75,\"decision\":\"auto\""
+#define ROW "\"predictions\":[{\"label\":\"Scratch\",\"score\":0.75}]"
+#define TIMING "\"timing_ms\":{\"queue\":0.1,\"prepare\":0.8,\"inference\":12.4,\"total\":13.501}"
+
+static struct row good_row(void)
+{
+    return (struct row){.answer = {.model_name = "wafer-vit",
+                                   .model_version = "1",
+                                   .model_digest = "sha256:00",
+                                   .info = &info,
+                                   .scores = scores}};
+}
+
+/* The reply to a body, in the fixture's arena. */
+static const char *reply_to(struct call_fixture *fixture, const char *body, const char *id,
+                            const struct row *rows)
+{
+    size_t len = 0;
+    call_fixture_setup(fixture, body);
+    ck_assert_msg(fixture->err.code == ERR_OK, "%s", fixture->err.text);
+    const char *reply =
+        codec_encode_reply(&fixture->call, id, rows, &timing, &fixture->arena, &len);
+    if (reply != NULL)
+        ck_assert_uint_eq(strlen(reply), len);
+    return reply;
+}
+
+START_TEST(reply_has_the_members_of_the_contract_in_its_order)
+{
+    struct call_fixture fixture;
+    struct row row = good_row();
+    const char *reply = reply_to(&fixture, "{\"text\": \"a\"}", "x-1", &row);
+    ck_assert_str_eq(reply, "{\"id\":\"x-1\"," MODEL "," BEST "," ROW "," TIMING "}");
+    call_fixture_drop(&fixture);
+    row.answer.truncated = true;
+    reply = reply_to(&fixture, "{\"text\": \"a\", \"context\": {\"lot\": \"A1\"}}", "x-1", &row);
+    ck_assert_str_eq(reply, "{\"id\":\"x-1\"," MODEL "," BEST "," ROW ",\"truncated\":true," TIMING
+                            ",\"context\":{\"lot\":\"A1\"}}");
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+START_TEST(reply_has_a_null_digest_until_it_is_known)
+{
+    struct call_fixture fixture;
+    struct row row = good_row();
+    row.answer.model_digest = NULL;
+    const char *reply = reply_to(&fixture, "{\"text\": \"a\"}", "x", &row);
+    ck_assert_ptr_nonnull(strstr(reply, "\"digest\":null"));
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+START_TEST(reply_echoes_the_context_verbatim)
+{
+    static const char *const contexts[] = {
+        "{\"lot\":\"A1\",\"wafer\":3}",
+        "{\"wafer\":9007199254740993,\"die_x\":-9223372036854775808}",
+        "{\"die_x\":0.1,\"die_y\":-2.5}",
+        "{\"die_x\":3.0}",
+        "{\"step\":1234567.891011,\"tool\":\"e\\\"t\\\\c\"}",
+        "{\"die_x\":0.30000000000000004}",
+        "{\"recipe\":\"\xC3\xA9 \xF0\x9F\x98\x80\",\"lot\":null}",
+        "{}"};
+    for (size_t i = 0; i < sizeof contexts / sizeof contexts[0]; i++) {
+        struct call_fixture fixture;
+        struct row row = good_row();
+        char body[256], tail[256];
+        snprintf(body, sizeof body, "{\"text\": \"a\", \"context\": %s}", contexts[i]);
+        snprintf(tail, sizeof tail, TIMING ",\"context\":%s}", contexts[i]);
+        const char *reply = reply_to(&fixture, body, "x", &row);
+        ck_assert_uint_gt(strlen(reply), strlen(tail));
+        ck_assert_str_eq(reply + strlen(reply) - strlen(tail), tail);
+        call_fixture_drop(&fixture);
+    }
+}
+END_TEST
+
+START_TEST(results_carry_the_ids_and_contexts_of_their_inputs)
+{
+    struct call_fixture fixture;
+    struct row rows[] = {good_row(), good_row(), good_row()};
+    err_set(&rows[1].err, ERR_UNUSABLE, "$.inputs[1].text: empty");
+    const char *reply = reply_to(
+        &fixture,
+        "{\"inputs\": [{\"text\": \"a\", \"id\": \"d 1\"}, {\"text\": \"\", \"id\": \"d2\", "
+        "\"context\": {\"die_x\": 1.25, \"lot\": \"A\"}}, {\"text\": \"b\", \"id\": \"\"}]}",
+        "x", rows);
+    ck_assert_str_eq(fixture.call.items[1].context, "{\"die_x\":1.25,\"lot\":\"A\"}");
+    ck_assert_ptr_nonnull(strstr(reply, ROW ",\"id\":\"d 1\"},{"));
+    ck_assert_ptr_nonnull(strstr(reply, "\"error_type\":\"unusable\",\"id\":\"d2\",\"context\":{"
+                                        "\"die_x\":1.25,\"lot\":\"A\"}},{"));
+    ck_assert_ptr_nonnull(strstr(reply, ROW "}],"));
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+START_TEST(reply_to_inputs_has_results_in_order_and_problems_in_place)
+{
+    struct call_fixture fixture;
+    struct row rows[] = {good_row(), good_row(), good_row()};
+    err_set(&rows[1].err, ERR_UNUSABLE, "$.inputs[1].text: empty");
+    const char *reply = reply_to(
+        &fixture,
+        "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"\"}, {\"text\": \"b\"}], \"context\": {}}",
+        "x", rows);
+    ck_assert_str_eq(reply, "{\"id\":\"x\",\"results\":[{" MODEL "," BEST "," ROW "},"
+                            "{\"type\":\"urn:attnd:error:unusable\",\"title\":\"Unusable input\","
+                            "\"status\":422,\"detail\":\"$.inputs[1].text: empty\","
+                            "\"error\":\"$.inputs[1].text: empty\",\"error_type\":\"unusable\"},"
+                            "{" MODEL "," BEST "," ROW "}]," TIMING ",\"context\":{}}");
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+START_TEST(reply_replaces_times_that_are_no_numbers)
+{
+    struct call_fixture fixture;
+    struct row row = good_row();
+    size_t len;
+    call_fixture_setup(&fixture, "{\"text\": \"a\"}");
+    const char *reply =
+        codec_encode_reply(&fixture.call, NULL, &row, &(struct protocol_timing){.queue_ms = NAN},
+                           &fixture.arena, &len);
+    ck_assert_ptr_nonnull(strstr(reply, "\"queue\":0.0"));
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+/* Whatever the client's bytes are, the reply is JSON and gives them back. */
+START_TEST(reply_stays_json_whatever_the_id)
+{
+    static const char *const ids[] = {"\"},{\"", "\\", "a\tb\r\n", "</script>", "\xC3\xA9", "\x7F"};
+    struct row row = good_row();
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        struct call_fixture fixture;
+        struct json_t *tree;
+        struct err err = {0};
+        const char *reply = reply_to(&fixture, "{\"text\": \"a\"}", ids[i], &row);
+        doc_parse(&tree, reply, strlen(reply), &doc_limits_request, &err);
+        ck_assert_msg(tree != NULL, "%s", err.text);
+        ck_assert_str_eq(json_string_value(json_object_get(tree, "id")), ids[i]);
+        doc_free(tree);
+        call_fixture_drop(&fixture);
+    }
+    struct call_fixture fixture;
+    const char *reply = reply_to(&fixture, "{\"text\": \"a\"}", "\xFF\xC3", &row);
+    ck_assert_int_eq(strncmp(reply, "{\"model\":", 9), 0);
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+START_TEST(reply_of_a_thousand_labels_is_whole_and_sorted)
+{
+    enum { LABELS = 1000 };
+    static char names[LABELS][16];
+    const char *list[LABELS];
+    float values[LABELS];
+    for (unsigned i = 0; i < LABELS; i++) {
+        snprintf(names[i], sizeof names[i], "label-%u", i);
+        list[i] = names[i];
+        values[i] = (float)(i * 617 % LABELS) / 7919.0f;
+    }
+    struct engine_info many = info;
+    many.labels = list;
+    many.label_count = LABELS;
+    struct row row = good_row();
+    row.answer.info = &many;
+    row.answer.scores = values;
+    struct call_fixture fixture;
+    struct json_t *tree;
+    struct err err = {0};
+    const char *reply = reply_to(
+        &fixture, "{\"text\": \"a\", \"top_k\": \"all\", \"context\": {\"lot\": 1}}", "x", &row);
+    doc_parse(&tree, reply, strlen(reply), &doc_limits_file, &err);
+    ck_assert_msg(tree != NULL, "%s", err.text);
+    const json_t *listed = json_object_get(tree, "predictions");
+    ck_assert_uint_eq(json_array_size(listed), LABELS);
+    ck_assert_ptr_nonnull(json_object_get(tree, "context"));
+    for (size_t i = 1; i < LABELS; i++)
+        ck_assert(json_number_value(json_object_get(json_array_get(listed, i - 1), "score")) >
+                  json_number_value(json_object_get(json_array_get(listed, i), "score")));
+    doc_free(tree);
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+START_TEST(problem_is_the_whole_body)
+{
+    struct arena arena;
+    struct err err = {0};
+    size_t len;
+    arena_init(&arena);
+    err_set(&err, ERR_QUEUE_FULL, "1024 inputs are waiting, the limit");
+    const char *text = codec_encode_problem(&err, "/predict", &arena, &len);
+    ck_assert_uint_eq(strlen(text), len);
+    ck_assert_str_eq(text, "{\"type\":\"urn:attnd:error:queue_full\",\"title\":\"Queue full\","
+                           "\"status\":429,\"detail\":\"1024 inputs are waiting, the limit\","
+                           "\"instance\":\"/predict\","
+                           "\"error\":\"1024 inputs are waiting, the limit\","
+                           "\"error_type\":\"queue_full\"}");
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(models_are_listed_with_name_version_digest_and_description)
+{
+    const struct model_row rows[] = {{.name = "wafer-vit",
+                                      .version = "1",
+                                      .digest = "sha256:00",
+                                      .info = &info,
+                                      .is_default = 1},
+                                     {.name = "other", .version = "2", .info = &info}};
+    struct arena arena;
+    size_t len;
+    arena_init(&arena);
+    const char *text = codec_encode_models(rows, 2, &arena, &len);
+    ck_assert_uint_eq(strlen(text), len);
+    static const char head[] = "{\"models\":[{\"name\":\"wafer-vit\",\"version\":\"1\","
+                               "\"digest\":\"sha256:00\",\"default\":true,\"kind\":\"image\"";
+    ck_assert_int_eq(strncmp(text, head, sizeof head - 1), 0);
+    ck_assert_ptr_nonnull(strstr(text, "{\"name\":\"other\",\"version\":\"2\",\"digest\":null,"
+                                       "\"default\":false,\"kind\":\"image\""));
+    ck_assert_str_eq(codec_encode_models(rows, 0, &arena, &len), "{\"models\":[]}");
+    text = codec_encode_model(&rows[1], &arena, &len);
+    ck_assert_int_eq(strncmp(text, "{\"name\":\"other\",\"version\":\"2\"", 29), 0);
+    arena_deinit(&arena);
+}
+END_TEST
+
+/* ---- allocation failure: every jansson allocation fails once, in turn ---- */
+
+static unsigned allocations_left, live;
+
+static void *failing_malloc(size_t size)
+{
+    if (allocations_left == 0)
+        return NULL;
+    allocations_left--;
+    void *memory = malloc(size);
+    live += memory != NULL;
+    return memory;
+}
+
+static void counting_free(void *memory)
+{
+    live -= memory != NULL;
+    free(memory);
+}
+
+START_TEST(reply_survives_the_failure_of_any_allocation)
+{
+    struct row rows[] = {good_row(), good_row()};
+    struct call_fixture fixture;
+    rows[0].answer.judgement =
+        (struct judgement){.decision = DECISION_REVIEW, .has_ood = true, .has_rank = true};
+    err_set(&rows[1].err, ERR_UNUSABLE, "$.inputs[1].text: empty");
+    call_fixture_setup(&fixture, "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"\"}], "
+                                 "\"top_k\": \"all\", \"context\": {\"die_x\": 0.1}}");
+    ck_assert_int_eq(fixture.err.code, ERR_OK);
+    json_set_alloc_funcs(failing_malloc, counting_free);
+    unsigned failures = 0;
+    for (unsigned allowed = 0;; allowed++, failures++) {
+        size_t len;
+        allocations_left = allowed;
+        live = 0;
+        const char *reply =
+            codec_encode_reply(&fixture.call, "x", rows, &timing, &fixture.arena, &len);
+        ck_assert_uint_eq(live, 0);
+        if (reply != NULL && strstr(reply, "\"id\":\"x\"") != NULL)
+            break;
+    }
+    ck_assert_uint_gt(failures, 50);
+    for (unsigned allowed = 0; allowed < 80; allowed++) {
+        size_t len;
+        allocations_left = allowed;
+        live = 0;
+        codec_encode_problem(&rows[1].err, "/predict", &fixture.arena, &len);
+        codec_encode_model(&(struct model_row){.name = "m", .version = "1", .info = &info},
+                           &fixture.arena, &len);
+        ck_assert_uint_eq(live, 0);
+    }
+    json_set_alloc_funcs(malloc, free);
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
+SUITE("codec_reply", reply_has_the_members_of_the_contract_in_its_order,
+      reply_has_a_null_digest_until_it_is_known, reply_echoes_the_context_verbatim,
+      results_carry_the_ids_and_contexts_of_their_inputs,
+      reply_to_inputs_has_results_in_order_and_problems_in_place,
+      reply_replaces_times_that_are_no_numbers, reply_stays_json_whatever_the_id,
+      reply_of_a_thousand_labels_is_whole_and_sorted, problem_is_the_whole_body,
+      models_are_listed_with_name_version_digest_and_description,
+      reply_survives_the_failure_of_any_allocation)
