@@ -3,6 +3,7 @@
  * failures are collected in a flag that is checked once, at the end of an object. */
 #include "engine/answer.h"
 
+#include "engine/base/utf8.h"
 #include "engine/decide/argmax.h"
 
 #include <jansson.h>
@@ -345,6 +346,15 @@ struct json_t *answer_model(const struct engine_info *info)
 bool answer_add_text(struct json_t *answer, const char *key, const char *text)
 {
     return json_object_set_new(answer, key, text_or_null(text)) == 0;
+}
+
+bool answer_add_origin(json_t *answer, const char *file, unsigned line)
+{
+    struct builder input = build();
+    add(&input, "file", json_string(utf8_or_note(file)));
+    if (line > 0)
+        add(&input, "line", json_integer(line));
+    return json_object_set_new_nocheck(answer, "input", built(&input)) == 0;
 }
 
 bool answer_add_reals(struct json_t *answer, const char *key, const float *numbers, unsigned count)

@@ -39,6 +39,8 @@ struct json_t *answer_model(const struct engine_info *info);
 
 /* Further members of such an object; false if there is no memory. */
 bool answer_add_text(struct json_t *answer, const char *key, const char *text);
+/* "input": {"file", "line"}; line 0: without it. A path that is not UTF-8 becomes a note. */
+bool answer_add_origin(struct json_t *answer, const char *file, unsigned line);
 bool answer_add_reals(struct json_t *answer, const char *key, const float *numbers, unsigned count);
 bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *numbers,
                          unsigned count);

@@ -8,6 +8,7 @@
 #include "engine/cli/cli.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
+#include "learn/data/input_list.h"
 #include "learn/data/picture.h"
 #include "server/protocol/problem.h"
 
@@ -17,18 +18,12 @@
 #include <string.h>
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
-enum { FILE_BYTES_MAX = 256 * 1024 * 1024, PIXELS_MAX = 64 * 1024 * 1024, INPUTS_MAX = 65536 };
-
-struct source {
-    enum { SOURCE_TEXT, SOURCE_TEXT_FILE, SOURCE_IMAGE } type;
-    const char *value;
-};
+enum { FILE_BYTES_MAX = 256 * 1024 * 1024, PIXELS_MAX = 64 * 1024 * 1024 };
 
 struct predict {
     struct engine_options options;
     const char *dir;
-    struct source *sources;
-    unsigned source_count;
+    struct input_list inputs;
     unsigned top_k; /* 0: all */
     bool json, raw_logits;
     bool explain;
@@ -45,20 +40,35 @@ struct predict {
 
 /* ---- options ---- */
 
-/* The row's tag is the kind of source. */
-static enum err_code add_source(const struct cli_option *option, void *target, const char *value,
-                                struct err *err)
+/* The row's tag says what the value is. */
+enum { VALUE_TEXT, VALUE_TEXT_FILE, VALUE_IMAGE };
+
+static enum err_code add_value(const struct cli_option *option, void *target, const char *value,
+                               struct err *err)
 {
     struct predict *predict = target;
-    if (predict->source_count == INPUTS_MAX)
-        return err_set(err, ERR_UNUSABLE, "at most %d inputs at a time", INPUTS_MAX);
-    size_t bytes = (predict->source_count + 1) * sizeof *predict->sources;
-    struct source *sources = realloc(predict->sources, bytes);
-    if (sources == NULL)
-        return err_no_memory(err, bytes);
-    sources[predict->source_count++] = (struct source){.type = option->tag, .value = value};
-    predict->sources = sources;
-    return ERR_OK;
+    struct listed_input input = {.is_image = option->tag == VALUE_IMAGE};
+    if (option->tag == VALUE_TEXT) {
+        input.text = value;
+        input.text_len = strlen(value);
+    } else {
+        input.path = value;
+    }
+    return input_list_add(&predict->inputs, &input, err);
+}
+
+static enum err_code add_lines(const struct cli_option *option, void *target, const char *value,
+                               struct err *err)
+{
+    (void)option;
+    return input_list_add_lines(&((struct predict *)target)->inputs, value, err);
+}
+
+static enum err_code add_path(const struct cli_option *option, void *target, const char *value,
+                              struct err *err)
+{
+    (void)option;
+    return input_list_add_path(&((struct predict *)target)->inputs, value, err);
 }
 
 static enum err_code set_top_k(const struct cli_option *option, void *target, const char *value,
@@ -86,7 +96,7 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
 }
 
 #define FIELD(field) CLI_FIELD(struct predict, field)
-#define SOURCE(type_) .type = CLI_OTHER, .apply = add_source, .tag = type_
+#define INPUT(tag_) .type = CLI_OTHER, .apply = add_value, .tag = tag_
 
 static const struct cli_option options[] = {
     {.name = "model",
@@ -94,15 +104,20 @@ static const struct cli_option options[] = {
      .value = "DIR",
      .is_required = true,
      .help = "The checkpoint directory."},
-    {.name = "text", SOURCE(SOURCE_TEXT), .value = "S", .help = "Predicts this text."},
+    {.name = "text", INPUT(VALUE_TEXT), .value = "S", .help = "Predicts this text."},
     {.name = "text-file",
-     SOURCE(SOURCE_TEXT_FILE),
+     INPUT(VALUE_TEXT_FILE),
      .value = "F",
      .help = "Predicts the whole file as one text; - is standard input."},
     {.name = "image",
-     SOURCE(SOURCE_IMAGE),
+     INPUT(VALUE_IMAGE),
      .value = "F",
      .help = "Predicts this PNG or JPEG file, or a wafer: F.stdf or F.stdf#WAFER_ID."},
+    {.name = "lines",
+     .type = CLI_OTHER,
+     .value = "F",
+     .apply = add_lines,
+     .help = "Predicts each line of the file that is not blank; - is standard input."},
     {.name = "top-k",
      .type = CLI_OTHER,
      .value = "N|all",
@@ -143,19 +158,25 @@ static const struct cli_option options[] = {
 
 static const struct cli cli = {
     .program = "attnd-predict",
-    .usage = "attnd-predict --model DIR (--text S | --text-file F | --image F)... [OPTION]...",
-    .summary = "Classifies texts or images with a Hugging Face checkpoint directory.",
+    .usage =
+        "attnd-predict --model DIR (PATH | --text S | --text-file F | --image F | --lines F)... "
+        "[OPTION]...",
+    .summary =
+        "Classifies texts or images with a Hugging Face checkpoint directory. A PATH is a file,\n"
+        "a folder with all that lies below it, or a pattern; PNG, JPEG and STDF files are known\n"
+        "by their content, all others are texts.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .positional = add_path,
 };
 
 /* ---- one input ---- */
 
-static enum err_code check_kind(const struct predict *predict, const struct source *source,
+static enum err_code check_kind(const struct predict *predict, const struct listed_input *source,
                                 struct err *err)
 {
     bool is_image = engine_describe(predict->model)->kind == ENGINE_IMAGE;
-    if (is_image == (source->type == SOURCE_IMAGE))
+    if (is_image == source->is_image)
         return ERR_OK;
     return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
 }
@@ -186,27 +207,29 @@ static enum err_code prepare_file(const struct predict *predict, const char *pat
     return err->code;
 }
 
-static enum err_code prepare(struct predict *predict, const struct source *source,
+static enum err_code prepare(struct predict *predict, const struct listed_input *source,
                              struct arena *arena, struct engine_input *input, struct err *err)
 {
-    const char *value = source->value;
     if (check_kind(predict, source, err))
         return err->code;
-    if (source->type == SOURCE_IMAGE)
-        return prepare_picture(predict, value, arena, input, err);
-    if (source->type == SOURCE_TEXT)
-        return engine_prepare_text(predict->model, value, strlen(value), NULL, arena, input, err);
-    return prepare_file(predict, value, arena, input, err);
+    if (source->is_image)
+        return prepare_picture(predict, source->path, arena, input, err);
+    if (source->path != NULL)
+        return prepare_file(predict, source->path, arena, input, err);
+    return engine_prepare_text(predict->model, source->text, source->text_len, NULL, arena, input,
+                               err);
 }
 
 /* The error names the file. */
-static enum err_code prepare_source(struct predict *predict, const struct source *source,
+static enum err_code prepare_source(struct predict *predict, const struct listed_input *source,
                                     struct arena *arena, struct engine_input *input,
                                     struct err *err)
 {
-    if (prepare(predict, source, arena, input, err) && source->type != SOURCE_TEXT)
-        err_prefix(err, "%s: ", source->value);
-    return err->code;
+    if (prepare(predict, source, arena, input, err) == ERR_OK)
+        return ERR_OK;
+    if (source->line > 0)
+        return err_prefix(err, "%s: line %u: ", source->file, source->line);
+    return source->path != NULL ? err_prefix(err, "%s: ", source->path) : err->code;
 }
 
 /* ---- output ---- */
@@ -223,7 +246,8 @@ static struct answer make_answer(const struct predict *predict, bool truncated)
                            .truncated = truncated};
 }
 
-static enum err_code print_json(const struct predict *predict, const struct engine_input *input,
+static enum err_code print_json(const struct predict *predict, const struct listed_input *source,
+                                const struct engine_input *input,
                                 const struct explanation *explanation, struct err *err)
 {
     const struct engine_info *info = engine_describe(predict->model);
@@ -235,6 +259,8 @@ static enum err_code print_json(const struct predict *predict, const struct engi
         ok = answer_add_reals(object, "logits", predict->logits, info->label_count);
     if (ok && predict->raw_logits && input->kind == ENGINE_TEXT)
         ok = answer_add_integers(object, "ids", input->ids, input->tokens);
+    if (ok && source->file != NULL)
+        ok = answer_add_origin(object, source->file, source->line);
     ok = ok && answer_print(object, stdout);
     doc_free(object);
     return ok ? ERR_OK : err_set(err, ERR_IO, "the answer cannot be printed");
@@ -265,7 +291,9 @@ static void print_judgement(const struct judgement *judgement)
         printf(", ood_score %.9g", (double)judgement->ood_score);
     if (judgement->has_rank)
         printf(" (rank %.9g)", (double)judgement->ood_rank);
-    if (judgement->decision != DECISION_AUTO && !judgement->never)
+    if (judgement->truncated)
+        printf(", its end was not read");
+    else if (judgement->decision != DECISION_AUTO && !judgement->never)
         printf(", threshold %.9g", (double)judgement->threshold);
     putchar('\n');
 }
@@ -299,7 +327,7 @@ static void print_explanation(const struct explanation *explanation)
                explanation->spans[i].end, 100 * (double)explanation->spans[i].relevance);
 }
 
-static enum err_code print_table(const struct predict *predict, const struct source *source,
+static enum err_code print_table(const struct predict *predict, const struct listed_input *source,
                                  const struct engine_input *input, struct err *err)
 {
     const struct engine_info *info = engine_describe(predict->model);
@@ -308,8 +336,10 @@ static enum err_code print_table(const struct predict *predict, const struct sou
         return err_no_memory(err, info->label_count);
     unsigned rows = predict->top_k == 0 || predict->top_k > info->label_count ? info->label_count
                                                                               : predict->top_k;
-    printf("%s%s\n", source->type == SOURCE_TEXT ? "text" : source->value,
-           input->truncated ? " (longer than the model reads: cut)" : "");
+    printf("%s", source->path != NULL ? source->path : source->line > 0 ? source->file : "text");
+    if (source->line > 0)
+        printf(":%u", source->line);
+    puts(input->truncated ? " (longer than the model reads: cut)" : "");
     for (unsigned i = 0; i < rows; i++) {
         unsigned best = best_after(predict->scores, info->label_count, shown);
         shown[best] = true;
@@ -321,13 +351,15 @@ static enum err_code print_table(const struct predict *predict, const struct sou
 }
 
 /* An input that failed: on stderr, and with --json its problem object in its place. */
-static void report(const struct predict *predict, unsigned number, const struct err *err)
+static void report(const struct predict *predict, unsigned index, const struct err *err)
 {
-    fprintf(stderr, "attnd-predict: input %u: %s\n", number, err->text);
+    const struct listed_input *source = &predict->inputs.items[index];
+    fprintf(stderr, "attnd-predict: input %u: %s\n", index + 1, err->text);
     if (!predict->json)
         return;
     struct json_t *problem = problem_document(err, NULL);
-    if (problem != NULL)
+    if (problem != NULL &&
+        (source->file == NULL || answer_add_origin(problem, source->file, source->line)))
         answer_print(problem, stdout);
     doc_free(problem);
 }
@@ -351,7 +383,7 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
 
 static bool predict_one(struct predict *predict, unsigned index)
 {
-    const struct source *source = &predict->sources[index];
+    const struct listed_input *source = &predict->inputs.items[index];
     struct engine_input input = {0};
     struct explanation explanation;
     struct arena arena;
@@ -361,12 +393,12 @@ static bool predict_one(struct predict *predict, unsigned index)
         !predict_input(predict, &input, &arena, &explanation, &err)) {
         const struct explanation *why = predict->explain ? &explanation : NULL;
         if (predict->json)
-            print_json(predict, &input, why, &err);
+            print_json(predict, source, &input, why, &err);
         else if (!print_table(predict, source, &input, &err) && why != NULL)
             print_explanation(why);
     }
     if (err.code != ERR_OK)
-        report(predict, index + 1, &err);
+        report(predict, index, &err);
     arena_deinit(&arena);
     return err.code == ERR_OK;
 }
@@ -408,7 +440,7 @@ static void close_all(struct predict *predict)
     engine_close(predict->model);
     free(predict->logits);
     free(predict->scores);
-    free(predict->sources);
+    input_list_close(&predict->inputs);
 }
 
 static enum err_code parse(struct predict *predict, int argc, char **argv, enum cli_action *action,
@@ -423,8 +455,9 @@ static enum err_code parse(struct predict *predict, int argc, char **argv, enum 
         predict->top_k = predict->json ? 1 : 0;
     if (predict->dir == NULL)
         return err_set(err, ERR_UNUSABLE, "--model DIR is missing; --help shows the usage");
-    if (predict->source_count == 0)
-        return err_set(err, ERR_UNUSABLE, "no input: give --text, --text-file or --image");
+    if (predict->inputs.count == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "no input: give a file, a folder, --text, --text-file, --image or --lines");
     if (!predict->explain && (predict->how.layer > 0 || predict->how.statistics))
         return err_set(err, ERR_UNUSABLE,
                        "--explain-layer and --attention-stats belong to --explain METHOD");
@@ -446,7 +479,7 @@ static int run(struct predict *predict, int argc, char **argv)
     if (action == CLI_VERSION)
         cli_print_version(&cli, stdout);
     int status = EXIT_SUCCESS;
-    for (unsigned i = 0; action == CLI_RUN && i < predict->source_count; i++)
+    for (unsigned i = 0; action == CLI_RUN && i < predict->inputs.count; i++)
         if (!predict_one(predict, i))
             status = EXIT_RUNTIME;
     return fflush(stdout) == 0 ? status : EXIT_RUNTIME;

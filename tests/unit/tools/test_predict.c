@@ -235,8 +235,7 @@ START_TEST(predict_goes_on_after_an_input_that_fails_and_exits_with_1)
                    "text\n  none                             0.25  ########\n",
                    "attnd-predict: input 1: /no/where: ");
     outcome_expect(RUN("--model", writer.dir, "--image", "tests/data/eval/wafer/none/none_0.png"),
-                   1, "",
-                   "input 1: tests/data/eval/wafer/none/none_0.png: the model takes texts");
+                   1, "", "input 1: tests/data/eval/wafer/none/none_0.png: the model takes texts");
     checkpoint_writer_close(&writer);
     outcome_expect(RUN("--model", "models/wafer-vit", "--text", "w7"), 1, "",
                    "input 1: the model takes images");
@@ -257,7 +256,7 @@ START_TEST(predict_prints_its_help_and_version)
     struct outcome *help = RUN("--help");
     ck_assert_ptr_nonnull(strstr(help->out, "--explain METHOD"));
     ck_assert_str_eq(help->errors, "");
-    outcome_expect(help, 0, "usage: attnd-predict --model DIR (--text S | --text-file F", "");
+    outcome_expect(help, 0, "usage: attnd-predict --model DIR (PATH | --text S | --text-file F", "");
     struct outcome *version = RUN("--version");
     ck_assert_str_eq(version->out, "attnd-predict " ATTND_VERSION "\n");
     outcome_expect(version, 0, "", "");
@@ -302,7 +301,8 @@ START_TEST(predict_prints_as_many_labels_as_asked)
         ck_assert(contract_at(json, "logits") == NULL && contract_at(json, "ids") == NULL);
         doc_free(json);
     }
-    outcome_expect(RUN("--top-k", "1000001"), 2, "", "--top-k: must be a whole number from 1 to 1000000");
+    outcome_expect(RUN("--top-k", "1000001"), 2, "",
+                   "--top-k: must be a whole number from 1 to 1000000");
     checkpoint_writer_close(&writer);
 }
 END_TEST
@@ -384,11 +384,42 @@ START_TEST(predict_reads_wafers_and_texts_by_their_option)
 }
 END_TEST
 
+/* Each answer names the file and, of a line, its number; options have no such member. */
+START_TEST(predict_takes_files_folders_and_lines_and_names_them)
+{
+    struct tempdir dir;
+    char folder[128], lines[128], first[300];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "a.log", "w7 w8\n\nw9\n", 10);
+    write_model(NULL, (float[LABELS]){0, 0, 0, 0});
+    snprintf(folder, sizeof folder, "%s", dir.path);
+    snprintf(lines, sizeof lines, "%s/a.log", dir.path);
+    struct outcome *outcome =
+        RUN("--model", writer.dir, folder, "--lines", lines, "--text", "w7", "--json");
+    snprintf(first, sizeof first, ",\"input\":{\"file\":\"%s/a.log\"}}\n", dir.path);
+    ck_assert_msg(strstr(outcome->out, first) != NULL, "%s", outcome->out);
+    snprintf(first, sizeof first, ",\"input\":{\"file\":\"%s/a.log\",\"line\":1}}\n", dir.path);
+    ck_assert_msg(strstr(outcome->out, first) != NULL, "%s", outcome->out);
+    ck_assert_ptr_nonnull(strstr(outcome->out, "\"line\":3}}\n"));
+    const char *last = strrchr(outcome->out, '{');
+    ck_assert_ptr_null(strstr(last, "input"));
+    outcome_expect(outcome, 0, "", "");
+    outcome_expect(RUN("--model", writer.dir, "--lines", lines), 0, "a.log:1\n  ", "");
+    tempdir_write(&dir, "a.log", "ok\n\xFF\n", 5);
+    outcome_expect(RUN("--model", writer.dir, "--lines", lines, "--json"), 1, "\"line\":2}}\n",
+                   "a.log: line 2: invalid UTF-8 at byte 0 of the text");
+    outcome_expect(RUN("--model", writer.dir, "/no/where"), 2, "",
+                   "/no/where: there is no such file or folder");
+    checkpoint_writer_close(&writer);
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(predict_refuses_wrong_use_with_2)
 {
     outcome_expect(RUN("--text", "a"), 2, "", "--model DIR is missing; --help shows the usage");
     outcome_expect(RUN("--model", "models/wafer-vit"), 2, "",
-                   "no input: give --text, --text-file or --image");
+                   "no input: give a file, a folder, --text, --text-file, --image or --lines");
     outcome_expect(RUN("--model", "/no/where", "--text", "a"), 2, "", "attnd-predict: /no/where: ");
     outcome_expect(RUN("--model", "models/wafer-vit", "--text", "a", "--explain-layer", "1"), 2, "",
                    "--explain-layer and --attention-stats belong to --explain METHOD");
@@ -413,4 +444,5 @@ SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_
       predict_on_a_full_disk_exits_with_1, predict_prints_its_help_and_version,
       predict_names_the_model_by_its_directory, predict_prints_as_many_labels_as_asked,
       predict_prints_a_problem_where_an_answer_would_be, predict_judges_as_the_engine_does,
-      predict_reads_wafers_and_texts_by_their_option, predict_refuses_wrong_use_with_2)
+      predict_reads_wafers_and_texts_by_their_option,
+      predict_takes_files_folders_and_lines_and_names_them, predict_refuses_wrong_use_with_2)

@@ -1,0 +1,216 @@
+#include "learn/data/input_list.h"
+
+#include "engine/base/file.h"
+#include "learn/data/picture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINES_BYTES_MAX = 256 * 1024 * 1024 };
+
+enum err_code input_list_add(struct input_list *list, const struct listed_input *input,
+                             struct err *err)
+{
+    if (list->count == INPUT_LIST_MAX)
+        return err_set(err, ERR_UNUSABLE, "at most %d inputs at a time", INPUT_LIST_MAX);
+    if (list->count == list->capacity) {
+        unsigned capacity = list->capacity == 0 ? 16 : 2 * list->capacity;
+        struct listed_input *items = reallocarray(list->items, capacity, sizeof *items);
+        if (items == NULL)
+            return err_no_memory(err, capacity * sizeof *items);
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = *input;
+    return ERR_OK;
+}
+
+void input_list_close(struct input_list *list)
+{
+    free(list->items);
+    arena_deinit(&list->arena);
+    *list = (struct input_list){0};
+}
+
+/* ---- one file ---- */
+
+static enum err_code add_file(struct input_list *list, const char *path, bool is_image,
+                              struct err *err)
+{
+    const char *kept = arena_copy(&list->arena, path, strlen(path));
+    if (kept == NULL)
+        return err_no_memory(err, strlen(path));
+    return input_list_add(
+        list, &(struct listed_input){.is_image = is_image, .path = kept, .file = kept}, err);
+}
+
+static enum err_code add_wafers(struct input_list *list, const char *path, struct err *err)
+{
+    struct stdf stdf;
+    if (stdf_open(&stdf, path, err))
+        err_prefix(err, "%s: ", path);
+    for (unsigned i = 0; i < stdf.wafer_count && err->code == ERR_OK; i++) {
+        const char *name = arena_format(&list->arena, "%s#%s", path, stdf.wafers[i].id);
+        if (name == NULL)
+            err_no_memory(err, strlen(path));
+        else
+            add_file(list, name, true, err);
+    }
+    stdf_close(&stdf);
+    return err->code;
+}
+
+/* What cannot be opened is a text: reading it says why. */
+static size_t read_head(const char *path, char *head, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, head, size) : 0;
+    if (fd >= 0)
+        close(fd);
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* STDF begins with the record FAR: its length, 2, in either byte order, its type 0 and 10. */
+static enum err_code add_by_content(struct input_list *list, const char *path, struct err *err)
+{
+    char head[8] = "";
+    size_t file_len, len = read_head(path, head, sizeof head);
+    const char *wafer;
+    bool is_far = len >= 4 && (head[0] == 2 || head[1] == 2) && head[0] + head[1] == 2 &&
+                  head[2] == 0 && head[3] == 10;
+    if (is_far || (picture_is_stdf(path, &file_len, &wafer) && wafer == NULL))
+        return add_wafers(list, path, err);
+    bool is_picture = (len == 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0) ||
+                      (len >= 3 && memcmp(head, "\xFF\xD8\xFF", 3) == 0);
+    return add_file(list, path, is_picture, err);
+}
+
+/* ---- folders and patterns ---- */
+
+static int is_shown(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static enum err_code add_existing(struct input_list *list, const char *path, unsigned depth,
+                                  struct err *err);
+
+static enum err_code add_folder(struct input_list *list, const char *path, unsigned depth,
+                                struct err *err)
+{
+    struct dirent **entries;
+    if (depth == INPUT_LIST_DEPTH_MAX)
+        return err_set(err, ERR_UNUSABLE, "%s: folders lie more than %d deep", path,
+                       INPUT_LIST_DEPTH_MAX);
+    int count = scandir(path, &entries, is_shown, alphasort);
+    if (count < 0)
+        return err_set(err, ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+        const char *inside = arena_format(&list->arena, "%s%s%s", path, slash, entries[i]->d_name);
+        if (inside == NULL)
+            err_no_memory(err, strlen(path));
+        else if (err->code == ERR_OK)
+            add_existing(list, inside, depth + 1, err);
+        free(entries[i]);
+    }
+    free(entries);
+    return err->code;
+}
+
+static enum err_code add_existing(struct input_list *list, const char *path, unsigned depth,
+                                  struct err *err)
+{
+    struct stat file;
+    if (stat(path, &file) == 0 && S_ISDIR(file.st_mode))
+        return add_folder(list, path, depth, err);
+    return add_by_content(list, path, err);
+}
+
+static enum err_code add_matches(struct input_list *list, const char *pattern, struct err *err)
+{
+    glob_t found;
+    int failed = glob(pattern, 0, NULL, &found);
+    for (size_t i = 0; failed == 0 && i < found.gl_pathc && err->code == ERR_OK; i++)
+        add_existing(list, found.gl_pathv[i], 0, err);
+    if (failed == 0)
+        globfree(&found);
+    if (failed == GLOB_NOSPACE)
+        return err_no_memory(err, strlen(pattern));
+    return failed == 0 ? err->code
+                       : err_set(err, ERR_UNUSABLE, "%s: there is no such file or folder", pattern);
+}
+
+static bool exists(const char *path)
+{
+    size_t file_len;
+    const char *wafer;
+    if (access(path, F_OK) == 0)
+        return true;
+    return picture_is_stdf(path, &file_len, &wafer) && wafer != NULL;
+}
+
+enum err_code input_list_add_path(struct input_list *list, const char *path, struct err *err)
+{
+    unsigned before = list->count;
+    size_t file_len;
+    const char *wafer;
+    if (!exists(path))
+        return add_matches(list, path, err);
+    if (picture_is_stdf(path, &file_len, &wafer) && wafer != NULL)
+        return add_file(list, path, true, err);
+    if (add_existing(list, path, 0, err))
+        return err->code;
+    if (list->count == before)
+        return err_set(err, ERR_UNUSABLE, "%s: there is no file in it", path);
+    return ERR_OK;
+}
+
+/* ---- lines ---- */
+
+static enum err_code add_line(struct input_list *list, const char *file, unsigned number,
+                              const char *line, size_t len, struct err *err)
+{
+    const char *text = arena_copy(&list->arena, line, len);
+    if (text == NULL)
+        return err_no_memory(err, len);
+    return input_list_add(
+        list, &(struct listed_input){.text = text, .text_len = len, .file = file, .line = number},
+        err);
+}
+
+static bool is_blank(const char *line, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (strchr(" \t\r", line[i]) == NULL)
+            return false;
+    return true;
+}
+
+enum err_code input_list_add_lines(struct input_list *list, const char *path, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    unsigned number = 1;
+    const char *file = arena_copy(&list->arena, path, strlen(path));
+    if (file == NULL)
+        return err_no_memory(err, strlen(path));
+    if (file_read(&bytes, &len, path, LINES_BYTES_MAX, err))
+        return err_prefix(err, "%s: ", path);
+    for (size_t at = 0; at < len && err->code == ERR_OK; number++) {
+        const char *end = memchr(bytes + at, '\n', len - at);
+        size_t line = end != NULL ? (size_t)(end - bytes) - at : len - at;
+        size_t shown = line > 0 && bytes[at + line - 1] == '\r' ? line - 1 : line;
+        if (!is_blank(bytes + at, shown))
+            add_line(list, file, number, bytes + at, shown, err);
+        at += line + 1;
+    }
+    free(bytes);
+    return err->code;
+}
