@@ -51,7 +51,7 @@ LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests list-tests torture test-browser test-memory mutate bench bench-peer fuzz \
+.PHONY: all run test tests list-tests foreign-texts torture test-browser test-memory mutate bench bench-peer fuzz \
         fuzzers kernels clean train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -126,6 +126,9 @@ run: $(BUILD)/attnd
 tests: $(UNITS) $(REPLAYS) $(TORTURES) $(BUILD)/attnd-bench
 test: $(PROGRAMS) tests
 	@sh tests/run-units.sh $(UNITS) $(REPLAYS) $(TORTURES)
+# Of texts that are none of the text models', the share that passes as auto.
+foreign-texts: $(BUILD)/tests/models/test_foreign_texts
+	@$<
 list-tests:
 	@printf '%s\n' $(patsubst $(BUILD)/tests/%,%,$(UNITS) $(REPLAYS) $(TORTURES))
 

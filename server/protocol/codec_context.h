@@ -22,8 +22,8 @@ enum err_code codec_context_read(struct json_t *context, const char *path,
                                  const struct elided *elided, enum codec_context_place place,
                                  struct arena *arena, const char **out, struct err *err);
 
-/* One member from a query: `context.lot=A1`, name being "lot". A later one of the same name replaces
- * the earlier. Coordinates that are numbers become numbers. */
+/* One member from a query: `context.lot=A1`, name being "lot". A later one of the same name
+ * replaces the earlier. Coordinates that are numbers become numbers. */
 enum err_code codec_context_set(const char **context, const char *name, const char *value,
                                 struct arena *arena, struct err *err);
 

@@ -84,6 +84,7 @@ START_TEST(a_folder_is_all_that_lies_below_it_by_name)
     expect(2, "c", false);
     ck_assert_int_eq(input_list_add_path(&list, path_of("empty"), &err), ERR_UNUSABLE);
     ck_assert_ptr_nonnull(strstr(err.text, "/empty: there is no file in it"));
+    unlink(path_of(".hidden"));
     unlink(path_of("b/deeper/z"));
     rmdir(path_of("b/deeper"));
     rmdir(path_of("b"));
