@@ -65,6 +65,20 @@ static enum err_code copy_paths(struct engine_model *model, const struct checkpo
     return ERR_OK;
 }
 
+/* The dtype that most numbers of the weight files have. */
+static const char *most_stored(const struct checkpoint *checkpoint)
+{
+    size_t numbers[DTYPE_COUNT] = {0};
+    unsigned most = 0;
+    for (size_t i = 0; i < checkpoint_count(checkpoint); i++) {
+        const struct tensor_info *tensor = checkpoint_at(checkpoint, i);
+        numbers[tensor->dtype] += tensor->count;
+    }
+    for (unsigned i = 0; i < DTYPE_COUNT; i++)
+        most = numbers[i] > numbers[most] ? i : most;
+    return dtype_name((enum dtype)most);
+}
+
 static enum err_code open_weights(struct engine_model *model, const char *dir,
                                   const struct choice *choice, unsigned threads, struct err *err)
 {
@@ -76,6 +90,7 @@ static enum err_code open_weights(struct engine_model *model, const char *dir,
     if (!weights_open(&model->weights, &model->spec, checkpoint, choice->encoder, choice->other,
                       threads, err))
         copy_paths(model, checkpoint, err);
+    model->info.stored_dtype = most_stored(checkpoint);
     checkpoint_close(checkpoint);
     return err->code;
 }
@@ -143,7 +158,8 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     model->kernels = choice.kernels;
     model->encoder = choice.encoder;
     describe(model, &choice);
-    return ERR_OK;
+    model->info.preprocessing = pipeline_describe(&model->pipeline, &model->arena);
+    return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);
 }
 
 enum err_code engine_open(struct engine_model **out, const char *dir,

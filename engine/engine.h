@@ -47,6 +47,8 @@ struct engine_info {
     const char *family;  /* "bert", "distilbert", "vit", "deit", "deit-distilled" */
     const char *version; /* attnd.json's, else "1" */
     const char *dtype;
+    const char *stored_dtype;  /* of most numbers of the weight files: "F32", "F16", "BF16" */
+    const char *preprocessing; /* what is done to an input, for a person */
     const char *linear_backend;
     const char *kernels; /* variant of the instruction set in use: "avx512", "avx2", ... */
     const char *scores;  /* "softmax", "sigmoid" or "none" (regression) */

@@ -66,10 +66,11 @@ static void print_text(const struct engine_info *info, const char *digest)
 {
     printf("family         %s\n", info->family);
     print_input(info);
+    printf("preprocessing  %s\n", info->preprocessing);
     printf("encoder        %u layers, hidden size %u, %u heads, intermediate size %u\n",
            info->layers, info->hidden_size, info->heads, info->intermediate_size);
-    printf("parameters     %zu (%.1f MB as %s)\n", info->parameters,
-           (double)info->weight_bytes / 1e6, info->dtype);
+    printf("parameters     %zu (%.1f MB as %s, stored as %s)\n", info->parameters,
+           (double)info->weight_bytes / 1e6, info->dtype, info->stored_dtype);
     printf("version        %s\ndigest         %s\n", info->version, digest);
     print_decisions(info);
     printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
@@ -83,8 +84,10 @@ static void print_text(const struct engine_info *info, const char *digest)
 static enum err_code print_json(const struct engine_info *info, const char *digest, struct err *err)
 {
     struct json_t *object = answer_model(info);
-    bool ok =
-        object != NULL && answer_add_text(object, "digest", digest) && answer_print(object, stdout);
+    bool ok = object != NULL && answer_add_text(object, "digest", digest) &&
+              answer_add_text(object, "stored_dtype", info->stored_dtype) &&
+              answer_add_text(object, "preprocessing", info->preprocessing) &&
+              answer_print(object, stdout);
     doc_free(object);
     return ok ? ERR_OK : err_set(err, ERR_IO, "the description cannot be printed");
 }

@@ -36,6 +36,44 @@ void pipeline_close(struct pipeline *pipeline)
     pipeline->tokenizer = NULL;
 }
 
+static const char *describe_resize(const struct preprocess *steps, struct arena *arena)
+{
+    static const char *const filters[] = {"nearest", "Lanczos", "bilinear",
+                                          "bicubic", "box",     "Hamming"};
+    const char *filter = filters[steps->resample];
+    if (!steps->do_resize)
+        return "taken at its size";
+    if (steps->shortest_edge > 0)
+        return arena_format(arena, "resized to a shorter side of %u (%s)", steps->shortest_edge,
+                            filter);
+    return arena_format(arena, "resized to %u x %u (%s)", steps->resize_width, steps->resize_height,
+                        filter);
+}
+
+const char *pipeline_describe(const struct pipeline *pipeline, struct arena *arena)
+{
+    const struct preprocess *steps = &pipeline->preprocess;
+    if (pipeline->tokenizer != NULL)
+        return pipeline->tokenizer->kind->name;
+    const char *resize = describe_resize(steps, arena);
+    const char *crop = !steps->do_center_crop ? ""
+                                              : arena_format(arena, ", cropped to %u x %u",
+                                                             steps->crop_width, steps->crop_height);
+    const char *rescale =
+        !steps->do_rescale ? "" : arena_format(arena, ", times %.6g", steps->rescale_factor);
+    const float *mean = steps->mean, *std = steps->std;
+    const char *normalise = !steps->do_normalize
+                                ? ""
+                                : arena_format(arena, ", less %.4g %.4g %.4g, over %.4g %.4g %.4g",
+                                               (double)mean[0], (double)mean[1], (double)mean[2],
+                                               (double)std[0], (double)std[1], (double)std[2]);
+    if (resize == NULL || crop == NULL || rescale == NULL || normalise == NULL)
+        return NULL;
+    return arena_format(arena, "%s%s%s%s; greys of 16 bits by %s", resize, crop, rescale, normalise,
+                        pipeline->spec->grey16_minmax ? "each image's own range"
+                                                      : "their full range");
+}
+
 /* ---- texts ---- */
 
 enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,

@@ -31,6 +31,9 @@ enum err_code pipeline_open(struct pipeline *out, const struct spec *spec, const
                             struct err *err);
 void pipeline_close(struct pipeline *pipeline);
 
+/* What is done to an input, in one sentence for a person; in the arena. NULL: no memory. */
+const char *pipeline_describe(const struct pipeline *pipeline, struct arena *arena);
+
 /* A text's bytes, which may hold NUL. */
 struct pipeline_text {
     const char *bytes;

@@ -44,9 +44,10 @@ START_TEST(inspect_says_what_a_checkpoint_is)
     ck_assert_str_eq(found->errors, "");
     static const char before[] = "family         bert\n"
                                  "input          text, up to 32 tokens of a vocabulary of 40\n"
+                                 "preprocessing  WordPiece\n"
                                  "encoder        2 layers, hidden size 16, 4 heads, intermediate "
                                  "size 24\n"
-                                 "parameters     5459 (0.0 MB as f32)\n"
+                                 "parameters     5459 (0.0 MB as f32, stored as F32)\n"
                                  "version        2.1\n"
                                  "digest         sha256:";
     static const char behind[] = "\nood_score      energy\n"
@@ -68,12 +69,20 @@ END_TEST
 
 START_TEST(inspect_says_how_a_checkpoint_decides)
 {
-    write_model(config,
-                "{\"target_precision\": 0.9, \"thresholds\": {\"good\": 0.5, \"b d\": 0.5, \"c\": 0.5}, "
-                "\"ood\": {\"method\": \"energy\", \"threshold\": 1.5}}");
-    outcome_expect(RUN(writer.dir), 0,
-                   "\nprecision      0.9 of automatic answers\nood_score      energy, unknown above 1.5\n", "");
+    write_model(
+        config,
+        "{\"target_precision\": 0.9, \"thresholds\": {\"good\": 0.5, \"b d\": 0.5, \"c\": 0.5}, "
+        "\"ood\": {\"method\": \"energy\", \"threshold\": 1.5}}");
+    outcome_expect(
+        RUN(writer.dir), 0,
+        "\nprecision      0.9 of automatic answers\nood_score      energy, unknown above 1.5\n",
+        "");
     checkpoint_writer_close(&writer);
+    outcome_expect(RUN("models/wafer-vit"), 0,
+                   "preprocessing  resized to 48 x 48 (bilinear), times 0.00392157, less 0.5 0.5 "
+                   "0.5, over 0.5 0.5 0.5; greys of 16 bits by their full range\n",
+                   "");
+    outcome_expect(RUN("models/wafer-vit"), 0, "(4.8 MB as f32, stored as F16)\n", "");
     outcome_expect(RUN("models/wafer-vit"), 0, "input          image, 48 x 48 pixels in patches of",
                    "");
 }
