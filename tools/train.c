@@ -155,6 +155,8 @@ static void show_end(const struct train_options *options, const struct trainer_r
                 "%.1f %% right\nreport: %s/report.html\n",
                 found->accuracy, found->macro_f1, found->ece, 100 * found->automatic,
                 100 * found->right, options->out);
+    if (found->remarks != NULL)
+        fputs(found->remarks, stderr);
     if (found->macro_f1_crossed > 0)
         fprintf(stderr,
                 "macro-F1 was %.4f without class biases, and %.4f with biases from other inputs\n",

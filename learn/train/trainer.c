@@ -223,6 +223,21 @@ static double figure_of(const struct run *run, const struct judge_result *judged
     return run->is_mlm ? -judged->loss : judged->macro_f1;
 }
 
+static bool keeps_last(const struct run *run)
+{
+    return strcmp(run->options->keep, "last") == 0;
+}
+
+/* A figure of few inputs ties often, above all at 1, where later epochs are surer: of equal ones the
+ * smaller validation loss is better. */
+static bool is_better(const struct run *run, const struct judge_result *judged)
+{
+    double figure = figure_of(run, judged);
+    const struct history_epoch *best = &run->history.epochs[run->at.best_epoch - 1];
+    return figure > run->at.best ||
+           (figure == run->at.best && judged->loss < best->validation_loss);
+}
+
 static enum err_code note_epoch(struct walk *walk, unsigned epoch,
                                 const struct judge_result *judged, bool is_best, struct err *err)
 {
@@ -262,11 +277,9 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
     struct judge_result judged;
     if (judge_run(&judge, &run->learner, &run->loader, &judged, err))
         return err->code;
-    double figure = figure_of(run, &judged);
-    bool takes_last = strcmp(run->options->keep, "last") == 0;
-    bool is_best = run->at.best_epoch == 0 || figure > run->at.best || takes_last;
+    bool is_best = run->at.best_epoch == 0 || keeps_last(run) || is_better(run, &judged);
     if (is_best) {
-        run->at.best = figure;
+        run->at.best = figure_of(run, &judged);
         run->at.best_epoch = epoch + 1;
         learner_keep(&run->learner);
     }
@@ -295,12 +308,25 @@ static enum err_code run_epoch(struct walk *walk, unsigned epoch, struct err *er
 
 /* ---- the run ---- */
 
-/* Has no epoch been better for as long as --patience allows? */
+/* The epoch, from 1, that first reached the best one's figure at its image size. */
+static uint64_t reached_at(const struct run *run)
+{
+    const struct history_epoch *epoch = run->history.epochs, *best;
+    best = &epoch[run->at.best_epoch - 1];
+    if (run->is_mlm || keeps_last(run))
+        return run->at.best_epoch;
+    while (epoch->image_size != best->image_size || epoch->macro_f1 != best->macro_f1)
+        epoch++;
+    return (uint64_t)(epoch - run->history.epochs) + 1;
+}
+
+/* Has no epoch been better for as long as --patience allows? A smaller loss alone is no reason to
+ * go on: it falls for long after everything is right. */
 static bool is_early(const struct run *run)
 {
     uint64_t done = run->at.step / run->plan.epoch_steps;
     return run->options->patience > 0 && run->at.best_epoch > 0 &&
-           done - run->at.best_epoch >= run->options->patience;
+           done - reached_at(run) >= run->options->patience;
 }
 
 static enum err_code walk_through(struct walk *walk, const struct train_options *options,
@@ -334,9 +360,11 @@ enum err_code trainer_run(const struct train_options *options, const struct trai
         result->best_epoch = (unsigned)walk->run.at.best_epoch;
         result->interrupted = walk->interrupted;
         result->conclusion = walk->conclusion;
+        walk->conclusion.remarks = NULL;
         result->early = !walk->interrupted && walk->run.at.step < walk->run.plan.steps;
     }
     run_close(&walk->run);
+    free(walk->conclusion.remarks);
     free(walk);
     return err->code;
 }
@@ -344,5 +372,6 @@ enum err_code trainer_run(const struct train_options *options, const struct trai
 void trainer_result_free(struct trainer_result *result)
 {
     free(result->history.epochs);
+    free(result->conclusion.remarks);
     *result = (struct trainer_result){0};
 }

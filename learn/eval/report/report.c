@@ -5,6 +5,7 @@
 #include "learn/eval/report/report.h"
 
 #include "learn/eval/measure/interval.h"
+#include "learn/eval/report/report_remarks.h"
 
 #include <string.h>
 
@@ -255,6 +256,7 @@ void report_print(const struct report *report, FILE *file)
     print_matrix(report, file);
     print_calibration(report, file);
     print_automation(report, file);
+    report_remarks_print(report, file);
     print_mistakes(report, file);
     print_failures(report, file);
     if (report->against.evaluation != NULL)

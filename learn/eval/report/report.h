@@ -1,7 +1,7 @@
 /* report.h - what an evaluation found: for a terminal, as a page, or as one JSON object.
  *
  * All three hold the same: accuracy and macro-F1 with intervals, each class, the confusion matrix,
- * calibration, risk and coverage, the surest mistakes, the rate, the inputs that failed, and,
+ * calibration, risk and coverage, remarks (report_remarks.h), the surest mistakes, the rate, the inputs that failed, and,
  * beside a second precision, where the two differ; a trainer adds its epochs. The page shows the
  * mistakes themselves and needs no other file and no script. Lists of inputs end after
  * REPORT_INPUTS_MAX. Threads: one at a time (the scratch).
