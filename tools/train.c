@@ -81,6 +81,11 @@ static void show_plan(void *context, const struct trainer_plan *plan)
     if (plan->unusable > 0)
         fprintf(stderr, "%zu inputs cannot be used; the first is %.80s: %s\n", plan->unusable,
                 plan->unusable_name, plan->unusable_reason);
+    if (plan->replaced_version != NULL)
+        fprintf(stderr,
+                "attnd.json there has version '%.80s' or class codes, which this run does not "
+                "write: it is kept as attnd.json.before (--model-version sets the version)\n",
+                plan->replaced_version);
     if (plan->resumed)
         fprintf(stderr, "goes on after step %llu of %llu\n", (unsigned long long)plan->step,
                 (unsigned long long)plan->steps);
@@ -149,6 +154,13 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
 static void show_end(const struct train_options *options, const struct trainer_result *result)
 {
     const struct conclusion *found = &result->conclusion;
+    if (result->was_finished) {
+        fprintf(stderr,
+                "%s is finished: this command has trained it from these inputs, and nothing was "
+                "changed; --restart trains it anew\n",
+                options->out);
+        return;
+    }
     if (found->judged)
         fprintf(stderr,
                 "accuracy %.4f, macro-F1 %.4f, calibration error %.4f; automatic %.1f %%, of which "

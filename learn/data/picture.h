@@ -18,10 +18,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct pictures {
     char *stdf_path; /* NULL: none is open */
     struct stdf stdf;
+    uint64_t digest; /* digest.h: of the picture that was read last */
 };
 
 /* Is it an STDF file, by its name (.stdf, .std, either with .gz), or a wafer of one? *file_len: the

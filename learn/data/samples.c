@@ -208,6 +208,11 @@ const char *samples_problem(const struct samples *samples, size_t item)
     return samples->items[item].problem;
 }
 
+uint64_t samples_digest(const struct samples *samples, size_t item)
+{
+    return samples->items[item].digest;
+}
+
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view)
 {
     if (samples->spec.family->kind == ENGINE_IMAGE)

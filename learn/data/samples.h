@@ -88,6 +88,9 @@ size_t samples_failed(const struct samples *samples, size_t *first);
 /* Why an item cannot be used; NULL if it can. */
 const char *samples_problem(const struct samples *samples, size_t item);
 
+/* digest.h; 0 for an item that cannot be used. */
+uint64_t samples_digest(const struct samples *samples, size_t item);
+
 /* Tokens of the longest text in a view, [CLS] and [SEP] included, or of an image at its size. */
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view);
 

@@ -6,6 +6,7 @@
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/eval/fit/logit_adjustment.h"
 #include "learn/train/checkpoint/export.h"
+#include "learn/train/loop/run_output.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -267,10 +268,10 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
 {
     struct closing closing = {.run = run, .progress = progress};
     *out = (struct conclusion){0};
-    if (forget_decisions(run, err) || write_checkpoint(run, err))
+    if (run_output_keep(run, err) || forget_decisions(run, err) || write_checkpoint(run, err))
         return err->code;
     if (!run->is_mlm && !run->options->multi_label)
         judge_and_decide(&closing, out, err);
     assessment_close(&closing.assessment);
-    return err->code != ERR_OK ? err->code : remove_file(run->state_path, err);
+    return err->code != ERR_OK ? err->code : run_output_finish(run, err);
 }

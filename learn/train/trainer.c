@@ -122,6 +122,7 @@ static void tell_plan(const struct walk *walk)
                                 .parameters = count_weights(&run->learner.parameters),
                                 .tensors_missing = run->learner.loaded.missing,
                                 .resumed = run->resumed,
+                                .replaced_version = run->replaced_version,
                                 .step = run->at.step,
                                 .steps = run->plan.steps};
     size_t first;
@@ -336,6 +337,8 @@ static enum err_code walk_through(struct walk *walk, const struct train_options 
     struct corpus_progress reading = {tell_reading, walk};
     if (run_open(run, options, &reading, err))
         return err->code;
+    if (run->is_finished)
+        return ERR_OK;
     tell_plan(walk);
     walk->start_ns = walk->saved_ns = clock_now_ns();
     walk->start_step = run->at.step;
@@ -359,9 +362,11 @@ enum err_code trainer_run(const struct train_options *options, const struct trai
         walk->run.history = (struct history){0};
         result->best_epoch = (unsigned)walk->run.at.best_epoch;
         result->interrupted = walk->interrupted;
+        result->was_finished = walk->run.is_finished;
         result->conclusion = walk->conclusion;
         walk->conclusion.remarks = NULL;
-        result->early = !walk->interrupted && walk->run.at.step < walk->run.plan.steps;
+        result->early =
+            !walk->interrupted && !result->was_finished && walk->run.at.step < walk->run.plan.steps;
     }
     run_close(&walk->run);
     free(walk->conclusion.remarks);

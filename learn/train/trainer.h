@@ -7,7 +7,8 @@
  * attnd.json and report.json and report.html (conclude.h), and, while the run is not finished,
  * training-state.safetensors, from which the same call goes on. The state is written after every
  * epoch, every five minutes, and when *stop is set: then the run ends early without an error and
- * result->interrupted is true.
+ * result->interrupted is true. A finished run leaves training-run.safetensors instead (record.h), by
+ * which the same call knows that there is nothing left to do.
  *
  * Threads: one run at a time in a directory; `stop` may be set by a signal handler.
  */
@@ -46,7 +47,9 @@ struct trainer_plan {
     size_t parameters;
     unsigned tensors_missing; /* of the source: initialised instead */
     bool resumed;
-    uint64_t step, steps; /* done before, and of the whole run */
+    const char *replaced_version; /* of an attnd.json in --out that will be kept as
+                                     attnd.json.before; NULL: nothing is lost */
+    uint64_t step, steps;         /* done before, and of the whole run */
 };
 
 /* Any may be NULL. */
@@ -62,8 +65,9 @@ struct trainer_result {
     struct conclusion conclusion;
     struct history history;
     unsigned best_epoch;
-    bool interrupted; /* by *stop: the checkpoint is not written, the state is */
-    bool early;       /* by --patience */
+    bool interrupted;  /* by *stop: the checkpoint is not written, the state is */
+    bool early;        /* by --patience */
+    bool was_finished; /* by an earlier call: nothing was done, and nothing is told */
 };
 
 enum err_code trainer_run(const struct train_options *options, const struct trainer_hooks *hooks,

@@ -141,7 +141,7 @@ static void note_plan(void *context, const struct trainer_plan *plan)
     if (plan->unusable > 0)
         snprintf(f->unusable, sizeof f->unusable, "%s: %s", plan->unusable_name,
                  plan->unusable_reason);
-    f->plan.unusable_name = f->plan.unusable_reason = NULL;
+    f->plan.unusable_name = f->plan.unusable_reason = f->plan.replaced_version = NULL;
     f->plan_calls++;
 }
 

@@ -69,6 +69,14 @@ START_TEST(train_writes_a_checkpoint_of_texts_that_other_programs_open)
     outcome_expect(outcome, 0, "", want);
     ck_assert(!train_fixture_has(&f.first, STATE));
     expect_report(&f.first, labels, 6);
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
+                  "--epochs", "8", "--batch", "8", "--rate", "5e-3", "--keep", "last", FP32);
+    snprintf(want, sizeof want, "%s is finished: ", f.first.path);
+    outcome_holds(outcome, 0, "", want);
+    outcome_expect(outcome, 0, "", "nothing was changed; --restart trains it anew\n");
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
+                  "--epochs", "8", "--batch", "4", "--rate", "5e-3", "--keep", "last", FP32);
+    outcome_expect(outcome, 2, "", "finished run with other options or data: --batch 4 (there 8)");
     outcome = RUN("attnd-inspect", f.first.path);
     outcome_holds(outcome, 0, "parameters     5218 (", "");
     outcome_expect(outcome, 0, "labels         2\n  0            cold\n  1            hot\n", "");
