@@ -13,6 +13,7 @@
 #include "learn/eval/measure/progress.h"
 #include "learn/eval/measure/separation.h"
 #include "learn/eval/report/explanations_report.h"
+#include "learn/train/checkpoint/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -344,6 +345,31 @@ static enum err_code run_explanations(struct eval *eval, struct err *err)
     return err->code;
 }
 
+/* ---- inputs that were learnt ---- */
+
+enum { KNOWN_SHARE = 20 }; /* one in so many may be there by chance: blank wafers, empty logs */
+
+/* Figures on them flatter, and a person who calibrates would believe them. */
+static enum err_code warn_of_known(const struct eval *eval, struct err *err)
+{
+    const struct evaluation *evaluation = &eval->assessment.evaluation;
+    struct err cause = {0};
+    struct record record;
+    bool found;
+    record_read(eval->how.dir, &found, &record, &cause); /* a damaged one tells nothing */
+    size_t known = record_count_known(&record, evaluation->digests, evaluation->count);
+    if (known > evaluation->count / KNOWN_SHARE)
+        fprintf(stderr,
+                "attnd-eval: warning: %s%zu of %zu inputs are among those that this model learnt: "
+                "%s; take inputs that it has not seen, as training's split.jsonl has them\n",
+                record.is_sample ? "about " : "", known, evaluation->count,
+                eval->calibrates ? "a temperature and thresholds fitted on them promise more than "
+                                   "new inputs will keep"
+                                 : "these figures flatter it");
+    record_close(&record);
+    return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
+}
+
 /* ---- output ---- */
 
 static enum err_code put_out(struct eval *eval, struct err *err)
@@ -358,7 +384,7 @@ static enum err_code put_out(struct eval *eval, struct err *err)
         report_print(report, stdout);
     if (eval->ood_data != NULL && run_ood_data(eval, err))
         return err->code;
-    if (eval->explains && run_explanations(eval, err))
+    if ((eval->explains && run_explanations(eval, err)) || warn_of_known(eval, err))
         return err->code;
     return eval->calibrates ? calibrate_write(&calibrate, err) : ERR_OK;
 }

@@ -115,7 +115,8 @@ static char *beside(struct dataset *dataset, const char *path, const char *name)
 static enum err_code add_image(struct dataset *dataset, const char *path,
                                const struct dataset_record *record, struct err *err)
 {
-    struct dataset_item item = {.name = record->input, .label = record->label};
+    struct dataset_item item = {.name = record->name != NULL ? record->name : record->input,
+                                .label = record->label};
     item.input = beside(dataset, path, record->input);
     if (record->mask != NULL)
         item.mask = beside(dataset, path, record->mask);
@@ -134,7 +135,8 @@ enum err_code dataset_add_record(struct dataset *dataset, const char *path,
         return add_image(dataset, path, record, err);
     struct dataset_item item = {
         .input = record->input, .input_len = record->input_len, .label = record->label};
-    item.name = arena_format(&dataset->arena, "line %zu", record->line);
+    item.name = record->name != NULL ? record->name
+                                     : arena_format(&dataset->arena, "line %zu", record->line);
     if (item.name == NULL)
         return err_no_memory(err, sizeof item);
     return dataset_add(dataset, &item, err);

@@ -15,6 +15,10 @@
  * plain text .txt or .log is a fourth form: one document, or one a line. Mistakes are named with
  * their line. Texts are held, images only named: reading them is the caller's.
  *
+ * A list of objects that begins with {"attnd_split": 1} is what a training held back (split.h): its
+ * lines with "part": "train" are passed over, the others have {"name", "text" or "image", "label"}
+ * whatever the options call the fields.
+ *
  * An image of a list of objects may also have a "mask": the path of an image of its size that marks
  * where what the label names is.
  *

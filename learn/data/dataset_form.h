@@ -20,6 +20,7 @@ enum err_code dataset_text_read(struct dataset *dataset, const char *path,
  * none and none is needed. */
 struct dataset_record {
     size_t line;
+    const char *name;                 /* NULL: the line, or the image as it is given */
     const char *input, *label, *mask; /* mask: NULL if the form or the line has none */
     size_t input_len, label_len, mask_len;
 };

@@ -7,6 +7,7 @@
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
+#include "learn/data/split.h"
 #include "learn/train/checkpoint/record.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 
 enum { LIST_BYTES = 300, VALUE_BYTES = 48 };
 
-static const char inputs_key[] = "inputs";
+static const char inputs_key[] = "inputs", split_name[] = "split.jsonl";
 
 /* ---- what a run is ---- */
 
@@ -233,10 +234,19 @@ static void note_replaced(struct run *run)
     arena_deinit(&scratch);
 }
 
+static enum err_code remove_file(const char *path, struct err *err)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
+    return ERR_OK;
+}
+
 static enum err_code forget_run(const struct run *run, struct err *err)
 {
-    if (unlink(run->state_path) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "cannot remove %s: %s", run->state_path, strerror(errno));
+    char split[PATH_MAX];
+    if (file_path(split, run->options->out, split_name, err) || remove_file(run->state_path, err) ||
+        remove_file(split, err))
+        return err->code;
     return record_remove(run->options->out, err);
 }
 
@@ -274,6 +284,27 @@ enum err_code run_output_keep(const struct run *run, struct err *err)
     return ERR_OK;
 }
 
+/* Only of a part of the data that was held back: another list is there to be read. */
+static enum err_code write_split(const struct run *run, struct err *err)
+{
+    char path[PATH_MAX];
+    const struct corpus *corpus = &run->corpus;
+    const struct dataset *dataset = &corpus->parts[0].dataset;
+    if (run->options->validation != NULL)
+        return ERR_OK;
+    enum split_part *parts = calloc(dataset->count, sizeof *parts);
+    if (parts == NULL)
+        return err_no_memory(err, dataset->count * sizeof *parts);
+    for (size_t i = 0; i < corpus->train.count; i++)
+        parts[corpus->train.item[i]] = SPLIT_TRAIN;
+    for (size_t i = 0; i < corpus->validation.count; i++)
+        parts[corpus->validation.item[i]] = SPLIT_VALIDATION;
+    if (!file_path(path, run->options->out, split_name, err))
+        split_write(path, dataset, parts, err);
+    free(parts);
+    return err->code;
+}
+
 enum err_code run_output_finish(const struct run *run, struct err *err)
 {
     const struct corpus_items *train = &run->corpus.train;
@@ -282,9 +313,8 @@ enum err_code run_output_finish(const struct run *run, struct err *err)
         return err_no_memory(err, train->count * sizeof *digests);
     for (size_t i = 0; i < train->count; i++)
         digests[i] = samples_digest(train->part->samples, train->item[i]);
-    record_write(run->options->out, run->lines, digests, train->count, err);
+    if (!write_split(run, err))
+        record_write(run->options->out, run->lines, digests, train->count, err);
     free(digests);
-    if (err->code == ERR_OK && unlink(run->state_path) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "cannot remove %s: %s", run->state_path, strerror(errno));
-    return err->code;
+    return err->code != ERR_OK ? err->code : remove_file(run->state_path, err);
 }

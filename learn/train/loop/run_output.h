@@ -15,7 +15,8 @@ enum err_code run_output_open(struct run *run, struct err *err);
  * attnd.json.before. */
 enum err_code run_output_keep(const struct run *run, struct err *err);
 
-/* The end of it all: the record is written, then the state goes. */
+/* The end of it all: split.jsonl (split.h), unless there is a list to validate by, and the record
+ * are written, then the state goes. */
 enum err_code run_output_finish(const struct run *run, struct err *err);
 
 /* In what `here`, the lines of this run, differs from those of another, as "--rate 0.1 (there 0.2),
