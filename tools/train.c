@@ -151,6 +151,20 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
     fputc('\n', stderr);
 }
 
+static void show_judgement(const struct train_options *options, const struct conclusion *found)
+{
+    fprintf(stderr, "accuracy %.4f, macro-F1 %.4f, calibration error %.4f; ", found->accuracy,
+            found->macro_f1, found->ece);
+    if (found->automatic > 0)
+        fprintf(stderr, "automatic %.1f %%, of which %.1f %% right\n", 100 * found->automatic,
+                100 * found->right);
+    else
+        fputs("no answer is automatic yet\n", stderr);
+    fprintf(stderr, "report: %s/report.html\n", options->out);
+    if (found->remarks != NULL)
+        fputs(found->remarks, stderr);
+}
+
 static void show_end(const struct train_options *options, const struct trainer_result *result)
 {
     const struct conclusion *found = &result->conclusion;
@@ -162,13 +176,7 @@ static void show_end(const struct train_options *options, const struct trainer_r
         return;
     }
     if (found->judged)
-        fprintf(stderr,
-                "accuracy %.4f, macro-F1 %.4f, calibration error %.4f; automatic %.1f %%, of which "
-                "%.1f %% right\nreport: %s/report.html\n",
-                found->accuracy, found->macro_f1, found->ece, 100 * found->automatic,
-                100 * found->right, options->out);
-    if (found->remarks != NULL)
-        fputs(found->remarks, stderr);
+        show_judgement(options, found);
     if (found->macro_f1_crossed > 0)
         fprintf(stderr,
                 "macro-F1 was %.4f without class biases, and %.4f with biases from other inputs\n",

@@ -114,10 +114,13 @@ static void print_calibration(const struct report *report, FILE *file)
 static void print_decisions(const char *name, const struct selective_decisions *decisions,
                             FILE *file)
 {
-    fprintf(file, "    %-46s  %7.2f %%  %7.2f %%  %6.2f %%  %6.2f %%\n", name,
-            report_percent(decisions->automatic, decisions->count),
-            report_percent(decisions->right, decisions->automatic),
-            report_percent(decisions->review, decisions->count),
+    fprintf(file, "    %-46s  %7.2f %%  ", name,
+            report_percent(decisions->automatic, decisions->count));
+    if (decisions->automatic > 0)
+        fprintf(file, "%7.2f %%", report_percent(decisions->right, decisions->automatic));
+    else
+        fputs("        -", file);
+    fprintf(file, "  %6.2f %%  %6.2f %%\n", report_percent(decisions->review, decisions->count),
             report_percent(decisions->unknown, decisions->count));
 }
 

@@ -63,6 +63,11 @@ START_TEST(train_writes_a_checkpoint_of_texts_that_other_programs_open)
     outcome_holds(outcome, 0, "", "epoch   8  loss 0.0");
     outcome_holds(outcome, 0, "", "  accuracy 1.0000  macro-F1 1.0000  0:00  *\n");
     outcome_holds(outcome, 0, "", "accuracy 1.0000, macro-F1 1.0000, calibration error 0.0");
+    outcome_holds(outcome, 0, "", "; no answer is automatic yet\n");
+    outcome_holds(
+        outcome, 0, "",
+        "note: 2 of 2 classes are never automatic: 'cold' (6 of 6 answers right), 'hot' "
+        "(6 of 6 answers right); it takes 32 right answers to inputs that were not learnt");
     snprintf(want, sizeof want, "report: %s/report.html\n", f.first.path);
     outcome_holds(outcome, 0, "", want);
     snprintf(want, sizeof want, "serve it with attnd --model NAME=%s\n", f.first.path);

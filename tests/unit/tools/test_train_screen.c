@@ -232,6 +232,14 @@ START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
              "which 96.7 %% right\nreport: models/x/report.html\n%s",
              served);
     expect_end(judged, want);
+    static char remarks[] = "note: one\nnote: two\n";
+    judged.conclusion.automatic = 0;
+    judged.conclusion.remarks = remarks;
+    snprintf(want, sizeof want,
+             "accuracy 0.9000, macro-F1 0.8000, calibration error 0.0123; no answer is automatic "
+             "yet\nreport: models/x/report.html\nnote: one\nnote: two\n%s",
+             served);
+    expect_end(judged, want);
     struct trainer_result shifted = {
         .conclusion = {.macro_f1_before = 0.5, .macro_f1_crossed = 0.625}};
     snprintf(want, sizeof want,
