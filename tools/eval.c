@@ -198,6 +198,10 @@ static enum err_code open_all(struct eval *eval, struct err *err)
     if (open_models(eval, err) || dataset_open(&eval->dataset, eval->data, &eval->fields, err) ||
         assessment_take(&eval->assessment, &eval->dataset, eval->data, err))
         return err->code;
+    char left_out[DATASET_SENTENCE_BYTES];
+    dataset_describe_left_out(&eval->dataset, left_out);
+    if (left_out[0] != '\0')
+        fprintf(stderr, "attnd-eval: %s: %s\n", eval->data, left_out);
     return make_folder(eval->out, err);
 }
 

@@ -81,6 +81,8 @@ static void show_plan(void *context, const struct trainer_plan *plan)
     if (plan->unusable > 0)
         fprintf(stderr, "%zu inputs cannot be used; the first is %.80s: %s\n", plan->unusable,
                 plan->unusable_name, plan->unusable_reason);
+    if (plan->remarks != NULL)
+        fputs(plan->remarks, stderr);
     if (plan->replaced_version != NULL)
         fprintf(stderr,
                 "attnd.json there has version '%.80s' or class codes, which this run does not "

@@ -190,8 +190,12 @@ enum err_code dataset_open(struct dataset *out, const char *path,
     reader read;
     *out = (struct dataset){.kind = options->kind};
     arena_init(&out->arena);
-    if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0)
-        err_set(err, ERR_UNUSABLE, "no %sinput is in it", all.labels_optional ? "" : "labelled ");
+    char left_out[DATASET_SENTENCE_BYTES];
+    if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0) {
+        dataset_describe_left_out(out, left_out);
+        err_set(err, ERR_UNUSABLE, "no %sinput is in it%s%s",
+                all.labels_optional ? "" : "labelled ", left_out[0] != '\0' ? ": " : "", left_out);
+    }
     return err->code == ERR_OK ? ERR_OK : err_prefix(err, "%s: ", path);
 }
 

@@ -31,6 +31,9 @@ enum err_code dataset_add_record(struct dataset *dataset, const char *path,
 enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *item,
                           struct err *err);
 
+/* Counts a file that is no input. */
+void dataset_leave_out(struct dataset *dataset, const char *name);
+
 /* Length of a byte order mark that the bytes begin with, or 0. */
 size_t dataset_mark_bytes(const char *bytes, size_t len);
 bool dataset_is_blank(const char *bytes, size_t len);

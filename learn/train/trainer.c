@@ -3,7 +3,9 @@
 #include "learn/train/trainer.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/memory_file.h"
 #include "learn/train/conclude.h"
+#include "learn/train/loop/corpus_remarks.h"
 #include "learn/train/loop/run.h"
 
 #include <stdlib.h>
@@ -107,7 +109,7 @@ static size_t count_weights(const struct parameters *parameters)
     return count;
 }
 
-static void tell_plan(const struct walk *walk)
+static void show_plan(const struct walk *walk, const char *remarks)
 {
     const struct run *run = &walk->run;
     const struct corpus_items *train = &run->corpus.train, *validation = &run->corpus.validation;
@@ -121,6 +123,7 @@ static void tell_plan(const struct walk *walk)
                                 .threads = run->threads,
                                 .parameters = count_weights(&run->learner.parameters),
                                 .tensors_missing = run->learner.loaded.missing,
+                                .remarks = remarks,
                                 .resumed = run->resumed,
                                 .replaced_version = run->replaced_version,
                                 .step = run->at.step,
@@ -131,8 +134,21 @@ static void tell_plan(const struct walk *walk)
         plan.unusable_name = train->part->dataset.items[first].name;
         plan.unusable_reason = samples_problem(samples, first);
     }
-    if (walk->hooks->plan != NULL)
-        walk->hooks->plan(walk->hooks->context, &plan);
+    walk->hooks->plan(walk->hooks->context, &plan);
+}
+
+static enum err_code tell_plan(const struct walk *walk, struct err *err)
+{
+    struct memory_file remarks;
+    if (walk->hooks->plan == NULL)
+        return ERR_OK;
+    if (memory_file_open(&remarks, err))
+        return err->code;
+    corpus_remarks_print(&walk->run.corpus, remarks.stream, err);
+    if (!memory_file_close(&remarks, err))
+        show_plan(walk, remarks.bytes);
+    free(remarks.bytes);
+    return err->code;
 }
 
 /* ---- a step ---- */
@@ -339,7 +355,8 @@ static enum err_code walk_through(struct walk *walk, const struct train_options 
         return err->code;
     if (run->is_finished)
         return ERR_OK;
-    tell_plan(walk);
+    if (tell_plan(walk, err))
+        return err->code;
     walk->start_ns = walk->saved_ns = clock_now_ns();
     walk->start_step = run->at.step;
     while (run->at.step < run->plan.steps && !walk->interrupted && !is_early(run))

@@ -46,6 +46,7 @@ struct trainer_plan {
     unsigned labels, epochs, threads;
     size_t parameters;
     unsigned tensors_missing; /* of the source: initialised instead */
+    const char *remarks;      /* lines on the data that a person should read; may be empty */
     bool resumed;
     const char *replaced_version; /* of an attnd.json in --out that will be kept as
                                      attnd.json.before; NULL: nothing is lost */

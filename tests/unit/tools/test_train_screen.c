@@ -89,6 +89,9 @@ START_TEST(a_plan_is_told_with_what_is_not_as_usual)
                 "90 inputs to learn, 10 to judge by, 3 labels, 4 epochs\n"
                 "1 inputs cannot be used; the first is a.png: is none\n"
                 "goes on after step 7 of 20\n");
+    expect_plan((struct trainer_plan){.threads = 1, .remarks = "note: one\n"}, false,
+                "bert, 12345 weights, bf16, 1 thread\n"
+                "90 inputs to learn, 10 to judge by, 3 labels, 4 epochs\nnote: one\n");
     expect_plan((struct trainer_plan){.threads = 1, .replaced_version = "7b"}, false,
                 "bert, 12345 weights, bf16, 1 thread\n"
                 "90 inputs to learn, 10 to judge by, 3 labels, 4 epochs\n"

@@ -36,7 +36,7 @@ static void on_plan(void *context, const struct trainer_plan *plan)
     if (plan->unusable > 0) /* its strings end with the run */
         snprintf(seen.unusable, sizeof seen.unusable, "%s: %s", plan->unusable_name,
                  plan->unusable_reason);
-    seen.plan.unusable_name = seen.plan.unusable_reason = NULL;
+    seen.plan.unusable_name = seen.plan.unusable_reason = seen.plan.remarks = NULL;
     if (seen.stops_at_first)
         usleep(220 * 1000); /* so that the first step is told */
 }
