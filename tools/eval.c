@@ -374,6 +374,23 @@ static enum err_code warn_of_known(const struct eval *eval, struct err *err)
     return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
 }
 
+/* Pictures that are nearly black or nearly flat for the model. */
+static void warn_of_contrast(const struct eval *eval)
+{
+    const struct contrast_count *count = &eval->assessment.evaluation.contrast;
+    if (contrast_wants_minmax(count))
+        fprintf(stderr,
+                "attnd-eval: warning: of %zu 16-bit images %zu use less than a quarter of the "
+                "grey levels: if the model learnt them stretched, its attnd.json lacks \"grey16\": "
+                "\"minmax\"; if not, train it with --grey16 minmax\n",
+                count->grey16, count->grey16_narrow);
+    else if (contrast_is_low(count))
+        fprintf(stderr,
+                "attnd-eval: warning: %zu of %zu images use less than a quarter of the grey "
+                "levels: the model sees little of them\n",
+                count->dull, count->images);
+}
+
 /* ---- output ---- */
 
 static enum err_code put_out(struct eval *eval, struct err *err)
@@ -388,6 +405,7 @@ static enum err_code put_out(struct eval *eval, struct err *err)
         report_print(report, stdout);
     if (eval->ood_data != NULL && run_ood_data(eval, err))
         return err->code;
+    warn_of_contrast(eval);
     if ((eval->explains && run_explanations(eval, err)) || warn_of_known(eval, err))
         return err->code;
     return eval->calibrates ? calibrate_write(&calibrate, err) : ERR_OK;

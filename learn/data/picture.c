@@ -77,7 +77,8 @@ static enum err_code draw_wafer(struct pictures *pictures, const char *wafer,
     if (!stdf_find(&pictures->stdf, wafer, &number, err) &&
         !stdf_draw(&pictures->stdf, number, &scratch, &map, err)) {
         pictures->digest = digest_of(map.grey, (size_t)map.width * map.height);
-        widen(&map, options, arena, out, err);
+        if (!widen(&map, options, arena, out, err))
+            pictures->contrast = contrast_of("", 0, out);
     }
     arena_deinit(&scratch);
     return err->code;
@@ -92,7 +93,8 @@ static enum err_code decode_file(struct pictures *pictures, const char *path,
     if (file_read_input(&bytes, &len, path, IMAGE_BYTES_MAX, err))
         return err->code;
     pictures->digest = digest_of(bytes, len);
-    image_decode(out, bytes, len, options, arena, err);
+    if (!image_decode(out, bytes, len, options, arena, err))
+        pictures->contrast = contrast_of(bytes, len, out);
     free(bytes);
     return err->code;
 }

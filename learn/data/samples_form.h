@@ -11,6 +11,7 @@
 struct sample {
     const char *problem;
     uint64_t digest;
+    struct contrast contrast; /* of an image */
     struct augment_pixels pixels;
     const int32_t *pieces; /* without [CLS] and [SEP] */
     unsigned piece_count;

@@ -22,6 +22,7 @@ struct chunk {
     unsigned count;
     struct pictures *pictures; /* [pool] */
     uint64_t *digests;         /* of all items */
+    struct contrast contrasts[CHUNK_ITEMS];
     struct engine_input inputs[CHUNK_ITEMS];
     struct arena arenas[CHUNK_ITEMS];
     struct err errs[CHUNK_ITEMS];
@@ -77,6 +78,7 @@ static void prepare_items(void *context, unsigned index, unsigned count)
                            &chunk->arenas[i], &chunk->inputs[i], &chunk->errs[i]);
         chunk->digests[chunk->first + i] =
             is_text ? digest_of(item->input, item->input_len) : pictures->digest;
+        chunk->contrasts[i] = pictures->contrast;
     }
 }
 
@@ -195,6 +197,9 @@ static enum err_code run_chunk(struct runner *runner, size_t first,
         if (options->progress != NULL)
             options->progress(options->context, first + at);
     }
+    for (unsigned i = 0; i < chunk->count && chunk->dataset->kind == ENGINE_IMAGE; i++)
+        if (chunk->errs[i].code == ERR_OK)
+            contrast_count_add(&runner->out->contrast, &chunk->contrasts[i]);
     note_failures(runner, err);
     clear(chunk);
     return err->code;

@@ -104,8 +104,11 @@ static const char *const others[OTHERS] = {"out",        "restart",          "th
                                            "ood_method", "target_precision", "version"};
 
 /* But for the first so many of the others. */
-static bool is_printed(const char *field, size_t left_out)
+static bool is_printed(const struct train_options *options, const char *field, size_t left_out)
 {
+    bool is_newer = strcmp(field, "grey16") == 0; /* fingerprints from before must stay */
+    if (is_newer && left_out == OTHERS && strcmp(options->grey16, "auto") == 0)
+        return false;
     for (size_t i = 0; i < left_out; i++)
         if (strcmp(field, others[i]) == 0)
             return false;
@@ -159,7 +162,7 @@ static void print_options(const struct train_options *options, size_t left_out, 
 #define GROUP(title)
 #define ALIAS(flag, other)
 #define OPTION(field, flag, type, fallback, min, max, value, sentence)                             \
-    if (is_printed(#field, left_out)) {                                                            \
+    if (is_printed(options, #field, left_out)) {                                                   \
         fputs(#field "=", file);                                                                   \
         print_##type(file, &options->field);                                                       \
         fputc('\n', file);                                                                         \

@@ -28,6 +28,7 @@ static void take_labels(struct run *run)
 {
     struct spec *spec = &run->spec;
     spec->temperature = 1;
+    spec->grey16_minmax = run->corpus.grey16_minmax;
     if (run->is_mlm)
         return;
     spec->labels = run->corpus.labels.name;
