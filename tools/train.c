@@ -135,7 +135,7 @@ static void show_progress(void *context, const struct trainer_progress *progress
     fflush(stderr);
 }
 
-static void show_epoch(void *context, const struct history_epoch *epoch, bool is_best)
+static void show_epoch(void *context, const struct history_epoch *epoch, bool is_best, bool rises)
 {
     const struct screen *screen = context;
     char took[16];
@@ -151,6 +151,12 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
     if (epoch->skipped > 0)
         fprintf(stderr, "  %.0f steps skipped: gradients not finite", epoch->skipped);
     fputc('\n', stderr);
+    if (rises)
+        fprintf(stderr,
+                "note: the validation loss has risen for %d epochs while the training loss fell: "
+                "these inputs are learnt by heart; fewer --epochs or --patience %d end it sooner, "
+                "more inputs or --dropout help\n",
+                HISTORY_RISES, HISTORY_RISES);
 }
 
 static void show_judgement(const struct train_options *options, const struct conclusion *found)

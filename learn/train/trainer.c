@@ -278,7 +278,8 @@ static enum err_code note_epoch(struct walk *walk, unsigned epoch,
     run->at.epoch_loss = run->at.epoch_seconds = 0;
     run->at.epoch_skipped = 0;
     if (walk->hooks->epoch != NULL)
-        walk->hooks->epoch(walk->hooks->context, &grown[history->count - 1], is_best);
+        walk->hooks->epoch(walk->hooks->context, &grown[history->count - 1], is_best,
+                           history_rises(history));
     return ERR_OK;
 }
 

@@ -57,7 +57,8 @@ struct trainer_plan {
 struct trainer_hooks {
     void (*plan)(void *context, const struct trainer_plan *plan);
     void (*progress)(void *context, const struct trainer_progress *progress);
-    void (*epoch)(void *context, const struct history_epoch *epoch, bool is_best);
+    /* `rises`: the validation loss has done so for a while (history.h): time to say it. */
+    void (*epoch)(void *context, const struct history_epoch *epoch, bool is_best, bool rises);
     void *context;
     const atomic_bool *stop;
 };

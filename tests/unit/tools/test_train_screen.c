@@ -188,7 +188,7 @@ static void expect_epoch(struct history_epoch epoch, bool is_best, bool is_termi
     epoch.accuracy = 0.875;
     epoch.seconds = 61;
     log_capture_start();
-    show_epoch(&screen, &epoch, is_best);
+    show_epoch(&screen, &epoch, is_best, epoch.epoch == 9);
     ck_assert_str_eq(log_capture_end(), text);
 }
 
@@ -202,6 +202,11 @@ START_TEST(an_epoch_is_a_line)
     expect_epoch((struct history_epoch){.epoch = 100, .skipped = 1}, false, false,
                  "epoch 100  loss 0.2500  validation 1.5000  accuracy 0.8750  1:01  1 steps "
                  "skipped: gradients not finite\n");
+    expect_epoch((struct history_epoch){.epoch = 9}, false, false,
+                 "epoch   9  loss 0.2500  validation 1.5000  accuracy 0.8750  1:01\n"
+                 "note: the validation loss has risen for 3 epochs while the training loss fell: "
+                 "these inputs are learnt by heart; fewer --epochs or --patience 3 end it sooner, "
+                 "more inputs or --dropout help\n");
 }
 END_TEST
 

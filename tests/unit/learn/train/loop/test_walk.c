@@ -23,7 +23,7 @@ static struct {
     unsigned end_count, others;
     struct history_epoch epochs[EPOCHS_MAX];
     bool is_best[EPOCHS_MAX];
-    unsigned epoch_count;
+    unsigned epoch_count, rises;
     struct trainer_plan plan;
     char unusable[160];
     bool stops_at_first; /* in the middle of the first epoch */
@@ -53,8 +53,9 @@ static void on_progress(void *context, const struct trainer_progress *progress)
         seen.others++;
 }
 
-static void on_epoch(void *context, const struct history_epoch *epoch, bool is_best)
+static void on_epoch(void *context, const struct history_epoch *epoch, bool is_best, bool rises)
 {
+    seen.rises += rises;
     ck_assert_ptr_eq(context, &seen);
     seen.is_best[seen.epoch_count] = is_best;
     seen.epochs[seen.epoch_count++] = *epoch;
