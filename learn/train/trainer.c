@@ -144,11 +144,27 @@ static enum err_code tell_plan(const struct walk *walk, struct err *err)
         return ERR_OK;
     if (memory_file_open(&remarks, err))
         return err->code;
-    corpus_remarks_print(&walk->run.corpus, remarks.stream, err);
+    const struct run *run = &walk->run;
+    bool begins = run->learner.loaded.found == 0 && !run->resumed;
+    if (!begins ||
+        !corpus_remarks_print_defaults(&run->spec, run->options->model, remarks.stream, err))
+        corpus_remarks_print(&run->corpus, remarks.stream, err);
     if (!memory_file_close(&remarks, err))
         show_plan(walk, remarks.bytes);
     free(remarks.bytes);
     return err->code;
+}
+
+static void tell_estimate(struct walk *walk)
+{
+    struct trainer_progress progress = {0};
+    struct trainer_estimate told = {.is_image = walk->run.spec.family->kind == ENGINE_IMAGE,
+                                    .parameters = count_weights(&walk->run.learner.parameters)};
+    if (walk->hooks->estimate == NULL || walk->run.at.step != walk->start_step + 1)
+        return;
+    estimate(walk, &progress);
+    told.seconds = progress.seconds_left;
+    walk->hooks->estimate(walk->hooks->context, &told);
 }
 
 /* ---- a step ---- */
@@ -200,6 +216,7 @@ static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, st
     struct optimizer_report report = learner_step(&run->learner, (float)walk->rate);
     run->at.epoch_skipped += report.skipped;
     run->at.step++;
+    tell_estimate(walk);
     tell(walk, TRAINER_LEARNING, epoch, first + count, run->plan.epoch_inputs);
     return ERR_OK;
 }
@@ -376,6 +393,8 @@ enum err_code trainer_run(const struct train_options *options, const struct trai
         return err_no_memory(err, sizeof *walk);
     walk->hooks = hooks;
     if (walk_through(walk, options, err) == ERR_OK) {
+        result->is_image = walk->run.spec.family->kind == ENGINE_IMAGE;
+        result->is_mlm = walk->run.is_mlm;
         result->history = walk->run.history;
         walk->run.history = (struct history){0};
         result->best_epoch = (unsigned)walk->run.at.best_epoch;

@@ -53,17 +53,26 @@ struct trainer_plan {
     uint64_t step, steps;         /* done before, and of the whole run */
 };
 
+/* What the first step of this process says of the rest. */
+struct trainer_estimate {
+    bool is_image;
+    size_t parameters;
+    double seconds; /* of all steps that are left; judging and concluding come to it */
+};
+
 /* Any may be NULL. */
 struct trainer_hooks {
     void (*plan)(void *context, const struct trainer_plan *plan);
     void (*progress)(void *context, const struct trainer_progress *progress);
     /* `rises`: the validation loss has done so for a while (history.h): time to say it. */
     void (*epoch)(void *context, const struct history_epoch *epoch, bool is_best, bool rises);
+    void (*estimate)(void *context, const struct trainer_estimate *estimate);
     void *context;
     const atomic_bool *stop;
 };
 
 struct trainer_result {
+    bool is_image, is_mlm;
     struct conclusion conclusion;
     struct history history;
     unsigned best_epoch;

@@ -1,8 +1,12 @@
 #include "learn/train/loop/corpus_remarks.h"
 
+#include "engine/base/doc.h"
+#include "engine/base/file.h"
+
+#include <limits.h>
 #include <stdlib.h>
 
-enum { CLASSES_MAX = 8, FEW = 10 };
+enum { CLASSES_MAX = 8, FEW = 10, CONFIG_BYTES_MAX = 64 << 20 };
 
 /* ---- what is read ---- */
 
@@ -35,6 +39,29 @@ static void print_contrast(const struct corpus *corpus, FILE *file)
             "note: %zu of %zu images use less than a quarter of the grey levels: the model "
             "will see little of them; stretch their contrast before, the same way for serving\n",
             count.dull, count.images);
+}
+
+enum err_code corpus_remarks_print_defaults(const struct spec *spec, const char *dir, FILE *file,
+                                            struct err *err)
+{
+    const struct family *family = spec->family;
+    const char *const keys[] = {family->key_hidden, family->key_layers, family->key_intermediate};
+    struct json_t *config;
+    char path[PATH_MAX];
+    unsigned missing = 0;
+    if (file_path(path, dir, "config.json", err) ||
+        doc_parse_file(&config, path, CONFIG_BYTES_MAX, err))
+        return err->code;
+    for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
+        missing += doc_member(config, keys[i]) == NULL;
+    doc_free(config);
+    if (missing > 0)
+        fprintf(file,
+                "note: config.json does not say all of %s, %s and %s: Hugging Face's defaults are "
+                "taken, %u blocks %u wide; --model %s is a small model\n",
+                keys[0], keys[1], keys[2], spec->layers, spec->hidden,
+                family->kind == ENGINE_IMAGE ? "vit-small" : "bert-small");
+    return ERR_OK;
 }
 
 /* ---- classes ---- */

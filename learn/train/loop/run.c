@@ -13,6 +13,24 @@
 
 /* ---- what to learn ---- */
 
+/* A configuration alone, as of models/configs, has no words yet. */
+static enum err_code check_vocabulary(const char *dir, struct err *err)
+{
+    static const char *const names[] = {"vocab.txt", "tokenizer.json", "vocab.json"};
+    char path[PATH_MAX];
+    bool found = false;
+    for (unsigned i = 0; i < 3 && !found; i++)
+        if (file_path(path, dir, names[i], err) || file_exists(path, &found, err))
+            return err->code;
+    if (found)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "%s has no vocabulary (vocab.txt or tokenizer.json): make one from your texts "
+                   "with attnd-vocab build --data TEXTS --size N --out NEW, N being at most its "
+                   "vocab_size, put its config.json there too, and train with --model NEW",
+                   dir);
+}
+
 static enum err_code read_source(struct run *run, struct err *err)
 {
     const struct train_options *options = run->options;
@@ -21,7 +39,7 @@ static enum err_code read_source(struct run *run, struct err *err)
     if (run->is_mlm && run->spec.family->architectures[HEAD_MLM] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "--task mlm learns BERT; %s is '%s'", options->model,
                        run->spec.family->name);
-    return ERR_OK;
+    return run->spec.family->kind == ENGINE_TEXT ? check_vocabulary(options->model, err) : ERR_OK;
 }
 
 static void take_labels(struct run *run)

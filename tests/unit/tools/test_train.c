@@ -70,8 +70,10 @@ START_TEST(train_writes_a_checkpoint_of_texts_that_other_programs_open)
         "(6 of 6 answers right); it takes 32 right answers to inputs that were not learnt");
     snprintf(want, sizeof want, "report: %s/report.html\n", f.first.path);
     outcome_holds(outcome, 0, "", want);
-    snprintf(want, sizeof want, "serve it with attnd --model NAME=%s\n", f.first.path);
-    outcome_expect(outcome, 0, "", want);
+    snprintf(want, sizeof want, "next: attnd --model %s=%s ", strrchr(f.first.path, '/') + 1,
+             f.first.path);
+    outcome_holds(outcome, 0, "", want);
+    outcome_expect(outcome, 0, "", " --text-file FILE --explain gradient-last ");
     ck_assert(!train_fixture_has(&f.first, STATE));
     expect_report(&f.first, labels, 6);
     outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,

@@ -222,11 +222,18 @@ static void expect_end(struct trainer_result result, const char *text)
 START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
 {
     static const char served[] =
-        "models/x has the weights of epoch 3; serve it with attnd --model NAME=models/x\n";
-    char want[512];
+        "models/x has the weights of epoch 3\n"
+        "next: attnd --model x=models/x                  serve it\n"
+        "      attnd-eval --model models/x --data FRESH --calibrate    calibrate it\n"
+        "      attnd-predict --model models/x --text-file FILE --explain gradient-last    "
+        "explain an answer\n";
+    char want[1024];
     expect_end((struct trainer_result){0}, served);
     expect_end((struct trainer_result){.interrupted = true},
                "stopped; the same command goes on from models/x\n");
+    expect_end((struct trainer_result){.is_mlm = true},
+               "models/x has the weights of epoch 3\nnext, with labels: attnd-train --model "
+               "models/x --data LABELLED --out DIR\n");
     snprintf(want, sizeof want, "no better epoch for a while: stopped early; %s", served);
     expect_end((struct trainer_result){.early = true}, want);
     struct trainer_result judged = {.conclusion = {.judged = true,
@@ -255,6 +262,47 @@ START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
              "inputs\n%s",
              served);
     expect_end(shifted, want);
+}
+END_TEST
+
+static void expect_name(const char *path, const char *name)
+{
+    int len;
+    const char *found = name_of(path, &len);
+    ck_assert_int_eq(len, (int)strlen(name));
+    ck_assert_mem_eq(found, name, strlen(name));
+}
+
+START_TEST(a_model_is_called_by_the_end_of_its_path)
+{
+    expect_name("x", "x");
+    expect_name("models/x", "x");
+    expect_name("/a/b.c//", "b.c");
+    expect_name("/", "");
+}
+END_TEST
+
+static void expect_estimate(double seconds, bool is_image, const char *text)
+{
+    struct screen screen = file_screen();
+    struct trainer_estimate estimate = {
+        .is_image = is_image, .parameters = 85800194, .seconds = seconds};
+    log_capture_start();
+    show_estimate(&screen, &estimate);
+    ck_assert_str_eq(log_capture_end(), text);
+}
+
+START_TEST(a_long_run_is_told_before_it_is_long)
+{
+    expect_estimate(59, true, "");
+    expect_estimate(90, true, "85.8 M weights, about 2 minutes here\n");
+    expect_estimate(3599, true, "85.8 M weights, about 60 minutes here\n");
+    expect_estimate(50400, true,
+                    "85.8 M weights, about 14 h here; Ctrl-C saves. Did you mean --model vit-small "
+                    "or vit-scratch, or fewer --epochs?\n");
+    expect_estimate(7199, false,
+                    "85.8 M weights, about 120 minutes here; Ctrl-C saves. Did you mean --model "
+                    "bert-small or bert-scratch, or fewer --epochs?\n");
 }
 END_TEST
 
@@ -302,5 +350,6 @@ END_TEST
 SUITE("train_screen", times_are_minutes_and_then_hours, a_plan_is_told_with_what_is_not_as_usual,
       a_bar_is_as_full_as_the_phase, progress_names_its_phase_and_in_an_epoch_its_figures,
       a_file_gets_a_line_a_minute, an_epoch_is_a_line,
-      the_end_says_what_was_reached_and_what_to_do_next, a_failure_is_of_use_or_of_the_run,
+      the_end_says_what_was_reached_and_what_to_do_next, a_model_is_called_by_the_end_of_its_path,
+      a_long_run_is_told_before_it_is_long, a_failure_is_of_use_or_of_the_run,
       the_first_signal_asks_and_the_second_ends)
