@@ -14,6 +14,7 @@
 #include "learn/eval/measure/progress.h"
 #include "learn/eval/measure/separation.h"
 #include "learn/eval/report/explanations_report.h"
+#include "learn/train/checkpoint/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -198,6 +199,10 @@ static enum err_code open_all(struct eval *eval, struct err *err)
     if (open_models(eval, err) || dataset_open(&eval->dataset, eval->data, &eval->fields, err) ||
         assessment_take(&eval->assessment, &eval->dataset, eval->data, err))
         return err->code;
+    char left_out[DATASET_SENTENCE_BYTES];
+    dataset_describe_left_out(&eval->dataset, left_out);
+    if (left_out[0] != '\0')
+        fprintf(stderr, "attnd-eval: %s: %s\n", eval->data, left_out);
     return make_folder(eval->out, err);
 }
 
@@ -345,6 +350,48 @@ static enum err_code run_explanations(struct eval *eval, struct err *err)
     return err->code;
 }
 
+/* ---- inputs that were learnt ---- */
+
+enum { KNOWN_SHARE = 20 }; /* one in so many may be there by chance: blank wafers, empty logs */
+
+/* Figures on them flatter, and a person who calibrates would believe them. */
+static enum err_code warn_of_known(const struct eval *eval, struct err *err)
+{
+    const struct evaluation *evaluation = &eval->assessment.evaluation;
+    struct err cause = {0};
+    struct record record;
+    bool found;
+    record_read(eval->how.dir, &found, &record, &cause); /* a damaged one tells nothing */
+    size_t known = record_count_known(&record, evaluation->digests, evaluation->count);
+    if (known > evaluation->count / KNOWN_SHARE)
+        fprintf(stderr,
+                "attnd-eval: warning: %s%zu of %zu inputs are among those that this model learnt: "
+                "%s; take inputs that it has not seen, as training's split.jsonl has them\n",
+                record.is_sample ? "about " : "", known, evaluation->count,
+                eval->calibrates ? "a temperature and thresholds fitted on them promise more than "
+                                   "new inputs will keep"
+                                 : "these figures flatter it");
+    record_close(&record);
+    return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
+}
+
+/* Pictures that are nearly black or nearly flat for the model. */
+static void warn_of_contrast(const struct eval *eval)
+{
+    const struct contrast_count *count = &eval->assessment.evaluation.contrast;
+    if (contrast_wants_minmax(count))
+        fprintf(stderr,
+                "attnd-eval: warning: of %zu 16-bit images %zu use less than a quarter of the "
+                "grey levels: if the model learnt them stretched, its attnd.json lacks \"grey16\": "
+                "\"minmax\"; if not, train it with --grey16 minmax\n",
+                count->grey16, count->grey16_narrow);
+    else if (contrast_is_low(count))
+        fprintf(stderr,
+                "attnd-eval: warning: %zu of %zu images use less than a quarter of the grey "
+                "levels: the model sees little of them\n",
+                count->dull, count->images);
+}
+
 /* ---- output ---- */
 
 static enum err_code put_out(struct eval *eval, struct err *err)
@@ -359,7 +406,8 @@ static enum err_code put_out(struct eval *eval, struct err *err)
         report_print(report, stdout);
     if (eval->ood_data != NULL && run_ood_data(eval, err))
         return err->code;
-    if (eval->explains && run_explanations(eval, err))
+    warn_of_contrast(eval);
+    if ((eval->explains && run_explanations(eval, err)) || warn_of_known(eval, err))
         return err->code;
     return eval->calibrates ? calibrate_write(&calibrate, err) : ERR_OK;
 }

@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
+#include "learn/train/loop/shipped.h"
 #include "learn/train/trainer.h"
 
 #include <signal.h>
@@ -20,8 +21,8 @@ static const char summary[] =
     "Trains an attnd checkpoint, on this machine and without a network. Lists and folders are as\n"
     "attnd-eval reads them. Ctrl-C saves; the same command goes on where it stopped.\n"
     "\n"
-    "  attnd-train --model minilm --data logs.csv --out models/logs --epochs 8 --rate 1e-4\n"
-    "  attnd-train --model vit-config --data wafers/ --out models/wafers --epochs 40 \\\n"
+    "  attnd-train --model testlog-bert --data logs.csv --out models/logs --epochs 8 --rate 1e-4\n"
+    "  attnd-train --model vit-scratch --data wafers/ --out models/wafers --epochs 40 \\\n"
     "              --rate 1e-3 --mirror --turn --average 0.999";
 
 /* ---- Ctrl-C ---- */
@@ -81,9 +82,34 @@ static void show_plan(void *context, const struct trainer_plan *plan)
     if (plan->unusable > 0)
         fprintf(stderr, "%zu inputs cannot be used; the first is %.80s: %s\n", plan->unusable,
                 plan->unusable_name, plan->unusable_reason);
+    if (plan->remarks != NULL)
+        fputs(plan->remarks, stderr);
+    if (plan->replaced_version != NULL)
+        fprintf(stderr,
+                "attnd.json there has version '%.80s' or class codes, which this run does not "
+                "write: it is kept as attnd.json.before (--model-version sets the version)\n",
+                plan->replaced_version);
     if (plan->resumed)
         fprintf(stderr, "goes on after step %llu of %llu\n", (unsigned long long)plan->step,
                 (unsigned long long)plan->steps);
+}
+
+/* Once, when the first step has been measured; what takes no minute needs no word. */
+static void show_estimate(void *context, const struct trainer_estimate *estimate)
+{
+    enum { MINUTE = 60, HOUR = 3600 };
+    const struct screen *screen = context;
+    double seconds = estimate->seconds;
+    if (seconds < MINUTE)
+        return;
+    clear_line(screen);
+    fprintf(stderr, "%.3g M weights, about %.0f %s here", (double)estimate->parameters / 1e6,
+            seconds / (seconds < 2 * HOUR ? MINUTE : HOUR), seconds < 2 * HOUR ? "minutes" : "h");
+    if (seconds >= HOUR)
+        fprintf(stderr, "; Ctrl-C saves. Did you mean --model %s or %s, or fewer --epochs?",
+                estimate->is_image ? "vit-small" : "bert-small",
+                estimate->is_image ? "vit-scratch" : "bert-scratch");
+    fputc('\n', stderr);
 }
 
 static void show_bar(const struct trainer_progress *progress)
@@ -128,7 +154,7 @@ static void show_progress(void *context, const struct trainer_progress *progress
     fflush(stderr);
 }
 
-static void show_epoch(void *context, const struct history_epoch *epoch, bool is_best)
+static void show_epoch(void *context, const struct history_epoch *epoch, bool is_best, bool rises)
 {
     const struct screen *screen = context;
     char took[16];
@@ -144,17 +170,70 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
     if (epoch->skipped > 0)
         fprintf(stderr, "  %.0f steps skipped: gradients not finite", epoch->skipped);
     fputc('\n', stderr);
+    if (rises)
+        fprintf(stderr,
+                "note: the validation loss has risen for %d epochs while the training loss fell: "
+                "these inputs are learnt by heart; fewer --epochs or --patience %d end it sooner, "
+                "more inputs or --dropout help\n",
+                HISTORY_RISES, HISTORY_RISES);
+}
+
+static void show_judgement(const struct train_options *options, const struct conclusion *found)
+{
+    fprintf(stderr, "accuracy %.4f, macro-F1 %.4f, calibration error %.4f; ", found->accuracy,
+            found->macro_f1, found->ece);
+    if (found->automatic > 0)
+        fprintf(stderr, "automatic %.1f %%, of which %.1f %% right\n", 100 * found->automatic,
+                100 * found->right);
+    else
+        fputs("no answer is automatic yet\n", stderr);
+    fprintf(stderr, "report: %s/report.html\n", options->out);
+    if (found->remarks != NULL)
+        fputs(found->remarks, stderr);
+}
+
+/* The last component of a path, which is what the model may be called. */
+static const char *name_of(const char *path, int *len)
+{
+    size_t end = strlen(path), begin;
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    for (begin = end; begin > 0 && path[begin - 1] != '/';)
+        begin--;
+    *len = (int)(end - begin);
+    return path + begin;
+}
+
+/* Commands that can be copied, but for the words in capitals. */
+static void show_next(const struct train_options *options, const struct trainer_result *result)
+{
+    const char *out = options->out;
+    int len;
+    const char *name = name_of(out, &len);
+    if (result->is_mlm) {
+        fprintf(stderr, "next, with labels: attnd-train --model %s --data LABELLED --out DIR\n",
+                out);
+        return;
+    }
+    fprintf(stderr, "next: attnd --model %.*s=%s                  serve it\n", len, name, out);
+    fprintf(stderr, "      attnd-eval --model %s --data FRESH --calibrate    calibrate it\n", out);
+    fprintf(stderr, "      attnd-predict --model %s --%s --explain %s    explain an answer\n", out,
+            result->is_image ? "image FILE" : "text-file FILE",
+            result->is_image ? "rollout" : "gradient-last");
 }
 
 static void show_end(const struct train_options *options, const struct trainer_result *result)
 {
     const struct conclusion *found = &result->conclusion;
-    if (found->judged)
+    if (result->was_finished) {
         fprintf(stderr,
-                "accuracy %.4f, macro-F1 %.4f, calibration error %.4f; automatic %.1f %%, of which "
-                "%.1f %% right\nreport: %s/report.html\n",
-                found->accuracy, found->macro_f1, found->ece, 100 * found->automatic,
-                100 * found->right, options->out);
+                "%s is finished: this command has trained it from these inputs, and nothing was "
+                "changed; --restart trains it anew\n",
+                options->out);
+        return;
+    }
+    if (found->judged)
+        show_judgement(options, found);
     if (found->macro_f1_crossed > 0)
         fprintf(stderr,
                 "macro-F1 was %.4f without class biases, and %.4f with biases from other inputs\n",
@@ -162,9 +241,11 @@ static void show_end(const struct train_options *options, const struct trainer_r
     if (result->interrupted)
         fprintf(stderr, "stopped; the same command goes on from %s\n", options->out);
     else
-        fprintf(stderr, "%s%s has the weights of epoch %u; serve it with attnd --model NAME=%s\n",
+        fprintf(stderr, "%s%s has the weights of epoch %u\n",
                 result->early ? "no better epoch for a while: stopped early; " : "", options->out,
-                result->best_epoch, options->out);
+                result->best_epoch);
+    if (!result->interrupted)
+        show_next(options, result);
 }
 
 /* ---- main ---- */
@@ -182,6 +263,7 @@ static int train(const struct train_options *options)
     struct trainer_hooks hooks = {.plan = show_plan,
                                   .progress = show_progress,
                                   .epoch = show_epoch,
+                                  .estimate = show_estimate,
                                   .context = &screen,
                                   .stop = &stop};
     struct trainer_result result;
@@ -215,6 +297,10 @@ int main(int argc, char **argv)
         cli_print_version(&cli, stdout);
     if (action != CLI_RUN)
         return EXIT_SUCCESS;
+    char model[PATH_MAX];
+    if (shipped_find(model, options.model, &err))
+        return fail(&err);
+    options.model = model;
     if (train_options_check(&options, &err))
         return fail(&err);
     return train(&options);

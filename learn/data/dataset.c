@@ -115,7 +115,8 @@ static char *beside(struct dataset *dataset, const char *path, const char *name)
 static enum err_code add_image(struct dataset *dataset, const char *path,
                                const struct dataset_record *record, struct err *err)
 {
-    struct dataset_item item = {.name = record->input, .label = record->label};
+    struct dataset_item item = {.name = record->name != NULL ? record->name : record->input,
+                                .label = record->label};
     item.input = beside(dataset, path, record->input);
     if (record->mask != NULL)
         item.mask = beside(dataset, path, record->mask);
@@ -134,7 +135,8 @@ enum err_code dataset_add_record(struct dataset *dataset, const char *path,
         return add_image(dataset, path, record, err);
     struct dataset_item item = {
         .input = record->input, .input_len = record->input_len, .label = record->label};
-    item.name = arena_format(&dataset->arena, "line %zu", record->line);
+    item.name = record->name != NULL ? record->name
+                                     : arena_format(&dataset->arena, "line %zu", record->line);
     if (item.name == NULL)
         return err_no_memory(err, sizeof item);
     return dataset_add(dataset, &item, err);
@@ -188,8 +190,12 @@ enum err_code dataset_open(struct dataset *out, const char *path,
     reader read;
     *out = (struct dataset){.kind = options->kind};
     arena_init(&out->arena);
-    if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0)
-        err_set(err, ERR_UNUSABLE, "no %sinput is in it", all.labels_optional ? "" : "labelled ");
+    char left_out[DATASET_SENTENCE_BYTES];
+    if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0) {
+        dataset_describe_left_out(out, left_out);
+        err_set(err, ERR_UNUSABLE, "no %sinput is in it%s%s",
+                all.labels_optional ? "" : "labelled ", left_out[0] != '\0' ? ": " : "", left_out);
+    }
     return err->code == ERR_OK ? ERR_OK : err_prefix(err, "%s: ", path);
 }
 

@@ -15,6 +15,10 @@
  * plain text .txt or .log is a fourth form: one document, or one a line. Errors give the line.
  * Texts are held in memory; of images only the paths, the caller reads them.
  *
+ * A list of objects that begins with {"attnd_split": 1} is what a training held back (split.h): its
+ * lines with "part": "train" are passed over, the others have {"name", "text" or "image", "label"}
+ * whatever the options call the fields.
+ *
  * An image of a list of objects may also have a "mask": the path of an image of its size that marks
  * the labelled defect.
  *
@@ -47,10 +51,22 @@ struct dataset_item {
     const char *mask;  /* path of an image that marks the labelled defect; NULL: none given */
 };
 
+enum { DATASET_ENDINGS_MAX = 6, DATASET_ENDING_BYTES = 12 };
+
+/* Files of a folder that are no inputs: all of them, and how many have the endings met first. */
+struct dataset_left_out {
+    size_t count;
+    struct dataset_ending {
+        char text[DATASET_ENDING_BYTES]; /* ".tiff", lower case; "" if there is none */
+        size_t count;
+    } endings[DATASET_ENDINGS_MAX];
+};
+
 struct dataset {
     enum engine_kind kind;
     struct dataset_item *items; /* in the file's order; a folder's sorted by class, then name */
     size_t count;               /* at least 1 */
+    struct dataset_left_out left_out;
 
     size_t capacity;
     char *bytes; /* a CSV or text file: its parts are used where they stand */
@@ -62,6 +78,11 @@ struct dataset {
 enum err_code dataset_open(struct dataset *out, const char *path,
                            const struct dataset_options *options, struct err *err);
 void dataset_close(struct dataset *dataset);
+
+enum { DATASET_SENTENCE_BYTES = 256 };
+/* "5 files are of other kinds and left out (3 .tiff, 2 .bmp)", and what can be done; empty if there
+ * are none. */
+void dataset_describe_left_out(const struct dataset *dataset, char out[DATASET_SENTENCE_BYTES]);
 
 /* classes[i] = the index of item i's label among `labels`. ERR_UNUSABLE names the first item whose
  * label is not there, and the known ones, or that has none. */

@@ -156,9 +156,12 @@ static enum err_code read_file(struct dataset *dataset, const struct place *plac
 {
     struct stat status;
     bool is_image = is_image_name(place->name);
-    if ((!is_image && !is_stdf_name(place->name)) || look_at(place->path, &status, err) ||
-        !S_ISREG(status.st_mode))
+    if (look_at(place->path, &status, err) || !S_ISREG(status.st_mode))
         return err->code;
+    if (!is_image && !is_stdf_name(place->name)) {
+        dataset_leave_out(dataset, place->name);
+        return ERR_OK;
+    }
     return is_image ? add_wafer(dataset, place, "", err) : add_stdf(dataset, place, options, err);
 }
 

@@ -20,6 +20,7 @@ enum err_code dataset_text_read(struct dataset *dataset, const char *path,
  * none and none is needed. */
 struct dataset_record {
     size_t line;
+    const char *name;                 /* NULL: the line, or the image as it is given */
     const char *input, *label, *mask; /* mask: NULL if the form or the line has none */
     size_t input_len, label_len, mask_len;
 };
@@ -29,6 +30,9 @@ enum err_code dataset_add_record(struct dataset *dataset, const char *path,
                                  const struct dataset_record *record, struct err *err);
 enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *item,
                           struct err *err);
+
+/* Counts a file that is no input. */
+void dataset_leave_out(struct dataset *dataset, const char *name);
 
 /* Length of a byte order mark that the bytes begin with, or 0. */
 size_t dataset_mark_bytes(const char *bytes, size_t len);

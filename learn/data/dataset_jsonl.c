@@ -32,20 +32,61 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
     return err->code;
 }
 
+/* What lines are read by: the caller's names, or, of a split (split.h), its own. */
+struct form {
+    struct dataset_options fields;
+    bool is_split;
+};
+
+static enum err_code take_input(struct dataset *dataset, const struct json_t *object,
+                                const struct form *form, struct dataset_record *record,
+                                struct err *err)
+{
+    size_t len;
+    if (form->is_split && take(dataset, object, "name", &record->name, &len, err))
+        return err->code;
+    if (take(dataset, object, dataset_input_field(&form->fields), &record->input,
+             &record->input_len, err) ||
+        take_label(dataset, object, &form->fields, record, err))
+        return err->code;
+    if (dataset->kind == ENGINE_IMAGE && doc_member(object, "mask") != NULL)
+        take(dataset, object, "mask", &record->mask, &record->mask_len, err);
+    return err->code;
+}
+
+static bool is_learnt(const struct json_t *object)
+{
+    size_t len;
+    const char *part = doc_text(doc_member(object, "part"), &len);
+    return part != NULL && strcmp(part, "train") == 0;
+}
+
+static enum err_code begin_split(struct form *form, const struct json_t *object, struct err *err)
+{
+    double version;
+    if (!doc_as_number(doc_member(object, "attnd_split"), &version) || version != 1)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "a split of another version than 1, which this program reads");
+    form->is_split = true;
+    form->fields.text_field = "text";
+    form->fields.image_field = "image";
+    form->fields.label_field = "label";
+    return ERR_OK;
+}
+
+/* record->input stays NULL if the line is none of an input that is wanted. */
 static enum err_code parse_line(struct dataset *dataset, const char *bytes, size_t len,
-                                const struct dataset_options *options,
-                                struct dataset_record *record, struct err *err)
+                                struct form *form, struct dataset_record *record, struct err *err)
 {
     struct json_t *object;
     if (doc_parse(&object, bytes, len, &doc_limits_file, err))
         return err->code;
     if (strcmp(doc_type_name(object), "an object") != 0)
         err_set(err, ERR_UNUSABLE, "expected an object, found %s", doc_type_name(object));
-    else if (!take(dataset, object, dataset_input_field(options), &record->input,
-                   &record->input_len, err) &&
-             !take_label(dataset, object, options, record, err) && dataset->kind == ENGINE_IMAGE &&
-             doc_member(object, "mask") != NULL)
-        take(dataset, object, "mask", &record->mask, &record->mask_len, err);
+    else if (record->line == 1 && doc_member(object, "attnd_split") != NULL)
+        begin_split(form, object, err);
+    else if (!form->is_split || !is_learnt(object))
+        take_input(dataset, object, form, record, err);
     doc_free(object);
     return err->code;
 }
@@ -53,6 +94,7 @@ static enum err_code parse_line(struct dataset *dataset, const char *bytes, size
 static enum err_code read_lines(struct dataset *dataset, const char *path, const char *bytes,
                                 size_t len, const struct dataset_options *options, struct err *err)
 {
+    struct form form = {.fields = *options};
     size_t number = 1;
     size_t at = dataset_mark_bytes(bytes, len);
     for (; at < len && !dataset_is_full(dataset, options); number++) {
@@ -60,9 +102,9 @@ static enum err_code read_lines(struct dataset *dataset, const char *path, const
         size_t line = end != NULL ? (size_t)(end - bytes) - at : len - at;
         struct dataset_record record = {.line = number};
         if (!dataset_is_blank(bytes + at, line)) {
-            if (parse_line(dataset, bytes + at, line, options, &record, err))
+            if (parse_line(dataset, bytes + at, line, &form, &record, err))
                 return err_prefix(err, "line %zu: ", number);
-            if (dataset_add_record(dataset, path, &record, err))
+            if (record.input != NULL && dataset_add_record(dataset, path, &record, err))
                 return err->code;
         }
         at += line + (end != NULL);

@@ -2,6 +2,7 @@
 
 #include "engine/base/file.h"
 #include "engine/vision/image.h"
+#include "learn/data/digest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static enum err_code widen(const struct stdf_map *map, const struct image_option
     return ERR_OK;
 }
 
-static enum err_code draw_wafer(const struct stdf *stdf, const char *wafer,
+static enum err_code draw_wafer(struct pictures *pictures, const char *wafer,
                                 const struct image_options *options, struct arena *arena,
                                 struct image *out, struct err *err)
 {
@@ -73,20 +74,27 @@ static enum err_code draw_wafer(const struct stdf *stdf, const char *wafer,
     struct stdf_map map;
     struct arena scratch;
     arena_init(&scratch);
-    if (!stdf_find(stdf, wafer, &number, err) && !stdf_draw(stdf, number, &scratch, &map, err))
-        widen(&map, options, arena, out, err);
+    if (!stdf_find(&pictures->stdf, wafer, &number, err) &&
+        !stdf_draw(&pictures->stdf, number, &scratch, &map, err)) {
+        pictures->digest = digest_of(map.grey, (size_t)map.width * map.height);
+        if (!widen(&map, options, arena, out, err))
+            pictures->contrast = contrast_of("", 0, out);
+    }
     arena_deinit(&scratch);
     return err->code;
 }
 
-static enum err_code decode_file(const char *path, const struct image_options *options,
-                                 struct arena *arena, struct image *out, struct err *err)
+static enum err_code decode_file(struct pictures *pictures, const char *path,
+                                 const struct image_options *options, struct arena *arena,
+                                 struct image *out, struct err *err)
 {
     char *bytes;
     size_t len;
     if (file_read_input(&bytes, &len, path, IMAGE_BYTES_MAX, err))
         return err->code;
-    image_decode(out, bytes, len, options, arena, err);
+    pictures->digest = digest_of(bytes, len);
+    if (!image_decode(out, bytes, len, options, arena, err))
+        pictures->contrast = contrast_of(bytes, len, out);
     free(bytes);
     return err->code;
 }
@@ -98,8 +106,8 @@ enum err_code picture_read(struct pictures *pictures, const char *path,
     const char *wafer;
     size_t file_len;
     if (!picture_is_stdf(path, &file_len, &wafer))
-        return decode_file(path, options, arena, out, err);
+        return decode_file(pictures, path, options, arena, out, err);
     if (open_stdf(pictures, path, file_len, err))
         return err->code;
-    return draw_wafer(&pictures->stdf, wafer, options, arena, out, err);
+    return draw_wafer(pictures, wafer, options, arena, out, err);
 }

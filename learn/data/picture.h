@@ -14,14 +14,19 @@
 
 #include "engine/base/err.h"
 #include "engine/vision/pixels.h"
+#include "learn/data/contrast.h"
 #include "learn/data/stdf.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct pictures {
     char *stdf_path; /* NULL: none is open */
     struct stdf stdf;
+    /* Of the picture that was read last: */
+    uint64_t digest; /* digest.h */
+    struct contrast contrast;
 };
 
 /* Is it an STDF file, by its name (.stdf, .std, either with .gz), or a wafer of one? *file_len: the

@@ -208,6 +208,21 @@ const char *samples_problem(const struct samples *samples, size_t item)
     return samples->items[item].problem;
 }
 
+uint64_t samples_digest(const struct samples *samples, size_t item)
+{
+    return samples->items[item].digest;
+}
+
+struct contrast_count samples_contrast(const struct samples *samples)
+{
+    struct contrast_count count = {0};
+    bool is_image = samples->spec.family->kind == ENGINE_IMAGE;
+    for (size_t i = 0; i < samples->count && is_image; i++)
+        if (samples->items[i].problem == NULL)
+            contrast_count_add(&count, &samples->items[i].contrast);
+    return count;
+}
+
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view)
 {
     if (samples->spec.family->kind == ENGINE_IMAGE)

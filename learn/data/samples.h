@@ -26,6 +26,7 @@
 #include "engine/model/input.h"
 #include "engine/model/spec.h"
 #include "learn/data/augment.h"
+#include "learn/data/contrast.h"
 #include "learn/data/dataset.h"
 
 #include <stdbool.h>
@@ -87,6 +88,12 @@ size_t samples_bytes(const struct samples *samples); /* memory held */
 size_t samples_failed(const struct samples *samples, size_t *first);
 /* Why an item cannot be used; NULL if it can. */
 const char *samples_problem(const struct samples *samples, size_t item);
+
+/* digest.h; 0 for an item that cannot be used. */
+uint64_t samples_digest(const struct samples *samples, size_t item);
+
+/* Of the images that can be used; zeros for texts. */
+struct contrast_count samples_contrast(const struct samples *samples);
 
 /* Tokens of the longest text in a view, [CLS] and [SEP] included, or of an image at its size. */
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view);

@@ -10,6 +10,8 @@
 /* One item as it is kept: an image's pixels or a text's pieces, or why there are none. */
 struct sample {
     const char *problem;
+    uint64_t digest;
+    struct contrast contrast; /* of an image */
     struct augment_pixels pixels;
     const int32_t *pieces; /* without [CLS] and [SEP] */
     unsigned piece_count;

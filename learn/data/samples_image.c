@@ -63,6 +63,8 @@ enum err_code samples_load_image(struct samples_loader *loader, const struct dat
     if (picture_read(&loader->pictures, item->input, &options, &loader->scratch, &image, err) ||
         shrink(&image, loader->pixels_max, &loader->scratch, err))
         return err->code;
+    out->digest = loader->pictures.digest;
+    out->contrast = loader->pictures.contrast;
     return keep(&image, loader->kept, &out->pixels, err);
 }
 

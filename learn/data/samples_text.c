@@ -1,3 +1,4 @@
+#include "learn/data/digest.h"
 #include "learn/data/samples_form.h"
 
 #include <string.h>
@@ -67,6 +68,7 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
         return err_no_memory(err, bytes);
     memcpy(pieces, encoding.ids + 1, bytes);
     out->pieces = pieces;
+    out->digest = digest_of(item->input, item->input_len);
     return find_lines(item, encoding.starts + 1, loader->kept, out, err);
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
+#include "learn/eval/report/report_remarks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,11 @@ enum err_code assessment_run(struct assessment *assessment, struct err *err)
 }
 
 /* ---- write ---- */
+
+void assessment_print_remarks(const struct assessment *assessment, FILE *file)
+{
+    report_remarks_print(&assessment->report, file);
+}
 
 typedef enum err_code (*printer)(const struct report *report, FILE *file, struct err *err);
 

@@ -59,6 +59,9 @@ enum err_code assessment_run(struct assessment *assessment, struct err *err);
  * been changed. */
 enum err_code assessment_measure(struct assessment *assessment, struct err *err);
 
+/* What a person should know of it, a line each. */
+void assessment_print_remarks(const struct assessment *assessment, FILE *file);
+
 /* FOLDER/report.json and FOLDER/report.html, each whole or absent. */
 enum err_code assessment_write(const struct assessment *assessment, const char *folder,
                                struct err *err);

@@ -1,10 +1,12 @@
 #include "learn/train/conclude.h"
 
+#include "engine/base/memory_file.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/eval/fit/logit_adjustment.h"
 #include "learn/train/checkpoint/export.h"
+#include "learn/train/loop/run_output.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -205,7 +207,19 @@ static enum err_code write_report(struct closing *closing, struct err *err)
     return err->code;
 }
 
-static void sum_up(const struct assessment *assessment, struct conclusion *out)
+static enum err_code take_remarks(const struct assessment *assessment, char **out, struct err *err)
+{
+    struct memory_file lines;
+    if (memory_file_open(&lines, err))
+        return err->code;
+    assessment_print_remarks(assessment, lines.stream);
+    memory_file_close(&lines, err);
+    *out = lines.bytes;
+    return err->code;
+}
+
+static enum err_code sum_up(const struct assessment *assessment, struct conclusion *out,
+                            struct err *err)
 {
     const struct selective_decisions *decisions = &assessment->decisions;
     out->judged = true;
@@ -217,6 +231,7 @@ static void sum_up(const struct assessment *assessment, struct conclusion *out)
         out->automatic = (double)decisions->automatic / (double)decisions->count;
     if (decisions->automatic > 0)
         out->right = (double)decisions->right / (double)decisions->automatic;
+    return take_remarks(assessment, &out->remarks, err);
 }
 
 /* ---- all of it ---- */
@@ -245,8 +260,7 @@ static enum err_code judge_and_decide(struct closing *closing, struct conclusion
         decide(closing, err) || write_checkpoint(closing->run, err) || assess(closing, err) ||
         write_report(closing, err))
         return err->code;
-    sum_up(&closing->assessment, out);
-    return ERR_OK;
+    return sum_up(&closing->assessment, out, err);
 }
 
 enum err_code conclude(struct run *run, const struct conclude_progress *progress,
@@ -254,10 +268,10 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
 {
     struct closing closing = {.run = run, .progress = progress};
     *out = (struct conclusion){0};
-    if (forget_decisions(run, err) || write_checkpoint(run, err))
+    if (run_output_keep(run, err) || forget_decisions(run, err) || write_checkpoint(run, err))
         return err->code;
     if (!run->is_mlm && !run->options->multi_label)
         judge_and_decide(&closing, out, err);
     assessment_close(&closing.assessment);
-    return err->code != ERR_OK ? err->code : remove_file(run->state_path, err);
+    return err->code != ERR_OK ? err->code : run_output_finish(run, err);
 }

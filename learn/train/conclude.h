@@ -19,6 +19,7 @@ struct conclude_progress {
     void *context;
 };
 
+/* out->remarks are yours to free. */
 enum err_code conclude(struct run *run, const struct conclude_progress *progress,
                        struct conclusion *out, struct err *err);
 

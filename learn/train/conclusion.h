@@ -7,6 +7,8 @@
 /* Figures on the validation part. */
 struct conclusion {
     bool judged;
+    char
+        *remarks; /* lines of the report that a person should read; NULL: not judged. To be freed */
     double accuracy, macro_f1, ece, temperature;
     double automatic, right; /* shares: of inputs, and of the automatic ones */
     double macro_f1_before;  /* without class biases */

@@ -3,7 +3,9 @@
 #include "learn/train/trainer.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/memory_file.h"
 #include "learn/train/conclude.h"
+#include "learn/train/loop/corpus_remarks.h"
 #include "learn/train/loop/run.h"
 
 #include <stdlib.h>
@@ -107,7 +109,7 @@ static size_t count_weights(const struct parameters *parameters)
     return count;
 }
 
-static void tell_plan(const struct walk *walk)
+static void show_plan(const struct walk *walk, const char *remarks)
 {
     const struct run *run = &walk->run;
     const struct corpus_items *train = &run->corpus.train, *validation = &run->corpus.validation;
@@ -121,7 +123,9 @@ static void tell_plan(const struct walk *walk)
                                 .threads = run->threads,
                                 .parameters = count_weights(&run->learner.parameters),
                                 .tensors_missing = run->learner.loaded.missing,
+                                .remarks = remarks,
                                 .resumed = run->resumed,
+                                .replaced_version = run->replaced_version,
                                 .step = run->at.step,
                                 .steps = run->plan.steps};
     size_t first;
@@ -130,8 +134,37 @@ static void tell_plan(const struct walk *walk)
         plan.unusable_name = train->part->dataset.items[first].name;
         plan.unusable_reason = samples_problem(samples, first);
     }
-    if (walk->hooks->plan != NULL)
-        walk->hooks->plan(walk->hooks->context, &plan);
+    walk->hooks->plan(walk->hooks->context, &plan);
+}
+
+static enum err_code tell_plan(const struct walk *walk, struct err *err)
+{
+    struct memory_file remarks;
+    if (walk->hooks->plan == NULL)
+        return ERR_OK;
+    if (memory_file_open(&remarks, err))
+        return err->code;
+    const struct run *run = &walk->run;
+    bool begins = run->learner.loaded.found == 0 && !run->resumed;
+    if (!begins ||
+        !corpus_remarks_print_defaults(&run->spec, run->options->model, remarks.stream, err))
+        corpus_remarks_print(&run->corpus, remarks.stream, err);
+    if (!memory_file_close(&remarks, err))
+        show_plan(walk, remarks.bytes);
+    free(remarks.bytes);
+    return err->code;
+}
+
+static void tell_estimate(struct walk *walk)
+{
+    struct trainer_progress progress = {0};
+    struct trainer_estimate told = {.is_image = walk->run.spec.family->kind == ENGINE_IMAGE,
+                                    .parameters = count_weights(&walk->run.learner.parameters)};
+    if (walk->hooks->estimate == NULL || walk->run.at.step != walk->start_step + 1)
+        return;
+    estimate(walk, &progress);
+    told.seconds = progress.seconds_left;
+    walk->hooks->estimate(walk->hooks->context, &told);
 }
 
 /* ---- a step ---- */
@@ -183,6 +216,7 @@ static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, st
     struct optimizer_report report = learner_step(&run->learner, (float)walk->rate);
     run->at.epoch_skipped += report.skipped;
     run->at.step++;
+    tell_estimate(walk);
     tell(walk, TRAINER_LEARNING, epoch, first + count, run->plan.epoch_inputs);
     return ERR_OK;
 }
@@ -223,6 +257,21 @@ static double figure_of(const struct run *run, const struct judge_result *judged
     return run->is_mlm ? -judged->loss : judged->macro_f1;
 }
 
+static bool keeps_last(const struct run *run)
+{
+    return strcmp(run->options->keep, "last") == 0;
+}
+
+/* A figure of few inputs ties often, above all at 1, where later epochs are surer: of equal ones the
+ * smaller validation loss is better. */
+static bool is_better(const struct run *run, const struct judge_result *judged)
+{
+    double figure = figure_of(run, judged);
+    const struct history_epoch *best = &run->history.epochs[run->at.best_epoch - 1];
+    return figure > run->at.best ||
+           (figure == run->at.best && judged->loss < best->validation_loss);
+}
+
 static enum err_code note_epoch(struct walk *walk, unsigned epoch,
                                 const struct judge_result *judged, bool is_best, struct err *err)
 {
@@ -246,7 +295,8 @@ static enum err_code note_epoch(struct walk *walk, unsigned epoch,
     run->at.epoch_loss = run->at.epoch_seconds = 0;
     run->at.epoch_skipped = 0;
     if (walk->hooks->epoch != NULL)
-        walk->hooks->epoch(walk->hooks->context, &grown[history->count - 1], is_best);
+        walk->hooks->epoch(walk->hooks->context, &grown[history->count - 1], is_best,
+                           history_rises(history));
     return ERR_OK;
 }
 
@@ -262,11 +312,9 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
     struct judge_result judged;
     if (judge_run(&judge, &run->learner, &run->loader, &judged, err))
         return err->code;
-    double figure = figure_of(run, &judged);
-    bool takes_last = strcmp(run->options->keep, "last") == 0;
-    bool is_best = run->at.best_epoch == 0 || figure > run->at.best || takes_last;
+    bool is_best = run->at.best_epoch == 0 || keeps_last(run) || is_better(run, &judged);
     if (is_best) {
-        run->at.best = figure;
+        run->at.best = figure_of(run, &judged);
         run->at.best_epoch = epoch + 1;
         learner_keep(&run->learner);
     }
@@ -296,12 +344,25 @@ static enum err_code run_epoch(struct walk *walk, unsigned epoch, struct err *er
 
 /* ---- the run ---- */
 
-/* Has no epoch been better for as long as --patience allows? */
+/* The epoch, from 1, that first reached the best one's figure at its image size. */
+static uint64_t reached_at(const struct run *run)
+{
+    const struct history_epoch *epoch = run->history.epochs, *best;
+    best = &epoch[run->at.best_epoch - 1];
+    if (run->is_mlm || keeps_last(run))
+        return run->at.best_epoch;
+    while (epoch->image_size != best->image_size || epoch->macro_f1 != best->macro_f1)
+        epoch++;
+    return (uint64_t)(epoch - run->history.epochs) + 1;
+}
+
+/* Has no epoch been better for as long as --patience allows? A smaller loss alone is no reason to
+ * go on: it falls for long after everything is right. */
 static bool is_early(const struct run *run)
 {
     uint64_t done = run->at.step / run->plan.epoch_steps;
     return run->options->patience > 0 && run->at.best_epoch > 0 &&
-           done - run->at.best_epoch >= run->options->patience;
+           done - reached_at(run) >= run->options->patience;
 }
 
 static enum err_code walk_through(struct walk *walk, const struct train_options *options,
@@ -311,7 +372,10 @@ static enum err_code walk_through(struct walk *walk, const struct train_options 
     struct corpus_progress reading = {tell_reading, walk};
     if (run_open(run, options, &reading, err))
         return err->code;
-    tell_plan(walk);
+    if (run->is_finished)
+        return ERR_OK;
+    if (tell_plan(walk, err))
+        return err->code;
     walk->start_ns = walk->saved_ns = clock_now_ns();
     walk->start_step = run->at.step;
     while (run->at.step < run->plan.steps && !walk->interrupted && !is_early(run))
@@ -330,14 +394,20 @@ enum err_code trainer_run(const struct train_options *options, const struct trai
         return err_no_memory(err, sizeof *walk);
     walk->hooks = hooks;
     if (walk_through(walk, options, err) == ERR_OK) {
+        result->is_image = walk->run.spec.family->kind == ENGINE_IMAGE;
+        result->is_mlm = walk->run.is_mlm;
         result->history = walk->run.history;
         walk->run.history = (struct history){0};
         result->best_epoch = (unsigned)walk->run.at.best_epoch;
         result->interrupted = walk->interrupted;
+        result->was_finished = walk->run.is_finished;
         result->conclusion = walk->conclusion;
-        result->early = !walk->interrupted && walk->run.at.step < walk->run.plan.steps;
+        walk->conclusion.remarks = NULL;
+        result->early =
+            !walk->interrupted && !result->was_finished && walk->run.at.step < walk->run.plan.steps;
     }
     run_close(&walk->run);
+    free(walk->conclusion.remarks);
     free(walk);
     return err->code;
 }
@@ -345,5 +415,6 @@ enum err_code trainer_run(const struct train_options *options, const struct trai
 void trainer_result_free(struct trainer_result *result)
 {
     free(result->history.epochs);
+    free(result->conclusion.remarks);
     *result = (struct trainer_result){0};
 }

@@ -7,7 +7,8 @@
  * report.json and report.html (conclude.h), and, while the run is not finished,
  * training-state.safetensors, from which the same call resumes. The state is written after every
  * epoch, every five minutes, and when *stop is set: then the run ends early without an error and
- * result->interrupted is true.
+ * result->interrupted is true. A finished run leaves training-run.safetensors instead (record.h), by
+ * which the same call knows that there is nothing left to do.
  *
  * Threads: one run at a time in a directory; `stop` may be set by a signal handler.
  */
@@ -45,25 +46,39 @@ struct trainer_plan {
     unsigned labels, epochs, threads;
     size_t parameters;
     unsigned tensors_missing; /* of the source: initialised instead */
+    const char *remarks;      /* lines on the data that a person should read; may be empty */
     bool resumed;
-    uint64_t step, steps; /* done before, and of the whole run */
+    const char *replaced_version; /* of an attnd.json in --out that will be kept as
+                                     attnd.json.before; NULL: nothing is lost */
+    uint64_t step, steps;         /* done before, and of the whole run */
+};
+
+/* What the first step of this process says of the rest. */
+struct trainer_estimate {
+    bool is_image;
+    size_t parameters;
+    double seconds; /* of all steps that are left; judging and concluding come to it */
 };
 
 /* Any may be NULL. */
 struct trainer_hooks {
     void (*plan)(void *context, const struct trainer_plan *plan);
     void (*progress)(void *context, const struct trainer_progress *progress);
-    void (*epoch)(void *context, const struct history_epoch *epoch, bool is_best);
+    /* `rises`: the validation loss has done so for a while (history.h): time to say it. */
+    void (*epoch)(void *context, const struct history_epoch *epoch, bool is_best, bool rises);
+    void (*estimate)(void *context, const struct trainer_estimate *estimate);
     void *context;
     const atomic_bool *stop;
 };
 
 struct trainer_result {
+    bool is_image, is_mlm;
     struct conclusion conclusion;
     struct history history;
     unsigned best_epoch;
-    bool interrupted; /* by *stop: the checkpoint is not written, the state is */
-    bool early;       /* by --patience */
+    bool interrupted;  /* by *stop: the checkpoint is not written, the state is */
+    bool early;        /* by --patience */
+    bool was_finished; /* by an earlier call: nothing was done, and nothing is told */
 };
 
 enum err_code trainer_run(const struct train_options *options, const struct trainer_hooks *hooks,

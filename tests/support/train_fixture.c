@@ -141,7 +141,9 @@ static void note_plan(void *context, const struct trainer_plan *plan)
     if (plan->unusable > 0)
         snprintf(f->unusable, sizeof f->unusable, "%s: %s", plan->unusable_name,
                  plan->unusable_reason);
-    f->plan.unusable_name = f->plan.unusable_reason = NULL;
+    f->plan.unusable_name = f->plan.unusable_reason = f->plan.replaced_version = f->plan.remarks =
+        NULL;
+    snprintf(f->remarks, sizeof f->remarks, "%s", plan->remarks);
     f->plan_calls++;
 }
 

@@ -25,6 +25,7 @@ struct train_fixture {
     atomic_bool stop;
     unsigned learning_calls, stop_after; /* stops at that call of progress; 0: never */
     struct trainer_plan plan;            /* of the last run */
+    char remarks[2048];                  /* of its data */
     char unusable[160];                  /* "NAME: REASON" of its first unusable input */
     unsigned plan_calls;
 };

@@ -112,6 +112,14 @@ double calibration_temperature(const struct calibration_set *set)
     return 1 / b;
 }
 
+double calibration_temperature_within(const struct calibration_set *set, double *bound)
+{
+    double fitted = calibration_temperature(set);
+    bool within = fitted > CALIBRATION_TEMPERATURE_MIN && fitted < CALIBRATION_TEMPERATURE_MAX;
+    *bound = within ? 0 : fitted;
+    return within ? fitted : 1;
+}
+
 /* ---- losses ---- */
 
 static void add_softmax_losses(struct calibration_losses *sum, const float *logits, unsigned count,

@@ -45,6 +45,10 @@ struct verdict {
 #define CALIBRATION_TEMPERATURE_MAX 20.0
 double calibration_temperature(const struct calibration_set *set);
 
+/* The same where it means something: at a bound nothing was fitted, the scores would all become 1
+ * or all alike, and 1 is returned; *bound is that bound, else 0. */
+double calibration_temperature_within(const struct calibration_set *set, double *bound);
+
 /* Sums over inputs, to be divided by their number, or added up over folds first. NLL in nats; the
  * Brier score is the sum of (score - truth)^2 over labels (0 to 2; Brier 1950). For sigmoid both
  * are means over the labels, that is, of binary problems. */

@@ -6,6 +6,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/thread_pool.h"
 #include "engine/decide/argmax.h"
+#include "learn/data/digest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ struct chunk {
     size_t first;
     unsigned count;
     struct pictures *pictures; /* [pool] */
+    uint64_t *digests;         /* of all items */
+    struct contrast contrasts[CHUNK_ITEMS];
     struct engine_input inputs[CHUNK_ITEMS];
     struct arena arenas[CHUNK_ITEMS];
     struct err errs[CHUNK_ITEMS];
@@ -66,9 +69,17 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
 static void prepare_items(void *context, unsigned index, unsigned count)
 {
     struct chunk *chunk = context;
-    for (unsigned i = index; i < chunk->count; i += count)
-        evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, &chunk->pictures[index],
+    struct pictures *pictures = &chunk->pictures[index];
+    for (unsigned i = index; i < chunk->count; i += count) {
+        const struct dataset_item *item = &chunk->dataset->items[chunk->first + i];
+        bool is_text = chunk->dataset->kind == ENGINE_TEXT;
+        pictures->digest = 0;
+        evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, pictures,
                            &chunk->arenas[i], &chunk->inputs[i], &chunk->errs[i]);
+        chunk->digests[chunk->first + i] =
+            is_text ? digest_of(item->input, item->input_len) : pictures->digest;
+        chunk->contrasts[i] = pictures->contrast;
+    }
 }
 
 /* ---- run ---- */
@@ -186,6 +197,9 @@ static enum err_code run_chunk(struct runner *runner, size_t first,
         if (options->progress != NULL)
             options->progress(options->context, first + at);
     }
+    for (unsigned i = 0; i < chunk->count && chunk->dataset->kind == ENGINE_IMAGE; i++)
+        if (chunk->errs[i].code == ERR_OK)
+            contrast_count_add(&runner->out->contrast, &chunk->contrasts[i]);
     note_failures(runner, err);
     clear(chunk);
     return err->code;
@@ -204,7 +218,9 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
     out->problems = calloc(count, sizeof *out->problems);
     out->truncated = calloc(count, sizeof *out->truncated);
     out->logits = calloc(count, labels * sizeof *out->logits);
-    if (out->problems == NULL || out->truncated == NULL || out->logits == NULL)
+    out->digests = calloc(count, sizeof *out->digests);
+    if (out->digests == NULL || out->problems == NULL || out->truncated == NULL ||
+        out->logits == NULL)
         return err_no_memory(err, count * labels * sizeof *out->logits);
     if (features && (out->features = calloc(count, width * sizeof *out->features)) == NULL)
         return err_no_memory(err, count * width * sizeof *out->features);
@@ -235,6 +251,7 @@ static enum err_code open_runner(struct runner **out, struct evaluation *evaluat
     runner->tokens_max = longest > BATCH_TOKENS ? longest : BATCH_TOKENS;
     runner->chunk.model = model;
     runner->chunk.dataset = dataset;
+    runner->chunk.digests = evaluation->digests;
     runner->threads = threads;
     runner->chunk.pictures = calloc(threads, sizeof *runner->chunk.pictures);
     if (runner->chunk.pictures == NULL)
@@ -277,6 +294,7 @@ void evaluation_close(struct evaluation *evaluation)
 {
     free(evaluation->logits);
     free(evaluation->features);
+    free(evaluation->digests);
     free(evaluation->problems);
     free(evaluation->truncated);
     arena_deinit(&evaluation->arena);

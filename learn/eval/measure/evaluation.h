@@ -17,6 +17,8 @@
 #include "learn/data/picture.h"
 #include "learn/eval/measure/confusion.h"
 
+#include <stdint.h>
+
 struct evaluation_options {
     unsigned threads; /* at least 1 */
     bool features;    /* also keep what the classifier reads of each item */
@@ -30,11 +32,13 @@ struct evaluation {
     unsigned label_count;
     float *logits; /* [count, label_count]; zeros where an item failed */
     unsigned hidden_size;
-    float *features;       /* [count, hidden_size] if asked for, else NULL; zeros likewise */
-    bool *truncated;       /* [count]: the model has not read all of the text */
-    const char **problems; /* [count]: why an item has no logits; NULL if it has them */
-    size_t failed;         /* how many have none */
-    double seconds;        /* preparing and computing */
+    float *features;   /* [count, hidden_size] if asked for, else NULL; zeros likewise */
+    uint64_t *digests; /* [count] digest.h; 0 where an image cannot be read */
+    struct contrast_count contrast; /* of the images */
+    bool *truncated;                /* [count]: the model has not read all of the text */
+    const char **problems;          /* [count]: why an item has no logits; NULL if it has them */
+    size_t failed;                  /* how many have none */
+    double seconds;                 /* preparing and computing */
     struct arena arena;
 };
 

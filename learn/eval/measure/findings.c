@@ -189,7 +189,7 @@ static void cross_fold(struct findings_figures *out, struct work *work, unsigned
     struct calibration_set other = part_of(work, work->rest, leave_out(work, index));
     struct calibration_set fold = part_of(work, work->dealt + begin, held);
     struct selective_curve curve;
-    double temperature = calibration_temperature(&other);
+    double bound, temperature = calibration_temperature_within(&other, &bound);
     size_t judged = judge(&other, temperature, work->labels);
     selective_thresholds(work->thresholds, other.label_count, work->labels, judged, &work->goal);
     calibration_predictions(&other, temperature, work->winners);
@@ -266,7 +266,8 @@ static enum err_code measure(struct findings *out, struct work *work,
     struct selective_curve fitted;
     measure_at(&out->served, &out->curve, work, options->temperature);
     collect_mistakes(out, work);
-    measure_at(&out->fitted, &fitted, work, calibration_temperature(&work->set));
+    double temperature = calibration_temperature_within(&work->set, &out->temperature_bound);
+    measure_at(&out->fitted, &fitted, work, temperature);
     for (unsigned i = 0; i < work->set.label_count; i++)
         out->classes[i].threshold = work->thresholds[i];
     out->has_crossed = work->set.count >= CROSSED_INPUTS_MIN;

@@ -49,8 +49,9 @@ struct findings {
     struct interval accuracy, macro_f1;
     struct findings_class *classes; /* [class_count] */
     struct findings_figures served, fitted, crossed;
-    bool has_crossed;                               /* enough inputs for folds */
-    struct selective_curve curve;                   /* of `served` */
+    double temperature_bound;     /* where the fit of a temperature ended: 1 is used; 0: within */
+    bool has_crossed;             /* enough inputs for folds */
+    struct selective_curve curve; /* of `served` */
     struct verdict mistakes[FINDINGS_MISTAKES_MAX]; /* of `served`, by falling score */
     unsigned mistake_count;
 };

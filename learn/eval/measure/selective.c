@@ -101,6 +101,16 @@ static bool is_small(size_t count, const struct selective_goal *goal)
     return count > 0 && interval_wilson_low(count, count, goal->z) < goal->target_precision;
 }
 
+/* Wilson's bound of n right among n is n / (n + z^2). */
+size_t selective_right_min(const struct selective_goal *goal)
+{
+    double t = goal->target_precision;
+    size_t right = t < 1 ? (size_t)(goal->z * goal->z * t / (1 - t)) : 0;
+    while (t < 1 && (right == 0 || is_small(right, goal)))
+        right++;
+    return right;
+}
+
 /* Moves verdicts first .. end - 1 to the places from `to` on; those that lay there come behind. */
 static size_t move_down(struct verdict *verdicts, size_t to, size_t first, size_t end)
 {

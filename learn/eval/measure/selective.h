@@ -49,6 +49,9 @@ struct selective_goal {
  */
 #define SELECTIVE_Z 1.2815515655446004
 
+/* How many right answers without a mistake vouch for the goal; 0: no number does. */
+size_t selective_right_min(const struct selective_goal *goal);
+
 struct selective_threshold {
     bool reachable; /* no: this label is never automatic */
     float score;    /* lowest automatic score, if reachable */

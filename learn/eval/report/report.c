@@ -5,6 +5,7 @@
 #include "learn/eval/report/report.h"
 
 #include "learn/eval/measure/interval.h"
+#include "learn/eval/report/report_remarks.h"
 
 #include <string.h>
 
@@ -113,10 +114,13 @@ static void print_calibration(const struct report *report, FILE *file)
 static void print_decisions(const char *name, const struct selective_decisions *decisions,
                             FILE *file)
 {
-    fprintf(file, "    %-46s  %7.2f %%  %7.2f %%  %6.2f %%  %6.2f %%\n", name,
-            report_percent(decisions->automatic, decisions->count),
-            report_percent(decisions->right, decisions->automatic),
-            report_percent(decisions->review, decisions->count),
+    fprintf(file, "    %-46s  %7.2f %%  ", name,
+            report_percent(decisions->automatic, decisions->count));
+    if (decisions->automatic > 0)
+        fprintf(file, "%7.2f %%", report_percent(decisions->right, decisions->automatic));
+    else
+        fputs("        -", file);
+    fprintf(file, "  %6.2f %%  %6.2f %%\n", report_percent(decisions->review, decisions->count),
             report_percent(decisions->unknown, decisions->count));
 }
 
@@ -255,6 +259,7 @@ void report_print(const struct report *report, FILE *file)
     print_matrix(report, file);
     print_calibration(report, file);
     print_automation(report, file);
+    report_remarks_print(report, file);
     print_mistakes(report, file);
     print_failures(report, file);
     if (report->against.evaluation != NULL)

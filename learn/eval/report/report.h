@@ -1,10 +1,10 @@
 /* report.h - the report of an evaluation: for a terminal, as a page, or as one JSON object.
  *
  * All three hold the same: accuracy and macro-F1 with intervals, each class, the confusion matrix,
- * calibration, risk and coverage, the mistakes with the highest scores, the rate, the inputs that
- * failed, and, beside a second precision, where the two differ; a trainer adds its epochs. The page
- * shows the mistakes themselves and needs no other file and no script. Lists of inputs end after
- * REPORT_INPUTS_MAX. Threads: one at a time (the scratch).
+ * calibration, risk and coverage, remarks (report_remarks.h), the mistakes with the highest scores,
+ * the rate, the inputs that failed, and, beside a second precision, where the two differ; a trainer
+ * adds its epochs. The page shows the mistakes themselves and needs no other file and no script.
+ * Lists of inputs end after REPORT_INPUTS_MAX. Threads: one at a time (the scratch).
  */
 #ifndef ATTND_LEARN_EVAL_REPORT_REPORT_H
 #define ATTND_LEARN_EVAL_REPORT_REPORT_H

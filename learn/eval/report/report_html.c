@@ -7,6 +7,7 @@
 #include "learn/eval/report/report.h"
 #include "learn/eval/report/report_mistakes.h"
 #include "learn/eval/report/report_page.h"
+#include "learn/eval/report/report_remarks.h"
 #include "learn/eval/report/report_tables.h"
 
 #include <string.h>
@@ -141,7 +142,14 @@ static void calibration(const struct report *report, FILE *file)
     report_page_end_section(file);
 }
 
-static void automation(const struct report *report, FILE *file)
+static void remark(void *context, const char *text)
+{
+    fputs("<p>", context);
+    html_text(context, text);
+    fputs(".</p>\n", context);
+}
+
+static enum err_code automation(const struct report *report, FILE *file, struct err *err)
 {
     const struct findings *findings = report->findings;
     char about[300];
@@ -156,7 +164,9 @@ static void automation(const struct report *report, FILE *file)
     fprintf(file, "<figcaption>Area under the curve %.4f</figcaption></figure></div>\n",
             findings->curve.aurc);
     report_tables_decisions(report, file);
+    report_remarks_each(report, remark, file, err);
     report_page_end_section(file);
+    return err->code;
 }
 
 static void training(const struct report *report, FILE *file)
@@ -232,7 +242,8 @@ enum err_code report_print_html(const struct report *report, FILE *file, struct 
     if (confusion(report, file, err))
         return err->code;
     calibration(report, file);
-    automation(report, file);
+    if (automation(report, file, err))
+        return err->code;
     training(report, file);
     if (mistakes(report, file, err))
         return err->code;

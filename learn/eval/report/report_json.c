@@ -5,6 +5,7 @@
 #include "engine/base/utf8.h"
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/report/report.h"
+#include "learn/eval/report/report_remarks.h"
 
 #include <jansson.h>
 
@@ -208,6 +209,23 @@ static json_t *epochs_of(const struct report *report)
     return rows;
 }
 
+static void add_remark(void *context, const char *remark)
+{
+    json_t **rows = context;
+    if (*rows != NULL)
+        *rows = append(*rows, json_string(utf8_or_note(remark)));
+}
+
+static json_t *remarks_of(const struct report *report)
+{
+    struct err err = {0};
+    json_t *rows = json_array();
+    if (report_remarks_each(report, add_remark, &rows, &err) == ERR_OK)
+        return rows;
+    json_decref(rows);
+    return NULL;
+}
+
 /* ---- the object ---- */
 
 static json_t *run_of(const struct report_run *run)
@@ -250,12 +268,12 @@ static json_t *details_of(const struct report *report)
 {
     json_t *against = report->against.evaluation != NULL ? against_of(report) : json_null();
     json_t *decisions = report->decisions != NULL ? decisions_of(report->decisions) : json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
                      run_of(&report->run), "classes", classes_of(report), "confusion",
                      matrix_of(report->run.confusion), "scores", scores_of(report->findings),
-                     "risk_coverage", curve_of(report->findings), "decisions", decisions,
-                     "mistakes", mistakes_of(report), "epochs", epochs_of(report), "failures",
-                     failures_of(report), "against", against);
+                     "risk_coverage", curve_of(report->findings), "decisions", decisions, "remarks",
+                     remarks_of(report), "mistakes", mistakes_of(report), "epochs",
+                     epochs_of(report), "failures", failures_of(report), "against", against);
 }
 
 static json_t *report_of(const struct report *report)

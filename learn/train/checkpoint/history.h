@@ -2,6 +2,8 @@
 #ifndef ATTND_LEARN_TRAIN_CHECKPOINT_HISTORY_H
 #define ATTND_LEARN_TRAIN_CHECKPOINT_HISTORY_H
 
+#include <stdbool.h>
+
 /* Every field is a number, so that a state file holds an epoch as a row. */
 struct history_epoch {
     double epoch;      /* from 1 */
@@ -20,5 +22,22 @@ struct history {
     struct history_epoch *epochs; /* [count] */
     unsigned count;
 };
+
+enum { HISTORY_RISES = 3 };
+
+/* Whether the validation loss has risen for just HISTORY_RISES epochs, one after the other and at
+ * one image size, while the training loss fell: true once in a row of such epochs. */
+static inline bool history_rises(const struct history *history)
+{
+    unsigned rises = 0;
+    for (unsigned i = history->count; i >= 2; i--, rises++) {
+        const struct history_epoch *now = &history->epochs[i - 1], *before = now - 1;
+        if (now->image_size != before->image_size ||
+            !(now->validation_loss > before->validation_loss) ||
+            !(now->train_loss < before->train_loss))
+            break;
+    }
+    return rises == HISTORY_RISES;
+}
 
 #endif

@@ -38,6 +38,7 @@ enum err_code state_write(const char *path, const struct state *state, struct er
     const struct metadata_out metadata[] = {{"format", "attnd-train"},
                                             {"version", version},
                                             {"fingerprint", state->fingerprint},
+                                            {state->lines != NULL ? "run" : NULL, state->lines},
                                             {NULL, NULL}};
     const struct tensor_out wide[] = {
         {"history", DTYPE_F64, 2, {epochs, HISTORY_FIELDS}, state->history.epochs},
@@ -126,6 +127,19 @@ static enum err_code read_counters(const struct safetensors *file, const char *f
                     err))
             return err->code;
     return ERR_OK;
+}
+
+enum err_code state_read_lines(const char *path, char **lines, struct err *err)
+{
+    struct safetensors *file;
+    *lines = NULL;
+    if (safetensors_open(&file, path, err))
+        return err_prefix(err, "%s: ", path);
+    const char *found = safetensors_metadata(file, "run");
+    if (found != NULL && (*lines = strdup(found)) == NULL)
+        err_no_memory(err, strlen(found));
+    safetensors_close(file);
+    return err->code;
 }
 
 enum err_code state_read_counters(const char *path, const char *fingerprint, bool *found,

@@ -3,7 +3,8 @@
  *
  * The file is a safetensors file, replaced as a whole: a U64 or F64 tensor for each counter, the
  * history in F64, weights and moments in F32. Its metadata have the version of this form and the
- * run's fingerprint, made of options and data: another run's state is refused. Files of the form
+ * run's fingerprint, made of options and data: another run's state is refused; and the options, to
+ * say in what it is another. Files of the form
  * before (state_digits.h) are read. Threads: pure functions.
  */
 #ifndef ATTND_LEARN_TRAIN_CHECKPOINT_STATE_H
@@ -32,6 +33,7 @@ struct state_counters {
 /* What a file holds; arrays are [numbers] and the caller's. */
 struct state {
     char fingerprint[SHA256_HEX_BYTES];
+    const char *lines; /* of the options, in UTF-8; NULL: none are written, and none are read */
     struct state_counters counters;
     struct history history; /* read: yours to free */
     float *values, *m, *v;
@@ -46,6 +48,9 @@ enum err_code state_write(const char *path, const struct state *state, struct er
  * file. ERR_UNUSABLE if the fingerprint is another run's. */
 enum err_code state_read_counters(const char *path, const char *fingerprint, bool *found,
                                   struct state_counters *out, struct err *err);
+/* The options of the run that a file is of, yours to free; NULL if it is of the forms before, which
+ * had none. */
+enum err_code state_read_lines(const char *path, char **lines, struct err *err);
 /* Then history and arrays, whose number must be right: ERR_UNSUPPORTED. */
 enum err_code state_read(const char *path, struct state *state, struct err *err);
 

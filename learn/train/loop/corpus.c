@@ -158,6 +158,43 @@ static enum err_code open_lists(struct corpus *corpus, const struct train_option
                         &corpus->arena, err);
 }
 
+/* What a part held before is dropped. */
+static enum err_code read_parts(struct corpus *corpus, const struct spec *spec, const char *dir,
+                                unsigned threads, const struct corpus_progress *progress,
+                                struct err *err)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct corpus_part *part = &corpus->parts[i];
+        samples_close(part->samples);
+        part->samples = NULL;
+        if (part->is_open && read_inputs(part, spec, dir, threads, progress, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+/* 16-bit grey images as --grey16 says. What auto has to know is only known of images that were
+ * read: they are read a second time if it was the wrong way. */
+static enum err_code read_as_wanted(struct corpus *corpus, const struct train_options *options,
+                                    const struct spec *spec, const char *dir, unsigned threads,
+                                    const struct corpus_progress *progress, struct err *err)
+{
+    struct spec reading = *spec;
+    bool is_auto = strcmp(options->grey16, "auto") == 0;
+    if (!is_auto)
+        reading.grey16_minmax = strcmp(options->grey16, "minmax") == 0;
+    if (read_parts(corpus, &reading, dir, threads, progress, err))
+        return err->code;
+    struct contrast_count count = samples_contrast(corpus->parts[0].samples);
+    if (is_auto && !reading.grey16_minmax && contrast_wants_minmax(&count)) {
+        corpus->chose_minmax = reading.grey16_minmax = true;
+        if (read_parts(corpus, &reading, dir, threads, progress, err))
+            return err->code;
+    }
+    corpus->grey16_minmax = reading.grey16_minmax;
+    return ERR_OK;
+}
+
 static enum err_code list_part(struct corpus *corpus, unsigned part, struct corpus_items *items,
                                const char *path, struct err *err)
 {
@@ -174,9 +211,8 @@ enum err_code corpus_open(struct corpus *out, const struct train_options *option
     arena_init(&out->arena);
     if (open_lists(out, options, spec, err))
         return err->code;
-    for (unsigned i = 0; i < 2; i++)
-        if (out->parts[i].is_open && read_inputs(&out->parts[i], spec, dir, threads, progress, err))
-            return err->code;
+    if (read_as_wanted(out, options, spec, dir, threads, progress, err))
+        return err->code;
     if (list_part(out, 0, &out->train, options->data, err))
         return err->code;
     if (options->validation != NULL)

@@ -40,6 +40,8 @@ struct corpus {
     struct labels labels; /* none for MLM */
     struct corpus_part parts[2];
     struct corpus_items train, validation; /* validation.part is parts[0] if it was split off */
+    bool grey16_minmax;                    /* how 16-bit grey images were read */
+    bool chose_minmax;                     /* by --grey16 auto, against the source */
     struct arena arena;
 };
 

@@ -99,11 +99,17 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 
 /* Each value as it is typed; options of paths and of speed alone are left out. */
 
-static bool decides_weights(const char *field)
+enum { OTHERS = 7, PLACES = 3 };
+static const char *const others[OTHERS] = {"out",        "restart",          "threads", "store",
+                                           "ood_method", "target_precision", "version"};
+
+/* But for the first so many of the others. */
+static bool is_printed(const struct train_options *options, const char *field, size_t left_out)
 {
-    static const char *const others[] = {"out",        "restart",          "threads", "store",
-                                         "ood_method", "target_precision", "version"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    bool is_newer = strcmp(field, "grey16") == 0; /* fingerprints from before must stay */
+    if (is_newer && left_out == OTHERS && strcmp(options->grey16, "auto") == 0)
+        return false;
+    for (size_t i = 0; i < left_out; i++)
         if (strcmp(field, others[i]) == 0)
             return false;
     return true;
@@ -151,12 +157,12 @@ static void print_STAGES(FILE *file, const struct train_stages *value)
                 value->stage[i].epochs);
 }
 
-void train_options_print(const struct train_options *options, FILE *file)
+static void print_options(const struct train_options *options, size_t left_out, FILE *file)
 {
 #define GROUP(title)
 #define ALIAS(flag, other)
 #define OPTION(field, flag, type, fallback, min, max, value, sentence)                             \
-    if (decides_weights(#field)) {                                                                 \
+    if (is_printed(options, #field, left_out)) {                                                   \
         fputs(#field "=", file);                                                                   \
         print_##type(file, &options->field);                                                       \
         fputc('\n', file);                                                                         \
@@ -165,4 +171,36 @@ void train_options_print(const struct train_options *options, FILE *file)
 #undef OPTION
 #undef ALIAS
 #undef GROUP
+}
+
+void train_options_print(const struct train_options *options, FILE *file)
+{
+    print_options(options, OTHERS, file);
+}
+
+void train_options_print_all(const struct train_options *options, FILE *file)
+{
+    print_options(options, PLACES, file);
+}
+
+bool train_options_decide_weights(const char *key, size_t len)
+{
+    for (size_t i = 0; i < OTHERS; i++)
+        if (strlen(others[i]) == len && memcmp(key, others[i], len) == 0)
+            return false;
+    return true;
+}
+
+const char *train_options_flag(const char *key, size_t len)
+{
+#define GROUP(title)
+#define ALIAS(flag, other)
+#define OPTION(field, flag, type, fallback, min, max, value, sentence)                             \
+    if (strlen(#field) == len && memcmp(key, #field, len) == 0)                                    \
+        return flag;
+#include "learn/train/loop/options.def"
+#undef OPTION
+#undef ALIAS
+#undef GROUP
+    return NULL;
 }

@@ -55,6 +55,16 @@ enum err_code train_options_check(struct train_options *options, struct err *err
  * same data give the same ones. */
 void train_options_print(const struct train_options *options, FILE *file);
 
+/* The same of all that decides what a run writes: everything but where to, how fast, and whether it
+ * begins anew. */
+void train_options_print_all(const struct train_options *options, FILE *file);
+
+/* Whether a line's key [len] is one that train_options_print has. */
+bool train_options_decide_weights(const char *key, size_t len);
+
+/* The option of a line's key [len], without its dashes; NULL if there is no such key. */
+const char *train_options_flag(const char *key, size_t len);
+
 /* The rows for cli.h; the target is a struct train_options. */
 extern const struct cli_option train_cli_options[];
 extern const size_t train_cli_option_count;

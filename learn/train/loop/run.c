@@ -4,20 +4,32 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/file.h"
-#include "engine/base/memory_file.h"
 #include "engine/tensor/linear/bf16.h"
+#include "learn/train/loop/run_output.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static const char state_name[] = "training-state.safetensors";
 
 /* ---- what to learn ---- */
+
+/* A configuration alone, as of models/configs, has no words yet. */
+static enum err_code check_vocabulary(const char *dir, struct err *err)
+{
+    static const char *const names[] = {"vocab.txt", "tokenizer.json", "vocab.json"};
+    char path[PATH_MAX];
+    bool found = false;
+    for (unsigned i = 0; i < 3 && !found; i++)
+        if (file_path(path, dir, names[i], err) || file_exists(path, &found, err))
+            return err->code;
+    if (found)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "%s has no vocabulary (vocab.txt or tokenizer.json): make one from your texts "
+                   "with attnd-vocab build --data TEXTS --size N --out NEW, N being at most its "
+                   "vocab_size, put its config.json there too, and train with --model NEW",
+                   dir);
+}
 
 static enum err_code read_source(struct run *run, struct err *err)
 {
@@ -27,13 +39,14 @@ static enum err_code read_source(struct run *run, struct err *err)
     if (run->is_mlm && run->spec.family->architectures[HEAD_MLM] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "--task mlm learns BERT; %s is '%s'", options->model,
                        run->spec.family->name);
-    return ERR_OK;
+    return run->spec.family->kind == ENGINE_TEXT ? check_vocabulary(options->model, err) : ERR_OK;
 }
 
 static void take_labels(struct run *run)
 {
     struct spec *spec = &run->spec;
     spec->temperature = 1;
+    spec->grey16_minmax = run->corpus.grey16_minmax;
     if (run->is_mlm)
         return;
     spec->labels = run->corpus.labels.name;
@@ -226,29 +239,12 @@ static enum err_code open_teacher(struct run *run, struct err *err)
 
 /* ---- state ---- */
 
-/* A hash of the options, and of every input's name and label. */
-static enum err_code take_fingerprint(struct run *run, struct err *err)
-{
-    struct memory_file text;
-    if (memory_file_open(&text, err))
-        return err->code;
-    train_options_print(run->options, text.stream);
-    for (unsigned i = 0; i < 2; i++)
-        for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++) {
-            const struct dataset_item *item = &run->corpus.parts[i].dataset.items[k];
-            fprintf(text.stream, "%s\n%s\n", item->name, item->label != NULL ? item->label : "");
-        }
-    if (!memory_file_close(&text, err))
-        sha256_hex(text.bytes, text.len, run->fingerprint);
-    free(text.bytes);
-    return err->code;
-}
-
 static struct state state_of(const struct run *run)
 {
     const struct learner *learner = &run->learner;
     struct state state = {.counters = run->at,
                           .history = run->history,
+                          .lines = run->lines,
                           .values = learner->parameters.values,
                           .m = learner->optimizer.m,
                           .v = learner->optimizer.v,
@@ -281,26 +277,13 @@ static enum err_code restore(struct run *run, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code open_output(struct run *run, struct err *err)
-{
-    const char *dir = run->options->out;
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-        return err_set(err, ERR_IO, "cannot make %s: %s", dir, strerror(errno));
-    run->state_path = arena_format(&run->arena, "%s/%s", dir, state_name);
-    if (run->state_path == NULL)
-        return err_no_memory(err, strlen(dir));
-    if (run->options->restart && unlink(run->state_path) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "cannot remove %s: %s", run->state_path, strerror(errno));
-    return state_read_counters(run->state_path, run->fingerprint, &run->resumed, &run->at, err);
-}
-
 /* ---- open and close ---- */
 
 static enum err_code open_all(struct run *run, const struct corpus_progress *progress,
                               struct err *err)
 {
-    if (read_source(run, err) || open_data(run, progress, err) || take_fingerprint(run, err) ||
-        open_output(run, err))
+    if (read_source(run, err) || open_data(run, progress, err) || run_output_open(run, err) ||
+        run->is_finished)
         return err->code;
     unsigned size = run->resumed ? (unsigned)run->at.image_size : plan_image_size(&run->plan, 0);
     if (open_learner(run, size, err) || open_teacher(run, err))

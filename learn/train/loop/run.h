@@ -29,10 +29,14 @@ struct run {
     const float **targets; /* [batch] */
     char *state_path;
     char fingerprint[SHA256_HEX_BYTES];
+    const char *lines;            /* options and a hash of the inputs, a "key=value" line each */
+    const char *replaced_version; /* of an attnd.json in --out that says what this run will not; or
+                                     NULL */
     struct state_counters at;
     struct history history;
     unsigned threads;
     bool is_mlm, resumed;
+    bool is_finished; /* by an earlier process: no model is open, there is nothing to do */
     struct arena arena;
 };
 

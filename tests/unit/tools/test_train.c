@@ -63,12 +63,27 @@ START_TEST(train_writes_a_checkpoint_of_texts_that_other_programs_open)
     outcome_holds(outcome, 0, "", "epoch   8  loss 0.0");
     outcome_holds(outcome, 0, "", "  accuracy 1.0000  macro-F1 1.0000  0:00  *\n");
     outcome_holds(outcome, 0, "", "accuracy 1.0000, macro-F1 1.0000, calibration error 0.0");
+    outcome_holds(outcome, 0, "", "; no answer is automatic yet\n");
+    outcome_holds(
+        outcome, 0, "",
+        "note: 2 of 2 classes are never automatic: 'cold' (6 of 6 answers right), 'hot' "
+        "(6 of 6 answers right); it takes 32 right answers to inputs that were not learnt");
     snprintf(want, sizeof want, "report: %s/report.html\n", f.first.path);
     outcome_holds(outcome, 0, "", want);
-    snprintf(want, sizeof want, "serve it with attnd --model NAME=%s\n", f.first.path);
-    outcome_expect(outcome, 0, "", want);
+    snprintf(want, sizeof want, "next: attnd --model %s=%s ", strrchr(f.first.path, '/') + 1,
+             f.first.path);
+    outcome_holds(outcome, 0, "", want);
+    outcome_expect(outcome, 0, "", " --text-file FILE --explain gradient-last ");
     ck_assert(!train_fixture_has(&f.first, STATE));
     expect_report(&f.first, labels, 6);
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
+                  "--epochs", "8", "--batch", "8", "--rate", "5e-3", "--keep", "last", FP32);
+    snprintf(want, sizeof want, "%s is finished: ", f.first.path);
+    outcome_holds(outcome, 0, "", want);
+    outcome_expect(outcome, 0, "", "nothing was changed; --restart trains it anew\n");
+    outcome = RUN("attnd-train", "--model", f.model.path, "--data", f.list, "--out", f.first.path,
+                  "--epochs", "8", "--batch", "4", "--rate", "5e-3", "--keep", "last", FP32);
+    outcome_expect(outcome, 2, "", "finished run with other options or data: --batch 4 (there 8)");
     outcome = RUN("attnd-inspect", f.first.path);
     outcome_holds(outcome, 0, "parameters     5218 (", "");
     outcome_expect(outcome, 0, "labels         2\n  0            cold\n  1            hot\n", "");

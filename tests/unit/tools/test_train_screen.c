@@ -89,6 +89,14 @@ START_TEST(a_plan_is_told_with_what_is_not_as_usual)
                 "90 inputs to learn, 10 to judge by, 3 labels, 4 epochs\n"
                 "1 inputs cannot be used; the first is a.png: is none\n"
                 "goes on after step 7 of 20\n");
+    expect_plan((struct trainer_plan){.threads = 1, .remarks = "note: one\n"}, false,
+                "bert, 12345 weights, bf16, 1 thread\n"
+                "90 inputs to learn, 10 to judge by, 3 labels, 4 epochs\nnote: one\n");
+    expect_plan((struct trainer_plan){.threads = 1, .replaced_version = "7b"}, false,
+                "bert, 12345 weights, bf16, 1 thread\n"
+                "90 inputs to learn, 10 to judge by, 3 labels, 4 epochs\n"
+                "attnd.json there has version '7b' or class codes, which this run does not write: "
+                "it is kept as attnd.json.before (--model-version sets the version)\n");
 }
 END_TEST
 
@@ -180,7 +188,7 @@ static void expect_epoch(struct history_epoch epoch, bool is_best, bool is_termi
     epoch.accuracy = 0.875;
     epoch.seconds = 61;
     log_capture_start();
-    show_epoch(&screen, &epoch, is_best);
+    show_epoch(&screen, &epoch, is_best, epoch.epoch == 9);
     ck_assert_str_eq(log_capture_end(), text);
 }
 
@@ -194,6 +202,11 @@ START_TEST(an_epoch_is_a_line)
     expect_epoch((struct history_epoch){.epoch = 100, .skipped = 1}, false, false,
                  "epoch 100  loss 0.2500  validation 1.5000  accuracy 0.8750  1:01  1 steps "
                  "skipped: gradients not finite\n");
+    expect_epoch((struct history_epoch){.epoch = 9}, false, false,
+                 "epoch   9  loss 0.2500  validation 1.5000  accuracy 0.8750  1:01\n"
+                 "note: the validation loss has risen for 3 epochs while the training loss fell: "
+                 "these inputs are learnt by heart; fewer --epochs or --patience 3 end it sooner, "
+                 "more inputs or --dropout help\n");
 }
 END_TEST
 
@@ -209,11 +222,18 @@ static void expect_end(struct trainer_result result, const char *text)
 START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
 {
     static const char served[] =
-        "models/x has the weights of epoch 3; serve it with attnd --model NAME=models/x\n";
-    char want[512];
+        "models/x has the weights of epoch 3\n"
+        "next: attnd --model x=models/x                  serve it\n"
+        "      attnd-eval --model models/x --data FRESH --calibrate    calibrate it\n"
+        "      attnd-predict --model models/x --text-file FILE --explain gradient-last    "
+        "explain an answer\n";
+    char want[1024];
     expect_end((struct trainer_result){0}, served);
     expect_end((struct trainer_result){.interrupted = true},
                "stopped; the same command goes on from models/x\n");
+    expect_end((struct trainer_result){.is_mlm = true},
+               "models/x has the weights of epoch 3\nnext, with labels: attnd-train --model "
+               "models/x --data LABELLED --out DIR\n");
     snprintf(want, sizeof want, "no better epoch for a while: stopped early; %s", served);
     expect_end((struct trainer_result){.early = true}, want);
     struct trainer_result judged = {.conclusion = {.judged = true,
@@ -227,6 +247,14 @@ START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
              "which 96.7 %% right\nreport: models/x/report.html\n%s",
              served);
     expect_end(judged, want);
+    static char remarks[] = "note: one\nnote: two\n";
+    judged.conclusion.automatic = 0;
+    judged.conclusion.remarks = remarks;
+    snprintf(want, sizeof want,
+             "accuracy 0.9000, macro-F1 0.8000, calibration error 0.0123; no answer is automatic "
+             "yet\nreport: models/x/report.html\nnote: one\nnote: two\n%s",
+             served);
+    expect_end(judged, want);
     struct trainer_result shifted = {
         .conclusion = {.macro_f1_before = 0.5, .macro_f1_crossed = 0.625}};
     snprintf(want, sizeof want,
@@ -234,6 +262,47 @@ START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
              "inputs\n%s",
              served);
     expect_end(shifted, want);
+}
+END_TEST
+
+static void expect_name(const char *path, const char *name)
+{
+    int len;
+    const char *found = name_of(path, &len);
+    ck_assert_int_eq(len, (int)strlen(name));
+    ck_assert_mem_eq(found, name, strlen(name));
+}
+
+START_TEST(a_model_is_called_by_the_end_of_its_path)
+{
+    expect_name("x", "x");
+    expect_name("models/x", "x");
+    expect_name("/a/b.c//", "b.c");
+    expect_name("/", "");
+}
+END_TEST
+
+static void expect_estimate(double seconds, bool is_image, const char *text)
+{
+    struct screen screen = file_screen();
+    struct trainer_estimate estimate = {
+        .is_image = is_image, .parameters = 85800194, .seconds = seconds};
+    log_capture_start();
+    show_estimate(&screen, &estimate);
+    ck_assert_str_eq(log_capture_end(), text);
+}
+
+START_TEST(a_long_run_is_told_before_it_is_long)
+{
+    expect_estimate(59, true, "");
+    expect_estimate(90, true, "85.8 M weights, about 2 minutes here\n");
+    expect_estimate(3599, true, "85.8 M weights, about 60 minutes here\n");
+    expect_estimate(50400, true,
+                    "85.8 M weights, about 14 h here; Ctrl-C saves. Did you mean --model vit-small "
+                    "or vit-scratch, or fewer --epochs?\n");
+    expect_estimate(7199, false,
+                    "85.8 M weights, about 120 minutes here; Ctrl-C saves. Did you mean --model "
+                    "bert-small or bert-scratch, or fewer --epochs?\n");
 }
 END_TEST
 
@@ -281,5 +350,6 @@ END_TEST
 SUITE("train_screen", times_are_minutes_and_then_hours, a_plan_is_told_with_what_is_not_as_usual,
       a_bar_is_as_full_as_the_phase, progress_names_its_phase_and_in_an_epoch_its_figures,
       a_file_gets_a_line_a_minute, an_epoch_is_a_line,
-      the_end_says_what_was_reached_and_what_to_do_next, a_failure_is_of_use_or_of_the_run,
+      the_end_says_what_was_reached_and_what_to_do_next, a_model_is_called_by_the_end_of_its_path,
+      a_long_run_is_told_before_it_is_long, a_failure_is_of_use_or_of_the_run,
       the_first_signal_asks_and_the_second_ends)

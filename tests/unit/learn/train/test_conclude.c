@@ -391,7 +391,8 @@ static struct logit_adjustment fit(float shifts[2], double *temperature)
     ck_assert(!logit_adjustment_fit(&biases, &set, shifts, &err));
     for (size_t i = 0; i < 2 * evaluation.count; i++)
         evaluation.logits[i] += shifts[i % 2];
-    *temperature = calibration_temperature(&set);
+    double bound;
+    *temperature = calibration_temperature_within(&set, &bound);
     evaluation_close(&evaluation);
     engine_close(model);
     return biases;

@@ -175,7 +175,7 @@ START_TEST(patience_ends_a_run_that_stands_still)
     struct train_fixture f;
     train_fixture_texts(&f);
     f.options.keep = "best";
-    f.options.rate = 1e-8f;
+    f.options.rate = 0;
     f.options.epochs = 9;
     f.options.patience = 2;
     struct trainer_result result = train_fixture_run(&f);

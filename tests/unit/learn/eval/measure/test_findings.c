@@ -225,6 +225,35 @@ START_TEST(findings_of_twenty_have_folds)
 }
 END_TEST
 
+/* All are right by far, or all wrong: a fit of the temperature has no end but a bound. */
+START_TEST(findings_use_no_temperature_that_ended_at_its_bound)
+{
+    static const double bounds[] = {CALIBRATION_TEMPERATURE_MIN, CALIBRATION_TEMPERATURE_MAX};
+    for (unsigned is_wrong = 0; is_wrong < 2; is_wrong++) {
+        struct findings findings;
+        struct err err = {0};
+        make(&made, 30);
+        confusion_close(&made.confusion);
+        for (unsigned i = 0; i < 30; i++)
+            made.classes[i] = (evaluation_argmax(&made.evaluation, i) + is_wrong) % LABELS;
+        ck_assert(!evaluation_measure(&made.evaluation, made.classes, &made.confusion, &err));
+        find(&findings, &made, false);
+        ck_assert_double_eq(findings.temperature_bound, bounds[is_wrong]);
+        ck_assert_double_eq(findings.fitted.temperature, 1);
+        ck_assert_double_eq(findings.crossed.temperature, 1);
+        ck_assert_double_eq(findings.fitted.ece, findings.served.ece);
+        findings_close(&findings);
+        confusion_close(&made.confusion);
+    }
+    struct findings findings;
+    make(&made, 200);
+    find(&findings, &made, false);
+    ck_assert(findings.temperature_bound == 0 && findings.fitted.temperature > 1);
+    findings_close(&findings);
+    confusion_close(&made.confusion);
+}
+END_TEST
+
 /* No score is pure enough where no answer is right: all go to a person. */
 START_TEST(findings_without_a_right_answer_decide_nothing)
 {
@@ -253,4 +282,5 @@ SUITE("findings", findings_calibrate_scores_that_are_too_sure,
       findings_do_not_claim_certainty_of_a_class_without_a_mistake,
       findings_judge_every_label_of_a_sigmoid_model,
       findings_of_three_are_what_was_computed_by_hand, findings_of_twenty_have_folds,
+      findings_use_no_temperature_that_ended_at_its_bound,
       findings_without_a_right_answer_decide_nothing)

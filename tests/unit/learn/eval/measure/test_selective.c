@@ -326,7 +326,22 @@ START_TEST(selective_threshold_is_shared_by_single_answers)
 }
 END_TEST
 
-SUITE("selective", selective_curve_is_what_was_computed_by_hand,
+START_TEST(selective_right_answers_needed_are_the_fewest_that_vouch)
+{
+    static const struct {
+        double target;
+        size_t right;
+    } rows[] = {{0.95, 32}, {0.99, 163}, {0.9, 15}, {0.5, 2}, {1e-9, 1}, {1, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct selective_goal goal = {rows[i].target, SELECTIVE_Z};
+        ck_assert_uint_eq(selective_right_min(&goal), rows[i].right);
+    }
+    ck_assert_uint_eq(selective_right_min(&(struct selective_goal){0.95, 0}), 1);
+}
+END_TEST
+
+SUITE("selective", selective_right_answers_needed_are_the_fewest_that_vouch,
+      selective_curve_is_what_was_computed_by_hand,
       selective_coverage_is_the_largest_that_is_pure_enough,
       selective_curve_never_parts_equal_scores, selective_curve_has_room_for_any_number_of_inputs,
       selective_threshold_is_the_lowest_score_that_is_pure_enough,

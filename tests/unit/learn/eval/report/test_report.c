@@ -143,6 +143,7 @@ static void fill_findings(struct specimen *made)
         .fitted = figures(1.0 / 32),
         .crossed = figures(3.0 / 64),
         .has_crossed = true,
+        .temperature_bound = 0.05,
         .curve = {.count = JUDGED,
                   .aurc = 0.1875,
                   .coverage = 0.5,

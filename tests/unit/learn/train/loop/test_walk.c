@@ -23,7 +23,7 @@ static struct {
     unsigned end_count, others;
     struct history_epoch epochs[EPOCHS_MAX];
     bool is_best[EPOCHS_MAX];
-    unsigned epoch_count;
+    unsigned epoch_count, rises;
     struct trainer_plan plan;
     char unusable[160];
     bool stops_at_first; /* in the middle of the first epoch */
@@ -36,7 +36,7 @@ static void on_plan(void *context, const struct trainer_plan *plan)
     if (plan->unusable > 0) /* its strings end with the run */
         snprintf(seen.unusable, sizeof seen.unusable, "%s: %s", plan->unusable_name,
                  plan->unusable_reason);
-    seen.plan.unusable_name = seen.plan.unusable_reason = NULL;
+    seen.plan.unusable_name = seen.plan.unusable_reason = seen.plan.remarks = NULL;
     if (seen.stops_at_first)
         usleep(220 * 1000); /* so that the first step is told */
 }
@@ -53,8 +53,9 @@ static void on_progress(void *context, const struct trainer_progress *progress)
         seen.others++;
 }
 
-static void on_epoch(void *context, const struct history_epoch *epoch, bool is_best)
+static void on_epoch(void *context, const struct history_epoch *epoch, bool is_best, bool rises)
 {
+    seen.rises += rises;
     ck_assert_ptr_eq(context, &seen);
     seen.is_best[seen.epoch_count] = is_best;
     seen.epochs[seen.epoch_count++] = *epoch;
@@ -184,7 +185,7 @@ START_TEST(the_plan_counts_what_is_learnt)
 END_TEST
 
 /* An epoch is the best if its figure is larger than every one before: macro-F1, or of masked words
- * minus the loss. */
+ * minus the loss. Of equal ones that with the smaller loss is. */
 START_TEST(the_best_epoch_is_the_one_that_is_kept)
 {
     for (unsigned is_mlm = 0; is_mlm < 2; is_mlm++) {
@@ -194,18 +195,22 @@ START_TEST(the_best_epoch_is_the_one_that_is_kept)
         f.options.rate = is_mlm ? 0.3f : 2e-3f; /* so high that it gets worse again */
         f.options.average = 0;
         struct trainer_result result = run();
-        double best = -INFINITY;
+        double best = -INFINITY, loss = 0;
         unsigned kept = 0, worse = 0;
         for (unsigned i = 0; i < 6; i++) {
             const struct history_epoch *epoch = &result.history.epochs[i];
             double figure = is_mlm ? -epoch->validation_loss : epoch->macro_f1;
-            ck_assert_int_eq(seen.is_best[i], figure > best);
-            kept = figure > best ? i + 1 : kept;
-            worse += figure <= best;
+            bool ties = figure == best && epoch->validation_loss < loss;
+            ck_assert_int_eq(seen.is_best[i], figure > best || ties);
+            if (figure > best || ties) {
+                kept = i + 1;
+                loss = epoch->validation_loss;
+            }
+            worse += figure <= best && !ties;
             best = fmax(best, figure);
         }
         ck_assert_uint_eq(result.best_epoch, kept);
-        ck_assert_uint_gt(worse, 0);
+        ck_assert(worse > 0 || !is_mlm); /* this classifier only gets surer */
         trainer_result_free(&result);
         train_fixture_close(&f);
     }
@@ -213,11 +218,36 @@ START_TEST(the_best_epoch_is_the_one_that_is_kept)
 END_TEST
 
 /* At a rate that changes nothing each epoch is as good as the first, of each image size. */
+/* Three epochs in which macro-F1 is 1 and the loss falls: the last is kept, and patience counts
+ * from the first. */
+START_TEST(of_equal_figures_the_smaller_loss_is_kept)
+{
+    for (unsigned patience = 0; patience <= 2; patience += 2) {
+        train_fixture_texts(&f);
+        f.options.keep = "best";
+        f.options.patience = patience;
+        struct trainer_result result = run();
+        const struct history_epoch *epochs = result.history.epochs;
+        unsigned first = 0;
+        while (epochs[first].macro_f1 < 1)
+            first++;
+        ck_assert_uint_lt(first, 3);
+        for (unsigned i = first + 1; i < result.history.count; i++)
+            ck_assert(epochs[i].macro_f1 == 1 && seen.is_best[i] &&
+                      epochs[i].validation_loss < epochs[i - 1].validation_loss);
+        ck_assert_uint_eq(result.history.count, patience > 0 ? first + 1 + patience : 6);
+        ck_assert_uint_eq(result.best_epoch, result.history.count);
+        trainer_result_free(&result);
+        train_fixture_close(&f);
+    }
+}
+END_TEST
+
 START_TEST(an_epoch_at_another_size_is_compared_with_none_before)
 {
     train_fixture_images(&f, "right");
     f.options.keep = "best";
-    f.options.rate = 1e-8f;
+    f.options.rate = 0;
     f.options.stages = (struct train_stages){.stage = {{8, 2}, {16, 3}}, .count = 2};
     f.options.epochs = 5;
     struct trainer_result result = run();
@@ -240,7 +270,7 @@ START_TEST(patience_is_the_number_of_epochs_without_a_better_one)
     for (unsigned patience = 0; patience < 3; patience++) {
         train_fixture_texts(&f);
         f.options.keep = "best";
-        f.options.rate = 1e-8f;
+        f.options.rate = 0;
         f.options.epochs = 4;
         f.options.patience = patience;
         struct trainer_result result = run();
@@ -340,7 +370,8 @@ START_TEST(what_is_wrong_is_returned_and_nothing_is_told)
 END_TEST
 
 SUITE("walk", the_end_of_each_phase_is_told, the_plan_counts_what_is_learnt,
-      the_best_epoch_is_the_one_that_is_kept, an_epoch_at_another_size_is_compared_with_none_before,
+      the_best_epoch_is_the_one_that_is_kept, of_equal_figures_the_smaller_loss_is_kept,
+      an_epoch_at_another_size_is_compared_with_none_before,
       patience_is_the_number_of_epochs_without_a_better_one,
       a_run_that_was_stopped_in_an_epoch_goes_on_there,
       a_run_that_is_told_to_stop_before_it_begins_does_no_step, steps_that_were_skipped_are_counted,

@@ -58,11 +58,12 @@ static void on_progress(void *context, const struct trainer_progress *progress)
         atomic_store(&stop, true);
 }
 
-static void on_epoch(void *context, const struct history_epoch *epoch, bool is_best)
+static void on_epoch(void *context, const struct history_epoch *epoch, bool is_best, bool rises)
 {
     (void)context;
     (void)epoch;
     (void)is_best;
+    (void)rises;
     seen.epoch_at = now;
 }
 

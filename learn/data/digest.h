@@ -1,0 +1,12 @@
+/* digest.h - what tells an input from every other one: the first 64 bits of the SHA-256 of a text,
+ * of an image's file, or of a wafer as it is drawn. Names and places do not count, so that an input
+ * is known again in another list or folder. Threads: no state. */
+#ifndef ATTND_LEARN_DATA_DIGEST_H
+#define ATTND_LEARN_DATA_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t digest_of(const void *bytes, size_t len);
+
+#endif

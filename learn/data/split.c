@@ -1,0 +1,68 @@
+#include "learn/data/split.h"
+
+#include "engine/base/doc_string.h"
+#include "engine/base/memory_file.h"
+#include "engine/base/utf8.h"
+#include "learn/data/picture.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put(FILE *file, const char *key, const char *text, size_t len)
+{
+    fprintf(file, ",\"%s\":", key);
+    doc_string_write(file, text, len);
+}
+
+/* The file's absolute path, with what names a wafer in it; as it is if that cannot be told. */
+static void put_image(FILE *file, const char *path)
+{
+    char name[PATH_MAX], absolute[PATH_MAX], whole[2 * PATH_MAX];
+    size_t len = strlen(path);
+    const char *wafer;
+    picture_is_stdf(path, &len, &wafer);
+    snprintf(name, sizeof name, "%.*s", (int)len, path);
+    bool known = len < sizeof name && realpath(name, absolute) != NULL &&
+                 utf8_is_valid(absolute, strlen(absolute));
+    snprintf(whole, sizeof whole, "%s%s", known ? absolute : "", path + (known ? len : 0));
+    put(file, "image", whole, strlen(whole));
+}
+
+static bool is_utf8(const struct dataset *dataset, const struct dataset_item *item)
+{
+    return utf8_is_valid(item->name, strlen(item->name)) &&
+           (item->label == NULL || utf8_is_valid(item->label, strlen(item->label))) &&
+           (dataset->kind == ENGINE_TEXT || utf8_is_valid(item->input, item->input_len));
+}
+
+static void put_item(FILE *file, const struct dataset *dataset, const struct dataset_item *item,
+                     enum split_part part)
+{
+    bool is_held_back = part == SPLIT_VALIDATION, is_text = dataset->kind == ENGINE_TEXT;
+    if (!is_utf8(dataset, item) ||
+        (is_text && is_held_back && !utf8_is_valid(item->input, item->input_len)))
+        return;
+    fprintf(file, "{\"part\":\"%s\"", is_held_back ? "validation" : "train");
+    put(file, "name", item->name, strlen(item->name));
+    if (item->label != NULL)
+        put(file, "label", item->label, strlen(item->label));
+    if (!is_text)
+        put_image(file, item->input);
+    else if (is_held_back)
+        put(file, "text", item->input, item->input_len);
+    fputs("}\n", file);
+}
+
+enum err_code split_write(const char *path, const struct dataset *dataset,
+                          const enum split_part *parts, struct err *err)
+{
+    struct memory_file text;
+    if (memory_file_open(&text, err))
+        return err->code;
+    fputs("{\"attnd_split\":1}\n", text.stream);
+    for (size_t i = 0; i < dataset->count; i++)
+        if (parts[i] != SPLIT_NONE)
+            put_item(text.stream, dataset, &dataset->items[i], parts[i]);
+    return memory_file_save(&text, path, err);
+}

@@ -1,0 +1,181 @@
+#include "learn/train/loop/corpus_remarks.h"
+
+#include "engine/base/doc.h"
+#include "engine/base/file.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+enum { CLASSES_MAX = 8, FEW = 10, CONFIG_BYTES_MAX = 64 << 20 };
+
+/* ---- what is read ---- */
+
+static void print_left_out(const struct corpus *corpus, FILE *file)
+{
+    char sentence[DATASET_SENTENCE_BYTES];
+    for (unsigned i = 0; i < 2; i++) {
+        dataset_describe_left_out(&corpus->parts[i].dataset, sentence);
+        if (sentence[0] != '\0')
+            fprintf(file, "note: of %s %s\n", i == 0 ? "--data" : "--validation", sentence);
+    }
+}
+
+static void print_contrast(const struct corpus *corpus, FILE *file)
+{
+    struct contrast_count count = samples_contrast(corpus->parts[0].samples);
+    if (corpus->chose_minmax)
+        fprintf(file,
+                "note: the 16-bit images use less than a quarter of their range (12 bits in 16?): "
+                "each is stretched to its own range, here and when served (\"grey16\": \"minmax\" "
+                "in attnd.json); --grey16 range leaves them as they are\n");
+    else if (contrast_wants_minmax(&count))
+        fprintf(file,
+                "note: %zu of %zu 16-bit images use less than a quarter of the range: the model "
+                "will see little of them; --grey16 minmax stretches each to its own range\n",
+                count.grey16_narrow, count.grey16);
+    else if (contrast_is_low(&count))
+        fprintf(
+            file,
+            "note: %zu of %zu images use less than a quarter of the grey levels: the model "
+            "will see little of them; stretch their contrast before, the same way for serving\n",
+            count.dull, count.images);
+}
+
+enum err_code corpus_remarks_print_defaults(const struct spec *spec, const char *dir, FILE *file,
+                                            struct err *err)
+{
+    const struct family *family = spec->family;
+    const char *const keys[] = {family->key_hidden, family->key_layers, family->key_intermediate};
+    struct json_t *config;
+    char path[PATH_MAX];
+    unsigned missing = 0;
+    if (file_path(path, dir, "config.json", err) ||
+        doc_parse_file(&config, path, CONFIG_BYTES_MAX, err))
+        return err->code;
+    for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
+        missing += doc_member(config, keys[i]) == NULL;
+    doc_free(config);
+    if (missing > 0)
+        fprintf(file,
+                "note: config.json does not say all of %s, %s and %s: Hugging Face's defaults are "
+                "taken, %u blocks %u wide; --model %s is a small model\n",
+                keys[0], keys[1], keys[2], spec->layers, spec->hidden,
+                family->kind == ENGINE_IMAGE ? "vit-small" : "bert-small");
+    return ERR_OK;
+}
+
+/* ---- classes ---- */
+
+static size_t count_of(const struct corpus *corpus, const struct corpus_items *items,
+                       unsigned label)
+{
+    size_t count = 0, labels = corpus->labels.count;
+    for (size_t i = 0; i < items->count; i++)
+        count += items->targets[i * labels + label] > 0;
+    return count;
+}
+
+/* "a (3), b (0)" of the classes with fewer than `few` inputs, CLASSES_MAX of them; 0: there is no
+ * such class. */
+static unsigned list_classes(const struct corpus *corpus, const struct corpus_items *items,
+                             size_t few, const char *before, FILE *file)
+{
+    unsigned found = 0;
+    for (unsigned c = 0; c < corpus->labels.count; c++) {
+        size_t count = count_of(corpus, items, c);
+        if (count >= few)
+            continue;
+        if (found < CLASSES_MAX)
+            fprintf(file, "%s'%s' (%zu)", found == 0 ? before : ", ", corpus->labels.name[c],
+                    count);
+        found++;
+    }
+    if (found > CLASSES_MAX)
+        fprintf(file, " and %u more", found - CLASSES_MAX);
+    return found;
+}
+
+static void print_classes(const struct corpus *corpus, FILE *file)
+{
+    if (list_classes(corpus, &corpus->train, FEW, "note: classes with few inputs to learn: ", file))
+        fprintf(file, "; label at least %d of each, or make them one class\n", FEW);
+    if (list_classes(corpus, &corpus->validation, 1, "note: nothing to judge by: ", file))
+        fputs("; how well these are told will not be known: label at least two of each\n", file);
+}
+
+/* ---- inputs on both sides ---- */
+
+struct card {
+    uint64_t digest;
+    size_t item;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct card *a = left, *b = right;
+    if (a->digest != b->digest)
+        return a->digest < b->digest ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+static const struct card *find(const struct card *cards, size_t count, uint64_t digest)
+{
+    size_t low = 0;
+    while (count > 0) {
+        size_t half = count / 2;
+        bool goes_on = cards[low + half].digest < digest;
+        low += goes_on ? half + 1 : 0;
+        count = goes_on ? count - half - 1 : half;
+    }
+    return cards + low; /* the first that is not smaller */
+}
+
+static const char *name_of(const struct corpus_items *items, size_t item)
+{
+    return items->part->dataset.items[item].name;
+}
+
+static void print_doubles_of(const struct corpus *corpus, const struct card *cards, FILE *file)
+{
+    const struct corpus_items *train = &corpus->train, *validation = &corpus->validation;
+    size_t found = 0, learnt = 0, judged = 0;
+    for (size_t i = 0; i < validation->count; i++) {
+        uint64_t digest = samples_digest(validation->part->samples, validation->item[i]);
+        const struct card *at = find(cards, train->count, digest);
+        if (at == cards + train->count || at->digest != digest)
+            continue;
+        if (found++ == 0) {
+            learnt = at->item;
+            judged = validation->item[i];
+        }
+    }
+    if (found > 0)
+        fprintf(file,
+                "note: %zu of %zu inputs to judge by are also learnt (%.80s is the same as %.80s): "
+                "figures will flatter; drop what is there twice, or give --validation inputs of "
+                "other lots\n",
+                found, validation->count, name_of(validation, judged), name_of(train, learnt));
+}
+
+static enum err_code print_doubles(const struct corpus *corpus, FILE *file, struct err *err)
+{
+    const struct corpus_items *train = &corpus->train;
+    struct card *cards = calloc(train->count, sizeof *cards);
+    if (cards == NULL)
+        return err_no_memory(err, train->count * sizeof *cards);
+    for (size_t i = 0; i < train->count; i++)
+        cards[i] =
+            (struct card){samples_digest(train->part->samples, train->item[i]), train->item[i]};
+    qsort(cards, train->count, sizeof *cards, compare);
+    print_doubles_of(corpus, cards, file);
+    free(cards);
+    return ERR_OK;
+}
+
+enum err_code corpus_remarks_print(const struct corpus *corpus, FILE *file, struct err *err)
+{
+    print_left_out(corpus, file);
+    print_contrast(corpus, file);
+    print_classes(corpus, file);
+    return print_doubles(corpus, file, err);
+}

@@ -1,0 +1,320 @@
+/* run_output.c - see run_output.h. Two files tell what a directory is: training-state.safetensors
+ * of a run that is not finished, and training-run.safetensors (record.h) of one that is. The record
+ * is written before the state goes, so that a kill between the two leaves a state of a run whose
+ * steps are all done, which only concludes again. */
+#include "learn/train/loop/run_output.h"
+
+#include "engine/base/file.h"
+#include "engine/base/memory_file.h"
+#include "engine/base/utf8.h"
+#include "learn/data/split.h"
+#include "learn/train/checkpoint/record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LIST_BYTES = 300, VALUE_BYTES = 48 };
+
+static const char inputs_key[] = "inputs", split_name[] = "split.jsonl";
+
+/* ---- what a run is ---- */
+
+/* A hash of the options, and of every input's name and label. */
+static enum err_code take_fingerprint(struct run *run, struct err *err)
+{
+    struct memory_file text;
+    if (memory_file_open(&text, err))
+        return err->code;
+    train_options_print(run->options, text.stream);
+    for (unsigned i = 0; i < 2; i++)
+        for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++) {
+            const struct dataset_item *item = &run->corpus.parts[i].dataset.items[k];
+            fprintf(text.stream, "%s\n%s\n", item->name, item->label != NULL ? item->label : "");
+        }
+    if (!memory_file_close(&text, err))
+        sha256_hex(text.bytes, text.len, run->fingerprint);
+    free(text.bytes);
+    return err->code;
+}
+
+/* A hash of every input's name, label and digest. */
+static enum err_code hash_inputs(const struct run *run, char out[SHA256_HEX_BYTES], struct err *err)
+{
+    struct memory_file text;
+    if (memory_file_open(&text, err))
+        return err->code;
+    for (unsigned i = 0; i < 2; i++)
+        for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++) {
+            const struct dataset_item *item = &run->corpus.parts[i].dataset.items[k];
+            fprintf(text.stream, "%s\n%s\n%016llx\n", item->name,
+                    item->label != NULL ? item->label : "",
+                    (unsigned long long)samples_digest(run->corpus.parts[i].samples, k));
+        }
+    if (!memory_file_close(&text, err))
+        sha256_hex(text.bytes, text.len, out);
+    free(text.bytes);
+    return err->code;
+}
+
+/* Metadata of safetensors are UTF-8; a path need not be. */
+static void make_utf8(char *text, size_t len)
+{
+    for (size_t at = 0, bytes; at < len; at += bytes) {
+        bytes = utf8_character_bytes(text + at, len - at);
+        if (bytes == 0) {
+            text[at] = '?';
+            bytes = 1;
+        }
+    }
+}
+
+static enum err_code take_lines(struct run *run, struct err *err)
+{
+    char inputs[SHA256_HEX_BYTES];
+    struct memory_file text;
+    if (hash_inputs(run, inputs, err) || memory_file_open(&text, err))
+        return err->code;
+    train_options_print_all(run->options, text.stream);
+    fprintf(text.stream, "%s=%s\n", inputs_key, inputs);
+    if (memory_file_close(&text, err))
+        return err->code;
+    make_utf8(text.bytes, text.len);
+    run->lines = arena_copy(&run->arena, text.bytes, text.len);
+    free(text.bytes);
+    return run->lines != NULL ? ERR_OK : err_no_memory(err, text.len);
+}
+
+/* ---- in what two runs differ ---- */
+
+/* A "key=value" line of a text. */
+struct line {
+    const char *key, *value;
+    size_t key_len, value_len;
+};
+
+static bool next_line(const char **at, struct line *out)
+{
+    size_t len = strcspn(*at, "\n");
+    const char *equals = memchr(*at, '=', len);
+    if (equals == NULL)
+        return false;
+    *out = (struct line){.key = *at, .value = equals + 1, .key_len = (size_t)(equals - *at)};
+    out->value_len = len - out->key_len - 1;
+    *at += len + ((*at)[len] == '\n');
+    return true;
+}
+
+static bool find_line(const char *text, const struct line *wanted, struct line *out)
+{
+    while (next_line(&text, out))
+        if (out->key_len == wanted->key_len && memcmp(out->key, wanted->key, out->key_len) == 0)
+            return true;
+    return false;
+}
+
+/* As one would type it; long ones, which are paths, by their end. */
+static int describe(const struct line *line, char out[VALUE_BYTES])
+{
+    size_t len = line->value_len, most = VALUE_BYTES - 4;
+    if (len == 0)
+        return snprintf(out, VALUE_BYTES, "unset");
+    if (len <= most)
+        return snprintf(out, VALUE_BYTES, "%.*s", (int)len, line->value);
+    return snprintf(out, VALUE_BYTES, "...%.*s", (int)most, line->value + len - most);
+}
+
+static void append_difference(const struct line *here, const struct line *there, char *out,
+                              size_t size)
+{
+    char ours[VALUE_BYTES], theirs[VALUE_BYTES];
+    size_t used = strlen(out);
+    const char *between = used > 0 ? ", " : "";
+    const char *flag = train_options_flag(here->key, here->key_len);
+    describe(here, ours);
+    describe(there, theirs);
+    if (flag == NULL)
+        snprintf(out + used, size - used, "%sthe inputs", between);
+    else
+        snprintf(out + used, size - used, "%s--%s %s (there %s)", between, flag, ours, theirs);
+}
+
+bool run_output_difference(const char *here, const char *there, bool only_weights, char *out,
+                           size_t size)
+{
+    struct line ours, theirs;
+    out[0] = '\0';
+    while (next_line(&here, &ours)) {
+        if (only_weights && !train_options_decide_weights(ours.key, ours.key_len))
+            continue;
+        if (find_line(there, &ours, &theirs) &&
+            (ours.value_len != theirs.value_len ||
+             memcmp(ours.value, theirs.value, ours.value_len) != 0))
+            append_difference(&ours, &theirs, out, size);
+    }
+    return out[0] != '\0';
+}
+
+/* ---- an earlier run ---- */
+
+/* Whether the state is of this run is told by the fingerprint; in what not, by the lines, which a
+ * state of the forms before has not. */
+static enum err_code look_for_state(struct run *run, struct err *err)
+{
+    struct err cause = {0};
+    char *there = NULL, list[LIST_BYTES];
+    state_read_counters(run->state_path, run->fingerprint, &run->resumed, &run->at, &cause);
+    if (cause.code != ERR_OK && cause.code != ERR_UNUSABLE)
+        return err_set(err, cause.code, "%s", cause.text);
+    if (!run->resumed && cause.code == ERR_OK)
+        return ERR_OK;
+    if (state_read_lines(run->state_path, &there, err))
+        return err->code;
+    if (there != NULL && run_output_difference(run->lines, there, true, list, sizeof list))
+        err_set(err, ERR_UNUSABLE,
+                "%s: the training state is of a run with other options or data: %s; go on with "
+                "those, or begin anew with --restart",
+                run->state_path, list);
+    else if (cause.code != ERR_OK)
+        err_set(err, cause.code, "%s", cause.text);
+    free(there);
+    return err->code;
+}
+
+static enum err_code has_checkpoint(const char *dir, bool *out, struct err *err)
+{
+    char path[PATH_MAX];
+    if (file_path(path, dir, "model.safetensors", err))
+        return err->code;
+    return file_exists(path, out, err);
+}
+
+static enum err_code look_for_record(struct run *run, struct err *err)
+{
+    const char *dir = run->options->out;
+    struct record record;
+    char list[LIST_BYTES];
+    bool has_record, has_model;
+    if (has_checkpoint(dir, &has_model, err))
+        return err->code;
+    if (!has_model)
+        return ERR_OK;
+    if (record_read(dir, &has_record, &record, err))
+        err_prefix(err, "--restart replaces what is there: ");
+    else if (!has_record)
+        err_set(err, ERR_UNUSABLE,
+                "%s holds a checkpoint of which nothing says that this command made it; choose "
+                "another --out, or replace it with --restart",
+                dir);
+    else if (run_output_difference(run->lines, record.lines, false, list, sizeof list))
+        err_set(err, ERR_UNUSABLE,
+                "%s holds a finished run with other options or data: %s; choose another --out, or "
+                "replace it with --restart",
+                dir, list);
+    else
+        run->is_finished = true;
+    record_close(&record);
+    return err->code;
+}
+
+/* What a person wrote into attnd.json, and this run would not. One that cannot be read is nobody's
+ * loss. */
+static void note_replaced(struct run *run)
+{
+    struct err ignored = {0};
+    struct spec there;
+    struct arena scratch;
+    arena_init(&scratch);
+    if (spec_read(&there, run->options->out, &scratch, &ignored) == ERR_OK &&
+        (strcmp(there.version, run->options->version) != 0 || there.class_codes != NULL))
+        run->replaced_version = arena_copy(&run->arena, there.version, strlen(there.version));
+    arena_deinit(&scratch);
+}
+
+static enum err_code remove_file(const char *path, struct err *err)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
+    return ERR_OK;
+}
+
+static enum err_code forget_run(const struct run *run, struct err *err)
+{
+    char split[PATH_MAX];
+    if (file_path(split, run->options->out, split_name, err) || remove_file(run->state_path, err) ||
+        remove_file(split, err))
+        return err->code;
+    return record_remove(run->options->out, err);
+}
+
+enum err_code run_output_open(struct run *run, struct err *err)
+{
+    const char *dir = run->options->out;
+    if (take_fingerprint(run, err) || take_lines(run, err))
+        return err->code;
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return err_set(err, ERR_IO, "cannot make %s: %s", dir, strerror(errno));
+    run->state_path = arena_format(&run->arena, "%s/training-state.safetensors", dir);
+    if (run->state_path == NULL)
+        return err_no_memory(err, strlen(dir));
+    if ((run->options->restart && forget_run(run, err)) || look_for_state(run, err))
+        return err->code;
+    if (!run->resumed && !run->options->restart && look_for_record(run, err))
+        return err->code;
+    if (!run->is_finished)
+        note_replaced(run);
+    return ERR_OK;
+}
+
+/* ---- this run's end ---- */
+
+enum err_code run_output_keep(const struct run *run, struct err *err)
+{
+    char path[PATH_MAX], before[PATH_MAX];
+    if (run->replaced_version == NULL)
+        return ERR_OK;
+    if (file_path(path, run->options->out, "attnd.json", err) ||
+        file_path(before, run->options->out, "attnd.json.before", err))
+        return err->code;
+    if (rename(path, before) != 0 && errno != ENOENT)
+        return err_set(err, ERR_IO, "cannot rename %s: %s", path, strerror(errno));
+    return ERR_OK;
+}
+
+/* Only of a part of the data that was held back: another list is there to be read. */
+static enum err_code write_split(const struct run *run, struct err *err)
+{
+    char path[PATH_MAX];
+    const struct corpus *corpus = &run->corpus;
+    const struct dataset *dataset = &corpus->parts[0].dataset;
+    if (run->options->validation != NULL)
+        return ERR_OK;
+    enum split_part *parts = calloc(dataset->count, sizeof *parts);
+    if (parts == NULL)
+        return err_no_memory(err, dataset->count * sizeof *parts);
+    for (size_t i = 0; i < corpus->train.count; i++)
+        parts[corpus->train.item[i]] = SPLIT_TRAIN;
+    for (size_t i = 0; i < corpus->validation.count; i++)
+        parts[corpus->validation.item[i]] = SPLIT_VALIDATION;
+    if (!file_path(path, run->options->out, split_name, err))
+        split_write(path, dataset, parts, err);
+    free(parts);
+    return err->code;
+}
+
+enum err_code run_output_finish(const struct run *run, struct err *err)
+{
+    const struct corpus_items *train = &run->corpus.train;
+    uint64_t *digests = calloc(train->count + 1, sizeof *digests);
+    if (digests == NULL)
+        return err_no_memory(err, train->count * sizeof *digests);
+    for (size_t i = 0; i < train->count; i++)
+        digests[i] = samples_digest(train->part->samples, train->item[i]);
+    if (!write_split(run, err))
+        record_write(run->options->out, run->lines, digests, train->count, err);
+    free(digests);
+    return err->code != ERR_OK ? err->code : remove_file(run->state_path, err);
+}
