@@ -27,7 +27,7 @@ function tellServer(ok) {
 }
 
 const live = new LiveView(byId('live'), tellServer);
-const predict = new PredictView((record) => live.addRecord(record), tellServer);
+const predict = new PredictView({ tellServer, record: (record) => live.addRecord(record) });
 
 async function start() {
     retry = 0;

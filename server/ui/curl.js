@@ -40,7 +40,7 @@ function bodyWords(request) {
 }
 
 /**
- * @param {{url: string, type: string, file: string|null, json: object|null}} request
+ * @param {import('./request.js').Request} request
  * @returns {string} a command for a POSIX shell
  */
 export function curlOf(request) {

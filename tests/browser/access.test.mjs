@@ -25,6 +25,9 @@ const STATES = {
         await page.click('#send');
         await page.waitForSelector('#result .problem');
     },
+    classes: async (page) => {
+        await page.click('#known summary');
+    },
     live: async (page) => {
         await drop(page, '#drop', [WAFER]);
         await shownAnswer(page);
