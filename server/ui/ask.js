@@ -34,7 +34,7 @@ export function checkSize(size, models) {
  * @returns {Promise<object>} what is shown of it, see result.js; throws a Refusal or an AbortError
  */
 export async function askOne(input, options, models, signal) {
-    const request = requestOf(input, options);
+    const request = await requestOf(input, options);
     checkSize(bodyBytes(request), models);
     const [came, picture] = await Promise.all([predict(request, signal),
         input.kind === 'image' ? decode(input.blob) : null]);

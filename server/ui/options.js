@@ -1,4 +1,6 @@
-/* What is asked, and of whom: the model, the explanation and its layer. */
+/* What is asked, and of whom: the model, the explanation and its layer, and
+ * where the input comes from. */
+import { contextFields } from './context.js';
 import { byId, el } from './dom.js';
 import { showClasses } from './classes.js';
 
@@ -10,6 +12,7 @@ export class Options {
     constructor(changed) {
         this.models = [];
         this.kind = undefined; // of the input at hand
+        this.context = contextFields(byId('context'));
         byId('model').addEventListener('change', () => changed.model());
         byId('method').addEventListener('change', () => {
             byId('layer').value = '0'; // a layer means another thing to another method
@@ -82,6 +85,7 @@ export class Options {
     of(kind) {
         const chosen = this.chosen();
         return { model: chosen?.kind === kind ? chosen.name : '',
-            method: byId('method').value, layer: Number(byId('layer').value) };
+            method: byId('method').value, layer: Number(byId('layer').value),
+            context: this.context() };
     }
 }

@@ -2,8 +2,9 @@
 
 /**
  * @typedef {import('./api.js').Input} Input
- * @typedef {{model: string, method: string, layer: number}} Options
- *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own
+ * @typedef {{model: string, method: string, layer: number, context: object|null}} Options
+ *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own;
+ *     context: where the input comes from (lot, wafer, ...), null: not said
  * @typedef {{url: string, type: string, body: Blob|string, file: string|null, json: object|null}}
  *     Request  file and json: what the command that asks the same is made of
  */
@@ -25,26 +26,49 @@ function optionsOf(options) {
     return out;
 }
 
+/** @returns {Promise<string>} */
+async function base64Of(blob) {
+    const reader = new FileReader();
+    await new Promise((resolve, reject) => {
+        reader.onload = resolve;
+        reader.onerror = () => reject(reader.error);
+        reader.readAsDataURL(blob);
+    });
+    return reader.result.slice(reader.result.indexOf(',') + 1);
+}
+
+/** The member of a request that carries the input. */
+async function memberOf(input) {
+    return input.kind === 'image' ? { image: await base64Of(input.blob) }
+        : { text: wellFormed(input.text) };
+}
+
+function address() {
+    const url = new URL('predict', document.baseURI);
+    url.hash = '';
+    return url;
+}
+
 /**
  * An image goes as it is, with the options in the query; a text goes as JSON, where any of it can
- * be written, NUL too.
+ * be written, NUL too. So does an image with a context, which has no place in a query.
  *
  * @param {Input} input
  * @param {Options} options
- * @returns {Request}
+ * @returns {Promise<Request>}
  */
-export function requestOf(input, options) {
-    const address = new URL('predict', document.baseURI);
-    address.hash = '';
+export async function requestOf(input, options) {
+    const url = address();
     const chosen = optionsOf(options);
-    if (input.kind === 'image') {
-        address.search = new URLSearchParams(chosen).toString();
-        return { url: address.href, type: input.type, body: input.blob, file: input.name,
-            json: null };
+    const file = input.kind === 'image' ? input.name : null;
+    if (file !== null && options.context === null) {
+        url.search = new URLSearchParams(chosen).toString();
+        return { url: url.href, type: input.type, body: input.blob, file, json: null };
     }
-    const json = { text: wellFormed(input.text), ...chosen };
-    return { url: address.href, type: 'application/json', body: JSON.stringify(json),
-        file: null, json };
+    const member = await memberOf(input);
+    const rest = options.context === null ? chosen : { ...chosen, context: options.context };
+    return { url: url.href, type: 'application/json', body: JSON.stringify({ ...member, ...rest }),
+        file, json: file === null ? { ...member, ...rest } : rest };
 }
 
 /** @param {Request} request */

@@ -1,4 +1,5 @@
 /* An answer, drawn: what it is, how sure, what may become of it, why, and how to ask the same. */
+import { contextText } from './context.js';
 import { curlOf } from './curl.js';
 import { announce, el } from './dom.js';
 import { milliseconds, percent } from './format.js';
@@ -43,7 +44,8 @@ function headOf(answer, name) {
         el('p', { class: 'reason', id: 'reason' }, `${reason(answer)}${strangeness(answer)}`),
         unread === '' ? null : el('p', { class: 'note' }, unread),
         el('p', { class: 'hint source' }, `${name} · `, el('span', { title: digest },
-            `${answer.model.name}, version ${answer.model.version}`)));
+            `${answer.model.name}, version ${answer.model.version}`),
+        answer.context === undefined ? null : ` · ${contextText(answer.context)}`));
 }
 
 function classRow(prediction, first) {

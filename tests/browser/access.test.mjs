@@ -25,7 +25,9 @@ const STATES = {
         await page.click('#send');
         await page.waitForSelector('#result .problem');
     },
-    classes: async (page) => {
+    fields: async (page) => {
+        await page.click('#context summary');
+        await page.fill('#context-lot', 'A1');
         await page.click('#known summary');
     },
     live: async (page) => {
