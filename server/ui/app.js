@@ -1,6 +1,7 @@
 /* Puts the page together and says how the server is. */
 import { byId } from './dom.js';
 import { plural } from './format.js';
+import { HistoryView } from './history.js';
 import { LiveView } from './live.js';
 import { PredictView } from './predict.js';
 import { tabs } from './tabs.js';
@@ -27,7 +28,11 @@ function tellServer(ok) {
 }
 
 const live = new LiveView(byId('live'), tellServer);
-const predict = new PredictView({ tellServer, record: (record) => live.addRecord(record) });
+const past = new HistoryView(byId('history'));
+const predict = new PredictView({ tellServer, record: (record) => {
+    live.addRecord(record);
+    past.add(record);
+} });
 
 async function start() {
     retry = 0;
@@ -40,5 +45,8 @@ async function start() {
     }
 }
 
-tabs([byId('tab-predict'), byId('tab-live')], (id) => live.setShown(id === 'live'));
+tabs(['tab-predict', 'tab-history', 'tab-live'].map(byId), (id) => {
+    live.setShown(id === 'live');
+    past.setShown(id === 'history');
+});
 start();

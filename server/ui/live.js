@@ -119,7 +119,7 @@ export class LiveView {
             num(integer(model.parameters)))));
     }
 
-    /** @param {{when: Date, name: string, answer: object, roundTripMs: number}} record */
+    /** @param {import('./entry.js').Record} record */
     addRecord(record) {
         this.records = [record, ...this.records].slice(0, RECORDS_MAX);
         this.showRecords();

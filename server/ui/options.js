@@ -81,11 +81,11 @@ export class Options {
         select.disabled = !takes || layers === 0;
     }
 
-    /** @returns {import('./request.js').Options} */
+    /** @returns {import('./request.js').Options[]}  one for each model that is asked */
     of(kind) {
         const chosen = this.chosen();
-        return { model: chosen?.kind === kind ? chosen.name : '',
+        return [{ model: chosen?.kind === kind ? chosen.name : '',
             method: byId('method').value, layer: Number(byId('layer').value),
-            context: this.context() };
+            context: this.context() }];
     }
 }

@@ -3,11 +3,13 @@
 import { Refusal, getModels, refuse } from './api.js';
 import { askOne, checkSize } from './ask.js';
 import { byId, el } from './dom.js';
+import { entryOf } from './entry.js';
 import { inputOf, listen, textInput } from './input.js';
 import { Options } from './options.js';
 import { problemPanel } from './problem.js';
 import { resultPanels } from './result.js';
 import { sampleButtons } from './samples.js';
+import { saveButtons } from './save.js';
 
 function describe(kind) {
     return kind === 'image' ? 'an image' : 'a text';
@@ -21,7 +23,7 @@ function bringIntoView(element) {
 
 export class PredictView {
     /**
-     * @param {{record: (record: object) => void,
+     * @param {{record: (record: import('./entry.js').Record) => void,
      *     tellServer: (ok: boolean) => void}} page
      *     record: told of every answer, never of a text; tellServer: whether there was an answer
      */
@@ -144,8 +146,8 @@ export class PredictView {
         const running = this.running = new AbortController();
         this.result.setAttribute('aria-busy', 'true');
         try {
-            const shown = await askOne(input, this.options.of(input.kind), this.models,
-                running.signal);
+            const shown = await Promise.all(this.options.of(input.kind).map((options) =>
+                askOne(input, options, this.models, running.signal)));
             if (running === this.running)
                 this.show(shown);
         } catch (error) {
@@ -155,14 +157,22 @@ export class PredictView {
         }
     }
 
+    /** What may be done with an answer. */
+    toolsFor(record) {
+        return () => el('div', { class: 'row tools' },
+            saveButtons('attnd-result', () => [entryOf(record)]));
+    }
+
     show(shown) {
+        const records = shown.map(({ input: { name, kind }, answer, roundTripMs }) => ({
+            when: new Date(), name, kind, answer, roundTripMs }));
+        const full = shown.map((one, i) => ({ ...one, tools: this.toolsFor(records[i]) }));
         this.running = null;
         this.result.removeAttribute('aria-busy');
-        this.result.replaceChildren(...resultPanels(shown));
+        this.result.replaceChildren(...resultPanels(full[0]));
         bringIntoView(this.result);
         this.page.tellServer(true);
-        const { input, answer, roundTripMs } = shown;
-        this.page.record({ when: new Date(), name: input.name, answer, roundTripMs });
+        records.forEach(this.page.record);
     }
 
     /** Says what the page itself does not do, and sends nothing. */

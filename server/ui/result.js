@@ -144,19 +144,31 @@ function requestPanel(request, answer) {
         copyable('Answer as JSON', JSON.stringify(answer, null, 2), 'json', false));
 }
 
+/** Ids are of the page: what is shown twice needs others the second time. */
+function rename(panels, suffix) {
+    if (suffix !== '')
+        for (const element of panels.flatMap((panel) => [...panel.querySelectorAll('[id]')]))
+            element.id += suffix;
+    return panels;
+}
+
 /**
  * @param {{input: import('./api.js').Input, picture: HTMLImageElement|null, request: object,
- *     answer: object, roundTripMs: number}} shown
+ *     answer: object, roundTripMs: number, tools: (suffix: string) => Element}} shown
+ *     tools: what may be done with the answer
+ * @param {string} suffix  of ids: '' the first time
  * @returns {Element[]}
  */
-export function resultPanels({ input, picture, request, answer, roundTripMs }) {
+export function resultPanels({ input, picture, request, answer, roundTripMs, tools }, suffix = '') {
     const explanation = answer.explanation;
     const shaded = input.kind === 'text' && explanation !== undefined;
     const seen = picture !== null ? pictureOf(picture, explanation)
         : shaded ? textOf(input.text, explanation) : null;
     announce(spokenVerdict(answer));
-    return [headOf(answer, input.name),
-        el('div', { class: 'evidence' }, seen,
-            el('div', { class: 'beside' }, classesOf(answer), timingPanel(answer, roundTripMs))),
-        requestPanel(request, answer)];
+    const head = headOf(answer, input.name);
+    const panels = rename([head, el('div', { class: 'evidence' }, seen,
+        el('div', { class: 'beside' }, classesOf(answer), timingPanel(answer, roundTripMs))),
+    requestPanel(request, answer)], suffix);
+    head.append(tools(suffix));
+    return panels;
 }

@@ -30,6 +30,12 @@ const STATES = {
         await page.fill('#context-lot', 'A1');
         await page.click('#known summary');
     },
+    history: async (page) => {
+        await drop(page, '#drop', [WAFER]);
+        await shownAnswer(page);
+        await page.click('#tab-history');
+        await page.waitForSelector('#history-rows td');
+    },
     live: async (page) => {
         await drop(page, '#drop', [WAFER]);
         await shownAnswer(page);
@@ -102,7 +108,9 @@ test('the keyboard alone predicts a sample, and chooses a method', () =>
 test('arrow keys change the view', () => shared.open({}, async (page) => {
     await tabTo(page, '#tab-predict');
     await page.keyboard.press('ArrowRight');
-    assert.ok(await page.isVisible('#live') && await page.isHidden('#predict'));
+    assert.ok(await page.isVisible('#history') && await page.isHidden('#predict'));
+    await page.keyboard.press('ArrowRight');
+    assert.ok(await page.isVisible('#live') && await page.isHidden('#history'));
     assert.equal(await page.evaluate(() => document.activeElement.id), 'tab-live');
     await page.keyboard.press('Home');
     assert.ok(await page.isHidden('#live') && await page.isVisible('#predict'));
