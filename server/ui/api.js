@@ -72,3 +72,9 @@ export async function predict(request, signal) {
     const answer = await response.json();
     return { answer, roundTripMs: performance.now() - begun };
 }
+
+/** @param {{id: string, label: string}} feedback  throws a Refusal */
+export async function sendFeedback(feedback) {
+    await ask('feedback', { method: 'POST', body: JSON.stringify(feedback),
+        headers: { 'Content-Type': 'application/json' } });
+}

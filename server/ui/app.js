@@ -1,5 +1,6 @@
 /* Puts the page together and says how the server is. */
 import { byId } from './dom.js';
+import { Feedback } from './feedback.js';
 import { plural } from './format.js';
 import { HistoryView } from './history.js';
 import { LiveView } from './live.js';
@@ -28,11 +29,13 @@ function tellServer(ok) {
 }
 
 const live = new LiveView(byId('live'), tellServer);
-const past = new HistoryView(byId('history'));
-const predict = new PredictView({ tellServer, record: (record) => {
-    live.addRecord(record);
-    past.add(record);
-} });
+const feedback = new Feedback(() => past.update());
+const past = new HistoryView(byId('history'), feedback);
+const predict = new PredictView({ feedback, tellServer, finish: (entry) => past.finish(entry),
+    record: (record) => {
+        live.addRecord(record);
+        past.add(record);
+    } });
 
 async function start() {
     retry = 0;

@@ -21,7 +21,7 @@ export function entryOf({ when, name, kind, answer, problem, roundTripMs, index 
 }
 
 const COLUMNS = ['time', 'input', 'kind', 'model', 'version', 'label', 'score', 'decision',
-    'reason', 'truncated', 'class_code', 'ood_score', 'ood_rank'];
+    'reason', 'truncated', 'class_code', 'ood_score', 'ood_rank', 'right_label'];
 const TAIL = ['id', 'index', 'error', 'status'];
 
 /* A spreadsheet takes a cell that begins so for a formula. */
@@ -44,4 +44,9 @@ export function csvOf(entries) {
         ...members.map((name) => entry.context?.[name]), ...TAIL.map((name) => entry[name])];
     return [[...COLUMNS, ...members, ...TAIL], ...entries.map(rowOf)]
         .map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
+}
+
+/** One object a line. */
+export function linesOf(objects) {
+    return objects.map((object) => `${JSON.stringify(object)}\n`).join('');
 }

@@ -5,6 +5,7 @@ import { askOne, checkSize } from './ask.js';
 import { byId, el } from './dom.js';
 import { entryOf } from './entry.js';
 import { inputOf, listen, textInput } from './input.js';
+import { markForm } from './mark.js';
 import { Options } from './options.js';
 import { problemPanel } from './problem.js';
 import { resultPanels } from './result.js';
@@ -24,8 +25,10 @@ function bringIntoView(element) {
 export class PredictView {
     /**
      * @param {{record: (record: import('./entry.js').Record) => void,
-     *     tellServer: (ok: boolean) => void}} page
-     *     record: told of every answer, never of a text; tellServer: whether there was an answer
+     *     tellServer: (ok: boolean) => void, finish: (entry: object) => object,
+     *     feedback: import('./feedback.js').Feedback}} page
+     *     record: told of every answer, never of a text; tellServer: whether there was an answer;
+     *     finish: completes an entry that is saved
      */
     constructor(page) {
         this.page = page;
@@ -157,10 +160,13 @@ export class PredictView {
         }
     }
 
-    /** What may be done with an answer. */
+    /** What may be done with an answer: its right label said, and itself kept. */
     toolsFor(record) {
-        return () => el('div', { class: 'row tools' },
-            saveButtons('attnd-result', () => [entryOf(record)]));
+        const entry = entryOf(record);
+        const labels = this.options.named(entry.model)?.labels ?? [entry.label];
+        return (suffix) => el('div', { class: 'row tools' },
+            markForm({ entry, labels, feedback: this.page.feedback }, suffix),
+            saveButtons('attnd-result', () => [this.page.finish(entry)]));
     }
 
     show(shown) {

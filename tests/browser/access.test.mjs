@@ -33,8 +33,10 @@ const STATES = {
     history: async (page) => {
         await drop(page, '#drop', [WAFER]);
         await shownAnswer(page);
+        await page.click('.mark button >> nth=0');
+        await page.waitForSelector('.mark p:has-text("Kept")');
         await page.click('#tab-history');
-        await page.waitForSelector('#history-rows td');
+        await page.waitForSelector('#labels-rows td');
     },
     live: async (page) => {
         await drop(page, '#drop', [WAFER]);
@@ -103,6 +105,17 @@ test('the keyboard alone predicts a sample, and chooses a method', () =>
             response.url().includes('explain=rollout'));
         await page.keyboard.press('r');
         await came;
+    }));
+
+test('the keyboard alone marks a right label', () =>
+    shared.open({ expected: FAILED }, async (page) => {
+        await drop(page, '#drop', [WAFER]);
+        await shownAnswer(page);
+        await tabTo(page, '#mark-label');
+        await page.keyboard.type('Donut');
+        await page.keyboard.press('Enter');
+        await page.waitForFunction(() =>
+            document.getElementById('announce').textContent.startsWith('Marked as Donut. '));
     }));
 
 test('arrow keys change the view', () => shared.open({}, async (page) => {

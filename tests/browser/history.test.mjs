@@ -63,7 +63,7 @@ test('on paper there are results and no controls, dark on white', () =>
         await page.click('#result button:has-text("Print")');
         assert.equal(await page.evaluate(() => window.printed), 1);
         await page.emulateMedia({ media: 'print' });
-        for (const hidden of ['.bar', '.input', '.save', '.request'])
+        for (const hidden of ['.bar', '.input', '.save', '.mark', '.request'])
             assert.ok(await page.isHidden(hidden), hidden);
         for (const seen of ['#label', '#reason', '.classes table', '#words'])
             assert.ok(await page.isVisible(seen), seen);
