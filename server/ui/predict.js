@@ -2,6 +2,7 @@
  * the one before, and an answer that comes late is dropped. */
 import { Refusal, getModels, refuse } from './api.js';
 import { askOne, checkSize } from './ask.js';
+import { BatchView } from './batch_view.js';
 import { byId, el } from './dom.js';
 import { entryOf } from './entry.js';
 import { inputOf, listen, textInput } from './input.js';
@@ -35,8 +36,11 @@ export class PredictView {
         this.input = null;
         this.image = null; // the last one, for when a model of images is chosen again
         this.running = null;
+        this.opening = null; // the row that was asked for last
         this.result = byId('result');
         this.options = new Options({ model: () => this.modelChanged(), other: () => this.again() });
+        this.batch = new BatchView(byId('batch'), this.options,
+            { ...page, open: (row) => this.open(row) });
         this.wire();
     }
 
@@ -46,7 +50,7 @@ export class PredictView {
 
     wire() {
         listen({ zone: byId('drop'), button: byId('choose'), chooser: byId('file') },
-            { files: ([first]) => this.takeFile(first),
+            { files: (files) => this.takeFiles(files),
                 text: (text) => this.take(textInput(text)) });
         byId('send').addEventListener('click', () => this.send());
         byId('text').addEventListener('input', () => this.showNext());
@@ -113,6 +117,36 @@ export class PredictView {
         this.take(input);
     }
 
+    takeFiles(files) {
+        if (files.length === 1)
+            return this.takeFile(files[0]);
+        this.running?.abort();
+        this.running = null;
+        this.input = this.image = null;
+        this.showNext();
+        this.result.removeAttribute('aria-busy');
+        this.result.replaceChildren(el('p', { class: 'panel hint' },
+            'A row opens its full result, with its explanation, here.'));
+        return this.batch.take(files);
+    }
+
+    /** A row of the table, in full. */
+    async open(row) {
+        this.opening = row;
+        try {
+            const input = await inputOf(row.file);
+            if (this.opening !== row)
+                return;
+            this.input = input;
+            this.image = this.input.kind === 'image' ? this.input : null;
+            this.showNext();
+            this.options.show(this.input.kind);
+            this.ask(this.input, row.results);
+        } catch {
+            this.refuse('Unreadable file', 'The browser could not read this file.');
+        }
+    }
+
     async takeFile(file) {
         try {
             checkSize(file.size, this.models);
@@ -125,6 +159,8 @@ export class PredictView {
 
     /** A model of the other kind would only be a refusal: the default is asked instead. */
     take(input) {
+        this.opening = null;
+        this.batch.close();
         const chosen = this.options.chosen();
         if (chosen !== undefined && chosen.kind !== input.kind)
             this.options.choose('');
@@ -143,8 +179,12 @@ export class PredictView {
             this.ask(this.input);
     }
 
-    /** @param {import('./api.js').Input} input */
-    async ask(input) {
+    /**
+     * @param {import('./api.js').Input} input
+     * @param {{answer?: object, index?: number}[]} [known]  its answers among several: what a
+     *     person says of it is said of those, and they are not new
+     */
+    async ask(input, known = []) {
         this.running?.abort();
         const running = this.running = new AbortController();
         this.result.setAttribute('aria-busy', 'true');
@@ -152,7 +192,7 @@ export class PredictView {
             const shown = await Promise.all(this.options.of(input.kind).map((options) =>
                 askOne(input, options, this.models, running.signal)));
             if (running === this.running)
-                this.show(shown);
+                this.show(shown, known);
         } catch (error) {
             if (running === this.running)
                 this.fail(error);
@@ -169,16 +209,18 @@ export class PredictView {
             saveButtons('attnd-result', () => [this.page.finish(entry)]));
     }
 
-    show(shown) {
+    show(shown, known) {
         const records = shown.map(({ input: { name, kind }, answer, roundTripMs }) => ({
-            when: new Date(), name, kind, answer, roundTripMs }));
+            when: new Date(), name, kind, answer, roundTripMs,
+            ...known.find((one) => one.answer?.model.name === answer.model.name) }));
         const full = shown.map((one, i) => ({ ...one, tools: this.toolsFor(records[i]) }));
         this.running = null;
         this.result.removeAttribute('aria-busy');
         this.result.replaceChildren(...resultPanels(full[0]));
         bringIntoView(this.result);
         this.page.tellServer(true);
-        records.forEach(this.page.record);
+        records.filter(({ answer }) => shown.some((one) => one.answer === answer))
+            .forEach(this.page.record);
     }
 
     /** Says what the page itself does not do, and sends nothing. */

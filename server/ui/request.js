@@ -9,6 +9,9 @@
  *     Request  file and json: what the command that asks the same is made of
  */
 
+/* Predictions of each of several inputs that are kept. */
+const TOP_OF_SEVERAL = 5;
+
 /** A lone surrogate is no character and has no UTF-8: it becomes U+FFFD, which is also one. */
 function wellFormed(text) {
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(new TextEncoder().encode(text));
@@ -69,6 +72,23 @@ export async function requestOf(input, options) {
     const rest = options.context === null ? chosen : { ...chosen, context: options.context };
     return { url: url.href, type: 'application/json', body: JSON.stringify({ ...member, ...rest }),
         file, json: file === null ? { ...member, ...rest } : rest };
+}
+
+/**
+ * Several inputs of one kind; nobody explains so many.
+ *
+ * @param {Input[]} inputs
+ * @param {Options} options
+ * @returns {Promise<Request>}
+ */
+export async function envelopeOf(inputs, options) {
+    const body = { inputs: await Promise.all(inputs.map(memberOf)), top_k: TOP_OF_SEVERAL };
+    if (options.model !== '')
+        body.model = options.model;
+    if (options.context !== null)
+        body.context = options.context;
+    return { url: address().href, type: 'application/json', body: JSON.stringify(body),
+        file: null, json: null };
 }
 
 /** @param {Request} request */

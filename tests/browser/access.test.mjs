@@ -25,6 +25,14 @@ const STATES = {
         await page.click('#send');
         await page.waitForSelector('#result .problem');
     },
+    several: async (page) => {
+        const log = 'BUG: kernel NULL pointer dereference\n'.repeat(3);
+        await drop(page, '#drop', [WAFER, { name: 'b.log', type: '', bytes: Buffer.from(log) },
+            { name: 'c.png', type: 'image/png', bytes: Buffer.from('no image') }]);
+        await page.waitForSelector('#batch-progress', { state: 'hidden' });
+        await page.click('#batch-rows button >> nth=0');
+        await shownAnswer(page);
+    },
     fields: async (page) => {
         await page.click('#context summary');
         await page.fill('#context-lot', 'A1');
@@ -107,9 +115,13 @@ test('the keyboard alone predicts a sample, and chooses a method', () =>
         await came;
     }));
 
-test('the keyboard alone marks a right label', () =>
+test('the keyboard alone opens a row of many, and marks its right label', () =>
     shared.open({ expected: FAILED }, async (page) => {
-        await drop(page, '#drop', [WAFER]);
+        await drop(page, '#drop', [WAFER, { ...WAFER, name: 'b.png' }]);
+        await page.waitForSelector('#batch-progress', { state: 'hidden' });
+        assert.match(await page.textContent('#announce'), /^2 of 2 answered/);
+        await tabTo(page, '#batch-rows button');
+        await page.keyboard.press('Enter');
         await shownAnswer(page);
         await tabTo(page, '#mark-label');
         await page.keyboard.type('Donut');

@@ -91,6 +91,36 @@ for (const [status, why] of [[404, /does not take it/], [405, /does not take it/
             assert.match(await page.textContent('.mark p'), why);
         }));
 
+test('of a row of several the label names the answer in the table', () =>
+    shared.open({}, async (page) => {
+        const got = await taking(page);
+        const came = page.waitForResponse('**/predict');
+        await drop(page, '#drop', [WAFER, { ...WAFER, name: 'b.png' }]);
+        const { id } = await (await came).json();
+        await page.click('#batch-rows button:has-text("b.png")');
+        await shownAnswer(page);
+        await mark(page, 'Donut');
+        await told(page, 'Sent');
+        assert.deepEqual(got, [{ id, index: 1, label: 'Donut' }]);
+        const { text } = await saved(page, () => page.click('#batch button:has-text("JSON")'));
+        assert.deepEqual(JSON.parse(text).map((entry) => entry.right_label), [undefined, 'Donut']);
+    }));
+
+test('of a row that another model is asked about, the label names the new answer', () =>
+    shared.open({}, async (page) => {
+        const got = await taking(page);
+        await page.selectOption('#model', 'kernel-bert');
+        const log = { name: 'a.log', type: '', bytes: Buffer.from('kernel panic') };
+        await drop(page, '#drop', [log, { ...log, name: 'b.log' }]);
+        await page.waitForSelector('#batch-status:has-text("2 of 2")');
+        await page.selectOption('#model', 'testlog-bert');
+        await page.click('#batch-rows button:has-text("b.log")');
+        const { id } = await shownAnswer(page);
+        await mark(page, 'scan');
+        await told(page, 'Sent');
+        assert.deepEqual(got, [{ id, label: 'scan' }]);
+    }));
+
 test('the list has a bound, and the oldest labels go first', () => shared.open({}, async (page) => {
     const labels = await page.evaluate(async () => {
         const { Feedback } = await import('./ui/feedback.js');

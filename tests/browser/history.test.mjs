@@ -20,10 +20,11 @@ test('every answer of the tab is in its history, and in its files', () =>
         await page.click('#send');
         await page.waitForSelector('#words');
         const two = await shownAnswer(page);
-        for (const name of ['=cmd|x!A0.png', 'b, "c".png']) {
-            await drop(page, '#drop', [{ ...WAFER, name }]);
-            await page.waitForSelector(`.source:has-text('${name}')`);
-        }
+        await drop(page, '#drop', [{ ...WAFER, name: '=cmd|x!A0.png' },
+            { ...WAFER, name: 'b, "c".png' }]);
+        await page.waitForSelector('#batch-status:has-text("2 of 2")');
+        await page.click('#batch-rows button >> nth=0');
+        await shownAnswer(page);
         await page.click('#tab-history');
         await page.waitForFunction(() =>
             document.querySelectorAll('#history-rows tbody tr').length === 4);
@@ -75,3 +76,13 @@ test('on paper there are results and no controls, dark on white', () =>
         assert.deepEqual([ground, whole], ['rgb(255, 255, 255)', true]);
         await shoot(page, 'print');
     }));
+
+test('a table of several is printed whole', () => shared.open({}, async (page) => {
+    await drop(page, '#drop', Array.from({ length: 14 }, (_, i) =>
+        ({ ...WAFER, name: `${i}.png` })));
+    await page.waitForSelector('#batch-status:has-text("14 of 14")');
+    await page.emulateMedia({ media: 'print' });
+    const box = await page.$eval('.tall', (table) => [table.scrollHeight, table.clientHeight]);
+    assert.ok(box[0] <= box[1] + 1, String(box));
+    await shoot(page, 'print-several');
+}));
