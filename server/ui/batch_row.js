@@ -41,19 +41,33 @@ function answered(answer) {
 }
 
 /* Where it stood in a request says nothing here: it stands in its row. */
-function failed({ detail }) {
-    return el('td', { class: 'failed', colspan: 4 }, icon('error'),
+function failed({ detail }, colspan) {
+    return el('td', { class: 'failed', colspan }, icon('error'),
         ` ${detail.replace(/^\$\.inputs\[\d+\](\.\w+)?: /, '')}`);
 }
 
 function cellsOf(result) {
     if (result === undefined)
         return [el('td', { class: 'start', colspan: 4 }, 'not sent yet')];
-    return result.answer === undefined ? [failed(result.problem)] : answered(result.answer);
+    return result.answer === undefined ? [failed(result.problem, 4)] : answered(result.answer);
+}
+
+/* What the second model says; marked, also in words, where it says another thing. */
+function secondCell(first, second) {
+    if (second === undefined)
+        return el('td', {}, '–');
+    if (second.answer === undefined)
+        return failed(second.problem, 1);
+    const differs = first?.answer !== undefined && first.answer.label !== second.answer.label;
+    return el('td', { class: differs ? 'differs' : null }, ...verdictOf(second.answer), ' ',
+        el('span', { class: 'number' }, percent(second.answer.score)),
+        differs ? el('strong', {}, ' differs') : null);
 }
 
 /** Puts what is known now behind the row's head. */
-export function showRow(row) {
+export function showRow(row, withSecond) {
+    const [first, second] = row.results;
     const head = row.element.firstElementChild;
-    row.element.replaceChildren(head, ...cellsOf(row.results[0]));
+    row.element.replaceChildren(head, ...cellsOf(first),
+        ...withSecond ? [secondCell(first, second)] : []);
 }

@@ -71,12 +71,16 @@ export class BatchView {
 
     /** The columns, and each row as far as it is known. */
     fill() {
-        const heads = ['Input', 'Verdict', 'Score', 'Decision', 'Why'];
+        const second = ['image', 'text'].map((kind) => this.options.of(kind)[1])
+            .find((options) => options !== undefined);
+        this.second = second !== undefined;
+        const heads = ['Input', 'Verdict', 'Score', 'Decision', 'Why',
+            ...this.second ? [`By ${second.model}`] : []];
         this.heads.replaceChildren(...heads.map((head) =>
             el('th', { scope: 'col', class: head === 'Score' ? 'number' : null }, head)));
         for (const row of this.rows) {
             row.element ??= rowElement(row, () => this.open(row));
-            showRow(row);
+            showRow(row, this.second);
         }
         this.body.replaceChildren(...this.rows.map((row) => row.element));
     }
@@ -135,7 +139,7 @@ export class BatchView {
         for (const row of rows) {
             const { answer, roundTripMs, index } = row.results[which] ?? {};
             row.when = new Date();
-            showRow(row);
+            showRow(row, this.second);
             if (answer !== undefined)
                 this.page.record({ when: row.when, name: row.name, kind: row.kind, answer,
                     roundTripMs, index });

@@ -1,4 +1,4 @@
-/* What is asked, and of whom: the model, the explanation and its layer, and
+/* What is asked, and of whom: the model, a second one beside it, the explanation and its layer, and
  * where the input comes from. */
 import { contextFields } from './context.js';
 import { byId, el } from './dom.js';
@@ -14,6 +14,7 @@ export class Options {
         this.kind = undefined; // of the input at hand
         this.context = contextFields(byId('context'));
         byId('model').addEventListener('change', () => changed.model());
+        byId('second').addEventListener('change', () => changed.other());
         byId('method').addEventListener('change', () => {
             byId('layer').value = '0'; // a layer means another thing to another method
             this.show(this.kind);
@@ -61,6 +62,7 @@ export class Options {
         this.kind = kind;
         const model = this.chosen() ?? this.model(kind);
         this.fillLayers(model, this.method(kind));
+        this.fillSecond(model);
         showClasses(byId('known'), model === undefined ? this.models : [model]);
     }
 
@@ -81,11 +83,31 @@ export class Options {
         select.disabled = !takes || layers === 0;
     }
 
-    /** @returns {import('./request.js').Options[]}  one for each model that is asked */
+    /* Others of the same kind; without any there is nothing to choose. */
+    fillSecond(model) {
+        const select = byId('second');
+        const before = select.value;
+        const others = this.models.filter((other) => other !== model &&
+            (model === undefined || other.kind === model.kind));
+        const fit = model === undefined ? [] : others;
+        select.replaceChildren(el('option', { value: '' }, fit.length === 0 ? '–' : 'None'),
+            ...fit.map(({ name }) => el('option', { value: name }, name)));
+        select.value = fit.some(({ name }) => name === before) ? before : '';
+        select.disabled = fit.length === 0;
+    }
+
+    /**
+     * One for each model that is asked: the second one stands beside the first.
+     *
+     * @returns {import('./request.js').Options[]}
+     */
     of(kind) {
         const chosen = this.chosen();
-        return [{ model: chosen?.kind === kind ? chosen.name : '',
+        const first = { model: chosen?.kind === kind ? chosen.name : '',
             method: byId('method').value, layer: Number(byId('layer').value),
-            context: this.context() }];
+            context: this.context() };
+        const second = this.named(byId('second').value);
+        return second === undefined || second.kind !== kind || second === this.model(kind) ? [first]
+            : [first, { ...first, model: second.name }];
     }
 }

@@ -3,6 +3,7 @@
 import { Refusal, getModels, refuse } from './api.js';
 import { askOne, checkSize } from './ask.js';
 import { BatchView } from './batch_view.js';
+import { comparison } from './compare.js';
 import { byId, el } from './dom.js';
 import { entryOf } from './entry.js';
 import { inputOf, listen, textInput } from './input.js';
@@ -216,7 +217,8 @@ export class PredictView {
         const full = shown.map((one, i) => ({ ...one, tools: this.toolsFor(records[i]) }));
         this.running = null;
         this.result.removeAttribute('aria-busy');
-        this.result.replaceChildren(...resultPanels(full[0]));
+        this.result.replaceChildren(...full.length === 2 ? comparison(full)
+            : resultPanels(full[0]));
         bringIntoView(this.result);
         this.page.tellServer(true);
         records.filter(({ answer }) => shown.some((one) => one.answer === answer))

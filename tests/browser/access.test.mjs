@@ -33,6 +33,13 @@ const STATES = {
         await page.click('#batch-rows button >> nth=0');
         await shownAnswer(page);
     },
+    compared: async (page) => {
+        await page.selectOption('#model', 'kernel-bert');
+        await page.selectOption('#second', 'testlog-bert');
+        await page.fill('#text', 'BUG: unable to handle kernel NULL pointer dereference');
+        await page.click('#send');
+        await page.waitForSelector('#compared');
+    },
     fields: async (page) => {
         await page.click('#context summary');
         await page.fill('#context-lot', 'A1');

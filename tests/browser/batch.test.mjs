@@ -199,6 +199,19 @@ test('more files than a table holds are not left out in silence', () =>
         assert.equal((await cells(page)).length, 1000);
     }));
 
+test('a second model has a column, and where it differs is marked', () =>
+    shared.open({}, async (page) => {
+        await page.selectOption('#model', 'kernel-bert');
+        await page.selectOption('#second', 'testlog-bert');
+        await drop(page, 'body', [MIXED[1], MIXED[5], MIXED[0]]);
+        await whole(page);
+        assert.equal(await page.textContent('#batch-rows thead th:last-child'), 'By testlog-bert');
+        const rows = await cells(page);
+        assert.match(rows[0][5], /% differs$/);
+        assert.equal(rows[2][5], '–');
+        assert.equal(await page.locator('#batch-rows td.differs').count(), 2);
+    }));
+
 test('the results of all rows are saved, also those that failed', () =>
     shared.open({ expected: FAILED }, async (page) => {
         await page.click('#context summary');
