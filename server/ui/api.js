@@ -4,8 +4,6 @@
 /**
  * @typedef {{kind: 'image', blob: Blob, name: string, type: string}
  *     | {kind: 'text', text: string, name: string}} Input
- * @typedef {{model: string, method: string, layer: number}} Options
- *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own
  * @typedef {{status: number, title: string, detail: string, retryAfterS: number}} Problem
  *     status 0: there was no answer; -1: the page could not even ask
  */
@@ -62,46 +60,8 @@ export async function getMetrics(signal) {
     return response.text();
 }
 
-/** A lone surrogate is no character and has no UTF-8: it becomes U+FFFD, which is also one. */
-function wellFormed(text) {
-    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(new TextEncoder().encode(text));
-}
-
-/** @param {Options} options */
-function optionsOf(options) {
-    const out = { top_k: 'all' };
-    if (options.model !== '')
-        out.model = options.model;
-    if (options.method !== 'false')
-        out.explain = options.method === 'true' ? true : options.method;
-    if (options.layer > 0)
-        out.explain_layer = options.layer;
-    return out;
-}
-
 /**
- * An image goes as it is, with the options in the query; a text goes as JSON, where any of it can
- * be written, NUL too.
- *
- * @param {Input} input
- * @param {Options} options
- */
-export function requestOf(input, options) {
-    const address = new URL('predict', document.baseURI);
-    address.hash = '';
-    const chosen = optionsOf(options);
-    if (input.kind === 'image') {
-        address.search = new URLSearchParams(chosen).toString();
-        return { url: address.href, type: input.type, body: input.blob, file: input.name,
-            json: null };
-    }
-    const json = { text: wellFormed(input.text), ...chosen };
-    return { url: address.href, type: 'application/json', body: JSON.stringify(json),
-        file: null, json };
-}
-
-/**
- * @param {ReturnType<typeof requestOf>} request
+ * @param {import('./request.js').Request} request
  * @param {AbortSignal} signal
  * @returns {Promise<{answer: object, roundTripMs: number}>} throws a Refusal or an AbortError
  */
@@ -111,4 +71,10 @@ export async function predict(request, signal) {
         headers: { 'Content-Type': request.type } });
     const answer = await response.json();
     return { answer, roundTripMs: performance.now() - begun };
+}
+
+/** @param {{id: string, label: string}} feedback  throws a Refusal */
+export async function sendFeedback(feedback) {
+    await ask('feedback', { method: 'POST', body: JSON.stringify(feedback),
+        headers: { 'Content-Type': 'application/json' } });
 }

@@ -1,6 +1,8 @@
 /* Assembles the page and shows the server's state. */
 import { byId } from './dom.js';
+import { Feedback } from './feedback.js';
 import { plural } from './format.js';
+import { HistoryView } from './history.js';
 import { LiveView } from './live.js';
 import { PredictView } from './predict.js';
 import { tabs } from './tabs.js';
@@ -27,7 +29,13 @@ function tellServer(ok) {
 }
 
 const live = new LiveView(byId('live'), tellServer);
-const predict = new PredictView((record) => live.addRecord(record), tellServer);
+const feedback = new Feedback(() => past.update());
+const past = new HistoryView(byId('history'), feedback);
+const predict = new PredictView({ feedback, tellServer, finish: (entry) => past.finish(entry),
+    record: (record) => {
+        live.addRecord(record);
+        past.add(record);
+    } });
 
 async function start() {
     retry = 0;
@@ -40,5 +48,8 @@ async function start() {
     }
 }
 
-tabs([byId('tab-predict'), byId('tab-live')], (id) => live.setShown(id === 'live'));
+tabs(['tab-predict', 'tab-history', 'tab-live'].map(byId), (id) => {
+    live.setShown(id === 'live');
+    past.setShown(id === 'history');
+});
 start();

@@ -22,30 +22,41 @@ export function visibleJson(value) {
     return JSON.stringify(value).replace(UNSEEN, escapeUnits);
 }
 
-/** What curl's @ reads. A name that cannot be shown is not repeated, and "-" would be stdin. */
-function fileWord(name) {
+/** A file's path for the shell. A name that cannot be shown is not repeated, and "-" would be stdin
+ * or an option. */
+function pathOf(name) {
     const plain = name !== '' && name.search(UNSEEN) < 0 ? name : 'FILE';
-    return shellQuote(`@${plain.startsWith('-') ? './' : ''}${plain}`);
+    return `${plain.startsWith('-') ? './' : ''}${plain}`;
+}
+
+/** A file inside of JSON: it is written around the file's base64, whatever the file's size. */
+function withFile(request) {
+    const open = `${visibleJson(request.json).slice(0, -1)},"image":"`;
+    return `{ printf '%s' ${shellQuote(open)}; base64 < ${shellQuote(pathOf(request.file))} | ` +
+        'tr -d \'\\n\'; printf \'"}\'; } |\n';
 }
 
 /* A longer argument fails on Linux (MAX_ARG_STRLEN is 128 KiB). */
 const ARGUMENT_MAX = 100000;
 
 function bodyWords(request) {
+    if (request.file !== null && request.json !== null)
+        return { head: withFile(request), words: '--data-binary @-', tail: '' };
     if (request.file !== null)
-        return { words: `--data-binary ${fileWord(request.file)}`, tail: '' };
+        return { head: '', tail: '',
+            words: `--data-binary ${shellQuote(`@${pathOf(request.file)}`)}` };
     const json = visibleJson(request.json);
     if (new TextEncoder().encode(json).length <= ARGUMENT_MAX)
-        return { words: `--data-raw ${shellQuote(json)}`, tail: '' };
-    return { words: '--data-binary @-', tail: ` <<'END_OF_JSON'\n${json}\nEND_OF_JSON` };
+        return { head: '', words: `--data-raw ${shellQuote(json)}`, tail: '' };
+    return { head: '', words: '--data-binary @-', tail: ` <<'END_OF_JSON'\n${json}\nEND_OF_JSON` };
 }
 
 /**
- * @param {{url: string, type: string, file: string|null, json: object|null}} request
+ * @param {import('./request.js').Request} request
  * @returns {string} a command for a POSIX shell
  */
 export function curlOf(request) {
-    const { words, tail } = bodyWords(request);
-    return `curl -sS ${shellQuote(request.url)} \\\n` +
+    const { head, words, tail } = bodyWords(request);
+    return `${head}curl -sS ${shellQuote(request.url)} \\\n` +
         `     -H ${shellQuote(`Content-Type: ${request.type}`)} \\\n     ${words}${tail}`;
 }

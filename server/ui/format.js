@@ -34,9 +34,10 @@ export function integer(count) {
     return Math.round(count).toLocaleString('en');
 }
 
-/** "1 input", "2 inputs" */
+/** "1 input", "2 inputs", "9 classes" */
 export function plural(count, noun) {
-    return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`;
+    const ending = count === 1 ? '' : noun.endsWith('s') ? 'es' : 's';
+    return `${integer(count)} ${noun}${ending}`;
 }
 
 /** 14:03:07 */

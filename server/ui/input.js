@@ -8,8 +8,8 @@ const SIGNATURES = [
     { type: 'image/jpeg', bytes: [0xFF, 0xD8, 0xFF] },
 ];
 
-/* The bytes of a file that are read to detect a text. */
-const PROBE_BYTES = 4096;
+/* The bytes of a file that are read to detect its kind; the size of a JPEG may lie behind a preview. */
+const PROBE_BYTES = 65536;
 
 function signatureOf(bytes) {
     return SIGNATURES.find((known) => known.bytes.every((byte, i) => bytes[i] === byte));
@@ -32,25 +32,34 @@ function looksLikeText(bytes) {
  * what is wrong with it.
  *
  * @param {File} file
+ * @returns {Promise<{kind: 'image'|'text', type: string, bytes: Uint8Array}>} bytes: its first ones
+ */
+export async function probe(file) {
+    const bytes = new Uint8Array(await file.slice(0, PROBE_BYTES).arrayBuffer());
+    const signature = signatureOf(bytes);
+    if (signature === undefined && !file.type.startsWith('image/') && looksLikeText(bytes))
+        return { kind: 'text', type: 'text/plain', bytes };
+    return { kind: 'image', bytes,
+        type: signature?.type ?? (file.type || 'application/octet-stream') };
+}
+
+/**
+ * @param {File} file
  * @returns {Promise<Input>}
  */
 export async function inputOf(file) {
-    const probe = new Uint8Array(await file.slice(0, PROBE_BYTES).arrayBuffer());
-    const signature = signatureOf(probe);
-    const claimsImage = file.type.startsWith('image/');
-    if (signature === undefined && !claimsImage && looksLikeText(probe))
-        return { kind: 'text', text: await file.text(), name: file.name };
-    const type = signature?.type ?? (file.type || 'application/octet-stream');
-    return { kind: 'image', blob: file, name: file.name, type };
+    const { kind, type } = await probe(file);
+    return kind === 'text' ? { kind, text: await file.text(), name: file.name }
+        : { kind, blob: file, name: file.name, type };
 }
 
+/** A text that comes from no file is told by its length: a name must not repeat it. */
 export function textInput(text) {
-    const lines = text.split('\n').length;
-    return { kind: 'text', text, name: lines > 1 ? `Text of ${lines} lines` : 'Text' };
+    return { kind: 'text', text, name: `text, ${text.length} characters` };
 }
 
-function firstFile(transfer) {
-    return transfer?.files?.[0] ?? null;
+function filesOf(transfer) {
+    return [...transfer?.files ?? []];
 }
 
 function isEditable(target) {
@@ -71,10 +80,10 @@ function takeDrops(zone, take) {
         event.preventDefault();
         depth = 0;
         mark(0);
-        const file = firstFile(event.dataTransfer);
+        const files = filesOf(event.dataTransfer);
         const text = event.dataTransfer?.getData('text/plain') ?? '';
-        if (file !== null)
-            take.file(file);
+        if (files.length > 0)
+            take.files(files);
         else if (text !== '')
             take.text(text);
     });
@@ -83,13 +92,13 @@ function takeDrops(zone, take) {
 /** The text field handles a pasted text itself. */
 function takePastes(take) {
     addEventListener('paste', (event) => {
-        const file = firstFile(event.clipboardData);
+        const files = filesOf(event.clipboardData);
         const text = event.clipboardData?.getData('text/plain') ?? '';
-        if (file === null && (text === '' || isEditable(event.target)))
+        if (files.length === 0 && (text === '' || isEditable(event.target)))
             return;
         event.preventDefault();
-        if (file !== null)
-            take.file(file);
+        if (files.length > 0)
+            take.files(files);
         else
             take.text(text);
     });
@@ -97,16 +106,16 @@ function takePastes(take) {
 
 /**
  * @param {{zone: Element, button: Element, chooser: HTMLInputElement}} parts
- * @param {{file: (file: File) => void, text: (text: string) => void}} take
+ * @param {{files: (files: File[]) => void, text: (text: string) => void}} take
  */
 export function listen({ zone, button, chooser }, take) {
     takeDrops(zone, take);
     takePastes(take);
     button.addEventListener('click', () => chooser.click());
     chooser.addEventListener('change', () => {
-        const file = chooser.files[0];
+        const files = [...chooser.files];
         chooser.value = ''; // so that the same file can be chosen again
-        if (file !== undefined)
-            take.file(file);
+        if (files.length > 0)
+            take.files(files);
     });
 }

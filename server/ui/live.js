@@ -6,6 +6,7 @@ import { bytes, clock, integer, milliseconds, percent, plural } from './format.j
 import { groupBy, quantile, sum } from './metrics.js';
 import { QUANTILES, gapAt, pointOf, readingOf } from './reading.js';
 import { num, row, table } from './table.js';
+import { shortVerdict } from './verdict.js';
 
 const EVERY_MS = 2000;
 const SPAN_MS = 300000;
@@ -118,7 +119,7 @@ export class LiveView {
             num(integer(model.parameters)))));
     }
 
-    /** @param {{when: Date, name: string, answer: object, roundTripMs: number}} record */
+    /** @param {import('./entry.js').Record} record */
     addRecord(record) {
         this.records = [record, ...this.records].slice(0, RECORDS_MAX);
         this.showRecords();
@@ -126,8 +127,8 @@ export class LiveView {
 
     showRecords() {
         this.recent.fill(this.records.map(({ when, name, answer, roundTripMs }) =>
-            row(clock(when), name, answer.label, num(percent(answer.score)), answer.decision,
-                num(milliseconds(roundTripMs)))));
+            row(clock(when), name, shortVerdict(answer), num(percent(answer.score)),
+                answer.decision, num(milliseconds(roundTripMs)))));
     }
 
     setShown(shown) {

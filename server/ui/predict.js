@@ -1,38 +1,21 @@
 /* The Predict view: takes an input, asks, shows what came. One request at a time: a new one cancels
  * the one before, and an answer that comes late is dropped. */
-import { Refusal, getModels, predict, refuse, requestOf } from './api.js';
+import { Refusal, getModels, refuse } from './api.js';
+import { askOne, checkSize } from './ask.js';
+import { BatchView } from './batch_view.js';
+import { comparison } from './compare.js';
 import { byId, el } from './dom.js';
-import { bytes } from './format.js';
+import { entryOf } from './entry.js';
 import { inputOf, listen, textInput } from './input.js';
+import { markForm } from './mark.js';
+import { Options } from './options.js';
 import { problemPanel } from './problem.js';
 import { resultPanels } from './result.js';
 import { sampleButtons } from './samples.js';
+import { saveButtons } from './save.js';
 
-/** An image that the browser can show too; null if it cannot. */
-async function decode(blob) {
-    const picture = el('img', { alt: 'The image that was sent', class: 'source-image' });
-    picture.src = URL.createObjectURL(blob);
-    try {
-        await picture.decode();
-        return picture;
-    } catch {
-        return null;
-    } finally {
-        URL.revokeObjectURL(picture.src);
-    }
-}
-
-function sizeOf(input) {
-    return input.kind === 'image' ? input.blob.size : new TextEncoder().encode(input.text).length;
-}
-
-/** Checked before the upload, not after it. */
-function checkSize(input, models) {
-    const limit = models[0]?.body_bytes_max ?? Infinity;
-    const size = sizeOf(input);
-    if (size > limit)
-        throw refuse(413, 'Content Too Large',
-            `This input has ${bytes(size)}; the server takes at most ${bytes(limit)}.`);
+function describe(kind) {
+    return kind === 'image' ? 'an image' : 'a text';
 }
 
 /** On a narrow screen the result lies below the input, out of view. */
@@ -43,99 +26,131 @@ function bringIntoView(element) {
 
 export class PredictView {
     /**
-     * @param {(record: object) => void} record  called with every answer; never with a text
-     * @param {(ok: boolean) => void} tellServer  whether there was an answer
+     * @param {{record: (record: import('./entry.js').Record) => void,
+     *     tellServer: (ok: boolean) => void, finish: (entry: object) => object,
+     *     feedback: import('./feedback.js').Feedback}} page
+     *     record: told of every answer, never of a text; tellServer: whether there was an answer;
+     *     finish: completes an entry that is saved
      */
-    constructor(record, tellServer) {
-        this.record = record;
-        this.tellServer = tellServer;
-        this.models = [];
+    constructor(page) {
+        this.page = page;
         this.input = null;
+        this.image = null; // the last one, for when a model of images is chosen again
         this.running = null;
+        this.opening = null; // the row that was asked for last
         this.result = byId('result');
+        this.options = new Options({ model: () => this.modelChanged(), other: () => this.again() });
+        this.batch = new BatchView(byId('batch'), this.options,
+            { ...page, open: (row) => this.open(row) });
         this.wire();
+    }
+
+    get models() {
+        return this.options.models;
     }
 
     wire() {
         listen({ zone: byId('drop'), button: byId('choose'), chooser: byId('file') },
-            { file: (file) => this.takeFile(file), text: (text) => this.take(textInput(text)) });
+            { files: (files) => this.takeFiles(files),
+                text: (text) => this.take(textInput(text)) });
         byId('send').addEventListener('click', () => this.send());
+        byId('text').addEventListener('input', () => this.showNext());
         byId('text').addEventListener('keydown', (event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
                 this.send();
         });
-        byId('model').addEventListener('change', () => this.modelChanged());
-        byId('method').addEventListener('change', () => this.methodChanged());
-        byId('layer').addEventListener('change', () => this.again());
     }
 
     /** Reads what is served; throws a Refusal. */
     async loadModels() {
-        this.models = await getModels();
+        this.options.setModels(await getModels());
         const kinds = new Set(this.models.map((model) => model.kind));
-        byId('model').replaceChildren(el('option', { value: '' }, 'Default for the input'),
-            ...this.models.map((model) => el('option', { value: model.name },
-                `${model.name} (${model.kind})`)));
         byId('text-field').hidden = !kinds.has('text');
-        byId('drop-hint').textContent = !kinds.has('text') ? 'Drop or paste an image'
-            : !kinds.has('image') ? 'Drop or paste a log' : 'Drop or paste an image or a log';
+        byId('drop-hint').textContent = !kinds.has('text') ? 'Drop or paste images'
+            : !kinds.has('image') ? 'Drop or paste logs' : 'Drop or paste images or logs';
         const samples = sampleButtons(this.models, (input, name) => this.takeSample(input, name));
         byId('samples').replaceChildren(...samples);
         byId('samples-field').hidden = samples.length === 0;
-        this.fillLayers();
+        this.options.show(this.input?.kind);
     }
 
-    /** The model that will answer; undefined before it is known. */
-    model() {
-        const name = byId('model').value;
-        const kind = this.input?.kind;
-        return this.models.find((model) => name === '' ? model.kind === kind : model.name === name);
+    /** What the button will send: the text if there is one, else the image that is there. */
+    next() {
+        const text = byId('text').value;
+        if (text === '')
+            return this.image;
+        return this.input?.kind === 'text' && this.input.text === text ? this.input
+            : textInput(text);
     }
 
-    /** The method by name, also the model's own choice; undefined before that is known. */
-    method() {
-        const name = byId('method').value;
-        return name === 'true' ? this.model()?.explain_default : name;
+    showNext() {
+        const next = this.next();
+        byId('next').textContent = next?.kind === 'image' ? `sends ${next.name} again` : '';
     }
 
-    /* Rollout goes through the first n layers, attention is that of layer n. */
-    fillLayers() {
-        const select = byId('layer');
-        const method = this.method();
-        const layers = this.model()?.layers ?? 0;
-        byId('method').options[0].textContent = this.model() === undefined ? 'Default'
-            : `Default (${this.model().explain_default})`;
-        const takes = method === 'rollout' || method === 'attention';
-        const before = select.value;
-        const word = method === 'rollout' ? 'First' : 'Layer';
-        const rows = Array.from({ length: takes ? layers : 0 }, (_, i) =>
-            el('option', { value: i + 1 }, `${word} ${i + 1}`));
-        select.replaceChildren(el('option', { value: 0 },
-            !takes ? '–' : method === 'rollout' ? 'All' : 'Last'), ...rows);
-        select.value = [...select.options].some((option) => option.value === before) ? before : '0';
-        select.disabled = !takes || layers === 0;
+    send() {
+        const input = this.next();
+        if (input !== null)
+            this.take(input);
+        else
+            this.refuse('Nothing to predict', 'The text field is empty, and there is no image.');
     }
 
+    /* A model of the other kind cannot read what is there: it gets what it can read, or it is said
+     * before anything is sent. */
     modelChanged() {
-        this.fillLayers();
-        this.again();
-    }
-
-    /* A layer has another meaning in another method. */
-    methodChanged() {
-        byId('layer').value = '0';
-        this.fillLayers();
-        this.again();
+        const model = this.options.chosen();
+        const kind = this.input?.kind;
+        this.options.show(model?.kind ?? kind);
+        if (model === undefined || kind === undefined || model.kind === kind)
+            return this.again();
+        const other = model.kind === 'image' ? this.image
+            : byId('text').value === '' ? null : textInput(byId('text').value);
+        if (other !== null)
+            return this.take(other);
+        return this.refuse(`${model.name} needs ${describe(model.kind)}`,
+            `${this.input.name} is ${describe(kind)}. Drop or choose ${describe(model.kind)}, or ` +
+            'choose a model of the other kind.');
     }
 
     takeSample(input, name) {
-        byId('model').value = name;
+        this.options.choose(name);
         this.take(input);
+    }
+
+    takeFiles(files) {
+        if (files.length === 1)
+            return this.takeFile(files[0]);
+        this.running?.abort();
+        this.running = null;
+        this.input = this.image = null;
+        this.showNext();
+        this.result.removeAttribute('aria-busy');
+        this.result.replaceChildren(el('p', { class: 'panel hint' },
+            'A row opens its full result, with its explanation, here.'));
+        return this.batch.take(files);
+    }
+
+    /** A row of the table, in full. */
+    async open(row) {
+        this.opening = row;
+        try {
+            const input = await inputOf(row.file);
+            if (this.opening !== row)
+                return;
+            this.input = input;
+            this.image = this.input.kind === 'image' ? this.input : null;
+            this.showNext();
+            this.options.show(this.input.kind);
+            this.ask(this.input, row.results);
+        } catch {
+            this.refuse('Unreadable file', 'The browser could not read this file.');
+        }
     }
 
     async takeFile(file) {
         try {
-            checkSize({ kind: 'image', blob: file }, this.models);
+            checkSize(file.size, this.models);
             this.take(await inputOf(file));
         } catch (error) {
             this.fail(error instanceof Refusal ? error
@@ -145,25 +160,19 @@ export class PredictView {
 
     /** A model of the other kind would refuse the input: the default is used instead. */
     take(input) {
-        this.input = input;
-        const chosen = this.models.find((model) => model.name === byId('model').value);
+        this.opening = null;
+        this.batch.close();
+        const chosen = this.options.chosen();
         if (chosen !== undefined && chosen.kind !== input.kind)
-            byId('model').value = '';
+            this.options.choose('');
         if (input.kind === 'text' && byId('text').value !== input.text)
             byId('text').value = input.text;
-        this.fillLayers();
+        if (input.kind === 'image')
+            this.image = input;
+        this.input = input;
+        this.showNext();
+        this.options.show(input.kind);
         this.again();
-    }
-
-    send() {
-        const text = byId('text').value;
-        const same = this.input?.kind === 'text' && this.input.text === text;
-        this.take(same ? this.input : textInput(text));
-    }
-
-    options() {
-        return { model: byId('model').value, method: byId('method').value,
-            layer: Number(byId('layer').value) };
     }
 
     again() {
@@ -171,43 +180,67 @@ export class PredictView {
             this.ask(this.input);
     }
 
-    /** @param {import('./api.js').Input} input */
-    async ask(input) {
+    /**
+     * @param {import('./api.js').Input} input
+     * @param {{answer?: object, index?: number}[]} [known]  its answers among several: what a
+     *     person says of it is said of those, and they are not new
+     */
+    async ask(input, known = []) {
         this.running?.abort();
         const running = this.running = new AbortController();
         this.result.setAttribute('aria-busy', 'true');
         try {
-            checkSize(input, this.models);
-            const request = requestOf(input, this.options());
-            const [came, picture] = await Promise.all([predict(request, running.signal),
-                input.kind === 'image' ? decode(input.blob) : null]);
+            const shown = await Promise.all(this.options.of(input.kind).map((options) =>
+                askOne(input, options, this.models, running.signal)));
             if (running === this.running)
-                this.show({ input, request, picture, ...came });
+                this.show(shown, known);
         } catch (error) {
             if (running === this.running)
                 this.fail(error);
+            running.abort();
         }
     }
 
-    show(shown) {
-        this.running = null;
-        this.result.removeAttribute('aria-busy');
-        this.result.replaceChildren(...resultPanels(shown));
-        bringIntoView(this.result);
-        this.tellServer(true);
-        const { input, answer, roundTripMs } = shown;
-        this.record({ when: new Date(), roundTripMs, answer,
-            name: input.kind === 'image' ? input.name : `text, ${input.text.length} characters` });
+    /** What may be done with an answer: its right label said, and itself kept. */
+    toolsFor(record) {
+        const entry = entryOf(record);
+        const labels = this.options.named(entry.model)?.labels ?? [entry.label];
+        return (suffix) => el('div', { class: 'row tools' },
+            markForm({ entry, labels, feedback: this.page.feedback }, suffix),
+            saveButtons('attnd-result', () => [this.page.finish(entry)]));
     }
 
-    fail(error) {
+    show(shown, known) {
+        const records = shown.map(({ input: { name, kind }, answer, roundTripMs }) => ({
+            when: new Date(), name, kind, answer, roundTripMs,
+            ...known.find((one) => one.answer?.model.name === answer.model.name) }));
+        const full = shown.map((one, i) => ({ ...one, tools: this.toolsFor(records[i]) }));
+        this.running = null;
+        this.result.removeAttribute('aria-busy');
+        this.result.replaceChildren(...full.length === 2 ? comparison(full)
+            : resultPanels(full[0]));
+        bringIntoView(this.result);
+        this.page.tellServer(true);
+        records.filter(({ answer }) => shown.some((one) => one.answer === answer))
+            .forEach(this.page.record);
+    }
+
+    /** Says what the page itself does not do, and sends nothing. */
+    refuse(title, detail) {
+        this.running?.abort();
+        this.fail(refuse(-1, title, detail), null);
+    }
+
+    /** @param {(() => void)|null} again  what asks once more */
+    fail(error, again = this.input === null ? null : () => this.again()) {
         this.running = null;
         this.result.removeAttribute('aria-busy');
         const refusal = error instanceof Refusal ? error
             : refuse(-1, 'Error in this page', String(error));
-        this.result.replaceChildren(problemPanel(refusal.problem, () => this.again()));
+        this.result.replaceChildren(problemPanel(refusal.problem, again));
         bringIntoView(this.result);
-        this.tellServer(refusal.problem.status !== 0);
+        if (refusal.problem.status >= 0)
+            this.page.tellServer(refusal.problem.status !== 0);
         if (!(error instanceof Refusal))
             console.error(error);
     }

@@ -2,6 +2,7 @@
 import { announce, el, icon } from './dom.js';
 
 const ADVICE = {
+    '-1': 'Nothing was sent.',
     0: 'See whether attnd is running and this machine reaches it, then try again.',
     400: 'The request did not arrive as it was sent; look for a proxy in between.',
     401: 'The server wants to know who you are: ask its operator for access.',
@@ -37,7 +38,7 @@ function retryButton(problem, again) {
 
 /**
  * @param {import('./api.js').Problem} problem
- * @param {() => void} again
+ * @param {(() => void)|null} again  null: there is nothing to try again
  */
 export function problemPanel(problem, again) {
     const status = { '-1': 'page', 0: 'network' }[problem.status] ?? String(problem.status);
@@ -46,5 +47,5 @@ export function problemPanel(problem, again) {
         el('h2', {}, icon('error'), problem.title, el('span', { class: 'code' }, status)),
         el('p', { class: 'detail' }, problem.detail),
         el('p', { class: 'advice' }, adviceFor(problem)),
-        retryButton(problem, again));
+        again === null ? null : retryButton(problem, again));
 }

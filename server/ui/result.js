@@ -1,8 +1,10 @@
-/* Draws an answer: label, score, decision, explanation, and the curl command of the request. */
+/* An answer, drawn: what it is, how sure, what may become of it, why, and how to ask the same. */
+import { contextText } from './context.js';
 import { curlOf } from './curl.js';
-import { announce, el, icon } from './dom.js';
+import { announce, el } from './dom.js';
 import { milliseconds, percent } from './format.js';
 import { heatMap } from './heat_map.js';
+import { UNKNOWN, chip, isUnknown, reason, spokenVerdict, unreadNote } from './verdict.js';
 import { shadedWords } from './words.js';
 
 /* Labels that are shown at once; a model of ImageNet has a thousand. */
@@ -11,41 +13,39 @@ const ROWS_SHOWN = 12;
 /* Sides of the picture in CSS pixels, at most; small wafer maps are enlarged to it. */
 const PICTURE_SIDE = 400;
 
-const DECISIONS = {
-    auto: { word: 'Automatic', why: 'Sure enough to go out by itself' },
-    review: { word: 'Review', why: 'A person should look at it' },
-    unknown: { word: 'Unknown', why: 'Unlike anything the model knows' },
-};
-
-function decisionOf(answer) {
-    const known = DECISIONS[answer.decision];
-    const name = known === undefined ? 'review' : answer.decision;
-    return el('span', { class: `chip ${name}`, id: 'decision' }, icon(name),
-        known?.word ?? String(answer.decision));
+function strangeness({ ood_rank }) {
+    return ood_rank === undefined ? ''
+        : ` Stranger than ${percent(ood_rank)} of the validation inputs.`;
 }
 
-function reasonOf(answer) {
-    const why = answer.reason ?? DECISIONS[answer.decision]?.why ?? '';
-    const strange = answer.ood_rank === undefined ? ''
-        : ` Stranger than ${percent(answer.ood_rank)} of the validation inputs.`;
-    return el('p', { class: 'reason', id: 'reason' },
-        `${why.charAt(0).toUpperCase()}${why.slice(1)}.${strange}`);
+function labelLine(answer) {
+    return [el('span', { id: 'label' }, answer.label),
+        answer.class_code === undefined ? null
+            : el('span', { class: 'code' }, `code ${answer.class_code}`),
+        el('span', { class: 'score', id: 'score' }, percent(answer.score))];
+}
+
+/* What is unknown is the headline then, and its nearest label a line below. */
+function headline(answer) {
+    const decision = chip(answer);
+    decision.id = 'decision';
+    const [label, ...rest] = labelLine(answer);
+    return isUnknown(answer)
+        ? [el('div', { class: 'verdict-line' }, el('h2', { id: 'verdict' }, UNKNOWN), decision),
+            el('p', { class: 'nearest' }, 'Nearest label: ', label, ', ', ...rest)]
+        : [el('div', { class: 'verdict-line' }, el('h2', { id: 'verdict' }, label), ...rest,
+            decision)];
 }
 
 function headOf(answer, name) {
     const digest = answer.model.digest ?? 'digest not known yet';
-    return el('div', { class: 'panel verdict' },
-        el('div', { class: 'verdict-line' },
-            el('h2', { id: 'label' }, answer.label),
-            answer.class_code === undefined ? null
-                : el('span', { class: 'code' }, `code ${answer.class_code}`),
-            el('span', { class: 'score', id: 'score' }, percent(answer.score)),
-            decisionOf(answer)),
-        reasonOf(answer),
-        answer.truncated ? el('p', { class: 'note' },
-            'The text is longer than the model reads: its end was left out.') : null,
+    const unread = unreadNote(answer);
+    return el('div', { class: 'panel verdict' }, ...headline(answer),
+        el('p', { class: 'reason', id: 'reason' }, `${reason(answer)}${strangeness(answer)}`),
+        unread === '' ? null : el('p', { class: 'note' }, unread),
         el('p', { class: 'hint source' }, `${name} · `, el('span', { title: digest },
-            `${answer.model.name}, version ${answer.model.version}`)));
+            `${answer.model.name}, version ${answer.model.version}`),
+        answer.context === undefined ? null : ` · ${contextText(answer.context)}`));
 }
 
 function classRow(prediction, first) {
@@ -144,20 +144,31 @@ function requestPanel(request, answer) {
         copyable('Answer as JSON', JSON.stringify(answer, null, 2), 'json', false));
 }
 
+/** Ids are of the page: what is shown twice needs others the second time. */
+function rename(panels, suffix) {
+    if (suffix !== '')
+        for (const element of panels.flatMap((panel) => [...panel.querySelectorAll('[id]')]))
+            element.id += suffix;
+    return panels;
+}
+
 /**
  * @param {{input: import('./api.js').Input, picture: HTMLImageElement|null, request: object,
- *     answer: object, roundTripMs: number}} shown
+ *     answer: object, roundTripMs: number, tools: (suffix: string) => Element}} shown
+ *     tools: what may be done with the answer
+ * @param {string} suffix  of ids: '' the first time
  * @returns {Element[]}
  */
-export function resultPanels({ input, picture, request, answer, roundTripMs }) {
+export function resultPanels({ input, picture, request, answer, roundTripMs, tools }, suffix = '') {
     const explanation = answer.explanation;
     const shaded = input.kind === 'text' && explanation !== undefined;
     const seen = picture !== null ? pictureOf(picture, explanation)
         : shaded ? textOf(input.text, explanation) : null;
-    announce(`${answer.label}, ${percent(answer.score)}, ` +
-        `${DECISIONS[answer.decision]?.word ?? answer.decision}`);
-    return [headOf(answer, input.name),
-        el('div', { class: 'evidence' }, seen,
-            el('div', { class: 'beside' }, classesOf(answer), timingPanel(answer, roundTripMs))),
-        requestPanel(request, answer)];
+    announce(spokenVerdict(answer));
+    const head = headOf(answer, input.name);
+    const panels = rename([head, el('div', { class: 'evidence' }, seen,
+        el('div', { class: 'beside' }, classesOf(answer), timingPanel(answer, roundTripMs))),
+    requestPanel(request, answer)], suffix);
+    head.append(tools(suffix));
+    return panels;
 }

@@ -1,5 +1,5 @@
-/* Two views, one address: #live shows the second. Arrow keys move between the tabs, as WAI-ARIA's
- * pattern for tabs has it. */
+/* Views of one address: #live shows the view of this name. Arrow keys move between the tabs, as
+ * WAI-ARIA's pattern for tabs has it. */
 
 /**
  * @param {HTMLElement[]} tabs  each names its panel in aria-controls

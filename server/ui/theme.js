@@ -1,5 +1,6 @@
 /* The colour theme, set before the first paint: a classic script, for a module would come too late
- * and the page would flash. The choice is the only thing that this page stores. */
+ * and the page would flash. Beside it the page stores nothing but the labels
+ * that were marked as right (feedback.js). */
 'use strict';
 
 (() => {

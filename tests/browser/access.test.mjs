@@ -25,6 +25,34 @@ const STATES = {
         await page.click('#send');
         await page.waitForSelector('#result .problem');
     },
+    several: async (page) => {
+        const log = 'BUG: kernel NULL pointer dereference\n'.repeat(3);
+        await drop(page, '#drop', [WAFER, { name: 'b.log', type: '', bytes: Buffer.from(log) },
+            { name: 'c.png', type: 'image/png', bytes: Buffer.from('no image') }]);
+        await page.waitForSelector('#batch-progress', { state: 'hidden' });
+        await page.click('#batch-rows button >> nth=0');
+        await shownAnswer(page);
+    },
+    compared: async (page) => {
+        await page.selectOption('#model', 'kernel-bert');
+        await page.selectOption('#second', 'testlog-bert');
+        await page.fill('#text', 'BUG: unable to handle kernel NULL pointer dereference');
+        await page.click('#send');
+        await page.waitForSelector('#compared');
+    },
+    fields: async (page) => {
+        await page.click('#context summary');
+        await page.fill('#context-lot', 'A1');
+        await page.click('#known summary');
+    },
+    history: async (page) => {
+        await drop(page, '#drop', [WAFER]);
+        await shownAnswer(page);
+        await page.click('.mark button >> nth=0');
+        await page.waitForSelector('.mark p:has-text("Kept")');
+        await page.click('#tab-history');
+        await page.waitForSelector('#labels-rows td');
+    },
     live: async (page) => {
         await drop(page, '#drop', [WAFER]);
         await shownAnswer(page);
@@ -94,10 +122,27 @@ test('the keyboard alone predicts a sample, and chooses a method', () =>
         await came;
     }));
 
+test('the keyboard alone opens a row of many, and marks its right label', () =>
+    shared.open({ expected: FAILED }, async (page) => {
+        await drop(page, '#drop', [WAFER, { ...WAFER, name: 'b.png' }]);
+        await page.waitForSelector('#batch-progress', { state: 'hidden' });
+        assert.match(await page.textContent('#announce'), /^2 of 2 answered/);
+        await tabTo(page, '#batch-rows button');
+        await page.keyboard.press('Enter');
+        await shownAnswer(page);
+        await tabTo(page, '#mark-label');
+        await page.keyboard.type('Donut');
+        await page.keyboard.press('Enter');
+        await page.waitForFunction(() =>
+            document.getElementById('announce').textContent.startsWith('Marked as Donut. '));
+    }));
+
 test('arrow keys change the view', () => shared.open({}, async (page) => {
     await tabTo(page, '#tab-predict');
     await page.keyboard.press('ArrowRight');
-    assert.ok(await page.isVisible('#live') && await page.isHidden('#predict'));
+    assert.ok(await page.isVisible('#history') && await page.isHidden('#predict'));
+    await page.keyboard.press('ArrowRight');
+    assert.ok(await page.isVisible('#live') && await page.isHidden('#history'));
     assert.equal(await page.evaluate(() => document.activeElement.id), 'tab-live');
     await page.keyboard.press('Home');
     assert.ok(await page.isHidden('#live') && await page.isVisible('#predict'));

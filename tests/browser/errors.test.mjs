@@ -46,11 +46,14 @@ test('a file of a type that nobody reads', () =>
         assert.match(problem.advice, /PNG, JPEG and plain text/);
     }));
 
-test('an empty text', () => shared.open({ expected: FAILED }, async (page) => {
+test('nothing to predict is said, not sent', () => shared.open({}, async (page) => {
+    const asked = [];
+    page.on('request', (request) => asked.push(request.url()));
     await page.click('#send');
     const problem = await problemOf(page);
-    assert.equal(problem.code, '422');
-    assert.match(problem.detail, /empty/);
+    assert.equal(problem.code, 'page');
+    assert.match(problem.detail, /text field is empty/);
+    assert.deepEqual(asked.filter((url) => url.includes('/predict')), []);
 }));
 
 test('a body over the limit is refused before it is sent', () => shared.open({}, async (page) => {

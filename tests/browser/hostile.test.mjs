@@ -112,6 +112,28 @@ test('a hostile file name is only shown, and its curl gives the same label', () 
         await shoot(page, 'hostile-name');
     }));
 
+test('with a context the command carries the file inside of JSON', () =>
+    shared.open({}, async (page) => {
+        const bytes = waferPng('edge_ring');
+        await page.click('#context summary');
+        await page.fill('#context-lot', HOSTILE.quotes.slice(0, 60));
+        await page.fill('#context-die_x', '-3');
+        for (const name of NAMES) {
+            await drop(page, '#drop', [{ name, type: 'image/png', bytes }]);
+            await page.waitForFunction((wanted) => document.querySelector('.source')?.textContent
+                .startsWith(`${wanted} ·`), name);
+            const answer = await shownAnswer(page);
+            assert.deepEqual(answer.context, { lot: HOSTILE.quotes.slice(0, 60), die_x: -3 });
+            const hidden = /[\p{Cf}\p{Cc}]/u.test(name);
+            await inFolder(async (folder) => {
+                writeFileSync(join(folder, hidden ? 'FILE' : name), bytes);
+                const same = await shell(await page.textContent('#curl'), folder);
+                assert.deepEqual(same.context, answer.context);
+                assert.equal(same.score, answer.score);
+            });
+        }
+    }));
+
 test('a text too long for an argument goes to curl on its standard input', () =>
     shared.open({}, async (page) => {
         const text = 'kernel panic - not syncing \'quoted\'\n'.repeat(5000);

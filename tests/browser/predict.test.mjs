@@ -107,6 +107,69 @@ test('a decision has its word, its sign and its reason', () => shared.open({}, a
     await shoot(page, 'unknown');
 }));
 
+test('what is unknown never has its label for a headline', () => shared.open({}, async (page) => {
+    const noise = Buffer.alloc(48 * 48, 0).map((_, i) => (i * 7919) % 251);
+    const { greyPng } = await import('./png.mjs');
+    await drop(page, '#drop', [{ name: 'noise.png', type: 'image/png',
+        bytes: greyPng(noise, 48, 48) }]);
+    const { label, decision } = await shownAnswer(page);
+    assert.equal(decision, 'unknown');
+    assert.equal(await page.textContent('#verdict'), 'Unknown: unlike what the model learnt');
+    assert.match(await page.textContent('.nearest'), new RegExp(`^Nearest label: ${label}, \\d`));
+    assert.match(await page.textContent('#announce'), /^Unknown: unlike what the model learnt/);
+    await page.click('#tab-live');
+    assert.equal(await page.locator('#recent td >> nth=1').textContent(),
+        `Unknown (nearest: ${label})`);
+}));
+
+test('after an image the button sends the image again, and says so', () =>
+    shared.open({}, async (page) => {
+        await drop(page, '#drop', [RING]);
+        await labelOf(page);
+        assert.equal(await page.textContent('#next'), 'sends ring.png again');
+        const again = page.waitForResponse('**/predict?*');
+        await page.click('#send');
+        assert.equal((await again).status(), 200);
+        await page.fill('#text', 'kernel panic');
+        assert.equal(await page.textContent('#next'), '');
+        await page.click('#send');
+        await page.waitForSelector('#words');
+    }));
+
+test('a model of the other kind gets what it can read, or says what it needs', () =>
+    shared.open({}, async (page) => {
+        await drop(page, '#drop', [RING]);
+        await labelOf(page);
+        const asked = [];
+        page.on('request', (request) => asked.push(request.url()));
+        await page.selectOption('#model', 'testlog-bert');
+        assert.match(await page.textContent('.problem h2'), /^testlog-bert needs a text/);
+        assert.match(await page.textContent('.problem .detail'), /^ring\.png is an image/);
+        assert.deepEqual(asked, []);
+        await page.fill('#text', 'kernel panic');
+        await page.click('#send');
+        assert.equal((await shownAnswer(page)).model.name, 'testlog-bert');
+        await page.selectOption('#model', 'wafer-vit');
+        await page.waitForSelector('#heat');
+        assert.equal(await page.textContent('#label'), 'Edge-Ring');
+        await page.selectOption('#model', 'kernel-bert');
+        await page.waitForSelector('#words');
+        assert.equal((await shownAnswer(page)).model.name, 'kernel-bert');
+    }));
+
+test('the classes of the models can be read before anything is sent', () =>
+    shared.open({}, async (page) => {
+        const { models } = JSON.parse(await ask(shared.server, '/models'));
+        await page.click('#known summary');
+        assert.deepEqual(await page.locator('#known li').allTextContents(),
+            models.flatMap(({ labels }) => labels));
+        await page.selectOption('#model', 'testlog-bert');
+        assert.equal(await page.textContent('#known summary'),
+            `${models[2].labels.length} classes of testlog-bert`);
+        assert.deepEqual(await page.locator('#known li').allTextContents(), models[2].labels);
+        await shoot(page, 'classes');
+    }));
+
 test('method and layer are asked for as chosen', () => shared.open({}, async (page) => {
     await drop(page, '#drop', [RING]);
     await shownAnswer(page);

@@ -119,9 +119,10 @@ async function openTab(browser) {
 /** Nothing of a test is left for the next but an empty tab. */
 async function clear(page) {
     await page.unrouteAll();
+    await page.evaluate(() => window.origin !== 'null' && localStorage.clear());
     await page.goto('about:blank');
     await page.mouse.move(0, 0);
-    await page.emulateMedia({ colorScheme: 'light', reducedMotion: null });
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: null, media: null });
 }
 
 /**
@@ -173,6 +174,13 @@ export async function drop(page, selector, files) {
     }, plain);
     for (const event of ['dragenter', 'dragover', 'drop'])
         await page.dispatchEvent(selector, event, { dataTransfer: transfer });
+}
+
+/** The text of the file that a press gives to the browser, and its name. */
+export async function saved(page, press) {
+    const [download] = await Promise.all([page.waitForEvent('download'), press()]);
+    return { name: download.suggestedFilename(),
+        text: readFileSync(await download.path(), 'utf8') };
 }
 
 /** The answer that the page shows, once it shows one. */

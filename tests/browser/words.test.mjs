@@ -73,6 +73,23 @@ test('the spans are listed and lead to their words', () => shared.open({}, async
 test('a text that is cut shows what was not read', () => shared.open({}, async (page) => {
     const long = `${PLAIN}\n`.repeat(200);
     await explained(page, long);
-    assert.match(await page.textContent('.note'), /its end was left out/);
+    assert.match(await page.textContent('.verdict'), /than the model reads: its end was not read/);
     assert.match(await page.textContent('.unread'), /… \d+ more$/);
 }));
+
+test('that the end was not read is said once, whether it is the reason or not', () =>
+    shared.open({}, async (page) => {
+        const why = 'the text is longer than the model reads: its end was not read';
+        for (const change of [{ decision: 'review', reason: why },
+            { decision: 'auto', reason: undefined }]) {
+            await page.route('**/predict', async (route) => {
+                const response = await route.fetch();
+                const answer = await response.json();
+                await route.fulfill({ response, json: { ...answer, truncated: true, ...change } });
+            });
+            await explained(page, PLAIN);
+            const said = await page.textContent('.verdict');
+            assert.equal(said.split('its end was not read').length, 2, said);
+            await page.unroute('**/predict');
+        }
+    }));

@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 /* A config.json that leaves out how wide or deep the model is: the sizes are then those of Hugging
- * Face's class, which few data and processors suit. `dir` is the source's. ERR_IO, ERR_NO_MEMORY. */
+ * Face's class, too large for most data and processors. `dir` is the source's. ERR_IO,
+ * ERR_NO_MEMORY. */
 enum err_code corpus_remarks_print_defaults(const struct spec *spec, const char *dir, FILE *file,
                                             struct err *err);
 

@@ -1,0 +1,29 @@
+/* The classes of models, to be read before anything is sent. */
+import { el } from './dom.js';
+import { percent, plural } from './format.js';
+
+/* A model may have a thousand: what does not fit is scrolled to, also with the keyboard. */
+function classesOf({ name, labels }) {
+    return el('div', { class: 'labels', tabindex: 0, role: 'region',
+        'aria-label': `Classes of ${name}` },
+    el('ul', {}, ...labels.map((label) => el('li', {}, label))));
+}
+
+/* What the answer of a class promises before it may go out by itself. */
+function promiseOf(model) {
+    const target = model.target_precision ?? model.purity;
+    return target === undefined ? null : el('p', { class: 'hint' },
+        `Automatic only where at least ${percent(target)} of such answers were right.`);
+}
+
+/** @param {HTMLElement} place  of one model or of several */
+export function showClasses(place, models) {
+    place.hidden = models.length === 0;
+    const [only] = models;
+    const title = models.length === 1
+        ? `${plural(only.labels.length, 'class')} of ${only.name}` : 'Classes of the models';
+    const open = place.querySelector('details')?.open ?? false;
+    place.replaceChildren(el('details', { open }, el('summary', {}, title),
+        ...models.flatMap((model) => [models.length === 1 ? null : el('h3', {}, model.name),
+            classesOf(model), promiseOf(model)]).filter((part) => part !== null)));
+}

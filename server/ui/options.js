@@ -1,0 +1,113 @@
+/* What is asked, and of whom: the model, a second one beside it, the explanation and its layer, and
+ * where the input comes from. */
+import { contextFields } from './context.js';
+import { byId, el } from './dom.js';
+import { showClasses } from './classes.js';
+
+export class Options {
+    /**
+     * @param {{model: () => void, other: () => void}} changed  told when another model is chosen,
+     *     and when anything else is that changes the answer
+     */
+    constructor(changed) {
+        this.models = [];
+        this.kind = undefined; // of the input at hand
+        this.context = contextFields(byId('context'));
+        byId('model').addEventListener('change', () => changed.model());
+        byId('second').addEventListener('change', () => changed.other());
+        byId('method').addEventListener('change', () => {
+            byId('layer').value = '0'; // a layer means another thing to another method
+            this.show(this.kind);
+            changed.other();
+        });
+        byId('layer').addEventListener('change', () => changed.other());
+    }
+
+    setModels(models) {
+        const before = byId('model').value;
+        this.models = models;
+        byId('model').replaceChildren(el('option', { value: '' }, 'Default for the input'),
+            ...models.map((model) => el('option', { value: model.name },
+                `${model.name} (${model.kind})`)));
+        this.choose(models.some((model) => model.name === before) ? before : '');
+    }
+
+    choose(name) {
+        byId('model').value = name;
+    }
+
+    named(name) {
+        return this.models.find((model) => model.name === name);
+    }
+
+    /** The model that is chosen by name; undefined: each kind's default. */
+    chosen() {
+        return this.named(byId('model').value);
+    }
+
+    /** The model that will answer an input of this kind; undefined before it is known. */
+    model(kind) {
+        const chosen = this.chosen();
+        return chosen?.kind === kind ? chosen : this.models.find((model) => model.kind === kind);
+    }
+
+    /** The method by name, also the model's own choice; undefined before that is known. */
+    method(kind) {
+        const name = byId('method').value;
+        return name === 'true' ? (this.chosen() ?? this.model(kind))?.explain_default : name;
+    }
+
+    /** Everything that depends on the model that will answer. */
+    show(kind) {
+        this.kind = kind;
+        const model = this.chosen() ?? this.model(kind);
+        this.fillLayers(model, this.method(kind));
+        this.fillSecond(model);
+        showClasses(byId('known'), model === undefined ? this.models : [model]);
+    }
+
+    /* Rollout goes through the first n layers, attention is that of layer n. */
+    fillLayers(model, method) {
+        const select = byId('layer');
+        const layers = model?.layers ?? 0;
+        byId('method').options[0].textContent = model === undefined ? 'Default'
+            : `Default (${model.explain_default})`;
+        const takes = method === 'rollout' || method === 'attention';
+        const before = select.value;
+        const word = method === 'rollout' ? 'First' : 'Layer';
+        const rows = Array.from({ length: takes ? layers : 0 }, (_, i) =>
+            el('option', { value: i + 1 }, `${word} ${i + 1}`));
+        select.replaceChildren(el('option', { value: 0 },
+            !takes ? '–' : method === 'rollout' ? 'All' : 'Last'), ...rows);
+        select.value = [...select.options].some((option) => option.value === before) ? before : '0';
+        select.disabled = !takes || layers === 0;
+    }
+
+    /* Others of the same kind; without any there is nothing to choose. */
+    fillSecond(model) {
+        const select = byId('second');
+        const before = select.value;
+        const others = this.models.filter((other) => other !== model &&
+            (model === undefined || other.kind === model.kind));
+        const fit = model === undefined ? [] : others;
+        select.replaceChildren(el('option', { value: '' }, fit.length === 0 ? '–' : 'None'),
+            ...fit.map(({ name }) => el('option', { value: name }, name)));
+        select.value = fit.some(({ name }) => name === before) ? before : '';
+        select.disabled = fit.length === 0;
+    }
+
+    /**
+     * One for each model that is asked: the second one stands beside the first.
+     *
+     * @returns {import('./request.js').Options[]}
+     */
+    of(kind) {
+        const chosen = this.chosen();
+        const first = { model: chosen?.kind === kind ? chosen.name : '',
+            method: byId('method').value, layer: Number(byId('layer').value),
+            context: this.context() };
+        const second = this.named(byId('second').value);
+        return second === undefined || second.kind !== kind || second === this.model(kind) ? [first]
+            : [first, { ...first, model: second.name }];
+    }
+}

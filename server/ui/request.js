@@ -1,0 +1,98 @@
+/* Requests for predictions, made from inputs and options. */
+
+/**
+ * @typedef {import('./api.js').Input} Input
+ * @typedef {{model: string, method: string, layer: number, context: object|null}} Options
+ *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own;
+ *     context: where the input comes from (lot, wafer, ...), null: not said
+ * @typedef {{url: string, type: string, body: Blob|string, file: string|null, json: object|null}}
+ *     Request  file and json: what the command that asks the same is made of
+ */
+
+/* Predictions of each of several inputs that are kept. */
+const TOP_OF_SEVERAL = 5;
+
+/** A lone surrogate is no character and has no UTF-8: it becomes U+FFFD, which is also one. */
+function wellFormed(text) {
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(new TextEncoder().encode(text));
+}
+
+/** @param {Options} options */
+function optionsOf(options) {
+    const out = { top_k: 'all' };
+    if (options.model !== '')
+        out.model = options.model;
+    if (options.method !== 'false')
+        out.explain = options.method === 'true' ? true : options.method;
+    if (options.layer > 0)
+        out.explain_layer = options.layer;
+    return out;
+}
+
+/** @returns {Promise<string>} */
+async function base64Of(blob) {
+    const reader = new FileReader();
+    await new Promise((resolve, reject) => {
+        reader.onload = resolve;
+        reader.onerror = () => reject(reader.error);
+        reader.readAsDataURL(blob);
+    });
+    return reader.result.slice(reader.result.indexOf(',') + 1);
+}
+
+/** The member of a request that carries the input. */
+async function memberOf(input) {
+    return input.kind === 'image' ? { image: await base64Of(input.blob) }
+        : { text: wellFormed(input.text) };
+}
+
+function address() {
+    const url = new URL('predict', document.baseURI);
+    url.hash = '';
+    return url;
+}
+
+/**
+ * An image goes as it is, with the options in the query; a text goes as JSON, where any of it can
+ * be written, NUL too. So does an image with a context, which has no place in a query.
+ *
+ * @param {Input} input
+ * @param {Options} options
+ * @returns {Promise<Request>}
+ */
+export async function requestOf(input, options) {
+    const url = address();
+    const chosen = optionsOf(options);
+    const file = input.kind === 'image' ? input.name : null;
+    if (file !== null && options.context === null) {
+        url.search = new URLSearchParams(chosen).toString();
+        return { url: url.href, type: input.type, body: input.blob, file, json: null };
+    }
+    const member = await memberOf(input);
+    const rest = options.context === null ? chosen : { ...chosen, context: options.context };
+    return { url: url.href, type: 'application/json', body: JSON.stringify({ ...member, ...rest }),
+        file, json: file === null ? { ...member, ...rest } : rest };
+}
+
+/**
+ * Several inputs of one kind; nobody explains so many.
+ *
+ * @param {Input[]} inputs
+ * @param {Options} options
+ * @returns {Promise<Request>}
+ */
+export async function envelopeOf(inputs, options) {
+    const body = { inputs: await Promise.all(inputs.map(memberOf)), top_k: TOP_OF_SEVERAL };
+    if (options.model !== '')
+        body.model = options.model;
+    if (options.context !== null)
+        body.context = options.context;
+    return { url: address().href, type: 'application/json', body: JSON.stringify(body),
+        file: null, json: null };
+}
+
+/** @param {Request} request */
+export function bodyBytes(request) {
+    return typeof request.body === 'string' ? new TextEncoder().encode(request.body).length
+        : request.body.size;
+}

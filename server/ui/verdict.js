@@ -1,0 +1,53 @@
+/* What an answer comes to, in words. Of an input that is unlike what the model learnt the label is
+ * only the nearest one: it never stands alone. */
+import { el, icon } from './dom.js';
+import { percent } from './format.js';
+
+const DECISIONS = {
+    auto: { word: 'Automatic', why: 'Sure enough to go out by itself' },
+    review: { word: 'Review', why: 'A person should look at it' },
+    unknown: { word: 'Unknown', why: 'Unlike what the model learnt' },
+};
+
+export const UNKNOWN = 'Unknown: unlike what the model learnt';
+const END_UNREAD = 'The text is longer than the model reads: its end was not read';
+
+export function isUnknown(answer) {
+    return answer.decision === 'unknown';
+}
+
+/** 'Scratch', or of what is unknown 'Unknown (nearest: none)' */
+export function shortVerdict(answer) {
+    return isUnknown(answer) ? `Unknown (nearest: ${answer.label})` : answer.label;
+}
+
+/** What a screen reader is told. */
+export function spokenVerdict(answer) {
+    if (isUnknown(answer))
+        return `${UNKNOWN}. Nearest label ${answer.label}, ${percent(answer.score)}`;
+    const word = DECISIONS[answer.decision]?.word ?? answer.decision;
+    return `${answer.label}, ${percent(answer.score)}, ${word}`;
+}
+
+/** A word with its sign. A decision that this page does not know is one for a person. */
+export function chip(answer) {
+    const known = DECISIONS[answer.decision];
+    const name = known === undefined ? 'review' : answer.decision;
+    return el('span', { class: `chip ${name}` }, icon(name),
+        known?.word ?? String(answer.decision));
+}
+
+function sentence(text) {
+    return text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** Why it was decided so. */
+export function reason(answer) {
+    return sentence(answer.reason ?? DECISIONS[answer.decision]?.why ?? '');
+}
+
+/** What else is to be known of it: that its end was not read, if no reason says so already. */
+export function unreadNote(answer) {
+    const said = (answer.reason ?? '').includes('end was not read');
+    return answer.truncated === true && !said ? `${END_UNREAD}.` : '';
+}
