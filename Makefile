@@ -51,8 +51,8 @@ LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests list-tests foreign-texts torture test-browser test-memory mutate bench bench-peer fuzz \
-        fuzzers kernels clean train-wafer train-testlog train-kernel
+.PHONY: all run test tests list-tests foreign-texts torture test-browser test-memory mutate bench \
+        bench-peer fuzz fuzzers kernels install uninstall clean train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -198,6 +198,24 @@ DATA    ?=
 ENCODER ?=
 train-wafer train-testlog train-kernel: train-%: $(PROGRAMS)
 	@BUILD=$(BUILD) DATA='$(DATA)' ENCODER='$(ENCODER)' sh models/train_$*.sh
+
+# Programs, shipped models and configurations, and what there is to read. The programs find the
+# models by their own place, so the whole may be moved.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BIN     := $(DESTDIR)$(PREFIX)/bin
+SHARE   := $(DESTDIR)$(PREFIX)/share/attnd
+DOC     := $(DESTDIR)$(PREFIX)/share/doc/attnd
+install: $(PROGRAMS)
+	@install -d $(BIN) $(SHARE) $(DOC)
+	@install -m 755 -s $(PROGRAMS) $(BIN)
+	@for file in $$(find models -type f -path 'models/*/*' ! -path 'models/testlog/*'); do \
+	    install -D -m 644 "$$file" "$(SHARE)/$$file" || exit 1; done
+	@install -m 644 README.md CHANGELOG.md LICENSE SECURITY.md $(DOC)
+	@install -D -m 644 -t $(DOC)/examples config/server.json deploy/prometheus.yml
+uninstall:
+	@rm -f $(patsubst $(BUILD)/%,$(BIN)/%,$(PROGRAMS))
+	@rm -rf $(SHARE) $(DOC)
 
 clean:
 	rm -rf $(BUILD)

@@ -262,8 +262,8 @@ static bool keeps_last(const struct run *run)
     return strcmp(run->options->keep, "last") == 0;
 }
 
-/* A figure of few inputs ties often, above all at 1, where later epochs are surer: of equal ones the
- * smaller validation loss is better. */
+/* A figure of few inputs ties often, above all at 1, where later epochs have higher scores: of
+ * equal ones the smaller validation loss is better. */
 static bool is_better(const struct run *run, const struct judge_result *judged)
 {
     double figure = figure_of(run, judged);
