@@ -4,6 +4,7 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/format/printable.h"
 
 #include <float.h>
 #include <limits.h>
@@ -30,6 +31,9 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
     const struct json_t *architectures = doc_member(config, "architectures");
     const char *architecture = doc_as_string(doc_array_item(architectures, 0));
     spec->family = family_find(model_type, architecture);
+    if (architecture != NULL)
+        snprintf(spec->architecture, sizeof spec->architecture, "%.63s",
+                 printable_name(architecture).text);
     if (spec->family != NULL)
         return ERR_OK;
     char known[256];

@@ -15,6 +15,7 @@
 
 struct spec {
     const struct family *family;
+    char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
     unsigned layers, heads, hidden, intermediate;
     enum activation activation;
     float norm_eps;

@@ -83,13 +83,40 @@ static void mark_bound(struct binder *binder, const struct tensor_info *info)
     }
 }
 
+static bool ends_in(const char *text, const char *tail)
+{
+    size_t len = strlen(text), tail_len = strlen(tail);
+    return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
+}
+
+/* Not every checkpoint of a family is a classifier: which it is, is of more use than the name of a
+ * tensor. Those that only lack the head can be given one by training. */
+static enum err_code refuse_missing(struct binder *binder, const struct tensor_row *row)
+{
+    const struct spec *spec = binder->spec;
+    const char *served = spec->family->architectures[HEAD_CLASSIFIER], *found = spec->architecture;
+    bool is_bare = ends_in(found, "Model") || ends_in(found, "ForMaskedLM") ||
+                   ends_in(found, "ForPreTraining") || ends_in(found, "ForMaskedImageModeling");
+    bool is_other = found[0] != '\0' && strcmp(found, served) != 0;
+    if (is_other && !is_bare)
+        return err_set(binder->err, ERR_UNSUPPORTED,
+                       "tensor '%s' is missing: config.json says %s, which is not served; %s is",
+                       row->name, found, served);
+    if (is_bare || (row->is_of_head && row->part == TENSOR_WEIGHT))
+        return err_set(binder->err, ERR_UNSUPPORTED,
+                       "tensor '%s' is missing: %s has no classifier head: fine-tune it with "
+                       "attnd-train",
+                       row->name, is_bare ? found : "the checkpoint");
+    return err_set(binder->err, ERR_UNSUPPORTED, "tensor '%s' is missing", row->name);
+}
+
 /* The row's tensor, which must have its shape and numbers that can be read as fp32. */
 static enum err_code bind(struct binder *binder, const struct tensor_row *row,
                           const struct tensor_info **out)
 {
     const struct tensor_info *info = family_tensors_find(row, binder->checkpoint, NULL);
     if (info == NULL)
-        return err_set(binder->err, ERR_UNSUPPORTED, "tensor '%s' is missing", row->name);
+        return refuse_missing(binder, row);
     if (!family_tensors_fits(row, info))
         return family_tensors_misfit(row, info, binder->err);
     if (checkpoint_check_f32(binder->checkpoint, info, binder->err))

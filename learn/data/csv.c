@@ -4,11 +4,28 @@
 
 void csv_open(struct csv *csv, char *bytes, size_t len)
 {
+    csv->separator = ',';
     csv->bytes = bytes;
     csv->len = len;
     csv->at = len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     csv->line = csv->record_line = 1;
     csv->field_count = 0;
+}
+
+char csv_guess_separator(const char *bytes, size_t len)
+{
+    size_t semicolons = 0, tabs = 0;
+    bool is_quoted = false;
+    for (size_t i = 0; i < len && (is_quoted || bytes[i] != '\n'); i++) {
+        is_quoted ^= bytes[i] == '"';
+        if (is_quoted)
+            continue;
+        if (bytes[i] == ',')
+            return ',';
+        semicolons += bytes[i] == ';';
+        tabs += bytes[i] == '\t';
+    }
+    return semicolons == 0 && tabs == 0 ? ',' : tabs > semicolons ? '\t' : ';';
 }
 
 /* Bytes (0 to 2) of the line end at csv->at. A \r that ends the file is one: it was cut off. */
@@ -53,9 +70,9 @@ static enum err_code read_quoted(struct csv *csv, struct csv_field *field, struc
     return err_set(err, ERR_MALFORMED, "line %zu: a quoted field is never closed", opened);
 }
 
-static bool ends_unquoted(char c)
+static bool ends_unquoted(const struct csv *csv, char c)
 {
-    return c == ',' || c == '"' || c == '\r' || c == '\n';
+    return c == csv->separator || c == '"' || c == '\r' || c == '\n';
 }
 
 static enum err_code read_field(struct csv *csv, struct csv_field *field, struct err *err)
@@ -65,7 +82,7 @@ static enum err_code read_field(struct csv *csv, struct csv_field *field, struct
         return read_quoted(csv, field, err);
     }
     size_t start = csv->at;
-    while (csv->at < csv->len && !ends_unquoted(csv->bytes[csv->at]))
+    while (csv->at < csv->len && !ends_unquoted(csv, csv->bytes[csv->at]))
         csv->at++;
     *field = (struct csv_field){.text = csv->bytes + start, .len = csv->at - start};
     return ERR_OK;
@@ -83,10 +100,13 @@ static enum err_code read_separator(struct csv *csv, bool *more, struct err *err
         csv->line++;
         return ERR_OK;
     }
-    if (csv->bytes[csv->at] != ',')
+    if (csv->bytes[csv->at] != csv->separator)
         return err_set(err, ERR_MALFORMED,
-                       "line %zu: after a field there must be a comma or the line's end, not %s",
+                       "line %zu: after a field there must be %s or the line's end, not %s",
                        csv->line,
+                       csv->separator == ','   ? "a comma"
+                       : csv->separator == ';' ? "a semicolon"
+                                               : "a tab",
                        csv->bytes[csv->at] == '"'    ? "a quote"
                        : csv->bytes[csv->at] == '\r' ? "a lone carriage return"
                                                      : "more text");

@@ -24,6 +24,7 @@ struct csv_field {
 };
 
 struct csv {
+    char separator; /* ',' */
     char *bytes;
     size_t len, at;
     size_t line;        /* of the next byte, from 1 */
@@ -35,6 +36,10 @@ struct csv {
 /* bytes[len] must be writable too: the bytes are rewritten as they are read, and fields point into
  * them. */
 void csv_open(struct csv *csv, char *bytes, size_t len);
+
+/* What parts the fields, by the first line: a comma, if there is one outside quotes, else a
+ * semicolon or a tab, whichever is more frequent, as spreadsheets of some countries write. */
+char csv_guess_separator(const char *bytes, size_t len);
 
 /* The next record; *found is false at the end. ERR_MALFORMED, with the line: a quote that is never
  * closed, a quote inside an unquoted field, something after a closing quote, a lone carriage

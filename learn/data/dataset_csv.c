@@ -4,10 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { COLUMNS_BYTES = 200 };
+
 struct columns {
     unsigned count, input, label;
     bool labels_optional; /* label: count if there is no such column */
 };
+
+/* Columns that are there, as many as fit; a header is a person's text, and is shown as it is. */
+static enum err_code refuse_column(const struct csv *csv, const char *name, struct err *err)
+{
+    char names[COLUMNS_BYTES] = "";
+    for (unsigned i = 0; i < csv->field_count; i++) {
+        size_t used = strlen(names), len = strlen(csv->fields[i].text);
+        if (used + len + sizeof ", ..." > sizeof names) {
+            strcat(names, i > 0 ? ", ..." : "...");
+            break;
+        }
+        strcat(strcat(names, i > 0 ? ", " : ""), csv->fields[i].text);
+    }
+    return err_set(err, ERR_UNUSABLE,
+                   "line %zu: no column is named '%s'; the columns are: %s (--text-field, "
+                   "--image-field and --label-field say which to take)",
+                   csv->record_line, name, names);
+}
 
 static enum err_code find_column(const struct csv *csv, const char *name, bool optional,
                                  unsigned *out, struct err *err)
@@ -21,10 +41,7 @@ static enum err_code find_column(const struct csv *csv, const char *name, bool o
                            csv->record_line, name);
         *out = i;
     }
-    if (*out == csv->field_count && !optional)
-        return err_set(err, ERR_UNUSABLE, "line %zu: no column is named '%s'", csv->record_line,
-                       name);
-    return ERR_OK;
+    return *out == csv->field_count && !optional ? refuse_column(csv, name, err) : ERR_OK;
 }
 
 static enum err_code read_header(struct csv *csv, const struct dataset_options *options,
@@ -86,6 +103,7 @@ enum err_code dataset_csv_read(struct dataset *dataset, const char *path,
     if (csv == NULL)
         return err_no_memory(err, sizeof *csv);
     csv_open(csv, dataset->bytes, len);
+    csv->separator = csv_guess_separator(dataset->bytes, len);
     read_records(dataset, path, csv, options, err);
     free(csv);
     return err->code;

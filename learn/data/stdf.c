@@ -348,6 +348,20 @@ void stdf_close(struct stdf *stdf)
 
 /* ---- maps ---- */
 
+static enum err_code refuse_many(const struct stdf *stdf, struct err *err)
+{
+    char ids[200] = "";
+    unsigned shown = 0;
+    for (; shown < stdf->wafer_count; shown++) {
+        const char *id = stdf->wafers[shown].id;
+        if (strlen(ids) + strlen(id) + sizeof ", " > sizeof ids)
+            break;
+        strcat(strcat(ids, shown > 0 ? ", " : ""), id);
+    }
+    return err_set(err, ERR_UNUSABLE, "%u wafers: name one as FILE#WAFER_ID, which may be %s%s",
+                   stdf->wafer_count, ids, shown < stdf->wafer_count ? ", ..." : "");
+}
+
 enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer, struct err *err)
 {
     *wafer = 0;
@@ -356,8 +370,7 @@ enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer
     if (stdf->wafer_count == 0)
         return err_set(err, ERR_UNUSABLE, "no wafer: the file has no WIR record");
     if (id == NULL)
-        return err_set(err, ERR_UNUSABLE, "%u wafers: name one as FILE#WAFER_ID",
-                       stdf->wafer_count);
+        return refuse_many(stdf, err);
     *wafer = number_of(stdf, id);
     if (*wafer < stdf->wafer_count)
         return ERR_OK;

@@ -7,8 +7,8 @@
  * report.json and report.html (conclude.h), and, while the run is not finished,
  * training-state.safetensors, from which the same call resumes. The state is written after every
  * epoch, every five minutes, and when *stop is set: then the run ends early without an error and
- * result->interrupted is true. A finished run leaves training-run.safetensors instead (record.h), by
- * which the same call knows that there is nothing left to do.
+ * result->interrupted is true. A finished run leaves training-run.safetensors instead (record.h),
+ * by which the same call recognises it.
  *
  * Threads: one run at a time in a directory; `stop` may be set by a signal handler.
  */

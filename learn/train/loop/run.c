@@ -172,12 +172,14 @@ static struct learner_setup setup_of(const struct run *run, unsigned image_size)
     return setup;
 }
 
+/* Also of a form that cannot be read: to begin at random then would be a riddle. */
 static enum err_code has_weights(const char *dir, bool *out, struct err *err)
 {
-    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
+    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
+                                        "pytorch_model.bin"};
     char path[PATH_MAX];
     *out = false;
-    for (unsigned i = 0; i < 2 && !*out; i++)
+    for (unsigned i = 0; i < 3 && !*out; i++)
         if (file_path(path, dir, names[i], err) || file_exists(path, out, err))
             return err->code;
     return ERR_OK;

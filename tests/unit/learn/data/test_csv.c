@@ -130,7 +130,30 @@ START_TEST(csv_survives_every_short_file)
 }
 END_TEST
 
-SUITE("csv", csv_reads_what_rfc_4180_shows, csv_keeps_empty_fields_and_skips_empty_lines,
-      csv_skips_a_byte_order_mark, csv_takes_a_cut_line_end_as_one, csv_names_the_line_of_a_mistake,
+START_TEST(a_separator_is_guessed_by_the_first_line)
+{
+    static const struct {
+        const char *text;
+        char separator;
+    } rows[] = {{"", ','},
+                {"text", ','},
+                {"text,label", ','},
+                {"text;label\na,b", ';'},
+                {"text\tlabel", '\t'},
+                {"a;b;c\td", ';'},
+                {"a\tb\tc;d", '\t'},
+                {"a;b;c,d", ','},
+                {"\"a,b\";c", ';'},
+                {"\"a\nb,c\";d\n,", ';'},
+                {"text\n;", ','}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_int_eq(csv_guess_separator(rows[i].text, strlen(rows[i].text)),
+                         rows[i].separator);
+}
+END_TEST
+
+SUITE("csv", a_separator_is_guessed_by_the_first_line, csv_reads_what_rfc_4180_shows,
+      csv_keeps_empty_fields_and_skips_empty_lines, csv_skips_a_byte_order_mark,
+      csv_takes_a_cut_line_end_as_one, csv_names_the_line_of_a_mistake,
       csv_counts_a_nul_as_a_character, csv_refuses_more_fields_than_it_holds,
       csv_survives_every_short_file)

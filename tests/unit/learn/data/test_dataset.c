@@ -208,8 +208,12 @@ START_TEST(dataset_names_the_line_of_a_bad_csv_record)
 {
     expect_error("a.csv", "", ERR_UNUSABLE,
                  ": line 1: the header, which names the columns, is missing");
-    expect_error("a.csv", "text\na\n", ERR_UNUSABLE, ": line 1: no column is named 'label'");
-    expect_error("a.csv", "label,Text\na,b\n", ERR_UNUSABLE, ": line 1: no column is named 'text'");
+    expect_error("a.csv", "text\na\n", ERR_UNUSABLE,
+                 ": line 1: no column is named 'label'; the columns are: text (--text-field, "
+                 "--image-field and --label-field say which to take)");
+    expect_error("a.csv", "label,Text\na,b\n", ERR_UNUSABLE,
+                 ": line 1: no column is named 'text'; the columns are: label, Text (--text-field, "
+                 "--image-field and --label-field say which to take)");
     expect_error("a.csv", "text,label,text\n", ERR_UNUSABLE,
                  ": line 1: two columns are named 'text'");
     expect_error("a.csv", "text,label\n", ERR_UNUSABLE, ": no labelled input is in it");

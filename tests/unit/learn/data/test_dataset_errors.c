@@ -110,7 +110,9 @@ END_TEST
 START_TEST(dataset_refuses_a_file_that_holds_no_records_of_its_kind)
 {
     static const struct refusal cases[] = {
-        {"a.csv", "label\na\n", &texts, 0, 0, ERR_UNUSABLE, "line 1: no column is named 'text'"},
+        {"a.csv", "label\na\n", &texts, 0, 0, ERR_UNUSABLE,
+         "line 1: no column is named 'text'; the columns are: label (--text-field, "
+         "--image-field and --label-field say which to take)"},
         {"a.csv", "text,label,label\na,b,c\n", &texts, 0, 0, ERR_UNUSABLE,
          "line 1: two columns are named 'label'"},
         {"a.csv", "\"a\n", &texts, 0, 0, ERR_MALFORMED, "line 1: a quoted field is never closed"},

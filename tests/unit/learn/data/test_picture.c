@@ -97,7 +97,7 @@ START_TEST(picture_names_what_is_wrong_with_a_lot)
 {
     static const struct {
         const char *name, *text;
-    } cases[] = {{"lot.stdf", "2 wafers: name one as FILE#WAFER_ID"},
+    } cases[] = {{"lot.stdf", "2 wafers: name one as FILE#WAFER_ID, which may be A, B"},
                  {"lot.stdf#C", "no wafer 'C' among 2"},
                  {"bad.stdf#A", "not STDF: it does not begin with a FAR record (7 bytes)"},
                  {"none.stdf", "cannot be opened: No such file or directory"},

@@ -1,0 +1,71 @@
+/* Lists as spreadsheets write them, and what is said of columns that are not there. */
+#include "learn/data/dataset.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct tempdir dir;
+static struct err err;
+static char path[128];
+
+static enum err_code open_list(struct dataset *out, const char *text)
+{
+    struct dataset_options options = {.kind = ENGINE_TEXT};
+    err = (struct err){0};
+    snprintf(path, sizeof path, "%s/a.csv", dir.path);
+    tempdir_write(&dir, "a.csv", text, strlen(text));
+    return dataset_open(out, path, &options, &err);
+}
+
+static void expect_read(const char *text)
+{
+    struct dataset dataset;
+    ck_assert_msg(!open_list(&dataset, text), "%s", err.text);
+    ck_assert_uint_eq(dataset.count, 1);
+    ck_assert_str_eq(dataset.items[0].input, "a, b");
+    ck_assert_str_eq(dataset.items[0].label, "x");
+    dataset_close(&dataset);
+}
+
+static void expect_refused(const char *text, const char *why)
+{
+    struct dataset dataset;
+    ck_assert_int_ne(open_list(&dataset, text), ERR_OK);
+    ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+    dataset_close(&dataset);
+}
+
+START_TEST(columns_may_be_parted_by_semicolons_and_tabs)
+{
+    tempdir_open(&dir);
+    expect_read("text,label\n\"a, b\",x\n");
+    expect_read("text;label\na, b;x\n");
+    expect_read("\xEF\xBB\xBFtext\tlabel\r\na, b\tx\r\n");
+    expect_refused("text;label\n\"a\"b;x\n",
+                   "line 2: after a field there must be a semicolon or the line's end, not more");
+    expect_refused("text\tlabel\na\"b\tx\n", "after a field there must be a tab or");
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(columns_that_are_there_are_listed)
+{
+    char text[1200] = "";
+    tempdir_open(&dir);
+    expect_refused("log,cause\na,b\n", "line 1: no column is named 'text'; the columns are: log, "
+                                       "cause (--text-field, --image-field and --label-field say "
+                                       "which to take)");
+    for (unsigned i = 0; i < 60; i++)
+        snprintf(text + strlen(text), 16, "column%u,", i);
+    expect_refused(strcat(text, "last\n"), ", ... (--text-field, ");
+    memset(text, 'a', 1000);
+    strcpy(text + 1000, ",b\n");
+    expect_refused(text, "the columns are: ... (--text-field");
+    tempdir_close(&dir);
+}
+END_TEST
+
+SUITE("dataset_columns", columns_may_be_parted_by_semicolons_and_tabs,
+      columns_that_are_there_are_listed)
