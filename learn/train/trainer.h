@@ -53,7 +53,7 @@ struct trainer_plan {
     uint64_t step, steps;         /* done before, and of the whole run */
 };
 
-/* What the first step of this process says of the rest. */
+/* What the second step of this process says of the rest: the first is slower. */
 struct trainer_estimate {
     bool is_image;
     size_t parameters;

@@ -66,6 +66,7 @@ static enum err_code try_conclude(void)
     struct conclude_progress progress = {note, &told};
     memset(&told, 0, sizeof told);
     err = (struct err){0};
+    free(found.remarks);
     ck_assert_int_eq(conclude(&run, &progress, &found, &err), err.code);
     return err.code;
 }
@@ -79,6 +80,8 @@ static void conclude_run(void)
 static void close_run(void)
 {
     run_close(&run);
+    free(found.remarks);
+    found.remarks = NULL;
     train_fixture_close(&f);
 }
 

@@ -25,9 +25,9 @@ static void expect_found(const char *bin, const char *name, const char *place)
 START_TEST(a_name_is_looked_for_beside_the_build)
 {
     ck_assert_ptr_nonnull(getcwd(root, sizeof root));
-    expect_found("build", "wafer-vit", "models/wafer-vit");
-    expect_found("build", "vit-small", "models/configs/vit-small");
-    expect_found("tests/../build", "bert-base", "models/configs/bert-base");
+    expect_found("tests", "wafer-vit", "models/wafer-vit");
+    expect_found("tests", "vit-small", "models/configs/vit-small");
+    expect_found("tests/unit/..", "bert-base", "models/configs/bert-base");
 }
 END_TEST
 
@@ -60,11 +60,11 @@ START_TEST(a_path_is_itself)
     static char path[PATH_MAX + 1];
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         err = (struct err){0};
-        ck_assert(!shipped_find_from(out, "build", paths[i], &err));
+        ck_assert(!shipped_find_from(out, "tests", paths[i], &err));
         ck_assert_str_eq(out, paths[i]);
     }
     memset(path, '/', PATH_MAX);
-    ck_assert_int_eq(shipped_find_from(out, "build", path, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(shipped_find_from(out, "tests", path, &err), ERR_UNUSABLE);
 }
 END_TEST
 

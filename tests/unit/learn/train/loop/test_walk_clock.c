@@ -4,6 +4,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -67,6 +68,17 @@ static void on_epoch(void *context, const struct history_epoch *epoch, bool is_b
     seen.epoch_at = now;
 }
 
+static bool estimates; /* which takes a look at the clock */
+static struct trainer_estimate estimated;
+static unsigned estimate_calls;
+
+static void on_estimate(void *context, const struct trainer_estimate *estimate)
+{
+    (void)context;
+    estimated = *estimate;
+    estimate_calls++;
+}
+
 /* One epoch of 14 steps, or what is left of it; its seconds, 0 if it was stopped. */
 static double go_on(double ticks)
 {
@@ -74,6 +86,7 @@ static double go_on(double ticks)
         .plan = on_plan, .progress = on_progress, .epoch = on_epoch, .stop = &stop};
     struct trainer_result result;
     struct err err = {0};
+    hooks.estimate = estimates ? on_estimate : NULL;
     memset(&seen, 0, sizeof seen);
     atomic_store(&stop, false);
     now = 1000;
@@ -122,6 +135,20 @@ static void expect_every_step(unsigned before)
         ck_assert(call->loss > 0.5 && call->loss < 0.9); /* the mean so far */
     }
 }
+
+/* Of fourteen steps twelve are left; a step looks at the clock now and then. */
+START_TEST(the_second_step_says_how_long_the_rest_takes)
+{
+    estimates = true;
+    run(0.25);
+    ck_assert_uint_eq(estimate_calls, 1);
+    ck_assert(estimated.parameters > 5000 && !estimated.is_image);
+    ck_assert_double_ge(estimated.seconds, 0.25 * (STEPS - 2) - 1e-6);
+    ck_assert_double_le(estimated.seconds, 2 * (STEPS - 2));
+    ck_assert_double_eq_tol(fmod(estimated.seconds, 0.25 * (STEPS - 2)), 0, 1e-6);
+    train_fixture_close(&f);
+}
+END_TEST
 
 START_TEST(every_step_is_told_when_there_is_time)
 {
@@ -189,5 +216,6 @@ START_TEST(a_long_epoch_is_saved_every_five_minutes)
 }
 END_TEST
 
-SUITE("walk_clock", every_step_is_told_when_there_is_time, a_run_that_goes_on_counts_from_there,
+SUITE("walk_clock", the_second_step_says_how_long_the_rest_takes,
+      every_step_is_told_when_there_is_time, a_run_that_goes_on_counts_from_there,
       progress_is_told_five_times_a_second_at_most, a_long_epoch_is_saved_every_five_minutes)
