@@ -211,7 +211,8 @@ install: $(PROGRAMS)
 	@install -m 755 -s $(PROGRAMS) $(BIN)
 	@for file in $$(find models -type f -path 'models/*/*' ! -path 'models/testlog/*'); do \
 	    install -D -m 644 "$$file" "$(SHARE)/$$file" || exit 1; done
-	@install -m 644 README.md CHANGELOG.md LICENSE SECURITY.md $(DOC)
+	@install -m 644 README.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md $(DOC)
+	@install -D -m 644 -t $(DOC)/docs docs/*
 	@install -D -m 644 -t $(DOC)/examples config/server.json deploy/prometheus.yml
 uninstall:
 	@rm -f $(patsubst $(BUILD)/%,$(BIN)/%,$(PROGRAMS))

@@ -1,7 +1,8 @@
 /* config.h - the configuration: one table of options (options.def) -> one immutable struct config.
  *
  * A JSON file < ATTND_* environment < flags. The table gives the fields' parser (config_load.h),
- * --help, --print-config, the environment's names and the README's table (config_print.h).
+ * --help, --print-config, the environment's names and the table of docs/configuration.md
+ * (config_print.h).
  *
  * Threads: immutable once loaded.
  */

@@ -1,0 +1,95 @@
+/* What documents say that can be checked: the table of options is the code's, links lead to files
+ * that are there, and the README is short. */
+#include "config/config_print.h"
+#include "engine/base/file.h"
+#include "tests/support/suite.h"
+
+#include <glob.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { README_LINES_MAX = 150 };
+
+static char *read_text(const char *path)
+{
+    char *text;
+    size_t len;
+    struct err err = {0};
+    ck_assert_msg(file_read(&text, &len, path, 1 << 20, &err) == ERR_OK, "%s: %s", path, err.text);
+    text = realloc(text, len + 1);
+    text[len] = '\0';
+    return text;
+}
+
+START_TEST(documents_have_the_table_of_options_as_the_code_has_it)
+{
+    char *page = read_text("docs/configuration.md"), *table = NULL;
+    size_t table_len;
+    FILE *memory = open_memstream(&table, &table_len);
+    ck_assert_ptr_nonnull(memory);
+    config_markdown(memory);
+    fclose(memory);
+    ck_assert_msg(strstr(page, table) != NULL, "docs/configuration.md lacks this table:\n%s",
+                  table);
+    free(page);
+    free(table);
+}
+END_TEST
+
+/* "](path)" or "](path#part)", but for addresses and parts of the same page. */
+static unsigned count_broken_links(const char *path)
+{
+    char *text = read_text(path), folder[PATH_MAX], target[2 * PATH_MAX];
+    unsigned broken = 0;
+    snprintf(folder, sizeof folder, "%s", path);
+    const char *dir = dirname(folder);
+    for (const char *at = text; (at = strstr(at, "](")) != NULL;) {
+        at += 2;
+        size_t len = strcspn(at, ")#");
+        if (len == 0 || strncmp(at, "http", 4) == 0)
+            continue;
+        snprintf(target, sizeof target, "%s/%.*s", dir, (int)len, at);
+        if (access(target, F_OK) == 0)
+            continue;
+        printf("%s: there is no %.*s\n", path, (int)len, at);
+        broken++;
+    }
+    free(text);
+    return broken;
+}
+
+START_TEST(documents_link_to_what_is_there)
+{
+    static const char *const patterns[] = {"*.md", "docs/*.md", "models/*.md", "models/*/*.md",
+                                           "loadtest/*.md"};
+    unsigned broken = 0, pages = 0;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        glob_t found;
+        ck_assert_int_eq(glob(patterns[i], 0, NULL, &found), 0);
+        pages += (unsigned)found.gl_pathc;
+        for (size_t k = 0; k < found.gl_pathc; k++)
+            broken += count_broken_links(found.gl_pathv[k]);
+        globfree(&found);
+    }
+    ck_assert_uint_gt(pages, 10);
+    ck_assert_msg(broken == 0, "%u broken links, listed above", broken);
+}
+END_TEST
+
+START_TEST(documents_begin_with_a_short_readme)
+{
+    char *text = read_text("README.md");
+    unsigned lines = 0;
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
+        lines++;
+    ck_assert_msg(lines <= README_LINES_MAX, "README.md has %u lines", lines);
+    free(text);
+}
+END_TEST
+
+SUITE("documents", documents_have_the_table_of_options_as_the_code_has_it,
+      documents_link_to_what_is_there, documents_begin_with_a_short_readme)
