@@ -1,4 +1,4 @@
-# attnd with its shipped models: docker build -t attnd . && docker run -p 8080:8080 attnd
+# attnd with its shipped models: docker build -t attnd . && docker run -p 127.0.0.1:8080:8080 attnd
 # The image runs with a read-only root file system, as any user, without capabilities.
 
 FROM debian:bookworm-slim AS build
