@@ -1,6 +1,7 @@
 #include "learn/data/csv.h"
 #include "learn/data/dataset_form.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +17,13 @@ static enum err_code refuse_column(const struct csv *csv, const char *name, stru
 {
     char names[COLUMNS_BYTES] = "";
     for (unsigned i = 0; i < csv->field_count; i++) {
-        size_t used = strlen(names), len = strlen(csv->fields[i].text);
-        if (used + len + sizeof ", ..." > sizeof names) {
-            strcat(names, i > 0 ? ", ..." : "...");
+        const char *between = i > 0 ? ", " : "", *column = csv->fields[i].text;
+        size_t used = strlen(names), need = strlen(between) + strlen(column);
+        if (used + need + sizeof ", ..." > sizeof names) { /* room for that is always left */
+            snprintf(names + used, sizeof names - used, "%s...", between);
             break;
         }
-        strcat(strcat(names, i > 0 ? ", " : ""), csv->fields[i].text);
+        snprintf(names + used, sizeof names - used, "%s%s", between, column);
     }
     return err_set(err, ERR_UNUSABLE,
                    "line %zu: no column is named '%s'; the columns are: %s (--text-field, "

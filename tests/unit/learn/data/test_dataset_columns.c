@@ -67,5 +67,22 @@ START_TEST(columns_that_are_there_are_listed)
 }
 END_TEST
 
+/* However the columns' names fill the room that they have. */
+START_TEST(so_many_columns_are_listed_as_fit)
+{
+    static const char *const columns[] = {",", "a,", "ab,", "abcdefg,"};
+    tempdir_open(&dir);
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
+        for (unsigned count = 15; count < 220; count++) {
+            char text[2000] = "";
+            for (unsigned i = 0; i < count; i++)
+                strcat(text, columns[k]);
+            strcat(text, "z\n");
+            expect_refused(text, count > 100 ? ", ... (--text-field" : " (--text-field");
+        }
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("dataset_columns", columns_may_be_parted_by_semicolons_and_tabs,
-      columns_that_are_there_are_listed)
+      columns_that_are_there_are_listed, so_many_columns_are_listed_as_fit)
