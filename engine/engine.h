@@ -164,6 +164,9 @@ unsigned engine_argmax(const struct engine_model *model, const float *scores);
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, bool truncated, struct judgement *out);
 
+/* Do the bytes begin as those of a picture that engine_prepare_image reads, PNG or JPEG? */
+bool engine_is_picture(const void *bytes, size_t len);
+
 /* Before engine_run, for an input that is to be explained: takes memory in the arena for the
  * attention of each layer. ERR_UNUSABLE for a layer that the model or the method does not have;
  * ERR_NO_MEMORY. */

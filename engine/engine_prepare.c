@@ -87,3 +87,8 @@ struct engine_need engine_need_image(const struct engine_model *model, const voi
                                     image_decode_bytes(bytes, len) +
                                     preprocess_bytes(&model->pipeline.preprocess, width, height)};
 }
+
+bool engine_is_picture(const void *bytes, size_t len)
+{
+    return image_has_signature(bytes, len);
+}

@@ -103,3 +103,10 @@ enum err_code file_exists(const char *path, bool *out, struct err *err)
     return err_set(err, err_code_of_errno(errno), "%s: cannot be looked at: %s", path,
                    strerror(errno));
 }
+
+enum err_code file_remove(const char *path, struct err *err)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return err_set(err, ERR_IO, "%s: cannot be removed: %s", path, strerror(errno));
+    return ERR_OK;
+}

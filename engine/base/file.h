@@ -28,4 +28,7 @@ enum err_code file_read_input(char **out, size_t *len, const char *path, size_t 
  * cannot be determined: an error of stat other than absence is not taken for absence. */
 enum err_code file_exists(const char *path, bool *out, struct err *err);
 
+/* The path is then absent, also if it was before. ERR_IO, whose text begins with the path. */
+enum err_code file_remove(const char *path, struct err *err);
+
 #endif

@@ -1,6 +1,8 @@
 #include "engine/base/nearest.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NAME_BYTES_MAX = 64 };
@@ -49,4 +51,14 @@ const char *nearest_name(const char *name, const char *const *known, size_t coun
         }
     }
     return nearest;
+}
+
+/* Room for ", ..." is always left. */
+bool nearest_list(char *list, size_t size, const char *name)
+{
+    const char *between = list[0] != '\0' ? ", " : "";
+    size_t used = strlen(list), need = strlen(between) + strlen(name);
+    bool fits = used + need + sizeof ", ..." <= size;
+    snprintf(list + used, size - used, "%s%s", between, fits ? name : "...");
+    return fits;
 }

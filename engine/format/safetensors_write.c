@@ -34,17 +34,6 @@ enum {
 
 /* ---- checks ---- */
 
-static bool is_utf8(const char *text)
-{
-    size_t len = strlen(text);
-    for (size_t at = 0, bytes; at < len; at += bytes) {
-        bytes = utf8_character_bytes(text + at, len - at);
-        if (bytes == 0)
-            return false;
-    }
-    return true;
-}
-
 /* 0 if it cannot be written. */
 static size_t number_bytes(enum dtype dtype)
 {
@@ -77,7 +66,7 @@ static enum err_code count_numbers(const struct tensor_out *tensor, size_t *coun
 static enum err_code check_tensor(const struct tensor_out *tensor, struct err *err)
 {
     size_t count;
-    if (!is_utf8(tensor->name))
+    if (!utf8_is_valid(tensor->name, strlen(tensor->name)))
         return err_set(err, ERR_UNSUPPORTED, "its name is not UTF-8");
     if (strcmp(tensor->name, "__metadata__") == 0)
         return err_set(err, ERR_UNSUPPORTED, "this name is the metadata's");

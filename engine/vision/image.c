@@ -20,6 +20,11 @@ static bool is_jpeg(const void *bytes, size_t len)
     return starts_with(bytes, len, "\xff\xd8\xff", 3);
 }
 
+bool image_has_signature(const void *bytes, size_t len)
+{
+    return is_png(bytes, len) || is_jpeg(bytes, len);
+}
+
 enum err_code image_decode(struct image *out, const void *bytes, size_t len,
                            const struct image_options *options, struct arena *arena,
                            struct err *err)

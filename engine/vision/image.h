@@ -16,6 +16,9 @@
 
 #include "engine/vision/pixels.h"
 
+/* Do they begin as PNG or JPEG do? */
+bool image_has_signature(const void *bytes, size_t len);
+
 /* ERR_UNUSABLE: neither PNG nor JPEG, damaged, cut off, or more pixels than allowed (the text gives
  * the size and the limit); what the interrupt returns. The pixels live in the arena. */
 enum err_code image_decode(struct image *out, const void *bytes, size_t len,

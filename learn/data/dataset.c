@@ -62,16 +62,6 @@ enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *it
     return ERR_OK;
 }
 
-static bool is_utf8(const char *text, size_t len)
-{
-    for (size_t at = 0, bytes; at < len; at += bytes) {
-        bytes = utf8_character_bytes(text + at, len - at);
-        if (bytes == 0)
-            return false;
-    }
-    return true;
-}
-
 static enum err_code check_label(const struct dataset_record *record, struct err *err)
 {
     size_t line = record->line;
@@ -81,7 +71,7 @@ static enum err_code check_label(const struct dataset_record *record, struct err
         return err_set(err, ERR_UNUSABLE, "line %zu: the label is empty", line);
     if (memchr(record->label, '\0', record->label_len) != NULL)
         return err_set(err, ERR_UNUSABLE, "line %zu: the label contains a NUL character", line);
-    if (!is_utf8(record->label, record->label_len))
+    if (!utf8_is_valid(record->label, record->label_len))
         return err_set(err, ERR_UNUSABLE, "line %zu: the label is not UTF-8", line);
     return ERR_OK;
 }

@@ -1,7 +1,7 @@
+#include "engine/base/nearest.h"
 #include "learn/data/csv.h"
 #include "learn/data/dataset_form.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +16,9 @@ struct columns {
 static enum err_code refuse_column(const struct csv *csv, const char *name, struct err *err)
 {
     char names[COLUMNS_BYTES] = "";
-    for (unsigned i = 0; i < csv->field_count; i++) {
-        const char *between = i > 0 ? ", " : "", *column = csv->fields[i].text;
-        size_t used = strlen(names), need = strlen(between) + strlen(column);
-        if (used + need + sizeof ", ..." > sizeof names) { /* room for that is always left */
-            snprintf(names + used, sizeof names - used, "%s...", between);
+    for (unsigned i = 0; i < csv->field_count; i++)
+        if (!nearest_list(names, sizeof names, csv->fields[i].text))
             break;
-        }
-        snprintf(names + used, sizeof names - used, "%s%s", between, column);
-    }
     return err_set(err, ERR_UNUSABLE,
                    "line %zu: no column is named '%s'; the columns are: %s (--text-field, "
                    "--image-field and --label-field say which to take)",

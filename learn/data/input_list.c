@@ -1,6 +1,7 @@
 #include "learn/data/input_list.h"
 
 #include "engine/base/file.h"
+#include "engine/vision/image.h"
 #include "learn/data/picture.h"
 
 #include <dirent.h>
@@ -86,9 +87,7 @@ static enum err_code add_by_content(struct input_list *list, const char *path, s
                   head[2] == 0 && head[3] == 10;
     if (is_far || (picture_is_stdf(path, &file_len, &wafer) && wafer == NULL))
         return add_wafers(list, path, err);
-    bool is_picture = (len == 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0) ||
-                      (len >= 3 && memcmp(head, "\xFF\xD8\xFF", 3) == 0);
-    return add_file(list, path, is_picture, err);
+    return add_file(list, path, image_has_signature(head, len), err);
 }
 
 /* ---- folders and patterns ---- */

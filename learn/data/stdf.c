@@ -8,6 +8,7 @@
 
 #include "engine/base/file.h"
 #include "engine/base/gunzip.h"
+#include "engine/base/nearest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -351,15 +352,11 @@ void stdf_close(struct stdf *stdf)
 static enum err_code refuse_many(const struct stdf *stdf, struct err *err)
 {
     char ids[200] = "";
-    unsigned shown = 0;
-    for (; shown < stdf->wafer_count; shown++) {
-        const char *id = stdf->wafers[shown].id;
-        if (strlen(ids) + strlen(id) + sizeof ", " > sizeof ids)
-            break;
-        strcat(strcat(ids, shown > 0 ? ", " : ""), id);
-    }
-    return err_set(err, ERR_UNUSABLE, "%u wafers: name one as FILE#WAFER_ID, which may be %s%s",
-                   stdf->wafer_count, ids, shown < stdf->wafer_count ? ", ..." : "");
+    unsigned i = 0;
+    while (i < stdf->wafer_count && nearest_list(ids, sizeof ids, stdf->wafers[i].id))
+        i++;
+    return err_set(err, ERR_UNUSABLE, "%u wafers: name one as FILE#WAFER_ID, which may be %s",
+                   stdf->wafer_count, ids);
 }
 
 enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer, struct err *err)

@@ -1,5 +1,6 @@
 #include "learn/train/conclude.h"
 
+#include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
@@ -34,13 +35,6 @@ static enum err_code write_checkpoint(const struct run *run, struct err *err)
     return export_checkpoint(run->options->out, &what, err);
 }
 
-static enum err_code remove_file(const char *path, struct err *err)
-{
-    if (unlink(path) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
-    return ERR_OK;
-}
-
 /* An earlier attnd.json does not apply to these weights, but for how inputs are read. */
 static enum err_code forget_decisions(const struct run *run, struct err *err)
 {
@@ -56,7 +50,7 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     if (source->grey16_minmax || source->policy.accepts_truncated)
         attnd_json_write(run->options->out, &kept, err);
     else
-        remove_file(path, err);
+        file_remove(path, err);
     free(path);
     return err->code;
 }

@@ -3,6 +3,7 @@
  * reply of a refusal, the counters and the log line. */
 #include "server/api/routes.h"
 
+#include "engine/base/nearest.h"
 #include "server/api/handlers.h"
 #include "server/api/records.h"
 #include "server/api/reply.h"
@@ -39,11 +40,9 @@ static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
 static enum err_code not_found(struct err *err)
 {
     char paths[256] = "";
-    for (const struct route *route = table; route < table + ROUTES; route++) {
-        size_t len = strlen(paths);
+    for (const struct route *route = table; route < table + ROUTES; route++)
         if (strncmp(route->pattern, "/ui/", 4) != 0)
-            snprintf(paths + len, sizeof paths - len, "%s%s", len > 0 ? ", " : "", route->pattern);
-    }
+            nearest_list(paths, sizeof paths, route->pattern);
     return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; there is %s", paths);
 }
 

@@ -1,10 +1,9 @@
 #include "server/protocol/codec.h"
 
+#include "engine/base/utf8.h"
 #include "server/bounds/limits.h"
 #include "server/protocol/codec_check.h"
 #include "server/protocol/codec_context.h"
-
-#include <jansson.h>
 
 #include <limits.h>
 #include <stdio.h>
@@ -14,21 +13,13 @@ static const char *const options[] = {"model",   "top_k",         "id",      "de
                                       "explain", "explain_layer", "overlay", "attention_stats"};
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
 
-/* Percent-decoding can yield any bytes. jansson makes strings of valid UTF-8 only. */
-static bool is_utf8(const char *text)
-{
-    json_t *probe = json_string(text);
-    json_decref(probe);
-    return probe != NULL;
-}
-
 static enum err_code read_label(const char *name, const char *value, size_t bytes_max,
                                 struct arena *arena, const char **out, struct err *err)
 {
     size_t len = strlen(value);
     if (codec_check_label(value, len, bytes_max, CODEC_CHECK_QUERY, name, err))
         return err->code;
-    if (!is_utf8(value))
+    if (!utf8_is_valid(value, len)) /* percent-decoding can yield any bytes */
         return err_set(err, ERR_UNUSABLE, "?%s: not valid UTF-8", name);
     *out = arena_copy(arena, value, len);
     return *out != NULL ? ERR_OK : err_no_memory(err, len + 1);

@@ -62,7 +62,7 @@ static enum err_code unpack(struct request *request)
 /* curl calls every body a form. A text must be called one: who could tell it from broken JSON? */
 static void recognise(struct request *request)
 {
-    if (begins_with(request, "\x89PNG\r\n\x1a\n", 8) || begins_with(request, "\xFF\xD8\xFF", 3))
+    if (engine_is_picture(request->content, request->content_len))
         request->body = REQUEST_IMAGE;
 }
 

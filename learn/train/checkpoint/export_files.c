@@ -57,11 +57,7 @@ enum err_code export_files_copy(const char *dir, const char *source, const char 
         return err->code;
     if (found != NULL)
         *found = exists;
-    if (exists)
-        return copy(from, to, err);
-    if (unlink(to) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "%s: cannot be removed: %s", to, strerror(errno));
-    return ERR_OK;
+    return exists ? copy(from, to, err) : file_remove(to, err);
 }
 
 /* Texts are served at the length at which they were trained. */

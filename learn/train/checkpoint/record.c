@@ -113,9 +113,7 @@ enum err_code record_remove(const char *dir, struct err *err)
     char path[PATH_MAX];
     if (file_path(path, dir, name, err))
         return err->code;
-    if (unlink(path) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
-    return ERR_OK;
+    return file_remove(path, err);
 }
 
 /* ---- known inputs ---- */

@@ -85,9 +85,7 @@ static enum err_code drop(const char *dir, const char *name, struct err *err)
     char path[PATH_MAX];
     if (file_path(path, dir, name, err))
         return err->code;
-    if (unlink(path) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "%s: cannot be removed: %s", path, strerror(errno));
-    return ERR_OK;
+    return file_remove(path, err);
 }
 
 enum err_code vocab_files_write(const char *dir, const char *const *pieces, size_t count,

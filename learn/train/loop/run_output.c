@@ -234,18 +234,11 @@ static void note_replaced(struct run *run)
     arena_deinit(&scratch);
 }
 
-static enum err_code remove_file(const char *path, struct err *err)
-{
-    if (unlink(path) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
-    return ERR_OK;
-}
-
 static enum err_code forget_run(const struct run *run, struct err *err)
 {
     char split[PATH_MAX];
-    if (file_path(split, run->options->out, split_name, err) || remove_file(run->state_path, err) ||
-        remove_file(split, err))
+    if (file_path(split, run->options->out, split_name, err) || file_remove(run->state_path, err) ||
+        file_remove(split, err))
         return err->code;
     return record_remove(run->options->out, err);
 }
@@ -316,5 +309,5 @@ enum err_code run_output_finish(const struct run *run, struct err *err)
     if (!write_split(run, err))
         record_write(run->options->out, run->lines, digests, train->count, err);
     free(digests);
-    return err->code != ERR_OK ? err->code : remove_file(run->state_path, err);
+    return err->code != ERR_OK ? err->code : file_remove(run->state_path, err);
 }

@@ -1,5 +1,7 @@
 #include "learn/train/loop/shipped.h"
 
+#include "engine/base/nearest.h"
+
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,9 +38,8 @@ static void list_place(const char *bin, const char *place, char *out, size_t siz
     int count = join(path, bin, place, "") ? scandir(path, &entries, NULL, alphasort) : -1;
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
-        bool fits = strlen(out) + strlen(name) + strlen(", ") < size;
-        if (fits && name[0] != '.' && join(path, bin, place, name) && has_config(path))
-            strcat(strcat(out, out[0] != '\0' ? ", " : ""), name);
+        if (name[0] != '.' && join(path, bin, place, name) && has_config(path))
+            nearest_list(out, size, name);
         free(entries[i]);
     }
     if (count >= 0)

@@ -14,6 +14,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/thread_pool.h"
 #include "engine/engine.h"
+#include "engine/vision/image.h"
 #include "server/http/http.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ static struct {
     atomic_uint runs[2];                       /* by model */
     atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
     atomic_uint digests_ended;
-    atomic_int run_policy;  /* how the thread of the last run is scheduled */
+    atomic_int run_policy;     /* how the thread of the last run is scheduled */
     atomic_uint prepared_utf8; /* texts that were known to be UTF-8 */
 } fake_seen;
 
@@ -205,6 +206,12 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
         fake_digest_deed(model, err);
     fake_seen.digest_policy = sched_getscheduler(0); /* who waits for it may stop the rest */
     return err->code;
+}
+
+/* The one function that is the engine's own. */
+bool engine_is_picture(const void *bytes, size_t len)
+{
+    return image_has_signature(bytes, len);
 }
 
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,

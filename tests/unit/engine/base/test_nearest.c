@@ -1,6 +1,7 @@
 #include "engine/base/nearest.h"
 #include "tests/support/suite.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const known[] = {"queue_limit", "inputs_max", "listen", "models", "id"};
@@ -77,6 +78,27 @@ START_TEST(nearest_passes_over_names_that_are_too_long)
 }
 END_TEST
 
-SUITE("nearest", nearest_finds_a_name_with_a_slip, nearest_finds_nothing_for_a_stranger,
-      nearest_bounds_its_work_on_long_names, nearest_prefers_the_first_of_equals,
-      nearest_ends_at_its_distance, nearest_passes_over_names_that_are_too_long)
+/* Whatever the room, and never a byte beyond it. */
+START_TEST(a_list_of_names_ends_where_its_room_does)
+{
+    char list[12] = "";
+    ck_assert(nearest_list(list, sizeof list, "ab"));
+    ck_assert(nearest_list(list, sizeof list, ""));
+    ck_assert_str_eq(list, "ab, ");
+    ck_assert(!nearest_list(list, sizeof list, "cdefgh"));
+    ck_assert_str_eq(list, "ab, , ...");
+    for (size_t size = 8; size < 40; size++) {
+        char *room = malloc(size); /* a sanitizer sees what lies behind */
+        room[0] = '\0';
+        while (nearest_list(room, size, "n"))
+            continue;
+        ck_assert_str_eq(room + strlen(room) - 3, "...");
+        free(room);
+    }
+}
+END_TEST
+
+SUITE("nearest", a_list_of_names_ends_where_its_room_does, nearest_finds_a_name_with_a_slip,
+      nearest_finds_nothing_for_a_stranger, nearest_bounds_its_work_on_long_names,
+      nearest_prefers_the_first_of_equals, nearest_ends_at_its_distance,
+      nearest_passes_over_names_that_are_too_long)

@@ -70,7 +70,7 @@ END_TEST
 /* However the columns' names fill the room that they have. */
 START_TEST(so_many_columns_are_listed_as_fit)
 {
-    static const char *const columns[] = {",", "a,", "ab,", "abcdefg,"};
+    static const char *const columns[] = {"a,", "ab,", "abcd,", "abcdefg,"};
     tempdir_open(&dir);
     for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
         for (unsigned count = 15; count < 220; count++) {

@@ -28,7 +28,7 @@ START_TEST(an_output_that_cannot_be_is_told)
     ck_assert_int_eq(mkdir(path, 0777), 0);
     f.options.restart = true;
     char wanted[300];
-    snprintf(wanted, sizeof wanted, "cannot remove %s: ", path);
+    snprintf(wanted, sizeof wanted, "%s: cannot be removed: ", path);
     expect_refused(ERR_IO, "", wanted);
     ck_assert_int_eq(remove(path), 0);
     ck_assert_int_eq(remove(out), 0);
