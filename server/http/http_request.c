@@ -212,20 +212,20 @@ static void answer_slow_head(struct http_connection *connection)
 
 /* The library closes by itself after a reply that said so, when the client does, and when it cannot
  * read a request line; only in the last case have bytes arrived since the last reply without an
- * answer. A head that it could not parse it has answered itself. Bytes that it has not read are not
- * the reason why it closes: it could not watch the socket. */
+ * answer. A head that it could not parse it has answered itself. If it has read none of the bytes,
+ * they are not the reason why it closes: it could not watch the socket. */
 static void answer_unreadable(struct http_connection *connection, enum conn_state state)
 {
     struct err err = {0};
     int fd = connection->conn.fd;
     struct sockets_traffic now = sockets_traffic(fd);
-    bool unread = sockets_unread(fd);
-    bool silent = now.known && now.received <= connection->before.received && !unread;
+    bool silent = now.known && now.received <= connection->before.received && now.unread == 0;
     if (sockets_peer_gone(fd) || silent)
         return;
     connection->linger = true;
+    bool read_some = now.received - now.unread > connection->before.received;
     if (connection->closing || state == CONN_HEAD || !now.known ||
-        now.sent != connection->before.sent || unread)
+        now.sent != connection->before.sent || !read_some)
         return;
     err_set(&err, ERR_MALFORMED, "request line: not METHOD TARGET HTTP/1.1");
     answer_headless(connection, &err);

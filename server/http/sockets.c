@@ -111,11 +111,15 @@ struct sockets_traffic sockets_traffic(int fd)
 {
     struct tcp_info info = {0};
     socklen_t len = sizeof info;
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0 ||
+    int unread = 0;
+    if (ioctl(fd, FIONREAD, &unread) != 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0 ||
         len < offsetof(struct tcp_info, tcpi_bytes_sent) + sizeof info.tcpi_bytes_sent)
         return (struct sockets_traffic){.known = false};
-    return (struct sockets_traffic){
-        .known = true, .received = info.tcpi_bytes_received, .sent = info.tcpi_bytes_sent};
+    return (struct sockets_traffic){.known = true,
+                                    .received = info.tcpi_bytes_received,
+                                    .unread = (unsigned)unread,
+                                    .sent = info.tcpi_bytes_sent};
 }
 
 void sockets_send(int fd, const void *bytes, size_t len)

@@ -308,7 +308,7 @@ START_TEST(a_connection_that_ends_without_a_head_is_told_why_if_it_said_somethin
         {CONN_IDLE, CONN_STATES, "nonsense", "", false, false, "400 Bad Request", true},
         {CONN_HEAD, CONN_STATES, "nonsense", "", false, false, NULL, true},
         {CONN_NEW, CONN_STATES, "nonsense", "", true, false, NULL, true},
-        {CONN_NEW, CONN_STATES, "nonsense", "more", false, false, NULL, true},
+        {CONN_NEW, CONN_STATES, "nonsense", "more", false, false, "400 Bad Request", true},
         {CONN_NEW, CONN_STATES, "", "GET", false, false, NULL, true},
         {CONN_NEW, CONN_STATES, "", "", false, false, NULL, false},
         {CONN_NEW, CONN_STATES, "nonsense", "", false, true, NULL, false},

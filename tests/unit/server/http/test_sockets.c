@@ -122,9 +122,13 @@ START_TEST(sockets_see_unread_bytes_and_what_tcp_has_carried)
     struct sockets_traffic traffic = sockets_traffic(pair.ours);
     ck_assert(traffic.known);
     ck_assert_uint_eq(traffic.received, 4);
+    ck_assert_uint_eq(traffic.unread, 4);
     ck_assert_uint_eq(traffic.sent, 7);
     char bytes[8];
-    ck_assert_int_eq(recv(pair.ours, bytes, sizeof bytes, 0), 4);
+    ck_assert_int_eq(recv(pair.ours, bytes, 3, 0), 3);
+    ck_assert_uint_eq(sockets_traffic(pair.ours).unread, 1);
+    ck_assert_int_eq(recv(pair.ours, bytes, sizeof bytes, 0), 1);
+    ck_assert_uint_eq(sockets_traffic(pair.ours).received, 4);
     ck_assert(!sockets_unread(pair.ours));
     ck_assert(!sockets_unread(-1));
     ck_assert(!sockets_traffic(-1).known);
