@@ -127,6 +127,10 @@ static json_t *reason_of(const struct answer *answer)
     const char *label = answer->info->labels[judgement->label];
     double score = (double)answer->scores[judgement->label];
     double threshold = (double)judgement->threshold;
+    double target = answer->info->target_precision;
+    char goal[32] = "";
+    if (target > 0)
+        snprintf(goal, sizeof goal, " (%.9g)", target);
     if (judgement->decision == DECISION_UNKNOWN)
         return json_sprintf("the input is unlike what the model knows: ood_score %.9g is above "
                             "its threshold %.9g",
@@ -134,9 +138,9 @@ static json_t *reason_of(const struct answer *answer)
     if (judgement->truncated)
         return json_string_nocheck("the text is longer than the model reads: its end was not read");
     if (judgement->never)
-        return json_sprintf("label '%s' (score %.9g) is always reviewed: no score of it is known "
-                            "to be pure enough",
-                            label, score);
+        return json_sprintf("label '%s' (score %.9g) is always reviewed: no score of it reached "
+                            "the precision that auto takes on the validation inputs%s",
+                            label, score, goal);
     return json_sprintf("label '%s' has score %.9g, below its threshold %.9g", label, score,
                         threshold);
 }

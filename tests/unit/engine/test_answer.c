@@ -111,12 +111,13 @@ START_TEST(answer_gives_a_regression_its_raw_value)
 END_TEST
 
 /* The members from "decision" on, but for the predictions. */
-static void expect_judgement(struct judgement judgement, const char *expected)
+static void expect_judged(const struct engine_info *model, struct judgement judgement,
+                          const char *expected)
 {
     const float scores[4] = {0.125f, 0.5f, 0.25f, 0.125f};
     struct json_t *json = answer_prediction(
         &(struct answer){
-            .model_name = "m", .info = &info, .scores = scores, .judgement = judgement},
+            .model_name = "m", .info = model, .scores = scores, .judgement = judgement},
         1);
     ck_assert_ptr_nonnull(json);
     json_object_del(json, "predictions");
@@ -124,6 +125,11 @@ static void expect_judgement(struct judgement judgement, const char *expected)
     ck_assert_str_eq(strstr(text, "\"decision\""), expected);
     free(text);
     json_decref(json);
+}
+
+static void expect_judgement(struct judgement judgement, const char *expected)
+{
+    expect_judged(&info, judgement, expected);
 }
 
 START_TEST(answer_gives_the_reason_of_what_is_not_automatic)
@@ -139,7 +145,15 @@ START_TEST(answer_gives_the_reason_of_what_is_not_automatic)
         "its threshold 0.75\"}");
     expect_judgement((struct judgement){.decision = DECISION_REVIEW, .label = 1, .never = true},
                      "\"decision\":\"review\",\"reason\":\"label 'Donut' (score 0.5) is always "
-                     "reviewed: no score of it is known to be pure enough\"}");
+                     "reviewed: no score of it reached the precision that auto takes on the "
+                     "validation inputs\"}");
+    struct engine_info aimed = info;
+    aimed.target_precision = 0.95;
+    expect_judged(&aimed,
+                  (struct judgement){.decision = DECISION_REVIEW, .label = 1, .never = true},
+                  "\"decision\":\"review\",\"reason\":\"label 'Donut' (score 0.5) is always "
+                  "reviewed: no score of it reached the precision that auto takes on the "
+                  "validation inputs (0.95)\"}");
     expect_judgement((struct judgement){.decision = DECISION_UNKNOWN,
                                         .threshold = 7,
                                         .has_ood = true,
