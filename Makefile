@@ -51,7 +51,7 @@ LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests list-tests foreign-texts torture test-browser test-memory mutate bench \
+.PHONY: all run test tests list-tests foreign-texts torture test-browser test-docs test-memory mutate bench \
         bench-peer fuzz fuzzers kernels install uninstall clean train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -160,6 +160,13 @@ test-browser: $(BUILD)/attnd tests/browser/node_modules/.package-lock.json
 tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
 	@cd tests/browser && npm ci --loglevel=error --ignore-scripts
 	@touch $@
+
+# What the documents tell their readers to run (tests/docs/run.py); deploy/install-deps.sh docs installs
+# what it needs. DOCUMENTS: only these.
+DOCUMENTS ?=
+test-docs: $(PROGRAMS) $(BUILD)/attnd-bench
+	@python3 -B tests/docs/test_docs.py
+	@BUILD=$(BUILD) python3 -B tests/docs/run.py $(DOCUMENTS)
 
 # attnd within 1 GiB under the worst mix of requests (a minute). MEMORY holds more options, such as
 # --cgroup DIR of a memory cgroup to start it in; without one RLIMIT_DATA is the limit.

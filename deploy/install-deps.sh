@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and only those.
-# usage: deploy/install-deps.sh build|test|browser|fuzz|run
-#   build  to compile; test  to compile and test; browser  to test the built-in page (its two npm
+# usage: deploy/install-deps.sh build|test|docs|browser|fuzz|run
+#   build  to compile; test  to compile and test; docs  for make test-docs; browser  to test the built-in page (its two npm
 #   packages come with make test-browser); fuzz  for make fuzz; run  to run programs built elsewhere
 set -eu
 
@@ -23,10 +23,11 @@ fuzz='clang libclang-rt-14-dev llvm'
 case "${1:-}" in
 build) wanted=$build ;;
 test) wanted="$build check" ;;
+docs) wanted="$build curl gzip python3" ;;
 browser) wanted="$build $browser" ;;
 fuzz) wanted="$build $fuzz" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|browser|fuzz|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|docs|browser|fuzz|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||
