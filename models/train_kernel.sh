@@ -14,7 +14,8 @@ EPOCHS=${EPOCHS:-20}
 mkdir -p "$WORK"
 
 # learn TRAIN VALIDATION OUT: numbers are made alike by the vocabulary (a word with a digit is one [UNK]),
-# which leaves room for twice the log; words that only VALIDATION has are not looked at.
+# which leaves room for twice the log; words that only VALIDATION has are not looked at. Most logs are
+# longer than the model, those that it is judged by, too: so what is served may be.
 learn() {
     mkdir -p "$3"
     "$BUILD/attnd-vocab" trim --model "$ENCODER" --data "$1" --without-numbers --out "$3/encoder"
@@ -22,7 +23,7 @@ learn() {
           --tokens "$TOKENS" --epochs "$EPOCHS" --batch 16 --rate 4e-4 --layer-decay 0.8 \
           --warmup 0.1 --weight-decay 0.02 --label-smoothing 0.1 --dropout 0.1 \
           --attention-dropout 0.1 --word-dropout 0.1 --line-dropout 0.3 \
-          --keep last --seed "$SEED"
+          --truncation accept --keep last --seed "$SEED"
 }
 
 if [ -n "${FOLDS:-}" ]; then

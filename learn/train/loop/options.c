@@ -99,9 +99,9 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 
 /* Each value as it is typed; options of paths and of speed alone are left out. */
 
-enum { OTHERS = 7, PLACES = 3 };
-static const char *const others[OTHERS] = {"out",        "restart",          "threads", "store",
-                                           "ood_method", "target_precision", "version"};
+enum { OTHERS = 8, PLACES = 3 };
+static const char *const others[OTHERS] = {
+    "out", "restart", "threads", "store", "ood_method", "target_precision", "version", "truncation"};
 
 /* But for the first so many of the others. */
 static bool is_printed(const struct train_options *options, const char *field, size_t left_out)

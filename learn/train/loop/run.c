@@ -42,11 +42,15 @@ static enum err_code read_source(struct run *run, struct err *err)
     return run->spec.family->kind == ENGINE_TEXT ? check_vocabulary(options->model, err) : ERR_OK;
 }
 
-static void take_labels(struct run *run)
+/* Of the source's description, what the options and the data say anew. */
+static void settle_spec(struct run *run)
 {
     struct spec *spec = &run->spec;
+    const char *truncation = run->options->truncation;
     spec->temperature = 1;
     spec->grey16_minmax = run->corpus.grey16_minmax;
+    if (strcmp(truncation, "keep") != 0)
+        spec->policy.accepts_truncated = strcmp(truncation, "accept") == 0;
     if (run->is_mlm)
         return;
     spec->labels = run->corpus.labels.name;
@@ -105,7 +109,7 @@ static enum err_code open_data(struct run *run, const struct corpus_progress *pr
     if (corpus_open(&run->corpus, run->options, &run->spec, run->options->model, run->threads,
                     progress, err))
         return err->code;
-    take_labels(run);
+    settle_spec(run);
     if (plan_make(&run->plan, run->options, &run->spec, run->corpus.train.count, err) ||
         weigh_classes(run, err) || open_order(run, err))
         return err->code;

@@ -1,4 +1,4 @@
-/* A run takes no memory: every way to the allocator is counted while 1000 predictions are made.
+/* A run takes no memory: every way to the allocator is counted while some 200 predictions are made.
  *
  * The functions below stand in front of the C library's for the whole program, libraries included,
  * and pass on to its __libc_ names; glibc has no such name for aligned_alloc and posix_memalign,
@@ -26,7 +26,7 @@ enum { CAN_COUNT = 0 };
 enum { CAN_COUNT = 1 };
 #endif
 
-enum { RUNS = 100, ROWS_MAX = 4, TOKENS_MAX = 400, CALLERS_MAX = 16 };
+enum { RUNS = 20, ROWS_MAX = 4, TOKENS_MAX = 400, CALLERS_MAX = 16 };
 
 static atomic_bool armed;
 static atomic_uint calls;

@@ -283,6 +283,17 @@ START_TEST(what_says_how_inputs_are_read_stays_and_nothing_else)
 }
 END_TEST
 
+START_TEST(an_option_says_what_becomes_of_truncated_texts)
+{
+    train_fixture_texts(&f);
+    f.options.truncation = "accept";
+    conclude_with("{}", false, true);
+    train_fixture_texts(&f);
+    f.options.truncation = "review";
+    conclude_with("{\"truncation\": \"accept\"}", false, false);
+}
+END_TEST
+
 /* ---- OOD score ---- */
 
 /* 240 texts to learn. */
@@ -458,5 +469,6 @@ SUITE("conclude", the_weights_are_those_that_are_best, masked_words_leave_only_t
       without_another_list_the_reports_data_is_the_one_learnt,
       what_cannot_be_written_is_told_and_the_state_stays,
       what_says_how_inputs_are_read_stays_and_nothing_else,
+      an_option_says_what_becomes_of_truncated_texts,
       strangeness_is_the_one_that_was_asked_for, of_many_inputs_learnt_every_so_many_are_looked_at,
       class_biases_are_folded_into_the_classifiers)

@@ -251,7 +251,8 @@ START_TEST(the_fingerprint_is_a_line_an_option)
         "model=a b", "data=", "task=classify",     "epochs=12", "rate=0.100000001",
         "mirror=1",  "turn=", "stages=48:20,96:5", "clip=1",    "seed=4294967295"};
     static const char *const left_out[] = {
-        "out=", "restart=", "threads=", "store=", "ood_method=", "target_precision=", "version="};
+        "out=",        "restart=",          "threads=", "store=",
+        "ood_method=", "target_precision=", "version=", "truncation="};
     static const char fields[] =
 #define GROUP(title)
 #define ALIAS(flag, other)
