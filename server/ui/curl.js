@@ -29,26 +29,16 @@ function pathOf(name) {
     return `${plain.startsWith('-') ? './' : ''}${plain}`;
 }
 
-/** A file inside of JSON: it is written around the file's base64, whatever the file's size. */
-function withFile(request) {
-    const open = `${visibleJson(request.json).slice(0, -1)},"image":"`;
-    return `{ printf '%s' ${shellQuote(open)}; base64 < ${shellQuote(pathOf(request.file))} | ` +
-        'tr -d \'\\n\'; printf \'"}\'; } |\n';
-}
-
 /* A longer argument fails on Linux (MAX_ARG_STRLEN is 128 KiB). */
 const ARGUMENT_MAX = 100000;
 
 function bodyWords(request) {
-    if (request.file !== null && request.json !== null)
-        return { head: withFile(request), words: '--data-binary @-', tail: '' };
     if (request.file !== null)
-        return { head: '', tail: '',
-            words: `--data-binary ${shellQuote(`@${pathOf(request.file)}`)}` };
+        return { words: `--data-binary ${shellQuote(`@${pathOf(request.file)}`)}`, tail: '' };
     const json = visibleJson(request.json);
     if (new TextEncoder().encode(json).length <= ARGUMENT_MAX)
-        return { head: '', words: `--data-raw ${shellQuote(json)}`, tail: '' };
-    return { head: '', words: '--data-binary @-', tail: ` <<'END_OF_JSON'\n${json}\nEND_OF_JSON` };
+        return { words: `--data-raw ${shellQuote(json)}`, tail: '' };
+    return { words: '--data-binary @-', tail: ` <<'END_OF_JSON'\n${json}\nEND_OF_JSON` };
 }
 
 /**
@@ -56,7 +46,7 @@ function bodyWords(request) {
  * @returns {string} a command for a POSIX shell
  */
 export function curlOf(request) {
-    const { head, words, tail } = bodyWords(request);
-    return `${head}curl -sS ${shellQuote(request.url)} \\\n` +
+    const { words, tail } = bodyWords(request);
+    return `curl -sS ${shellQuote(request.url)} \\\n` +
         `     -H ${shellQuote(`Content-Type: ${request.type}`)} \\\n     ${words}${tail}`;
 }

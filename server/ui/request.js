@@ -6,7 +6,7 @@
  *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own;
  *     context: where the input comes from (lot, wafer, ...), null: not said
  * @typedef {{url: string, type: string, body: Blob|string, file: string|null, json: object|null}}
- *     Request  file and json: what the command that asks the same is made of
+ *     Request  file or json: what the command that asks the same is made of
  */
 
 /* Predictions of each of several inputs that are kept. */
@@ -53,8 +53,8 @@ function address() {
 }
 
 /**
- * An image goes as it is, with the options in the query; a text goes as JSON, where any of it can
- * be written, NUL too. So does an image with a context, which has no place in a query.
+ * An image goes as it is, with the options and the context in the query; a text goes as JSON, where
+ * any of it can be written, NUL too.
  *
  * @param {Input} input
  * @param {Options} options
@@ -63,15 +63,14 @@ function address() {
 export async function requestOf(input, options) {
     const url = address();
     const chosen = optionsOf(options);
-    const file = input.kind === 'image' ? input.name : null;
-    if (file !== null && options.context === null) {
-        url.search = new URLSearchParams(chosen).toString();
-        return { url: url.href, type: input.type, body: input.blob, file, json: null };
+    const { context } = options;
+    if (input.kind === 'image') {
+        const query = Object.entries(context ?? {}).map(([name, value]) => [`context.${name}`, value]);
+        url.search = new URLSearchParams([...Object.entries(chosen), ...query]).toString();
+        return { url: url.href, type: input.type, body: input.blob, file: input.name, json: null };
     }
-    const member = await memberOf(input);
-    const rest = options.context === null ? chosen : { ...chosen, context: options.context };
-    return { url: url.href, type: 'application/json', body: JSON.stringify({ ...member, ...rest }),
-        file, json: file === null ? { ...member, ...rest } : rest };
+    const json = { ...await memberOf(input), ...chosen, ...context !== null && { context } };
+    return { url: url.href, type: 'application/json', body: JSON.stringify(json), file: null, json };
 }
 
 /**

@@ -112,7 +112,7 @@ test('a hostile file name is only shown, and its curl gives the same label', () 
         await shoot(page, 'hostile-name');
     }));
 
-test('with a context the command carries the file inside of JSON', () =>
+test('with a context the command carries it in the query', () =>
     shared.open({}, async (page) => {
         const bytes = waferPng('edge_ring');
         await page.click('#context summary');
