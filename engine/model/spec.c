@@ -280,7 +280,12 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
                                struct err *err)
 {
     struct json_t *config;
+    bool found;
     *out = (struct spec){0};
+    if (file_exists(dir, &found, err))
+        return err->code;
+    if (!found)
+        return err_set(err, ERR_IO, "there is no directory %s", dir);
     if (parse_file(&config, dir, "config.json", false, err) || read_config(out, config, arena, err))
         in_file("config.json", err);
     else

@@ -79,7 +79,7 @@ static void expect_failure(const char *const *arguments, int code, const char *w
 
 START_TEST(an_unusable_model_ends_with_2_and_says_why)
 {
-    FAILS(2, "model a: config.json: cannot be opened", "--model", "a=models/none");
+    FAILS(2, "model a: there is no directory models/none", "--model", "a=models/none");
     FAILS(2, "model a: ", "--model", "a=tests/data/examples");
     FAILS(2, "model a: the linear backend 'openblas' cannot multiply in int8", "--model",
           "a=models/kernel-bert,dtype=int8", "--linear-backend", "openblas");
@@ -145,7 +145,7 @@ START_TEST(what_does_not_fit_into_memory_max_ends_with_2_and_says_the_sum)
     FAILS(2, "memory: 50000000 bytes (memory_max) are too few for process ", "--model", KERNEL,
           "--memory-max", "50000000");
     FAILS(2, "connections_max", "--model", KERNEL, "--memory-max", "50000000", "--check-config");
-    FAILS(2, "model a: config.json: cannot be opened", "--model", "a=models/none",
+    FAILS(2, "model a: there is no directory models/none", "--model", "a=models/none",
           "--check-config");
 }
 END_TEST
