@@ -32,13 +32,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
-static const char *const call_members[] = {
-    "text",          "image",   "inputs",          "model",       "top_k", "explain",
-    "explain_layer", "overlay", "attention_stats", "deadline_ms", "id",    "context"};
-static const char *const item_members[] = {"text", "image", "id", "context"};
-
 enum {
     TOKENS_PER_INPUT = 16, /* {"image": "..."}, counts five; the rest is room to report errors */
     CONTEXT_DIGITS_MIN = 15,
@@ -119,13 +112,13 @@ static unsigned clamp_to_unsigned(long long value)
     return value > (long long)UINT_MAX ? UINT_MAX : (unsigned)value;
 }
 
-static enum err_code check_members(json_t *object, const char *path, const char *const *known,
-                                   size_t count, struct err *err)
+static enum err_code check_members(json_t *object, const char *path,
+                                   const struct codec_names *known, struct err *err)
 {
     for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
         const char *name = json_object_iter_key(at);
-        if (!codec_check_listed(name, known, count))
-            return codec_check_unknown(path, name, "member", known, count, err);
+        if (!codec_check_listed(name, known))
+            return codec_check_unknown(path, name, "member", known, err);
     }
     return ERR_OK;
 }
@@ -271,14 +264,13 @@ static enum err_code check_item_members(json_t *object, const char *path, struct
 {
     for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
         const char *name = json_object_iter_key(at);
-        if (strcmp(name, "inputs") != 0 &&
-            !codec_check_listed(name, item_members, COUNT(item_members)) &&
-            codec_check_listed(name, call_members, COUNT(call_members)))
+        if (strcmp(name, "inputs") != 0 && !codec_check_listed(name, &codec_names_item) &&
+            codec_check_listed(name, &codec_names_call))
             return err_set(err, ERR_UNUSABLE,
                            "%s.%s: options are for the whole call; put it beside \"inputs\"", path,
                            name);
     }
-    return check_members(object, path, item_members, COUNT(item_members), err);
+    return check_members(object, path, &codec_names_item, err);
 }
 
 /* Which of the fab's things it is: a person who reads the answers looks for that. */
@@ -363,7 +355,7 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
     json_t *root = reader->tree;
     if (!json_is_object(root))
         return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
-    if (read_id(reader, err) || check_members(root, "$", call_members, COUNT(call_members), err) ||
+    if (read_id(reader, err) || check_members(root, "$", &codec_names_call, err) ||
         read_options(reader, err))
         return err->code;
     const json_t *inputs = doc_member(root, "inputs");

@@ -12,10 +12,10 @@ static const char *joint(const char *path)
     return path[0] == '$' ? "." : "";
 }
 
-bool codec_check_listed(const char *name, const char *const *list, size_t count)
+bool codec_check_listed(const char *name, const struct codec_names *known)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, list[i]) == 0)
+    for (size_t i = 0; i < known->count; i++)
+        if (strcmp(name, known->list[i]) == 0)
             return true;
     return false;
 }
@@ -29,11 +29,11 @@ static bool can_be_shown(const char *name)
 /* The only place where a client's bytes reach an error text: "unknown member" alone does not help,
  * so a name that looks like an identifier is repeated. */
 enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
-                                  const char *const *known, size_t count, struct err *err)
+                                  const struct codec_names *known, struct err *err)
 {
     if (!can_be_shown(key))
         return err_set(err, ERR_UNUSABLE, "%s: an unknown %s", path, what);
-    const char *nearest = nearest_name(key, known, count);
+    const char *nearest = nearest_name(key, known->list, known->count);
     if (nearest == NULL)
         return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s", path, joint(path), key, what);
     return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s; did you mean \"%s\"?", path, joint(path),

@@ -5,6 +5,7 @@
 #ifndef ATTND_SERVER_PROTOCOL_CODEC_CHECK_H
 #define ATTND_SERVER_PROTOCOL_CODEC_CHECK_H
 
+#include "server/protocol/codec_names.h"
 #include "server/serve/call.h"
 
 #include <stdbool.h>
@@ -17,11 +18,11 @@ enum {
 
 #define CODEC_CHECK_QUERY "?" /* the path of options */
 
-bool codec_check_listed(const char *name, const char *const *list, size_t count);
+bool codec_check_listed(const char *name, const struct codec_names *known);
 
-/* The error of a name that is none of known[count]; `what` is "member" or "option". */
+/* The error of a name that is none of the known ones; `what` is "member" or "option". */
 enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
-                                  const char *const *known, size_t count, struct err *err);
+                                  const struct codec_names *known, struct err *err);
 
 /* At most bytes_max bytes without control characters; the label is valid UTF-8. */
 enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max, const char *path,

@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const context_members[] = {"lot",  "wafer",   "die_x",  "die_y",
-                                              "tool", "chamber", "recipe", "step"};
-enum { MEMBERS = sizeof context_members / sizeof context_members[0] };
 enum { DIGITS_MIN = 15, DIGITS_MAX = 17 }; /* every double survives so many */
 
 /* ---- checking ---- */
@@ -59,8 +56,8 @@ static enum err_code check_members(json_t *context, const char *path, const stru
     for (void *at = json_object_iter(context); at != NULL;
          at = json_object_iter_next(context, at)) {
         const char *key = json_object_iter_key(at);
-        if (!codec_check_listed(key, context_members, MEMBERS))
-            return codec_check_unknown(path, key, "member", context_members, MEMBERS, err);
+        if (!codec_check_listed(key, &codec_names_context))
+            return codec_check_unknown(path, key, "member", &codec_names_context, err);
         if (check_value(json_object_iter_value(at), path, key, elided, place, err))
             return err->code;
     }
@@ -126,8 +123,8 @@ static json_t *value_of(const char *name, const char *value)
 enum err_code codec_context_set(const char **context, const char *name, const char *value,
                                 struct arena *arena, struct err *err)
 {
-    if (!codec_check_listed(name, context_members, MEMBERS))
-        return codec_check_unknown("?context.", name, "member", context_members, MEMBERS, err);
+    if (!codec_check_listed(name, &codec_names_context))
+        return codec_check_unknown("?context.", name, "member", &codec_names_context, err);
     if (codec_check_label(value, strlen(value), LIMIT_CONTEXT_BYTES, "?context.", name, err))
         return err->code;
     if (!utf8_is_valid(value, strlen(value)))

@@ -9,10 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const options[] = {"model",   "top_k",         "id",      "deadline_ms",
-                                      "explain", "explain_layer", "overlay", "attention_stats"};
-enum { OPTION_COUNT = sizeof options / sizeof options[0] };
-
 static enum err_code read_label(const char *name, const char *value, size_t bytes_max,
                                 struct arena *arena, const char **out, struct err *err)
 {
@@ -109,8 +105,8 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
                                  value != NULL ? value : "", arena, err);
     if (strcmp(name, "context") == 0)
         return err_set(err, ERR_UNUSABLE, "?context: name its members, as in ?context.lot=A1");
-    if (!codec_check_listed(name, options, OPTION_COUNT))
-        return codec_check_unknown(CODEC_CHECK_QUERY, name, "option", options, OPTION_COUNT, err);
+    if (!codec_check_listed(name, &codec_names_query))
+        return codec_check_unknown(CODEC_CHECK_QUERY, name, "option", &codec_names_query, err);
     if (value == NULL)
         return err_set(err, ERR_UNUSABLE, "?%s: expected a value", name);
     if (strcmp(name, "model") == 0)

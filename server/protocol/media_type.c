@@ -9,14 +9,27 @@ static const struct {
     const char *name;
     enum request_body body;
     bool is_told;
+    bool is_proper; /* what a client should send */
 } types[] = {
-    {"application/json", REQUEST_JSON, true},
-    {"application/x-www-form-urlencoded", REQUEST_JSON, false},
-    {"image/png", REQUEST_IMAGE, true},
-    {"image/jpeg", REQUEST_IMAGE, true},
-    {"image/jpg", REQUEST_IMAGE, true}, /* not registered, and everywhere */
-    {"text/plain", REQUEST_TEXT, true},
+    {"application/json", REQUEST_JSON, true, true},
+    {"application/x-www-form-urlencoded", REQUEST_JSON, false, false},
+    {"image/png", REQUEST_IMAGE, true, true},
+    {"image/jpeg", REQUEST_IMAGE, true, true},
+    {"image/jpg", REQUEST_IMAGE, true, false}, /* not registered, and everywhere */
+    {"text/plain", REQUEST_TEXT, true, true},
 };
+
+enum { TYPES = sizeof types / sizeof types[0] };
+
+const char *media_type_proper(unsigned index, enum request_body *body)
+{
+    for (unsigned i = 0; i < TYPES; i++)
+        if (types[i].is_proper && index-- == 0) {
+            *body = types[i].body;
+            return types[i].name;
+        }
+    return NULL;
+}
 
 /* A piece of a header's value, not terminated. */
 struct span {
@@ -73,9 +86,9 @@ enum err_code media_type_parse(const char *value, struct media_type *out, struct
     const char *rest = value;
     struct span type = next_piece(&rest, ";");
     size_t known = 0;
-    while (known < sizeof types / sizeof types[0] && !is_word(type, types[known].name))
+    while (known < TYPES && !is_word(type, types[known].name))
         known++;
-    if (known == sizeof types / sizeof types[0])
+    if (known == TYPES)
         return err_set(
             err, ERR_MEDIA_TYPE,
             "Content-Type must be application/json, image/png, image/jpeg or text/plain");

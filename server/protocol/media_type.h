@@ -15,4 +15,7 @@ struct media_type {
  * like a picture. ERR_MEDIA_TYPE for another type or charset. */
 enum err_code media_type_parse(const char *value, struct media_type *out, struct err *err);
 
+/* The types that a client should send, and what they are read as; NULL at the end. */
+const char *media_type_proper(unsigned index, enum request_body *body);
+
 #endif

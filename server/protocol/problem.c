@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,9 +36,19 @@ unsigned problem_status(enum err_code code)
     return kinds[code].status;
 }
 
+bool problem_is_passing(unsigned status)
+{
+    return status == 429 || status == 503;
+}
+
 const char *problem_title(enum err_code code)
 {
     return kinds[code].title;
+}
+
+void problem_type(enum err_code code, char out[PROBLEM_TYPE_BYTES])
+{
+    snprintf(out, PROBLEM_TYPE_BYTES, "urn:attnd:error:%s", err_name(code));
 }
 
 static bool is_utf8(const char *text)
@@ -54,8 +63,8 @@ static int add(json_t *problem, const char *key, json_t *value)
 
 struct json_t *problem_document(const struct err *err, const char *instance)
 {
-    char type[64];
-    snprintf(type, sizeof type, "urn:attnd:error:%s", err_name(err->code));
+    char type[PROBLEM_TYPE_BYTES];
+    problem_type(err->code, type);
     /* A text that is not UTF-8, such as a client's path, must not prevent the reply. */
     const char *text = is_utf8(err->text) ? err->text : problem_title(err->code);
     json_t *problem = json_object();

@@ -8,16 +8,25 @@
 
 #include "engine/base/err.h"
 
+#include <stdbool.h>
+
 struct json_t; /* jansson's */
 
 unsigned problem_status(enum err_code code);
 
+/* Whether the same request may succeed a little later: the reply then has Retry-After. */
+bool problem_is_passing(unsigned status);
+
+/* "urn:attnd:error:" and err_name(code). */
+enum { PROBLEM_TYPE_BYTES = 64 };
+void problem_type(enum err_code code, char out[PROBLEM_TYPE_BYTES]);
+
 /* In words: "Queue full". */
 const char *problem_title(enum err_code code);
 
-/* {"type", "title", "status", "detail", "instance"?, "error", "error_type"}. type is
- * "urn:attnd:error:" and err_name(code). A text that is not UTF-8 is replaced by the title, such an
- * instance is left out. A new reference; NULL if there is no memory. */
+/* {"type", "title", "status", "detail", "instance"?, "error", "error_type"}. A text
+ * that is not UTF-8 is replaced by the title, such an instance is left out. A new reference; NULL
+ * if there is no memory. */
 struct json_t *problem_document(const struct err *err, const char *instance);
 
 #endif

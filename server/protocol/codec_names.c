@@ -1,0 +1,20 @@
+#include "server/protocol/codec_names.h"
+
+static const char *const call[] = {
+    "text",          "image",   "inputs",          "model",       "top_k", "explain",
+    "explain_layer", "overlay", "attention_stats", "deadline_ms", "id",    "context"};
+static const char *const item[] = {"text", "image", "id", "context"};
+static const char *const context[] = {"lot",  "wafer",   "die_x",  "die_y",
+                                      "tool", "chamber", "recipe", "step"};
+static const char *const query[] = {"model",   "top_k",         "id",      "deadline_ms",
+                                    "explain", "explain_layer", "overlay", "attention_stats"};
+
+#define NAMES(list)                                                                                \
+    {                                                                                              \
+        list, sizeof(list) / sizeof(list)[0]                                                       \
+    }
+
+const struct codec_names codec_names_call = NAMES(call);
+const struct codec_names codec_names_item = NAMES(item);
+const struct codec_names codec_names_context = NAMES(context);
+const struct codec_names codec_names_query = NAMES(query);

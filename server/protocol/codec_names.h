@@ -1,0 +1,23 @@
+/* codec_names.h - the names that a request may use. The codec refuses all others, and the document
+ * of the interface (server/openapi) lists these.
+ *
+ *     codec_check_listed(name, &codec_names_call)
+ *
+ * Threads: constant.
+ */
+#ifndef ATTND_SERVER_PROTOCOL_CODEC_NAMES_H
+#define ATTND_SERVER_PROTOCOL_CODEC_NAMES_H
+
+#include <stddef.h>
+
+struct codec_names {
+    const char *const *list;
+    size_t count;
+};
+
+extern const struct codec_names codec_names_call;    /* members of a JSON body */
+extern const struct codec_names codec_names_item;    /* of an element of its "inputs" */
+extern const struct codec_names codec_names_context; /* of a "context" */
+extern const struct codec_names codec_names_query;   /* options beside a raw body */
+
+#endif
