@@ -16,8 +16,7 @@ void predict_finish(struct service *service, struct request *request);
  * explanations; `context` is the service. True: all of it was completed. */
 bool predict_pool(void *context, struct request *request);
 
-/* admin.c: only for processes of this machine, not for pages of other sites (admin_head). */
-enum err_code admin_head(struct service *service, struct request *request);
+/* admin.c */
 enum http_next admin_reload_begin(struct service *service, struct request *request);
 void admin_reload_finish(struct service *service, struct request *request);
 

@@ -29,6 +29,11 @@ bool route_matches(const char *pattern, const char *path)
     return *pattern == '\0' && *path == '\0';
 }
 
+bool route_changes_state(const struct route *route)
+{
+    return route->method != HTTP_GET && !route->is_safe;
+}
+
 const char *route_value(const struct request *request, const char *name)
 {
     const char *pattern = request->route->pattern, *path = request->exchange->path;

@@ -19,7 +19,11 @@ struct route {
     enum http_next (*begin)(struct service *service, struct request *request);
     void (*finish)(struct service *service, struct request *request); /* NULL: never suspends */
     bool has_body;
+    bool is_safe; /* a POST that changes nothing; of any other guard.h decides who may send it */
 };
+
+/* Whether its requests change the server's state. */
+bool route_changes_state(const struct route *route);
 
 /* Whether a decoded path fits the pattern. */
 bool route_matches(const char *pattern, const char *path);

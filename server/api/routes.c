@@ -4,6 +4,7 @@
 #include "server/api/routes.h"
 
 #include "engine/base/nearest.h"
+#include "server/api/guard.h"
 #include "server/api/handlers.h"
 #include "server/api/records.h"
 #include "server/api/reply.h"
@@ -14,7 +15,8 @@
 #include <string.h>
 
 static const struct route table[] = {
-    {"/predict", HTTP_POST, &protocol_native, predict_head, predict_begin, predict_finish, true},
+    {"/predict", HTTP_POST, .protocol = &protocol_native, .head = predict_head,
+     .begin = predict_begin, .finish = predict_finish, .has_body = true, .is_safe = true},
     {"/healthz", HTTP_GET, .begin = status_alive},
     {"/readyz", HTTP_GET, .begin = status_ready},
     {"/metrics", HTTP_GET, .begin = status_metrics},
@@ -22,8 +24,7 @@ static const struct route table[] = {
     {"/models/{name}", HTTP_GET, .begin = models_one},
     {"/", HTTP_GET, .begin = page_files_one},
     {"/ui/{file}", HTTP_GET, .begin = page_files_one},
-    {"/admin/reload", HTTP_POST, .head = admin_head, .begin = admin_reload_begin,
-     .finish = admin_reload_finish},
+    {"/admin/reload", HTTP_POST, .begin = admin_reload_begin, .finish = admin_reload_finish},
 };
 
 enum { ROUTES = sizeof table / sizeof table[0] };
@@ -68,6 +69,11 @@ enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTE
 unsigned routes_count(void)
 {
     return ROUTES;
+}
+
+const struct route *routes_at(unsigned index)
+{
+    return &table[index];
 }
 
 const char *routes_pattern(unsigned index)
@@ -143,6 +149,8 @@ static enum http_next app_head(void *context, struct http_exchange *exchange)
     if (route->has_body && !exchange->has_length)
         return without_length(request);
     exchange->body_bytes_max = body_bytes_max(request);
+    if (route_changes_state(route) && guard_check(request))
+        return problem(request);
     if (route->head != NULL && route->head(service, request))
         return problem(request);
     return HTTP_CONTINUE;

@@ -19,6 +19,7 @@ enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTE
 
 /* The table's patterns, in order: the metrics' route indexes. */
 unsigned routes_count(void);
+const struct route *routes_at(unsigned index);
 const char *routes_pattern(unsigned index);
 bool routes_takes_model(unsigned index); /* whether its requests are counted under a model */
 

@@ -1,0 +1,83 @@
+#include "server/api/guard.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* "127.0.0.1:8080" or "localhost:8080"; the port may be left out where it is 80. */
+static bool is_address(const char *host, const char *address)
+{
+    const char *port = strrchr(address, ':');
+    size_t name = (size_t)(port - address), local = strlen("localhost");
+    size_t len = strlen(host);
+    if (strncmp(host, "localhost", local) == 0)
+        name = local;
+    else if (strncmp(host, address, name) != 0)
+        return false;
+    return strcmp(host + name, port) == 0 || (len == name && strcmp(port, ":80") == 0);
+}
+
+static bool is_same_origin(const char *origin, const char *host)
+{
+    static const char scheme[] = "http://";
+    return strncmp(origin, scheme, sizeof scheme - 1) == 0 &&
+           strcmp(origin + sizeof scheme - 1, host) == 0;
+}
+
+static const char *proxy_header(const struct http_exchange *exchange)
+{
+    static const char *const names[] = {"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (http_header(exchange, names[i]) != NULL)
+            return names[i];
+    return NULL;
+}
+
+static bool is_type(const char *type, const char *name)
+{
+    size_t len = strlen(name);
+    return type != NULL && strncasecmp(type, name, len) == 0 && strchr("; \t", type[len]) != NULL;
+}
+
+/* Whether the request says where in a browser it comes from. */
+static bool is_of_browser(const struct http_exchange *exchange)
+{
+    static const char *const names[] = {"Origin", "Referer", "Sec-Fetch-Site", "Sec-Fetch-Mode"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (http_header(exchange, names[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* A page may send these types to another origin without asking. curl -d names the first one too,
+ * but nothing that only a browser adds. */
+static bool is_form(const struct http_exchange *exchange)
+{
+    const char *type = http_header(exchange, "Content-Type");
+    if (is_type(type, "application/x-www-form-urlencoded"))
+        return is_of_browser(exchange);
+    return is_type(type, "multipart/form-data") || is_type(type, "text/plain");
+}
+
+enum err_code guard_check(struct request *request)
+{
+    char address[HTTP_ADDRESS_BYTES];
+    const char *host = http_header(request->exchange, "Host");
+    const char *origin = http_header(request->exchange, "Origin");
+    if (!http_loopback_address(request->exchange, address))
+        return err_set(&request->err, ERR_FORBIDDEN,
+                       "admin routes answer only on a loopback address of the server's machine");
+    if (host == NULL || !is_address(host, address))
+        return err_set(&request->err, ERR_FORBIDDEN,
+                       "admin routes answer only requests whose Host is %s", address);
+    if (origin != NULL && !is_same_origin(origin, host))
+        return err_set(&request->err, ERR_FORBIDDEN,
+                       "admin routes do not answer pages of another origin");
+    const char *proxy = proxy_header(request->exchange);
+    if (proxy != NULL)
+        return err_set(&request->err, ERR_FORBIDDEN,
+                       "admin routes do not answer through a proxy (the request has %s)", proxy);
+    if (is_form(request->exchange))
+        return err_set(&request->err, ERR_MEDIA_TYPE, "admin routes do not answer forms of pages");
+    return ERR_OK;
+}

@@ -1,0 +1,21 @@
+/* guard.h - who may send a request that changes the server's state. routes.c asks it for every POST
+ * whose row does not say that it changes nothing.
+ *
+ * There is no authentication yet: only clients of this machine are answered, on a loopback address.
+ * A page in a browser of this machine is refused: the Host header must be that address itself,
+ * since any name may resolve to it (DNS rebinding), and an Origin header, which a browser adds to
+ * every POST of a page, must be the same. A page's form is refused whatever its origin: no page has
+ * use for one here. Requests that a proxy of this machine forwards, as its headers tell, are
+ * refused too.
+ *
+ * Threads: the owner of the request.
+ */
+#ifndef ATTND_SERVER_API_GUARD_H
+#define ATTND_SERVER_API_GUARD_H
+
+#include "server/serve/request.h"
+
+/* From the head alone. ERR_FORBIDDEN; ERR_MEDIA_TYPE for a form. */
+enum err_code guard_check(struct request *request);
+
+#endif
