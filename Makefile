@@ -51,8 +51,8 @@ LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests list-tests foreign-texts torture test-browser test-docs test-memory mutate bench \
-        bench-peer fuzz fuzzers kernels install uninstall clean train-wafer train-testlog train-kernel
+.PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-memory mutate \
+        bench bench-peer fuzz fuzzers kernels install uninstall clean train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -65,6 +65,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 # The assembler puts these files into objects (engine/embed.h); the compiler does not see that they
 # depend on them.
 $(BUILD)/obj/server/ui/page.o: $(wildcard server/ui/* server/ui/samples/*)
+$(BUILD)/obj/server/openapi/openapi.o: server/openapi/openapi.json
 $(patsubst %.css,$(BUILD)/obj/%.o,$(wildcard learn/eval/report/*.css)): $(BUILD)/obj/%.o: %.css
 
 $(ENGINE_LIB): $(call objects,$(ENGINE_SRC))
@@ -157,8 +158,13 @@ torture: $(PROGRAMS) $(TORTURES)
 test-browser: $(BUILD)/attnd tests/browser/node_modules/.package-lock.json
 	@BUILD=$(BUILD) node --test --test-concurrency=2 tests/browser/*.test.mjs
 
-tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
-	@cd tests/browser && npm ci --loglevel=error --ignore-scripts
+# The document of the interface is valid, and what a running attnd answers is what it says;
+# deploy/install-deps.sh openapi installs what it needs.
+test-openapi: $(BUILD)/attnd tests/openapi/node_modules/.package-lock.json
+	@BUILD=$(BUILD) node --test tests/openapi/*.test.mjs
+
+tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
+	@cd tests/$* && npm ci --loglevel=error --ignore-scripts
 	@touch $@
 
 # What the documents tell their readers to run (tests/docs/run.py); deploy/install-deps.sh docs installs

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and only those.
-# usage: deploy/install-deps.sh build|test|docs|browser|fuzz|run
-#   build  to compile; test  to compile and test; docs  for make test-docs; browser  to test the built-in page (its two npm
-#   packages come with make test-browser); fuzz  for make fuzz; run  to run programs built elsewhere
+# usage: deploy/install-deps.sh build|test|docs|browser|openapi|fuzz|run
+#   build  to compile; test  to compile and test; docs  for make test-docs; browser  to test the
+#   built-in page, openapi  the document of the interface (the npm packages of both come with make
+#   test-browser and make test-openapi); fuzz  for make fuzz; run  to run programs built elsewhere
 set -eu
 
 complain() {
@@ -15,19 +16,20 @@ run='libmicrohttpd12 libjansson4 libb64-0d libopenblas0-pthread libpng16-16 libj
 build='gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libb64-dev
        libopenblas-pthread-dev libdnnl-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
 # Node and npm also come from elsewhere than Debian, and Debian's would then be in the way.
-browser='chromium curl'
-command -v node >/dev/null 2>&1 || browser="$browser nodejs"
-command -v npm >/dev/null 2>&1 || browser="$browser npm"
+node=
+command -v node >/dev/null 2>&1 || node="$node nodejs"
+command -v npm >/dev/null 2>&1 || node="$node npm"
 # clang is 14 on Debian 12; its runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
 fuzz='clang libclang-rt-14-dev llvm'
 case "${1:-}" in
 build) wanted=$build ;;
 test) wanted="$build check" ;;
 docs) wanted="$build curl gzip python3" ;;
-browser) wanted="$build $browser" ;;
+browser) wanted="$build $node chromium curl" ;;
+openapi) wanted="$build $node" ;;
 fuzz) wanted="$build $fuzz" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|docs|browser|fuzz|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|fuzz|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||

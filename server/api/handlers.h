@@ -24,6 +24,9 @@ void admin_reload_finish(struct service *service, struct request *request);
 enum http_next models_list(struct service *service, struct request *request);
 enum http_next models_one(struct service *service, struct request *request);
 
+/* openapi.c */
+enum http_next openapi_one(struct service *service, struct request *request);
+
 /* page_files.c */
 enum http_next page_files_one(struct service *service, struct request *request);
 

@@ -11,6 +11,11 @@
 void reply_fill(struct request *request, unsigned status, const char *content_type,
                 const char *body, size_t len);
 
+/* A 200 that a client may keep: with its tag and the headers of `more` (their names end with NULL),
+ * or, for who has it, a 304. ERR_NO_MEMORY, and there is no reply yet. */
+enum err_code reply_tagged(struct request *request, const char *content_type, const char *body,
+                           size_t len, const struct http_field *more);
+
 /* request->err as application/problem+json, with Retry-After where the status calls for it. */
 void reply_problem(struct request *request);
 

@@ -1,6 +1,8 @@
-/* route.h - one row of the table of routes: a pattern of paths, a method, and its handlers.
+/* route.h - one row of the table of routes: a pattern of paths, a method, what it says of itself,
+ * and its handlers.
  *
- *     {"/models/{name}", HTTP_GET, .begin = models_one}
+ *     {"/models/{name}", HTTP_GET, .says = {"getModel", "One model", .schema = "Model"},
+ *      .begin = models_one}
  *     const char *name = route_value(request, "name");
  *
  * Threads: routes are constant.
@@ -8,11 +10,13 @@
 #ifndef ATTND_SERVER_API_ROUTE_H
 #define ATTND_SERVER_API_ROUTE_H
 
+#include "server/openapi/openapi.h"
 #include "server/protocol/protocol.h"
 
 struct route {
     const char *pattern;     /* "{name}" is one element of the path; also the metrics' label */
     enum http_method method; /* HTTP_GET also answers HEAD */
+    struct openapi_operation says;
     const struct protocol *protocol; /* of one that asks for predictions; else NULL */
     /* May refuse from the headers, by request->err. NULL: never refuses. */
     enum err_code (*head)(struct service *service, struct request *request);

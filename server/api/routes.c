@@ -14,17 +14,45 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CAN(code) OPENAPI_CAN(ERR_##code)
+
 static const struct route table[] = {
-    {"/predict", HTTP_POST, .protocol = &protocol_native, .head = predict_head,
-     .begin = predict_begin, .finish = predict_finish, .has_body = true, .is_safe = true},
-    {"/healthz", HTTP_GET, .begin = status_alive},
-    {"/readyz", HTTP_GET, .begin = status_ready},
-    {"/metrics", HTTP_GET, .begin = status_metrics},
-    {"/models", HTTP_GET, .begin = models_list},
-    {"/models/{name}", HTTP_GET, .begin = models_one},
-    {"/", HTTP_GET, .begin = page_files_one},
-    {"/ui/{file}", HTTP_GET, .begin = page_files_one},
-    {"/admin/reload", HTTP_POST, .begin = admin_reload_begin, .finish = admin_reload_finish},
+    {"/predict", HTTP_POST,
+     .says = {"predict", "Label, score and decision of a text, an image, or several of them",
+              .schema = "Answer",
+              .can =
+                  CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)},
+     .protocol = &protocol_native, .head = predict_head, .begin = predict_begin,
+     .finish = predict_finish, .has_body = true, .is_safe = true},
+    {"/healthz", HTTP_GET, .says = {"getHealth", "Whether the process lives", .schema = "Health"},
+     .begin = status_alive},
+    {"/readyz", HTTP_GET,
+     .says = {"getReadiness", "Whether the models are warm, and the server not draining",
+              .schema = "Readiness", .can = CAN(NOT_READY)},
+     .begin = status_ready},
+    {"/metrics", HTTP_GET,
+     .says = {"getMetrics", "Metrics in the text format of Prometheus", .media_type = "text/plain",
+              .can = CAN(QUEUE_FULL)},
+     .begin = status_metrics},
+    {"/models", HTTP_GET, .says = {"listModels", "The models that are served", .schema = "Models"},
+     .begin = models_list},
+    {"/models/{name}", HTTP_GET,
+     .says = {"getModel", "One model: its labels, sizes and limits", .schema = "Model"},
+     .begin = models_one},
+    {"/openapi.json", HTTP_GET,
+     .says = {"getOpenApi", "This document", .schema = "OpenApi", .can = CAN(QUEUE_FULL),
+              .is_tagged = true},
+     .begin = openapi_one},
+    {"/", HTTP_GET,
+     .says = {"getPage", "The page for people", .media_type = "text/html", .is_tagged = true},
+     .begin = page_files_one},
+    {"/ui/{file}", HTTP_GET,
+     .says = {"getPageFile", "A file of the page", .media_type = "*/*", .is_tagged = true},
+     .begin = page_files_one},
+    {"/admin/reload", HTTP_POST,
+     .says = {"reload", "Reads the configuration again; only for clients of the server's machine",
+              .schema = "Reload", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
+     .begin = admin_reload_begin, .finish = admin_reload_finish},
 };
 
 enum { ROUTES = sizeof table / sizeof table[0] };

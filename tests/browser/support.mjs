@@ -5,67 +5,22 @@
  *     const shared = fixture();
  *     test('a claim', () => shared.open({}, async (page) => { ... }));
  */
-import { spawn } from 'node:child_process';
 import { strict as assert } from 'node:assert';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
+import { BUILD, MODELS, ROOT, startServer } from '../support/server.mjs';
+
+export { MODELS, ROOT, startServer };
 
 const require = createRequire(import.meta.url);
 const AXE = require.resolve('axe-core/axe.min.js');
 
-export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const BUILD = process.env.BUILD ?? 'build';
-const PROGRAM = process.env.ATTND ?? `${ROOT}${BUILD}/attnd`;
 const SHOTS = `${ROOT}${BUILD}/browser/`;
 
-export const MODELS = ['--model', 'wafer-vit=models/wafer-vit',
-    '--model', 'kernel-bert=models/kernel-bert', '--model', 'testlog-bert=models/testlog-bert'];
-
-/* Until a server answers, or is gone. */
+/* Until a page shows what is expected. */
 const PATIENCE_MS = 20000;
-
-function inTime(promise, what) {
-    let timer;
-    const late = new Promise((_, fail) => {
-        timer = setTimeout(() => fail(new Error(`${what}: not in ${PATIENCE_MS} ms`)), PATIENCE_MS);
-    });
-    return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
-
-/** The line that attnd prints when it is ready. */
-function readyLine(child) {
-    return new Promise((resolve, reject) => {
-        let text = '';
-        child.stdout.setEncoding('utf8').on('data', (piece) => {
-            text += piece;
-            if (text.includes('\n'))
-                resolve(text);
-        });
-        child.once('error', reject);
-        child.once('exit', (code) => reject(new Error(`attnd ended with ${code}`)));
-    });
-}
-
-/**
- * @param {string[]} options
- * @param {number} port  0: any free one
- * @returns {Promise<{url: string, port: number, stop: () => Promise<number>}>}
- *     stop ends this very process and tells its exit code
- */
-export async function startServer(options = MODELS, port = 0) {
-    const child = spawn(PROGRAM, ['--listen', `127.0.0.1:${port}`, ...options],
-        { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] });
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    const url = /http:\/\/127\.0\.0\.1:(\d+)/.exec(await inTime(readyLine(child), 'attnd'));
-    return { url: url[0], port: Number(url[1]),
-        stop: () => {
-            child.kill('SIGTERM');
-            return inTime(ended, 'the end of attnd');
-        } };
-}
 
 /** Debian's Chromium. Its sandbox needs user namespaces or a setuid helper and refuses to start as
  * root, which is who runs tests in a container; the only pages it opens here are our own. */

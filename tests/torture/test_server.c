@@ -327,6 +327,13 @@ START_TEST(the_list_of_models_is_whole_or_refused)
 }
 END_TEST
 
+START_TEST(the_document_of_the_interface_is_whole_or_refused)
+{
+    drill_request((struct asked){
+        .name = "GET /openapi.json", .head = "GET /openapi.json HTTP/1.1\r\n", .reply = ASK_JSON});
+}
+END_TEST
+
 START_TEST(the_page_is_whole_or_refused)
 {
     drill_request((struct asked){.name = "GET /", .head = "GET / HTTP/1.1\r\n"});
@@ -455,6 +462,6 @@ DRILLS("server", a_text_is_answered_rightly_or_refused,
        a_refused_request_is_refused_for_that_or_for_the_failure,
        an_unknown_path_is_refused_for_that_or_for_the_failure,
        bad_framing_is_refused_for_that_or_for_the_failure, metrics_are_whole_or_refused,
-       the_list_of_models_is_whole_or_refused, the_page_is_whole_or_refused,
-       a_silent_client_is_closed_whatever_fails, a_configuration_is_read_or_refused_for_the_failure,
-       the_server_starts_or_says_why)
+       the_list_of_models_is_whole_or_refused, the_document_of_the_interface_is_whole_or_refused,
+       the_page_is_whole_or_refused, a_silent_client_is_closed_whatever_fails,
+       a_configuration_is_read_or_refused_for_the_failure, the_server_starts_or_says_why)

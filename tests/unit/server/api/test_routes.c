@@ -23,6 +23,7 @@ START_TEST(routes_find_every_path_of_the_contract)
     ck_assert_str_eq(find("/metrics", HTTP_GET, ERR_OK, "")->pattern, "/metrics");
     ck_assert_str_eq(find("/models", HTTP_GET, ERR_OK, "")->pattern, "/models");
     ck_assert_str_eq(find("/models/a", HTTP_GET, ERR_OK, "")->pattern, "/models/{name}");
+    ck_assert_str_eq(find("/openapi.json", HTTP_GET, ERR_OK, "")->pattern, "/openapi.json");
     ck_assert_str_eq(find("/", HTTP_GET, ERR_OK, "")->pattern, "/");
     ck_assert_str_eq(find("/ui/a", HTTP_GET, ERR_OK, "")->pattern, "/ui/{file}");
     ck_assert_str_eq(find("/admin/reload", HTTP_POST, ERR_OK, "")->pattern, "/admin/reload");
@@ -81,7 +82,8 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
     ck_assert_int_eq(routes_find(&route, allow, "/none", HTTP_GET, &err), ERR_NOT_FOUND);
     ck_assert_int_eq(err.code, ERR_NOT_FOUND);
     ck_assert_str_eq(err.text, "there is nothing at this path; there is /predict, /healthz, "
-                               "/readyz, /metrics, /models, /models/{name}, /, /admin/reload");
+                               "/readyz, /metrics, /models, /models/{name}, /openapi.json, /, "
+                               "/admin/reload");
     ck_assert_ptr_null(route);
     ck_assert_str_eq(allow, "");
     err = (struct err){0};

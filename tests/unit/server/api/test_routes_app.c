@@ -53,6 +53,7 @@ static const struct {
     {HTTP_GET, "/models/none", 404, problem,
      "\"detail\":\"no model of this name is served; GET /models\"", NULL, 0},
     {HTTP_GET, "/", 200, "text/html; charset=utf-8", "<!", NULL, 0},
+    {HTTP_GET, "/openapi.json", 200, json, "{\"openapi\":\"3.1.", NULL, 0},
     {HTTP_GET, "/ui/none", 404, problem, "\"detail\":\"there is nothing at this path\"", NULL, 0},
     {HTTP_GET, "/none", 404, problem,
      "\"detail\":\"there is nothing at this path; there is /predict, /healthz, ", NULL, 0},

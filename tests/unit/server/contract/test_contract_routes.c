@@ -36,7 +36,7 @@ static void expect_get_and_head(const char *path, const char *type)
 START_TEST(get_and_head_are_answered)
 {
     static const char *const paths[] = {"/healthz", "/readyz", "/models", "/models/wafer-vit",
-                                        "/models/kernel-bert"};
+                                        "/models/kernel-bert", "/openapi.json"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         expect_get_and_head(paths[i], "application/json");
     expect_get_and_head("/metrics", "text/plain; version=0.0.4; charset=utf-8");

@@ -1,0 +1,57 @@
+/* openapi.h - the interface of the server described for programs: an OpenAPI 3.1 document, made
+ * from the routes, the names that requests may use, the kinds of errors and the limits in service.
+ *
+ *     const struct openapi_route routes[] = {{.pattern = "/models", .says = &says}};
+ *     const struct openapi_source source = {routes, 1, request->snapshot};
+ *     const char *json = openapi_document(&source, arena, &len);
+ *
+ * openapi.json is the document with the shapes of bodies, and without what follows from the code:
+ * openapi_paths.c adds the paths, openapi_names.c the members and options that requests may have,
+ * openapi_problems.c the replies to what fails, openapi_values.c numbers and lists in the places of
+ * "@inputs_max" and the like. tests/openapi validates the replies of a running server against it.
+ *
+ * Threads: no state.
+ */
+#ifndef ATTND_SERVER_OPENAPI_OPENAPI_H
+#define ATTND_SERVER_OPENAPI_OPENAPI_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "server/serve/snapshots.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a route says of itself. */
+struct openapi_operation {
+    const char *id;         /* a name for programs: "getModel" */
+    const char *summary;    /* and a line for people */
+    const char *schema;     /* of a 200's JSON, in openapi.json */
+    const char *media_type; /* of a 200 that is no JSON; else NULL */
+    unsigned can;           /* OPENAPI_CAN(code) of errors that not every route has */
+    bool is_tagged;         /* a 200 has an ETag, and a 304 may come instead */
+};
+
+#define OPENAPI_CAN(code) (1U << (code))
+
+struct openapi_route {
+    const char *pattern;
+    bool is_post, has_body;
+    bool changes_state;
+    const struct openapi_operation *says;
+};
+
+struct openapi_source {
+    const struct openapi_route *routes;
+    unsigned route_count;
+    const struct snapshot *snapshot;
+};
+
+/* Upper bound of the memory that it takes; the tree of the document is the most of it. */
+enum { OPENAPI_BYTES = 1024 * 1024 };
+
+/* The document as compact JSON, NUL-terminated in the arena; NULL if there is no memory. Takes
+ * about a millisecond. */
+const char *openapi_document(const struct openapi_source *source, struct arena *arena, size_t *len);
+
+#endif

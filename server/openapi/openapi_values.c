@@ -1,0 +1,155 @@
+#include "server/openapi/openapi_values.h"
+
+#include "engine/decide/decision.h"
+#include "engine/explain/explanation.h"
+#include "server/bounds/limits.h"
+#include "server/protocol/codec_check.h"
+#include "server/protocol/problem.h"
+
+#include <jansson.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- lists of words ---- */
+
+/* The word at an index; out is room for one that has to be made. */
+typedef const char *word_at(const struct snapshot *snapshot, unsigned index,
+                            char out[PROBLEM_TYPE_BYTES]);
+
+static const char *method_at(const struct snapshot *snapshot, unsigned index,
+                             char out[PROBLEM_TYPE_BYTES])
+{
+    (void)snapshot;
+    (void)out;
+    return method_name((enum explain_method)index);
+}
+
+static const char *decision_at(const struct snapshot *snapshot, unsigned index,
+                               char out[PROBLEM_TYPE_BYTES])
+{
+    (void)snapshot;
+    (void)out;
+    return decision_name((enum decision)index);
+}
+
+static const char *model_at(const struct snapshot *snapshot, unsigned index,
+                            char out[PROBLEM_TYPE_BYTES])
+{
+    (void)out;
+    return snapshot->models[index]->name;
+}
+
+/* Of errors the first is none. */
+static const char *error_at(const struct snapshot *snapshot, unsigned index,
+                            char out[PROBLEM_TYPE_BYTES])
+{
+    (void)snapshot;
+    (void)out;
+    return err_name((enum err_code)(index + 1));
+}
+
+static const char *title_at(const struct snapshot *snapshot, unsigned index,
+                            char out[PROBLEM_TYPE_BYTES])
+{
+    (void)snapshot;
+    (void)out;
+    return problem_title((enum err_code)(index + 1));
+}
+
+static const char *type_at(const struct snapshot *snapshot, unsigned index,
+                           char out[PROBLEM_TYPE_BYTES])
+{
+    (void)snapshot;
+    problem_type((enum err_code)(index + 1), out);
+    return out;
+}
+
+static json_t *words(const struct snapshot *snapshot, unsigned count, word_at *at)
+{
+    json_t *array = json_array();
+    char room[PROBLEM_TYPE_BYTES];
+    int failed = array == NULL;
+    for (unsigned i = 0; i < count; i++)
+        failed |= json_array_append_new(array, json_string(at(snapshot, i, room)));
+    if (failed == 0)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+/* ---- by name ---- */
+
+static json_t *list_of(const char *name, const struct snapshot *snapshot)
+{
+    const struct {
+        const char *name;
+        unsigned count;
+        word_at *at;
+    } lists[] = {
+        {"methods", EXPLAIN_METHODS, method_at},
+        {"decisions", DECISION_COUNT, decision_at},
+        {"models", snapshot->model_count, model_at},
+        {"error_types", ERR_CODE_COUNT - 1, error_at},
+        {"problem_titles", ERR_CODE_COUNT - 1, title_at},
+        {"problem_types", ERR_CODE_COUNT - 1, type_at},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        if (strcmp(name, lists[i].name) == 0)
+            return words(snapshot, lists[i].count, lists[i].at);
+    return NULL;
+}
+
+static json_t *number_of(const char *name, const struct config *config)
+{
+    const struct {
+        const char *name;
+        json_int_t value;
+    } numbers[] = {
+#define X(limit, value, unit, status, what) {#limit, limit},
+        LIMITS(X)
+#undef X
+            {"CODEC_LAYER_MAX", CODEC_LAYER_MAX},
+        {"CODEC_DEADLINE_MS_MAX", CODEC_DEADLINE_MS_MAX},
+        {"EXPLANATION_SPANS", EXPLANATION_SPANS},
+        {"EXPLANATION_BOXES", EXPLANATION_BOXES},
+        {"inputs_max", config->inputs_max},
+        {"body_bytes_max", (json_int_t)config->body_bytes_max},
+        {"image_pixels_max", (json_int_t)config->image_pixels_max},
+        {"request_pixels_max", (json_int_t)config->request_pixels_max},
+        {"deadline_ms", config->deadline_ms},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (strcmp(name, numbers[i].name) == 0)
+            return json_integer(numbers[i].value);
+    return NULL;
+}
+
+static json_t *value_of(const char *name, const struct snapshot *snapshot)
+{
+    if (strcmp(name, "version") == 0)
+        return json_string(ATTND_VERSION);
+    json_t *number = number_of(name, &snapshot->config);
+    return number != NULL ? number : list_of(name, snapshot);
+}
+
+/* ---- all of a tree ---- */
+
+static bool is_place(const json_t *value)
+{
+    return json_is_string(value) && json_string_value(value)[0] == '@';
+}
+
+int openapi_values_fill(json_t *tree, const struct snapshot *snapshot)
+{
+    int failed = 0;
+    for (void *at = json_object_iter(tree); at != NULL; at = json_object_iter_next(tree, at)) {
+        json_t *value = json_object_iter_value(at);
+        failed |= is_place(value) ? json_object_iter_set_new(
+                                        tree, at, value_of(json_string_value(value) + 1, snapshot))
+                                  : openapi_values_fill(value, snapshot);
+    }
+    for (size_t i = 0; i < json_array_size(tree); i++)
+        failed |= openapi_values_fill(json_array_get(tree, i), snapshot);
+    return failed;
+}

@@ -1,0 +1,270 @@
+/* What a running server answers is what its document says, and what the document lets a client send
+ * is what the server takes. */
+import { strict as assert } from 'node:assert';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync }
+    from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { MODELS, ROOT, startServer } from '../support/server.mjs';
+import { ask, askRaw } from './client.mjs';
+import { Interface, withMember } from './document.mjs';
+
+const INPUTS_MAX = 3, BODY_BYTES_MAX = 200000, PIXELS_MAX = 1000000;
+const PNG = readFileSync(`${ROOT}tests/data/examples/wafer_map.png`);
+const JPEG = readFileSync(`${ROOT}tests/data/images/made/rgb.jpg`);
+const LOG = 'BUG: kernel NULL pointer dereference, address: 0000000000000018';
+const IMAGE = PNG.toString('base64');
+const METHODS = ['rollout', 'attention', 'gradient', 'gradient-last'];
+const JSON_TYPE = 'application/json';
+
+let server, face, folder;
+const bodies = []; /* [schema, reply] of every JSON reply */
+
+/* A model with the fab's own names for its labels. */
+function modelWithCodes() {
+    const from = `${ROOT}models/wafer-vit`;
+    folder = mkdtempSync(join(tmpdir(), 'attnd-openapi-'));
+    for (const name of readdirSync(from).filter((name) => name !== 'attnd.json'))
+        symlinkSync(join(from, name), join(folder, name));
+    const settings = JSON.parse(readFileSync(join(from, 'attnd.json')));
+    const labels = Object.values(JSON.parse(readFileSync(join(from, 'config.json'))).id2label);
+    settings.class_codes = Object.fromEntries(labels.map((label, i) =>
+        [label, i % 2 === 0 ? i : `code ${i}`]));
+    writeFileSync(join(folder, 'attnd.json'), JSON.stringify(settings));
+}
+
+before(async () => {
+    modelWithCodes();
+    server = await startServer([...MODELS, '--model', `coded=${folder}`,
+        '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
+        '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
+        '--body-timeout-ms', '300', '--drain-delay-ms', '1000']);
+    face = await Interface.of(server.url);
+});
+after(async () => {
+    rmSync(folder, { recursive: true });
+    await server?.stop();
+});
+
+/** One exchange, held against the document. */
+async function exchange(options, status) {
+    const pattern = options.pattern ?? options.path.split('?')[0];
+    const reply = options.raw !== undefined ? await askRaw(server.url, options.raw)
+        : await ask(server.url, options);
+    const asked = { method: options.as ?? options.method ?? 'GET', pattern };
+    assert.equal(reply.status, status, `${asked.method} ${options.path}: ${reply.body}`);
+    const schema = face.checkReply(asked, reply);
+    if (reply.headers['content-type']?.includes('json') && pattern !== '/openapi.json')
+        bodies.push([schema, JSON.parse(reply.body)]);
+    return reply;
+}
+
+function post(body, headers = {}, query = '') {
+    const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    return { method: 'POST', path: `/predict${query}`, pattern: '/predict', body: text,
+        headers: { 'Content-Type': JSON_TYPE, ...headers } };
+}
+
+/** A request that the document allows or not, as `status` tells, and what it is answered with. */
+async function predict(body, status = 200) {
+    const faults = face.requestFaults({ type: JSON_TYPE, body });
+    assert.equal(faults === null, status === 200, `${JSON.stringify(body)}: ${faults}`);
+    return JSON.parse((await exchange(post(JSON.stringify(body)), status)).body);
+}
+
+async function predictRaw(type, body, query = '', status = 200, headers = {}) {
+    const faults = face.requestFaults({ type, query });
+    assert.equal(faults === null, status === 200, `${query}: ${faults}`);
+    return JSON.parse((await exchange(post(body, { ...headers, 'Content-Type': type },
+        query && `?${query}`), status)).body);
+}
+
+/** Exchanges at once until one is answered with the status; every answer is checked. */
+async function until(status, count, make, others) {
+    for (let round = 0; round < 30; round++) {
+        const replies = await Promise.all(Array.from({ length: count }, () =>
+            ask(server.url, make)));
+        for (const reply of replies) {
+            assert.ok(reply.status === status || others.includes(reply.status), reply.body);
+            face.checkReply({ method: make.method, pattern: make.path }, reply);
+        }
+        if (replies.some((reply) => reply.status === status))
+            return;
+    }
+    assert.fail(`never ${status}`);
+}
+
+test('the document is valid OpenAPI 3.1', async () => {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(face.document);
+    assert.ok(valid, JSON.stringify(errors));
+    assert.equal(validator.version, '3.1');
+});
+
+test('every schema compiles, strictly', () => {
+    for (const name of Object.keys(face.document.components.schemas))
+        face.ofSchema(name, null);
+});
+
+test('a text', async () => {
+    await predict({ text: LOG });
+    await predict({ text: LOG, model: 'testlog-bert', top_k: 'all', id: 'one', deadline_ms: 60000,
+        context: { lot: 'A1', wafer: 3, die_x: -1, die_y: 0.5, tool: null, chamber: '', recipe: 'é',
+            step: 'etch' } });
+    assert.equal((await predict({ text: `${LOG} `.repeat(300) })).truncated, true);
+    assert.notEqual((await predict({ text: 'Kaffee und Kuchen am Nachmittag' })).decision, 'auto');
+});
+
+test('an image', async () => {
+    await predict({ image: IMAGE, top_k: 3 });
+    await predict({ image: `data:image/jpeg;base64,${JPEG.toString('base64')}` });
+    const coded = await predict({ image: IMAGE, model: 'coded', top_k: 'all' });
+    assert.deepEqual(new Set(coded.predictions.map(({ class_code: code }) => typeof code)),
+        new Set(['number', 'string']));
+});
+
+test('several inputs, one of them bad', async () => {
+    const { results } = await predict({ explain: true, id: 'all', context: { lot: 'A1' }, inputs: [
+        { text: LOG, id: 'first', context: { wafer: 4 } }, { image: 'no image', id: 'second' },
+        { image: IMAGE, context: { wafer: 5 } }] });
+    assert.deepEqual(results.map(({ status }) => status), [undefined, 422, undefined]);
+});
+
+for (const explain of [true, ...METHODS])
+    test(`explain: ${explain}`, async () => {
+        const more = { explain, attention_stats: true };
+        const { explanation } = await predict({ text: LOG, ...more });
+        assert.ok(explanation.words.length > 0);
+        const image = await predict({ image: IMAGE, overlay: true, ...more });
+        assert.ok(image.explanation.overlay.length > 0);
+        if (explain === 'rollout' || explain === 'attention')
+            await predict({ text: LOG, explain, explain_layer: 1 });
+    });
+
+test('raw bodies with options in the query', async () => {
+    const context = 'context.lot=A1&context.die_x=3&context.step=etch';
+    await predictRaw('image/png', PNG, `top_k=all&id=raw&model=wafer-vit&${context}`);
+    await predictRaw('image/jpeg', JPEG, 'explain=true&overlay=true&attention_stats=false');
+    await predictRaw('text/plain', LOG, 'explain=rollout&explain_layer=1&deadline_ms=60000');
+    await predictRaw('text/plain', gzipSync(LOG), '', 200, { 'Content-Encoding': 'gzip' });
+    for (const query of ['top_k=0', 'explain=nothing', 'explain_layer=0', 'overlay=1', 'tops=1',
+        'context.lots=A1', `id=${'x'.repeat(129)}`, 'deadline_ms=86400001'])
+        await predictRaw('text/plain', LOG, query, 422);
+});
+
+/* What the document forbids, the server refuses: the limits of both are the same. */
+test('requests that neither document nor server allow', async () => {
+    const long = (bytes) => 'x'.repeat(bytes);
+    for (const body of [{}, [], 5, 'text', { text: 5 }, { text: '' }, { image: '' }, { inputs: [] },
+        { text: LOG, image: IMAGE }, { text: LOG, inputs: [{ text: LOG }] }, { texts: LOG },
+        { text: LOG, top_k: 0 }, { text: LOG, top_k: 1.5 }, { text: LOG, top_k: 'some' },
+        { text: LOG, explain: 'nothing' }, { text: LOG, explain: 1 },
+        { text: LOG, explain_layer: 1 }, { text: LOG, explain: true, explain_layer: 1001 },
+        { text: LOG, deadline_ms: 0 }, { text: LOG, deadline_ms: 86400001 },
+        { text: LOG, overlay: 'true' }, { text: LOG, id: long(129) }, { text: LOG, id: 'a\u0001' },
+        { text: LOG, id: '\u0085' }, { text: LOG, model: long(65) }, { text: LOG, model: 7 },
+        { text: LOG, context: { lots: 'A1' } }, { text: LOG, context: { lot: long(65) } },
+        { text: LOG, context: { lot: true } }, { text: LOG, context: [] }])
+        await predict(body, 422);
+    const inputs = Array.from({ length: INPUTS_MAX + 1 }, () => ({ text: LOG }));
+    await predict({ inputs }, 413);
+    for (const item of [{ text: LOG, top_k: 1 }, { text: LOG, image: IMAGE }, {}, { id: 'x' }]) {
+        assert.notEqual(face.requestFaults({ type: JSON_TYPE, body: { inputs: [item] } }), null);
+        const { body } = await exchange(post({ inputs: [item] }), 200);
+        assert.equal(JSON.parse(body).results[0].status, 422);
+    }
+});
+
+test('values at a limit are allowed by both', async () => {
+    await predict({ text: LOG, id: 'x'.repeat(128), top_k: 1000000, deadline_ms: 86400000,
+        context: { lot: 'x'.repeat(64) } });
+    await predict({ inputs: Array.from({ length: INPUTS_MAX }, () => ({ text: LOG })) });
+});
+
+test('refusals of a prediction', async () => {
+    await exchange(post('{"text":'), 400);
+    await exchange({ path: '/predict', method: 'PUT', as: 'POST' }, 405);
+    await exchange(post({ text: LOG, model: 'none' }), 404);
+    await exchange(post(`{"text": "${'x'.repeat(BODY_BYTES_MAX)}"}`), 413);
+    await exchange(post(LOG, { 'Content-Type': 'text/html' }), 415);
+    await exchange(post(LOG, { 'Content-Encoding': 'br' }), 415);
+    await exchange({ raw: 'POST /predict HTTP/1.1\r\nHost: h\r\n\r\n', path: '/predict',
+        method: 'POST' }, 411);
+    await exchange({ raw: 'POST /predict HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{',
+        path: '/predict', method: 'POST' }, 408);
+    await exchange({ raw: 'POST /predict HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n' +
+        'Content-Length: 8\r\n\r\n{', path: '/predict', method: 'POST' }, 400);
+});
+
+test('a full queue and a deadline', async () => {
+    const inputs = Array.from({ length: INPUTS_MAX }, () => ({ image: IMAGE }));
+    const busy = post({ inputs, explain: 'gradient' });
+    await until(429, 24, busy, [200]);
+    const late = post({ image: IMAGE, explain: 'gradient', deadline_ms: 1 });
+    await until(504, 3, late, [200]);
+});
+
+test('what is served, and its state', async () => {
+    for (const path of ['/healthz', '/readyz', '/metrics', '/models', '/', '/openapi.json'])
+        await exchange({ path }, 200);
+    for (const name of ['wafer-vit', 'kernel-bert', 'testlog-bert', 'coded'])
+        await exchange({ path: `/models/${name}`, pattern: '/models/{name}' }, 200);
+    await exchange({ path: '/models/none', pattern: '/models/{name}' }, 404);
+    await exchange({ path: '/models', method: 'POST', as: 'GET' }, 405);
+    await exchange({ path: '/ui/app.js', pattern: '/ui/{file}' }, 200);
+    await exchange({ path: '/ui/none', pattern: '/ui/{file}' }, 404);
+    for (const path of ['/', '/openapi.json']) {
+        const { headers } = await exchange({ path }, 200);
+        await exchange({ path, headers: { 'If-None-Match': headers.etag } }, 304);
+    }
+});
+
+test('a reload, and who may not ask for one', async () => {
+    const reload = { method: 'POST', path: '/admin/reload' };
+    await exchange(reload, 200);
+    await until(409, 8, reload, [200]);
+    for (const headers of [{ Origin: 'http://attnd.example' }, { Origin: 'null' },
+        { Host: 'attnd.example' }, { Via: '1.1 proxy' }])
+        await exchange({ ...reload, headers }, 403);
+    await exchange({ ...reload, headers: { 'Content-Type': 'text/plain' } }, 415);
+    await exchange({ ...reload, body: 'x'.repeat(4097) }, 413);
+    writeFileSync(join(folder, 'attnd.json'), '{"version": 5}');
+    await exchange(reload, 422);
+});
+
+/* Otherwise the checks above would say nothing of members that nobody wrote down. */
+test('a member that the document does not know is a fault', () => {
+    let changes = 0;
+    for (const [schema, body] of bodies)
+        for (const changed of withMember(body)) {
+            assert.notEqual(face.faults(schema, changed), null, JSON.stringify(changed));
+            changes++;
+        }
+    assert.ok(changes > 300, `only ${changes}`);
+});
+
+test('a server that drains', async () => {
+    const ended = server.stop();
+    for (let i = 0; i < 100 && !face.seen.has('GET /readyz 503'); i++) {
+        const reply = await ask(server.url, { path: '/readyz' });
+        face.checkReply({ method: 'GET', pattern: '/readyz' }, reply);
+    }
+    server = null;
+    assert.equal(await ended, 0);
+    assert.ok(face.seen.has('GET /readyz 503'));
+});
+
+/* But for what a healthy server does not say: memory that fails, a stop in the middle. */
+test('every reply of a prediction and of a reload was seen', (t) => {
+    const rare = { '/predict': ['500', '503'],
+        '/admin/reload': ['400', '405', '408', '429', '500', '503'] };
+    for (const [pattern, without] of Object.entries(rare))
+        for (const status of Object.keys(face.document.paths[pattern].post.responses))
+            assert.ok(without.includes(status) || face.seen.has(`POST ${pattern} ${status}`),
+                `${pattern} ${status} was never seen`);
+    t.diagnostic(`${face.replies} replies and ${face.requests} requests, ` +
+        `${JSON.stringify(face.document).length} bytes of document`);
+});
