@@ -101,7 +101,8 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 
 enum { OTHERS = 8, PLACES = 3 };
 static const char *const others[OTHERS] = {
-    "out", "restart", "threads", "store", "ood_method", "target_precision", "version", "truncation"};
+    "out", "restart", "threads", "store", "ood_method", "target_precision", "version",
+    "truncation"};
 
 /* But for the first so many of the others. */
 static bool is_printed(const struct train_options *options, const char *field, size_t left_out)
