@@ -52,7 +52,8 @@ BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-memory mutate \
-        bench bench-peer fuzz fuzzers kernels install uninstall clean train-wafer train-testlog train-kernel
+        bench bench-peer fuzz fuzzers kernels install uninstall man deb clean train-wafer train-testlog \
+        train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -212,12 +213,21 @@ ENCODER ?=
 train-wafer train-testlog train-kernel: train-%: $(PROGRAMS)
 	@BUILD=$(BUILD) DATA='$(DATA)' ENCODER='$(ENCODER)' sh models/train_$*.sh
 
-# Programs, shipped models and configurations, and what there is to read. The programs find the
-# models by their own place, so the whole may be moved.
+# Manual pages, from the programs' --help; deploy/install-deps.sh package installs what it needs. All
+# are of section 1: the programs lie in bin, the daemon too, and anybody may run them.
+MANUALS := $(patsubst $(BUILD)/%,$(BUILD)/man/%.1,$(PROGRAMS))
+man: $(MANUALS)
+$(MANUALS): $(BUILD)/man/%.1: $(BUILD)/% deploy/package/man.sh
+	@mkdir -p $(@D)
+	deploy/package/man.sh $< >$@
+
+# Programs, shipped models and configurations, and what there is to read, with the manual pages if
+# they were made. The programs find the models by their own place, so the whole may be moved.
 PREFIX  ?= /usr/local
 DESTDIR ?=
 BIN     := $(DESTDIR)$(PREFIX)/bin
 SHARE   := $(DESTDIR)$(PREFIX)/share/attnd
+MAN     := $(DESTDIR)$(PREFIX)/share/man/man1
 DOC     := $(DESTDIR)$(PREFIX)/share/doc/attnd
 install: $(PROGRAMS)
 	@install -d $(BIN) $(SHARE) $(DOC)
@@ -226,10 +236,18 @@ install: $(PROGRAMS)
 	    install -D -m 644 "$$file" "$(SHARE)/$$file" || exit 1; done
 	@install -m 644 README.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md $(DOC)
 	@install -D -m 644 -t $(DOC)/docs docs/*
+	@install -D -m 644 -t $(DOC)/models models/README.md
 	@install -D -m 644 -t $(DOC)/examples config/server.json deploy/prometheus.yml
+	@for page in $(MANUALS); do \
+	    test ! -f "$$page" || install -D -m 644 -t $(MAN) "$$page" || exit 1; done
 uninstall:
-	@rm -f $(patsubst $(BUILD)/%,$(BIN)/%,$(PROGRAMS))
+	@rm -f $(patsubst $(BUILD)/%,$(BIN)/%,$(PROGRAMS)) $(patsubst $(BUILD)/man/%,$(MAN)/%,$(MANUALS))
 	@rm -rf $(SHARE) $(DOC)
+
+# The Debian package; deploy/install-deps.sh package installs what it needs.
+deb:
+	@mkdir -p $(BUILD)
+	@CC='$(CC)' deploy/package/deb.sh $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

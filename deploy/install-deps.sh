@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and only those.
-# usage: deploy/install-deps.sh build|test|docs|browser|openapi|fuzz|run
+# usage: deploy/install-deps.sh build|test|docs|browser|openapi|fuzz|package|run
 #   build  to compile; test  to compile and test; docs  for make test-docs; browser  to test the
 #   built-in page, openapi  the document of the interface (the npm packages of both come with make
-#   test-browser and make test-openapi); fuzz  for make fuzz; run  to run programs built elsewhere
+#   test-browser and make test-openapi); fuzz  for make fuzz; package  for the Debian package, the
+#   bundle and their test; run  to run programs built elsewhere
 set -eu
 
 complain() {
@@ -21,6 +22,8 @@ command -v node >/dev/null 2>&1 || node="$node nodejs"
 command -v npm >/dev/null 2>&1 || node="$node npm"
 # clang is 14 on Debian 12; its runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
 fuzz='clang libclang-rt-14-dev llvm'
+# debootstrap, ip and systemd-analyze are for the test.
+package='debhelper dpkg-dev help2man lintian man-db debootstrap iproute2 systemd'
 case "${1:-}" in
 build) wanted=$build ;;
 test) wanted="$build check" ;;
@@ -28,8 +31,9 @@ docs) wanted="$build curl gzip python3" ;;
 browser) wanted="$build $node chromium curl" ;;
 openapi) wanted="$build $node" ;;
 fuzz) wanted="$build $fuzz" ;;
+package) wanted="$build $package" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|fuzz|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|fuzz|package|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||

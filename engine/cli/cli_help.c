@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-enum { COLUMN = 28, COLUMNS = 100, SENTENCE_BYTES = 512 };
+/* GAP: least blanks before a sentence; help2man takes a single one for a part of the value. */
+enum { COLUMN = 28, GAP = 2, COLUMNS = 100, SENTENCE_BYTES = 512 };
 
 static const char tool_epilogue[] =
     "Exit status: 0 success, 1 a run-time failure, 2 wrong use or an unusable model.\n";
@@ -39,7 +40,7 @@ static void print_option(FILE *file, const struct cli_option *option)
                                  : "",
              has_fallback ? option->fallback : "", has_fallback ? ")" : "");
     int used = fprintf(file, "  --%s%s%s", name, value[0] != '\0' ? " " : "", value);
-    if (used >= COLUMN)
+    if (used > COLUMN - GAP)
         used = fprintf(file, "\n") - 1;
     fprintf(file, "%*s", COLUMN - used, "");
     print_wrapped(file, sentence);

@@ -115,7 +115,7 @@ START_TEST(help_breaks_a_line_only_behind_its_last_column)
          .type = CLI_FLAG,
          .help = "12345678 0 12345678 0 12345678 0 12345678 0 12345678 0 12345678 0 1234567"},
         {.name = "twenty-two-letters-nul", .type = CLI_FLAG, .help = "Fits."},
-        {.name = "twenty-three-letters-nul", .type = CLI_FLAG, .help = "Does not."},
+        {.name = "twenty-three-letters-nu", .type = CLI_FLAG, .help = "Does not."},
     };
     struct cli narrow = {.usage = "u", .summary = "s", .options = edges, .option_count = 5};
     expect_page(&narrow, cli_help,
@@ -128,7 +128,7 @@ START_TEST(help_breaks_a_line_only_behind_its_last_column)
                 "0 12345678 0\n"
                 "                            1234567\n"
                 "  --twenty-two-letters-nul  Fits.\n"
-                "  --twenty-three-letters-nul\n"
+                "  --twenty-three-letters-nu\n"
                 "                            Does not.\n"
                 "  --help                    Prints this page.\n"
                 "  --version                 Prints the version.\n" STATUS);
