@@ -51,9 +51,9 @@ LOAD_LIB    := $(BUILD)/libload.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-memory mutate \
-        bench bench-peer fuzz fuzzers kernels install uninstall man deb clean train-wafer train-testlog \
-        train-kernel
+.PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
+        test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
+        train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -248,6 +248,12 @@ uninstall:
 deb:
 	@mkdir -p $(BUILD)
 	@CC='$(CC)' deploy/package/deb.sh $(BUILD)
+# The package with all that it needs, for a Debian 12 without a network.
+bundle: deb
+	@deploy/package/bundle.sh $(BUILD)
+# The bundle in a bare Debian 12 without a network; as root.
+test-bundle: bundle
+	@tests/package/test-bundle.sh $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

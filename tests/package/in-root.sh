@@ -1,0 +1,136 @@
+#!/bin/bash
+# Installs the bundle in the root that this runs in, asks attnd for answers and removes it again
+# (test-bundle.sh). There is no curl in a bare Debian; bash opens sockets itself.
+set -euo pipefail
+cd /test
+
+bundle=$(echo attnd-*-debian12-amd64)
+
+say() {
+    printf '  %s\n' "$1"
+}
+
+fail() {
+    printf 'in-root: %s\n' "$1" >&2
+    [ ! -f attnd.log ] || cat attnd.log >&2
+    exit 1
+}
+
+quietly() {
+    "$@" >command.log 2>&1 || {
+        cat command.log >&2
+        fail "failed: $*"
+    }
+}
+
+is_installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+damaged_bundle_is_refused() {
+    cp -r "$bundle" 'damaged one'
+    echo >>'damaged one/README'
+    if 'damaged one/install.sh' >command.log 2>&1; then
+        fail 'a damaged bundle was installed'
+    fi
+    grep -q 'the bundle is damaged' command.log || fail 'the refusal does not say why'
+    ! is_installed attnd || fail 'a damaged bundle left attnd'
+    rm -r 'damaged one'
+    say 'a damaged bundle is refused'
+}
+
+bundle_installs_without_the_recommended() {
+    quietly "$bundle/install.sh" --without-recommended
+    is_installed attnd || fail 'attnd is not installed'
+    ! is_installed libopenblas0-pthread || fail 'OpenBLAS was installed'
+    ! is_installed libdnnl2 || fail 'oneDNN was installed'
+    id attnd >/dev/null || fail 'there is no user attnd'
+    say 'the bundle installs without OpenBLAS and oneDNN'
+}
+
+# From a folder whose name a source's line cannot hold.
+bundle_installs_what_is_recommended_later() {
+    mv "$bundle" 'a folder'
+    quietly 'a folder/install.sh'
+    mv 'a folder' "$bundle"
+    is_installed attnd || fail 'attnd is gone'
+}
+
+start() {
+    setpriv --reuid attnd --regid attnd --clear-groups -- \
+        attnd --config /etc/attnd/attnd.json >attnd.log 2>&1 &
+    daemon=$!
+    for _ in {1..300}; do
+        ! attnd-healthcheck 2>/dev/null || return 0
+        sleep 0.1
+    done
+    fail 'attnd is not ready after 30 s'
+}
+
+# post FILE TYPE LABEL: 200, and this label.
+post() {
+    exec 3<>/dev/tcp/127.0.0.1/8080
+    {
+        printf 'POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n'
+        printf 'Content-Type: %s\r\nContent-Length: %d\r\n\r\n' "$2" "$(stat -c %s "$1")"
+        cat "$1"
+    } >&3
+    cat <&3 >answer
+    exec 3>&-
+    head -n 1 answer | grep -q '^HTTP/1.1 200 ' || fail "$1: $(cat answer)"
+    grep -q "\"label\":\"$3\"" answer || fail "$1 is no $3: $(cat answer)"
+}
+
+attnd_serves_and_stops() {
+    quietly attnd --check-config --config /etc/attnd/attnd.json
+    start
+    post wafer_map.png image/png Scratch
+    post test_floor.txt text/plain leakage
+    kill -HUP "$daemon"
+    post test_floor.txt text/plain leakage
+    kill -TERM "$daemon"
+    wait "$daemon" || fail "attnd ended with status $?"
+    say 'attnd answers an image and a text, and stops with status 0'
+}
+
+recommended_libraries_work() {
+    for backend in openblas onednn; do
+        quietly attnd-predict --linear-backend "$backend" --image wafer_map.png \
+            --model /usr/share/attnd/models/wafer-vit
+        grep -q Scratch command.log || fail "$backend: $(cat command.log)"
+    done
+    say 'OpenBLAS and oneDNN work once they are installed'
+}
+
+manuals_are_there() {
+    for program in /usr/bin/attnd*; do
+        [ -f "/usr/share/man/man1/${program##*/}.1.gz" ] || fail "$program has no manual page"
+    done
+}
+
+changed_configuration_stays() {
+    sed -i 's/"info"/"warn"/' /etc/attnd/attnd.json
+    quietly dpkg --force-confdef --force-confold -i "$bundle"/attnd_*.deb
+    grep -q '"warn"' /etc/attnd/attnd.json || fail 'the configuration was replaced'
+    say 'a changed configuration stays'
+}
+
+package_goes_without_a_trace() {
+    quietly dpkg --purge attnd
+    for trace in /etc/attnd /usr/share/attnd /usr/share/doc/attnd /usr/bin/attnd* \
+        /lib/systemd/system/attnd.service /etc/systemd/system/*/attnd.service; do
+        if [ -e "$trace" ] || [ -L "$trace" ]; then
+            fail "$trace is left"
+        fi
+    done
+    say 'the package goes without a trace'
+}
+
+damaged_bundle_is_refused
+bundle_installs_without_the_recommended
+manuals_are_there
+attnd_serves_and_stops
+bundle_installs_what_is_recommended_later
+recommended_libraries_work
+changed_configuration_stays
+package_goes_without_a_trace

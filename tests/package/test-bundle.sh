@@ -1,0 +1,101 @@
+#!/bin/bash
+# The bundle, in a bare Debian 12 without a network: installs, serves, stops, goes again (in-root.sh).
+# Before that what can be told of the package from outside. Needs root; where namespaces are forbidden
+# it says so, and takes a plain chroot.
+# usage: tests/package/test-bundle.sh BUILD       (from the repository's root, after make bundle)
+set -euo pipefail
+
+build=$(realpath "$1")
+version=$(cat .version)
+package=$build/attnd_${version}_amd64.deb
+bundle=$build/attnd-$version-debian12-amd64.tar
+work=$build/package
+root=$work/root
+
+say() {
+    printf 'test-bundle: %3d s  %s\n' "$SECONDS" "$1"
+}
+
+fail() {
+    printf 'test-bundle: %s\n' "$1" >&2
+    exit 1
+}
+
+# Errors and warnings of Debian's policy.
+check_policy() {
+    lintian --allow-root --fail-on error,warning "$package" || fail 'lintian refuses the package'
+    say 'lintian has no error and no warning'
+}
+
+# Two builds are alike only if none knows where it was made.
+check_paths() {
+    rm -rf "$work/content"
+    dpkg-deb -x "$package" "$work/content"
+    ! grep -rlF "$build" "$work/content" || fail 'files above hold the path of the build'
+    rm -rf "$work/content"
+    say 'no file holds the path of the build'
+}
+
+# A bare system takes a minute to fetch, and is the same for every run.
+make_bare() {
+    local line uri
+    [ ! -f "$work/bare.tar" ] || return 0
+    read -r line < <(deploy/package/sources.sh | grep ' bookworm main$') || fail 'no source of bookworm'
+    uri=$(cut -d ' ' -f 3 <<<"$line")
+    rm -rf "$work/bare"
+    debootstrap --variant=minbase bookworm "$work/bare" "$uri" >"$work/debootstrap.log" 2>&1 || {
+        tail -n 20 "$work/debootstrap.log" >&2
+        fail 'debootstrap failed'
+    }
+    tar -C "$work/bare" --numeric-owner --one-file-system -cf "$work/bare.part" .
+    mv "$work/bare.part" "$work/bare.tar"
+    rm -rf "$work/bare"
+}
+
+# The bare system with the bundle, and with no source of packages and no name server.
+make_root() {
+    rm -rf "$root"
+    mkdir -p "$root"
+    tar -C "$root" --numeric-owner -xf "$work/bare.tar"
+    rm -rf "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root"/etc/resolv.conf
+    mkdir "$root/test"
+    tar -C "$root/test" -xf "$bundle"
+    cp tests/package/in-root.sh tests/data/examples/wafer_map.png server/ui/samples/test_floor.txt \
+        "$root/test/"
+    say 'a bare Debian 12 is there'
+}
+
+# What runs in the namespaces ends with them, and so do their mounts.
+run_in_root() {
+    if unshare --mount --net --pid --fork true 2>/dev/null; then
+        # shellcheck disable=SC2016  # for the shell inside, whose $0 is the root
+        unshare --mount --net --pid --fork --kill-child sh -ec 'ip link set lo up
+            mount -t proc proc "$0/proc"
+            exec chroot "$0" /bin/bash /test/in-root.sh' "$root"
+    else
+        say 'SKIPPED: namespaces are forbidden here, so the network is there, and only unused'
+        http_proxy=http://127.0.0.1:9 chroot "$root" /bin/bash /test/in-root.sh
+    fi
+}
+
+# Reads the unit in the root, where the program is that it starts.
+check_unit() {
+    command -v systemd-analyze >/dev/null || { say 'SKIPPED: systemd-analyze is missing'; return; }
+    tar -C "$root" -xf <(dpkg-deb --fsys-tarfile "$package") ./usr/bin ./lib
+    systemd-analyze verify --man=no --recursive-errors=no --root="$root" attnd.service ||
+        fail 'systemd refuses the unit'
+    systemd-analyze security --offline=yes --root="$root" --threshold=20 --no-pager attnd.service |
+        tail -n 1
+    say 'systemd accepts the unit'
+}
+
+[ "$(id -u)" -eq 0 ] || fail 'only root can make and enter a root'
+mkdir -p "$work"
+trap 'rm -rf "$root" "$work/bare" "$work/content"' EXIT
+check_policy
+check_paths
+make_bare
+make_root
+run_in_root
+check_unit
+say 'passed'
