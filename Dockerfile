@@ -1,7 +1,10 @@
 # attnd with its shipped models: docker build -t attnd . && docker run -p 127.0.0.1:8080:8080 attnd
 # The image runs with a read-only root file system, as any user, without capabilities.
+#
+# BASE pins what both stages start from: docker build --build-arg BASE=debian@sha256:... -t attnd .
+ARG BASE=debian:bookworm-slim
 
-FROM debian:bookworm-slim AS build
+FROM ${BASE} AS build
 WORKDIR /src
 COPY deploy/install-deps.sh deploy/
 RUN deploy/install-deps.sh build
@@ -10,7 +13,7 @@ RUN make -s -j"$(nproc)"
 # A checkout under umask 077 would give models that only root can read.
 RUN chmod -R a+rX models LICENSE
 
-FROM debian:bookworm-slim
+FROM ${BASE}
 COPY deploy/install-deps.sh /tmp/
 RUN /tmp/install-deps.sh run && rm -rf /tmp/install-deps.sh /var/lib/apt/lists/* \
         /var/cache/apt/* /var/log/apt /var/log/dpkg.log

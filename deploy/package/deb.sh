@@ -15,7 +15,8 @@ complain() {
 
 # A source archive has no git; it has no untracked files either, but for what was built.
 list_sources() {
-    git ls-files 2>/dev/null || find . \( -name 'build*' -o -name node_modules \) -prune -o -type f -print
+    git ls-files 2>/dev/null ||
+        find . \( -path './build*' -o -name node_modules -o -name .git \) -prune -o -type f -print
 }
 
 copy_sources() {

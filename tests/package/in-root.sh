@@ -1,9 +1,14 @@
 #!/bin/bash
 # Installs the bundle in the root that this runs in, asks attnd for answers and removes it again
 # (test-bundle.sh). There is no curl in a bare Debian; bash opens sockets itself.
+# usage: [ATTND_LISTEN=127.0.0.1:PORT] in-root.sh
 set -euo pipefail
 cd /test
 
+daemon=
+trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true' EXIT
+port=${ATTND_LISTEN:-127.0.0.1:8080}
+port=${port##*:}
 bundle=$(echo attnd-*-debian12-amd64)
 
 say() {
@@ -61,6 +66,7 @@ start() {
         attnd --config /etc/attnd/attnd.json >attnd.log 2>&1 &
     daemon=$!
     for _ in {1..300}; do
+        kill -0 "$daemon" || fail 'attnd has ended'
         ! attnd-healthcheck 2>/dev/null || return 0
         sleep 0.1
     done
@@ -69,7 +75,7 @@ start() {
 
 # post FILE TYPE LABEL: 200, and this label.
 post() {
-    exec 3<>/dev/tcp/127.0.0.1/8080
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
     {
         printf 'POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n'
         printf 'Content-Type: %s\r\nContent-Length: %d\r\n\r\n' "$2" "$(stat -c %s "$1")"
@@ -90,6 +96,7 @@ attnd_serves_and_stops() {
     post test_floor.txt text/plain leakage
     kill -TERM "$daemon"
     wait "$daemon" || fail "attnd ended with status $?"
+    daemon=
     say 'attnd answers an image and a text, and stops with status 0'
 }
 
