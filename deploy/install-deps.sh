@@ -22,8 +22,8 @@ command -v node >/dev/null 2>&1 || node="$node nodejs"
 command -v npm >/dev/null 2>&1 || node="$node npm"
 # clang is 14 on Debian 12; its runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
 fuzz='clang libclang-rt-14-dev llvm'
-# debootstrap, ip and systemd-analyze are for the test.
-package='debhelper dpkg-dev help2man lintian man-db debootstrap iproute2 systemd'
+# From debootstrap on they are for the test.
+package='debhelper dpkg-dev help2man lintian man-db debootstrap iproute2 systemd systemd-container'
 case "${1:-}" in
 build) wanted=$build ;;
 test) wanted="$build check" ;;

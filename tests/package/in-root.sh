@@ -1,32 +1,13 @@
 #!/bin/bash
 # Installs the bundle in the root that this runs in, asks attnd for answers and removes it again
-# (test-bundle.sh). There is no curl in a bare Debian; bash opens sockets itself.
+# (test-bundle.sh).
 # usage: [ATTND_LISTEN=127.0.0.1:PORT] in-root.sh
 set -euo pipefail
-cd /test
+# shellcheck source=tests/package/steps.sh
+. /test/steps.sh
 
 daemon=
 trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true' EXIT
-port=${ATTND_LISTEN:-127.0.0.1:8080}
-port=${port##*:}
-bundle=$(echo attnd-*-debian12-amd64)
-
-say() {
-    printf '  %s\n' "$1"
-}
-
-fail() {
-    printf 'in-root: %s\n' "$1" >&2
-    [ ! -f attnd.log ] || cat attnd.log >&2
-    exit 1
-}
-
-quietly() {
-    "$@" >command.log 2>&1 || {
-        cat command.log >&2
-        fail "failed: $*"
-    }
-}
 
 is_installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
@@ -65,33 +46,13 @@ start() {
     setpriv --reuid attnd --regid attnd --clear-groups -- \
         attnd --config /etc/attnd/attnd.json >attnd.log 2>&1 &
     daemon=$!
-    for _ in {1..300}; do
-        kill -0 "$daemon" || fail 'attnd has ended'
-        ! attnd-healthcheck 2>/dev/null || return 0
-        sleep 0.1
-    done
-    fail 'attnd is not ready after 30 s'
-}
-
-# post FILE TYPE LABEL: 200, and this label.
-post() {
-    exec 3<>"/dev/tcp/127.0.0.1/$port"
-    {
-        printf 'POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n'
-        printf 'Content-Type: %s\r\nContent-Length: %d\r\n\r\n' "$2" "$(stat -c %s "$1")"
-        cat "$1"
-    } >&3
-    cat <&3 >answer
-    exec 3>&-
-    head -n 1 answer | grep -q '^HTTP/1.1 200 ' || fail "$1: $(cat answer)"
-    grep -q "\"label\":\"$3\"" answer || fail "$1 is no $3: $(cat answer)"
+    wait_ready kill -0 "$daemon"
 }
 
 attnd_serves_and_stops() {
     quietly attnd --check-config --config /etc/attnd/attnd.json
     start
-    post wafer_map.png image/png Scratch
-    post test_floor.txt text/plain leakage
+    image_and_text_are_answered
     kill -HUP "$daemon"
     post test_floor.txt text/plain leakage
     kill -TERM "$daemon"
