@@ -6,10 +6,12 @@
 #include "engine/base/file.h"
 #include "engine/format/printable.h"
 
+#include <errno.h>
 #include <float.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { FILE_BYTES_MAX = 64 * 1024 * 1024, SIZE_LIMIT = 65536, VOCAB_LIMIT = 16 * 1024 * 1024 };
 
@@ -276,18 +278,23 @@ static enum err_code in_file(const char *name, struct err *err)
     return err_prefix(err, "%s: ", name);
 }
 
+/* A file that is missing with its whole directory is not what its user has to hear of. */
+static enum err_code in_directory(const char *dir, struct err *err)
+{
+    struct stat status;
+    if (err->code != ERR_IO || stat(dir, &status) == 0 || errno != ENOENT)
+        return in_file("config.json", err);
+    *err = (struct err){0};
+    return err_set(err, ERR_IO, "there is no directory %s", dir);
+}
+
 enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
                                struct err *err)
 {
     struct json_t *config;
-    bool found;
     *out = (struct spec){0};
-    if (file_exists(dir, &found, err))
-        return err->code;
-    if (!found)
-        return err_set(err, ERR_IO, "there is no directory %s", dir);
     if (parse_file(&config, dir, "config.json", false, err) || read_config(out, config, arena, err))
-        in_file("config.json", err);
+        in_directory(dir, err);
     else
         set_defaults(out);
     doc_free(config);
