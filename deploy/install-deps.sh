@@ -23,7 +23,7 @@ command -v npm >/dev/null 2>&1 || node="$node npm"
 # clang is 14 on Debian 12; its runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
 fuzz='clang libclang-rt-14-dev llvm'
 # From debootstrap on they are for the test.
-package='debhelper dpkg-dev help2man lintian man-db debootstrap iproute2 systemd systemd-container'
+package='build-essential debhelper help2man lintian man-db debootstrap iproute2 systemd systemd-container'
 case "${1:-}" in
 build) wanted=$build ;;
 test) wanted="$build check" ;;
