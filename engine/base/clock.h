@@ -1,4 +1,5 @@
-/* clock.h - monotonic time in nanoseconds. Never the wall clock: deadlines survive a clock step. */
+/* clock.h - time. Deadlines and durations are monotonic nanoseconds, never the wall clock: they
+ * survive a clock step. The wall clock is only for people to read. Threads: any. */
 #ifndef ATTND_ENGINE_BASE_CLOCK_H
 #define ATTND_ENGINE_BASE_CLOCK_H
 
@@ -18,5 +19,10 @@ static inline double clock_ms_between(uint64_t start_ns, uint64_t end_ns)
 {
     return end_ns > start_ns ? (double)(end_ns - start_ns) / CLOCK_NS_PER_MS : 0.0;
 }
+
+enum { CLOCK_UTC_BYTES = 40 };
+
+/* Now by the wall clock, in RFC 3339, UTC, milliseconds: "2026-11-22T17:36:45.235Z". */
+void clock_utc(char out[CLOCK_UTC_BYTES]);
 
 #endif

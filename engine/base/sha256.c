@@ -1,5 +1,6 @@
 #include "engine/base/sha256.h"
 
+#include <nettle/hmac.h>
 #include <nettle/sha2.h>
 
 #include <errno.h>
@@ -17,16 +18,21 @@ struct hashing {
     uint8_t *piece;
 };
 
-static void finish(struct sha256_ctx *context, char out[SHA256_HEX_BYTES])
+static void write_hex(const uint8_t digest[SHA256_DIGEST_SIZE], char out[SHA256_HEX_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
-    uint8_t digest[SHA256_DIGEST_SIZE];
-    sha256_digest(context, sizeof digest, digest);
-    for (size_t i = 0; i < sizeof digest; i++) {
+    for (size_t i = 0; i < SHA256_DIGEST_SIZE; i++) {
         out[2 * i] = digits[digest[i] >> 4];
         out[2 * i + 1] = digits[digest[i] & 15];
     }
-    out[2 * sizeof digest] = '\0';
+    out[2 * SHA256_DIGEST_SIZE] = '\0';
+}
+
+static void finish(struct sha256_ctx *context, char out[SHA256_HEX_BYTES])
+{
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    sha256_digest(context, sizeof digest, digest);
+    write_hex(digest, out);
 }
 
 void sha256_hex(const void *bytes, size_t len, char out[SHA256_HEX_BYTES])
@@ -35,6 +41,17 @@ void sha256_hex(const void *bytes, size_t len, char out[SHA256_HEX_BYTES])
     sha256_init(&context);
     sha256_update(&context, len, bytes);
     finish(&context, out);
+}
+
+void sha256_hmac_hex(const void *key, size_t key_len, const void *bytes, size_t len,
+                     char out[SHA256_HEX_BYTES])
+{
+    struct hmac_sha256_ctx context;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    hmac_sha256_set_key(&context, key_len, key);
+    hmac_sha256_update(&context, len, bytes);
+    hmac_sha256_digest(&context, sizeof digest, digest);
+    write_hex(digest, out);
 }
 
 static enum err_code io_error(const char *path, const char *what, struct err *err)

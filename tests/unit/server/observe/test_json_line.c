@@ -1,0 +1,69 @@
+/* A JSON object in a buffer of fixed size. */
+#include "server/observe/json_line.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+static char bytes[64];
+
+static struct json_line line_of(size_t size)
+{
+    return (struct json_line){.bytes = bytes, .size = size};
+}
+
+static void expect(const struct json_line *line, const char *text, bool is_cut)
+{
+    ck_assert_msg(line->len == strlen(text) && memcmp(line->bytes, text, line->len) == 0, "%.*s",
+                  (int)line->len, line->bytes);
+    ck_assert_int_eq(line->is_cut, is_cut);
+}
+
+START_TEST(members_follow_each_other_from_a_brace_or_inside_of_one)
+{
+    struct json_line line = line_of(64);
+    json_line_text(&line, "a", "x\"\x1b");
+    json_line_number(&line, "b", 1.5);
+    json_line_number(&line, "c", 12345678901234);
+    expect(&line, "{\"a\":\"x\\\"\\u001b\",\"b\":1.5,\"c\":12345678901234", false);
+    line = line_of(64);
+    line.is_inside = true;
+    json_line_text(&line, "a", NULL);
+    json_line_json(&line, "b", "[1]");
+    json_line_number(&line, "c", NAN);
+    expect(&line, "\"a\":null,\"b\":[1],\"c\":null", false);
+    line = line_of(64);
+    json_line_element(&line, "p");
+    json_line_element(&line, "q");
+    expect(&line, "[\"p\",\"q\"", false);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_left_out_or_cut_and_known)
+{
+    static const struct {
+        size_t size;
+        const char *text;
+        bool is_cut;
+    } texts[] = {
+        {14, "{\"a\":\"\xC3\xA9\xC3\xA9xyz\"", false}, {13, "{\"a\":\"\xC3\xA9\xC3\xA9xy\"", true},
+        {10, "{\"a\":\"\xC3\xA9\"", true},             {9, "{\"a\":\"\xC3\xA9\"", true},
+        {7, "{\"a\":\"\"", true},                      {6, "", true},
+        {4, "", true},                                  {0, "", true},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct json_line line = line_of(texts[i].size);
+        json_line_text(&line, "a", "\xC3\xA9\xC3\xA9xyz");
+        expect(&line, texts[i].text, texts[i].is_cut);
+    }
+    struct json_line line = line_of(12);
+    json_line_number(&line, "a", 1);
+    json_line_number(&line, "b", 23);
+    expect(&line, "{\"a\":1", true);
+    json_line_number(&line, "b", 2);
+    expect(&line, "{\"a\":1,\"b\":2", true);
+}
+END_TEST
+
+SUITE("json_line", members_follow_each_other_from_a_brace_or_inside_of_one,
+      what_does_not_fit_is_left_out_or_cut_and_known)
