@@ -1,0 +1,58 @@
+/* audit_chain.h - lines of an audit log, each of which carries a hash of the one before.
+ *
+ *     {"seq":7,"time":"2026-11-22T17:36:45.235Z","type":"prediction",...,"prev":"<64 digits>"}
+ *
+ * "prev" is the SHA-256 of the line before, without its end of line, or with a key its
+ * HMAC-SHA-256; 64 zeros in the first line of all. "seq" counts the lines from 1, over all files. A
+ * file begins with a line of type "begin", which says the format and how "prev" is made.
+ *
+ * What that proves: a line that was changed, removed, added or moved between others breaks the
+ * chain at the line behind it. Not found are lines missing at the end, and a log that was written
+ * anew as a whole. With a key only who has it can write anew; against a missing end helps a head
+ * (the newest line's hash) that was kept elsewhere.
+ *
+ * Threads: a chain belongs to one thread at a time; the key is borrowed and constant.
+ */
+#ifndef ATTND_SERVER_AUDIT_AUDIT_CHAIN_H
+#define ATTND_SERVER_AUDIT_AUDIT_CHAIN_H
+
+#include "engine/base/err.h"
+#include "engine/base/sha256.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    AUDIT_FORMAT = 1,
+    AUDIT_LINE_BYTES_MAX = 64 * 1024, /* with the end of line */
+    AUDIT_SEAL_BYTES = 192,           /* what a sealed line has more than its members, at most */
+};
+
+struct audit_key {
+    const void *bytes; /* NULL: none, "prev" is a plain SHA-256 */
+    size_t len;
+};
+
+struct audit_chain {
+    struct audit_key key;
+    uint64_t seq;                /* of the newest line; 0: there is none */
+    char head[SHA256_HEX_BYTES]; /* its hash; of none 64 zeros */
+};
+
+void audit_chain_init(struct audit_chain *chain, struct audit_key key);
+
+/* Puts the next line into out[len + AUDIT_SEAL_BYTES], with its end of line, and becomes the chain
+ * with it. `members` are JSON members without a brace: "\"type\":\"reload\"". Returns its bytes. */
+size_t audit_chain_seal(struct audit_chain *chain, const char *members, size_t len, char *out);
+
+/* Is line[len], without its end of line, the next? The chain then is the one with it. ERR_MALFORMED
+ * says what is wrong: no such line, another number, another hash. */
+enum err_code audit_chain_follow(struct audit_chain *chain, const char *line, size_t len,
+                                 struct err *err);
+
+/* Begins a chain at a line that is believed: of the oldest file that is kept, or of the end of a
+ * log that goes on. ERR_MALFORMED. */
+enum err_code audit_chain_believe(struct audit_chain *chain, const char *line, size_t len,
+                                  struct err *err);
+
+#endif

@@ -1,0 +1,49 @@
+/* audit_files.h - the files of an audit log: a directory of attnd-audit-<number of the first
+ * line>.jsonl, written at the end of the newest.
+ *
+ * Threads: one at a time, but for audit_files_sync, which may run beside audit_files_write.
+ */
+#ifndef ATTND_SERVER_AUDIT_AUDIT_FILES_H
+#define ATTND_SERVER_AUDIT_AUDIT_FILES_H
+
+#include "server/audit/audit_chain.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+struct audit_files {
+    char dir[PATH_MAX];
+    int lock_fd;
+    pthread_mutex_t fd_lock; /* of fd, against a sync */
+    int fd;                  /* the newest file's; -1: a new one is to be begun */
+    uint64_t first;          /* the number of its first line */
+    uint64_t bytes;          /* its length */
+};
+
+/* Takes the directory, which is made if it is absent, for this process alone, and believes the
+ * newest line. What a kill left of an unfinished line behind it is cut off: *cut_bytes. ERR_IO and
+ * ERR_UNUSABLE (another process has it, a newer attnd wrote it, its end is no audit log) name the
+ * file or the directory. */
+enum err_code audit_files_open(struct audit_files *files, const char *dir,
+                               struct audit_chain *chain, size_t *cut_bytes, struct err *err);
+void audit_files_close(struct audit_files *files);
+
+/* A new file, with its first line. What was written before is synced. */
+enum err_code audit_files_begin(struct audit_files *files, struct audit_chain *chain,
+                                struct err *err);
+
+/* All of the bytes, or none: ERR_IO. */
+enum err_code audit_files_write(struct audit_files *files, const void *bytes, size_t len,
+                                struct err *err);
+/* Takes back what the last write wrote, since it could not be synced; a new file is then begun. */
+void audit_files_undo(struct audit_files *files, size_t len);
+enum err_code audit_files_sync(struct audit_files *files, struct err *err);
+
+/* Removes files but the newest that were last written more than `days` ago. Returns how many. */
+unsigned audit_files_expire(const struct audit_files *files, unsigned days);
+
+/* The log's files in a directory, oldest first: *paths is yours to free with audit_files_free. */
+enum err_code audit_files_list(char ***paths, size_t *count, const char *dir, struct err *err);
+void audit_files_free(char **paths, size_t count);
+
+#endif

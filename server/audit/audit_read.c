@@ -1,0 +1,108 @@
+#include "server/audit/audit_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct audit_reading *reading;
+    struct audit_chain chain;
+    char *line, *before; /* the line, and the one before it; getline's */
+    size_t size, before_size;
+    size_t before_len;
+    uint64_t line_number; /* in the file */
+    bool is_enough;
+};
+
+/* A file's first line says how it and the lines behind it carry the hash of the one before. */
+static enum err_code begin_file(struct reader *reader, size_t len, struct err *err)
+{
+    static const char begin[] = "\"type\":\"begin\",\"format\":";
+    const char *type = memmem(reader->line, len, begin, sizeof begin - 1);
+    unsigned long format = type != NULL ? strtoul(type + sizeof begin - 1, NULL, 10) : 0;
+    bool is_keyed = type != NULL && strstr(type, "\"chain\":\"hmac-sha256\"") != NULL;
+    if (format == 0)
+        return err_set(err, ERR_MALFORMED, "this is not the first line of an audit log's file");
+    if (format > AUDIT_FORMAT)
+        return err_set(err, ERR_UNSUPPORTED, "written by a newer attnd (format %lu, known is %d)",
+                       format, AUDIT_FORMAT);
+    if (is_keyed && reader->reading->key.bytes == NULL)
+        return err_set(err, ERR_UNUSABLE, "this log was written with a key, which is needed");
+    reader->reading->is_keyed = is_keyed;
+    reader->chain.key = is_keyed ? reader->reading->key : (struct audit_key){0};
+    if (reader->before_len == 0)
+        return ERR_OK;
+    return audit_chain_believe(&reader->chain, reader->before, reader->before_len, err);
+}
+
+/* The oldest line that is kept is believed, unless it is the first of all. */
+static enum err_code follow(struct reader *reader, size_t len, struct err *err)
+{
+    if (reader->line_number == 1 && begin_file(reader, len, err))
+        return err->code;
+    if (reader->reading->lines > 0 || strncmp(reader->line, "{\"seq\":1,", 9) == 0)
+        return audit_chain_follow(&reader->chain, reader->line, len, err);
+    return audit_chain_believe(&reader->chain, reader->line, len, err);
+}
+
+static void take(struct reader *reader, size_t len)
+{
+    struct audit_reading *reading = reader->reading;
+    reading->first = reading->lines == 0 ? reader->chain.seq : reading->first;
+    reading->last = reader->chain.seq;
+    reading->lines++;
+    memcpy(reading->head, reader->chain.head, sizeof reading->head);
+    if (reading->visit != NULL)
+        reader->is_enough = !reading->visit(reading->context, reader->line, len);
+    char *line = reader->before;
+    size_t size = reader->before_size;
+    reader->before = reader->line;
+    reader->before_size = reader->size;
+    reader->before_len = len;
+    reader->line = line;
+    reader->size = size;
+}
+
+static enum err_code read_file(struct reader *reader, const char *path, bool is_newest,
+                               struct err *err)
+{
+    ssize_t got = 0;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return err_set(err, ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    reader->line_number = 0;
+    while (!reader->is_enough && err->code == ERR_OK &&
+           (got = getline(&reader->line, &reader->size, file)) > 0) {
+        reader->line_number++;
+        size_t len = (size_t)got - 1;
+        if (reader->line[len] != '\n' && is_newest) {
+            reader->reading->unfinished = (size_t)got;
+            break;
+        }
+        if (reader->line[len] != '\n')
+            err_set(err, ERR_MALFORMED, "the line has no end, and a newer file follows");
+        reader->line[len] = '\0';
+        if (err->code != ERR_OK || follow(reader, len, err))
+            err_prefix(err, "%s:%llu: ", path, (unsigned long long)reader->line_number);
+        else
+            take(reader, len);
+    }
+    if (got < 0 && !feof(file))
+        err_set(err, ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    fclose(file);
+    return err->code;
+}
+
+enum err_code audit_read(struct audit_reading *reading, char *const *paths, size_t count,
+                         struct err *err)
+{
+    struct reader reader = {.reading = reading};
+    audit_chain_init(&reader.chain, reading->key);
+    memcpy(reading->head, reader.chain.head, sizeof reading->head);
+    for (size_t i = 0; i < count && !reader.is_enough && err->code == ERR_OK; i++)
+        read_file(&reader, paths[i], i + 1 == count, err);
+    free(reader.line);
+    free(reader.before);
+    return err->code;
+}
