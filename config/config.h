@@ -41,6 +41,10 @@ struct config {
     unsigned drain_delay_ms, drain_timeout_ms;
     unsigned connections_max;
     const char *linear_backend;
+    const char *audit_dir, *audit_key_file; /* "": none */
+    const char *audit_sync, *audit_full;
+    size_t audit_rotate_bytes;
+    unsigned audit_keep_days;
     const char *log_level;
     struct arena arena; /* holds all strings */
 };

@@ -17,8 +17,9 @@ void config_markdown(FILE *file)
     fputs("| key | default | limits | reload | |\n|---|---|---|---|---|\n", file);
     for (size_t i = 0; i < OPTION_TOTAL; i++) {
         const struct cli_option *option = &option_table[i];
-        fprintf(file, "| `%s` | `%s` | ", option_key(option),
-                option_is_models(option) ? "[]" : option->fallback);
+        const char *fallback = option_is_models(option) ? "[]" : option->fallback;
+        const char *quote = fallback[0] != '\0' ? "`" : "";
+        fprintf(file, "| `%s` | %s%s%s | ", option_key(option), quote, fallback, quote);
         print_limits(file, option);
         fprintf(file, " | %s | %s |\n", option->tag == OPTION_LIVE ? "live" : "restart",
                 option->help);

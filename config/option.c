@@ -159,6 +159,18 @@ static enum err_code add_models(const struct cli_option *option, void *target, c
     return ERR_OK;
 }
 
+/* ---- paths ----------------------------------------------------------------- */
+
+static enum err_code set_path(const struct cli_option *option, void *target, const char *text,
+                              struct err *err)
+{
+    if (text[0] != '\0' && !is_directory_text(text))
+        return err_set(err, ERR_UNUSABLE,
+                       "must be at most 4096 bytes of UTF-8 without control characters");
+    *(const char **)((char *)target + option->offset) = text;
+    return ERR_OK;
+}
+
 /* ---- the rows -------------------------------------------------------------- */
 
 #define FLAG_MODELS(key) "model" /* one at a time */
@@ -167,12 +179,14 @@ static enum err_code add_models(const struct cli_option *option, void *target, c
 #define FLAG_BYTES(key) #key
 #define FLAG_MS(key) #key
 #define FLAG_WORD(key) #key
+#define FLAG_PATH(key) #key
 #define VALUE_MODELS(choices_) .value = "NAME=DIR[,dtype=f32|bf16|int8]", .apply = add_models
 #define VALUE_ADDRESS(choices_) .value = "ADDRESS:PORT", .apply = set_address
 #define VALUE_COUNT(choices_) .value = "N"
 #define VALUE_BYTES(choices_) .value = "BYTES"
 #define VALUE_MS(choices_) .value = "MS"
 #define VALUE_WORD(choices_) .choices = choices_
+#define VALUE_PATH(choices_) .value = "PATH", .apply = set_path
 
 const struct cli_option option_table[OPTION_TOTAL + OPTION_SWITCHES] = {
 #define OPTION(key, type_, default_, min_, max_, choices_, reload_, sentence_)                     \

@@ -1,11 +1,11 @@
 /* server.c - see server.h. Owns every subsystem.
  *
- * Start order: log, memory, metrics, queue, an empty snapshot, HTTP, workers, models, prepare pool,
- * digests. HTTP comes before the models so that a port in use is found before they are opened, and
- * so that /healthz and /readyz answer meanwhile. Stop is the exact reverse, with one rule that the
- * HTTP library imposes: it must not be stopped while an exchange is suspended. So the owners of
- * suspended requests (prepare pool, queue, workers) are stopped first, and each request is resumed,
- * either answered or, out of time, failed with 503.
+ * Start order: log, memory, metrics, audit, queue, an empty snapshot, HTTP, workers, models,
+ * prepare pool, digests. HTTP comes before the models so that a port in use is found before they
+ * are opened, and so that /healthz and /readyz answer meanwhile. Stop is the exact reverse, with
+ * one rule that the HTTP library imposes: it must not be stopped while an exchange is suspended. So
+ * the owners of suspended requests (prepare pool, queue, workers) are stopped first, and each
+ * request is resumed, either answered or, out of time, failed with 503.
  */
 #include "server/server.h"
 
@@ -16,6 +16,8 @@
 #include "engine/base/openblas.h"
 #include "server/api/handlers.h"
 #include "server/api/routes.h"
+#include "server/audit/audit_record.h"
+#include "server/audit/audit_service.h"
 #include "server/bounds/limits.h"
 #include "server/http/http.h"
 #include "server/memory_plan.h"
@@ -114,6 +116,7 @@ static enum err_code load_models(struct server *server, struct err *err)
         .batcher = service->batcher,
         .memory = &service->memory,
         .metrics = service->metrics,
+        .observers = &service->observers,
         .pools = worker_pools(server->workers),
         .workers = server->plan.workers,
         .threads = server->plan.threads_per_worker,
@@ -159,6 +162,21 @@ static size_t memory_reserved(void *context)
     return memory_taken(&service->memory);
 }
 
+static enum err_code open_audit(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    if (audit_service_open(&service->audit, server->config, err) || service->audit == NULL)
+        return err->code;
+    observers_add(&service->observers, audit_observer(service->audit));
+    return ERR_OK;
+}
+
+static void read_audit(void *context, struct metrics_audit *out)
+{
+    const struct service *service = context;
+    audit_service_metrics(service->audit, out);
+}
+
 /* The arrays that the metrics' setup needs, from the route table. */
 static enum err_code open_metrics(struct server *server, struct err *err)
 {
@@ -180,6 +198,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .memory_fixed_bytes = server->memory_plan.fixed_bytes,
         .memory_reserved = memory_reserved,
         .queue_depth = queue_depth,
+        .audit = read_audit,
         .context = service,
     };
     if (metrics_open(&service->metrics, &setup, err))
@@ -249,7 +268,8 @@ static enum err_code server_start(struct server *server, struct err *err)
     choose_plan(server);
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
-    if (open_memory(server, err) || open_metrics(server, err) || open_queue(server, err) ||
+    if (open_memory(server, err) || open_metrics(server, err) || open_audit(server, err) ||
+        open_queue(server, err) ||
         open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
         load_models(server, err) || start_prepare(server, err) ||
         reloader_start(service->reloader, err))
@@ -334,6 +354,7 @@ static void server_stop(struct server *server)
     reloader_free(service->reloader);
     worker_free(server->workers);
     batcher_free(service->batcher);
+    audit_service_close(service->audit);
     metrics_close(service->metrics);
     arena_deinit(&server->arena);
 }
@@ -364,6 +385,7 @@ static void block_signals(sigset_t *set)
         sigaddset(set, numbers[i]);
     pthread_sigmask(SIG_BLOCK, set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
 }
 
 /* SIGHUP reloads. */

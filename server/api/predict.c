@@ -261,7 +261,8 @@ void predict_finish(struct service *service, struct request *request)
 {
     if (request->err.code == ERR_OK && !request->call.envelope)
         request->err = request->rows[0].err;
-    if (request->err.code != ERR_OK || reply_rows(request))
+    if (request->err.code != ERR_OK || reply_rows(request) ||
+        (service->audit != NULL && records_audit(service, request)))
         reply_problem(request);
     else
         records_predictions(service, request);

@@ -1,6 +1,7 @@
 #include "server/api/records.h"
 
 #include "engine/base/clock.h"
+#include "server/audit/audit_record.h"
 #include "server/api/route.h"
 
 static double seconds_between(uint64_t start_ns, uint64_t end_ns)
@@ -22,6 +23,7 @@ static struct prediction_record record_of(const struct request *request, const s
                                        .item_id = item->id,
                                        .context = own != NULL ? own : request->call.context,
                                        .index = (unsigned)(row - request->rows),
+                                       .input_digest = row->input_digest,
                                        .err = row->err};
     if (row->err.code != ERR_OK)
         return record;
@@ -31,6 +33,18 @@ static struct prediction_record record_of(const struct request *request, const s
     record.queue_s = seconds_between(row->submitted_ns, row->started_ns);
     record.inference_s = seconds_between(row->started_ns, row->done_ns);
     return record;
+}
+
+enum err_code records_audit(const struct service *service, struct request *request)
+{
+    unsigned count = request->call.item_count;
+    struct prediction_record *records =
+        arena_alloc_array(&request->exchange->arena, count, sizeof *records);
+    if (records == NULL)
+        return err_no_memory(&request->err, count * sizeof *records);
+    for (unsigned i = 0; i < count; i++)
+        records[i] = record_of(request, &request->rows[i]);
+    return audit_predictions(service->audit, records, count, &request->err);
 }
 
 void records_predictions(const struct service *service, const struct request *request)

@@ -140,6 +140,7 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
     metrics->memory_fixed_bytes = setup->memory_fixed_bytes;
     metrics->memory_reserved = setup->memory_reserved;
     metrics->queue_depth = setup->queue_depth;
+    metrics->audit = setup->audit;
     metrics->context = setup->context;
     metrics->linear_backend = metrics_copy(&metrics->arena, setup->linear_backend);
     metrics->blas_core = metrics_copy(&metrics->arena, setup->blas_core);

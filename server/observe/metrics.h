@@ -43,6 +43,13 @@ struct metrics_model {
     unsigned generation; /* of the reload that opened it */
 };
 
+/* The audit log's counters (server/audit). */
+struct metrics_audit {
+    uint64_t written, lost, refused; /* lines */
+    uint64_t seq, head;              /* of the newest line */
+    double lag_s;
+};
+
 struct metrics_setup {
     const char *const *routes;     /* label values of `route`; "other" is added for unknown paths */
     const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
@@ -52,6 +59,7 @@ struct metrics_setup {
     size_t memory_max_bytes, memory_fixed_bytes;
     size_t (*memory_reserved)(void *context);              /* read at scrape; NULL: 0 */
     uint64_t (*queue_depth)(void *context, unsigned slot); /* read at scrape; NULL: 0 */
+    void (*audit)(void *context, struct metrics_audit *out); /* read at scrape; NULL: all 0 */
     void *context;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
 };

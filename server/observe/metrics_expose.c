@@ -345,6 +345,22 @@ static void write_reloads(struct text *text, struct metrics *metrics, enum metri
                   (double)cell_sum(metrics->none, metrics->none->first[id] + i));
 }
 
+static void write_audit(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    static const char *const results[] = {"written", "lost", "refused"};
+    struct metrics_audit audit = {0};
+    if (metrics->audit != NULL)
+        metrics->audit(metrics->context, &audit);
+    const uint64_t counts[] = {audit.written, audit.lost, audit.refused};
+    for (size_t i = 0; id == METRIC_AUDIT_RECORDS && i < 3; i++)
+        put_value(text, id, &results[i], (double)counts[i]);
+    if (id != METRIC_AUDIT_RECORDS)
+        put_value(text, id, NULL,
+                  id == METRIC_AUDIT_LAG        ? audit.lag_s
+                  : id == METRIC_AUDIT_SEQUENCE ? (double)audit.seq
+                                                : (double)audit.head);
+}
+
 static void write_model_info(struct text *text, struct metrics *metrics, enum metric_id id)
 {
     unsigned slot = 0;
@@ -386,6 +402,10 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_MODEL_LOAD] = write_model_value,
     [METRIC_MODEL_GENERATION] = write_model_value,
     [METRIC_RELOADS] = write_reloads,
+    [METRIC_AUDIT_RECORDS] = write_audit,
+    [METRIC_AUDIT_LAG] = write_audit,
+    [METRIC_AUDIT_SEQUENCE] = write_audit,
+    [METRIC_AUDIT_HEAD] = write_audit,
     [METRIC_BUILD_INFO] = write_build_info,
 };
 

@@ -16,6 +16,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* One input that was answered, or refused by itself among others that were answered. */
 struct prediction_record {
@@ -23,6 +24,7 @@ struct prediction_record {
     const char *item_id; /* the input's own; NULL: none */
     const char *context; /* the input's, or the call's: a JSON object as text; NULL: none */
     unsigned index;      /* of the input in its request */
+    const char *input_digest; /* "sha256:..." of the picture's bytes or the text; NULL: not made */
     struct err err;      /* code != ERR_OK: nothing below is set */
     unsigned model;      /* the metrics' */
     const struct answer *answer;
@@ -46,11 +48,20 @@ struct request_record {
     double parse_s, prepare_s, explain_s, encode_s;
 };
 
+/* A reload of the configuration, also one that failed. */
+struct change_record {
+    uint64_t generation;
+    const char *const *changed; /* [changed_count] "inputs_max", "models.wafer-vit" */
+    unsigned changed_count;
+    const char *reason; /* of a failure; NULL: there was none */
+};
+
 struct observer {
     void *context;
     void (*begun)(void *context); /* NULL: not of interest; as the others */
     void (*prediction)(void *context, const struct prediction_record *record);
     void (*request)(void *context, const struct request_record *record);
+    void (*change)(void *context, const struct change_record *record);
 };
 
 enum { OBSERVERS_MAX = 8 };
@@ -88,6 +99,14 @@ static inline void observers_request(const struct observers *observers,
     for (unsigned i = 0; i < observers->count; i++)
         if (observers->list[i].request != NULL)
             observers->list[i].request(observers->list[i].context, record);
+}
+
+static inline void observers_change(const struct observers *observers,
+                                    const struct change_record *record)
+{
+    for (unsigned i = 0; i < observers->count; i++)
+        if (observers->list[i].change != NULL)
+            observers->list[i].change(observers->list[i].context, record);
 }
 
 #endif

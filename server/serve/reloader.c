@@ -238,6 +238,17 @@ static void tell(const struct reload_result *result, const struct err *err)
         log_event(LOG_WARN, "reload_waits_for_restart", LOG_TEXT("key", result->restart[i]));
 }
 
+static void observe(const struct observers *observers, const struct reload_result *result,
+                    const struct err *err)
+{
+    const struct change_record record = {.generation = result->generation,
+                                         .changed = result->changed,
+                                         .changed_count = result->changed_count,
+                                         .reason = err->code != ERR_OK ? err->text : NULL};
+    if (observers != NULL)
+        observers_change(observers, &record);
+}
+
 /* With the request that waits for it, or none: then the lists are in an arena of their own. */
 static void run(struct reloader *reloader, struct request *request)
 {
@@ -250,6 +261,7 @@ static void run(struct reloader *reloader, struct request *request)
     else
         reload_once(reloader, arena, kept, err);
     tell(kept, err);
+    observe(reloader->options.observers, kept != NULL ? kept : &result, err);
     metrics_reload(reloader->options.metrics, err->code == ERR_OK);
     arena_deinit(&spare);
     if (request != NULL)

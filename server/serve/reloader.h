@@ -18,6 +18,7 @@
 
 #include "config/config.h"
 #include "config/config_change.h"
+#include "server/observe/record.h"
 #include "server/serve/batcher.h"
 #include "server/serve/snapshots.h"
 
@@ -34,6 +35,7 @@ struct reloader_options {
     struct batcher *batcher;
     struct memory *memory;
     struct metrics *metrics;
+    const struct observers *observers; /* of changes; NULL: none */
     struct thread_pool *const *pools; /* [workers] */
     unsigned workers, threads, batch_tokens;
 };

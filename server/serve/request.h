@@ -51,6 +51,7 @@ struct row {
     float *logits, *scores; /* [model's label_count], in the request's arena */
     struct answer answer;   /* made by the worker; its explanation by explain.c */
     struct err err;         /* code != ERR_OK: there is no answer */
+    const char *input_digest; /* "sha256:..." for the audit log; NULL: there is none */
     uint64_t deadline_ns;   /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;
     bool is_abandoned; /* the client had gone before the row's turn */

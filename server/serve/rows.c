@@ -6,6 +6,7 @@
 #include "server/serve/rows.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/sha256.h"
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
 #include "server/serve/watch.h"
@@ -109,6 +110,14 @@ static enum err_code prepare_input(const struct predict_item *item, struct row *
                                 &row->input, &row->err);
 }
 
+/* Of the picture's bytes or of the text, as UTF-8; NULL without memory. */
+static const char *digest_input(const struct predict_item *item, struct arena *arena)
+{
+    char hex[SHA256_HEX_BYTES];
+    sha256_hex(item->bytes, item->len, hex);
+    return arena_format(arena, "sha256:%s", hex);
+}
+
 static enum err_code prepare_item(struct service *service, struct request *request, unsigned index,
                                   struct interrupt *interrupt)
 {
@@ -120,7 +129,10 @@ static enum err_code prepare_item(struct service *service, struct request *reque
         return prefix_item(request, index, &row->err);
     row->logits = arena_alloc_array(arena, labels, sizeof *row->logits);
     row->scores = arena_alloc_array(arena, labels, sizeof *row->scores);
-    if (row->logits == NULL || row->scores == NULL)
+    if (service->audit != NULL)
+        row->input_digest = digest_input(&request->call.items[index], arena);
+    if (row->logits == NULL || row->scores == NULL ||
+        (service->audit != NULL && row->input_digest == NULL))
         return err_no_memory(&row->err, 2 * labels * sizeof *row->scores);
     request->good[request->good_count++] = row;
     return ERR_OK;

@@ -6,6 +6,7 @@
 #define ATTND_SERVER_SERVE_SERVICE_H
 
 #include "config/config.h"
+#include "server/audit/audit.h"
 #include "server/bounds/memory.h"
 #include "server/observe/metrics.h"
 #include "server/observe/record.h"
@@ -32,6 +33,7 @@ struct service {
     struct reloader *reloader;
     struct batcher *batcher;
     struct metrics *metrics;
+    struct audit *audit; /* NULL: none is kept */
     struct observers observers;
     struct memory memory;
     /* NULL while starting, and while stopping if the start failed; partner: server_run */

@@ -93,6 +93,12 @@ static const struct {
     {"--drain-timeout-ms", "7"},
     {"--connections-max", "7"},
     {"--linear-backend", "reference"},
+    {"--audit-dir", "/a"},
+    {"--audit-sync", "each"},
+    {"--audit-full", "count"},
+    {"--audit-rotate-bytes", "5000"},
+    {"--audit-keep-days", "7"},
+    {"--audit-key-file", "/k"},
     {"--log-level", "debug"},
 };
 enum { OTHERS = sizeof others / sizeof others[0] };

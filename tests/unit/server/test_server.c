@@ -28,6 +28,7 @@ static const struct config usual = {.listen_address = "127.0.0.1",
                                     .body_bytes_max = 33,
                                     .drain_delay_ms = 1500,
                                     .drain_timeout_ms = 4000,
+                                    .audit_dir = "",
                                     .log_level = "info"};
 
 static char *const arguments[] = {"attnd", NULL};

@@ -1,0 +1,127 @@
+#include "server/audit/audit_record.h"
+
+#include "engine/base/arena.h"
+#include "server/observe/json_line.h"
+
+enum { MEMBERS_BYTES = 8 * 1024 }; /* of one prediction: twice what its longest parts take */
+
+static void put_model(struct json_line *line, const struct answer *answer)
+{
+    json_line_text(line, "model", answer->model_name);
+    json_line_text(line, "version", answer->model_version);
+    json_line_text(line, "digest", answer->model_digest);
+}
+
+static void put_decision(struct json_line *line, const struct prediction_record *record)
+{
+    const struct answer *answer = record->answer;
+    json_line_text(line, "label", answer->info->labels[record->label]);
+    json_line_number(line, "score", (double)answer->scores[record->label]);
+    json_line_text(line, "decision", decision_name(answer->judgement.decision));
+    if (answer->judgement.has_ood)
+        json_line_number(line, "ood_score", (double)answer->judgement.ood_score);
+    if (answer->truncated)
+        json_line_json(line, "truncated", "true");
+}
+
+static size_t put_prediction(const struct prediction_record *record, char bytes[MEMBERS_BYTES])
+{
+    struct json_line line = {.bytes = bytes, .size = MEMBERS_BYTES, .is_inside = true};
+    json_line_text(&line, "type", "prediction");
+    json_line_text(&line, "id", record->id);
+    json_line_number(&line, "index", record->index);
+    if (record->item_id != NULL)
+        json_line_text(&line, "item_id", record->item_id);
+    json_line_text(&line, "input", record->input_digest);
+    put_model(&line, record->answer);
+    put_decision(&line, record);
+    if (record->context != NULL)
+        json_line_json(&line, "context", record->context);
+    if (line.is_cut)
+        json_line_json(&line, "cut", "true");
+    return line.len;
+}
+
+enum err_code audit_predictions(struct audit *audit, const struct prediction_record *records,
+                                unsigned count, struct err *err)
+{
+    struct arena arena;
+    unsigned used = 0;
+    arena_init(&arena);
+    struct audit_members *lines = arena_alloc_array(&arena, count, sizeof *lines);
+    for (unsigned i = 0; lines != NULL && i < count; i++) {
+        char bytes[MEMBERS_BYTES];
+        if (records[i].err.code != ERR_OK)
+            continue;
+        size_t len = put_prediction(&records[i], bytes);
+        const char *kept = arena_copy(&arena, bytes, len);
+        if (kept == NULL)
+            lines = NULL;
+        else
+            lines[used++] = (struct audit_members){kept, len};
+    }
+    if (lines == NULL)
+        err_no_memory(err, count * sizeof(struct audit_members));
+    else
+        audit_append(audit, lines, used, err);
+    arena_deinit(&arena);
+    return err->code;
+}
+
+/* ---- events ---- */
+
+static void append_event(struct audit *audit, const struct json_line *line)
+{
+    struct err counted = {0};
+    audit_append(audit, &(struct audit_members){line->bytes, line->len}, 1, &counted);
+}
+
+void audit_start(struct audit *audit)
+{
+    char bytes[128];
+    struct json_line line = {.bytes = bytes, .size = sizeof bytes, .is_inside = true};
+    json_line_text(&line, "type", "start");
+    json_line_text(&line, "attnd", ATTND_VERSION);
+    append_event(audit, &line);
+}
+
+void audit_stop(struct audit *audit)
+{
+    char bytes[64];
+    struct json_line line = {.bytes = bytes, .size = sizeof bytes, .is_inside = true};
+    json_line_text(&line, "type", "stop");
+    append_event(audit, &line);
+}
+
+/* ["a","b"] */
+static void put_changed(struct json_line *line, const struct change_record *record)
+{
+    char list[MEMBERS_BYTES / 2];
+    struct json_line inside = {.bytes = list, .size = sizeof list - 2};
+    for (unsigned i = 0; i < record->changed_count; i++)
+        json_line_element(&inside, record->changed[i]);
+    if (inside.len == 0)
+        inside.bytes[inside.len++] = '[';
+    inside.bytes[inside.len++] = ']';
+    inside.bytes[inside.len] = '\0';
+    json_line_json(line, "changed", list);
+}
+
+static void append_change(void *context, const struct change_record *record)
+{
+    char bytes[MEMBERS_BYTES];
+    struct json_line line = {.bytes = bytes, .size = sizeof bytes, .is_inside = true};
+    json_line_text(&line, "type", "reload");
+    if (record->reason != NULL) {
+        json_line_text(&line, "failed", record->reason);
+    } else {
+        json_line_number(&line, "generation", (double)record->generation);
+        put_changed(&line, record);
+    }
+    append_event(context, &line);
+}
+
+struct observer audit_observer(struct audit *audit)
+{
+    return (struct observer){.context = audit, .change = append_change};
+}

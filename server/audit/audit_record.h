@@ -1,0 +1,30 @@
+/* audit_record.h - what happened, as the members of an audit line.
+ *
+ *     {"type":"prediction","id","index","item_id"?,"input":"sha256:...","model","version","digest",
+ *      "label","score","decision","ood_score"?,"truncated"?,"context"?}
+ *     {"type":"start","attnd":"0.1.0"}, {"type":"stop"}
+ *     {"type":"reload","generation","changed":["models.wafer-vit"]} or {"type":"reload","failed"}
+ *
+ * Never an input: its SHA-256 tells whether a given one was meant.
+ *
+ * Threads: as audit.h.
+ */
+#ifndef ATTND_SERVER_AUDIT_AUDIT_RECORD_H
+#define ATTND_SERVER_AUDIT_AUDIT_RECORD_H
+
+#include "server/audit/audit.h"
+#include "server/observe/record.h"
+
+/* One line for each record without an error, all or none. ERR_NOT_READY as audit_append;
+ * ERR_NO_MEMORY. */
+enum err_code audit_predictions(struct audit *audit, const struct prediction_record *records,
+                                unsigned count, struct err *err);
+
+/* Of what cannot be written the counters of audit_state tell. */
+void audit_start(struct audit *audit);
+void audit_stop(struct audit *audit);
+
+/* Of changes. Predictions are no observer's: whether one is answered depends on its line. */
+struct observer audit_observer(struct audit *audit);
+
+#endif

@@ -1,0 +1,21 @@
+/* audit_service.h - the audit log of a server: opened as the configuration says, with a line and a
+ * log event at its start and its end. Threads: open and close by one. */
+#ifndef ATTND_SERVER_AUDIT_AUDIT_SERVICE_H
+#define ATTND_SERVER_AUDIT_AUDIT_SERVICE_H
+
+#include "config/config.h"
+#include "server/audit/audit.h"
+#include "server/observe/metrics.h"
+
+enum { AUDIT_KEY_BYTES_MIN = 16, AUDIT_KEY_BYTES_MAX = 4096 };
+enum { AUDIT_HEAD_DIGITS = 12 }; /* of the hash, as attnd_audit_head tells them */
+
+/* NULL in *out without audit_dir. ERR_UNUSABLE also for a key that cannot be read, or is too short
+ * or too long; otherwise as audit_open. */
+enum err_code audit_service_open(struct audit **out, const struct config *config, struct err *err);
+void audit_service_close(struct audit *audit); /* NULL is allowed */
+
+/* All 0 of NULL. Any thread. */
+void audit_service_metrics(struct audit *audit, struct metrics_audit *out);
+
+#endif
