@@ -30,7 +30,7 @@ START_TEST(what_is_installed_works_where_it_lies_and_goes_again)
     if (system("command -v make >/dev/null 2>&1") == 0) {
         ck_assert_int_eq(run("make -s install BUILD=\"$B\" DESTDIR=\"$D\" PREFIX=/usr"), 0);
         ck_assert_int_eq(
-            run("for p in '' -eval -healthcheck -inspect -load -predict -train -vocab; "
+            run("for p in '' -audit -eval -healthcheck -inspect -load -predict -train -vocab; "
                 "do \"$D/usr/bin/attnd$p\" --version >/dev/null || exit 1; done"),
             0);
         ck_assert_int_eq(run("test -f \"$D/usr/share/doc/attnd/LICENSE\" && "

@@ -1,0 +1,198 @@
+/* attnd-audit as a program, on logs that the audit log itself writes. */
+#include "server/audit/audit.h"
+#include "server/audit/audit_files.h"
+#include "tests/support/server_process.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tempdir dir;
+static struct {
+    int code;
+    char out[8192], errors[4096];
+} outcome;
+
+#define RUN(...)                                                                                   \
+    outcome.code = run_program("attnd-audit", (const char *[]){__VA_ARGS__, NULL}, outcome.out,    \
+                               sizeof outcome.out, outcome.errors, sizeof outcome.errors)
+
+static void expect(int code, const char *out, const char *errors)
+{
+    ck_assert_msg(outcome.code == code, "%d: %s%s", outcome.code, outcome.out, outcome.errors);
+    ck_assert_msg(strstr(outcome.out, out) != NULL, "no '%s' in:\n%s", out, outcome.out);
+    ck_assert_msg(strstr(outcome.errors, errors) != NULL, "no '%s' in:\n%s", errors,
+                  outcome.errors);
+}
+
+static const char *const lines[] = {
+    "\"type\":\"prediction\",\"id\":\"one\",\"index\":0,\"model\":\"wafers\",\"label\":\"Donut\","
+    "\"score\":0.5,\"decision\":\"auto\",\"context\":{\"lot\":\"A,1\",\"die_x\":3}",
+    "\"type\":\"prediction\",\"id\":\"=two\",\"index\":0,\"model\":\"logs\",\"label\":\"scan\","
+    "\"score\":0.25,\"decision\":\"review\"",
+    "\"type\":\"reload\",\"generation\":2,\"changed\":[]"};
+
+static void write_log(struct audit_key key, size_t rotate_bytes)
+{
+    struct audit *audit;
+    struct err err = {0};
+    const struct audit_options options = {
+        .dir = dir.path, .refuse = true, .rotate_bytes = rotate_bytes, .key = key};
+    tempdir_open(&dir);
+    ck_assert_msg(audit_open(&audit, &options, &err) == ERR_OK, "%s", err.text);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(
+            audit_append(audit, &(struct audit_members){lines[i], strlen(lines[i])}, 1, &err),
+            ERR_OK);
+    audit_close(audit);
+}
+
+/* The newest file of the log; free it. */
+static char *newest(void)
+{
+    char **paths;
+    size_t count;
+    struct err err = {0};
+    ck_assert_int_eq(audit_files_list(&paths, &count, dir.path, &err), ERR_OK);
+    char *path = strdup(paths[count - 1]);
+    audit_files_free(paths, count);
+    return path;
+}
+
+/* sed -i, on the newest file. */
+static void edit(const char *script)
+{
+    char command[512], *path = newest();
+    snprintf(command, sizeof command, "sed -i '%s' '%s'", script, path);
+    ck_assert_int_eq(system(command), 0);
+    free(path);
+}
+
+START_TEST(a_log_that_is_whole_verifies_as_a_directory_and_as_files)
+{
+    write_log((struct audit_key){0}, 1 << 20);
+    RUN("verify", dir.path);
+    expect(0, "ok: 4 lines, 1 to 4, chained, head ", "");
+    char *path = newest();
+    RUN("verify", path);
+    expect(0, "ok: 4 lines", "");
+    free(path);
+    tempdir_close(&dir);
+    write_log((struct audit_key){0}, 200);
+    RUN("verify", dir.path);
+    expect(0, "ok: 6 lines, 1 to 6", "");
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(a_change_anywhere_but_at_the_end_is_told_by_file_and_line)
+{
+    static const struct {
+        const char *script, *errors;
+    } cases[] = {
+        {"2s/Donut/Scratch/", ".jsonl:3: its \"prev\" is not the hash of the line before"},
+        {"2d", ".jsonl:2: its number is 3, the line before has 1"},
+        {"2{h;d};3G", ".jsonl:2: its number is 3, the line before has 1"},
+        {"3s/\"prev\":\"./\"prev\":\"x/", ".jsonl:3: this is no line of an audit log"},
+        {"1s/\"format\":1/\"format\":9/",
+         ".jsonl:1: written by a newer attnd (format 9, known is 1)"},
+        {"1d", ".jsonl:1: this is not the first line of an audit log"},
+        {"1s/\"prev\":\"0/\"prev\":\"1/", ".jsonl:1: its \"prev\" is not the hash"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_log((struct audit_key){0}, 1 << 20);
+        edit(cases[i].script);
+        RUN("verify", dir.path);
+        expect(1, "", cases[i].errors);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
+START_TEST(an_unfinished_line_at_the_end_is_told_and_no_error)
+{
+    write_log((struct audit_key){0}, 1 << 20);
+    char *path = newest();
+    FILE *file = fopen(path, "a");
+    fputs("{\"seq\":5,", file);
+    fclose(file);
+    RUN("verify", dir.path);
+    expect(0, "and an unfinished line of 9 bytes", "");
+    free(path);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(a_log_with_a_key_needs_that_key)
+{
+    struct tempdir keys;
+    char right[96], wrong[96];
+    tempdir_open(&keys);
+    tempdir_write(&keys, "right", "0123456789abcdef\n", 17);
+    tempdir_write(&keys, "wrong", "0123456789abcdeX\n", 17);
+    snprintf(right, sizeof right, "%s/right", keys.path);
+    snprintf(wrong, sizeof wrong, "%s/wrong", keys.path);
+    write_log((struct audit_key){"0123456789abcdef", 16}, 1 << 20);
+    RUN("verify", dir.path, "--key-file", right);
+    expect(0, "4 lines, 1 to 4, chained with a key", "");
+    RUN("verify", dir.path, "--key-file", wrong);
+    expect(1, "", ".jsonl:2: its \"prev\" is not the hash of the line before");
+    RUN("verify", dir.path);
+    expect(2, "", "this log was written with a key, which is needed");
+    tempdir_close(&dir);
+    tempdir_close(&keys);
+}
+END_TEST
+
+START_TEST(lines_are_shown_and_exported_as_asked_for)
+{
+    write_log((struct audit_key){0}, 1 << 20);
+    RUN("show", dir.path);
+    expect(0, "prediction one wafers Donut 0.5000 auto\n", "");
+    RUN("show", dir.path, "--id", "one", "--type", "reload");
+    expect(0, "", "");
+    ck_assert_str_eq(outcome.out, "");
+    RUN("show", dir.path, "--until", "2000");
+    ck_assert_str_eq(outcome.out, "");
+    RUN("show", dir.path, "--since", "2000", "--model", "logs");
+    expect(0, "=two logs scan 0.2500 review\n", "");
+    RUN("export", dir.path, "--type", "reload");
+    ck_assert_int_eq(strncmp(outcome.out, "{\"seq\":4,", 9), 0);
+    RUN("export", dir.path, "--format", "csv", "--type", "prediction");
+    expect(0, ",prediction,one,0,,,wafers,,,Donut,0.5,auto,,\"A,1\",,3,,,,,\n", "");
+    expect(0, ",prediction,\"'=two\",0,,,logs,,,scan,0.25,review,,,,,,,,,\n", "");
+    expect(0, "seq,time,type,id,", "");
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(what_is_wrong_with_a_call_is_said)
+{
+    static const struct {
+        const char *first, *second, *errors;
+        int code;
+    } cases[] = {
+        {"verfy", "x", "no such command; there are verify, show and export", 2},
+        {"verify", NULL, "DIR or FILE is missing; --help shows the usage", 2},
+        {"verify", "/nonexistent", "/nonexistent: cannot be opened: No such file", 1},
+        {"verify", "tests/data/json", "there is no file of an audit log in it", 2},
+        {"verify", "README.md", "README.md:1: this is not the first line of an audit log", 1},
+        {"show", "--tpye=x", "did you mean", 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        RUN(cases[i].first, cases[i].second);
+        expect(cases[i].code, "", cases[i].errors);
+    }
+    RUN("--help");
+    expect(0, "usage: attnd-audit export", "");
+    RUN("--version");
+    expect(0, "attnd-audit ", "");
+}
+END_TEST
+
+SUITE("attnd_audit", a_log_that_is_whole_verifies_as_a_directory_and_as_files,
+      a_change_anywhere_but_at_the_end_is_told_by_file_and_line,
+      an_unfinished_line_at_the_end_is_told_and_no_error, a_log_with_a_key_needs_that_key,
+      lines_are_shown_and_exported_as_asked_for, what_is_wrong_with_a_call_is_said)
