@@ -20,7 +20,7 @@ static int complain(const struct err *err, int code)
 /* A report that could not be written (full disk) is a failure. */
 static int printed(int code)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (cli_printed())
         return code;
     fprintf(stderr, "attnd-load: standard output: cannot be written\n");
     return code == EXIT_EXPECTED ? EXIT_UNEXPECTED : code;

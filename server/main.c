@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     const struct reload_source source = {.argc = argc, .argv = argv, .environment = environ};
     int code = act(&config, action, &source, &err);
     config_deinit(&config);
-    if (fflush(stdout) != 0 && code == EXIT_OK)
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) /* also what went out before */
         code = EXIT_FAILED;
     return code;
 }

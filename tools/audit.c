@@ -377,16 +377,14 @@ static int run(struct tool *tool, const struct command *command, int argc, char 
         cli_print_version(command->cli, stdout);
     else if (run_command(tool, command == &commands[0], &err))
         return fail(&err, err.code == ERR_UNUSABLE ? EXIT_USAGE : EXIT_RUNTIME);
-    if (fflush(stdout) != 0)
-        return EXIT_RUNTIME;
-    return EXIT_SUCCESS;
+    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
 }
 
 static int without_command(const char *word)
 {
     if (word != NULL && strcmp(word, "--version") == 0) {
         cli_print_version(&verify_cli, stdout);
-        return EXIT_SUCCESS;
+        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
     }
     if (word != NULL && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
         for (size_t i = 0; i < COUNT(commands); i++) {
@@ -394,7 +392,7 @@ static int without_command(const char *word)
                 putchar('\n');
             cli_help(commands[i].cli, stdout);
         }
-        return EXIT_SUCCESS;
+        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
     }
     fprintf(stderr, "attnd-audit: %s; there are verify, show and export, and --help\n",
             word != NULL ? "no such command" : "a command is missing");

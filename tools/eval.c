@@ -445,7 +445,7 @@ static int run(struct eval *eval, int argc, char **argv)
         judge(eval, &err);
     if (err.code != ERR_OK)
         return fail(&err, EXIT_RUNTIME);
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_RUNTIME;
+    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
 }
 
 int main(int argc, char **argv)

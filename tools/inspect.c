@@ -128,5 +128,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "attnd-inspect: %s\n", err.text);
         return EXIT_USAGE;
     }
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_RUNTIME;
+    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
 }

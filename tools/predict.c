@@ -482,7 +482,7 @@ static int run(struct predict *predict, int argc, char **argv)
     for (unsigned i = 0; action == CLI_RUN && i < predict->inputs.count; i++)
         if (!predict_one(predict, i))
             status = EXIT_RUNTIME;
-    return fflush(stdout) == 0 ? status : EXIT_RUNTIME;
+    return cli_printed() ? status : EXIT_RUNTIME;
 }
 
 int main(int argc, char **argv)

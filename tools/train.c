@@ -296,7 +296,7 @@ int main(int argc, char **argv)
     if (action == CLI_VERSION)
         cli_print_version(&cli, stdout);
     if (action != CLI_RUN)
-        return EXIT_SUCCESS;
+        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
     char model[PATH_MAX];
     if (shipped_find(model, options.model, &err))
         return fail(&err);

@@ -337,7 +337,7 @@ static int run(struct vocab *vocab, const struct command *command, int argc, cha
         cli_print_version(command->cli, stdout);
     if (action == CLI_RUN && command->run(vocab, &err))
         return fail(&err, EXIT_RUNTIME);
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_RUNTIME;
+    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
 }
 
 /* Without a command: --help and --version, or an error. */
@@ -358,7 +358,7 @@ static int run_none(const char *argument)
                 "the usage");
         return fail(&err, EXIT_USAGE);
     }
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_RUNTIME;
+    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
 }
 
 int main(int argc, char **argv)

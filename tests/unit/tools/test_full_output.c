@@ -1,0 +1,27 @@
+/* Every program notices when its output is not taken, however long it is: stdio may have lost it long
+ * before the last flush, which then has nothing to do. */
+#include "tests/support/server_process.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+START_TEST(what_cannot_be_printed_ends_with_1)
+{
+    static const char *const programs[] = {"attnd",         "attnd-audit",   "attnd-eval",
+                                           "attnd-inspect", "attnd-load",    "attnd-predict",
+                                           "attnd-train",   "attnd-vocab"};
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
+        for (unsigned version = 0; version < 2; version++) {
+            char path[600], command[700];
+            built_program(programs[i], path, sizeof path);
+            snprintf(command, sizeof command, "%s --%s >/dev/full 2>/dev/null", path,
+                     version ? "version" : "help");
+            int status = system(command);
+            ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 1, "%s: %d", command, status);
+        }
+}
+END_TEST
+
+SUITE("full_output", what_cannot_be_printed_ends_with_1)
