@@ -52,7 +52,7 @@ BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
-        test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
+        test-operate test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -175,6 +175,14 @@ test-docs: $(PROGRAMS) $(BUILD)/attnd-bench
 	@python3 -B tests/docs/test_docs.py
 	@BUILD=$(BUILD) python3 -B tests/docs/run.py $(DOCUMENTS)
 
+# Alerts: each rule against series that were made up, then from their causes to a receiver like Slack's
+# (two minutes); deploy/install-deps.sh operate installs Prometheus and Alertmanager.
+test-operate: $(BUILD)/attnd
+	@promtool check rules deploy/prometheus/recording.yml deploy/prometheus/alerts.yml >/dev/null
+	@promtool test rules tests/operate/alerts.test.yml
+	@amtool check-config deploy/alertmanager/alertmanager.yml >/dev/null
+	@python3 -B tests/operate/run.py --build $(BUILD)
+
 # attnd within 1 GiB under the worst mix of requests (a minute). MEMORY holds more options, such as
 # --cgroup DIR of a memory cgroup to start it in; without one RLIMIT_DATA is the limit.
 MEMORY ?=
@@ -237,7 +245,8 @@ install: $(PROGRAMS)
 	@install -m 644 README.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md $(DOC)
 	@install -D -m 644 -t $(DOC)/docs docs/*
 	@install -D -m 644 -t $(DOC)/models models/README.md
-	@install -D -m 644 -t $(DOC)/examples config/server.json deploy/prometheus.yml
+	@install -D -m 644 -t $(DOC)/examples config/server.json
+	@install -D -m 644 -t $(DOC)/examples/prometheus deploy/prometheus/*
 	@for page in $(MANUALS); do \
 	    test ! -f "$$page" || install -D -m 644 -t $(MAN) "$$page" || exit 1; done
 uninstall:

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and only those.
-# usage: deploy/install-deps.sh build|test|docs|browser|openapi|fuzz|package|run
+# usage: deploy/install-deps.sh build|test|docs|browser|openapi|operate|fuzz|package|run
 #   build  to compile; test  to compile and test; docs  for make test-docs; browser  to test the
 #   built-in page, openapi  the document of the interface (the npm packages of both come with make
-#   test-browser and make test-openapi); fuzz  for make fuzz; package  for the Debian package, the
-#   bundle and their test; run  to run programs built elsewhere
+#   test-browser and make test-openapi); operate  for make test-operate; fuzz  for make fuzz; package
+#   for the Debian package, the bundle and their test; run  to run programs built elsewhere
 set -eu
 
 complain() {
@@ -30,10 +30,11 @@ test) wanted="$build check" ;;
 docs) wanted="$build curl gzip python3" ;;
 browser) wanted="$build $node chromium curl" ;;
 openapi) wanted="$build $node" ;;
+operate) wanted="$build prometheus prometheus-alertmanager python3" ;;
 fuzz) wanted="$build $fuzz" ;;
 package) wanted="$build $package" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|fuzz|package|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|operate|fuzz|package|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||

@@ -171,6 +171,12 @@ static enum err_code open_audit(struct server *server, struct err *err)
     return ERR_OK;
 }
 
+static bool is_ready(void *context)
+{
+    struct service *service = context;
+    return atomic_load(&service->phase) == SERVICE_READY;
+}
+
 static void read_audit(void *context, struct metrics_audit *out)
 {
     const struct service *service = context;
@@ -199,6 +205,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .memory_reserved = memory_reserved,
         .queue_depth = queue_depth,
         .audit = read_audit,
+        .is_ready = is_ready,
         .context = service,
     };
     if (metrics_open(&service->metrics, &setup, err))

@@ -60,6 +60,7 @@ struct metrics_setup {
     size_t (*memory_reserved)(void *context);              /* read at scrape; NULL: 0 */
     uint64_t (*queue_depth)(void *context, unsigned slot); /* read at scrape; NULL: 0 */
     void (*audit)(void *context, struct metrics_audit *out); /* read at scrape; NULL: all 0 */
+    bool (*is_ready)(void *context); /* read at scrape; NULL: it is not */
     void *context;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
 };

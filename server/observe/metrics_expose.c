@@ -317,6 +317,11 @@ static void write_memory(struct text *text, struct metrics *metrics, enum metric
     put_value(text, id, NULL, (double)bytes);
 }
 
+static void write_ready(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    put_value(text, id, NULL, metrics->is_ready != NULL && metrics->is_ready(metrics->context));
+}
+
 static void write_in_flight(struct text *text, struct metrics *metrics, enum metric_id id)
 {
     put_value(text, id, NULL,
@@ -395,6 +400,7 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_MEMORY_MAX] = write_memory,
     [METRIC_MEMORY_FIXED] = write_memory,
     [METRIC_MEMORY_RESERVED] = write_memory,
+    [METRIC_READY] = write_ready,
     [METRIC_REQUESTS_IN_FLIGHT] = write_in_flight,
     [METRIC_REJECTED] = write_rejected,
     [METRIC_CLIENTS_GONE] = write_clients_gone,

@@ -81,6 +81,7 @@ struct metrics {
     size_t (*memory_reserved)(void *context);
     uint64_t (*queue_depth)(void *context, unsigned slot);
     void (*audit)(void *context, struct metrics_audit *out);
+    bool (*is_ready)(void *context);
     void *context;
     const char *linear_backend, *blas_core;
     double start_seconds;        /* of the process */

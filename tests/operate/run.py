@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Alerts from cause to Slack: attnd, Prometheus and Alertmanager as deploy/ configures them.
+
+    python3 tests/operate/run.py [--build build]       (from the repository's root; about two minutes)
+
+Starts attnd, Debian's prometheus and prometheus-alertmanager, and a receiver in the shape of Slack's. Then it
+overloads attnd, sends pictures that are no wafers and texts that are too long, breaks a reload, takes the audit
+log's disk away, and ends attnd. Each alert must arrive, and go again once its cause has gone. Times in the rules
+are sixty times shorter; nothing else is changed. Everything listens on loopback, and only what was started here
+is ended.
+"""
+
+import argparse
+import http.client
+import http.server
+import json
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zlib
+
+FASTER = 60
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+READY = re.compile(r"listening on http://127\.0\.0\.1:(\d+)")
+TEXT = "1130 Ref bef zap REF_BE 3.97 v [3.178, 3.564] fail"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+# ---- configurations ----
+
+def shorter(match):
+    """A duration of a rule, sixty times shorter, in whole seconds but at least four scrapes."""
+    seconds = int(match[2]) * UNITS[match[3]]
+    return f"{match[1]}{max(4, seconds // FASTER)}s"
+
+
+def scaled_rules(text):
+    return re.sub(r"(\[|for: )(\d+)([smhd])\b", shorter, text)
+
+
+def write_prometheus(folder, attnd, alertmanager):
+    for name in ("recording.yml", "alerts.yml"):
+        (folder / name).write_text(scaled_rules(pathlib.Path("deploy/prometheus", name).read_text()))
+    text = pathlib.Path("deploy/prometheus/prometheus.yml").read_text()
+    text = text.replace("attnd:8080", f"127.0.0.1:{attnd}").replace("alertmanager:9093", f"127.0.0.1:{alertmanager}")
+    text = text.replace("scrape_interval: 5s", "scrape_interval: 1s").replace("interval: 15s", "interval: 1s")
+    (folder / "prometheus.yml").write_text(text)
+
+
+def write_alertmanager(folder, receiver):
+    text = pathlib.Path("deploy/alertmanager/alertmanager.yml").read_text()
+    text = text.replace("http://127.0.0.1:9095/attnd", f"http://127.0.0.1:{receiver}/webhook")
+    text = text.replace("/etc/alertmanager/slack_url", str(folder / "slack_url"))
+    text = re.sub(r"group_wait: \S+", "group_wait: 1s", re.sub(r"group_interval: \S+", "group_interval: 1s", text))
+    (folder / "slack_url").write_text(f"http://127.0.0.1:{receiver}/slack")
+    (folder / "alertmanager.yml").write_text(text)
+
+
+# ---- Slack ----
+
+class Receiver(http.server.ThreadingHTTPServer):
+    """Remembers (path, FIRING or RESOLVED, alert) and when it came."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.came = {}
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def wait(self, path, status, alert, seconds):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if (path, status, alert) in self.came:
+                return self.came[path, status, alert]
+            time.sleep(0.1)
+        return None
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/slack":
+            status, alert = body["attachments"][0]["title"].split(" ")[:2]
+            told = [(status.split(":")[0], alert)]
+        else:
+            told = [(alert["status"].upper(), alert["labels"]["alertname"]) for alert in body["alerts"]]
+        for status, alert in told:
+            self.server.came.setdefault((self.path, status, alert), time.monotonic())
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *args):
+        pass
+
+
+# ---- causes ----
+
+def post(port, body, kind="application/json", query=""):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("POST", "/predict" + query, body, {"Content-Type": kind})
+        reply = connection.getresponse()
+        reply.read()
+        return reply.status
+    finally:
+        connection.close()
+
+
+def noise_png(seed, side=64):
+    """A grey picture of noise: no wafer."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    state, rows = seed * 2654435761 % 2**32 | 1, bytearray()
+    for _ in range(side):
+        rows.append(0)
+        for _ in range(side):
+            state = (state * 1664525 + 1013904223) % 2**32
+            rows.append(state >> 24)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(bytes(rows))) + chunk(b"IEND", b""))
+
+
+class Load:
+    """Asks in the background until it is told to stop: `ask(number)` of each of some threads."""
+
+    def __init__(self, ask, threads=1, pause_s=0.0):
+        self.stopped, self.pause_s = threading.Event(), pause_s
+        self.threads = [threading.Thread(target=self.run, args=(ask, i), daemon=True) for i in range(threads)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, ask, number):
+        while not self.stopped.is_set():
+            try:
+                ask(number)
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.1)
+            number += len(self.threads)
+            time.sleep(self.pause_s)
+
+    def stop(self):
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join()
+
+
+# ---- the processes ----
+
+class House:
+    def __init__(self, build):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="attnd-operate-"))
+        self.build, self.processes = build, []
+        self.receiver = Receiver()
+        self.configuration = self.folder / "attnd.json"
+        self.configure()
+        self.attnd, self.port = self.start_attnd()
+        alertmanager, prometheus = free_port(), free_port()
+        write_alertmanager(self.folder, self.receiver.server_address[1])
+        write_prometheus(self.folder, self.port, alertmanager)
+        self.start("prometheus-alertmanager", f"--config.file={self.folder}/alertmanager.yml",
+                   f"--storage.path={self.folder}/alertmanager", f"--web.listen-address=127.0.0.1:{alertmanager}",
+                   "--cluster.listen-address=")
+        self.start("prometheus", f"--config.file={self.folder}/prometheus.yml",
+                   f"--storage.tsdb.path={self.folder}/prometheus", f"--web.listen-address=127.0.0.1:{prometheus}")
+
+    def configure(self, **more):
+        """Two models, and a queue that is soon full."""
+        self.configuration.write_text(json.dumps({
+            "models": [{"name": name, "dir": f"models/{name}"} for name in ("wafer-vit", "testlog-bert")],
+            "audit_dir": str(self.folder / "audit"), "audit_full": "count", "queue_limit": 64, "log_level": "error",
+            **more}))
+
+    def start(self, *command):
+        log = open(self.folder / (pathlib.Path(command[0]).name + ".log"), "w", encoding="utf-8")
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
+    def start_attnd(self, port=0):
+        process = subprocess.Popen([f"{self.build}/attnd", "--config", self.configuration, "--listen",
+                                    f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True)
+        self.processes.append(process)
+        return process, int(READY.search(process.stdout.readline())[1])
+
+    def take_disk(self, is_taken):
+        """Files of attnd may not grow: what a full disk does to them."""
+        most = 1 if is_taken else resource.RLIM_INFINITY
+        resource.prlimit(self.attnd.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+
+    def close(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(timeout=30)
+        shutil.rmtree(self.folder)
+
+
+def expect(house, alert, began, paths=("/slack",)):
+    """True if the alert comes, wherever it should."""
+    for path in paths:
+        came = house.receiver.wait(path, "FIRING", alert, 90)
+        if came is None:
+            print(f"FAIL  {alert} does not come to {path}", flush=True)
+            return False
+        print(f"ok    {alert} is at {path} {came - began:.0f} s after its cause", flush=True)
+    return True
+
+
+def expect_gone(house, alert):
+    if house.receiver.wait("/slack", "RESOLVED", alert, 120) is None:
+        print(f"FAIL  {alert} does not go", flush=True)
+        return False
+    print(f"ok    {alert} goes", flush=True)
+    return True
+
+
+def with_load(house, alerts, load):
+    began = time.monotonic()
+    try:
+        return all([expect(house, alert, began, paths) for alert, paths in alerts])
+    finally:
+        load.stop()
+
+
+def overload(house):
+    body = json.dumps({"inputs": [{"text": TEXT * 20}] * 16})
+    load = Load(lambda _: post(house.port, body), threads=24)
+    return with_load(house, [("AttndUnavailable", ("/slack", "/webhook")), ("AttndShedding", ("/slack",)),
+                             ("AttndQueueFilling", ("/slack",))], load)
+
+
+def strange(house):
+    pictures = [noise_png(seed) for seed in range(32)]
+    load = Load(lambda i: (post(house.port, pictures[i % 32], "image/png"),
+                           post(house.port, json.dumps({"text": TEXT * 40}))), pause_s=0.02)
+    return with_load(house, [("AttndManyUnknown", ("/slack",)), ("AttndManyTruncated", ("/slack",))], load)
+
+
+def broken_reload(house):
+    began = time.monotonic()
+    house.configure(inputs_max="many")
+    house.attnd.send_signal(signal.SIGHUP)
+    came = expect(house, "AttndReloadFailed", began)
+    house.configure()
+    house.attnd.send_signal(signal.SIGHUP)
+    return came
+
+
+def full_disk(house):
+    house.take_disk(True)
+    load = Load(lambda _: post(house.port, json.dumps({"text": TEXT})), pause_s=0.05)
+    came = with_load(house, [("AttndAuditLoss", ("/slack", "/webhook"))], load)
+    house.take_disk(False)
+    return came
+
+
+def gone(house):
+    began = time.monotonic()
+    house.attnd.send_signal(signal.SIGTERM)
+    house.attnd.wait(timeout=30)
+    came = expect(house, "AttndDown", began, ("/slack", "/webhook"))
+    house.attnd, _ = house.start_attnd(house.port)
+    return came
+
+
+CAUSES = (overload, strange, broken_reload, full_disk, gone)
+GO_AGAIN = ("AttndDown", "AttndAuditLoss", "AttndReloadFailed", "AttndShedding", "AttndQueueFilling", "AttndManyUnknown",
+            "AttndManyTruncated", "AttndUnavailable")
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--build", default="build")
+    house = House(parser.parse_args().build)
+    try:
+        time.sleep(5)  # some scrapes of rest, against which counters rise
+        passed = all([cause(house) for cause in CAUSES])
+        passed = all([expect_gone(house, alert) for alert in GO_AGAIN]) and passed
+    finally:
+        house.close()
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
