@@ -26,6 +26,7 @@
 #include "server/observe/metrics_observer.h"
 #include "server/plan.h"
 #include "server/serve/worker.h"
+#include "server/systemd.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -312,6 +313,7 @@ static void server_drain(struct server *server)
     const struct snapshot *snapshot = snapshots_acquire(snapshots);
     const struct config *config = &snapshot->config;
     atomic_store(&server->service.phase, SERVICE_DRAINING);
+    systemd_notify("STOPPING=1");
     http_drain(server->http);
     log_event(LOG_INFO, "draining", LOG_NUMBER("delay_ms", config->drain_delay_ms),
               LOG_NUMBER("timeout_ms", config->drain_timeout_ms));
@@ -377,6 +379,7 @@ static void announce(const struct server *server, FILE *ready)
         fprintf(ready, "%s%s", i > 0 ? ", " : "", server->config->models[i].name);
     fprintf(ready, ")\n");
     fflush(ready);
+    systemd_notify("READY=1");
     log_event(LOG_INFO, "ready", LOG_TEXT("address", address),
               LOG_NUMBER("port", http_port(server->http)),
               LOG_NUMBER("workers", server->plan.workers),
@@ -395,13 +398,38 @@ static void block_signals(sigset_t *set)
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
 }
 
+/* The service manager restarts a server that does not say in time that it is alive. It says so
+ * unless inputs wait and no worker has taken any since it was asked last. */
+static void tell_alive(const struct server *server, struct batcher_progress *before)
+{
+    const struct batcher_progress now = batcher_progress(server->service.batcher);
+    if (now.waiting == 0 || now.batches != before->batches)
+        systemd_notify("WATCHDOG=1");
+    *before = now;
+}
+
+/* The next signal; 0 when it is time to tell that the server is alive. */
+static int next_signal(const sigset_t *set, unsigned watchdog_ms)
+{
+    const struct timespec most = {.tv_sec = watchdog_ms / 1000,
+                                  .tv_nsec = (long)(watchdog_ms % 1000) * CLOCK_NS_PER_MS};
+    int number = watchdog_ms > 0 ? sigtimedwait(set, NULL, &most) : sigwaitinfo(set, NULL);
+    return number > 0 ? number : 0;
+}
+
 /* SIGHUP reloads. */
 static void await_stop_signal(const struct server *server, const sigset_t *set)
 {
+    const unsigned watchdog_ms = systemd_watchdog_ms();
+    struct batcher_progress before = {0};
     int number = 0;
-    while (sigwait(set, &number) != 0 || number == SIGHUP)
+    while (number != SIGTERM && number != SIGINT) {
+        number = next_signal(set, watchdog_ms);
         if (number == SIGHUP)
             reloader_signal(server->service.reloader);
+        else if (number == 0)
+            tell_alive(server, &before);
+    }
     log_event(LOG_INFO, "stop_requested",
               LOG_TEXT("signal", number == SIGINT ? "SIGINT" : "SIGTERM"));
 }

@@ -59,7 +59,7 @@ const char *cli_printable(const char *name, char out[CLI_NAME_BYTES + 1]);
 
 void cli_print_version(const struct cli *cli, FILE *file);
 
-/* Was all that was printed to standard output taken? Both fflush and what it flushed before count. */
+/* Was all that was printed to standard output taken? What stdio flushed before counts, too. */
 bool cli_printed(void);
 
 /* --help, in lines of at most 100 columns (cli_help.c). */

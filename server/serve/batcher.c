@@ -44,6 +44,7 @@ struct batcher {
     unsigned count;
     unsigned reserved;
     unsigned idle; /* takers that wait on filled */
+    uint64_t batches; /* taken so far */
     bool closed;
     bool hurry_next;      /* the last batch was led by a row that is not hurried */
     struct lane *waiting; /* the lanes in which something waits */
@@ -380,6 +381,7 @@ bool batcher_take(struct batcher *batcher, struct batch *batch)
     bool any = batcher->count > 0;
     if (any)
         take_locked(batcher, batch);
+    batcher->batches += any;
     bool more = batcher->count > 0 && batcher->idle > 0;
     pthread_mutex_unlock(&batcher->lock);
     if (more)
@@ -410,6 +412,14 @@ unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max)
     memmove(batcher->entries, batcher->entries + taken, batcher->count * sizeof *batcher->entries);
     pthread_mutex_unlock(&batcher->lock);
     return taken;
+}
+
+struct batcher_progress batcher_progress(struct batcher *batcher)
+{
+    pthread_mutex_lock(&batcher->lock);
+    const struct batcher_progress now = {.waiting = batcher->count, .batches = batcher->batches};
+    pthread_mutex_unlock(&batcher->lock);
+    return now;
 }
 
 unsigned batcher_idle(struct batcher *batcher)

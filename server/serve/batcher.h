@@ -90,6 +90,13 @@ void batcher_close(struct batcher *batcher);
 /* Takes up to `max` waiting rows of any model without waiting; returns how many. */
 unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max);
 
+/* Does the queue move? Rows that wait now, and batches that were taken so far. */
+struct batcher_progress {
+    unsigned waiting;
+    uint64_t batches;
+};
+struct batcher_progress batcher_progress(struct batcher *batcher);
+
 /* Takers that wait for rows now. */
 unsigned batcher_idle(struct batcher *batcher);
 

@@ -12,7 +12,10 @@
 #include "tests/support/suite.h"
 #include "tests/unit/server/server_parts.h"
 
+#include <stddef.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 static struct config_model models[] = {{"logs", "text", NULL}, {"wafers", "image", NULL}};
 static const struct config usual = {.listen_address = "127.0.0.1",
@@ -64,6 +67,40 @@ START_TEST(the_server_starts_in_order_and_stops_in_the_reverse)
     ck_assert_str_eq(parts.capture, STARTED "drain2 quiesce2 " STOPPED);
     ck_assert_uint_eq(parts.slept_ns, 1500ull * CLOCK_NS_PER_MS);
     ck_assert_str_eq(ready_line, "attnd: listening on http://127.0.0.1:4711 (logs, wafers)\n");
+}
+END_TEST
+
+/* What the service manager got, in order. */
+static void read_told(int fd, char *out, size_t size)
+{
+    char message[64];
+    size_t used = 0;
+    out[0] = '\0';
+    for (ssize_t len; (len = recv(fd, message, sizeof message, MSG_DONTWAIT)) > 0;)
+        used += (size_t)snprintf(out + used, size - used, "%.*s ", (int)len, message);
+}
+
+START_TEST(a_server_whose_queue_stands_still_does_not_say_that_it_lives)
+{
+    struct err err;
+    char told[256];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "attnd-server-%d", getpid());
+    socklen_t len =
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(address.sun_path + 1));
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, len), 0);
+    char name[96];
+    snprintf(name, sizeof name, "@%s", address.sun_path + 1);
+    setenv("NOTIFY_SOCKET", name, 1);
+    setenv("WATCHDOG_USEC", "4000", 1);
+    ck_assert_int_eq(run(&usual, &err), ERR_OK);
+    ck_assert_uint_eq(parts.looks, 6);
+    read_told(fd, told, sizeof told);
+    ck_assert_str_eq(told, "READY=1 WATCHDOG=1 WATCHDOG=1 STOPPING=1 ");
+    unsetenv("NOTIFY_SOCKET");
+    unsetenv("WATCHDOG_USEC");
+    close(fd);
 }
 END_TEST
 
@@ -404,6 +441,7 @@ START_TEST(a_check_prints_the_plan_or_says_what_is_wrong)
 END_TEST
 
 SUITE("server", the_server_starts_in_order_and_stops_in_the_reverse,
+      a_server_whose_queue_stands_still_does_not_say_that_it_lives,
       the_server_hands_each_part_what_is_configured, the_server_tells_the_metrics_what_there_is,
       the_server_lets_metrics_and_log_observe,
       the_server_stops_what_it_had_started_when_a_part_fails, the_server_needs_a_model,
