@@ -26,6 +26,8 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
+import urllib.request
 import zlib
 
 FASTER = 60
@@ -168,14 +170,14 @@ class House:
         self.configuration = self.folder / "attnd.json"
         self.configure()
         self.attnd, self.port = self.start_attnd()
-        alertmanager, prometheus = free_port(), free_port()
+        alertmanager, self.prometheus = free_port(), free_port()
         write_alertmanager(self.folder, self.receiver.server_address[1])
         write_prometheus(self.folder, self.port, alertmanager)
         self.start("prometheus-alertmanager", f"--config.file={self.folder}/alertmanager.yml",
                    f"--storage.path={self.folder}/alertmanager", f"--web.listen-address=127.0.0.1:{alertmanager}",
                    "--cluster.listen-address=")
         self.start("prometheus", f"--config.file={self.folder}/prometheus.yml",
-                   f"--storage.tsdb.path={self.folder}/prometheus", f"--web.listen-address=127.0.0.1:{prometheus}")
+                   f"--storage.tsdb.path={self.folder}/prometheus", f"--web.listen-address=127.0.0.1:{self.prometheus}")
 
     def configure(self, **more):
         """Two models, and a queue that is soon full."""
@@ -277,7 +279,30 @@ def gone(house):
     return came
 
 
-CAUSES = (overload, strange, broken_reload, full_disk, gone)
+def queries():
+    """(dashboard, panel, query) of all dashboards, with every variable standing for anything."""
+    for path in sorted(pathlib.Path("deploy/grafana/dashboards").glob("*.json")):
+        for panel in json.loads(path.read_text())["panels"]:
+            for target in panel["targets"]:
+                text = target["expr"].replace('"$job"', '"attnd"')
+                yield path.stem, panel["title"], re.sub(r'"\$\w+"', '".*"', text)
+
+
+def dashboards(house):
+    """True if every query of the dashboards is understood; and finds something, where there was load."""
+    passed = True
+    for name, panel, query in queries():
+        with urllib.request.urlopen(f"http://127.0.0.1:{house.prometheus}/api/v1/query?" +
+                                    urllib.parse.urlencode({"query": query}), timeout=10) as reply:
+            found = len(json.load(reply)["data"]["result"])
+        if found == 0:
+            print(f"FAIL  {name}: {panel}: nothing is found by {query}", flush=True)
+            passed = False
+    print("ok    every panel of the dashboards shows something" if passed else "", flush=True)
+    return passed
+
+
+CAUSES = (overload, strange, dashboards, broken_reload, full_disk, gone)
 GO_AGAIN = ("AttndDown", "AttndAuditLoss", "AttndReloadFailed", "AttndShedding", "AttndQueueFilling", "AttndManyUnknown",
             "AttndManyTruncated", "AttndUnavailable")
 
