@@ -24,6 +24,7 @@ struct config {
     const char *listen; /* as given: "127.0.0.1:8080", "[::1]:0" */
     const char *listen_address;
     unsigned listen_port;
+    const char *keys_file; /* "": none */
     struct config_model *models;
     unsigned model_count;
     unsigned workers, threads_per_worker; /* 0: chosen from the cgroup quota */

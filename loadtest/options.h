@@ -42,6 +42,7 @@ struct options {
     bool raw;
     const char *model; /* NULL: the server's default */
     const char *top_k; /* NULL: the server's default */
+    const char *key_file; /* NULL: no key is sent */
     const char *expect;
     double tolerance;
     bool json, quiet;

@@ -103,7 +103,8 @@ static enum err_code open_snapshots(struct server *server, struct err *err)
         config_deinit(&copy);
         return err->code;
     }
-    if (snapshots_open(&server->service.snapshots, empty, err))
+    if (snapshot_read_keys(empty, NULL, err) ||
+        snapshots_open(&server->service.snapshots, empty, err))
         snapshot_discard(empty);
     return err->code;
 }
@@ -184,6 +185,15 @@ static void read_audit(void *context, struct metrics_audit *out)
     audit_service_metrics(service->audit, out);
 }
 
+_Static_assert((int)AUTH_FAILURES_COUNT == (int)METRICS_AUTH_REASONS, "a reason is a label value");
+
+static void read_auth(void *context, struct metrics_auth *out)
+{
+    const struct service *service = context;
+    for (unsigned i = 0; i < AUTH_FAILURES_COUNT; i++)
+        out->failures[i] = auth_failures(&service->auth, (enum auth_failure)i);
+}
+
 /* The arrays that the metrics' setup needs, from the route table. */
 static enum err_code open_metrics(struct server *server, struct err *err)
 {
@@ -207,6 +217,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .queue_depth = queue_depth,
         .audit = read_audit,
         .is_ready = is_ready,
+        .auth = read_auth,
         .context = service,
     };
     if (metrics_open(&service->metrics, &setup, err))
@@ -368,6 +379,18 @@ static void server_stop(struct server *server)
     arena_deinit(&server->arena);
 }
 
+/* Whoever reaches the port may ask. */
+static void warn_unauthenticated(const struct config *config)
+{
+    const char *address = config->listen_address;
+    const bool is_loopback = strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+    const bool has_keys = config->keys_file != NULL && config->keys_file[0] != '\0';
+    if (!is_loopback && !has_keys)
+        log_event(LOG_WARN, "unauthenticated", LOG_TEXT("address", address),
+                  LOG_TEXT("advice", "whoever reaches this address may ask: set keys_file, or "
+                                     "listen on 127.0.0.1 behind a proxy that authenticates"));
+}
+
 /* "attnd: listening on http://[::1]:8080 (wafer-vit, kernel-bert)" */
 static void announce(const struct server *server, FILE *ready)
 {
@@ -384,6 +407,7 @@ static void announce(const struct server *server, FILE *ready)
               LOG_NUMBER("port", http_port(server->http)),
               LOG_NUMBER("workers", server->plan.workers),
               LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
+    warn_unauthenticated(server->config);
 }
 
 /* Our threads inherit the mask: only the main thread waits for these. */
@@ -437,6 +461,10 @@ static void await_stop_signal(const struct server *server, const sigset_t *set)
 enum err_code server_check(const struct config *config, FILE *out, struct err *err)
 {
     struct memory_plan memory;
+    struct keys *keys;
+    if (keys_read(&keys, config->keys_file, NULL, err))
+        return err->code;
+    keys_close(keys);
     const struct plan plan = plan_choose(cpu_quota_threads(""), config);
     if (make_memory_plan(&memory, config, &plan, err))
         return err->code;

@@ -21,6 +21,7 @@
 #define ERR_CODES(X)                                                                               \
     X(ERR_OK, "ok")                                                                                \
     X(ERR_MALFORMED, "malformed")                                                                  \
+    X(ERR_UNAUTHORIZED, "unauthorized")                                                            \
     X(ERR_NOT_FOUND, "not_found")                                                                  \
     X(ERR_METHOD, "method_not_allowed")                                                            \
     X(ERR_SLOW, "timeout")                                                                         \
@@ -31,6 +32,7 @@
     X(ERR_MEDIA_TYPE, "unsupported_media_type")                                                    \
     X(ERR_UNUSABLE, "unusable")                                                                    \
     X(ERR_QUEUE_FULL, "queue_full")                                                                \
+    X(ERR_TOO_MANY, "too_many_requests")                                                           \
     X(ERR_UNSUPPORTED, "unsupported")                                                              \
     X(ERR_IO, "io")                                                                                \
     X(ERR_NO_MEMORY, "no_memory")                                                                  \

@@ -1,5 +1,7 @@
 #include "server/api/guard.h"
 
+#include "server/serve/snapshots.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -17,11 +19,10 @@ static bool is_address(const char *host, const char *address)
     return strcmp(host + name, port) == 0 || (len == name && strcmp(port, ":80") == 0);
 }
 
-static bool is_same_origin(const char *origin, const char *host)
+static bool is_same_origin(const char *origin, const char *scheme, const char *host)
 {
-    static const char scheme[] = "http://";
-    return strncmp(origin, scheme, sizeof scheme - 1) == 0 &&
-           strcmp(origin + sizeof scheme - 1, host) == 0;
+    size_t len = strlen(scheme);
+    return strncmp(origin, scheme, len) == 0 && strcmp(origin + len, host) == 0;
 }
 
 static const char *proxy_header(const struct http_exchange *exchange)
@@ -59,24 +60,54 @@ static bool is_form(const struct http_exchange *exchange)
     return is_type(type, "multipart/form-data") || is_type(type, "text/plain");
 }
 
-enum err_code guard_check(struct request *request)
+/* Where the client may be, without a key that tells who it is. */
+static enum err_code check_place(struct request *request)
 {
     char address[HTTP_ADDRESS_BYTES];
     const char *host = http_header(request->exchange, "Host");
-    const char *origin = http_header(request->exchange, "Origin");
     if (!http_loopback_address(request->exchange, address))
         return err_set(&request->err, ERR_FORBIDDEN,
                        "admin routes answer only on a loopback address of the server's machine");
     if (host == NULL || !is_address(host, address))
         return err_set(&request->err, ERR_FORBIDDEN,
                        "admin routes answer only requests whose Host is %s", address);
-    if (origin != NULL && !is_same_origin(origin, host))
-        return err_set(&request->err, ERR_FORBIDDEN,
-                       "admin routes do not answer pages of another origin");
     const char *proxy = proxy_header(request->exchange);
     if (proxy != NULL)
         return err_set(&request->err, ERR_FORBIDDEN,
                        "admin routes do not answer through a proxy (the request has %s)", proxy);
+    return ERR_OK;
+}
+
+/* A name that resolves to a loopback address is a page's trick, whatever key it may have. */
+static enum err_code check_host_of_browser(struct request *request)
+{
+    char address[HTTP_ADDRESS_BYTES];
+    const char *host = http_header(request->exchange, "Host");
+    if (!is_of_browser(request->exchange) || !http_loopback_address(request->exchange, address) ||
+        proxy_header(request->exchange) != NULL || (host != NULL && is_address(host, address)))
+        return ERR_OK;
+    return err_set(&request->err, ERR_FORBIDDEN,
+                   "admin routes answer only pages whose Host is %s", address);
+}
+
+static enum err_code check_origin(struct request *request, bool has_key)
+{
+    const char *host = http_header(request->exchange, "Host");
+    const char *origin = http_header(request->exchange, "Origin");
+    bool is_same = origin == NULL || (host != NULL && is_same_origin(origin, "http://", host));
+    if (is_same || (has_key && host != NULL && is_same_origin(origin, "https://", host)))
+        return ERR_OK; /* a proxy may serve the page over TLS */
+    return err_set(&request->err, ERR_FORBIDDEN,
+                   "admin routes do not answer pages of another origin");
+}
+
+enum err_code guard_check(struct request *request)
+{
+    const bool has_key = request->snapshot->keys != NULL;
+    if (has_key ? check_host_of_browser(request) : check_place(request))
+        return request->err.code;
+    if (check_origin(request, has_key))
+        return request->err.code;
     if (is_form(request->exchange))
         return err_set(&request->err, ERR_MEDIA_TYPE, "admin routes do not answer forms of pages");
     return ERR_OK;

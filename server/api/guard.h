@@ -1,12 +1,15 @@
 /* guard.h - who may send a request that changes the server's state. routes.c asks it for every POST
  * whose row does not say that it changes nothing.
  *
- * There is no authentication yet: only clients of this machine are answered, on a loopback address.
+ * Without keys only clients of this machine are answered, on a loopback address. With keys the
+ * request has shown one with the route's scope before it comes here (routes.c), and may come from
+ * anywhere, also through a proxy; what follows of browsers' pages holds for it as well.
+ *
  * A page in a browser of this machine is refused: the Host header must be that address itself,
  * since any name may resolve to it (DNS rebinding), and an Origin header, which a browser adds to
  * every POST of a page, must be the same. A page's form is refused whatever its origin: no page has
- * use for one here. Requests that a proxy of this machine forwards, as its headers tell, are
- * refused too.
+ * use for one here. Without keys, requests that a proxy of this machine forwards, as its headers
+ * tell, are refused too.
  *
  * Threads: the owner of the request.
  */

@@ -15,6 +15,7 @@ static struct openapi_route *routes_of(struct arena *arena)
                                          .is_post = route->method == HTTP_POST,
                                          .has_body = route->has_body,
                                          .changes_state = route_changes_state(route),
+                                         .scope = scope_name(route->scope),
                                          .says = &route->says};
     }
     return rows;

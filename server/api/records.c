@@ -23,6 +23,7 @@ static struct prediction_record record_of(const struct request *request, const s
                                        .item_id = item->id,
                                        .context = own != NULL ? own : request->call.context,
                                        .index = (unsigned)(row - request->rows),
+                                       .key = request->grant.name,
                                        .input_digest = row->input_digest,
                                        .err = row->err};
     if (row->err.code != ERR_OK)
@@ -91,6 +92,7 @@ void records_request(const struct service *service, const struct request *reques
     struct request_record record = {
         .id = exchange->reply.request_id != NULL ? exchange->reply.request_id : request->id,
         .context = request->call.context,
+        .key = request->grant.name,
         .route = request->route != NULL ? request->route->pattern : NULL,
         .route_index = route_index,
         .model = only_model(request),

@@ -10,12 +10,14 @@
 #ifndef ATTND_SERVER_API_ROUTE_H
 #define ATTND_SERVER_API_ROUTE_H
 
+#include "server/auth/keys.h"
 #include "server/openapi/openapi.h"
 #include "server/protocol/protocol.h"
 
 struct route {
     const char *pattern;     /* "{name}" is one element of the path; also the metrics' label */
     enum http_method method; /* HTTP_GET also answers HEAD */
+    enum scope scope;        /* what a key must have, if there are keys; SCOPE_OPEN: none */
     struct openapi_operation says;
     const struct protocol *protocol; /* of one that asks for predictions; else NULL */
     /* May refuse from the headers, by request->err. NULL: never refuses. */

@@ -3,6 +3,7 @@
  * reply of a refusal, the counters and the log line. */
 #include "server/api/routes.h"
 
+#include "engine/base/clock.h"
 #include "engine/base/nearest.h"
 #include "server/api/guard.h"
 #include "server/api/handlers.h"
@@ -13,44 +14,48 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define CAN(code) OPENAPI_CAN(ERR_##code)
 
 static const struct route table[] = {
-    {"/predict", HTTP_POST,
+    {"/predict", HTTP_POST, SCOPE_PREDICT,
      .says = {"predict", "Label, score and decision of a text, an image, or several of them",
               .schema = "Answer",
               .can =
                   CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)},
      .protocol = &protocol_native, .head = predict_head, .begin = predict_begin,
      .finish = predict_finish, .has_body = true, .is_safe = true},
-    {"/healthz", HTTP_GET, .says = {"getHealth", "Whether the process lives", .schema = "Health"},
+    {"/healthz", HTTP_GET, SCOPE_OPEN,
+     .says = {"getHealth", "Whether the process lives", .schema = "Health"},
      .begin = status_alive},
-    {"/readyz", HTTP_GET,
+    {"/readyz", HTTP_GET, SCOPE_OPEN,
      .says = {"getReadiness", "Whether the models are warm, and the server not draining",
               .schema = "Readiness", .can = CAN(NOT_READY)},
      .begin = status_ready},
-    {"/metrics", HTTP_GET,
+    {"/metrics", HTTP_GET, SCOPE_METRICS,
      .says = {"getMetrics", "Metrics in the text format of Prometheus", .media_type = "text/plain",
               .can = CAN(QUEUE_FULL)},
      .begin = status_metrics},
-    {"/models", HTTP_GET, .says = {"listModels", "The models that are served", .schema = "Models"},
+    {"/models", HTTP_GET, SCOPE_PREDICT,
+     .says = {"listModels", "The models that are served", .schema = "Models"},
      .begin = models_list},
-    {"/models/{name}", HTTP_GET,
+    {"/models/{name}", HTTP_GET, SCOPE_PREDICT,
      .says = {"getModel", "One model: its labels, sizes and limits", .schema = "Model"},
      .begin = models_one},
-    {"/openapi.json", HTTP_GET,
+    {"/openapi.json", HTTP_GET, SCOPE_OPEN,
      .says = {"getOpenApi", "This document", .schema = "OpenApi", .can = CAN(QUEUE_FULL),
               .is_tagged = true},
      .begin = openapi_one},
-    {"/", HTTP_GET,
+    {"/", HTTP_GET, SCOPE_OPEN,
      .says = {"getPage", "The page for people", .media_type = "text/html", .is_tagged = true},
      .begin = page_files_one},
-    {"/ui/{file}", HTTP_GET,
+    {"/ui/{file}", HTTP_GET, SCOPE_OPEN,
      .says = {"getPageFile", "A file of the page", .media_type = "*/*", .is_tagged = true},
      .begin = page_files_one},
-    {"/admin/reload", HTTP_POST,
-     .says = {"reload", "Reads the configuration again; only for clients of the server's machine",
+    {"/admin/reload", HTTP_POST, SCOPE_ADMIN,
+     .says = {"reload",
+              "Reads the configuration again; without keys only for clients of this machine",
               .schema = "Reload", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
      .begin = admin_reload_begin, .finish = admin_reload_finish},
 };
@@ -136,6 +141,35 @@ static enum http_next problem(struct request *request)
     return HTTP_REPLY;
 }
 
+/* The key that the request sends, against the scope of its route. */
+static enum err_code check_key(struct service *service, struct request *request)
+{
+    const struct auth_question question = {
+        .keys = request->snapshot->keys,
+        .scope = request->route->scope,
+        .authorization = http_header(request->exchange, "Authorization"),
+        .now_s = (int64_t)time(NULL),
+        .now_ns = clock_now_ns(),
+    };
+    enum err_code code = auth_check(&service->auth, &question, &request->grant, &request->err);
+    if (request->grant.retry_after_s != 0)
+        request->retry_after_s = request->grant.retry_after_s;
+    return code;
+}
+
+/* Without memory for the header the refusal has none. */
+static enum http_next not_authorized(struct request *request)
+{
+    const char *challenge = request->grant.challenge;
+    struct http_field *more = arena_alloc_array(&request->exchange->arena, 2, sizeof *more);
+    problem(request);
+    if (challenge != NULL && more != NULL) {
+        more[0] = (struct http_field){"WWW-Authenticate", challenge}; /* the last name is NULL */
+        request->exchange->reply.more = more;
+    }
+    return HTTP_REPLY;
+}
+
 /* The Allow header of a 405; without memory for it there is none. */
 static enum http_next not_allowed(struct request *request, const char *allow)
 {
@@ -177,6 +211,8 @@ static enum http_next app_head(void *context, struct http_exchange *exchange)
     if (route->has_body && !exchange->has_length)
         return without_length(request);
     exchange->body_bytes_max = body_bytes_max(request);
+    if (check_key(service, request))
+        return not_authorized(request);
     if (route_changes_state(route) && guard_check(request))
         return problem(request);
     if (route->head != NULL && route->head(service, request))
@@ -216,6 +252,7 @@ static void app_done(void *context, struct http_exchange *exchange)
     request_enter(request, REQUEST_DONE);
     records_request(service, request, route);
     explain_release(service, request);
+    auth_release(&request->grant);
     snapshots_release(service->snapshots, request->snapshot);
 }
 

@@ -32,6 +32,8 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
     json_line_number(&line, "index", record->index);
     if (record->item_id != NULL)
         json_line_text(&line, "item_id", record->item_id);
+    if (record->key != NULL)
+        json_line_text(&line, "key", record->key);
     json_line_text(&line, "input", record->input_digest);
     put_model(&line, record->answer);
     put_decision(&line, record);

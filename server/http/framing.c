@@ -89,7 +89,7 @@ static enum err_code parse_length(uint64_t *out, const struct framing_field *fie
 
 /* What the walk over the fields has seen so far. */
 struct seen {
-    unsigned hosts, lengths, encodings;
+    unsigned hosts, lengths, encodings, authorizations;
     uint64_t length;
 };
 
@@ -118,6 +118,8 @@ static enum err_code see_field(struct seen *seen, const struct framing_field *fi
         return refuse(err, "a header name holds a byte that is not allowed there");
     if (has_control(field->value, field->value_len))
         return refuse(err, "a header value holds a control byte");
+    if (is_named(field, "Authorization") && ++seen->authorizations > 1)
+        return refuse(err, "more than one Authorization");
     if (!is_named(field, "Host"))
         return see_framing_field(seen, field, err);
     if (++seen->hosts > 1)

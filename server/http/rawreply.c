@@ -52,21 +52,33 @@ static const char *format_date(char *out, size_t size)
     return out;
 }
 
+/* "Name: value", each with its end of line, in the arena; NULL without memory. */
+static const char *format_more(const struct http_field *more, struct arena *arena)
+{
+    const char *lines = "";
+    for (; lines != NULL && more != NULL && more->name != NULL; more++)
+        lines = arena_format(arena, "%s%s: %s\r\n", lines, more->name, more->value);
+    return lines;
+}
+
 static char *format_head(const struct http_reply *reply, struct arena *arena)
 {
     char date[64], retry[48] = "";
+    const char *more = format_more(reply->more, arena);
+    if (more == NULL)
+        return NULL;
     if (reply->retry_after_s > 0)
         snprintf(retry, sizeof retry, "Retry-After: %u\r\n", reply->retry_after_s);
     const char *id = rawreply_header_safe(reply->request_id, arena);
     return arena_format(
         arena,
         "HTTP/1.1 %u %s\r\nDate: %s\r\nConnection: close\r\n"
-        "Content-Length: %zu\r\nContent-Type: %s\r\n%s%s%s%s%s%s%s\r\n",
+        "Content-Length: %zu\r\nContent-Type: %s\r\n%s%s%s%s%s%s%s%s\r\n",
         reply->status, reason_phrase(reply->status), format_date(date, sizeof date),
         reply->body_len, reply->content_type != NULL ? reply->content_type : "text/plain", retry,
         reply->allow != NULL ? "Allow: " : "", reply->allow != NULL ? reply->allow : "",
         reply->allow != NULL ? "\r\n" : "", id != NULL ? "X-Request-Id: " : "",
-        id != NULL ? id : "", id != NULL ? "\r\n" : "");
+        id != NULL ? id : "", id != NULL ? "\r\n" : "", more);
 }
 
 /* One send for both parts, so that a close right behind cannot come between them. */

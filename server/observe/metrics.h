@@ -50,6 +50,13 @@ struct metrics_audit {
     double lag_s;
 };
 
+/* Requests refused for their key (server/auth), in the order of their reasons in the exposition:
+ * missing, unknown, expired, scope, rate, concurrency. */
+enum { METRICS_AUTH_REASONS = 6 };
+struct metrics_auth {
+    uint64_t failures[METRICS_AUTH_REASONS];
+};
+
 struct metrics_setup {
     const char *const *routes;     /* label values of `route`; "other" is added for unknown paths */
     const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
@@ -61,6 +68,7 @@ struct metrics_setup {
     uint64_t (*queue_depth)(void *context, unsigned slot); /* read at scrape; NULL: 0 */
     void (*audit)(void *context, struct metrics_audit *out); /* read at scrape; NULL: all 0 */
     bool (*is_ready)(void *context); /* read at scrape; NULL: it is not */
+    void (*auth)(void *context, struct metrics_auth *out);   /* the same */
     void *context;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
 };

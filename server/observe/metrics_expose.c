@@ -350,6 +350,17 @@ static void write_reloads(struct text *text, struct metrics *metrics, enum metri
                   (double)cell_sum(metrics->none, metrics->none->first[id] + i));
 }
 
+static void write_auth(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    static const char *const reasons[METRICS_AUTH_REASONS] = {"missing", "unknown", "expired",
+                                                              "scope",   "rate",    "concurrency"};
+    struct metrics_auth auth = {0};
+    if (metrics->auth != NULL)
+        metrics->auth(metrics->context, &auth);
+    for (size_t i = 0; i < METRICS_AUTH_REASONS; i++)
+        put_value(text, id, &reasons[i], (double)auth.failures[i]);
+}
+
 static void write_audit(struct text *text, struct metrics *metrics, enum metric_id id)
 {
     static const char *const results[] = {"written", "lost", "refused"};
@@ -408,6 +419,7 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_MODEL_LOAD] = write_model_value,
     [METRIC_MODEL_GENERATION] = write_model_value,
     [METRIC_RELOADS] = write_reloads,
+    [METRIC_AUTH_FAILURES] = write_auth,
     [METRIC_AUDIT_RECORDS] = write_audit,
     [METRIC_AUDIT_LAG] = write_audit,
     [METRIC_AUDIT_SEQUENCE] = write_audit,

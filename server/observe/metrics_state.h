@@ -82,6 +82,7 @@ struct metrics {
     uint64_t (*queue_depth)(void *context, unsigned slot);
     void (*audit)(void *context, struct metrics_audit *out);
     bool (*is_ready)(void *context);
+    void (*auth)(void *context, struct metrics_auth *out);
     void *context;
     const char *linear_backend, *blas_core;
     double start_seconds;        /* of the process */

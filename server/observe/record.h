@@ -24,6 +24,7 @@ struct prediction_record {
     const char *item_id; /* the input's own; NULL: none */
     const char *context; /* the input's, or the call's: a JSON object as text; NULL: none */
     unsigned index;      /* of the input in its request */
+    const char *key;     /* name of the key that asked; NULL: none was needed */
     const char *input_digest; /* "sha256:..." of the picture's bytes or the text; NULL: not made */
     struct err err;      /* code != ERR_OK: nothing below is set */
     unsigned model;      /* the metrics' */
@@ -36,6 +37,7 @@ struct prediction_record {
 struct request_record {
     const char *id;
     const char *context;    /* NULL: none */
+    const char *key;        /* name of the key that was sent, if it is known; NULL: none */
     const char *route;      /* its pattern; NULL: no such path */
     int route_index, model; /* the metrics'; model: the one that all inputs use, if there is one */
     int stage_model;        /* the model under which the stages count: the first input's */

@@ -22,7 +22,8 @@ const char *openapi_document(const struct openapi_source *source, struct arena *
         return NULL;
     json_t *components = json_object_get(document, "components");
     int failed = openapi_names_add(components) | openapi_problems_add(components) |
-                 openapi_paths_add(document, source->routes, source->route_count);
+                 openapi_paths_add(document, source->routes, source->route_count,
+                                   source->snapshot->keys != NULL);
     failed |= openapi_values_fill(document, source->snapshot);
     const char *text = failed == 0 ? codec_dump(document, "", arena, len) : NULL;
     json_decref(document);

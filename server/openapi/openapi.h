@@ -38,6 +38,7 @@ struct openapi_route {
     const char *pattern;
     bool is_post, has_body;
     bool changes_state;
+    const char *scope; /* what a key must have; NULL: no key is needed */
     const struct openapi_operation *says;
 };
 

@@ -82,6 +82,9 @@ static unsigned errors_of(const struct openapi_route *route)
         can |= OPENAPI_CAN(ERR_LENGTH) | OPENAPI_CAN(ERR_MEDIA_TYPE);
     if (route->changes_state)
         can |= OPENAPI_CAN(ERR_FORBIDDEN) | OPENAPI_CAN(ERR_MEDIA_TYPE);
+    if (route->scope != NULL)
+        can |= OPENAPI_CAN(ERR_UNAUTHORIZED) | OPENAPI_CAN(ERR_FORBIDDEN) |
+               OPENAPI_CAN(ERR_TOO_MANY);
     return can | route->says->can;
 }
 
@@ -115,7 +118,17 @@ static json_t *responses_of(const struct openapi_route *route)
 
 /* ---- operations ---- */
 
-static json_t *operation_of(const struct openapi_route *route)
+/* A key with the scope; as long as the server has no keys, nothing will do as well. */
+static json_t *security_of(const struct openapi_route *route, bool has_keys)
+{
+    json_t *security = json_pack("[{s:[s]}]", "key", route->scope);
+    if (has_keys || security == NULL || json_array_append_new(security, json_object()) == 0)
+        return security;
+    json_decref(security);
+    return NULL;
+}
+
+static json_t *operation_of(const struct openapi_route *route, bool has_keys)
 {
     json_t *operation = json_pack("{s:s, s:s, s:o}", "operationId", route->says->id, "summary",
                                   route->says->summary, "parameters", parameters_of(route));
@@ -123,6 +136,8 @@ static json_t *operation_of(const struct openapi_route *route)
     if (route->has_body)
         failed |= json_object_set_new(operation, "requestBody", body_of());
     failed |= json_object_set_new(operation, "responses", responses_of(route));
+    if (route->scope != NULL)
+        failed |= json_object_set_new(operation, "security", security_of(route, has_keys));
     if (route->changes_state)
         failed |= json_object_set_new(operation, "x-changes-state", json_true());
     if (failed == 0)
@@ -140,12 +155,13 @@ static json_t *path_of(json_t *paths, const char *pattern)
     return json_object_get(paths, pattern);
 }
 
-int openapi_paths_add(json_t *document, const struct openapi_route *routes, unsigned count)
+int openapi_paths_add(json_t *document, const struct openapi_route *routes, unsigned count,
+                      bool has_keys)
 {
     json_t *paths = json_object_get(document, "paths");
     int failed = paths == NULL;
     for (const struct openapi_route *route = routes; route < routes + count; route++)
         failed |= json_object_set_new(path_of(paths, route->pattern),
-                                      route->is_post ? "post" : "get", operation_of(route));
+                                      route->is_post ? "post" : "get", operation_of(route, has_keys));
     return failed;
 }

@@ -7,7 +7,8 @@
 
 struct json_t; /* jansson's */
 
-/* 0, or not: there is no memory. */
-int openapi_paths_add(struct json_t *document, const struct openapi_route *routes, unsigned count);
+/* 0, or not: there is no memory. has_keys: the server takes nothing without a key. */
+int openapi_paths_add(struct json_t *document, const struct openapi_route *routes, unsigned count,
+                      bool has_keys);
 
 #endif

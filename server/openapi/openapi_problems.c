@@ -49,6 +49,7 @@ static json_t *headers_of(unsigned status)
 {
     const char *other = problem_is_passing(status)             ? "Retry-After"
                         : status == problem_status(ERR_METHOD) ? "Allow"
+                        : status == problem_status(ERR_UNAUTHORIZED) ? "WWW-Authenticate"
                                                                : NULL;
     return openapi_problems_headers((const char *const[]){other, NULL});
 }

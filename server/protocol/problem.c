@@ -13,6 +13,7 @@ static const struct {
 } kinds[ERR_CODE_COUNT] = {
     [ERR_OK] = {200, "OK"},
     [ERR_MALFORMED] = {400, "Malformed request"},
+    [ERR_UNAUTHORIZED] = {401, "No valid key"},
     [ERR_FORBIDDEN] = {403, "Forbidden"},
     [ERR_NOT_FOUND] = {404, "Not found"},
     [ERR_METHOD] = {405, "Method not allowed"},
@@ -23,6 +24,7 @@ static const struct {
     [ERR_MEDIA_TYPE] = {415, "Unsupported media type"},
     [ERR_UNUSABLE] = {422, "Unusable input"},
     [ERR_QUEUE_FULL] = {429, "Queue full"},
+    [ERR_TOO_MANY] = {429, "Too many requests"},
     [ERR_UNSUPPORTED] = {500, "Unsupported model"},
     [ERR_IO] = {500, "Input or output failed"},
     [ERR_NO_MEMORY] = {500, "Out of memory"},

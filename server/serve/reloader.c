@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct reloader {
     struct reloader_options options; /* immutable */
@@ -136,14 +137,29 @@ static enum err_code take_models(struct reload *reload, struct err *err)
     return err->code;
 }
 
-/* Room for every key and every model of both snapshots. */
+/* Another text in the file that was named before is a change of it, too. */
+static enum err_code take_keys(struct reload *reload, struct err *err)
+{
+    const struct snapshot *old = reload->old, *next = reload->next;
+    struct reload_result *result = reload->result;
+    if (snapshot_read_keys(reload->next, old, err))
+        return err->code;
+    for (unsigned i = 0; i < result->changed_count; i++)
+        if (strcmp(result->changed[i], "keys_file") == 0)
+            return ERR_OK;
+    if (!keys_are_same(old->keys, next->keys))
+        result->changed[result->changed_count++] = "keys_file";
+    return ERR_OK;
+}
+
+/* Room for every option, the keys, and every model of both snapshots. */
 static enum err_code list_changes(struct reload *reload, struct config *next, struct err *err)
 {
     struct config_change change;
     struct reload_result *result = reload->result;
     if (config_change_find(&change, &reload->old->config, next, reload->arena, err))
         return err->code;
-    size_t room = change.live_count + (size_t)next->model_count + reload->old->model_count + 1;
+    size_t room = change.live_count + (size_t)next->model_count + reload->old->model_count + 2;
     result->changed = arena_alloc_array(reload->arena, room, sizeof(const char *));
     if (result->changed == NULL)
         return err_no_memory(err, room * sizeof(const char *));
@@ -162,7 +178,21 @@ static enum err_code make_next(struct reload *reload, struct config *config, str
         config_deinit(config);
         return err->code;
     }
+    if (take_keys(reload, err))
+        return err->code;
     return take_models(reload, err);
+}
+
+/* Keys that are no longer taken, and a set without any, are rather mistakes than wishes. */
+static void tell_keys(const struct keys *keys)
+{
+    unsigned expired = 0;
+    if (keys == NULL)
+        return;
+    for (unsigned i = 0; i < keys_count(keys); i++)
+        expired += time(NULL) >= keys_at(keys, i)->expires_s;
+    log_event(keys_count(keys) == expired ? LOG_WARN : LOG_INFO, "keys",
+              LOG_NUMBER("keys", keys_count(keys)), LOG_NUMBER("expired", expired));
 }
 
 static enum err_code carry_out(struct reload *reload, struct config *config, struct err *err)
@@ -172,6 +202,7 @@ static enum err_code carry_out(struct reload *reload, struct config *config, str
     if (!make_next(reload, config, err)) {
         reload->result->generation = reload->next->generation;
         log_set_level(reload->next->config.log_level);
+        tell_keys(reload->next->keys);
         snapshots_publish(snapshots, reload->next);
     } else {
         snapshot_discard(reload->next);

@@ -13,6 +13,7 @@
 #define ATTND_SERVER_SERVE_REQUEST_H
 
 #include "engine/answer.h"
+#include "server/auth/auth.h"
 #include "server/http/http_app.h"
 #include "server/serve/call.h"
 
@@ -72,6 +73,7 @@ struct request {
     struct service *service;
     const struct snapshot *snapshot; /* the one in service when the head came; held */
     const struct route *route;       /* NULL: no such path */
+    struct auth_grant grant;         /* of the key that it sent; released when it is done */
     const char *id;           /* printable ASCII: the client's X-Request-Id, or one of ours */
     enum request_phase phase; /* changed by request_enter alone */
     struct err err;           /* of the whole request; code != ERR_OK: answered as a problem */

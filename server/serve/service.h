@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "server/audit/audit.h"
+#include "server/auth/auth.h"
 #include "server/bounds/memory.h"
 #include "server/observe/metrics.h"
 #include "server/observe/record.h"
@@ -39,6 +40,7 @@ struct service {
     /* NULL while starting, and while stopping if the start failed; partner: server_run */
     _Atomic(struct prepare *) prepare;
     struct request_ids ids;
+    struct auth auth;
     atomic_size_t capture_bytes; /* kept for explanations (explain.h) */
     atomic_int phase;            /* enum service_phase; partner: server_run */
 };

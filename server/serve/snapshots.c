@@ -55,6 +55,13 @@ void snapshot_add(struct snapshot *snapshot, struct served_model *model)
     snapshot->models[snapshot->model_count++] = model;
 }
 
+enum err_code snapshot_read_keys(struct snapshot *snapshot, const struct snapshot *before,
+                                 struct err *err)
+{
+    return keys_read(&snapshot->keys, snapshot->config.keys_file,
+                     before != NULL ? before->keys : NULL, err);
+}
+
 void snapshot_discard(struct snapshot *snapshot)
 {
     if (snapshot == NULL)
@@ -62,6 +69,7 @@ void snapshot_discard(struct snapshot *snapshot)
     for (unsigned i = 0; i < snapshot->model_count; i++)
         served_model_release(snapshot->models[i]);
     free(snapshot->models);
+    keys_close(snapshot->keys);
     config_deinit(&snapshot->config);
     free(snapshot);
 }

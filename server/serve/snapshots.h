@@ -15,11 +15,13 @@
 #define ATTND_SERVER_SERVE_SNAPSHOTS_H
 
 #include "config/config.h"
+#include "server/auth/keys.h"
 #include "server/serve/served_model.h"
 
 struct snapshot {
     unsigned generation; /* from 1 */
     struct config config;
+    struct keys *keys; /* those of config.keys_file; NULL: none are needed */
     struct served_model **models; /* [model_count] in the order of the configuration */
     unsigned model_count;
     atomic_uint users;
@@ -32,6 +34,10 @@ enum err_code snapshot_create(struct snapshot **out, unsigned generation, struct
                               struct err *err);
 /* Adds a model and takes ownership of the caller's hold. Before it is published. */
 void snapshot_add(struct snapshot *snapshot, struct served_model *model);
+/* Reads the keys of its configuration; those that `before` (NULL: none) has too go on counting.
+ * ERR_UNUSABLE, ERR_NO_MEMORY. Before it is published. */
+enum err_code snapshot_read_keys(struct snapshot *snapshot, const struct snapshot *before,
+                                 struct err *err);
 /* Frees a snapshot that was never published. */
 void snapshot_discard(struct snapshot *snapshot);
 

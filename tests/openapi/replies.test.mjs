@@ -1,6 +1,7 @@
 /* What a running server answers is what its document says, and what the document lets a client send
  * is what the server takes. */
 import { strict as assert } from 'node:assert';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync }
     from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -233,6 +234,30 @@ test('a reload, and who may not ask for one', async () => {
     await exchange({ ...reload, body: 'x'.repeat(4097) }, 413);
     writeFileSync(join(folder, 'attnd.json'), '{"version": 5}');
     await exchange(reload, 422);
+});
+
+test('a server with keys, whose document tells which operation needs one', async () => {
+    const keys = join(folder, 'keys.txt'), without = server;
+    const hash = createHash('sha256').update('k').digest('hex');
+    writeFileSync(keys, `sha256:${hash} ours predict rate=0.01/s\n`);
+    server = await startServer([...MODELS, '--keys-file', keys]);
+    try {
+        const { paths } = (await Interface.of(server.url)).document;
+        assert.deepEqual(paths['/predict'].post.security, [{ key: ['predict'] }]);
+        assert.equal(paths['/readyz'].get.security, undefined);
+        const Authorization = 'Bearer k';
+        await exchange(post({ text: LOG }), 401);
+        await exchange({ path: '/metrics', headers: { Authorization } }, 403);
+        await exchange({ path: '/admin/reload', method: 'POST' }, 401);
+        await exchange(post({ text: LOG }, { Authorization }), 200);
+        await exchange(post({ text: LOG }, { Authorization }), 429);
+        writeFileSync(keys, `sha256:${hash} ours metrics\n`);
+        server.reload();
+        await until(403, 24, post({ text: LOG }, { Authorization }), [429]);
+    } finally {
+        await server.stop();
+        server = without;
+    }
 });
 
 /* Otherwise the checks above would say nothing of members that nobody wrote down. */

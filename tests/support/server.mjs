@@ -42,7 +42,8 @@ function readyLine(child) {
 /**
  * @param {string[]} options
  * @param {number} port  0: any free one
- * @returns {Promise<{url: string, port: number, stop: () => Promise<number>}>}
+ * @returns {Promise<{url: string, port: number, reload: () => boolean,
+ *     stop: () => Promise<number>}>}
  *     stop ends this very process and tells its exit code
  */
 export async function startServer(options = MODELS, port = 0) {
@@ -51,6 +52,7 @@ export async function startServer(options = MODELS, port = 0) {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     const url = /http:\/\/127\.0\.0\.1:(\d+)/.exec(await inTime(readyLine(child), 'attnd'));
     return { url: url[0], port: Number(url[1]),
+        reload: () => child.kill('SIGHUP'),
         stop: () => {
             child.kill('SIGTERM');
             return inTime(ended, 'the end of attnd');

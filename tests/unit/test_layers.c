@@ -31,7 +31,7 @@
 static const struct room {
     const char *name;
     bool is_closed;
-    const char *below[20];
+    const char *below[24];
 } rooms[] = {
     {"engine/base", true, {NULL}},
     {"engine/cli", true, {"engine/base"}},
@@ -105,27 +105,28 @@ static const struct room {
     {"server/http", true, {"server/bounds", "engine/base"}},
     {"server/observe", true, {DOOR, "engine/base"}},
     {"server/audit", true, {"server/observe", "config", DOOR, "engine/base"}},
+    {"server/auth", true, {"server/bounds", "engine/base"}},
     {"server/serve",
      true,
-     {"server/http", "server/audit", "server/observe", "server/bounds", "config", DOOR,
+     {"server/http", "server/auth", "server/audit", "server/observe", "server/bounds", "config", DOOR,
       "engine/base"}},
     {"server/ui", true, {"engine/embed.h"}},
     {"server/protocol",
      true,
-     {"server/serve", "server/http", "server/audit", "server/observe", "server/bounds", "config",
+     {"server/serve", "server/auth", "server/http", "server/audit", "server/observe", "server/bounds", "config",
       DOOR, "engine/base"}},
     {"server/openapi",
      true,
-     {"server/protocol", "server/serve", "server/http", "server/audit", "server/observe",
-      "server/bounds", "config", DOOR, "engine/embed.h", "engine/base"}},
+     {"server/protocol", "server/serve", "server/auth", "server/http", "server/audit",
+      "server/observe", "server/bounds", "config", DOOR, "engine/embed.h", "engine/base"}},
     {"server/api",
      true,
-     {"server/openapi", "server/protocol", "server/serve", "server/http", "server/audit",
-      "server/observe", "server/bounds", "server/ui", "config", DOOR, "engine/base"}},
+     {"server/openapi", "server/protocol", "server/serve", "server/auth", "server/http",
+      "server/audit", "server/observe", "server/bounds", "server/ui", "config", DOOR, "engine/base"}},
     {"server",
      true,
-     {"server/api", "server/openapi", "server/protocol", "server/serve", "server/http",
-      "server/audit", "server/observe", "server/bounds", "config", DOOR, "engine/base"}},
+     {"server/api", "server/openapi", "server/protocol", "server/serve", "server/auth",
+      "server/http", "server/audit", "server/observe", "server/bounds", "config", DOOR, "engine/base"}},
     {"loadtest", true, {"engine/cli", "engine/base"}},
     {"deploy", true, {NULL}},
 };

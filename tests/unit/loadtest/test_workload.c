@@ -50,6 +50,35 @@ START_TEST(workload_writes_whole_requests)
 }
 END_TEST
 
+START_TEST(workload_sends_the_key_of_a_file_with_every_request)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+    } bad[] = {{"", 0}, {"\n", 1}, {"a b", 3}, {"a\nb", 3}, {"a\0b", 3}, {"\x80", 1}};
+    const struct options_source source[] = {{OPTIONS_TEXT, "a", 1}, {OPTIONS_GET, "/models", 1}};
+    struct options options = options_of(2, source);
+    char path[] = "/tmp/attnd-workload-XXXXXX";
+    write_file(path, "k/1+=\r\n", 7);
+    options.key_file = path;
+    struct workload *workload = open_workload(&options);
+    for (int i = 0; i < 2; i++)
+        ck_assert_ptr_nonnull(strstr(workload_next(workload)->request.bytes,
+                                     "\r\nAuthorization: Bearer k/1+=\r\n\r\n"));
+    workload_close(workload);
+    unlink(path);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char other[] = "/tmp/attnd-workload-XXXXXX";
+        struct err err = {0};
+        write_file(other, bad[i].bytes, bad[i].len);
+        options.key_file = other;
+        ck_assert_int_eq(workload_open(&workload, &options, &err), ERR_UNUSABLE);
+        ck_assert_ptr_nonnull(strstr(err.text, "expected one line of printable characters"));
+        unlink(other);
+    }
+}
+END_TEST
+
 START_TEST(workload_sends_raw_bodies_with_options_in_the_query)
 {
     char path[] = "/tmp/attnd-workload-XXXXXX";
@@ -212,7 +241,8 @@ START_TEST(workload_names_the_type_of_a_raw_body)
 }
 END_TEST
 
-SUITE("workload", workload_writes_whole_requests,
+SUITE("workload", workload_sends_the_key_of_a_file_with_every_request,
+      workload_writes_whole_requests,
       workload_sends_raw_bodies_with_options_in_the_query, workload_takes_turns_by_weight,
       workload_goes_through_lines_in_their_order, workload_names_the_line_that_is_wrong,
       workload_refuses_a_line_that_is_no_json, workload_says_which_file_it_cannot_read,

@@ -169,6 +169,13 @@ enum err_code snapshot_create(struct snapshot **out, unsigned generation, struct
     return ERR_OK;
 }
 
+enum err_code snapshot_read_keys(struct snapshot *snapshot, const struct snapshot *before,
+                                 struct err *err)
+{
+    bool right = snapshot == &parts_snapshot && before == NULL;
+    return parts_call(right ? "keys" : "bad-keys", err);
+}
+
 void snapshot_discard(struct snapshot *snapshot)
 {
     config_deinit(&snapshot->config);

@@ -53,7 +53,7 @@ static enum err_code run(const struct config *config, struct err *err)
 }
 
 #define BEGUN "ids plan log-plan metrics0 "
-#define OPENED BEGUN "batcher0 copy0 snapshot0 snapshots0 http0 workers0 "
+#define OPENED BEGUN "batcher0 copy0 snapshot0 keys0 snapshots0 http0 workers0 "
 #define STARTED OPENED "reloader0 load0 backend0 prepare0 reload0 digests1 "
 #define STOPPED                                                                                    \
     "stop-reload3 stop-prepare3 close3 flush3 join3 quiesce3 -http3 -prepare3 -snapshots3 "        \
@@ -101,6 +101,28 @@ START_TEST(a_server_whose_queue_stands_still_does_not_say_that_it_lives)
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
     close(fd);
+}
+END_TEST
+
+START_TEST(an_address_for_others_without_keys_is_warned_of)
+{
+    static const struct {
+        const char *address, *keys_file;
+        bool warns;
+    } cases[] = {{"0.0.0.0", "", true},    {"::", "", true},   {"192.0.2.1", "", true},
+                 {"0.0.0.0", "k", false},  {"::", "k", false}, {"127.0.0.1", "", false},
+                 {"127.9.9.9", "", false}, {"::1", "", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct err err;
+        struct config config = usual;
+        config.listen_address = cases[i].address;
+        config.keys_file = cases[i].keys_file;
+        memset(&parts, 0, sizeof parts);
+        parts.signals[0] = SIGTERM;
+        ck_assert_int_eq(run(&config, &err), ERR_OK);
+        bool warned = strstr(logged, "\"level\":\"warn\",\"event\":\"unauthenticated\"") != NULL;
+        ck_assert_msg(warned == cases[i].warns, "%s: %s", cases[i].address, logged);
+    }
 }
 END_TEST
 
@@ -220,11 +242,13 @@ START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
         {"copy", BEGUN "batcher0 copy0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 -batcher3 -metrics3 "},
         {"snapshot", BEGUN "batcher0 copy0 snapshot0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 -batcher3 "
                            "-metrics3 "},
+        {"keys", BEGUN "batcher0 copy0 snapshot0 keys0 discard0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 "
+                       "-batcher3 -metrics3 "},
         {"snapshots",
-         BEGUN "batcher0 copy0 snapshot0 snapshots0 discard0 -3 -3 close3 flush3 -3 -3 -3 "
+         BEGUN "batcher0 copy0 snapshot0 keys0 snapshots0 discard0 -3 -3 close3 flush3 -3 -3 -3 "
                "-3 -3 -batcher3 -metrics3 "},
         {"http",
-         BEGUN "batcher0 copy0 snapshot0 snapshots0 http0 -3 -3 close3 flush3 -3 -3 -snapshots3 "
+         BEGUN "batcher0 copy0 snapshot0 keys0 snapshots0 http0 -3 -3 close3 flush3 -3 -3 -snapshots3 "
                "-3 -3 -batcher3 -metrics3 "},
         {"workers", OPENED "-3 -3 close3 flush3 -3 quiesce3 -http3 -3 -snapshots3 -3 -3 -batcher3 "
                            "-metrics3 "},
@@ -440,7 +464,8 @@ START_TEST(a_check_prints_the_plan_or_says_what_is_wrong)
 }
 END_TEST
 
-SUITE("server", the_server_starts_in_order_and_stops_in_the_reverse,
+SUITE("server", an_address_for_others_without_keys_is_warned_of,
+      the_server_starts_in_order_and_stops_in_the_reverse,
       a_server_whose_queue_stands_still_does_not_say_that_it_lives,
       the_server_hands_each_part_what_is_configured, the_server_tells_the_metrics_what_there_is,
       the_server_lets_metrics_and_log_observe,

@@ -1,5 +1,6 @@
 /* What a page in a browser cannot do: the table of routes is walked, so a route that is added later
  * is held to it as well. test_admin.c has every Host and Origin. */
+#include "engine/base/sha256.h"
 #include "tests/unit/server/stage.h"
 
 #define LOCAL "127.0.0.1:8080"
@@ -26,6 +27,7 @@ static unsigned judge(struct stage *stage, const struct route *route,
     path_of(route->pattern, path);
     exchange_init(&exchange, "");
     exchange.path = path;
+    exchange.method = route->method;
     fake_headers = headers;
     enum http_next next = stage->app.head(&stage->service, &exchange);
     fake_headers = NULL;
@@ -89,6 +91,104 @@ START_TEST(no_foreign_page_and_no_form_changes_state)
 }
 END_TEST
 
+/* Any key passes the walk below: what is tested is what comes after it. */
+static const struct fake_header key_header = {"Authorization", "Bearer k"};
+
+static void give_keys(struct stage *stage, const char *scopes)
+{
+    char text[128], digits[SHA256_HEX_BYTES];
+    struct err err = {0};
+    sha256_hex("k", 1, digits);
+    snprintf(text, sizeof text, "sha256:%s ours %s", digits, scopes);
+    ck_assert_int_eq(keys_parse(&stage->snapshot->keys, text, strlen(text), "", NULL, &err), 0);
+}
+
+static const struct {
+    const char *loopback;
+    struct fake_header headers[4];
+    unsigned status;
+} with_key[] = {
+    {LOCAL, {{"Host", LOCAL}}, 0},
+    {NULL, {{"Host", "192.0.2.1:8080"}}, 0},
+    {NULL, {{"Host", "attnd.example"}, {"Via", "1.1 proxy"}}, 0},
+    {NULL, {{"Host", "attnd.example"}, {"Origin", "http://attnd.example"}}, 0},
+    {NULL, {{"Host", "attnd.example"}, {"Origin", "https://attnd.example"}}, 0},
+    {NULL, {{"Host", "attnd.example"}, {"Origin", "https://other.example"}}, 403},
+    {NULL, {{"Host", "attnd.example"}, {"Origin", "http://attnd.example.org"}}, 403},
+    {NULL, {{"Host", "attnd.example"}, {"Origin", "null"}}, 403},
+    {NULL, {{"Origin", "http://attnd.example"}}, 403},
+    {LOCAL, {{"Host", LOCAL}, {"Origin", "http://attnd.example"}}, 403},
+    {LOCAL, {{"Host", "attnd.example"}, {"Origin", "http://attnd.example"}}, 403},
+    {LOCAL, {{"Host", "attnd.example"}, {"Sec-Fetch-Site", "same-origin"}}, 403},
+    {LOCAL, {{"Host", "attnd.example"}, {"Origin", "http://attnd.example"}, {"Via", "1.1 p"}}, 0},
+    {NULL, {{"Host", "a"}, {"Content-Type", "text/plain"}}, 415},
+    {NULL, {{"Host", "a"}, {"Origin", "http://a"}, {"Content-Type", FORM}}, 415},
+};
+
+START_TEST(with_a_key_a_client_may_be_anywhere_but_a_page_only_of_the_same_origin)
+{
+    struct stage stage;
+    char detail[256];
+    stage_open(&stage, 1);
+    give_keys(&stage, "predict,feedback,metrics,admin");
+    for (unsigned r = 0; r < routes_count(); r++)
+        for (size_t i = 0; route_changes_state(routes_at(r)) &&
+                           i < sizeof with_key / sizeof with_key[0];
+             i++) {
+            struct fake_header headers[5] = {{NULL, NULL}};
+            memcpy(headers + 1, with_key[i].headers, 3 * sizeof headers[0]);
+            headers[0] = key_header;
+            fake_loopback = with_key[i].loopback;
+            unsigned status = judge(&stage, routes_at(r), headers, detail);
+            ck_assert_msg(status == with_key[i].status, "%zu: %u: %s", i, status, detail);
+        }
+    fake_loopback = NULL;
+    stage_close(&stage);
+}
+END_TEST
+
+/* The walk that no later route can be left out of: whatever is not open wants a key. */
+START_TEST(with_keys_every_route_but_the_open_ones_wants_one)
+{
+    static const char *const open[] = {"/healthz", "/readyz", "/openapi.json", "/", "/ui/{file}"};
+    const struct fake_header without[] = {{"Host", LOCAL}, {NULL, NULL}};
+    const struct fake_header with[] = {{"Host", LOCAL}, key_header, {NULL, NULL}};
+    for (int scope = SCOPE_OPEN + 1; scope < SCOPE_COUNT; scope++) {
+        struct stage stage;
+        char detail[256];
+        stage_open(&stage, 1);
+        give_keys(&stage, scope_name((enum scope)scope));
+        fake_loopback = LOCAL;
+        for (unsigned r = 0; r < routes_count(); r++) {
+            const struct route *route = routes_at(r);
+            bool is_open = false;
+            for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
+                is_open = is_open || strcmp(route->pattern, open[i]) == 0;
+            unsigned status = judge(&stage, route, without, detail);
+            ck_assert_msg(status == (is_open ? 0 : 401), "%u: %s", status, detail);
+            status = judge(&stage, route, with, detail);
+            bool passes = is_open || (int)route->scope == scope;
+            ck_assert_msg(status == (passes ? 0 : 403), "%u: %s", status, detail);
+        }
+        fake_loopback = NULL;
+        stage_close(&stage);
+    }
+}
+END_TEST
+
+START_TEST(every_route_says_its_scope_and_what_changes_state_is_not_open)
+{
+    for (unsigned r = 0; r < routes_count(); r++) {
+        const struct route *route = routes_at(r);
+        ck_assert_msg(route->scope != SCOPE_UNSAID, "%s", route->pattern);
+        ck_assert_msg(!route_changes_state(route) || route->scope != SCOPE_OPEN, "%s",
+                      route->pattern);
+        ck_assert_msg(strncmp(route->pattern, "/admin/", 7) != 0 || route->scope == SCOPE_ADMIN,
+                      "%s", route->pattern);
+    }
+}
+END_TEST
+
 /* Whoever adds a POST that any page may send has to argue for it here. */
 START_TEST(only_predictions_may_be_asked_for_by_any_page)
 {
@@ -121,6 +221,9 @@ START_TEST(a_foreign_page_that_asks_for_a_prediction_changes_nothing)
 }
 END_TEST
 
-SUITE("guard", no_foreign_page_and_no_form_changes_state,
+SUITE("guard", with_a_key_a_client_may_be_anywhere_but_a_page_only_of_the_same_origin,
+      with_keys_every_route_but_the_open_ones_wants_one,
+      every_route_says_its_scope_and_what_changes_state_is_not_open,
+      no_foreign_page_and_no_form_changes_state,
       only_predictions_may_be_asked_for_by_any_page,
       a_foreign_page_that_asks_for_a_prediction_changes_nothing)

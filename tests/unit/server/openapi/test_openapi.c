@@ -115,6 +115,39 @@ START_TEST(each_route_says_what_it_is_and_answers)
 }
 END_TEST
 
+/* A server without keys takes any request, one with keys only those that have one. */
+START_TEST(each_route_with_a_scope_says_which_key_it_needs)
+{
+    struct bench bench;
+    struct err err = {0};
+    bench_open(&bench);
+    for (int has_keys = 0; has_keys < 2; has_keys++) {
+        for (unsigned i = 0; i < routes_count(); i++) {
+            const struct route *route = routes_at(i);
+            json_t *path = json_object_get(at(bench.document, "paths"), route->pattern);
+            json_t *operation = at(path, route->method == HTTP_POST ? "post" : "get");
+            json_t *security = at(operation, "security");
+            const char *scope = scope_name(route->scope);
+            json_t *needed = at(json_array_get(security, 0), "key");
+            ck_assert_int_eq(security != NULL, scope != NULL);
+            ck_assert_int_eq(at(operation, "responses/401") != NULL, scope != NULL);
+            if (scope == NULL)
+                continue;
+            ck_assert_str_eq(json_string_value(json_array_get(needed, 0)), scope);
+            ck_assert_uint_eq(json_array_size(security), has_keys ? 1 : 2);
+            ck_assert_ptr_nonnull(at(operation, "responses/403"));
+            ck_assert_ptr_nonnull(at(operation, "responses/429"));
+        }
+        json_decref(bench.document);
+        exchange_done(&bench.stage, &bench.exchange);
+        if (!has_keys)
+            ck_assert_int_eq(keys_parse(&bench.stage.snapshot->keys, "", 0, "", NULL, &err), 0);
+        bench_read(&bench);
+    }
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(each_value_in_a_pattern_is_a_parameter_of_the_path)
 {
     struct bench bench;
@@ -179,7 +212,10 @@ START_TEST(each_component_is_referred_to)
         json_object_foreach(kinds, name, component)
     {
         char reference[128];
-        snprintf(reference, sizeof reference, "\"#/components/%s/%s\"", kind, name);
+        if (strcmp(kind, "securitySchemes") == 0)
+            snprintf(reference, sizeof reference, "\"security\":[{\"%s\":[", name);
+        else
+            snprintf(reference, sizeof reference, "\"#/components/%s/%s\"", kind, name);
         ck_assert_msg(strstr(bench.exchange.reply.body, reference) != NULL, "%s", reference);
     }
     bench_close(&bench);
@@ -301,6 +337,7 @@ START_TEST(each_error_is_in_the_reply_of_its_status)
         ck_assert_ptr_nonnull(at(reply, "headers/X-Request-Id"));
         ck_assert_int_eq(at(reply, "headers/Retry-After") != NULL, status == 429 || status == 503);
         ck_assert_int_eq(at(reply, "headers/Allow") != NULL, status == 405);
+        ck_assert_int_eq(at(reply, "headers/WWW-Authenticate") != NULL, status == 401);
     }
     bench_close(&bench);
 }
@@ -314,10 +351,10 @@ START_TEST(a_route_can_fail_as_its_kind_can_and_as_it_says)
     } cases[] = {
         {"paths/~1healthz/get", "200 400 405 408 413 500 "},
         {"paths/~1readyz/get", "200 400 405 408 413 500 503 "},
-        {"paths/~1models~1{name}/get", "200 400 404 405 408 413 500 "},
+        {"paths/~1models~1{name}/get", "200 400 401 403 404 405 408 413 429 500 "},
         {"paths/~1/get", "200 304 400 405 408 413 500 "},
-        {"paths/~1predict/post", "200 400 404 405 408 411 413 415 422 429 500 503 504 "},
-        {"paths/~1admin~1reload/post", "200 400 403 405 408 409 413 415 422 429 500 503 "},
+        {"paths/~1predict/post", "200 400 401 403 404 405 408 411 413 415 422 429 500 503 504 "},
+        {"paths/~1admin~1reload/post", "200 400 401 403 405 408 409 413 415 422 429 500 503 "},
     };
     struct bench bench;
     bench_open(&bench);
@@ -483,7 +520,8 @@ static const char *make(struct bench *bench, struct arena *arena, size_t *len)
     for (unsigned i = 0; i < routes_count(); i++) {
         const struct route *route = routes_at(i);
         rows[i] = (struct openapi_route){route->pattern, route->method == HTTP_POST,
-                                         route->has_body, route_changes_state(route), &route->says};
+                                         route->has_body, route_changes_state(route),
+                                         scope_name(route->scope), &route->says};
     }
     const struct openapi_source source = {rows, routes_count(), bench->stage.snapshot};
     arena_init(arena);
@@ -565,7 +603,8 @@ START_TEST(a_document_that_memory_lacks_for_is_refused)
 }
 END_TEST
 
-SUITE("openapi", each_route_is_a_path_and_there_is_no_other, each_route_says_what_it_is_and_answers,
+SUITE("openapi", each_route_with_a_scope_says_which_key_it_needs,
+      each_route_is_a_path_and_there_is_no_other, each_route_says_what_it_is_and_answers,
       each_value_in_a_pattern_is_a_parameter_of_the_path, each_reference_leads_somewhere,
       each_component_is_referred_to, requests_have_the_members_that_the_codec_takes,
       a_query_has_the_options_that_the_codec_takes, bodies_have_the_types_that_are_read,

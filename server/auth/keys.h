@@ -1,0 +1,91 @@
+/* keys.h - the keys that clients may send, from a file of one key a line:
+ *
+ *     # printf %s "$KEY" | sha256sum
+ *     sha256:<64 hexadecimal digits> NAME SCOPES [expires=YYYY-MM-DD] [rate=N/s] [concurrency=N]
+ *
+ *     struct keys *keys;
+ *     if (keys_read(&keys, "keys.txt", NULL, &err)) ...     "keys.txt:3: ..."
+ *     const struct key *key = keys_find(keys, sent, strlen(sent));
+ *
+ * NAME is what logs and the audit log call the key (two may have one name: the old and the new one); SCOPES are some
+ * of predict, feedback, metrics and admin, separated by commas. The file has hashes only, so who
+ * reads it cannot send a key; that asks for keys that cannot be guessed (32 random bytes), since a
+ * single SHA-256 slows no guessing down.
+ *
+ * Error texts name the file without its directory, the line and the word, and never repeat what
+ * stands there: it may be a key that was put into the file by mistake.
+ *
+ * Threads: a set is immutable but for its holders' number and the keys' meters, which lock
+ * themselves. What a key has used goes on when a set is replaced by another that has the same key.
+ */
+#ifndef ATTND_SERVER_AUTH_KEYS_H
+#define ATTND_SERVER_AUTH_KEYS_H
+
+#include "engine/base/err.h"
+#include "server/auth/meter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a key may be used for. */
+#define SCOPES(X)                                                                                  \
+    X(PREDICT, "predict")                                                                          \
+    X(FEEDBACK, "feedback")                                                                        \
+    X(METRICS, "metrics")                                                                          \
+    X(ADMIN, "admin")
+
+/* Of a route, too: one that says nothing is closed to everybody as soon as there are keys. */
+enum scope {
+    SCOPE_UNSAID,
+    SCOPE_OPEN, /* no key is needed */
+#define X(scope, name) SCOPE_##scope,
+    SCOPES(X)
+#undef X
+        SCOPE_COUNT
+};
+
+/* "predict"; NULL for SCOPE_UNSAID and SCOPE_OPEN. */
+const char *scope_name(enum scope scope);
+
+enum {
+    KEYS_MAX = 1024,
+    KEYS_FILE_BYTES_MAX = 512 * 1024,
+    KEYS_NAME_BYTES_MAX = 64,
+    KEYS_CONCURRENCY_MAX = 65536,
+    KEYS_RATE_MAX = 1000000,
+};
+
+struct key {
+    uint64_t hash[4];    /* SHA-256 */
+    const char *name;    /* of A-Z a-z 0-9 . _ - */
+    unsigned scopes;     /* 1 << enum scope */
+    int64_t expires_s;   /* Unix time from which it is no longer taken; INT64_MAX: never */
+    struct meter_limits limits;
+    struct meter *meter; /* shared with sets before and after */
+    unsigned line;       /* where it stands */
+};
+
+struct keys;
+
+/* A set from a file; *out is NULL if the path is NULL or "": then there are no keys. What was used
+ * of keys that `before` (NULL: none) has as well goes on. A file without a key is a set that lets
+ * nobody in: so the last key can be taken back. ERR_UNUSABLE for a file that cannot be used,
+ * ERR_NO_MEMORY. Yours to close. */
+enum err_code keys_read(struct keys **out, const char *path, const struct keys *before,
+                        struct err *err);
+/* The same from a text that is called `name` in errors. */
+enum err_code keys_parse(struct keys **out, const char *text, size_t len, const char *name,
+                         const struct keys *before, struct err *err);
+void keys_close(struct keys *keys);
+
+/* The key of which these are the bytes, whether or not it has expired; NULL: there is none. Takes
+ * the same time for each. */
+const struct key *keys_find(const struct keys *keys, const char *sent, size_t len);
+
+unsigned keys_count(const struct keys *keys);                      /* 0 for NULL */
+const struct key *keys_at(const struct keys *keys, unsigned index); /* in the order of the file */
+/* Whether both were read from the same text; each may be NULL. */
+bool keys_are_same(const struct keys *a, const struct keys *b);
+
+#endif
