@@ -4,7 +4,7 @@
 BUILD   ?= build
 CC      ?= cc
 OPT     ?= -O3 -g
-PKGS    := libmicrohttpd jansson libpng libjpeg nettle zlib
+PKGS    := libmicrohttpd gnutls jansson libpng libjpeg nettle zlib
 VERSION := $(shell cat .version)
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \

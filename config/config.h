@@ -25,6 +25,7 @@ struct config {
     const char *listen_address;
     unsigned listen_port;
     const char *keys_file; /* "": none */
+    const char *tls_cert_file, *tls_key_file, *tls_client_ca_file; /* "": none */
     struct config_model *models;
     unsigned model_count;
     unsigned workers, threads_per_worker; /* 0: chosen from the cgroup quota */

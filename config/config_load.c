@@ -203,6 +203,24 @@ static enum err_code settle_request_pixels_max(struct loader *loader, struct err
     return ERR_OK;
 }
 
+/* A certificate that nothing asks for would only seem to protect. */
+static enum err_code check_tls(const struct config *config, struct err *err)
+{
+    const bool has_cert = config->tls_cert_file[0] != '\0';
+    const bool has_key = config->tls_key_file[0] != '\0';
+    if (has_cert != has_key)
+        return err_set(err, ERR_UNUSABLE, "tls_cert_file and tls_key_file need each other");
+    if (config->tls_client_ca_file[0] == '\0')
+        return ERR_OK;
+    if (!has_cert)
+        return err_set(err, ERR_UNUSABLE, "tls_client_ca_file needs tls_cert_file");
+    if (config->keys_file[0] == '\0')
+        return err_set(err, ERR_UNUSABLE,
+                       "tls_client_ca_file needs keys_file with lines cert:NAME, or clients would "
+                       "be served without a certificate");
+    return ERR_OK;
+}
+
 static enum err_code load(struct loader *loader, int argc, char *const *argv,
                           char *const *environment, struct err *err)
 {
@@ -219,7 +237,7 @@ static enum err_code load(struct loader *loader, int argc, char *const *argv,
         return err->code;
     if (read_environment(loader, environment, false, err) || apply_flags(loader, argc, argv, err))
         return err->code;
-    if (settle_inputs_max(loader, err))
+    if (check_tls(loader->config, err) || settle_inputs_max(loader, err))
         return err->code;
     return settle_request_pixels_max(loader, err);
 }

@@ -12,9 +12,9 @@ complain() {
     exit "${2:-1}"
 }
 
-run='libmicrohttpd12 libjansson4 libb64-0d libopenblas0-pthread libpng16-16 libjpeg62-turbo libnettle8
+run='libmicrohttpd12 libgnutls30 libjansson4 libb64-0d libopenblas0-pthread libpng16-16 libjpeg62-turbo libnettle8
      libdnnl2'
-build='gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libb64-dev
+build='gcc libc6-dev make pkg-config libmicrohttpd-dev libgnutls28-dev libjansson-dev libb64-dev
        libopenblas-pthread-dev libdnnl-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
 # Node and npm also come from elsewhere than Debian, and Debian's would then be in the way.
 node=
@@ -27,7 +27,7 @@ package='build-essential debhelper help2man lintian man-db debootstrap iproute2 
 case "${1:-}" in
 build) wanted=$build ;;
 test) wanted="$build check" ;;
-docs) wanted="$build curl gzip python3" ;;
+docs) wanted="$build curl gzip openssl python3" ;;
 browser) wanted="$build $node chromium curl" ;;
 openapi) wanted="$build $node" ;;
 operate) wanted="$build prometheus prometheus-alertmanager python3" ;;

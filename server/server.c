@@ -1,6 +1,6 @@
 /* server.c - see server.h. Owns every subsystem.
  *
- * Start order: log, memory, metrics, audit, queue, an empty snapshot, HTTP, workers, models,
+ * Start order: log, memory, metrics, audit, queue, TLS, an empty snapshot, HTTP, workers, models,
  * prepare pool, digests. HTTP comes before the models so that a port in use is found before they
  * are opened, and so that /healthz and /readyz answer meanwhile. Stop is the exact reverse, with
  * one rule that the HTTP library imposes: it must not be stopped while an exchange is suspended. So
@@ -20,6 +20,7 @@
 #include "server/audit/audit_service.h"
 #include "server/bounds/limits.h"
 #include "server/http/http.h"
+#include "server/http/tls.h"
 #include "server/memory_plan.h"
 #include "server/observe/log.h"
 #include "server/observe/log_observer.h"
@@ -119,6 +120,7 @@ static enum err_code load_models(struct server *server, struct err *err)
         .memory = &service->memory,
         .metrics = service->metrics,
         .observers = &service->observers,
+        .tls = server->service.tls,
         .pools = worker_pools(server->workers),
         .workers = server->plan.workers,
         .threads = server->plan.threads_per_worker,
@@ -192,6 +194,7 @@ static void read_auth(void *context, struct metrics_auth *out)
     const struct service *service = context;
     for (unsigned i = 0; i < AUTH_FAILURES_COUNT; i++)
         out->failures[i] = auth_failures(&service->auth, (enum auth_failure)i);
+    out->certificate_expiry_s = service->tls != NULL ? (double)tls_expiry_s(service->tls) : 0;
 }
 
 /* The arrays that the metrics' setup needs, from the route table. */
@@ -253,9 +256,17 @@ static enum err_code start_http(struct server *server, struct err *err)
         .body_timeout_ms = config->body_timeout_ms,
         .body_bytes_max = CONFIG_BODY_BYTES_MAX, /* a route's own is live */
         .memory = &server->service.memory,
+        .tls = server->service.tls,
     };
     server->app = routes_app(&server->service);
     return http_start(&server->http, &options, &server->app, err);
+}
+
+static enum err_code open_tls(struct server *server, struct err *err)
+{
+    const struct config *config = server->config;
+    return tls_open(&server->service.tls, config->tls_cert_file, config->tls_key_file,
+                    config->tls_client_ca_file, err);
 }
 
 static enum err_code start_workers(struct server *server, struct err *err)
@@ -288,10 +299,9 @@ static enum err_code server_start(struct server *server, struct err *err)
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
     if (open_memory(server, err) || open_metrics(server, err) || open_audit(server, err) ||
-        open_queue(server, err) ||
-        open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
-        load_models(server, err) || start_prepare(server, err) ||
-        reloader_start(service->reloader, err))
+        open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err) ||
+        start_http(server, err) || start_workers(server, err) || load_models(server, err) ||
+        start_prepare(server, err) || reloader_start(service->reloader, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     return snapshots_start_digests(service->snapshots, err);
@@ -374,6 +384,7 @@ static void server_stop(struct server *server)
     reloader_free(service->reloader);
     worker_free(server->workers);
     batcher_free(service->batcher);
+    tls_close(server->service.tls);
     audit_service_close(service->audit);
     metrics_close(service->metrics);
     arena_deinit(&server->arena);
@@ -396,15 +407,16 @@ static void announce(const struct server *server, FILE *ready)
 {
     const char *address = server->config->listen_address;
     bool bracket = strchr(address, ':') != NULL && address[0] != '[';
-    fprintf(ready, "attnd: listening on http://%s%s%s:%u (", bracket ? "[" : "", address,
+    fprintf(ready, "attnd: listening on %s://%s%s%s:%u (",
+            server->service.tls != NULL ? "https" : "http", bracket ? "[" : "", address,
             bracket ? "]" : "", http_port(server->http));
     for (unsigned i = 0; i < server->config->model_count; i++)
         fprintf(ready, "%s%s", i > 0 ? ", " : "", server->config->models[i].name);
     fprintf(ready, ")\n");
     fflush(ready);
     systemd_notify("READY=1");
-    log_event(LOG_INFO, "ready", LOG_TEXT("address", address),
-              LOG_NUMBER("port", http_port(server->http)),
+    log_event(LOG_INFO, "ready", LOG_TEXT("scheme", server->service.tls != NULL ? "https" : "http"),
+              LOG_TEXT("address", address), LOG_NUMBER("port", http_port(server->http)),
               LOG_NUMBER("workers", server->plan.workers),
               LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
     warn_unauthenticated(server->config);
@@ -462,9 +474,14 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
 {
     struct memory_plan memory;
     struct keys *keys;
+    struct tls *tls;
     if (keys_read(&keys, config->keys_file, NULL, err))
         return err->code;
     keys_close(keys);
+    if (tls_open(&tls, config->tls_cert_file, config->tls_key_file, config->tls_client_ca_file,
+                 err))
+        return err->code;
+    tls_close(tls);
     const struct plan plan = plan_choose(cpu_quota_threads(""), config);
     if (make_memory_plan(&memory, config, &plan, err))
         return err->code;

@@ -86,15 +86,16 @@ static enum err_code check_host_of_browser(struct request *request)
     if (!is_of_browser(request->exchange) || !http_loopback_address(request->exchange, address) ||
         proxy_header(request->exchange) != NULL || (host != NULL && is_address(host, address)))
         return ERR_OK;
-    return err_set(&request->err, ERR_FORBIDDEN,
-                   "admin routes answer only pages whose Host is %s", address);
+    return err_set(&request->err, ERR_FORBIDDEN, "admin routes answer only pages whose Host is %s",
+                   address);
 }
 
 static enum err_code check_origin(struct request *request, bool has_key)
 {
     const char *host = http_header(request->exchange, "Host");
     const char *origin = http_header(request->exchange, "Origin");
-    bool is_same = origin == NULL || (host != NULL && is_same_origin(origin, "http://", host));
+    const char *scheme = http_is_secure(request->exchange) ? "https://" : "http://";
+    bool is_same = origin == NULL || (host != NULL && is_same_origin(origin, scheme, host));
     if (is_same || (has_key && host != NULL && is_same_origin(origin, "https://", host)))
         return ERR_OK; /* a proxy may serve the page over TLS */
     return err_set(&request->err, ERR_FORBIDDEN,

@@ -27,8 +27,7 @@ static const struct route table[] = {
      .protocol = &protocol_native, .head = predict_head, .begin = predict_begin,
      .finish = predict_finish, .has_body = true, .is_safe = true},
     {"/healthz", HTTP_GET, SCOPE_OPEN,
-     .says = {"getHealth", "Whether the process lives", .schema = "Health"},
-     .begin = status_alive},
+     .says = {"getHealth", "Whether the process lives", .schema = "Health"}, .begin = status_alive},
     {"/readyz", HTTP_GET, SCOPE_OPEN,
      .says = {"getReadiness", "Whether the models are warm, and the server not draining",
               .schema = "Readiness", .can = CAN(NOT_READY)},
@@ -141,16 +140,20 @@ static enum http_next problem(struct request *request)
     return HTTP_REPLY;
 }
 
-/* The key that the request sends, against the scope of its route. */
+/* The key that the request sends, or the certificate of its connection, against the scope of its
+ * route. */
 static enum err_code check_key(struct service *service, struct request *request)
 {
-    const struct auth_question question = {
-        .keys = request->snapshot->keys,
+    const struct keys *keys = request->snapshot->keys;
+    struct auth_question question = {
+        .keys = keys,
         .scope = request->route->scope,
         .authorization = http_header(request->exchange, "Authorization"),
         .now_s = (int64_t)time(NULL),
         .now_ns = clock_now_ns(),
     };
+    if (keys_have_certificates(keys) && question.authorization == NULL)
+        question.names = http_client_names(request->exchange, &question.name_count);
     enum err_code code = auth_check(&service->auth, &question, &request->grant, &request->err);
     if (request->grant.retry_after_s != 0)
         request->retry_after_s = request->grant.retry_after_s;

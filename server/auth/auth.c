@@ -11,8 +11,7 @@
 static const char challenge_missing[] = REALM;
 static const char challenge_invalid[] = REALM ", error=\"invalid_token\"";
 static const char *const challenge_scope[SCOPE_COUNT] = {
-#define X(scope, name)                                                                             \
-    [SCOPE_##scope] = REALM ", error=\"insufficient_scope\", scope=\"" name "\"",
+#define X(scope, name) [SCOPE_##scope] = REALM ", error=\"insufficient_scope\", scope=\"" name "\"",
     SCOPES(X)
 #undef X
 };
@@ -40,16 +39,20 @@ static enum err_code fail(struct auth *auth, enum auth_failure failure, struct a
     return code;
 }
 
-/* The key of the question, which must be known and not expired. */
+/* The key of the question, which must be known and not expired. A certificate stands for one where
+ * none is sent. */
 static enum err_code identify(struct auth *auth, const struct auth_question *question,
                               const struct key **key, struct auth_grant *out, struct err *err)
 {
     size_t len = 0;
     const char *sent = sent_key(question->authorization, &len);
-    if (sent == NULL)
+    if (sent != NULL)
+        *key = keys_find(question->keys, sent, len);
+    else if (question->names != NULL)
+        *key = keys_find_certificate(question->keys, question->names, question->name_count);
+    if (sent == NULL && *key == NULL)
         return err_set(err, fail(auth, AUTH_MISSING, out, challenge_missing, ERR_UNAUTHORIZED),
                        "this needs a key: send Authorization: Bearer KEY");
-    *key = keys_find(question->keys, sent, len);
     if (*key == NULL)
         return err_set(err, fail(auth, AUTH_UNKNOWN, out, challenge_invalid, ERR_UNAUTHORIZED),
                        "the key that was sent is not known");
@@ -66,9 +69,10 @@ static enum err_code check_scope(struct auth *auth, const struct key *key, enum 
     const char *name = scope_name(scope);
     if (name != NULL && (key->scopes & 1U << scope) != 0)
         return ERR_OK;
-    return err_set(err, fail(auth, AUTH_SCOPE, out, name != NULL ? challenge_scope[scope] : NULL,
-                             ERR_FORBIDDEN),
-                   "this needs a key with the scope %s", name != NULL ? name : "of no key");
+    return err_set(
+        err,
+        fail(auth, AUTH_SCOPE, out, name != NULL ? challenge_scope[scope] : NULL, ERR_FORBIDDEN),
+        "this needs a key with the scope %s", name != NULL ? name : "of no key");
 }
 
 static unsigned whole_seconds(double wait_s)

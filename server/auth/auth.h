@@ -1,9 +1,10 @@
 /* auth.h - whether a request may pass: the key that it sends, as RFC 6750 has it.
  *
  *     struct auth_grant grant = {0};
- *     const struct auth_question question = {.keys = snapshot->keys, .scope = route->scope,
- *                                            .authorization = http_header(exchange, "Authorization"),
- *                                            .now_s = time(NULL), .now_ns = clock_now_ns()};
+ *     const struct auth_question question = {
+ *         .keys = snapshot->keys, .scope = route->scope,
+ *         .authorization = http_header(exchange, "Authorization"),
+ *         .now_s = time(NULL), .now_ns = clock_now_ns()};
  *     if (auth_check(&auth, &question, &grant, &err)) ...      401, 403 or 429
  *     ...
  *     auth_release(&grant);
@@ -44,15 +45,17 @@ struct auth_question {
     const struct keys *keys; /* NULL: there are none, and everything passes */
     enum scope scope;
     const char *authorization; /* the header; NULL: absent */
-    int64_t now_s;             /* Unix time */
-    uint64_t now_ns;           /* clock_now_ns */
+    const char *const *names;  /* [name_count] of a certificate that is vouched for; NULL: none */
+    unsigned name_count;
+    int64_t now_s;   /* Unix time */
+    uint64_t now_ns; /* clock_now_ns */
 };
 
 /* Valid as long as the set of keys is. */
 struct auth_grant {
-    const struct key *key; /* counted as in progress until auth_release; NULL: none is */
-    const char *name;      /* of the key that was sent, also if it did not do; NULL: none known */
-    const char *challenge; /* of a refusal: WWW-Authenticate; NULL: it has none */
+    const struct key *key;  /* counted as in progress until auth_release; NULL: none is */
+    const char *name;       /* of the key that was sent, also if it did not do; NULL: none known */
+    const char *challenge;  /* of a refusal: WWW-Authenticate; NULL: it has none */
     unsigned retry_after_s; /* of ERR_TOO_MANY; at least 1 */
 };
 

@@ -1,6 +1,6 @@
 /* keys.c - see keys.h. Words of a line are cut in a copy of the text that the set keeps, so a key's
- * name needs no memory of its own. A line is read by read_line: hash, name, scopes, options, each by
- * a function that says what it expects. */
+ * name needs no memory of its own. Hash, name, scopes and options are each read by a function that
+ * says what it expects. */
 #include "server/auth/keys.h"
 
 #include "engine/base/arena.h"
@@ -70,8 +70,11 @@ const struct key *keys_find(const struct keys *keys, const char *sent, size_t le
     uint64_t hash[4] = {0}, found = 0;
     sha256_hex(sent, len, digits);
     words_of(digits, hash);
-    for (unsigned i = 0; i < keys->count; i++)
-        found |= (0 - same_hash(hash, keys->list[i].hash)) & (i + 1);
+    for (unsigned i = 0; i < keys->count; i++) {
+        const struct key *key = &keys->list[i];
+        uint64_t is_key = key->certificate == NULL;
+        found |= (0 - (same_hash(hash, key->hash) & is_key)) & (i + 1);
+    }
     return found != 0 ? &keys->list[found - 1] : NULL;
 }
 
@@ -85,10 +88,40 @@ static bool is_hash_of_nothing(const uint64_t hash[4])
     return same_hash(hash, nothing);
 }
 
-static const struct key *find_hash(const struct keys *keys, const uint64_t hash[4])
+/* ---- certificates ---- */
+
+static const struct key *find_certificate(const struct keys *keys, const char *name)
 {
+    for (unsigned i = 0; i < keys->count; i++)
+        if (keys->list[i].certificate != NULL && strcmp(keys->list[i].certificate, name) == 0)
+            return &keys->list[i];
+    return NULL;
+}
+
+const struct key *keys_find_certificate(const struct keys *keys, const char *const *names,
+                                        unsigned count)
+{
+    const struct key *found = NULL;
+    for (unsigned i = 0; i < count && found == NULL; i++)
+        found = find_certificate(keys, names[i]);
+    return found;
+}
+
+bool keys_have_certificates(const struct keys *keys)
+{
+    bool have = false;
+    for (unsigned i = 0; i < keys_count(keys); i++)
+        have = have || keys->list[i].certificate != NULL;
+    return have;
+}
+
+/* The line of the set for the same key or certificate. */
+static const struct key *find_twin(const struct keys *keys, const struct key *key)
+{
+    if (keys != NULL && key->certificate != NULL)
+        return find_certificate(keys, key->certificate);
     for (unsigned i = 0; keys != NULL && i < keys->count; i++)
-        if (same_hash(keys->list[i].hash, hash))
+        if (keys->list[i].certificate == NULL && same_hash(keys->list[i].hash, key->hash))
             return &keys->list[i];
     return NULL;
 }
@@ -109,6 +142,26 @@ static enum err_code read_hash(struct key *key, const char *word, struct err *er
     if (is_hash_of_nothing(key->hash))
         return err_set(err, ERR_UNUSABLE, "word 1: the hash of an empty key");
     return ERR_OK;
+}
+
+/* A certificate's name has no blank; who may ask for which name is for the authorities to say. */
+static enum err_code read_certificate(struct key *key, const char *name, struct err *err)
+{
+    size_t len = strlen(name);
+    if (len == 0 || len > KEYS_CERTIFICATE_BYTES_MAX)
+        return err_set(err, ERR_UNUSABLE,
+                       "word 1: a certificate's name must be 1 to %d bytes without blanks",
+                       KEYS_CERTIFICATE_BYTES_MAX);
+    key->certificate = name;
+    return ERR_OK;
+}
+
+static enum err_code read_who(struct key *key, const char *word, struct err *err)
+{
+    static const char scheme[] = "cert:";
+    const size_t scheme_len = sizeof scheme - 1;
+    return strncmp(word, scheme, scheme_len) == 0 ? read_certificate(key, word + scheme_len, err)
+                                                  : read_hash(key, word, err);
 }
 
 static enum err_code read_name(struct key *key, const char *word, struct err *err)
@@ -229,11 +282,10 @@ static enum err_code unknown_option(const char *name, unsigned place, struct err
     for (size_t i = 0; i < OPTIONS; i++)
         names[i] = options[i].name;
     const char *near = nearest_name(name, names, OPTIONS);
-    return near != NULL ? err_set(err, ERR_UNUSABLE, "word %u: unknown; did you mean \"%s=\"?",
-                                  place, near)
-                        : err_set(err, ERR_UNUSABLE,
-                                  "word %u: expected expires=, rate=, concurrency= or nothing",
-                                  place);
+    return near != NULL
+               ? err_set(err, ERR_UNUSABLE, "word %u: unknown; did you mean \"%s=\"?", place, near)
+               : err_set(err, ERR_UNUSABLE,
+                         "word %u: expected expires=, rate=, concurrency= or nothing", place);
 }
 
 static enum err_code read_option(struct key *key, char *word, unsigned place, unsigned *given,
@@ -277,7 +329,7 @@ static enum err_code read_words(struct key *key, char *const *words, unsigned co
 {
     unsigned given = 0;
     key->expires_s = INT64_MAX;
-    if (read_hash(key, words[0], err))
+    if (read_who(key, words[0], err))
         return err->code;
     if (count < 3)
         return err_set(err, ERR_UNUSABLE, "expected a hash, a name and scopes");
@@ -293,12 +345,12 @@ static enum err_code read_words(struct key *key, char *const *words, unsigned co
 static enum err_code add_key(struct keys *keys, const struct key *key, const struct keys *before,
                              struct err *err)
 {
-    const struct key *twin = find_hash(keys, key->hash);
+    const struct key *twin = find_twin(keys, key);
     if (twin != NULL)
-        return err_set(err, ERR_UNUSABLE, "the key of line %u again", twin->line);
+        return err_set(err, ERR_UNUSABLE, "the same as in line %u", twin->line);
     if (keys->count == KEYS_MAX)
         return err_set(err, ERR_UNUSABLE, "more than %d keys", KEYS_MAX);
-    const struct key *old = find_hash(before, key->hash);
+    const struct key *old = find_twin(before, key);
     struct meter *meter = old != NULL ? meter_share(old->meter) : meter_open();
     if (meter == NULL)
         return err_no_memory(err, sizeof *key);

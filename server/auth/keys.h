@@ -2,15 +2,16 @@
  *
  *     # printf %s "$KEY" | sha256sum
  *     sha256:<64 hexadecimal digits> NAME SCOPES [expires=YYYY-MM-DD] [rate=N/s] [concurrency=N]
+ *     cert:<name of a client's certificate> NAME SCOPES ...
  *
  *     struct keys *keys;
  *     if (keys_read(&keys, "keys.txt", NULL, &err)) ...     "keys.txt:3: ..."
  *     const struct key *key = keys_find(keys, sent, strlen(sent));
  *
- * NAME is what logs and the audit log call the key (two may have one name: the old and the new one); SCOPES are some
- * of predict, feedback, metrics and admin, separated by commas. The file has hashes only, so who
- * reads it cannot send a key; that asks for keys that cannot be guessed (32 random bytes), since a
- * single SHA-256 slows no guessing down.
+ * NAME is what logs and the audit log call the key (two may have one name: the old and the new
+ * one); SCOPES are some of predict, feedback, metrics and admin, separated by commas. The file has
+ * hashes only, so who reads it cannot send a key; that asks for keys that cannot be guessed (32
+ * random bytes), since a single SHA-256 slows no guessing down.
  *
  * Error texts name the file without its directory, the line and the word, and never repeat what
  * stands there: it may be a key that was put into the file by mistake.
@@ -52,15 +53,17 @@ enum {
     KEYS_MAX = 1024,
     KEYS_FILE_BYTES_MAX = 512 * 1024,
     KEYS_NAME_BYTES_MAX = 64,
+    KEYS_CERTIFICATE_BYTES_MAX = 255,
     KEYS_CONCURRENCY_MAX = 65536,
     KEYS_RATE_MAX = 1000000,
 };
 
 struct key {
-    uint64_t hash[4];    /* SHA-256 */
-    const char *name;    /* of A-Z a-z 0-9 . _ - */
-    unsigned scopes;     /* 1 << enum scope */
-    int64_t expires_s;   /* Unix time from which it is no longer taken; INT64_MAX: never */
+    uint64_t hash[4];        /* SHA-256; 0 for a certificate */
+    const char *certificate; /* its name; NULL: what is sent is a key */
+    const char *name;        /* of A-Z a-z 0-9 . _ - */
+    unsigned scopes;         /* 1 << enum scope */
+    int64_t expires_s;       /* Unix time from which it is no longer taken; INT64_MAX: never */
     struct meter_limits limits;
     struct meter *meter; /* shared with sets before and after */
     unsigned line;       /* where it stands */
@@ -83,7 +86,13 @@ void keys_close(struct keys *keys);
  * the same time for each. */
 const struct key *keys_find(const struct keys *keys, const char *sent, size_t len);
 
-unsigned keys_count(const struct keys *keys);                      /* 0 for NULL */
+/* The first line for a certificate of one of these names, compared byte by byte; NULL: none. */
+const struct key *keys_find_certificate(const struct keys *keys, const char *const *names,
+                                        unsigned count);
+/* Whether there is a line for any certificate. */
+bool keys_have_certificates(const struct keys *keys);
+
+unsigned keys_count(const struct keys *keys);                       /* 0 for NULL */
 const struct key *keys_at(const struct keys *keys, unsigned index); /* in the order of the file */
 /* Whether both were read from the same text; each may be NULL. */
 bool keys_are_same(const struct keys *a, const struct keys *b);

@@ -39,6 +39,7 @@
 #include "server/http/http_answer.h"
 #include "server/http/http_head.h"
 #include "server/http/http_request.h"
+#include "server/http/tls.h"
 
 #include <microhttpd.h>
 
@@ -173,6 +174,7 @@ static void on_connected(struct http_server *server, struct MHD_Connection *libr
         return;
     }
     connection->shared = &server->shared;
+    arena_init(&connection->arena);
     *slot = connection;
     conns_add(&server->shared.conns, &connection->conn, info->connect_fd);
 }
@@ -185,6 +187,7 @@ static void on_closed(struct http_server *server, struct http_connection *connec
     conns_remove(&server->shared.conns, &connection->conn);
     if ((connection->linger || sockets_unread(fd)) && !sockets_peer_gone(fd))
         edge_linger(server->edge, fd);
+    arena_deinit(&connection->arena);
     free(connection);
     edge_room(server->edge);
 }
@@ -251,13 +254,35 @@ static void admit(void *context, int fd, const struct sockaddr *address, socklen
     MHD_add_connection(server->daemon, fd, address, len);
 }
 
+/* The options of TLS, if there is any, and the end. */
+static void fill_tls(struct MHD_OptionItem items[4], struct tls *tls)
+{
+    union {
+        const char *from;
+        void *to;
+    } priorities = {.from = tls_priorities()}, authorities = {.from = NULL};
+    unsigned count = 0;
+    if (tls != NULL) {
+        authorities.from = tls_client_authorities(tls);
+        items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, priorities.to};
+        items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0,
+                                                 tls_certificate_callback(tls)};
+        if (authorities.from != NULL)
+            items[count++] =
+                (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, authorities.to};
+    }
+    items[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+}
+
 /* The library's own limit is divided by its threads; the edge keeps the true one, so this is only
  * out of the way. STRICT_FOR_CLIENT is -1 on purpose: it refuses space before a colon, which 1 does
  * not in this version. */
 static enum err_code start_daemon(struct http_server *server, struct err *err)
 {
     const unsigned threads = server->shared.options.io_threads;
+    struct MHD_OptionItem tls[4];
     struct MHD_OptionItem items[] = {
+        {MHD_OPTION_ARRAY, 0, tls},
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)ignore_log, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, POOL_BYTES, NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, -1, NULL},
@@ -270,9 +295,11 @@ static enum err_code start_daemon(struct http_server *server, struct err *err)
         {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
+    fill_tls(tls, server->shared.options.tls);
+    const unsigned secure = server->shared.options.tls != NULL ? MHD_USE_TLS : 0;
     server->daemon =
         MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-                             MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_TURBO,
+                             MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_TURBO | secure,
                          0, NULL, NULL, on_access, server, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
     return server->daemon != NULL ? ERR_OK : err_set(err, ERR_IO, "the HTTP library did not start");
 }
@@ -364,6 +391,27 @@ bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_A
 {
     int fd = http_request_of(exchange)->connection->conn.fd;
     return sockets_loopback(fd, out, HTTP_ADDRESS_BYTES);
+}
+
+bool http_is_secure(const struct http_exchange *exchange)
+{
+    return http_request_of(exchange)->shared->options.tls != NULL;
+}
+
+const char *const *http_client_names(const struct http_exchange *exchange, unsigned *count)
+{
+    const struct http_request *request = http_request_of(exchange);
+    struct http_connection *connection = request->connection;
+    if (!connection->names_known && request->library != NULL && http_is_secure(exchange)) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(request->library, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        connection->names_known = true;
+        if (info != NULL && info->tls_session != NULL)
+            connection->names = tls_client_names(info->tls_session, &connection->name_count,
+                                                 &connection->arena);
+    }
+    *count = connection->name_count;
+    return connection->names;
 }
 
 bool http_client_gone(const struct http_exchange *exchange)

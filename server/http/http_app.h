@@ -63,6 +63,8 @@ struct http_app {
     void (*done)(void *context, struct http_exchange *exchange);
 };
 
+struct tls; /* tls.h */
+
 struct http_options {
     const char *address; /* "127.0.0.1", "0.0.0.0", "::1", ... */
     unsigned port;       /* 0: any free one */
@@ -71,6 +73,7 @@ struct http_options {
     unsigned header_timeout_ms, body_timeout_ms;
     size_t body_bytes_max; /* the largest body any route takes */
     struct memory *memory; /* what bodies are taken from; shared with others */
+    struct tls *tls;       /* NULL: plain HTTP; must outlive the server */
 };
 
 /* A request header; NULL if absent. On an I/O thread, or by the exchange's owner. */
@@ -84,6 +87,12 @@ void http_query_each(const struct http_exchange *exchange,
  * loopback one, so that the client is a process of this machine; false else. */
 enum { HTTP_ADDRESS_BYTES = 64 };
 bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_ADDRESS_BYTES]);
+
+/* Whether the connection is one of TLS. */
+bool http_is_secure(const struct http_exchange *exchange);
+/* The names of the client's certificate, if the authorities of the server vouch for it: its common
+ * name and DNS names, [*count], valid as long as the exchange. NULL: it has shown none. */
+const char *const *http_client_names(const struct http_exchange *exchange, unsigned *count);
 
 /* In begin, before handing the exchange to another thread (which may resume it at once). */
 void http_suspend(struct http_exchange *exchange);

@@ -45,9 +45,12 @@ void http_request_refuse(struct http_request *request, const struct err *err)
     request->exchange.reply.close = true;
 }
 
+/* Under TLS nothing can be written past the library: the connection is closed without an answer. */
 static void answer_raw(struct http_request *request)
 {
     request->phase = HTTP_PHASE_ANSWERED;
+    if (request->shared->options.tls != NULL)
+        return;
     rawreply_send(request->connection->conn.fd, &request->exchange.reply,
                   request->exchange.method != HTTP_HEAD, &request->exchange.arena);
 }
@@ -235,6 +238,8 @@ void http_request_part(struct http_connection *connection)
 {
     enum conn_state in;
     enum conn_state state = conns_state(&connection->shared->conns, &connection->conn, &in);
+    if (connection->shared->options.tls != NULL)
+        return; /* what came may be a handshake, and nothing can be said to it */
     if (state == CONN_OVERDUE && (in == CONN_NEW || in == CONN_HEAD))
         answer_slow_head(connection);
     else if (state == CONN_NEW || state == CONN_IDLE || state == CONN_HEAD)

@@ -38,6 +38,12 @@ struct http_connection {
     struct sockets_traffic before; /* TCP's counts when the last request was done */
     bool linger;                   /* the last answer went to a client that was still sending */
     bool closing;                  /* the last answer said Connection: close */
+
+    /* Of the client's certificate, once it was asked for; in the arena. */
+    bool names_known;
+    const char **names;
+    unsigned name_count;
+    struct arena arena;
 };
 
 enum http_phase {

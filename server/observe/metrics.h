@@ -55,6 +55,7 @@ struct metrics_audit {
 enum { METRICS_AUTH_REASONS = 6 };
 struct metrics_auth {
     uint64_t failures[METRICS_AUTH_REASONS];
+    double certificate_expiry_s; /* Unix time; 0: there is no certificate */
 };
 
 struct metrics_setup {

@@ -361,6 +361,16 @@ static void write_auth(struct text *text, struct metrics *metrics, enum metric_i
         put_value(text, id, &reasons[i], (double)auth.failures[i]);
 }
 
+/* 0 would look like a certificate that expired long ago. */
+static void write_expiry(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    struct metrics_auth auth = {0};
+    if (metrics->auth != NULL)
+        metrics->auth(metrics->context, &auth);
+    if (auth.certificate_expiry_s > 0)
+        put_value(text, id, NULL, auth.certificate_expiry_s);
+}
+
 static void write_audit(struct text *text, struct metrics *metrics, enum metric_id id)
 {
     static const char *const results[] = {"written", "lost", "refused"};
@@ -420,6 +430,7 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_MODEL_GENERATION] = write_model_value,
     [METRIC_RELOADS] = write_reloads,
     [METRIC_AUTH_FAILURES] = write_auth,
+    [METRIC_TLS_EXPIRY] = write_expiry,
     [METRIC_AUDIT_RECORDS] = write_audit,
     [METRIC_AUDIT_LAG] = write_audit,
     [METRIC_AUDIT_SEQUENCE] = write_audit,

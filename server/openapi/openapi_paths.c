@@ -83,8 +83,8 @@ static unsigned errors_of(const struct openapi_route *route)
     if (route->changes_state)
         can |= OPENAPI_CAN(ERR_FORBIDDEN) | OPENAPI_CAN(ERR_MEDIA_TYPE);
     if (route->scope != NULL)
-        can |= OPENAPI_CAN(ERR_UNAUTHORIZED) | OPENAPI_CAN(ERR_FORBIDDEN) |
-               OPENAPI_CAN(ERR_TOO_MANY);
+        can |=
+            OPENAPI_CAN(ERR_UNAUTHORIZED) | OPENAPI_CAN(ERR_FORBIDDEN) | OPENAPI_CAN(ERR_TOO_MANY);
     return can | route->says->can;
 }
 
@@ -161,7 +161,8 @@ int openapi_paths_add(json_t *document, const struct openapi_route *routes, unsi
     json_t *paths = json_object_get(document, "paths");
     int failed = paths == NULL;
     for (const struct openapi_route *route = routes; route < routes + count; route++)
-        failed |= json_object_set_new(path_of(paths, route->pattern),
-                                      route->is_post ? "post" : "get", operation_of(route, has_keys));
+        failed |=
+            json_object_set_new(path_of(paths, route->pattern), route->is_post ? "post" : "get",
+                                operation_of(route, has_keys));
     return failed;
 }

@@ -7,6 +7,7 @@
 
 #include "config/config_load.h"
 #include "server/observe/log.h"
+#include "server/http/tls.h"
 #include "server/serve/request.h"
 
 #include <pthread.h>
@@ -32,6 +33,7 @@ struct reload {
     const struct reloader_options *options;
     const struct snapshot *old;
     struct snapshot *next;
+    struct tls_certificate *certificate; /* NULL: none was read */
     struct arena *arena;
     struct reload_result *result;
     bool in_spare_time;
@@ -152,14 +154,29 @@ static enum err_code take_keys(struct reload *reload, struct err *err)
     return ERR_OK;
 }
 
-/* Room for every option, the keys, and every model of both snapshots. */
+/* Files of the same names may hold another certificate. At the start the one in use has just been
+ * read. */
+static enum err_code take_certificate(struct reload *reload, struct err *err)
+{
+    struct reload_result *result = reload->result;
+    struct tls *tls = reload->options->tls;
+    if (tls == NULL || !reload->in_spare_time)
+        return ERR_OK;
+    if (tls_read(tls, &reload->certificate, err))
+        return err->code;
+    if (tls_is_new(tls, reload->certificate))
+        result->changed[result->changed_count++] = "tls_cert_file";
+    return ERR_OK;
+}
+
+/* Room for every option, the keys, the certificate and every model of both snapshots. */
 static enum err_code list_changes(struct reload *reload, struct config *next, struct err *err)
 {
     struct config_change change;
     struct reload_result *result = reload->result;
     if (config_change_find(&change, &reload->old->config, next, reload->arena, err))
         return err->code;
-    size_t room = change.live_count + (size_t)next->model_count + reload->old->model_count + 2;
+    size_t room = change.live_count + (size_t)next->model_count + reload->old->model_count + 3;
     result->changed = arena_alloc_array(reload->arena, room, sizeof(const char *));
     if (result->changed == NULL)
         return err_no_memory(err, room * sizeof(const char *));
@@ -178,7 +195,7 @@ static enum err_code make_next(struct reload *reload, struct config *config, str
         config_deinit(config);
         return err->code;
     }
-    if (take_keys(reload, err))
+    if (take_keys(reload, err) || take_certificate(reload, err))
         return err->code;
     return take_models(reload, err);
 }
@@ -195,6 +212,19 @@ static void tell_keys(const struct keys *keys)
               LOG_NUMBER("keys", keys_count(keys)), LOG_NUMBER("expired", expired));
 }
 
+enum { SOON_DAYS = 14, DAY_S = 24 * 60 * 60 };
+
+/* Clients refuse a certificate that has expired, so nobody else would tell. */
+static void tell_certificate(struct tls *tls)
+{
+    double days = (double)(tls_expiry_s(tls) - (int64_t)time(NULL)) / DAY_S;
+    log_event(days < SOON_DAYS ? LOG_WARN : LOG_INFO,
+              days < 0           ? "tls_certificate_expired"
+              : days < SOON_DAYS ? "tls_certificate_expires_soon"
+                                 : "tls_certificate",
+              LOG_NUMBER("days_left", days));
+}
+
 static enum err_code carry_out(struct reload *reload, struct config *config, struct err *err)
 {
     struct snapshots *snapshots = reload->options->snapshots;
@@ -203,8 +233,13 @@ static enum err_code carry_out(struct reload *reload, struct config *config, str
         reload->result->generation = reload->next->generation;
         log_set_level(reload->next->config.log_level);
         tell_keys(reload->next->keys);
+        if (reload->certificate != NULL)
+            tls_use(reload->options->tls, reload->certificate);
+        if (reload->options->tls != NULL)
+            tell_certificate(reload->options->tls);
         snapshots_publish(snapshots, reload->next);
     } else {
+        tls_discard(reload->certificate);
         snapshot_discard(reload->next);
     }
     snapshots_release(snapshots, reload->old);

@@ -35,6 +35,7 @@ struct reloader_options {
     struct batcher *batcher;
     struct memory *memory;
     struct metrics *metrics;
+    struct tls *tls;                   /* NULL: the server speaks plain HTTP */
     const struct observers *observers; /* of changes; NULL: none */
     struct thread_pool *const *pools; /* [workers] */
     unsigned workers, threads, batch_tokens;

@@ -35,6 +35,7 @@ struct service {
     struct batcher *batcher;
     struct metrics *metrics;
     struct audit *audit; /* NULL: none is kept */
+    struct tls *tls;     /* NULL: plain HTTP */
     struct observers observers;
     struct memory memory;
     /* NULL while starting, and while stopping if the start failed; partner: server_run */

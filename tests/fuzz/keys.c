@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void check_key(const struct key *key)
+static void check_key(const struct keys *keys, const struct key *key)
 {
     size_t len = strlen(key->name);
     FUZZ_CLAIM(len > 0 && len <= KEYS_NAME_BYTES_MAX);
@@ -15,6 +15,8 @@ static void check_key(const struct key *key)
     FUZZ_CLAIM((key->scopes & (1U << SCOPE_UNSAID | 1U << SCOPE_OPEN)) == 0);
     FUZZ_CLAIM(key->limits.rate >= 0 && key->limits.rate <= KEYS_RATE_MAX);
     FUZZ_CLAIM(key->limits.concurrency <= KEYS_CONCURRENCY_MAX);
+    FUZZ_CLAIM(key->certificate == NULL ||
+               keys_find_certificate(keys, &key->certificate, 1) == key);
     FUZZ_CLAIM(key->meter != NULL && key->line > 0);
 }
 
@@ -40,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (keys != NULL) {
         FUZZ_CLAIM(keys_count(keys) <= KEYS_MAX);
         for (unsigned i = 0; i < keys_count(keys); i++)
-            check_key(keys_at(keys, i));
+            check_key(keys, keys_at(keys, i));
         const struct key *found = keys_find(keys, "k", 1);
         FUZZ_CLAIM(found == NULL || (found->hash[0] == 0x8254c329a92850f6));
         FUZZ_CLAIM(keys_find(keys, "", 0) == NULL);

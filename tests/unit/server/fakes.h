@@ -432,6 +432,8 @@ static const struct fake_header *fake_query;
 static atomic_bool fake_client_gone;                             /* every client */
 static _Atomic(const struct http_exchange *) fake_client_left;   /* or this one */
 static void (*fake_resume_deed)(struct http_exchange *exchange); /* before the client has it */
+static bool fake_secure;              /* whether connections are of TLS */
+static const char *fake_client_name;  /* of every client's certificate; NULL: they have none */
 static const char *fake_loopback; /* where every connection came in; NULL: no loopback address */
 
 static inline const char *fake_find(const struct fake_header *at, const char *name)
@@ -455,6 +457,19 @@ void http_query_each(const struct http_exchange *exchange,
     (void)exchange;
     for (const struct fake_header *at = fake_query; at != NULL && at->name != NULL; at++)
         visit(context, at->name, at->value);
+}
+
+bool http_is_secure(const struct http_exchange *exchange)
+{
+    (void)exchange;
+    return fake_secure;
+}
+
+const char *const *http_client_names(const struct http_exchange *exchange, unsigned *count)
+{
+    (void)exchange;
+    *count = fake_client_name != NULL;
+    return fake_client_name != NULL ? &fake_client_name : NULL;
 }
 
 bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_ADDRESS_BYTES])

@@ -1,6 +1,6 @@
 /* server_parts.h - everything that server.c starts and stops, as functions that only write down
- * that they were called, in what phase and with what. Defines config_copy and the functions of snapshots.h,
- * reloader.h, batcher.h, metrics.h, metrics_observer.h, http.h, worker.h, prepare.h, routes.h,
+ * that they were called, in what phase and with what. Defines config_copy and the functions of
+ * snapshots.h, reloader.h, batcher.h, metrics.h, metrics_observer.h, http.h, worker.h, prepare.h, routes.h,
  * plan.h and memory_plan.h that server.c calls, so include it in one file of a test program.
  *
  * `parts.capture` holds a word for each call. A part named by `parts.fails` cannot be started. The

@@ -247,9 +247,9 @@ START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
         {"snapshots",
          BEGUN "batcher0 copy0 snapshot0 keys0 snapshots0 discard0 -3 -3 close3 flush3 -3 -3 -3 "
                "-3 -3 -batcher3 -metrics3 "},
-        {"http",
-         BEGUN "batcher0 copy0 snapshot0 keys0 snapshots0 http0 -3 -3 close3 flush3 -3 -3 -snapshots3 "
-               "-3 -3 -batcher3 -metrics3 "},
+        {"http", BEGUN
+         "batcher0 copy0 snapshot0 keys0 snapshots0 http0 -3 -3 close3 flush3 -3 -3 -snapshots3 "
+         "-3 -3 -batcher3 -metrics3 "},
         {"workers", OPENED "-3 -3 close3 flush3 -3 quiesce3 -http3 -3 -snapshots3 -3 -3 -batcher3 "
                            "-metrics3 "},
         {"reloader", OPENED "reloader0 -3 -3 close3 flush3 join3 quiesce3 -http3 -3 -snapshots3 "

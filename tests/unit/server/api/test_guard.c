@@ -132,9 +132,8 @@ START_TEST(with_a_key_a_client_may_be_anywhere_but_a_page_only_of_the_same_origi
     stage_open(&stage, 1);
     give_keys(&stage, "predict,feedback,metrics,admin");
     for (unsigned r = 0; r < routes_count(); r++)
-        for (size_t i = 0; route_changes_state(routes_at(r)) &&
-                           i < sizeof with_key / sizeof with_key[0];
-             i++) {
+        for (size_t i = 0;
+             route_changes_state(routes_at(r)) && i < sizeof with_key / sizeof with_key[0]; i++) {
             struct fake_header headers[5] = {{NULL, NULL}};
             memcpy(headers + 1, with_key[i].headers, 3 * sizeof headers[0]);
             headers[0] = key_header;
@@ -143,6 +142,53 @@ START_TEST(with_a_key_a_client_may_be_anywhere_but_a_page_only_of_the_same_origi
             ck_assert_msg(status == with_key[i].status, "%zu: %u: %s", i, status, detail);
         }
     fake_loopback = NULL;
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(behind_tls_the_same_origin_has_the_other_scheme)
+{
+    static const struct {
+        struct fake_header headers[3];
+        unsigned status;
+    } cases[] = {{{{"Host", LOCAL}, {"Origin", "https://" LOCAL}}, 0},
+                 {{{"Host", LOCAL}, {"Origin", "http://" LOCAL}}, 403}};
+    struct stage stage;
+    char detail[256];
+    stage_open(&stage, 1);
+    fake_loopback = LOCAL;
+    fake_secure = true;
+    for (unsigned r = 0; r < routes_count(); r++)
+        for (size_t i = 0; route_changes_state(routes_at(r)) && i < 2; i++) {
+            unsigned status = judge(&stage, routes_at(r), cases[i].headers, detail);
+            ck_assert_msg(status == cases[i].status, "%zu: %u: %s", i, status, detail);
+        }
+    fake_secure = false;
+    fake_loopback = NULL;
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_certificate_is_asked_for_only_where_it_can_stand_for_a_key)
+{
+    static const char text[] = "cert:press press predict";
+    static const struct fake_header plain[] = {{"Host", LOCAL}, {NULL, NULL}};
+    const struct fake_header keyed[] = {{"Host", LOCAL}, key_header, {NULL, NULL}};
+    struct stage stage;
+    struct err err = {0};
+    char detail[256];
+    stage_open(&stage, 1);
+    ck_assert_int_eq(keys_parse(&stage.snapshot->keys, text, strlen(text), "", NULL, &err), 0);
+    fake_client_name = "press";
+    for (unsigned r = 0; r < routes_count(); r++) {
+        const struct route *route = routes_at(r);
+        unsigned expected = route->scope == SCOPE_OPEN || route->scope == SCOPE_PREDICT ? 0 : 403;
+        unsigned status = judge(&stage, route, plain, detail);
+        ck_assert_msg(status == expected, "%u: %s", status, detail);
+        status = judge(&stage, route, keyed, detail); /* which is unknown, and decides */
+        ck_assert_msg(status == (route->scope == SCOPE_OPEN ? 0 : 401), "%u: %s", status, detail);
+    }
+    fake_client_name = NULL;
     stage_close(&stage);
 }
 END_TEST
@@ -221,9 +267,10 @@ START_TEST(a_foreign_page_that_asks_for_a_prediction_changes_nothing)
 }
 END_TEST
 
-SUITE("guard", with_a_key_a_client_may_be_anywhere_but_a_page_only_of_the_same_origin,
+SUITE("guard", behind_tls_the_same_origin_has_the_other_scheme,
+      a_certificate_is_asked_for_only_where_it_can_stand_for_a_key,
+      with_a_key_a_client_may_be_anywhere_but_a_page_only_of_the_same_origin,
       with_keys_every_route_but_the_open_ones_wants_one,
       every_route_says_its_scope_and_what_changes_state_is_not_open,
-      no_foreign_page_and_no_form_changes_state,
-      only_predictions_may_be_asked_for_by_any_page,
+      no_foreign_page_and_no_form_changes_state, only_predictions_may_be_asked_for_by_any_page,
       a_foreign_page_that_asks_for_a_prediction_changes_nothing)

@@ -153,6 +153,28 @@ START_TEST(what_says_no_scope_is_closed_to_every_key)
 }
 END_TEST
 
+START_TEST(a_certificate_stands_for_a_key_where_none_is_sent)
+{
+    static const char *const names[] = {"press"};
+    static const char text[] = "cert:press press predict concurrency=1";
+    struct bench bench = {0};
+    ck_assert_int_eq(keys_parse(&bench.keys, text, strlen(text), "f", NULL, &bench.err), ERR_OK);
+    bench.question = (struct auth_question){
+        .keys = bench.keys, .scope = SCOPE_PREDICT, .names = names, .name_count = 1};
+    ck_assert_int_eq(ask(&bench), ERR_OK);
+    ck_assert_str_eq(bench.grant.name, "press");
+    struct auth_grant held = bench.grant;
+    ck_assert_int_eq(ask(&bench), ERR_TOO_MANY);
+    auth_release(&held);
+    ck_assert_int_eq(ask_as(&bench, "Bearer k"), ERR_UNAUTHORIZED);
+    ck_assert_uint_eq(auth_failures(&bench.auth, AUTH_UNKNOWN), 1);
+    bench.question.name_count = 0;
+    ck_assert_int_eq(ask_as(&bench, NULL), ERR_UNAUTHORIZED);
+    ck_assert_uint_eq(auth_failures(&bench.auth, AUTH_MISSING), 1);
+    keys_close(bench.keys);
+}
+END_TEST
+
 START_TEST(what_is_open_and_a_server_without_keys_ask_for_none)
 {
     struct bench bench;
@@ -172,8 +194,8 @@ START_TEST(a_set_without_keys_refuses_everything_that_needs_one)
 {
     struct bench bench = {0};
     ck_assert_int_eq(keys_parse(&bench.keys, "", 0, "f", NULL, &bench.err), ERR_OK);
-    bench.question =
-        (struct auth_question){.keys = bench.keys, .scope = SCOPE_PREDICT, .authorization = "Bearer k"};
+    bench.question = (struct auth_question){
+        .keys = bench.keys, .scope = SCOPE_PREDICT, .authorization = "Bearer k"};
     ck_assert_int_eq(ask(&bench), ERR_UNAUTHORIZED);
     keys_close(bench.keys);
 }
@@ -297,7 +319,8 @@ START_TEST(threads_lose_no_place_of_a_key)
 }
 END_TEST
 
-SUITE("auth", a_request_without_a_key_is_told_that_it_needs_one,
+SUITE("auth", a_certificate_stands_for_a_key_where_none_is_sent,
+      a_request_without_a_key_is_told_that_it_needs_one,
       an_unknown_key_is_an_invalid_token_and_is_not_repeated,
       a_key_passes_whatever_the_case_of_its_scheme_and_the_blanks_about_it,
       a_key_is_taken_to_the_end_of_its_last_day, a_key_opens_only_what_its_scopes_say,

@@ -95,8 +95,8 @@ START_TEST(scopes_are_those_that_are_named)
 {
     struct err err;
     struct keys *keys = parse_words("n predict,feedback,metrics,admin", &err);
-    unsigned all = 1U << SCOPE_PREDICT | 1U << SCOPE_FEEDBACK | 1U << SCOPE_METRICS |
-                   1U << SCOPE_ADMIN;
+    unsigned all =
+        1U << SCOPE_PREDICT | 1U << SCOPE_FEEDBACK | 1U << SCOPE_METRICS | 1U << SCOPE_ADMIN;
     ck_assert_uint_eq(find(keys, "a")->scopes, all);
     keys_close(keys);
     keys = parse_words("n metrics", &err);
@@ -182,8 +182,8 @@ START_TEST(faults_are_told_by_line_and_word_without_what_stands_there)
         ck_assert_msg(parse_words(faults[i].words, &err) == NULL, "%s", faults[i].words);
         ck_assert_int_eq(err.code, ERR_UNUSABLE);
         ck_assert_msg(strncmp(err.text, "keys:1: ", 8) == 0, "%s", err.text);
-        ck_assert_msg(strncmp(err.text + 8, faults[i].text, strlen(faults[i].text)) == 0,
-                      "%s: %s", faults[i].words, err.text);
+        ck_assert_msg(strncmp(err.text + 8, faults[i].text, strlen(faults[i].text)) == 0, "%s: %s",
+                      faults[i].words, err.text);
         ck_assert_msg(strstr(err.text, "SECRET") == NULL, "%s", err.text);
     }
 }
@@ -228,7 +228,35 @@ START_TEST(one_key_stands_there_once_but_two_may_have_one_name)
     keys_close(keys);
     snprintf(text, sizeof text, "\n%s n predict\n%s m admin\n", hash_of("k"), hash_of("k"));
     ck_assert_ptr_null(parse(text, NULL, &err));
-    ck_assert_str_eq(err.text, "keys:3: the key of line 2 again");
+    ck_assert_str_eq(err.text, "keys:3: the same as in line 2");
+}
+END_TEST
+
+START_TEST(certificates_are_found_by_name_and_not_by_a_key)
+{
+    char text[512];
+    struct err err;
+    snprintf(text, sizeof text, "%s ours predict\ncert:a.fab a predict\ncert:b.fab b metrics",
+             hash_of("k"));
+    struct keys *keys = parse(text, NULL, &err), *again = parse(text, keys, &err);
+    static const char *const names[] = {"c.fab", "B.fab", "b.fab", "a.fab"};
+    ck_assert_str_eq(keys_find_certificate(keys, names, 4)->name, "b");
+    ck_assert_str_eq(keys_find_certificate(keys, names + 3, 1)->name, "a");
+    ck_assert_ptr_null(keys_find_certificate(keys, names, 2));
+    ck_assert_ptr_null(keys_find_certificate(keys, NULL, 0));
+    ck_assert_ptr_null(find(keys, "a.fab"));
+    ck_assert_ptr_null(find(keys, "cert:a.fab"));
+    ck_assert_str_eq(find(keys, "k")->name, "ours");
+    ck_assert(keys_have_certificates(keys) && !keys_have_certificates(NULL));
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_ptr_eq(keys_at(keys, i)->meter, keys_at(again, i)->meter);
+    keys_close(again);
+    keys_close(keys);
+    ck_assert_ptr_null(parse("cert:a a predict\ncert:a b admin", NULL, &err));
+    ck_assert_str_eq(err.text, "keys:2: the same as in line 1");
+    ck_assert_ptr_null(parse("cert: a predict", NULL, &err));
+    ck_assert_str_eq(err.text, "keys:1: word 1: a certificate's name must be 1 to 255 bytes "
+                               "without blanks");
 }
 END_TEST
 
@@ -347,7 +375,8 @@ START_TEST(without_a_file_there_are_no_keys)
 }
 END_TEST
 
-SUITE("keys", keys_are_found_by_what_was_hashed_and_by_nothing_else, every_bit_of_a_hash_counts,
+SUITE("keys", certificates_are_found_by_name_and_not_by_a_key,
+      keys_are_found_by_what_was_hashed_and_by_nothing_else, every_bit_of_a_hash_counts,
       hashes_may_be_written_in_capitals, scopes_are_those_that_are_named,
       options_are_read_in_any_order, faults_are_told_by_line_and_word_without_what_stands_there,
       a_first_word_that_is_no_hash_is_refused_and_not_repeated,

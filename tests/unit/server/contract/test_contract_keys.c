@@ -152,7 +152,8 @@ START_TEST(a_refused_body_does_not_cost_the_connection)
     int fd = http_connect(bench.server.port);
     for (int i = 0; i < 3; i++) {
         char *text = contract_format("POST /predict HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n"
-                                     "%s\r\nabcde", i < 2 ? "" : "Authorization: Bearer for-lines\r\n");
+                                     "%s\r\nabcde",
+                                     i < 2 ? "" : "Authorization: Bearer for-lines\r\n");
         http_send_text(fd, text);
         struct http_answer answer = http_read(fd, false);
         ck_assert_int_eq(answer.status, i < 2 ? 401 : 400); /* which is no JSON */
@@ -168,10 +169,10 @@ START_TEST(two_authorizations_are_one_too_many)
 {
     struct bench bench;
     bench_open(&bench, staff);
-    struct reply reply =
-        reply_of(http_request(bench.server.port, "GET", "/models",
-                              "Authorization: Bearer for-lines\r\n"
-                              "Authorization: Bearer for-boss\r\n", NULL, 0));
+    struct reply reply = reply_of(http_request(bench.server.port, "GET", "/models",
+                                               "Authorization: Bearer for-lines\r\n"
+                                               "Authorization: Bearer for-boss\r\n",
+                                               NULL, 0));
     reply_expect_problem(&reply, 400, "malformed", "request head: more than one Authorization");
     reply_free(&reply);
     bench_close(&bench);
@@ -180,9 +181,8 @@ END_TEST
 
 START_TEST(a_rate_that_is_used_up_is_429_and_stays_so_over_a_reload)
 {
-    static const char *const slow[][2] = {{"k", "slow predict rate=0.01/s"},
-                                          {"for-boss", "boss admin,metrics"},
-                                          {NULL, NULL}};
+    static const char *const slow[][2] = {
+        {"k", "slow predict rate=0.01/s"}, {"for-boss", "boss admin,metrics"}, {NULL, NULL}};
     struct bench bench;
     bench_open(&bench, slow);
     expect(&bench, "/predict", "k", BODY, 200);
@@ -242,9 +242,8 @@ END_TEST
 
 START_TEST(a_reload_exchanges_the_keys_and_a_faulty_file_changes_nothing)
 {
-    static const char *const next[][2] = {{"for-new", "new predict"},
-                                          {"for-boss", "boss admin"},
-                                          {NULL, NULL}};
+    static const char *const next[][2] = {
+        {"for-new", "new predict"}, {"for-boss", "boss admin"}, {NULL, NULL}};
     static const char *const none[][2] = {{NULL, NULL}};
     struct bench bench;
     bench_open(&bench, staff);
@@ -289,8 +288,14 @@ START_TEST(a_faulty_file_is_exit_2_at_start_and_when_it_is_checked)
     tempdir_write(&dir, "keys", "\nx", 2);
     snprintf(path, sizeof path, "%s/keys", dir.path);
     for (int check = 0; check < 2; check++) {
-        const char *arguments[] = {"--model", MODEL, "--keys-file", path, "--listen",
-                                   "127.0.0.1:0", check ? "--check-config" : NULL, NULL};
+        const char *arguments[] = {"--model",
+                                   MODEL,
+                                   "--keys-file",
+                                   path,
+                                   "--listen",
+                                   "127.0.0.1:0",
+                                   check ? "--check-config" : NULL,
+                                   NULL};
         ck_assert_int_eq(run_program("attnd", arguments, out, sizeof out, errors, sizeof errors),
                          2);
         ck_assert_msg(strstr(errors, "attnd: keys_file: keys:2: word 1: ") != NULL, "%s", errors);

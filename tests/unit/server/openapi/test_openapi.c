@@ -519,8 +519,8 @@ static const char *make(struct bench *bench, struct arena *arena, size_t *len)
     ck_assert_uint_le(routes_count(), 32);
     for (unsigned i = 0; i < routes_count(); i++) {
         const struct route *route = routes_at(i);
-        rows[i] = (struct openapi_route){route->pattern, route->method == HTTP_POST,
-                                         route->has_body, route_changes_state(route),
+        rows[i] = (struct openapi_route){route->pattern,           route->method == HTTP_POST,
+                                         route->has_body,          route_changes_state(route),
                                          scope_name(route->scope), &route->says};
     }
     const struct openapi_source source = {rows, routes_count(), bench->stage.snapshot};
