@@ -1,5 +1,6 @@
 /* Requests to the server that this page came from. All addresses are relative to the page, so that
  * it also works behind a proxy that serves it under a prefix. */
+import { anotherKey, authorization, currentKey } from './key.js';
 
 /**
  * @typedef {{kind: 'image', blob: Blob, name: string, type: string}
@@ -34,19 +35,25 @@ async function refusalOf(response) {
         retryAfterS);
 }
 
-/** fetch, with every failure but a cancelled request as a Refusal. */
-async function ask(address, options) {
+/** fetch, with every failure but a cancelled request as a Refusal. Where a key is wanted, a person
+ * is asked for it, and then the server once more. `byHand`: a person waits for the answer. */
+async function ask(address, options, byHand = false) {
+    const key = currentKey();
+    const headers = { ...options.headers, ...authorization(key) };
     let response;
     try {
-        response = await fetch(address, options);
+        response = await fetch(address, { ...options, headers });
     } catch (error) {
         if (error.name === 'AbortError')
             throw error;
         throw refuse(0, 'No answer', 'The connection to the server failed or was closed.');
     }
-    if (!response.ok)
-        throw await refusalOf(response);
-    return response;
+    if (response.ok)
+        return response;
+    const refusal = await refusalOf(response);
+    if (response.status === 401 && await anotherKey(key, refusal.problem.detail, byHand))
+        return ask(address, options, byHand);
+    throw refusal;
 }
 
 /** The models' descriptions, in the order in which they are served. */
@@ -68,7 +75,7 @@ export async function getMetrics(signal) {
 export async function predict(request, signal) {
     const begun = performance.now();
     const response = await ask(request.url, { method: 'POST', body: request.body, signal,
-        headers: { 'Content-Type': request.type } });
+        headers: { 'Content-Type': request.type } }, true);
     const answer = await response.json();
     return { answer, roundTripMs: performance.now() - begun };
 }
@@ -76,5 +83,5 @@ export async function predict(request, signal) {
 /** @param {{id: string, label: string}} feedback  throws a Refusal */
 export async function sendFeedback(feedback) {
     await ask('feedback', { method: 'POST', body: JSON.stringify(feedback),
-        headers: { 'Content-Type': 'application/json' } });
+        headers: { 'Content-Type': 'application/json' } }, true);
 }

@@ -12,9 +12,9 @@ const RETRY_MS = 2000;
 
 let retry = 0;
 
-function showServer(ok) {
+function showServer(ok, why = 'No answer from the server') {
     const place = byId('server');
-    const text = ok ? plural(predict.models.length, 'model') : 'No answer from the server';
+    const text = ok ? plural(predict.models.length, 'model') : why;
     if (place.textContent !== text)
         place.textContent = text; // only then: a screen reader announces each change
     place.dataset.state = ok ? 'ok' : 'gone';
@@ -43,8 +43,10 @@ async function start() {
         await predict.loadModels();
         live.setModels(predict.models);
         showServer(true);
-    } catch {
+    } catch (error) {
         tellServer(false);
+        if (error.problem?.status === 401)
+            showServer(false, 'The server asks for a key');
     }
 }
 

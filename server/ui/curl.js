@@ -1,6 +1,7 @@
 /* The curl command that sends the same request. It must be safe in a shell and in a terminal that
  * it is pasted into, and readable: what is not printable is escaped, as a JSON string or a file
- * name allows. */
+ * name allows. A key is not in it: whoever pastes it has $KEY set. */
+import { currentKey } from './key.js';
 
 /* Controls, what reorders text or has no width, separators, and code points that mean nothing. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}]/gu;
@@ -47,6 +48,7 @@ function bodyWords(request) {
  */
 export function curlOf(request) {
     const { words, tail } = bodyWords(request);
-    return `curl -sS ${shellQuote(request.url)} \\\n` +
+    const key = currentKey() === null ? '' : '     -H "Authorization: Bearer $KEY" \\\n';
+    return `curl -sS ${shellQuote(request.url)} \\\n${key}` +
         `     -H ${shellQuote(`Content-Type: ${request.type}`)} \\\n     ${words}${tail}`;
 }

@@ -74,7 +74,7 @@ async function openTab(browser) {
 /** Nothing of a test is left for the next but an empty tab. */
 async function clear(page) {
     await page.unrouteAll();
-    await page.evaluate(() => window.origin !== 'null' && localStorage.clear());
+    await page.evaluate(() => window.origin !== 'null' && (localStorage.clear(), sessionStorage.clear()));
     await page.goto('about:blank');
     await page.mouse.move(0, 0);
     await page.emulateMedia({ colorScheme: 'light', reducedMotion: null, media: null });
