@@ -162,7 +162,7 @@ void conns_drain(struct conns *conns)
 }
 
 /* Called with the lock held: the oldest new connection on which nothing has come, though it had the
- * time. Those that have sent something are few or end soon, so the search is bounded. */
+ * time; with handshakes, on which no request has come. Those that have sent something are few or end soon, so the search is bounded. */
 static struct conn *find_silent_locked(struct conns *conns)
 {
     uint64_t now_ns = clock_now_ns();
@@ -170,7 +170,7 @@ static struct conn *find_silent_locked(struct conns *conns)
     for (int left = SEARCH_MAX; conn != NULL && left > 0; left--, conn = conn->next) {
         if (now_ns < conn->since_ns + (uint64_t)SILENT_MS * CLOCK_NS_PER_MS)
             return NULL;
-        if (sockets_traffic(conn->fd).received == 0)
+        if (conns->has_handshakes || sockets_traffic(conn->fd).received == 0)
             return conn;
     }
     return NULL;
@@ -198,12 +198,13 @@ unsigned conns_count(struct conns *conns)
 /* A new connection whose request has begun to arrive or, while draining, may yet. */
 static bool is_expected_locked(const struct conns *conns, const struct conn *conn, uint64_t now_ns)
 {
-    if (sockets_traffic(conn->fd).received > 0)
+    uint64_t patience_ms = conns->has_handshakes ? CONNS_HANDSHAKE_MS : CONNS_PARTING_MS;
+    if (!conns->has_handshakes && sockets_traffic(conn->fd).received > 0)
         return true;
     uint64_t since_ns = conn->since_ns;
     if (since_ns < conns->drain_ns)
         since_ns = conns->drain_ns;
-    return conns->drain_ns > 0 && now_ns < since_ns + (uint64_t)CONNS_PARTING_MS * CLOCK_NS_PER_MS;
+    return conns->drain_ns > 0 && now_ns < since_ns + patience_ms * CLOCK_NS_PER_MS;
 }
 
 unsigned conns_busy(struct conns *conns)

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CONNS_PARTING_MS = 250 };
+enum { CONNS_PARTING_MS = 250, CONNS_HANDSHAKE_MS = 1000 };
 
 enum conn_state {
     CONN_NEW,     /* connected; the first request line is not whole */
@@ -53,6 +53,7 @@ struct conns {
     uint64_t sweep_ns;              /* when the sweeper means to look next; UINT64_MAX: never */
     uint64_t limit_ns[CONN_STATES]; /* 0: no deadline; changed by conns_drain alone */
     int wake_fd;                    /* constant; an eventfd that wakes the sweeper */
+    bool has_handshakes;            /* constant: what a new connection sends first is one of TLS */
 };
 
 /* limit_ms[state], 0 for none. False if there is no eventfd. */
@@ -87,7 +88,8 @@ unsigned conns_count(struct conns *conns);
 
 /* The number of connections that hold a request, are CONN_PARTING, or are new with some bytes
  * arrived. While draining also idle and new ones that have been silent for less than
- * CONNS_PARTING_MS: their request may be on its way. */
+ * CONNS_PARTING_MS: their request may be on its way. Bytes of a handshake are no request, so with
+ * has_handshakes a new connection counts for CONNS_HANDSHAKE_MS while draining, and else not. */
 unsigned conns_busy(struct conns *conns);
 
 #endif

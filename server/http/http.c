@@ -343,6 +343,7 @@ enum err_code http_start(struct http_server **out, const struct http_options *op
         free(server);
         return err_set(err, ERR_IO, "no event descriptor");
     }
+    server->shared.conns.has_handshakes = options->tls != NULL;
     if (edge_open(&server->edge, options->address, options->port, &server->shared.conns,
                   options->connections_max, admit, server, err) ||
         start_daemon(server, err) || edge_run(server->edge, err)) {

@@ -22,6 +22,8 @@ struct bench {
     struct tls_answer answer;
 };
 
+static const char *header_ms = "900";
+
 static void name_files(struct bench *bench)
 {
     snprintf(bench->cert, sizeof bench->cert, "%s/server.pem", bench->dir.path);
@@ -60,7 +62,7 @@ static void bench_open(struct bench *bench, const char *keys)
                                "--body-timeout-ms",
                                "700",
                                "--header-timeout-ms",
-                               "900",
+                               header_ms,
                                keys != NULL ? "--keys-file" : NULL,
                                bench->keys,
                                "--tls-client-ca-file",
@@ -216,6 +218,25 @@ START_TEST(a_handshake_that_does_not_end_is_ended)
     close(fd);
     ck_assert_int_eq(ask_as(&bench, NULL, GET("/healthz")), 200);
     bench_close(&bench);
+}
+END_TEST
+
+/* A handshake is no request: who has only that is not waited for until its time is up. */
+START_TEST(a_stop_does_not_wait_for_who_has_only_shaken_hands)
+{
+    struct bench bench;
+    struct tls_client silent, idle;
+    header_ms = "20000";
+    bench_open(&bench, NULL);
+    ck_assert(connect_as(&bench, &silent, NULL));
+    ck_assert(connect_as(&bench, &idle, NULL));
+    ck_assert_int_eq(tls_client_ask(&idle, GET("/healthz"), &bench.answer), 200);
+    uint64_t begun_ns = clock_now_ns();
+    ck_assert_int_eq(server_process_stop(&bench.server), 0);
+    ck_assert_double_lt(clock_ms_between(begun_ns, clock_now_ns()), 8000);
+    tls_client_close(&silent);
+    tls_client_close(&idle);
+    tempdir_close(&bench.dir);
 }
 END_TEST
 
@@ -388,8 +409,9 @@ START_TEST(files_that_cannot_be_used_are_exit_2_by_name)
 }
 END_TEST
 
-SUITE("contract_tls", requests_are_answered_as_without_tls_on_one_connection,
-      a_large_body_arrives_whole, versions_before_1_2_and_plain_http_get_nothing,
+SUITE("contract_tls", a_stop_does_not_wait_for_who_has_only_shaken_hands,
+      requests_are_answered_as_without_tls_on_one_connection, a_large_body_arrives_whole,
+      versions_before_1_2_and_plain_http_get_nothing,
       what_cannot_be_answered_through_the_library_closes_the_connection,
       a_handshake_that_does_not_end_is_ended,
       a_reload_exchanges_the_certificate_and_drops_no_connection,
