@@ -1,9 +1,12 @@
 /* The server with every call to the C library failing in turn. It runs on a test's main thread, as
  * in attnd, and the client on another, whom nothing fails. */
 #include "config/config_load.h"
+#include "server/auth/keys.h"
+#include "server/http/tls.h"
 #include "server/server.h"
 #include "tests/support/contract.h"
 #include "tests/support/tempdir.h"
+#include "tests/support/tls_fixture.h"
 #include "tests/torture/ask.h"
 #include "tests/torture/faults.h"
 
@@ -417,6 +420,77 @@ START_TEST(a_configuration_is_read_or_refused_for_the_failure)
 }
 END_TEST
 
+/* A set, and the next one that shares what was used of its keys. */
+static enum drill_outcome read_keys(const void *context, char *why, size_t size)
+{
+    struct keys *keys = NULL, *next = NULL;
+    struct err err = {0};
+    bool is_read = keys_read(&keys, context, NULL, &err) == ERR_OK &&
+                   keys_read(&next, context, keys, &err) == ERR_OK;
+    bool right = is_read && keys_count(next) == 2 &&
+                 keys_at(next, 1)->meter == keys_at(keys, 1)->meter &&
+                 keys_find(next, "k", 1) == keys_at(next, 0);
+    keys_close(keys);
+    keys_close(next);
+    snprintf(why, size, "another set");
+    return is_read ? right ? DRILL_RIGHT : DRILL_BAD : not_served(&err, why, size);
+}
+
+START_TEST(keys_are_read_or_refused_for_the_failure)
+{
+    static const char text[] =
+        "sha256:8254c329a92850f6d539dd376f4816ee2764517da5e0235514af433164480d7a ours predict\n"
+        "cert:press press admin rate=1/s expires=2030-01-01\n";
+    char path[128];
+    struct tempdir dir;
+    tempdir_open(&dir);
+    tempdir_write(&dir, "keys", text, sizeof text - 1);
+    snprintf(path, sizeof path, "%s/keys", dir.path);
+    struct drill drill = {.name = "keys", .run = read_keys, .context = path};
+    ck_assert_uint_eq(drill_run(&drill), 0);
+    tempdir_close(&dir);
+}
+END_TEST
+
+struct certificate_files {
+    char cert[128], key[128], authorities[128];
+};
+
+static enum drill_outcome read_certificate(const void *context, char *why, size_t size)
+{
+    const struct certificate_files *files = context;
+    struct tls *tls = NULL;
+    struct tls_certificate *next = NULL;
+    struct err err = {0};
+    bool is_read = tls_open(&tls, files->cert, files->key, files->authorities, &err) == ERR_OK &&
+                   tls_read(tls, &next, &err) == ERR_OK;
+    bool right = is_read && !tls_is_new(tls, next) && tls_client_authorities(tls) != NULL;
+    if (is_read)
+        tls_use(tls, next);
+    tls_close(tls);
+    snprintf(why, size, "another certificate");
+    return is_read ? right ? DRILL_RIGHT : DRILL_BAD : not_served(&err, why, size);
+}
+
+START_TEST(a_certificate_is_read_or_refused_for_the_failure)
+{
+    struct tempdir dir;
+    struct certificate_files files;
+    tempdir_open(&dir);
+    tls_fixture_authority(&dir, "ca");
+    tls_fixture_issue(&dir, "server", "ca", &(struct tls_subject){.name = "attnd"});
+    snprintf(files.cert, sizeof files.cert, "%s/server.pem", dir.path);
+    snprintf(files.key, sizeof files.key, "%s/server.key", dir.path);
+    snprintf(files.authorities, sizeof files.authorities, "%s/ca.pem", dir.path);
+    /* GnuTLS 3.7.9 takes a failed malloc for a fault of the certificate, or reads what it has not
+     * written (gnutls_x509_crt_list_import2); SECURITY.md says so. */
+    struct drill drill = {
+        .name = "certificate", .but = "malloc", .run = read_certificate, .context = &files};
+    ck_assert_uint_eq(drill_run(&drill), 0);
+    tempdir_close(&dir);
+}
+END_TEST
+
 static enum drill_outcome start_and_stop(const void *context, char *why, size_t size)
 {
     union {
@@ -464,4 +538,5 @@ DRILLS("server", a_text_is_answered_rightly_or_refused,
        bad_framing_is_refused_for_that_or_for_the_failure, metrics_are_whole_or_refused,
        the_list_of_models_is_whole_or_refused, the_document_of_the_interface_is_whole_or_refused,
        the_page_is_whole_or_refused, a_silent_client_is_closed_whatever_fails,
-       a_configuration_is_read_or_refused_for_the_failure, the_server_starts_or_says_why)
+       a_configuration_is_read_or_refused_for_the_failure, keys_are_read_or_refused_for_the_failure,
+       a_certificate_is_read_or_refused_for_the_failure, the_server_starts_or_says_why)
