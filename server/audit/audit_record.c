@@ -114,6 +114,8 @@ static void append_change(void *context, const struct change_record *record)
     char bytes[MEMBERS_BYTES];
     struct json_line line = {.bytes = bytes, .size = sizeof bytes, .is_inside = true};
     json_line_text(&line, "type", "reload");
+    if (record->key != NULL)
+        json_line_text(&line, "key", record->key);
     if (record->reason != NULL) {
         json_line_text(&line, "failed", record->reason);
     } else {

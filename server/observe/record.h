@@ -56,6 +56,7 @@ struct change_record {
     const char *const *changed; /* [changed_count] "inputs_max", "models.wafer-vit" */
     unsigned changed_count;
     const char *reason; /* of a failure; NULL: there was none */
+    const char *key;    /* name of the key that asked for it; NULL: a signal, or none was needed */
 };
 
 struct observer {

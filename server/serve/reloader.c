@@ -305,12 +305,13 @@ static void tell(const struct reload_result *result, const struct err *err)
 }
 
 static void observe(const struct observers *observers, const struct reload_result *result,
-                    const struct err *err)
+                    const char *key, const struct err *err)
 {
     const struct change_record record = {.generation = result->generation,
                                          .changed = result->changed,
                                          .changed_count = result->changed_count,
-                                         .reason = err->code != ERR_OK ? err->text : NULL};
+                                         .reason = err->code != ERR_OK ? err->text : NULL,
+                                         .key = key};
     if (observers != NULL)
         observers_change(observers, &record);
 }
@@ -327,7 +328,8 @@ static void run(struct reloader *reloader, struct request *request)
     else
         reload_once(reloader, arena, kept, err);
     tell(kept, err);
-    observe(reloader->options.observers, kept != NULL ? kept : &result, err);
+    observe(reloader->options.observers, kept != NULL ? kept : &result,
+            request != NULL ? request->grant.name : NULL, err);
     metrics_reload(reloader->options.metrics, err->code == ERR_OK);
     arena_deinit(&spare);
     if (request != NULL)

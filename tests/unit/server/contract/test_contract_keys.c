@@ -5,6 +5,7 @@
 #include "tests/support/server_process.h"
 #include "tests/support/tempdir.h"
 
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,6 +281,45 @@ START_TEST(a_reload_exchanges_the_keys_and_a_faulty_file_changes_nothing)
 }
 END_TEST
 
+static void expect_audited(const struct tempdir *dir, const char *text)
+{
+    char pattern[128];
+    glob_t found;
+    size_t len;
+    snprintf(pattern, sizeof pattern, "%s/*", dir->path);
+    ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
+    bool has_text = false;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *bytes = contract_file(found.gl_pathv[i], &len);
+        has_text = has_text || strstr(bytes, text) != NULL;
+        ck_assert_ptr_null(strstr(bytes, "for-")); /* no key itself */
+        free(bytes);
+    }
+    globfree(&found);
+    ck_assert_msg(has_text, "no %s", text);
+}
+
+START_TEST(the_audit_log_names_the_key_of_a_prediction_and_of_a_reload)
+{
+    struct bench bench;
+    struct tempdir audit;
+    tempdir_open(&bench.dir);
+    tempdir_open(&audit);
+    snprintf(bench.path, sizeof bench.path, "%s/keys", bench.dir.path);
+    write_keys(&bench, staff);
+    server_process_start(&bench.server,
+                         (const char *[]){"--model", MODEL, "--keys-file", bench.path,
+                                          "--audit-dir", audit.path, NULL});
+    expect(&bench, "/predict", "for-lines", BODY, 200);
+    expect(&bench, "/admin/reload", "for-boss", "", 200);
+    ck_assert_int_eq(server_process_stop(&bench.server), 0);
+    expect_audited(&audit, "\"key\":\"lines\"");
+    expect_audited(&audit, "\"type\":\"reload\",\"key\":\"boss\"");
+    tempdir_close(&audit);
+    tempdir_close(&bench.dir);
+}
+END_TEST
+
 START_TEST(a_faulty_file_is_exit_2_at_start_and_when_it_is_checked)
 {
     struct tempdir dir;
@@ -305,7 +345,8 @@ START_TEST(a_faulty_file_is_exit_2_at_start_and_when_it_is_checked)
 }
 END_TEST
 
-SUITE("contract_keys", each_key_opens_what_its_scopes_say_and_nothing_else,
+SUITE("contract_keys", the_audit_log_names_the_key_of_a_prediction_and_of_a_reload,
+      each_key_opens_what_its_scopes_say_and_nothing_else,
       refusals_say_what_is_wrong_as_rfc_6750_has_it_and_are_counted,
       a_refused_body_does_not_cost_the_connection, two_authorizations_are_one_too_many,
       a_rate_that_is_used_up_is_429_and_stays_so_over_a_reload,
