@@ -350,9 +350,9 @@ START_TEST(the_server_logs_its_life)
     struct err err;
     parts.signals[0] = SIGINT;
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
-    ck_assert_str_eq(
-        log_capture_fields(logged, "ready"),
-        ",\"address\":\"127.0.0.1\",\"port\":4711,\"workers\":1,\"threads_per_worker\":1}");
+    ck_assert_str_eq(log_capture_fields(logged, "ready"),
+                     ",\"scheme\":\"http\",\"address\":\"127.0.0.1\",\"port\":4711,\"workers\":1,"
+                     "\"threads_per_worker\":1}");
     ck_assert_str_eq(log_capture_fields(logged, "stop_requested"), ",\"signal\":\"SIGINT\"}");
     ck_assert_str_eq(log_capture_fields(logged, "draining"),
                      ",\"delay_ms\":1500,\"timeout_ms\":4000}");
