@@ -162,7 +162,8 @@ void conns_drain(struct conns *conns)
 }
 
 /* Called with the lock held: the oldest new connection on which nothing has come, though it had the
- * time; with handshakes, on which no request has come. Those that have sent something are few or end soon, so the search is bounded. */
+ * time; with handshakes, on which no request has come. Those that have sent something are few or
+ * end soon, so the search is bounded. */
 static struct conn *find_silent_locked(struct conns *conns)
 {
     uint64_t now_ns = clock_now_ns();

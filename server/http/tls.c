@@ -1,5 +1,5 @@
-/* tls.c - see tls.h. A handshake gets copies of the certificate and its key, which GnuTLS frees with
- * the session: a session may last longer than the certificate is in use, and the HTTP library
+/* tls.c - see tls.h. A handshake gets copies of the certificate and its key, which GnuTLS frees
+ * with the session: a session may last longer than the certificate is in use, and the HTTP library
  * offers no place to note which it has. */
 #include "server/http/tls.h"
 

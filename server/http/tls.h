@@ -27,7 +27,8 @@ struct tls;
 struct tls_certificate;
 
 /* *out is NULL if cert_file is NULL or "": the server speaks plain HTTP. ERR_UNUSABLE for a file
- * that cannot be used, or a key that is not the certificate's; ERR_NO_MEMORY. Strings are copied. */
+ * that cannot be used, or a key that is not the certificate's; ERR_NO_MEMORY. Strings are
+ * copied. */
 enum err_code tls_open(struct tls **out, const char *cert_file, const char *key_file,
                        const char *client_ca_file, struct err *err);
 void tls_close(struct tls *tls);

@@ -11,19 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A whole configuration: defaults, and one option as a flag. */
+/* A whole configuration: defaults, files that need each other, and one option as a flag. */
 static struct config loaded(const char *flag, const char *value)
 {
+    enum { ALWAYS = 6 };
     char program[] = "attnd", model[] = "--model", logs[] = "logs=text", name[64], text[64];
-    char *argv[] = {program, model, logs, name, text, NULL}, *environment[] = {NULL};
+    char cert[] = "--tls-cert-file=/1", key[] = "--tls-key-file=/2", keys[] = "--keys-file=/3";
+    char *argv[] = {program, model, logs, cert, key, keys, name, text, NULL};
+    char *environment[] = {NULL};
     struct config config;
     enum config_action action;
     struct err err = {0};
     snprintf(name, sizeof name, "%s", flag != NULL ? flag : "");
     snprintf(text, sizeof text, "%s", value != NULL ? value : "");
-    argv[flag != NULL ? 5 : 3] = NULL;
-    ck_assert_msg(!config_load(&config, &action, flag != NULL ? 5 : 3, argv, environment, &err),
-                  "%s", err.text);
+    int argc = flag != NULL ? ALWAYS + 2 : ALWAYS;
+    argv[argc] = NULL;
+    ck_assert_msg(!config_load(&config, &action, argc, argv, environment, &err), "%s", err.text);
     return config;
 }
 
@@ -99,6 +102,10 @@ static const struct {
     {"--audit-rotate-bytes", "5000"},
     {"--audit-keep-days", "7"},
     {"--audit-key-file", "/k"},
+    {"--keys-file", "/k"},
+    {"--tls-cert-file", "/c"},
+    {"--tls-key-file", "/k"},
+    {"--tls-client-ca-file", "/a"},
     {"--log-level", "debug"},
 };
 enum { OTHERS = sizeof others / sizeof others[0] };
