@@ -47,6 +47,7 @@ struct config {
     const char *audit_sync, *audit_full;
     size_t audit_rotate_bytes;
     unsigned audit_keep_days;
+    unsigned feedback_window; /* 0: none */
     const char *log_level;
     struct arena arena; /* holds all strings */
 };

@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "server/api/routes.h"
 #include "server/bounds/memory.h"
+#include "server/feedback/feedback.h"
 #include "server/http/http.h"
 #include "server/observe/log.h"
 #include "server/observe/metrics.h"
@@ -36,6 +37,7 @@ static const struct {
     [MEMORY_CONNECTIONS] = {"connections", "connections_max"},
     [MEMORY_QUEUE] = {"queue", "queue_limit"},
     [MEMORY_METRICS] = {"metrics", "models"},
+    [MEMORY_FEEDBACK] = {"feedback", "feedback_window"},
 };
 
 static void add(struct memory_plan *plan, enum memory_item item, size_t bytes)
@@ -101,6 +103,7 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
     add(out, MEMORY_PROCESS, memory_sum(PROCESS_BYTES, memory_product(threads, THREAD_BYTES)));
     add(out, MEMORY_CONNECTIONS, memory_product(config->connections_max, CONNECTION_BYTES));
     add(out, MEMORY_QUEUE, memory_product(config->queue_limit, QUEUE_PLACE_BYTES));
+    add(out, MEMORY_FEEDBACK, feedback_bytes(config->feedback_window));
     if (add_models(out, config, plan, err))
         return err->code;
     if (memory_sum(out->fixed_bytes, MEMORY_REQUESTS_MIN) > out->max_bytes)

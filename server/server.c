@@ -1,11 +1,11 @@
 /* server.c - see server.h. Owns every subsystem.
  *
- * Start order: log, memory, metrics, audit, queue, TLS, an empty snapshot, HTTP, workers, models,
- * prepare pool, digests. HTTP comes before the models so that a port in use is found before they
- * are opened, and so that /healthz and /readyz answer meanwhile. Stop is the exact reverse, with
- * one rule that the HTTP library imposes: it must not be stopped while an exchange is suspended. So
- * the owners of suspended requests (prepare pool, queue, workers) are stopped first, and each
- * request is resumed, either answered or, out of time, failed with 503.
+ * Start order: log, memory, metrics, audit, feedback, queue, TLS, an empty snapshot, HTTP, workers,
+ * models, prepare pool, digests. HTTP comes before the models so that a port in use is found before
+ * they are opened, and so that /healthz and /readyz answer meanwhile. Stop is the exact reverse,
+ * with one rule that the HTTP library imposes: it must not be stopped while an exchange is
+ * suspended. So the owners of suspended requests (prepare pool, queue, workers) are stopped first,
+ * and each request is resumed, either answered or, out of time, failed with 503.
  */
 #include "server/server.h"
 
@@ -19,6 +19,7 @@
 #include "server/audit/audit_record.h"
 #include "server/audit/audit_service.h"
 #include "server/bounds/limits.h"
+#include "server/feedback/feedback.h"
 #include "server/http/http.h"
 #include "server/http/tls.h"
 #include "server/memory_plan.h"
@@ -39,7 +40,8 @@
 enum {
     IO_THREADS = 2,
     PREPARE_THREADS_MAX = 4,
-    THREADS_BESIDE = 6,     /* main, the edge, digests, their hashing, the closer, the reloader */
+    THREADS_BESIDE = 7,     /* main, the edge, digests, their hashing, the closer, the reloader, and
+                               who reads what was before the start */
     POLL_MS = 5,            /* how often a drain checks whether it is done */
     LAST_REPLIES_MS = 1000, /* for sending the replies that failed when time ran out */
     DESCRIPTORS_BESIDE_CONNECTIONS = 300, /* listener, event queues, lingering closes, files */
@@ -181,6 +183,31 @@ static bool is_ready(void *context)
     return atomic_load(&service->phase) == SERVICE_READY;
 }
 
+/* What was before the start is read while the models are opened. */
+static enum err_code open_feedback(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    const struct feedback_options options = {.window = server->config->feedback_window,
+                                             .audit = service->audit,
+                                             .audit_dir = server->config->audit_dir};
+    if (feedback_open(&service->feedback, &options, err))
+        return err_prefix(err, "feedback: ");
+    observers_add(&service->observers, feedback_observer(service->feedback));
+    return ERR_OK;
+}
+
+static size_t count_feedback(void *context)
+{
+    const struct service *service = context;
+    return feedback_series(service->feedback);
+}
+
+static void read_feedback(void *context, const struct metrics_feedback *sink)
+{
+    const struct service *service = context;
+    feedback_metrics(service->feedback, sink);
+}
+
 static void read_audit(void *context, struct metrics_audit *out)
 {
     const struct service *service = context;
@@ -221,6 +248,8 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .audit = read_audit,
         .is_ready = is_ready,
         .auth = read_auth,
+        .feedback = read_feedback,
+        .feedback_series = count_feedback,
         .context = service,
     };
     if (metrics_open(&service->metrics, &setup, err))
@@ -299,9 +328,10 @@ static enum err_code server_start(struct server *server, struct err *err)
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
     if (open_memory(server, err) || open_metrics(server, err) || open_audit(server, err) ||
-        open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err) ||
-        start_http(server, err) || start_workers(server, err) || load_models(server, err) ||
-        start_prepare(server, err) || reloader_start(service->reloader, err))
+        open_feedback(server, err) || open_queue(server, err) || open_tls(server, err) ||
+        open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
+        load_models(server, err) || start_prepare(server, err) ||
+        reloader_start(service->reloader, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     return snapshots_start_digests(service->snapshots, err);
@@ -385,6 +415,7 @@ static void server_stop(struct server *server)
     worker_free(server->workers);
     batcher_free(service->batcher);
     tls_close(server->service.tls);
+    feedback_close(service->feedback);
     audit_service_close(service->audit);
     metrics_close(service->metrics);
     arena_deinit(&server->arena);

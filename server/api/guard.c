@@ -67,14 +67,18 @@ static enum err_code check_place(struct request *request)
     const char *host = http_header(request->exchange, "Host");
     if (!http_loopback_address(request->exchange, address))
         return err_set(&request->err, ERR_FORBIDDEN,
-                       "admin routes answer only on a loopback address of the server's machine");
+                       "without keys, routes that change something answer only on a loopback "
+                       "address of the server's machine");
     if (host == NULL || !is_address(host, address))
         return err_set(&request->err, ERR_FORBIDDEN,
-                       "admin routes answer only requests whose Host is %s", address);
+                       "routes that change something answer only requests whose Host is %s",
+                       address);
     const char *proxy = proxy_header(request->exchange);
     if (proxy != NULL)
-        return err_set(&request->err, ERR_FORBIDDEN,
-                       "admin routes do not answer through a proxy (the request has %s)", proxy);
+        return err_set(
+            &request->err, ERR_FORBIDDEN,
+            "routes that change something do not answer through a proxy (the request has %s)",
+            proxy);
     return ERR_OK;
 }
 
@@ -86,8 +90,8 @@ static enum err_code check_host_of_browser(struct request *request)
     if (!is_of_browser(request->exchange) || !http_loopback_address(request->exchange, address) ||
         proxy_header(request->exchange) != NULL || (host != NULL && is_address(host, address)))
         return ERR_OK;
-    return err_set(&request->err, ERR_FORBIDDEN, "admin routes answer only pages whose Host is %s",
-                   address);
+    return err_set(&request->err, ERR_FORBIDDEN,
+                   "routes that change something answer only pages whose Host is %s", address);
 }
 
 static enum err_code check_origin(struct request *request, bool has_key)
@@ -99,7 +103,7 @@ static enum err_code check_origin(struct request *request, bool has_key)
     if (is_same || (has_key && host != NULL && is_same_origin(origin, "https://", host)))
         return ERR_OK; /* a proxy may serve the page over TLS */
     return err_set(&request->err, ERR_FORBIDDEN,
-                   "admin routes do not answer pages of another origin");
+                   "routes that change something do not answer pages of another origin");
 }
 
 enum err_code guard_check(struct request *request)
@@ -110,6 +114,7 @@ enum err_code guard_check(struct request *request)
     if (check_origin(request, has_key))
         return request->err.code;
     if (is_form(request->exchange))
-        return err_set(&request->err, ERR_MEDIA_TYPE, "admin routes do not answer forms of pages");
+        return err_set(&request->err, ERR_MEDIA_TYPE,
+                       "routes that change something do not answer forms of pages");
     return ERR_OK;
 }

@@ -1,5 +1,5 @@
 /* guard.h - who may send a request that changes the server's state. routes.c asks it for every POST
- * whose row does not say that it changes nothing.
+ * and DELETE whose row does not say that it changes nothing.
  *
  * Without keys only clients of this machine are answered, on a loopback address. With keys the
  * request has shown one with the route's scope before it comes here (routes.c), and may come from

@@ -20,6 +20,11 @@ bool predict_pool(void *context, struct request *request);
 enum http_next admin_reload_begin(struct service *service, struct request *request);
 void admin_reload_finish(struct service *service, struct request *request);
 
+/* feedback.c */
+enum err_code feedback_head(struct service *service, struct request *request);
+enum http_next feedback_post(struct service *service, struct request *request);
+enum http_next feedback_delete(struct service *service, struct request *request);
+
 /* models.c */
 enum http_next models_list(struct service *service, struct request *request);
 enum http_next models_one(struct service *service, struct request *request);

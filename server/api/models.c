@@ -2,7 +2,13 @@
 
 #include "server/api/reply.h"
 #include "server/api/route.h"
+#include "server/feedback/feedback.h"
 #include "server/protocol/codec.h"
+#include "server/serve/claim.h"
+
+#include <string.h>
+
+enum { PAIR_BYTES = 512 }; /* of a confusion: in the tree, and twice in the text */
 
 static enum http_next reply(struct request *request, const char *json, size_t len)
 {
@@ -30,20 +36,44 @@ static struct model_row row_of(const struct snapshot *snapshot, const struct ser
     };
 }
 
+/* Without feedback there is no accuracy. */
+static enum err_code fill_row(struct service *service, struct request *request,
+                              const struct served_model *model, bool whole, struct model_row *row)
+{
+    struct arena *arena = &request->exchange->arena;
+    *row = row_of(request->snapshot, model);
+    if (service->feedback == NULL)
+        return ERR_OK;
+    struct feedback_accuracy *accuracy = arena_alloc_array(arena, 1, sizeof *accuracy);
+    if (accuracy == NULL)
+        return err_no_memory(&request->err, sizeof *accuracy);
+    row->accuracy = accuracy;
+    return feedback_accuracy(service->feedback, model->name, model->info->version, whole, arena,
+                             accuracy, &request->err);
+}
+
 enum http_next models_list(struct service *service, struct request *request)
 {
     struct arena *arena = &request->exchange->arena;
     const struct snapshot *snapshot = request->snapshot;
     const unsigned count = snapshot->model_count;
-    (void)service;
     struct model_row *rows = arena_alloc_array(arena, count, sizeof *rows);
     if (rows == NULL)
         return reply(request, NULL, 0);
     for (unsigned i = 0; i < count; i++)
-        rows[i] = row_of(snapshot, snapshot->models[i]);
+        if (fill_row(service, request, snapshot->models[i], false, &rows[i]))
+            return reply(request, NULL, 0);
     size_t len = 0;
     const char *json = codec_encode_models(rows, count, arena, &len);
     return reply(request, json, len);
+}
+
+/* Options of other names do not matter here, as on every route that only reads. */
+static void visit_option(void *context, const char *name, const char *value)
+{
+    bool *with_confusion = context;
+    if (strcmp(name, "confusion") == 0)
+        *with_confusion = value != NULL && strcmp(value, "true") == 0;
 }
 
 enum http_next models_one(struct service *service, struct request *request)
@@ -52,14 +82,23 @@ enum http_next models_one(struct service *service, struct request *request)
     if (name == NULL)
         return reply(request, NULL, 0);
     const struct served_model *model = snapshot_find(request->snapshot, name);
-    (void)service;
     if (model == NULL) {
         err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /models");
         reply_problem(request);
         return HTTP_REPLY;
     }
-    struct model_row row = row_of(request->snapshot, model);
+    struct model_row row;
+    bool with_confusion = false;
     size_t len = 0;
+    http_query_each(request->exchange, visit_option, &with_confusion);
+    size_t pairs = service->feedback != NULL ? feedback_series(service->feedback) : 0;
+    if (with_confusion && claim_reply(service, request, pairs * PAIR_BYTES)) {
+        reply_problem(request);
+        return HTTP_REPLY;
+    }
+    if (fill_row(service, request, model, true, &row))
+        return reply(request, NULL, 0);
+    row.with_confusion = with_confusion;
     const char *json = codec_encode_model(&row, &request->exchange->arena, &len);
     return reply(request, json, len);
 }

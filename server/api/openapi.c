@@ -5,6 +5,11 @@
 #include "server/api/routes.h"
 #include "server/serve/claim.h"
 
+static const char *verb_of(enum http_method method)
+{
+    return method == HTTP_POST ? "post" : method == HTTP_DELETE ? "delete" : "get";
+}
+
 /* What the document tells of the table. NULL if there is no memory. */
 static struct openapi_route *routes_of(struct arena *arena)
 {
@@ -12,7 +17,7 @@ static struct openapi_route *routes_of(struct arena *arena)
     for (unsigned i = 0; rows != NULL && i < routes_count(); i++) {
         const struct route *route = routes_at(i);
         rows[i] = (struct openapi_route){.pattern = route->pattern,
-                                         .is_post = route->method == HTTP_POST,
+                                         .method = verb_of(route->method),
                                          .has_body = route->has_body,
                                          .changes_state = route_changes_state(route),
                                          .scope = scope_name(route->scope),

@@ -40,7 +40,8 @@ static const struct route table[] = {
      .says = {"listModels", "The models that are served", .schema = "Models"},
      .begin = models_list},
     {"/models/{name}", HTTP_GET, SCOPE_PREDICT,
-     .says = {"getModel", "One model: its labels, sizes and limits", .schema = "Model"},
+     .says = {"getModel", "One model: its labels, sizes, limits and accuracy", .schema = "Model",
+              .option = "confusion", .can = CAN(QUEUE_FULL)},
      .begin = models_one},
     {"/openapi.json", HTTP_GET, SCOPE_OPEN,
      .says = {"getOpenApi", "This document", .schema = "OpenApi", .can = CAN(QUEUE_FULL),
@@ -52,6 +53,15 @@ static const struct route table[] = {
     {"/ui/{file}", HTTP_GET, SCOPE_OPEN,
      .says = {"getPageFile", "A file of the page", .media_type = "*/*", .is_tagged = true},
      .begin = page_files_one},
+    {"/feedback", HTTP_POST, SCOPE_FEEDBACK,
+     .says = {"giveFeedback", "The right label of a prediction, or of several",
+              .schema = "FeedbackReply", .takes = "FeedbackRequest",
+              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(NOT_READY)},
+     .head = feedback_head, .begin = feedback_post, .has_body = true},
+    {"/feedback/{id}", HTTP_DELETE, SCOPE_FEEDBACK,
+     .says = {"removeFeedback", "Takes the label of a prediction back", .schema = "FeedbackRemoved",
+              .option = "index", .can = CAN(UNUSABLE) | CAN(NOT_READY) | CAN(QUEUE_FULL)},
+     .begin = feedback_delete},
     {"/admin/reload", HTTP_POST, SCOPE_ADMIN,
      .says = {"reload",
               "Reads the configuration again; without keys only for clients of this machine",
@@ -64,7 +74,8 @@ enum { ROUTES = sizeof table / sizeof table[0] };
 /* Adds what a route's method allows. */
 static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
 {
-    static const char *const names[] = {[HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST"};
+    static const char *const names[] = {
+        [HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_DELETE] = "DELETE"};
     size_t len = strlen(allow);
     snprintf(allow + len, ROUTES_ALLOW_BYTES - len, "%s%s", len > 0 ? ", " : "", names[method]);
 }

@@ -143,6 +143,8 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
     metrics->audit = setup->audit;
     metrics->is_ready = setup->is_ready;
     metrics->auth = setup->auth;
+    metrics->feedback = setup->feedback;
+    metrics->feedback_series = setup->feedback_series;
     metrics->context = setup->context;
     metrics->linear_backend = metrics_copy(&metrics->arena, setup->linear_backend);
     metrics->blas_core = metrics_copy(&metrics->arena, setup->blas_core);

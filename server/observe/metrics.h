@@ -58,6 +58,15 @@ struct metrics_auth {
     double certificate_expiry_s; /* Unix time; 0: there is no certificate */
 };
 
+/* What a scrape wants of the labels that people gave (server/feedback): a call for each series. A
+ * function may be NULL. */
+struct metrics_feedback {
+    void (*label)(void *scrape, const char *model, const char *version, const char *label,
+                  const char *predicted, uint64_t count);
+    void (*accuracy)(void *scrape, const char *model, const char *version, double ratio);
+    void *scrape;
+};
+
 struct metrics_setup {
     const char *const *routes;     /* label values of `route`; "other" is added for unknown paths */
     const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
@@ -70,6 +79,8 @@ struct metrics_setup {
     void (*audit)(void *context, struct metrics_audit *out); /* read at scrape; NULL: all 0 */
     bool (*is_ready)(void *context); /* read at scrape; NULL: it is not */
     void (*auth)(void *context, struct metrics_auth *out);   /* the same */
+    void (*feedback)(void *context, const struct metrics_feedback *sink); /* NULL: no series */
+    size_t (*feedback_series)(void *context); /* how many there are; NULL: none */
     void *context;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
 };

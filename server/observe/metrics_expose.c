@@ -387,6 +387,30 @@ static void write_audit(struct text *text, struct metrics *metrics, enum metric_
                                                 : (double)audit.head);
 }
 
+static void put_feedback(void *scrape, const char *model, const char *version, const char *label,
+                         const char *predicted, uint64_t count)
+{
+    const char *const values[] = {model, version, label, predicted};
+    put_value(scrape, METRIC_FEEDBACK, values, (double)count);
+}
+
+static void put_accuracy(void *scrape, const char *model, const char *version, double ratio)
+{
+    const char *const values[] = {model, version};
+    put_value(scrape, METRIC_ACCURACY, values, ratio);
+}
+
+static void write_feedback(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    const struct metrics_feedback sink = {
+        .label = id == METRIC_FEEDBACK ? put_feedback : NULL,
+        .accuracy = id == METRIC_ACCURACY ? put_accuracy : NULL,
+        .scrape = text,
+    };
+    if (metrics->feedback != NULL)
+        metrics->feedback(metrics->context, &sink);
+}
+
 static void write_model_info(struct text *text, struct metrics *metrics, enum metric_id id)
 {
     unsigned slot = 0;
@@ -435,6 +459,8 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_AUDIT_LAG] = write_audit,
     [METRIC_AUDIT_SEQUENCE] = write_audit,
     [METRIC_AUDIT_HEAD] = write_audit,
+    [METRIC_FEEDBACK] = write_feedback,
+    [METRIC_ACCURACY] = write_feedback,
     [METRIC_BUILD_INFO] = write_build_info,
 };
 
@@ -470,6 +496,8 @@ size_t metrics_expose_bytes(struct metrics *metrics)
     for (const struct metrics_series *series; (series = next_series(metrics, &slot, true)) != NULL;)
         cells += series->cell_count;
     pthread_mutex_unlock(&metrics->lock);
+    if (metrics->feedback_series != NULL)
+        cells += 2 * metrics->feedback_series(metrics->context) + 16; /* long labels, new ones */
     return 2 * (size_t)TEXT_BYTES_FIRST + 4 * cells * LINE_BYTES;
 }
 

@@ -83,6 +83,8 @@ struct metrics {
     void (*audit)(void *context, struct metrics_audit *out);
     bool (*is_ready)(void *context);
     void (*auth)(void *context, struct metrics_auth *out);
+    void (*feedback)(void *context, const struct metrics_feedback *sink);
+    size_t (*feedback_series)(void *context);
     void *context;
     const char *linear_backend, *blas_core;
     double start_seconds;        /* of the process */

@@ -1,7 +1,7 @@
 /* openapi.h - the interface of the server described for programs: an OpenAPI 3.1 document, made
  * from the routes, the names that requests may use, the kinds of errors and the limits in service.
  *
- *     const struct openapi_route routes[] = {{.pattern = "/models", .says = &says}};
+ *     const struct openapi_route routes[] = {{"/models", .method = "get", .says = &says}};
  *     const struct openapi_source source = {routes, 1, request->snapshot};
  *     const char *json = openapi_document(&source, arena, &len);
  *
@@ -28,6 +28,8 @@ struct openapi_operation {
     const char *summary;    /* and a line for people */
     const char *schema;     /* of a 200's JSON, in openapi.json */
     const char *media_type; /* of a 200 that is no JSON; else NULL */
+    const char *takes;      /* schema of the JSON that it reads; NULL: a body is a prediction's */
+    const char *option;     /* of its query: one of openapi.json's parameters; NULL: none */
     unsigned can;           /* OPENAPI_CAN(code) of errors that not every route has */
     bool is_tagged;         /* a 200 has an ETag, and a 304 may come instead */
 };
@@ -36,7 +38,8 @@ struct openapi_operation {
 
 struct openapi_route {
     const char *pattern;
-    bool is_post, has_body;
+    const char *method; /* "get", "post", "delete" */
+    bool has_body;
     bool changes_state;
     const char *scope; /* what a key must have; NULL: no key is needed */
     const struct openapi_operation *says;

@@ -23,6 +23,8 @@ static const struct shape {
     {"TextItem", &codec_names_item, {"image", NULL}, NULL},
     {"ImageItem", &codec_names_item, {"text", NULL}, NULL},
     {"context", &codec_names_context, {NULL, NULL}, "context_value"},
+    {"FeedbackItem", &codec_names_feedback, {NULL, NULL}, NULL},
+    {"FeedbackList", &codec_names_labels, {NULL, NULL}, NULL},
 };
 
 json_t *openapi_names_reference(const char *kind, const char *name)

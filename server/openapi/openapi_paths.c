@@ -40,7 +40,9 @@ static json_t *parameters_of(const struct openapi_route *route)
         failed |= refer(parameters, "If-None-Match");
     if (route->has_body)
         failed |= refer(parameters, "Content-Encoding");
-    if (route->has_body)
+    if (route->says->option != NULL)
+        failed |= refer(parameters, route->says->option);
+    if (route->has_body && route->says->takes == NULL)
         failed |= openapi_names_append_options(parameters);
     if (failed == 0)
         return parameters;
@@ -49,7 +51,7 @@ static json_t *parameters_of(const struct openapi_route *route)
 }
 
 /* A body of each type that is read, by what it is read as. */
-static json_t *body_of(void)
+static json_t *prediction_body(void)
 {
     static const char *const schemas[] = {[REQUEST_JSON] = "PredictRequest",
                                           [REQUEST_TEXT] = "TextBody",
@@ -67,6 +69,14 @@ static json_t *body_of(void)
     return NULL;
 }
 
+static json_t *body_of(const struct openapi_operation *says)
+{
+    if (says->takes == NULL)
+        return prediction_body();
+    return json_pack("{s:b, s:{s:{s:o}}}", "required", 1, "content", "application/json", "schema",
+                     openapi_names_reference("schemas", says->takes));
+}
+
 /* ---- what it is answered with ---- */
 
 /* What the kind of route alone makes possible, and what the route says of itself. */
@@ -76,7 +86,7 @@ static unsigned errors_of(const struct openapi_route *route)
                    OPENAPI_CAN(ERR_TOO_LARGE) | OPENAPI_CAN(ERR_NO_MEMORY);
     if (strchr(route->pattern, '{') != NULL)
         can |= OPENAPI_CAN(ERR_NOT_FOUND);
-    if (route->is_post)
+    if (strcmp(route->method, "post") == 0)
         can |= OPENAPI_CAN(ERR_QUEUE_FULL);
     if (route->has_body)
         can |= OPENAPI_CAN(ERR_LENGTH) | OPENAPI_CAN(ERR_MEDIA_TYPE);
@@ -134,7 +144,7 @@ static json_t *operation_of(const struct openapi_route *route, bool has_keys)
                                   route->says->summary, "parameters", parameters_of(route));
     int failed = operation == NULL;
     if (route->has_body)
-        failed |= json_object_set_new(operation, "requestBody", body_of());
+        failed |= json_object_set_new(operation, "requestBody", body_of(route->says));
     failed |= json_object_set_new(operation, "responses", responses_of(route));
     if (route->scope != NULL)
         failed |= json_object_set_new(operation, "security", security_of(route, has_keys));
@@ -161,8 +171,7 @@ int openapi_paths_add(json_t *document, const struct openapi_route *routes, unsi
     json_t *paths = json_object_get(document, "paths");
     int failed = paths == NULL;
     for (const struct openapi_route *route = routes; route < routes + count; route++)
-        failed |=
-            json_object_set_new(path_of(paths, route->pattern), route->is_post ? "post" : "get",
-                                operation_of(route, has_keys));
+        failed |= json_object_set_new(path_of(paths, route->pattern), route->method,
+                                      operation_of(route, has_keys));
     return failed;
 }

@@ -4,6 +4,7 @@
 #include "engine/explain/explanation.h"
 #include "server/bounds/limits.h"
 #include "server/protocol/codec_check.h"
+#include "server/protocol/codec_feedback.h"
 #include "server/protocol/problem.h"
 
 #include <jansson.h>
@@ -111,6 +112,7 @@ static json_t *number_of(const char *name, const struct config *config)
 #undef X
             {"CODEC_LAYER_MAX", CODEC_LAYER_MAX},
         {"CODEC_DEADLINE_MS_MAX", CODEC_DEADLINE_MS_MAX},
+        {"CODEC_FEEDBACK_INDEX_MAX", CODEC_FEEDBACK_INDEX_MAX},
         {"EXPLANATION_SPANS", EXPLANATION_SPANS},
         {"EXPLANATION_BOXES", EXPLANATION_BOXES},
         {"inputs_max", config->inputs_max},

@@ -58,6 +58,7 @@ enum { CODEC_RAW_BYTES = 4096 }; /* what it takes, with its row and its options 
 enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
                               size_t len, struct arena *arena, struct err *err);
 
+struct feedback_accuracy;
 struct protocol_timing;
 struct reload_result;
 
@@ -84,6 +85,8 @@ struct model_row {
     bool is_default;
     /* What a request may be, of any model that is served. */
     size_t inputs_max, body_bytes_max, image_pixels_max, request_pixels_max;
+    const struct feedback_accuracy *accuracy; /* NULL: no labels are taken */
+    bool with_confusion;                      /* of the accuracy */
 };
 /* {"models": [...]} and one model alone. */
 const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,

@@ -8,6 +8,8 @@ static const char *const context[] = {"lot",  "wafer",   "die_x",  "die_y",
                                       "tool", "chamber", "recipe", "step"};
 static const char *const query[] = {"model",   "top_k",         "id",      "deadline_ms",
                                     "explain", "explain_layer", "overlay", "attention_stats"};
+static const char *const feedback[] = {"id", "label", "index", "source", "new"};
+static const char *const labels[] = {"feedback"};
 
 #define NAMES(list)                                                                                \
     {                                                                                              \
@@ -18,3 +20,5 @@ const struct codec_names codec_names_call = NAMES(call);
 const struct codec_names codec_names_item = NAMES(item);
 const struct codec_names codec_names_context = NAMES(context);
 const struct codec_names codec_names_query = NAMES(query);
+const struct codec_names codec_names_feedback = NAMES(feedback);
+const struct codec_names codec_names_labels = NAMES(labels);

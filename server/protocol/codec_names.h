@@ -19,5 +19,7 @@ extern const struct codec_names codec_names_call;    /* members of a JSON body *
 extern const struct codec_names codec_names_item;    /* of an element of its "inputs" */
 extern const struct codec_names codec_names_context; /* of a "context" */
 extern const struct codec_names codec_names_query;   /* options beside a raw body */
+extern const struct codec_names codec_names_feedback; /* members of a right label */
+extern const struct codec_names codec_names_labels;   /* of a body with several: "feedback" alone */
 
 #endif

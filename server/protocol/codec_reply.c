@@ -11,6 +11,7 @@
 #include "engine/answer.h"
 #include "engine/base/utf8.h"
 #include "server/protocol/codec_dump.h"
+#include "server/protocol/codec_feedback.h"
 #include "server/protocol/problem.h"
 #include "server/protocol/protocol.h"
 #include "server/serve/reloader.h"
@@ -158,6 +159,9 @@ static json_t *row_json(const struct model_row *row)
         failed |=
             add(object, "request_pixels_max", json_integer((json_int_t)row->request_pixels_max));
     }
+    if (row->accuracy != NULL)
+        failed |= add(object, "accuracy",
+                      codec_feedback_accuracy(row->accuracy, row->with_confusion));
     json_decref(model);
     if (!failed)
         return object;

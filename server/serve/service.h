@@ -19,6 +19,8 @@
 
 #include <stdatomic.h>
 
+struct feedback;
+
 /* Changes only forward. */
 enum service_phase {
     SERVICE_STARTING, /* models are not warm: /predict is 503 */
@@ -36,6 +38,7 @@ struct service {
     struct metrics *metrics;
     struct audit *audit; /* NULL: none is kept */
     struct tls *tls;     /* NULL: plain HTTP */
+    struct feedback *feedback; /* labels that people give; NULL: none are taken */
     struct observers observers;
     struct memory memory;
     /* NULL while starting, and while stopping if the start failed; partner: server_run */

@@ -16,6 +16,16 @@ function promiseOf(model) {
         `Automatic only where at least ${percent(target)} of such answers were right.`);
 }
 
+/* Of the answers that somebody has told the right class of: mostly those that were reviewed. */
+function accuracyOf({ accuracy }) {
+    if (!(accuracy?.n > 0))
+        return null;
+    const { value, low, high, n, by_decision: { auto } } = accuracy;
+    const automatic = auto.n === 0 ? '' : `; of ${auto.n} automatic ${percent(auto.value)}`;
+    return el('p', { class: 'hint accuracy' }, `Right in ${percent(value)} of ` +
+        `${plural(n, 'marked answer')} (${percent(low)} to ${percent(high)})${automatic}.`);
+}
+
 /** @param {HTMLElement} place  of one model or of several */
 export function showClasses(place, models) {
     place.hidden = models.length === 0;
@@ -25,5 +35,5 @@ export function showClasses(place, models) {
     const open = place.querySelector('details')?.open ?? false;
     place.replaceChildren(el('details', { open }, el('summary', {}, title),
         ...models.flatMap((model) => [models.length === 1 ? null : el('h3', {}, model.name),
-            classesOf(model), promiseOf(model)]).filter((part) => part !== null)));
+            classesOf(model), promiseOf(model), accuracyOf(model)]).filter((part) => part !== null)));
 }

@@ -1,7 +1,7 @@
 /* What a person says that an input is: it goes to the server that takes it, and is kept. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { drop, fixture, saved, shoot, shownAnswer } from './support.mjs';
+import { ask, drop, fixture, saved, shoot, shownAnswer } from './support.mjs';
 import { waferPng } from './wafers.mjs';
 
 const shared = fixture();
@@ -57,8 +57,34 @@ test('a right label goes to the server with the id of its answer', () =>
         await shoot(page, 'mark');
     }));
 
+test('a real server takes labels, and says how often its model was right', () =>
+    shared.open({}, async (page) => {
+        const { id } = await predicted(page);
+        await mark(page, 'Donut');
+        await told(page, 'Marked as Donut. Sent to the server.');
+        await mark(page, 'Bullseye'); // the model lacks it
+        await told(page, 'Marked as Bullseye. Sent');
+        await page.click('text=“Center” is right');
+        await told(page, 'Marked as Center. Sent');
+        const { accuracy } = JSON.parse(await ask(shared.server, '/models/wafer-vit'));
+        assert.deepEqual([accuracy.value, accuracy.n], [1, 1]);
+        assert.ok((await ask(shared.server, '/metrics')).includes('attnd_feedback_total{' +
+            'model="wafer-vit",version="1",label="other",predicted="Center"} 1\n'));
+        await page.reload();
+        await page.selectOption('#model', 'wafer-vit');
+        await page.waitForSelector('#known .accuracy', { state: 'attached' });
+        assert.match(await page.textContent('#known .accuracy'),
+            /^Right in 100\.0.% of 1 marked answer \(20\.7.% to 100/);
+        await page.click('#tab-history');
+        const [only] = await kept(page);
+        assert.deepEqual([only.id, only.label, only.sent], [id, 'Center', true]);
+        await page.click('#history button:has-text("Clear")');
+    }));
+
 test('where the server takes none, labels are kept for a download, over a reload', () =>
     shared.open({ expected: FAILED }, async (page) => {
+        await page.route('**/feedback', (route) => route.fulfill({ status: 404,
+            json: { status: 404, title: 'x', detail: 'nothing is here' } }));
         await page.click('#context summary');
         await page.fill('#context-lot', 'L7');
         const { id } = await predicted(page);

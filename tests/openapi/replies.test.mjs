@@ -260,6 +260,39 @@ test('a server with keys, whose document tells which operation needs one', async
     }
 });
 
+test('labels: what the document allows is taken, and what it forbids is not', async () => {
+    const feedback = { method: 'POST', path: '/feedback' };
+    const give = async (body, status, headers = {}) => {
+        const faults = face.ofSchema('FeedbackRequest', body);
+        assert.equal(faults === null, status === 200 || status === 404,
+            `${JSON.stringify(body)}: ${faults}`);
+        return JSON.parse((await exchange({ ...feedback, body: JSON.stringify(body),
+            headers: { 'Content-Type': JSON_TYPE, ...headers } }, status)).body);
+    };
+    const remove = { method: 'DELETE', path: '/feedback/die-7', pattern: '/feedback/{id}' };
+    const { label } = await predict({ text: LOG, id: 'die-7', model: 'kernel-bert' });
+    await give({ id: 'die-7', label, index: 0, source: 'Anna', new: false }, 200);
+    const { results } = await give({ feedback: [{ id: 'die-7', label: 'unheard of', new: true },
+        { id: 'die-6', label }] }, 200);
+    assert.equal(results[0].replaced, label);
+    assert.equal(results[1].status, 404);
+    await give({ id: 'die-6', label }, 404);
+    for (const body of [{ id: 'die-7' }, { id: '', label }, { id: 'die-7', label, index: -1 },
+        { id: 'die-7', label, index: 65536 }, { id: 'die-7', label, source: 'x'.repeat(65) },
+        { id: 'die-7', label: '\u0085' }, { id: 'die-7', label, lable: 1 }, { feedback: [] },
+        { feedback: [{ id: 'die-7', label }], id: 'die-7' }])
+        await give(body, 422);
+    await give({ feedback: Array(INPUTS_MAX + 1).fill({ id: 'die-7', label }) }, 413);
+    await exchange({ ...feedback, body: '{', headers: { 'Content-Type': JSON_TYPE } }, 400);
+    await exchange({ ...feedback, body: 'x', headers: { 'Content-Type': 'text/plain' } }, 415);
+    await exchange({ ...feedback, body: '{}', headers: { Via: '1.1 proxy' } }, 403);
+    await exchange({ path: '/models/kernel-bert?confusion=true', pattern: '/models/{name}' }, 200);
+    await exchange({ ...remove, headers: { Origin: 'null' } }, 403);
+    await exchange({ ...remove, path: '/feedback/die-7?index=x' }, 422);
+    await exchange({ ...remove, path: '/feedback/die-7?index=0' }, 200);
+    await exchange(remove, 404);
+});
+
 /* Otherwise the checks above would say nothing of members that nobody wrote down. */
 test('a member that the document does not know is a fault', () => {
     let changes = 0;

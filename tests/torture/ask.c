@@ -36,8 +36,8 @@ static void say(const struct asked *asked, int fd, bool last)
         return;
     if (asked->body != NULL)
         snprintf(length, sizeof length, "Content-Length: %zu\r\n", asked->body_len);
-    snprintf(head, sizeof head, "%sHost: test\r\n%s%s\r\n", asked->head, length,
-             last ? "Connection: close\r\n" : "");
+    snprintf(head, sizeof head, "%sHost: 127.0.0.1:%u\r\n%s%s\r\n", asked->head, asked->port,
+             length, last ? "Connection: close\r\n" : "");
     http_send_text(fd, head);
     if (asked->body != NULL)
         http_send(fd, asked->body, asked->body_len);

@@ -32,6 +32,7 @@ struct asked {
     enum ask_body reply; /* how its body is compared; metrics need only be well formed */
     int repeated;        /* so many more on the same connection */
     const char *only;    /* of faults: struct drill */
+    const char *but;     /* faults of this call have another answer that is right; NULL: none */
     bool accepts;        /* faults of accept, which cost a rest each, are tried too */
 
     /* Learnt. */

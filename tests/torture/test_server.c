@@ -168,7 +168,7 @@ static void drill_asked(struct party *party)
                           .run = ask,
                           .context = party->asked,
                           .only = party->asked->only,
-                          .but = party->asked->accepts ? NULL : "accept",
+                          .but = party->asked->accepts ? party->asked->but : "accept",
                           .settle_ms = SETTLE_MS};
     party->bad = drill_run(&drill);
     ask_forget(party->asked);
@@ -313,6 +313,20 @@ START_TEST(bad_framing_is_refused_for_that_or_for_the_failure)
                           .body_len = 4,
                           .reply = ASK_JSON};
     drill_request_of(both, asked, 400);
+}
+END_TEST
+
+/* A client of which nobody knows where it is gets no change of state: 403. */
+START_TEST(labels_are_judged_or_refused)
+{
+    char *json = contract_format("{\"feedback\":[{\"id\":\"unknown\",\"label\":\"a\"},{\"id\":5},"
+                                 "{\"id\":\"b\",\"label\":\"c\",\"source\":\"d\"}]}");
+    drill_post((struct asked){.name = "POST labels",
+                              .but = "getsockname",
+                              .accepts = true,
+                              .head = "POST /feedback HTTP/1.1\r\nContent-Type: "
+                                      "application/json\r\nX-Request-Id: torture\r\n"},
+               json, strlen(json));
 }
 END_TEST
 
@@ -535,7 +549,8 @@ DRILLS("server", a_text_is_answered_rightly_or_refused,
        each_item_of_an_envelope_is_answered_rightly_or_refused,
        a_refused_request_is_refused_for_that_or_for_the_failure,
        an_unknown_path_is_refused_for_that_or_for_the_failure,
-       bad_framing_is_refused_for_that_or_for_the_failure, metrics_are_whole_or_refused,
+       bad_framing_is_refused_for_that_or_for_the_failure, labels_are_judged_or_refused,
+       metrics_are_whole_or_refused,
        the_list_of_models_is_whole_or_refused, the_document_of_the_interface_is_whole_or_refused,
        the_page_is_whole_or_refused, a_silent_client_is_closed_whatever_fails,
        a_configuration_is_read_or_refused_for_the_failure, keys_are_read_or_refused_for_the_failure,

@@ -16,8 +16,8 @@
 #define DOOR                                                                                       \
     "engine/engine.h", "engine/answer.h", "engine/model/input.h",                                  \
         "engine/model/attention_stats.h", "engine/decide/decision.h",                              \
-        "engine/decide/class_codes.h", "engine/explain/explanation.h", "engine/explain/method.h",  \
-        "engine/vision/region.h"
+        "engine/decide/class_codes.h", "engine/decide/wilson.h", "engine/explain/explanation.h",   \
+        "engine/explain/method.h", "engine/vision/region.h"
 
 /* A room is a folder. Each may include itself and what is listed, a room or a header, nothing else.
  * What a closed room includes may not drag in anything else either.
@@ -106,6 +106,7 @@ static const struct room {
     {"server/observe", true, {DOOR, "engine/base"}},
     {"server/audit", true, {"server/observe", "config", DOOR, "engine/base"}},
     {"server/auth", true, {"server/bounds", "engine/base"}},
+    {"server/feedback", true, {"server/audit", "server/observe", "config", DOOR, "engine/base"}},
     {"server/serve",
      true,
      {"server/http", "server/auth", "server/audit", "server/observe", "server/bounds", "config",
@@ -113,22 +114,23 @@ static const struct room {
     {"server/ui", true, {"engine/embed.h"}},
     {"server/protocol",
      true,
-     {"server/serve", "server/auth", "server/http", "server/audit", "server/observe",
-      "server/bounds", "config", DOOR, "engine/base"}},
+     {"server/feedback", "server/serve", "server/auth", "server/http", "server/audit",
+      "server/observe", "server/bounds", "config", DOOR, "engine/base"}},
     {"server/openapi",
      true,
-     {"server/protocol", "server/serve", "server/auth", "server/http", "server/audit",
-      "server/observe", "server/bounds", "config", DOOR, "engine/embed.h", "engine/base"}},
+     {"server/protocol", "server/feedback", "server/serve", "server/auth", "server/http",
+      "server/audit", "server/observe", "server/bounds", "config", DOOR, "engine/embed.h",
+      "engine/base"}},
     {"server/api",
      true,
-     {"server/openapi", "server/protocol", "server/serve", "server/auth", "server/http",
-      "server/audit", "server/observe", "server/bounds", "server/ui", "config", DOOR,
+     {"server/openapi", "server/protocol", "server/feedback", "server/serve", "server/auth",
+      "server/http", "server/audit", "server/observe", "server/bounds", "server/ui", "config", DOOR,
       "engine/base"}},
     {"server",
      true,
-     {"server/api", "server/openapi", "server/protocol", "server/serve", "server/auth",
-      "server/http", "server/audit", "server/observe", "server/bounds", "config", DOOR,
-      "engine/base"}},
+     {"server/api", "server/openapi", "server/protocol", "server/feedback", "server/serve",
+      "server/auth", "server/http", "server/audit", "server/observe", "server/bounds", "config",
+      DOOR, "engine/base"}},
     {"loadtest", true, {"engine/cli", "engine/base"}},
     {"deploy", true, {NULL}},
 };

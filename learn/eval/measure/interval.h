@@ -10,14 +10,11 @@
 #define ATTND_LEARN_EVAL_MEASURE_INTERVAL_H
 
 #include "engine/base/err.h"
+#include "engine/decide/wilson.h"
 #include "learn/eval/measure/confusion.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-struct interval {
-    double low, high;
-};
 
 /* Wilson's score interval of hits among count; 0 and 1 if there are none. */
 struct interval interval_wilson(size_t hits, size_t count);

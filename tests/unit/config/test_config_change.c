@@ -103,6 +103,7 @@ static const struct {
     {"--audit-keep-days", "7"},
     {"--audit-key-file", "/k"},
     {"--keys-file", "/k"},
+    {"--feedback-window", "7"},
     {"--tls-cert-file", "/c"},
     {"--tls-key-file", "/k"},
     {"--tls-client-ca-file", "/a"},

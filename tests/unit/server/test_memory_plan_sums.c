@@ -1,6 +1,7 @@
 /* The plan of the memory to the byte, over models whose cost the test names. */
 #include "engine/engine.h"
 #include "server/api/routes.h"
+#include "server/feedback/feedback.h"
 #include "server/http/http.h"
 #include "server/memory_plan.h"
 #include "server/observe/metrics.h"
@@ -42,6 +43,7 @@ static struct config config_of(size_t memory_max)
                            .model_count = 2,
                            .queue_limit = 100,
                            .connections_max = 50,
+                           .feedback_window = 10,
                            .memory_max = memory_max};
 }
 
@@ -65,6 +67,7 @@ static void expected_items(size_t items[MEMORY_ITEMS])
     items[MEMORY_CONNECTIONS] = 50 * (HTTP_CONNECTION_BYTES + (size_t)24 * 1024);
     items[MEMORY_QUEUE] = 100 * (size_t)128;
     items[MEMORY_METRICS] = metrics_bytes(routes_count(), 2, 3 + 6);
+    items[MEMORY_FEEDBACK] = feedback_bytes(10);
 }
 
 START_TEST(each_item_is_what_its_options_make_it)
@@ -112,9 +115,11 @@ START_TEST(a_sum_that_does_not_fit_is_told_item_by_item)
     snprintf(text, sizeof text,
              "memory: %zu bytes (memory_max) are too few for process %zu + models %zu (models) + "
              "sessions %zu (workers, threads_per_worker, batch_tokens_max) + connections %zu "
-             "(connections_max) + queue %zu (queue_limit) + metrics %zu (models), and 8388608 for "
-             "requests; raise memory_max or lower what is in brackets",
-             config.memory_max, items[0], items[1], items[2], items[3], items[4], items[5]);
+             "(connections_max) + queue %zu (queue_limit) + metrics %zu (models) + feedback %zu "
+             "(feedback_window), and 8388608 for requests; raise memory_max or lower what is in "
+             "brackets",
+             config.memory_max, items[0], items[1], items[2], items[3], items[4], items[5],
+             items[6]);
     ck_assert_str_eq(err.text, text);
 }
 END_TEST
@@ -135,8 +140,8 @@ START_TEST(the_table_lists_each_item_with_its_options)
 {
     const struct memory_plan out = {.max_bytes = 10000,
                                     .source = "cgroup",
-                                    .items = {1, 22, 333, 4444, 5, 6},
-                                    .fixed_bytes = 4811};
+                                    .items = {1, 22, 333, 4444, 5, 6, 7},
+                                    .fixed_bytes = 4818};
     char *text = NULL;
     size_t len;
     FILE *file = open_memstream(&text, &len);
@@ -150,15 +155,16 @@ START_TEST(the_table_lists_each_item_with_its_options)
                      "connections             4444  connections_max\n"
                      "queue                      5  queue_limit\n"
                      "metrics                    6  models\n"
-                     "requests                5189  what is left\n"
+                     "feedback                   7  feedback_window\n"
+                     "requests                5182  what is left\n"
                      "sum                    10000  cgroup\n");
     free(text);
     log_capture_start();
     memory_plan_log(&out);
     ck_assert_str_eq(log_capture_fields(log_capture_end(), "memory_plan"),
-                     ",\"max_bytes\":10000,\"source\":\"cgroup\",\"requests\":5189,\"process\":1,"
+                     ",\"max_bytes\":10000,\"source\":\"cgroup\",\"requests\":5182,\"process\":1,"
                      "\"models\":22,\"sessions\":333,\"connections\":4444,\"queue\":5,"
-                     "\"metrics\":6}");
+                     "\"metrics\":6,\"feedback\":7}");
 }
 END_TEST
 

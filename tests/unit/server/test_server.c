@@ -140,7 +140,7 @@ START_TEST(the_server_hands_each_part_what_is_configured)
     ck_assert_uint_eq(parts.prepare_wait_ms_max, 88);
     ck_assert(parts.pool == predict_pool);
     ck_assert_uint_eq(parts.io_threads,
-                      parts.http.io_threads + parts.prepare_threads + 6 + usual.workers);
+                      parts.http.io_threads + parts.prepare_threads + 7 + usual.workers);
     ck_assert_uint_eq(parts.http.io_threads, 2);
     ck_assert_str_eq(parts.http.address, "127.0.0.1");
     ck_assert_uint_eq(parts.http.port, 8080);
@@ -217,7 +217,7 @@ END_TEST
 static void look_at_observers(void)
 {
     const struct observers *observers = &parts.service->observers;
-    ck_assert_uint_eq(observers->count, 2);
+    ck_assert_uint_eq(observers->count, 3); /* the third remembers predictions */
     ck_assert_ptr_eq(observers->list[0].context, &parts_made[PART_METRICS]);
     ck_assert(observers->list[1].request == log_observer().request);
 }

@@ -64,7 +64,8 @@ static const struct {
     {HTTP_GET, "/admin/reload", 405, problem, "\"detail\":\"/admin/reload answers only POST\"",
      "POST", 0},
     {HTTP_POST, "/admin/reload", 403, problem,
-     "\"detail\":\"admin routes answer only on a loopback address", NULL, 0},
+     "\"detail\":\"without keys, routes that change something answer only on a loopback address",
+     NULL, 0},
 };
 
 START_TEST(every_route_answers_as_the_contract_says)

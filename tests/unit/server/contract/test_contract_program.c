@@ -115,7 +115,7 @@ static size_t row_bytes(const char *table, const char *name)
 START_TEST(check_config_sums_up_the_memory_of_the_shipped_models)
 {
     static const char *const items[] = {"process", "models",  "sessions", "connections",
-                                        "queue",   "metrics", "requests"};
+                                        "queue",   "metrics", "feedback", "requests"};
     char out[4096], errors[1024];
     size_t sum = 0;
     const char *const arguments[] = {"--check-config",

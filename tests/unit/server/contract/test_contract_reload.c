@@ -336,7 +336,7 @@ START_TEST(a_foreign_host_or_origin_may_not_reload)
         while (status == 409);
         ck_assert_msg(status == cases[i].status, "%d for %s: %s", status, head, detail);
         if (status == 403)
-            ck_assert_msg(strncmp(detail, "admin routes ", 13) == 0, "%s", detail);
+            ck_assert_msg(strstr(detail, "routes that change something ") != NULL, "%s", detail);
         done += status == 200;
         free(port);
     }

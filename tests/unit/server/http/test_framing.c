@@ -68,6 +68,7 @@ static const struct {
      true},
     {{"POST", "HTTP/1.0", {"Content-Length"}, {"5 "}}, FRAMING_LENGTH, 5, false},
     {{"GET", "HTTP/1.1", {"Host"}, {"h:80 \t "}}, FRAMING_NO_BODY, 0, false},
+    {{"DELETE", "HTTP/1.1", {"Host"}, {"h"}}, FRAMING_NO_BODY, 0, false},
     {{"BREW", "HTTP/1.1", {"Host", "X|y"}, {"h", "caf\xC3\xA9\ttab"}}, FRAMING_NO_BODY, 0, false},
 };
 
@@ -125,6 +126,8 @@ START_TEST(framing_refuses_what_has_two)
         {{"GET", "HTTP/1.1", {"Host", "X"}, {"h", "a\rb"}}, ERR_MALFORMED},
         {{"GET", "HTTP/1.1", {"Host", "X"}, {"h", "a\x7F"}}, ERR_MALFORMED},
         {{"GET", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "1"}}, ERR_MALFORMED},
+        {{"DELETE", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "1"}}, ERR_MALFORMED},
+        {{"DELETE", "HTTP/1.1", {"Host", "Transfer-Encoding"}, {"h", "chunked"}}, ERR_MALFORMED},
         {{"GET", "HTTP/1.1", {"Host", "Transfer-Encoding"}, {"h", "chunked"}}, ERR_MALFORMED},
         {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", ""}}, ERR_MALFORMED},
         {{"POST", "HTTP/1.1", {"Host", "Content-Length"}, {"h", "+1"}}, ERR_MALFORMED},

@@ -68,7 +68,7 @@ END_TEST
 START_TEST(http_other_methods_reach_head)
 {
     struct app *app = app_start();
-    struct answer answer = client_ask(app, "DELETE /x HTTP/1.1\r\nHost: h\r\n\r\n");
+    struct answer answer = client_ask(app, "PUT /x HTTP/1.1\r\nHost: h\r\n\r\n");
     ck_assert_uint_eq(answer.status, 405);
     ck_assert_ptr_nonnull(strstr(answer.head, "Allow: GET, POST\r\n"));
     ck_assert_uint_eq(app->begins, 0);

@@ -78,6 +78,11 @@ static long long number(json_t *document, const char *path)
 
 /* ---- routes ---- */
 
+static const char *verb_of(enum http_method method)
+{
+    return method == HTTP_POST ? "post" : method == HTTP_DELETE ? "delete" : "get";
+}
+
 START_TEST(each_route_is_a_path_and_there_is_no_other)
 {
     struct bench bench;
@@ -87,7 +92,7 @@ START_TEST(each_route_is_a_path_and_there_is_no_other)
     for (unsigned i = 0; i < routes_count(); i++) {
         const struct route *route = routes_at(i);
         json_t *path = json_object_get(paths, route->pattern);
-        json_t *operation = json_object_get(path, route->method == HTTP_POST ? "post" : "get");
+        json_t *operation = json_object_get(path, verb_of(route->method));
         ck_assert_msg(operation != NULL, "%s is not described", route->pattern);
         ck_assert_int_eq(at(operation, "requestBody") != NULL, route->has_body);
         ck_assert_int_eq(json_is_true(at(operation, "x-changes-state")),
@@ -125,7 +130,7 @@ START_TEST(each_route_with_a_scope_says_which_key_it_needs)
         for (unsigned i = 0; i < routes_count(); i++) {
             const struct route *route = routes_at(i);
             json_t *path = json_object_get(at(bench.document, "paths"), route->pattern);
-            json_t *operation = at(path, route->method == HTTP_POST ? "post" : "get");
+            json_t *operation = at(path, verb_of(route->method));
             json_t *security = at(operation, "security");
             const char *scope = scope_name(route->scope);
             json_t *needed = at(json_array_get(security, 0), "key");
@@ -352,6 +357,8 @@ START_TEST(a_route_can_fail_as_its_kind_can_and_as_it_says)
         {"paths/~1healthz/get", "200 400 405 408 413 500 "},
         {"paths/~1readyz/get", "200 400 405 408 413 500 503 "},
         {"paths/~1models~1{name}/get", "200 400 401 403 404 405 408 413 429 500 "},
+        {"paths/~1feedback/post", "200 400 401 403 404 405 408 411 413 415 422 429 500 503 "},
+        {"paths/~1feedback~1{id}/delete", "200 400 401 403 404 405 408 413 415 422 429 500 503 "},
         {"paths/~1/get", "200 304 400 405 408 413 500 "},
         {"paths/~1predict/post", "200 400 401 403 404 405 408 411 413 415 422 429 500 503 504 "},
         {"paths/~1admin~1reload/post", "200 400 401 403 405 408 409 413 415 422 429 500 503 "},
@@ -519,7 +526,7 @@ static const char *make(struct bench *bench, struct arena *arena, size_t *len)
     ck_assert_uint_le(routes_count(), 32);
     for (unsigned i = 0; i < routes_count(); i++) {
         const struct route *route = routes_at(i);
-        rows[i] = (struct openapi_route){route->pattern,           route->method == HTTP_POST,
+        rows[i] = (struct openapi_route){route->pattern,           verb_of(route->method),
                                          route->has_body,          route_changes_state(route),
                                          scope_name(route->scope), &route->says};
     }

@@ -1,0 +1,139 @@
+/* feedback.c - right labels of predictions: POST /feedback, DELETE /feedback/{id}. */
+#include "server/api/handlers.h"
+
+#include "server/api/reply.h"
+#include "server/api/route.h"
+#include "server/feedback/feedback.h"
+#include "server/protocol/codec_feedback.h"
+#include "server/protocol/content.h"
+#include "server/serve/claim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { REMOVAL_BYTES = 64 * 1024 };
+
+/* The types and encodings that /predict takes JSON as. */
+enum err_code feedback_head(struct service *service, struct request *request)
+{
+    if (atomic_load(&service->phase) == SERVICE_STARTING)
+        return err_set(&request->err, ERR_NOT_READY, "the models are being loaded");
+    if (protocol_native.accept(request))
+        return request->err.code;
+    if (request->body != REQUEST_JSON)
+        return err_set(&request->err, ERR_MEDIA_TYPE, "a label is sent as application/json");
+    return ERR_OK;
+}
+
+static void learn_models(struct service *service, const struct request *request)
+{
+    const struct snapshot *snapshot = request->snapshot;
+    for (unsigned i = 0; i < snapshot->model_count; i++) {
+        const struct served_model *model = snapshot->models[i];
+        feedback_learn(service->feedback, model->name, model->info->version, model->info->labels,
+                       model->info->label_count);
+    }
+}
+
+static enum err_code read_call(struct service *service, struct request *request,
+                               struct feedback_call *call)
+{
+    struct arena *arena = &request->exchange->arena;
+    unsigned most = request->snapshot->config.inputs_max;
+    size_t bytes = codec_feedback_bytes(content_len_max(request), most);
+    if (claim_reading(service, request, memory_sum(content_bytes(request), bytes)) ||
+        content_decode(request))
+        return request->err.code;
+    if (request->body != REQUEST_JSON)
+        return err_set(&request->err, ERR_MEDIA_TYPE, "a label is sent as JSON, not as a picture");
+    return codec_feedback_parse(call, request->content, request->content_len, most, arena,
+                                &request->err);
+}
+
+/* Each error gets its place; that of the only label is the request's. */
+static enum err_code give(struct service *service, struct request *request,
+                          struct feedback_call *call)
+{
+    char place[CODEC_FEEDBACK_PLACE_BYTES];
+    struct arena *arena = &request->exchange->arena;
+    bool *is_placed = arena_alloc_array(arena, call->count, sizeof *is_placed);
+    if (is_placed == NULL)
+        return err_no_memory(&request->err, call->count);
+    for (unsigned i = 0; i < call->count; i++)
+        is_placed[i] = call->items[i].err.code != ERR_OK;
+    learn_models(service, request);
+    if (feedback_give(service->feedback, call->items, call->count, arena, &request->err))
+        return request->err.code;
+    for (unsigned i = 0; i < call->count; i++) {
+        codec_feedback_place(call, i, place);
+        if (call->items[i].err.code != ERR_OK && !is_placed[i])
+            err_prefix(&call->items[i].err, "%s.", place);
+    }
+    if (!call->is_list)
+        request->err = call->items[0].err;
+    return request->err.code;
+}
+
+static enum http_next reply(struct request *request, const char *json, size_t len)
+{
+    if (request->err.code == ERR_OK && json == NULL)
+        err_set(&request->err, ERR_NO_MEMORY, "out of memory for the reply");
+    if (request->err.code == ERR_OK)
+        reply_fill(request, 200, "application/json", json, len);
+    else
+        reply_problem(request);
+    return HTTP_REPLY;
+}
+
+enum http_next feedback_post(struct service *service, struct request *request)
+{
+    struct feedback_call call;
+    const char *json = NULL;
+    size_t len = 0;
+    if (read_call(service, request, &call) == ERR_OK && give(service, request, &call) == ERR_OK)
+        json = codec_feedback_encode(&call, &request->exchange->arena, &len);
+    return reply(request, json, len);
+}
+
+/* ---- taking back ---- */
+
+struct option {
+    struct request *request;
+    unsigned index;
+};
+
+static void visit_option(void *context, const char *name, const char *value)
+{
+    struct option *option = context;
+    char *end = NULL;
+    if (strcmp(name, "index") != 0) {
+        err_set(&option->request->err, ERR_UNUSABLE, "?: an unknown option; known is index");
+        return;
+    }
+    unsigned long index = value != NULL ? strtoul(value, &end, 10) : 0;
+    bool is_number = value != NULL && value[strspn(value, "0123456789")] == '\0' && end != value;
+    if (!is_number || index > CODEC_FEEDBACK_INDEX_MAX)
+        err_set(&option->request->err, ERR_UNUSABLE, "?index: expected an integer from 0 to %d",
+                CODEC_FEEDBACK_INDEX_MAX);
+    option->index = (unsigned)index;
+}
+
+enum http_next feedback_delete(struct service *service, struct request *request)
+{
+    struct arena *arena = &request->exchange->arena;
+    struct option option = {.request = request};
+    const char *json = NULL;
+    size_t len = 0;
+    if (claim_reply(service, request, REMOVAL_BYTES))
+        return reply(request, NULL, 0);
+    http_query_each(request->exchange, visit_option, &option);
+    struct feedback_item item = {.id = route_value(request, "id"), .index = option.index};
+    if (item.id == NULL)
+        err_no_memory(&request->err, strlen(request->exchange->path));
+    if (request->err.code == ERR_OK &&
+        feedback_give(service->feedback, &item, 1, arena, &request->err) == ERR_OK)
+        request->err = item.err;
+    if (request->err.code == ERR_OK)
+        json = codec_feedback_encode_removed(&item, arena, &len);
+    return reply(request, json, len);
+}

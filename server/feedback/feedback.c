@@ -1,0 +1,388 @@
+/* feedback.c - see feedback.h.
+ *
+ * Lock ranks: order before lock. `order` is held by a call from its first label to the answer of
+ * the audit log, so that of two labels for one prediction the later one in the log is the one that
+ * is kept. `lock` is held for a few lookups at a time, never while a file is written, and by
+ * predictions for one insertion. Nobody else's lock is taken under either but the audit log's. */
+#include "server/feedback/feedback_state.h"
+
+#include "engine/base/clock.h"
+#include "engine/base/nearest.h"
+#include "server/feedback/feedback_line.h"
+#include "server/feedback/feedback_past.h"
+#include "server/observe/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- predictions ---- */
+
+static void remember(void *context, const struct prediction_record *record)
+{
+    struct feedback *feedback = context;
+    const struct answer *answer = record->answer;
+    struct window_entry entry = {.label = WINDOW_NO_LABEL};
+    if (record->err.code != ERR_OK || feedback->window.size == 0)
+        return;
+    const char *label = answer->info->labels[record->label];
+    const char *version = answer->model_version != NULL ? answer->model_version : "";
+    window_key(&feedback->window, record->id, record->index, entry.key);
+    entry.decision = (uint8_t)answer->judgement.decision;
+    pthread_mutex_lock(&feedback->lock);
+    int at = outcomes_version(feedback->outcomes, answer->model_name, version);
+    int64_t predicted =
+        at < 0 ? -1
+               : outcomes_add_label(feedback->outcomes, (unsigned)at, label, false, record->label);
+    entry.version = (uint16_t)at;
+    entry.predicted = (uint32_t)predicted;
+    if (predicted >= 0)
+        window_put(&feedback->window, &entry);
+    pthread_mutex_unlock(&feedback->lock);
+}
+
+struct observer feedback_observer(struct feedback *feedback)
+{
+    return (struct observer){.context = feedback, .prediction = remember};
+}
+
+void feedback_learn(struct feedback *feedback, const char *model, const char *version,
+                    const char *const *labels, unsigned count)
+{
+    pthread_mutex_lock(&feedback->lock);
+    int at = outcomes_version(feedback->outcomes, model, version != NULL ? version : "");
+    if (at >= 0)
+        outcomes_learn(feedback->outcomes, (unsigned)at, labels, count);
+    pthread_mutex_unlock(&feedback->lock);
+}
+
+/* ---- one label ---- */
+
+/* A label as an entry has it. */
+struct told {
+    uint32_t label; /* WINDOW_NO_LABEL: none */
+    uint8_t is_other;
+};
+
+/* What was done, so that it can be undone. */
+struct step {
+    bool is_done;
+    struct window_entry entry; /* as it was */
+    struct told after;
+};
+
+static struct outcomes_mark mark_of(const struct window_entry *entry, struct told told)
+{
+    return (struct outcomes_mark){.label = told.is_other ? OUTCOMES_OTHER : told.label,
+                                  .predicted = entry->predicted,
+                                  .decision = (enum decision)entry->decision};
+}
+
+/* The entry may have left the window meanwhile; its counts have not. */
+static void exchange_locked(struct feedback *feedback, const struct window_entry *entry,
+                            struct told from, struct told to)
+{
+    const struct outcomes_mark before = mark_of(entry, from), after = mark_of(entry, to);
+    struct window_entry *kept = window_find(&feedback->window, entry->key);
+    if (kept != NULL && kept->number == entry->number) {
+        kept->label = to.label;
+        kept->is_other = to.is_other;
+    }
+    if (from.label != WINDOW_NO_LABEL)
+        outcomes_count(feedback->outcomes, entry->version, &before, -1);
+    if (to.label != WINDOW_NO_LABEL)
+        outcomes_count(feedback->outcomes, entry->version, &after, 1);
+}
+
+static struct told told_by(const struct window_entry *entry)
+{
+    return (struct told){entry->label, entry->is_other};
+}
+
+static const char *text_of(const struct feedback *feedback, const struct window_entry *entry,
+                           uint32_t label)
+{
+    return outcomes_text(feedback->outcomes, entry->version, label);
+}
+
+/* ---- a call ---- */
+
+/* Names the label of the model that was probably meant. */
+static void refuse_label_locked(const struct feedback *feedback, const struct window_entry *entry,
+                                struct feedback_item *item, struct arena *arena)
+{
+    const struct outcomes_version *version = &feedback->outcomes->versions[entry->version];
+    const char **known = arena_alloc_array(arena, version->label_count + 1, sizeof known[0]);
+    size_t count = 0;
+    for (unsigned i = 0; known != NULL && i < version->label_count; i++)
+        if (!version->labels[i].is_new)
+            known[count++] = version->labels[i].text;
+    const char *near = nearest_name(item->label, known, count);
+    if (near != NULL)
+        err_set(&item->err, ERR_UNUSABLE,
+                "label: the model has no such label; did you mean \"%s\"? \"new\": true beside it "
+                "stores one that the model lacks",
+                near);
+    else
+        err_set(&item->err, ERR_UNUSABLE,
+                "label: the model has no such label; \"new\": true beside it stores it");
+}
+
+/* False: the model lacks it, and nobody said that it is new. */
+static bool find_label_locked(struct feedback *feedback, const struct window_entry *entry,
+                              const struct feedback_item *item, struct told *out)
+{
+    struct outcomes *outcomes = feedback->outcomes;
+    int64_t found = outcomes_label(outcomes, entry->version, item->label, entry->predicted);
+    bool is_known = found >= 0 && !outcomes->versions[entry->version].labels[found].is_new;
+    if (!is_known && !item->is_new)
+        return false;
+    if (found < 0)
+        found = outcomes_add_label(outcomes, entry->version, item->label, true, entry->predicted);
+    *out = (struct told){found < 0 ? OUTCOMES_OTHER : (uint32_t)found, !is_known};
+    return true;
+}
+
+static struct window_entry *find_locked(struct feedback *feedback, struct feedback_item *item)
+{
+    uint64_t key[2];
+    window_key(&feedback->window, item->id, item->index, key);
+    struct window_entry *entry = window_find(&feedback->window, key);
+    bool is_old = entry == NULL || window_is_old(&feedback->window, entry);
+    if (is_old && feedback->is_reading_past)
+        err_set(&item->err, ERR_NOT_READY,
+                "id: not known yet: the audit log of before the start is still being read");
+    else if (entry == NULL)
+        err_set(&item->err, ERR_NOT_FOUND,
+                "id: no prediction with this id and index is remembered; the last %u are "
+                "(feedback_window)",
+                feedback->window.size);
+    return item->err.code == ERR_OK ? entry : NULL;
+}
+
+static void judge_locked(struct feedback *feedback, struct feedback_item *item, struct step *step,
+                         struct arena *arena)
+{
+    const struct window_entry *entry = find_locked(feedback, item);
+    if (entry == NULL)
+        return;
+    *step = (struct step){.entry = *entry, .after = {.label = WINDOW_NO_LABEL}};
+    if (item->label == NULL && entry->label == WINDOW_NO_LABEL) {
+        err_set(&item->err, ERR_NOT_FOUND, "id: no label was given for this prediction");
+        return;
+    }
+    if (item->label != NULL && !find_label_locked(feedback, entry, item, &step->after)) {
+        refuse_label_locked(feedback, entry, item, arena);
+        return;
+    }
+    item->predicted = text_of(feedback, entry, entry->predicted);
+    if (entry->label != WINDOW_NO_LABEL)
+        item->replaced = text_of(feedback, entry, entry->label);
+    item->is_correct = step->after.label == entry->predicted;
+    exchange_locked(feedback, &step->entry, told_by(&step->entry), step->after);
+    step->is_done = true;
+}
+
+static enum err_code write_line(const struct feedback *feedback, const struct feedback_item *item,
+                                const struct step *step, struct audit_members *out,
+                                struct arena *arena, struct err *err)
+{
+    const struct outcomes_version *version = &feedback->outcomes->versions[step->entry.version];
+    const struct feedback_line line = {
+        .kind = item->label != NULL ? FEEDBACK_LINE_GIVEN : FEEDBACK_LINE_REMOVED,
+        .id = item->id,
+        .index = item->index,
+        .model = version->model,
+        .version = version->version,
+        .predicted = item->predicted,
+        .decision = (enum decision)step->entry.decision,
+        .label = item->label != NULL ? item->label : item->replaced,
+        .is_new = step->after.is_other != 0,
+        .source = item->source,
+        .replaced = item->label != NULL ? item->replaced : NULL,
+    };
+    return feedback_line_write(out, &line, arena, err);
+}
+
+/* What the audit log has is accepted. Without `lock`. */
+static enum err_code append(struct feedback *feedback, const struct feedback_item *items,
+                            const struct step *steps, unsigned count, struct arena *arena,
+                            struct err *err)
+{
+    unsigned used = 0;
+    if (feedback->audit == NULL)
+        return ERR_OK;
+    struct audit_members *lines = arena_alloc_array(arena, count, sizeof *lines);
+    if (lines == NULL)
+        return err_no_memory(err, count * sizeof *lines);
+    for (unsigned i = 0; i < count; i++)
+        if (steps[i].is_done &&
+            write_line(feedback, &items[i], &steps[i], &lines[used++], arena, err))
+            return err->code;
+    return used > 0 ? audit_append(feedback->audit, lines, used, err) : ERR_OK;
+}
+
+static void undo_locked(struct feedback *feedback, const struct step *steps, unsigned count)
+{
+    for (unsigned i = count; i > 0; i--)
+        if (steps[i - 1].is_done)
+            exchange_locked(feedback, &steps[i - 1].entry, steps[i - 1].after,
+                            told_by(&steps[i - 1].entry));
+}
+
+static void keep_locked(struct feedback *feedback, const struct step *steps, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct outcomes_mark mark = mark_of(&steps[i].entry, steps[i].after);
+        if (steps[i].is_done && steps[i].after.label != WINDOW_NO_LABEL)
+            outcomes_given(feedback->outcomes, steps[i].entry.version, &mark);
+    }
+}
+
+enum err_code feedback_give(struct feedback *feedback, struct feedback_item *items, unsigned count,
+                            struct arena *arena, struct err *err)
+{
+    struct step *steps = arena_alloc_array(arena, count, sizeof *steps);
+    if (steps == NULL)
+        return err_no_memory(err, count * sizeof *steps);
+    pthread_mutex_lock(&feedback->order);
+    pthread_mutex_lock(&feedback->lock);
+    for (unsigned i = 0; i < count; i++)
+        if (items[i].err.code == ERR_OK)
+            judge_locked(feedback, &items[i], &steps[i], arena);
+    pthread_mutex_unlock(&feedback->lock);
+    append(feedback, items, steps, count, arena, err);
+    pthread_mutex_lock(&feedback->lock);
+    if (err->code == ERR_OK)
+        keep_locked(feedback, steps, count);
+    else
+        undo_locked(feedback, steps, count);
+    pthread_mutex_unlock(&feedback->lock);
+    pthread_mutex_unlock(&feedback->order);
+    return err->code;
+}
+
+/* ---- the past ---- */
+
+static void take_prediction_locked(struct feedback *feedback, const struct feedback_line *line,
+                                   uint64_t number, struct window_entry *entry)
+{
+    int at = outcomes_version(feedback->outcomes, line->model, line->version);
+    int64_t predicted =
+        at < 0 ? -1
+               : outcomes_add_label(feedback->outcomes, (unsigned)at, line->predicted, false, 0);
+    entry->number = number;
+    entry->version = (uint16_t)at;
+    entry->predicted = (uint32_t)predicted;
+    if (predicted >= 0)
+        window_put_old(&feedback->window, entry);
+}
+
+/* Of a prediction that is older than the window, or whose id a newer one has, it is not counted. */
+static void take_label_locked(struct feedback *feedback, const struct feedback_line *line,
+                              const uint64_t key[2])
+{
+    const struct window_entry *entry = window_find(&feedback->window, key);
+    if (entry == NULL || !window_is_old(&feedback->window, entry))
+        return;
+    struct told after = {.label = WINDOW_NO_LABEL};
+    if (line->kind == FEEDBACK_LINE_GIVEN) {
+        int64_t label = outcomes_add_label(feedback->outcomes, entry->version, line->label,
+                                           line->is_new, entry->predicted);
+        after = (struct told){label < 0 ? OUTCOMES_OTHER : (uint32_t)label, line->is_new};
+    }
+    const struct window_entry copy = *entry;
+    exchange_locked(feedback, &copy, told_by(&copy), after);
+}
+
+static void take_line(void *context, const struct feedback_line *line, uint64_t number)
+{
+    struct feedback *feedback = context;
+    struct window_entry entry = {.label = WINDOW_NO_LABEL, .decision = (uint8_t)line->decision};
+    window_key(&feedback->window, line->id, line->index, entry.key);
+    pthread_mutex_lock(&feedback->lock);
+    if (line->kind == FEEDBACK_LINE_PREDICTION)
+        take_prediction_locked(feedback, line, number, &entry);
+    else
+        take_label_locked(feedback, line, entry.key);
+    pthread_mutex_unlock(&feedback->lock);
+}
+
+static void *read_past(void *context)
+{
+    struct feedback *feedback = context;
+    struct err err = {0};
+    struct feedback_past past = {.dir = feedback->audit_dir,
+                                 .until = feedback->past_seq,
+                                 .predictions_max = feedback->window.size,
+                                 .visit = take_line,
+                                 .context = feedback,
+                                 .stop = &feedback->is_closing};
+    uint64_t begun_ns = clock_now_ns();
+    feedback_past_read(&past, &err);
+    pthread_mutex_lock(&feedback->lock);
+    feedback->is_reading_past = false;
+    pthread_mutex_unlock(&feedback->lock);
+    if (err.code == ERR_OK)
+        log_event(LOG_INFO, "feedback_restored", LOG_NUMBER("predictions", past.predictions),
+                  LOG_NUMBER("labels", past.labels),
+                  LOG_NUMBER("ms", clock_ms_between(begun_ns, clock_now_ns())));
+    else if (err.code != ERR_NOT_READY)
+        log_event(LOG_WARN, "feedback_not_restored", LOG_NUMBER("predictions", past.predictions),
+                  LOG_TEXT("reason", err.text));
+    return NULL;
+}
+
+/* ---- open and close ---- */
+
+size_t feedback_bytes(unsigned window)
+{
+    return window_bytes(window) + sizeof(struct outcomes);
+}
+
+void feedback_close(struct feedback *feedback)
+{
+    if (feedback == NULL)
+        return;
+    atomic_store(&feedback->is_closing, true);
+    if (feedback->has_reader)
+        pthread_join(feedback->reader, NULL);
+    window_close(&feedback->window);
+    outcomes_close(feedback->outcomes);
+    pthread_mutex_destroy(&feedback->lock);
+    pthread_mutex_destroy(&feedback->order);
+    free(feedback->audit_dir);
+    free(feedback);
+}
+
+static enum err_code start_reader(struct feedback *feedback, const char *dir, struct err *err)
+{
+    feedback->audit_dir = strdup(dir);
+    if (feedback->audit_dir == NULL)
+        return err_no_memory(err, strlen(dir));
+    feedback->past_seq = audit_state(feedback->audit).seq;
+    feedback->is_reading_past = true;
+    int failure = pthread_create(&feedback->reader, NULL, read_past, feedback);
+    feedback->has_reader = failure == 0;
+    return failure == 0 ? ERR_OK : err_no_thread(err, failure);
+}
+
+enum err_code feedback_open(struct feedback **out, const struct feedback_options *options,
+                            struct err *err)
+{
+    struct feedback *feedback = calloc(1, sizeof *feedback);
+    *out = NULL;
+    if (feedback == NULL)
+        return err_no_memory(err, sizeof *feedback);
+    feedback->audit = options->audit;
+    pthread_mutex_init(&feedback->order, NULL);
+    pthread_mutex_init(&feedback->lock, NULL);
+    bool has_past = options->audit != NULL && options->window > 0;
+    if (window_open(&feedback->window, options->window, err) ||
+        outcomes_open(&feedback->outcomes, err) ||
+        (has_past && start_reader(feedback, options->audit_dir, err))) {
+        feedback_close(feedback);
+        return err->code;
+    }
+    *out = feedback;
+    return ERR_OK;
+}

@@ -1,0 +1,111 @@
+/* feedback.h - what was predicted, for a while, and what people say is right: live accuracy.
+ *
+ *     feedback_open(&feedback, &(struct feedback_options){.window = 100000, .audit = audit}, &err);
+ *     observers_add(&observers, feedback_observer(feedback));          predictions come in
+ *     feedback_learn(feedback, "wafer-vit", "1", labels, count);       what the model can say
+ *     struct feedback_item item = {.id = "die-7", .label = "Donut"};
+ *     feedback_give(feedback, &item, 1, &arena, &err);                 item.predicted "Center"
+ *     feedback_accuracy(feedback, "wafer-vit", "1", true, &arena, &accuracy, &err);
+ *
+ * A label is given for a prediction of the window (window.h), by its id and index; the latest
+ * prediction with them is meant. It counts (outcomes.h) for the version of the model that
+ * predicted, and goes on counting when its prediction has left the window; it then can no longer be
+ * changed.
+ *
+ * With an audit log each label is a line there before it is accepted, and after a restart the
+ * predictions and their labels are read from it (feedback_past.h) by a thread; until that is done
+ * nobody knows whether an id is unknown.
+ *
+ * Threads: any, but for open and close.
+ */
+#ifndef ATTND_SERVER_FEEDBACK_FEEDBACK_H
+#define ATTND_SERVER_FEEDBACK_FEEDBACK_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "engine/decide/decision.h"
+#include "server/audit/audit.h"
+#include "server/observe/metrics.h"
+#include "server/observe/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct feedback;
+
+struct feedback_options {
+    unsigned window;       /* predictions that are remembered; 0: none */
+    struct audit *audit;   /* borrowed; NULL: there is none */
+    const char *audit_dir; /* its directory */
+};
+
+/* What it takes, at most, but for the texts of labels. */
+size_t feedback_bytes(unsigned window);
+
+enum err_code feedback_open(struct feedback **out, const struct feedback_options *options,
+                            struct err *err);
+/* Stops the reading of the past. NULL is allowed. */
+void feedback_close(struct feedback *feedback);
+
+/* Of predictions: no memory is allocated for one. */
+struct observer feedback_observer(struct feedback *feedback);
+
+/* The labels of a model that is served. Cheap if they are known. */
+void feedback_learn(struct feedback *feedback, const char *model, const char *version,
+                    const char *const *labels, unsigned count);
+
+struct feedback_item {
+    const char *id;
+    unsigned index;
+    const char *label;  /* NULL: the one that was given is taken back */
+    bool is_new;        /* the label may be one that the model lacks */
+    const char *source; /* NULL: not told */
+
+    /* What became of it: ERR_NOT_FOUND (not remembered, or nothing to take back), ERR_UNUSABLE (no
+     * such label), ERR_NOT_READY (the past is being read). The text begins with the member. */
+    struct err err;
+    const char *predicted;
+    const char *replaced; /* the label that was given before; NULL: none */
+    bool is_correct;
+};
+
+/* Each item without an error of its own is judged, in order; strings of results live as long as
+ * `feedback`. Errors of one do not affect the others. What is returned is of all, and none was
+ * accepted: ERR_NOT_READY, the audit log cannot be written; ERR_NO_MEMORY. */
+enum err_code feedback_give(struct feedback *feedback, struct feedback_item *items, unsigned count,
+                            struct arena *arena, struct err *err);
+
+struct feedback_share {
+    uint64_t right, count;
+};
+
+struct feedback_class {
+    const char *label;
+    uint64_t right;
+    uint64_t told;      /* labels that say so */
+    uint64_t predicted; /* labels of predictions that said so */
+};
+
+struct feedback_pair {
+    const char *label, *predicted;
+    uint64_t count;
+};
+
+struct feedback_accuracy {
+    struct feedback_share all, by_decision[DECISION_COUNT];
+    struct feedback_class *classes; /* [class_count] those that occur; NULL: not asked for */
+    unsigned class_count;
+    struct feedback_pair *pairs; /* [pair_count] what occurred */
+    unsigned pair_count;
+};
+
+/* With classes and pairs if `whole`. ERR_NO_MEMORY. */
+enum err_code feedback_accuracy(struct feedback *feedback, const char *model, const char *version,
+                                bool whole, struct arena *arena, struct feedback_accuracy *out,
+                                struct err *err);
+
+/* For metrics_setup. */
+size_t feedback_series(struct feedback *feedback);
+void feedback_metrics(struct feedback *feedback, const struct metrics_feedback *sink);
+
+#endif

@@ -1,0 +1,187 @@
+/* The figures of feedback.h: accuracy, and the series of metrics. */
+#include "server/feedback/feedback_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 2 * OUTCOMES_CELLS };
+
+static void add_share(struct feedback_share *sum, struct feedback_share part)
+{
+    sum->right += part.right;
+    sum->count += part.count;
+}
+
+static uint64_t standing(const struct outcomes_cell *cell)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < DECISION_COUNT; i++)
+        sum += cell->now[i];
+    return sum;
+}
+
+/* Two cells may be one pair: a model's own "other", and what it lacks. The texts are the classes'
+ * own. */
+static void add_pair(struct feedback_accuracy *out, const char *label, const char *predicted,
+                     uint64_t count)
+{
+    bool may_occur = strcmp(label, "other") == 0;
+    for (unsigned i = 0; may_occur && i < out->pair_count; i++)
+        if (out->pairs[i].label == label && out->pairs[i].predicted == predicted) {
+            out->pairs[i].count += count;
+            return;
+        }
+    out->pairs[out->pair_count++] = (struct feedback_pair){label, predicted, count};
+}
+
+/* other: the class of labels that the model lacks. What does not occur is left out later. */
+static void add_cell(struct feedback_accuracy *out, unsigned other,
+                     const struct outcomes_cell *cell)
+{
+    uint64_t count = standing(cell);
+    unsigned label = cell->label != OUTCOMES_OTHER ? cell->label : other;
+    out->classes[label].told += count;
+    out->classes[cell->predicted].predicted += count;
+    out->classes[label].right += cell->label == cell->predicted ? count : 0;
+    if (count > 0)
+        add_pair(out, out->classes[label].label, out->classes[cell->predicted].label, count);
+}
+
+static void drop_empty_classes(struct feedback_accuracy *out, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (out->classes[i].told + out->classes[i].predicted > 0)
+            out->classes[out->class_count++] = out->classes[i];
+}
+
+static enum err_code fill_whole_locked(const struct outcomes *outcomes,
+                                       const struct outcomes_version *version, struct arena *arena,
+                                       struct feedback_accuracy *out, struct err *err)
+{
+    unsigned labels = version->label_count, at = (unsigned)(version - outcomes->versions);
+    int64_t own = outcomes_label(outcomes, at, "other", 0); /* one text is one class */
+    unsigned other = own >= 0 ? (unsigned)own : labels;
+    out->classes = arena_alloc_array(arena, labels + 1, sizeof *out->classes);
+    out->pairs = arena_alloc_array(arena, outcomes->cell_count + 1, sizeof *out->pairs);
+    if (out->classes == NULL || out->pairs == NULL)
+        return err_no_memory(err, labels * sizeof *out->classes);
+    for (unsigned i = 0; i < labels; i++)
+        out->classes[i].label = version->labels[i].text;
+    out->classes[labels].label = "other";
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (outcomes->cells[i].is_used && outcomes->cells[i].version == at)
+            add_cell(out, other, &outcomes->cells[i]);
+    drop_empty_classes(out, labels + 1);
+    return ERR_OK;
+}
+
+enum err_code feedback_accuracy(struct feedback *feedback, const char *model, const char *version,
+                                bool whole, struct arena *arena, struct feedback_accuracy *out,
+                                struct err *err)
+{
+    *out = (struct feedback_accuracy){0};
+    pthread_mutex_lock(&feedback->lock);
+    const struct outcomes_version *found =
+        outcomes_find(feedback->outcomes, model, version != NULL ? version : "");
+    for (unsigned i = 0; found != NULL && i < DECISION_COUNT; i++) {
+        out->by_decision[i] = (struct feedback_share){found->right[i], found->count[i]};
+        add_share(&out->all, out->by_decision[i]);
+    }
+    if (found != NULL && whole)
+        fill_whole_locked(feedback->outcomes, found, arena, out, err);
+    pthread_mutex_unlock(&feedback->lock);
+    return err->code;
+}
+
+/* ---- metrics ---- */
+
+size_t feedback_series(struct feedback *feedback)
+{
+    pthread_mutex_lock(&feedback->lock);
+    size_t count = feedback->outcomes->cell_count + feedback->outcomes->version_count;
+    pthread_mutex_unlock(&feedback->lock);
+    return count;
+}
+
+static void tell_accuracy_locked(const struct outcomes *outcomes,
+                                 const struct metrics_feedback *sink)
+{
+    for (unsigned i = 0; i < outcomes->version_count; i++) {
+        const struct outcomes_version *version = &outcomes->versions[i];
+        struct feedback_share all = {0};
+        for (unsigned d = 0; d < DECISION_COUNT; d++)
+            add_share(&all, (struct feedback_share){version->right[d], version->count[d]});
+        if (all.count > 0)
+            sink->accuracy(sink->scrape, version->model, version->version,
+                           (double)all.right / (double)all.count);
+    }
+}
+
+/* A model may have a label "other" of its own: then one series has both. True: the cell is told
+ * with that one. */
+static bool is_told_elsewhere(const struct outcomes *outcomes, const struct outcomes_cell *cell,
+                              uint64_t *more)
+{
+    if (strcmp(outcomes_text(outcomes, cell->version, cell->label), "other") != 0)
+        return false;
+    int64_t own = outcomes_label(outcomes, cell->version, "other", 0);
+    if (own < 0)
+        return false;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        const struct outcomes_cell *twin = &outcomes->cells[i];
+        if (twin != cell && twin->is_used && twin->version == cell->version &&
+            twin->predicted == cell->predicted &&
+            (twin->label == OUTCOMES_OTHER || twin->label == own)) {
+            *more = twin->total;
+            return cell->label == OUTCOMES_OTHER;
+        }
+    }
+    return false;
+}
+
+struct series {
+    const char *model, *version, *label, *predicted;
+    uint64_t total;
+};
+
+static unsigned collect_series_locked(const struct outcomes *outcomes, struct series *out)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        const struct outcomes_cell *cell = &outcomes->cells[i];
+        uint64_t more = 0;
+        if (!cell->is_used || is_told_elsewhere(outcomes, cell, &more))
+            continue;
+        out[count++] = (struct series){
+            outcomes->versions[cell->version].model, outcomes->versions[cell->version].version,
+            outcomes_text(outcomes, cell->version, cell->label),
+            outcomes_text(outcomes, cell->version, cell->predicted), cell->total + more};
+    }
+    return count;
+}
+
+/* The series are written without the lock, under which predictions wait. Texts stay. */
+static void tell_labels(struct feedback *feedback, const struct metrics_feedback *sink)
+{
+    struct series *series = calloc(OUTCOMES_CELLS, sizeof *series);
+    if (series == NULL)
+        return;
+    pthread_mutex_lock(&feedback->lock);
+    unsigned count = collect_series_locked(feedback->outcomes, series);
+    pthread_mutex_unlock(&feedback->lock);
+    for (unsigned i = 0; i < count; i++)
+        sink->label(sink->scrape, series[i].model, series[i].version, series[i].label,
+                    series[i].predicted, series[i].total);
+    free(series);
+}
+
+void feedback_metrics(struct feedback *feedback, const struct metrics_feedback *sink)
+{
+    if (sink->label != NULL)
+        tell_labels(feedback, sink);
+    if (sink->accuracy == NULL)
+        return;
+    pthread_mutex_lock(&feedback->lock);
+    tell_accuracy_locked(feedback->outcomes, sink);
+    pthread_mutex_unlock(&feedback->lock);
+}

@@ -1,0 +1,124 @@
+#include "server/feedback/feedback_line.h"
+
+#include "engine/base/doc.h"
+#include "server/observe/json_line.h"
+
+#include <limits.h>
+#include <string.h>
+
+static const char *const types[] = {[FEEDBACK_LINE_PREDICTION] = "prediction",
+                                    [FEEDBACK_LINE_GIVEN] = "feedback",
+                                    [FEEDBACK_LINE_REMOVED] = "feedback_removed"};
+enum { KINDS = sizeof types / sizeof types[0] };
+
+enum err_code feedback_line_write(struct audit_members *out, const struct feedback_line *line,
+                                  struct arena *arena, struct err *err)
+{
+    char bytes[FEEDBACK_LINE_BYTES];
+    struct json_line json = {.bytes = bytes, .size = sizeof bytes, .is_inside = true};
+    json_line_text(&json, "type", types[line->kind]);
+    json_line_text(&json, "id", line->id);
+    json_line_number(&json, "index", line->index);
+    json_line_text(&json, "model", line->model);
+    json_line_text(&json, "version", line->version);
+    json_line_text(&json, "predicted", line->predicted);
+    json_line_text(&json, "label", line->label);
+    json_line_text(&json, "decision", decision_name(line->decision));
+    if (line->is_new)
+        json_line_json(&json, "new", "true");
+    if (line->source != NULL)
+        json_line_text(&json, "source", line->source);
+    if (line->replaced != NULL)
+        json_line_text(&json, "replaced", line->replaced);
+    if (json.is_cut)
+        json_line_json(&json, "cut", "true");
+    out->text = arena_copy(arena, bytes, json.len);
+    out->len = json.len;
+    return out->text != NULL ? ERR_OK : err_no_memory(err, json.len);
+}
+
+/* ---- reading ---- */
+
+/* The type is the third member, so it stands near the start. */
+enum feedback_line_kind feedback_line_glance(const char *text, size_t len)
+{
+    enum { NEAR = 128 };
+    static const char before[] = "\"type\":\"";
+    const char *type = memmem(text, len < NEAR ? len : NEAR, before, sizeof before - 1);
+    if (type == NULL)
+        return FEEDBACK_LINE_OTHER;
+    type += sizeof before - 1;
+    for (unsigned kind = FEEDBACK_LINE_PREDICTION; kind < KINDS; kind++) {
+        size_t word = strlen(types[kind]), room = len - (size_t)(type - text);
+        if (room > word && memcmp(type, types[kind], word) == 0 && type[word] == '"')
+            return (enum feedback_line_kind)kind;
+    }
+    return FEEDBACK_LINE_OTHER;
+}
+
+struct reader {
+    const struct json_t *root;
+    struct arena *arena;
+    struct err *err;
+};
+
+/* A copy; NULL: the line lacks it. */
+static const char *text_of(const struct reader *reader, const char *key)
+{
+    const char *text = doc_as_string(doc_member(reader->root, key));
+    const char *copy = text != NULL ? arena_copy(reader->arena, text, strlen(text)) : NULL;
+    if (text != NULL && copy == NULL)
+        err_no_memory(reader->err, strlen(text));
+    return copy;
+}
+
+static bool read_decision(const struct reader *reader, enum decision *out)
+{
+    const char *word = doc_as_string(doc_member(reader->root, "decision"));
+    for (unsigned i = 0; word != NULL && i < DECISION_COUNT; i++)
+        if (strcmp(word, decision_name((enum decision)i)) == 0) {
+            *out = (enum decision)i;
+            return true;
+        }
+    return false;
+}
+
+/* A prediction's own label is what was predicted. */
+static void read_members(const struct reader *reader, struct feedback_line *out)
+{
+    bool is_prediction = out->kind == FEEDBACK_LINE_PREDICTION;
+    long long seq = 0, index = -1;
+    bool has_numbers = doc_as_integer(doc_member(reader->root, "seq"), &seq) &&
+                       doc_as_integer(doc_member(reader->root, "index"), &index) && seq > 0 &&
+                       index >= 0 && index <= UINT_MAX;
+    out->seq = (uint64_t)seq;
+    out->index = (unsigned)index;
+    out->id = text_of(reader, "id");
+    out->model = text_of(reader, "model");
+    out->version = text_of(reader, "version");
+    out->predicted = text_of(reader, is_prediction ? "label" : "predicted");
+    out->label = is_prediction ? NULL : text_of(reader, "label");
+    doc_get_bool(reader->root, "$", "new", &out->is_new, &(struct err){0});
+    bool is_whole = has_numbers && read_decision(reader, &out->decision) && out->id != NULL &&
+                    out->model != NULL && out->version != NULL && out->predicted != NULL &&
+                    (is_prediction || out->label != NULL);
+    if (!is_whole)
+        out->kind = FEEDBACK_LINE_OTHER;
+}
+
+enum err_code feedback_line_read(struct feedback_line *out, const char *text, size_t len,
+                                 struct arena *arena, struct err *err)
+{
+    struct json_t *root;
+    struct err ignored = {0};
+    *out = (struct feedback_line){.kind = feedback_line_glance(text, len)};
+    if (out->kind == FEEDBACK_LINE_OTHER)
+        return ERR_OK;
+    if (doc_parse(&root, text, len, &doc_limits_request, &ignored)) {
+        out->kind = FEEDBACK_LINE_OTHER;
+        return ignored.code == ERR_NO_MEMORY ? err_no_memory(err, len) : ERR_OK;
+    }
+    read_members(&(struct reader){root, arena, err}, out);
+    doc_free(root);
+    return err->code;
+}

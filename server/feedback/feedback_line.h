@@ -1,0 +1,54 @@
+/* feedback_line.h - right labels as lines of the audit log, and what of its lines is read again
+ * after a restart.
+ *
+ *     {"type":"feedback","id","index","model","version","predicted","label","decision","new"?,
+ *      "source"?,"replaced"?}
+ *     {"type":"feedback_removed", the same, with the label that was taken back}
+ *
+ * Threads: no state; the arena is the caller's.
+ */
+#ifndef ATTND_SERVER_FEEDBACK_FEEDBACK_LINE_H
+#define ATTND_SERVER_FEEDBACK_FEEDBACK_LINE_H
+
+#include "engine/base/arena.h"
+#include "engine/decide/decision.h"
+#include "server/audit/audit.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum feedback_line_kind {
+    FEEDBACK_LINE_OTHER, /* of no interest */
+    FEEDBACK_LINE_PREDICTION,
+    FEEDBACK_LINE_GIVEN,
+    FEEDBACK_LINE_REMOVED
+};
+
+struct feedback_line {
+    enum feedback_line_kind kind;
+    uint64_t seq; /* the line's number; only of one that was read */
+    const char *id;
+    unsigned index;
+    const char *model, *version, *predicted;
+    enum decision decision;
+    const char *label; /* of a prediction NULL */
+    bool is_new;
+    const char *source, *replaced; /* NULL: none; not read again */
+};
+
+/* What a line takes of an arena, at most. */
+enum { FEEDBACK_LINE_BYTES = 4096 };
+
+/* The members in the arena. ERR_NO_MEMORY. */
+enum err_code feedback_line_write(struct audit_members *out, const struct feedback_line *line,
+                                  struct arena *arena, struct err *err);
+
+/* A cheap look, before a line is read: what kind it seems to be. */
+enum feedback_line_kind feedback_line_glance(const char *text, size_t len);
+
+/* A line of the log, without its end of line. The strings are the arena's. A line that lacks what
+ * its kind has is of no interest. */
+enum err_code feedback_line_read(struct feedback_line *out, const char *text, size_t len,
+                                 struct arena *arena, struct err *err);
+
+#endif

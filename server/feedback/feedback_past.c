@@ -1,0 +1,104 @@
+#include "server/feedback/feedback_past.h"
+
+#include "server/audit/audit_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one walk through a file. */
+struct walk {
+    struct feedback_past *past;
+    struct arena arena;
+    uint64_t number; /* of the next prediction; only while visiting */
+    uint64_t found;  /* predictions */
+    bool is_visiting;
+};
+
+static uint64_t seq_of(const char *line)
+{
+    static const char before[] = "{\"seq\":";
+    return strncmp(line, before, sizeof before - 1) == 0
+               ? strtoull(line + sizeof before - 1, NULL, 10)
+               : 0;
+}
+
+static enum err_code visit(struct walk *walk, const char *text, size_t len, struct err *err)
+{
+    struct feedback_past *past = walk->past;
+    struct feedback_line line;
+    uint64_t number = walk->number;
+    bool is_prediction = feedback_line_glance(text, len) == FEEDBACK_LINE_PREDICTION;
+    walk->number += is_prediction;
+    if (is_prediction && (int64_t)number < 1)
+        return ERR_OK; /* older than all that is asked for */
+    arena_deinit(&walk->arena);
+    arena_init(&walk->arena);
+    if (feedback_line_read(&line, text, len, &walk->arena, err) || line.kind == FEEDBACK_LINE_OTHER)
+        return err->code;
+    past->predictions += is_prediction;
+    past->labels += !is_prediction;
+    past->visit(past->context, &line, number);
+    return ERR_OK;
+}
+
+static enum err_code see(struct walk *walk, const char *text, size_t len, struct err *err)
+{
+    const struct feedback_past *past = walk->past;
+    enum feedback_line_kind kind = feedback_line_glance(text, len);
+    uint64_t seq = seq_of(text);
+    if (past->stop != NULL && atomic_load_explicit(past->stop, memory_order_relaxed))
+        return err_set(err, ERR_NOT_READY, "the server is stopping");
+    if (kind == FEEDBACK_LINE_OTHER || seq == 0 || seq > past->until)
+        return ERR_OK;
+    walk->found += kind == FEEDBACK_LINE_PREDICTION;
+    return walk->is_visiting ? visit(walk, text, len, err) : ERR_OK;
+}
+
+/* What follows the last end of line is being written. */
+static enum err_code walk_file(struct walk *walk, const char *path, struct err *err)
+{
+    char *line = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return err_set(err, ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    for (ssize_t len; err->code == ERR_OK && (len = getline(&line, &size, file)) > 0;)
+        if (line[len - 1] == '\n')
+            see(walk, line, (size_t)len - 1, err);
+    if (err->code == ERR_OK && !feof(file))
+        err_set(err, ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    free(line);
+    fclose(file);
+    return err->code;
+}
+
+/* From the newest file back: which is the oldest that is needed. */
+static enum err_code count(struct walk *walk, char *const *paths, size_t *from, struct err *err)
+{
+    while (*from > 0 && walk->found < walk->past->predictions_max)
+        if (walk_file(walk, paths[--*from], err))
+            return err->code;
+    return ERR_OK;
+}
+
+enum err_code feedback_past_read(struct feedback_past *past, struct err *err)
+{
+    struct walk walk = {.past = past};
+    char **paths;
+    size_t all;
+    if (audit_files_list(&paths, &all, past->dir, err))
+        return err->code;
+    arena_init(&walk.arena);
+    size_t from = all;
+    if (count(&walk, paths, &from, err) == ERR_OK) {
+        walk.is_visiting = true;
+        walk.number = (uint64_t)past->predictions_max - walk.found + 1; /* may be below 1 */
+        for (; from < all && err->code == ERR_OK; from++)
+            walk_file(&walk, paths[from], err);
+    }
+    arena_deinit(&walk.arena);
+    audit_files_free(paths, all);
+    return err->code;
+}

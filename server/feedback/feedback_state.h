@@ -1,0 +1,28 @@
+/* feedback_state.h - what feedback.c keeps and feedback_figures.c reads. Private to both. */
+#ifndef ATTND_SERVER_FEEDBACK_FEEDBACK_STATE_H
+#define ATTND_SERVER_FEEDBACK_FEEDBACK_STATE_H
+
+#include "server/feedback/feedback.h"
+#include "server/feedback/outcomes.h"
+#include "server/feedback/window.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct feedback {
+    struct audit *audit;
+    char *audit_dir; /* NULL: there is no past */
+    uint64_t past_seq;
+    pthread_mutex_t order;
+
+    pthread_mutex_t lock; /* of what follows */
+    struct window window;
+    struct outcomes *outcomes;
+    bool is_reading_past;
+
+    pthread_t reader; /* joined by close, if has_reader */
+    bool has_reader;
+    atomic_bool is_closing; /* partners: feedback_close, feedback_past_read */
+};
+
+#endif

@@ -1,0 +1,78 @@
+/* window.h - the last predictions, each found by the id and index that it was answered with: a ring
+ * of entries, and an open-addressing table of places in it. All of it is allocated at the start.
+ *
+ *     window_open(&window, 100000, &err);
+ *     window_key(&window, "die-7", 0, key);
+ *     window_put(&window, &entry, ...)                  the oldest one is forgotten
+ *     struct window_entry *entry = window_find(&window, key);
+ *
+ * An id may have 128 bytes, and most are short: an entry holds a hash of 128 bits in its place. The
+ * hash has a random key, so no client can make two ids collide, and by chance two of 10^12 ids do
+ * with a probability below 10^-14; nothing is compared beyond it.
+ *
+ * Predictions have numbers. Those of this process count from size + 1; 1 to size are kept for the
+ * ones before a restart, which are read while new ones come already (feedback_past.h). Of two with
+ * one key the higher number is found, in whichever order they were put.
+ *
+ * Measured (100000 predictions, x86-64): 50 bytes each, 40 of the entry and 10 of the table; 190 ns
+ * to put one into a full window, hash and lock with it, which does not show in the median of
+ * /predict (24 pairs of 2000 requests of 158 us: 0.0 us, quartiles -14 and 7).
+ *
+ * Threads: one at a time.
+ */
+#ifndef ATTND_SERVER_FEEDBACK_WINDOW_H
+#define ATTND_SERVER_FEEDBACK_WINDOW_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WINDOW_NO_LABEL = 0xFFFFFFFF };
+
+struct window_entry {
+    uint64_t key[2];
+    uint64_t number;    /* 0: an empty place */
+    uint32_t predicted; /* outcomes.h's labels */
+    uint32_t label;     /* the right one; WINDOW_NO_LABEL: nobody told */
+    uint16_t version;   /* outcomes.h's */
+    uint8_t decision;   /* enum decision */
+    uint8_t is_other;   /* the label is counted as "other" (outcomes.h) */
+};
+
+struct window {
+    unsigned size; /* 0: nothing is remembered */
+    uint64_t next; /* the number of the next prediction of this process */
+    uint64_t secret[2];
+    struct window_entry *entries; /* [size] that of a number is at number % size */
+    uint32_t *places;             /* [mask + 1] 1 + the place of an entry; 0: empty */
+    uint32_t mask;
+};
+
+/* What a window of that size takes. */
+size_t window_bytes(unsigned size);
+
+/* ERR_NO_MEMORY; ERR_IO without random bytes. */
+enum err_code window_open(struct window *window, unsigned size, struct err *err);
+void window_close(struct window *window);
+
+/* Any thread. */
+void window_key(const struct window *window, const char *id, unsigned index, uint64_t key[2]);
+
+/* A new prediction; its number is set here. */
+void window_put(struct window *window, const struct window_entry *entry);
+
+/* One of before the start, with its number. False: newer ones have its place or its key. */
+bool window_put_old(struct window *window, const struct window_entry *entry);
+
+/* Whether it is one of before the start. */
+static inline bool window_is_old(const struct window *window, const struct window_entry *entry)
+{
+    return entry->number <= window->size;
+}
+
+/* The latest with the key; NULL: it is not remembered. Valid until the next is put. */
+struct window_entry *window_find(const struct window *window, const uint64_t key[2]);
+
+#endif

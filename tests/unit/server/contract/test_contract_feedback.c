@@ -1,0 +1,287 @@
+/* POST /feedback of the program: from a prediction to its label in the metrics, the model and the
+ * audit log, and over a restart, also one that nobody asked for. */
+#include "tests/support/contract.h"
+#include "tests/support/server_process.h"
+#include "tests/support/tempdir.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MODEL "text=tests/data/golden/bert-3"
+
+static struct server_process server;
+static struct tempdir dir;
+
+static void start(const char *window)
+{
+    server_process_start(&server, (const char *[]){"--model", MODEL, "--audit-dir", dir.path,
+                                                   "--feedback-window", window, "--workers", "1",
+                                                   "--threads-per-worker", "1", NULL});
+}
+
+static void stop(void)
+{
+    ck_assert_int_eq(server_process_stop(&server), 0);
+}
+
+/* As a client of this machine. */
+static struct reply ask(const char *method, const char *path, const char *extra, const char *body)
+{
+    char *request = contract_format("%s %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n%s%s", method, path,
+                                    server.port, extra, body != NULL ? "" : "\r\n");
+    char *whole = body != NULL ? contract_format("%sContent-Length: %zu\r\n\r\n%s", request,
+                                                 strlen(body), body)
+                               : strdup(request);
+    int fd = http_connect(server.port);
+    http_send_text(fd, whole);
+    struct reply reply = reply_of(http_read(fd, false));
+    close(fd);
+    free(whole);
+    free(request);
+    return reply;
+}
+
+static struct reply label(const char *body)
+{
+    return ask("POST", "/feedback", "", body);
+}
+
+/* The label of the answer, which the test does not choose: yours to free. */
+static char *predict(const char *id)
+{
+    char *body = contract_format("{\"text\":\"vdd_io 3.97 V FAIL\",\"id\":\"%s\"}", id);
+    struct reply reply = ask("POST", "/predict", "", body);
+    reply_expect_status(&reply, 200);
+    char *text = strdup(reply_text(&reply, "label"));
+    reply_free(&reply);
+    free(body);
+    return text;
+}
+
+static void expect_status(struct reply reply, int status)
+{
+    reply_expect_status(&reply, status);
+    reply_free(&reply);
+}
+
+static void give(const char *id, const char *text, int status)
+{
+    char *body = contract_format("{\"id\":\"%s\",\"label\":\"%s\",\"source\":\"test\"}", id, text);
+    expect_status(label(body), status);
+    free(body);
+}
+
+static void expect_accuracy(double value, double count)
+{
+    struct reply reply = ask("GET", "/models/text?confusion=true", "", NULL);
+    reply_expect_status(&reply, 200);
+    ck_assert_double_eq(reply_number(&reply, "accuracy.value"), value);
+    ck_assert_double_eq(reply_number(&reply, "accuracy.n"), count);
+    reply_free(&reply);
+}
+
+/* ---- one server ---- */
+
+START_TEST(a_label_is_found_in_the_metrics_and_in_the_model)
+{
+    char line[256];
+    tempdir_open(&dir);
+    start("100");
+    struct reply before = ask("GET", "/metrics", "", NULL);
+    ck_assert_ptr_null(strstr(before.answer.body, "attnd_accuracy_ratio{"));
+    reply_free(&before);
+    char *text = predict("die-7"), *same = predict("die-8");
+    ck_assert_str_eq(text, same);
+    give("die-7", text, 200);
+    struct reply other =
+        label("{\"feedback\":[{\"id\":\"die-8\",\"label\":\"unheard of\",\"new\":true},"
+              "{\"id\":\"die-9\",\"label\":\"x\"},{\"id\":\"die-8\",\"lable\":\"x\"}]}");
+    reply_expect_status(&other, 200);
+    ck_assert_double_eq(reply_number(&other, "accepted"), 1);
+    reply_expect_text(&other, "results.0.predicted", text);
+    reply_expect_problem_at(&other, "results.1", 404, "not_found", "$.feedback[1].id: ");
+    reply_expect_problem_at(&other, "results.2", 422, "unusable",
+                            "$.feedback[2].lable: unknown member; did you mean \"label\"?");
+    reply_free(&other);
+    expect_accuracy(0.5, 2);
+    struct reply metrics = ask("GET", "/metrics", "", NULL);
+    snprintf(
+        line, sizeof line,
+        "\nattnd_feedback_total{model=\"text\",version=\"1\",label=\"%s\",predicted=\"%s\"} 1\n",
+        text, text);
+    ck_assert_ptr_nonnull(strstr(metrics.answer.body, line));
+    snprintf(line, sizeof line,
+             "\nattnd_feedback_total{model=\"text\",version=\"1\",label=\"other\","
+             "predicted=\"%s\"} 1\n",
+             text);
+    ck_assert_ptr_nonnull(strstr(metrics.answer.body, line));
+    ck_assert_ptr_nonnull(
+        strstr(metrics.answer.body, "\nattnd_accuracy_ratio{model=\"text\",version=\"1\"} 0.5\n"));
+    reply_free(&metrics);
+    free(same);
+    free(text);
+    stop();
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(a_label_alone_fails_with_a_status_of_its_own)
+{
+    tempdir_open(&dir);
+    start("100");
+    free(predict("die-7"));
+    struct reply reply = label("{\"id\":\"die-9\",\"label\":\"x\"}");
+    reply_expect_problem(&reply, 404, "not_found", "$.id: no prediction with this id");
+    reply_free(&reply);
+    reply = label("{\"id\":\"die-7\",\"label\":\"unheard of\"}");
+    reply_expect_problem(&reply, 422, "unusable", "$.label: the model has no such label");
+    reply_free(&reply);
+    reply = label("{\"id\":\"die-7\"");
+    reply_expect_problem(&reply, 400, "malformed", "");
+    reply_free(&reply);
+    expect_status(ask("GET", "/feedback", "", NULL), 405);
+    expect_status(ask("POST", "/feedback", "", NULL), 411);
+    expect_status(ask("POST", "/feedback", "Content-Type: image/png\r\n", "x"), 415);
+    stop();
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(pages_of_others_and_other_hosts_give_no_labels)
+{
+    tempdir_open(&dir);
+    start("100");
+    char *text = predict("die-7");
+    char *body = contract_format("{\"id\":\"die-7\",\"label\":\"%s\"}", text);
+    expect_status(ask("POST", "/feedback", "Origin: http://elsewhere\r\n", body), 403);
+    expect_status(ask("DELETE", "/feedback/die-7", "Origin: http://elsewhere\r\n", NULL), 403);
+    expect_status(ask("POST", "/feedback", "Content-Type: text/plain\r\n", body), 415);
+    struct reply reply = reply_of(http_request(server.port, "POST", "/feedback", "", body,
+                                               strlen(body))); /* its Host is another */
+    reply_expect_status(&reply, 403);
+    reply_free(&reply);
+    expect_status(label(body), 200);
+    free(body);
+    free(text);
+    stop();
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(delete_takes_a_label_back_and_has_no_body)
+{
+    tempdir_open(&dir);
+    start("100");
+    char *text = predict("die 7");
+    expect_status(ask("DELETE", "/feedback/die%207", "", NULL), 404);
+    give("die 7", text, 200);
+    expect_status(ask("DELETE", "/feedback/die%207?index=1", "", NULL), 404);
+    expect_status(ask("DELETE", "/feedback/die%207?index=-1", "", NULL), 422);
+    expect_status(ask("DELETE", "/feedback/die%207?indx=1", "", NULL), 422);
+    expect_status(ask("DELETE", "/feedback/die%207", "", "{}"), 400);
+    expect_status(ask("PUT", "/feedback/die%207", "", NULL), 405);
+    struct reply reply = ask("DELETE", "/feedback/die%207?index=0", "", NULL);
+    reply_expect_status(&reply, 200);
+    reply_expect_text(&reply, "id", "die 7");
+    reply_expect_text(&reply, "removed", text);
+    reply_free(&reply);
+    expect_status(ask("DELETE", "/feedback/die%207", "", NULL), 404);
+    free(text);
+    stop();
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(an_item_of_an_envelope_is_meant_by_its_index_and_an_id_may_be_no_ascii)
+{
+    tempdir_open(&dir);
+    start("100");
+    struct reply reply = ask("POST", "/predict", "",
+                             "{\"id\":\"Los-ä\",\"inputs\":[{\"text\":\"a fail\"},"
+                             "{\"text\":\"\"},{\"text\":\"b pass\"}]}");
+    reply_expect_status(&reply, 200);
+    char *text = strdup(reply_text(&reply, "results.2.label"));
+    reply_free(&reply);
+    char *body = contract_format("{\"id\":\"Los-ä\",\"index\":2,\"label\":\"%s\"}", text);
+    expect_status(label(body), 200);
+    expect_status(label("{\"id\":\"Los-ä\",\"index\":1,\"label\":\"x\"}"), 404);
+    free(body);
+    free(text);
+    stop();
+    tempdir_close(&dir);
+}
+END_TEST
+
+/* ---- restarts ---- */
+
+/* Until the past is read. */
+static void await_past(void)
+{
+    for (int status = 503; status == 503;) {
+        struct reply reply = label("{\"id\":\"no such id\",\"label\":\"x\"}");
+        status = (int)reply.answer.status;
+        ck_assert(status == 404 || reply_header(&reply, "Retry-After")[0] != '\0');
+        reply_free(&reply);
+    }
+}
+
+START_TEST(after_a_restart_and_after_a_kill_labels_and_predictions_are_known)
+{
+    tempdir_open(&dir);
+    start("100");
+    char *text = predict("die-7");
+    free(predict("die-8"));
+    free(predict("die-9"));
+    give("die-7", text, 200);
+    expect_status(label("{\"id\":\"die-8\",\"label\":\"unheard of\",\"new\":true}"), 200);
+    for (int kills = 0; kills < 2; kills++) {
+        if (kills == 0) {
+            stop();
+        } else {
+            kill(server.pid, SIGKILL);
+            waitpid(server.pid, NULL, 0);
+        }
+        start("100");
+        await_past();
+        expect_accuracy(0.5, 2);
+        give("die-9", text, 200);
+        expect_status(ask("DELETE", "/feedback/die-9", "", NULL), 200);
+    }
+    give("die-8", text, 200);
+    expect_accuracy(1, 2);
+    stop();
+    start("1"); /* only the last is remembered: no label is its */
+    await_past();
+    struct reply reply = ask("GET", "/models/text", "", NULL);
+    ck_assert_double_eq(reply_number(&reply, "accuracy.n"), 0);
+    reply_free(&reply);
+    give("die-9", text, 200);
+    give("die-8", text, 404);
+    free(text);
+    stop();
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(without_a_window_every_id_is_unknown)
+{
+    tempdir_open(&dir);
+    start("0");
+    char *text = predict("die-7");
+    give("die-7", text, 404);
+    free(text);
+    stop();
+    tempdir_close(&dir);
+}
+END_TEST
+
+SUITE("contract_feedback", a_label_is_found_in_the_metrics_and_in_the_model,
+      a_label_alone_fails_with_a_status_of_its_own, pages_of_others_and_other_hosts_give_no_labels,
+      delete_takes_a_label_back_and_has_no_body,
+      an_item_of_an_envelope_is_meant_by_its_index_and_an_id_may_be_no_ascii,
+      after_a_restart_and_after_a_kill_labels_and_predictions_are_known,
+      without_a_window_every_id_is_unknown)

@@ -1,0 +1,636 @@
+/* Right labels of remembered predictions: what is accepted, what it replaces, what is counted, and
+ * that the audit log has it first and gives it back after a restart. */
+#include "server/feedback/feedback.h"
+
+#include "server/audit/audit_files.h"
+#include "server/feedback/feedback_past.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const labels[] = {"none", "Center", "Donut"};
+static const struct engine_info info = {.labels = labels, .label_count = 3, .version = "1"};
+
+static struct feedback *feedback;
+static struct audit *audit;
+static struct tempdir dir;
+static struct arena arena;
+static struct err err;
+
+static void opened(unsigned window)
+{
+    const struct feedback_options options = {window, audit, dir.path};
+    err = (struct err){0};
+    arena_init(&arena);
+    ck_assert_msg(feedback_open(&feedback, &options, &err) == ERR_OK, "%s", err.text);
+    feedback_learn(feedback, "wafer", "1", labels, 3);
+}
+
+static void closed(void)
+{
+    feedback_close(feedback);
+    arena_deinit(&arena);
+}
+
+static void predicted_as(const char *version, const char *id, unsigned index, unsigned label,
+                         enum decision decision)
+{
+    const struct answer answer = {.model_name = "wafer",
+                                  .model_version = version,
+                                  .info = &info,
+                                  .judgement.decision = decision};
+    const struct prediction_record record = {
+        .id = id, .index = index, .answer = &answer, .label = label};
+    const struct observer observer = feedback_observer(feedback);
+    observer.prediction(observer.context, &record);
+    if (audit == NULL)
+        return;
+    char line[256];
+    int len = snprintf(line, sizeof line,
+                       "\"type\":\"prediction\",\"id\":\"%s\",\"index\":%u,\"model\":\"wafer\","
+                       "\"version\":\"%s\",\"label\":\"%s\",\"decision\":\"%s\"",
+                       id, index, version, labels[label], decision_name(decision));
+    audit_append(audit, &(struct audit_members){line, (size_t)len}, 1, &err);
+}
+
+static void predicted(const char *id, unsigned index, unsigned label)
+{
+    predicted_as("1", id, index, label, DECISION_REVIEW);
+}
+
+static struct feedback_item give(const char *id, unsigned index, const char *label)
+{
+    struct feedback_item item = {.id = id, .index = index, .label = label};
+    err = (struct err){0};
+    feedback_give(feedback, &item, 1, &arena, &err);
+    return item;
+}
+
+static struct feedback_item give_new(const char *id, const char *label)
+{
+    struct feedback_item item = {.id = id, .label = label, .is_new = true};
+    err = (struct err){0};
+    feedback_give(feedback, &item, 1, &arena, &err);
+    return item;
+}
+
+static struct feedback_accuracy accuracy(void)
+{
+    struct feedback_accuracy out;
+    struct err failed = {0};
+    ck_assert_int_eq(feedback_accuracy(feedback, "wafer", "1", true, &arena, &out, &failed),
+                     ERR_OK);
+    return out;
+}
+
+static void expect_all(uint64_t right, uint64_t count)
+{
+    const struct feedback_accuracy now = accuracy();
+    ck_assert_uint_eq(now.all.right, right);
+    ck_assert_uint_eq(now.all.count, count);
+}
+
+/* ---- one label ---- */
+
+START_TEST(a_label_is_compared_with_what_was_predicted)
+{
+    opened(10);
+    predicted("a", 0, 1);
+    predicted("a", 1, 2);
+    struct feedback_item right = give("a", 0, "Center"), wrong = give("a", 1, "none");
+    ck_assert(right.err.code == ERR_OK && right.is_correct && right.replaced == NULL);
+    ck_assert_str_eq(right.predicted, "Center");
+    ck_assert(wrong.err.code == ERR_OK && !wrong.is_correct);
+    ck_assert_str_eq(wrong.predicted, "Donut");
+    expect_all(1, 2);
+    closed();
+}
+END_TEST
+
+START_TEST(a_second_label_replaces_the_first_and_says_so)
+{
+    opened(10);
+    predicted("a", 0, 1);
+    give("a", 0, "Center");
+    struct feedback_item second = give("a", 0, "Donut");
+    ck_assert_str_eq(second.replaced, "Center");
+    expect_all(0, 1);
+    struct feedback_item third = give("a", 0, "Center");
+    ck_assert_str_eq(third.replaced, "Donut");
+    expect_all(1, 1);
+    closed();
+}
+END_TEST
+
+START_TEST(an_id_that_is_not_remembered_is_not_found)
+{
+    opened(2);
+    predicted("a", 0, 1);
+    predicted("b", 0, 1);
+    predicted("c", 0, 1);
+    struct feedback_item gone = give("a", 0, "Center"), never = give("c", 1, "Center");
+    ck_assert_int_eq(gone.err.code, ERR_NOT_FOUND);
+    ck_assert_int_eq(never.err.code, ERR_NOT_FOUND);
+    ck_assert_str_eq(gone.err.text, "id: no prediction with this id and index is remembered; the "
+                                    "last 2 are (feedback_window)");
+    ck_assert_int_eq(give("c", 0, "Center").err.code, ERR_OK);
+    expect_all(1, 1);
+    closed();
+}
+END_TEST
+
+START_TEST(a_label_that_the_model_lacks_is_refused_by_name_and_stored_if_it_is_new)
+{
+    opened(10);
+    predicted("a", 0, 1);
+    struct feedback_item typo = give("a", 0, "Dnut");
+    ck_assert_int_eq(typo.err.code, ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(typo.err.text, "did you mean \"Donut\"?"));
+    expect_all(0, 0);
+    struct feedback_item fresh = give_new("a", "Bullseye");
+    ck_assert(fresh.err.code == ERR_OK && !fresh.is_correct);
+    expect_all(0, 1);
+    ck_assert_int_eq(give("a", 0, "Bullseye").err.code, ERR_UNUSABLE); /* not the model's yet */
+    ck_assert_str_eq(give("a", 0, "Center").replaced, "Bullseye");
+    expect_all(1, 1);
+    ck_assert(give_new("a", "Donut").err.code == ERR_OK); /* known: as without */
+    const struct feedback_accuracy now = accuracy();
+    for (unsigned i = 0; i < now.class_count; i++)
+        ck_assert_str_ne(now.classes[i].label, "other");
+    closed();
+}
+END_TEST
+
+START_TEST(a_label_can_be_taken_back_once)
+{
+    opened(10);
+    predicted("a", 0, 1);
+    ck_assert_int_eq(give("a", 0, NULL).err.code, ERR_NOT_FOUND);
+    give("a", 0, "Center");
+    struct feedback_item removed = give("a", 0, NULL);
+    ck_assert_int_eq(removed.err.code, ERR_OK);
+    ck_assert_str_eq(removed.replaced, "Center");
+    expect_all(0, 0);
+    ck_assert_int_eq(give("a", 0, NULL).err.code, ERR_NOT_FOUND);
+    ck_assert_ptr_null(give("a", 0, "Donut").replaced);
+    closed();
+}
+END_TEST
+
+START_TEST(labels_of_a_list_are_judged_in_order_and_by_themselves)
+{
+    struct feedback_item items[] = {{.id = "a", .label = "Center"},
+                                    {.id = "nobody", .label = "Center"},
+                                    {.id = "a", .label = "Donut"},
+                                    {.id = "b", .label = "x", .err = {.code = ERR_UNUSABLE}}};
+    opened(10);
+    predicted("a", 0, 1);
+    predicted("b", 0, 1);
+    ck_assert_int_eq(feedback_give(feedback, items, 4, &arena, &err), ERR_OK);
+    ck_assert_int_eq(items[0].err.code, ERR_OK);
+    ck_assert_int_eq(items[1].err.code, ERR_NOT_FOUND);
+    ck_assert_str_eq(items[2].replaced, "Center");
+    expect_all(0, 1);
+    closed();
+}
+END_TEST
+
+START_TEST(without_a_window_nothing_is_remembered)
+{
+    opened(0);
+    predicted("a", 0, 1);
+    ck_assert_int_eq(give("a", 0, "Center").err.code, ERR_NOT_FOUND);
+    closed();
+}
+END_TEST
+
+/* ---- figures ---- */
+
+START_TEST(accuracy_is_by_decision_class_and_pair)
+{
+    opened(10);
+    predicted_as("1", "a", 0, 1, DECISION_AUTO);
+    predicted_as("1", "b", 0, 1, DECISION_AUTO);
+    predicted_as("1", "c", 0, 2, DECISION_REVIEW);
+    predicted_as("2", "d", 0, 2, DECISION_REVIEW); /* another version */
+    give("a", 0, "Center");
+    give("b", 0, "Donut");
+    give_new("c", "Bullseye");
+    give_new("d", "Donut");
+    const struct feedback_accuracy now = accuracy();
+    ck_assert_uint_eq(now.all.count, 3);
+    ck_assert_uint_eq(now.by_decision[DECISION_AUTO].count, 2);
+    ck_assert_uint_eq(now.by_decision[DECISION_AUTO].right, 1);
+    ck_assert_uint_eq(now.by_decision[DECISION_REVIEW].count, 1);
+    ck_assert_uint_eq(now.by_decision[DECISION_REVIEW].right, 0);
+    ck_assert_uint_eq(now.class_count, 3);
+    ck_assert_str_eq(now.classes[0].label, "Center");
+    ck_assert(now.classes[0].told == 1 && now.classes[0].predicted == 2 &&
+              now.classes[0].right == 1);
+    ck_assert_str_eq(now.classes[1].label, "Donut");
+    ck_assert(now.classes[1].told == 1 && now.classes[1].predicted == 1 &&
+              now.classes[1].right == 0);
+    ck_assert_str_eq(now.classes[2].label, "other");
+    ck_assert(now.classes[2].told == 1 && now.classes[2].predicted == 0);
+    ck_assert_uint_eq(now.pair_count, 3);
+    closed();
+}
+END_TEST
+
+START_TEST(labels_go_on_counting_when_their_prediction_has_left_the_window)
+{
+    opened(1);
+    predicted("a", 0, 1);
+    give("a", 0, "Center");
+    predicted("b", 0, 1);
+    ck_assert_int_eq(give("a", 0, "Donut").err.code, ERR_NOT_FOUND);
+    expect_all(1, 1);
+    closed();
+}
+END_TEST
+
+static char scraped[2048];
+
+static void scrape_label(void *scrape, const char *model, const char *version, const char *label,
+                         const char *predicted_label, uint64_t count)
+{
+    size_t len = strlen(scraped);
+    ck_assert_ptr_eq(scrape, scraped);
+    snprintf(scraped + len, sizeof scraped - len, "%s/%s %s<-%s %llu\n", model, version, label,
+             predicted_label, (unsigned long long)count);
+}
+
+static void scrape_accuracy(void *scrape, const char *model, const char *version, double ratio)
+{
+    size_t len = strlen(scraped);
+    ck_assert_ptr_eq(scrape, scraped);
+    snprintf(scraped + len, sizeof scraped - len, "%s/%s %g\n", model, version, ratio);
+}
+
+static const char *scrape(void)
+{
+    const struct metrics_feedback sink = {scrape_label, scrape_accuracy, scraped};
+    scraped[0] = '\0';
+    feedback_metrics(feedback, &sink);
+    return scraped;
+}
+
+START_TEST(series_exist_once_a_label_was_given_and_counters_never_fall)
+{
+    opened(10);
+    predicted("a", 0, 1);
+    ck_assert_str_eq(scrape(), "");
+    give("a", 0, "Center");
+    ck_assert_str_eq(scrape(), "wafer/1 Center<-Center 1\nwafer/1 1\n");
+    give("a", 0, NULL);
+    ck_assert_str_eq(scrape(), "wafer/1 Center<-Center 1\n"); /* a ratio of none is no series */
+    give_new("a", "x");
+    give_new("a", "y"); /* both are "other" */
+    ck_assert_ptr_nonnull(strstr(scrape(), "wafer/1 other<-Center 2\n"));
+    ck_assert_ptr_nonnull(strstr(scraped, "wafer/1 0\n"));
+    ck_assert_uint_ge(feedback_series(feedback), 3);
+    closed();
+}
+END_TEST
+
+START_TEST(a_models_own_label_other_makes_one_series_with_those_that_it_lacks)
+{
+    static const char *const own[] = {"other"};
+    opened(10);
+    feedback_learn(feedback, "wafer", "1", own, 1);
+    predicted("a", 0, 1);
+    predicted("b", 0, 1);
+    give("a", 0, "other");
+    give_new("b", "unheard");
+    ck_assert_str_eq(scrape(), "wafer/1 other<-Center 2\nwafer/1 0\n");
+    const struct feedback_accuracy now = accuracy();
+    unsigned others = 0;
+    for (unsigned i = 0; i < now.class_count; i++)
+        others += strcmp(now.classes[i].label, "other") == 0 ? (unsigned)now.classes[i].told : 0;
+    ck_assert_uint_eq(others, 2);
+    ck_assert_uint_eq(now.pair_count, 1);
+    ck_assert_uint_eq(now.pairs[0].count, 2);
+    closed();
+}
+END_TEST
+
+/* ---- with an audit log ---- */
+
+static void audit_opened(size_t rotate_bytes)
+{
+    const struct audit_options options = {
+        .dir = dir.path, .refuse = true, .rotate_bytes = rotate_bytes};
+    err = (struct err){0};
+    ck_assert_msg(audit_open(&audit, &options, &err) == ERR_OK, "%s", err.text);
+}
+
+/* Until an id that is unknown is called so: the past was read. */
+static void await_past(void)
+{
+    while (give("no such id", 0, "Center").err.code == ERR_NOT_READY)
+        usleep(1000);
+    ck_assert_int_eq(give("no such id", 0, "Center").err.code, ERR_NOT_FOUND);
+}
+
+static void restart(unsigned window, size_t rotate_bytes)
+{
+    closed();
+    audit_close(audit);
+    audit_opened(rotate_bytes);
+    opened(window);
+}
+
+static void all_closed(void)
+{
+    closed();
+    audit_close(audit);
+    audit = NULL;
+    tempdir_close(&dir);
+}
+
+/* How often a text stands in the log. */
+static unsigned logged(const char *text)
+{
+    char **paths, line[4096];
+    size_t count;
+    unsigned found = 0;
+    ck_assert_int_eq(audit_files_list(&paths, &count, dir.path, &err), ERR_OK);
+    for (size_t i = 0; i < count; i++) {
+        FILE *file = fopen(paths[i], "r");
+        while (fgets(line, sizeof line, file) != NULL)
+            found += strstr(line, text) != NULL;
+        fclose(file);
+    }
+    audit_files_free(paths, count);
+    return found;
+}
+
+START_TEST(each_label_is_a_line_of_the_audit_log)
+{
+    tempdir_open(&dir);
+    audit_opened(1 << 20);
+    opened(10);
+    await_past();
+    predicted("a", 2, 1);
+    struct feedback_item item = {.id = "a", .index = 2, .label = "Donut", .source = "An\"na"};
+    ck_assert_int_eq(feedback_give(feedback, &item, 1, &arena, &err), ERR_OK);
+    give("a", 2, "Center");
+    give("a", 2, NULL);
+    give("nobody", 0, "Center");
+    static const char members[] = "\"id\":\"a\",\"index\":2,\"model\":\"wafer\",\"version\":\"1\","
+                                  "\"predicted\":\"Center\",";
+    char text[512];
+    snprintf(text, sizeof text,
+             "\"type\":\"feedback\",%s\"label\":\"Donut\",\"decision\":\"review\","
+             "\"source\":\"An\\\"na\",\"prev\"",
+             members);
+    ck_assert_uint_eq(logged(text), 1);
+    snprintf(text, sizeof text,
+             "\"type\":\"feedback\",%s\"label\":\"Center\",\"decision\":\"review\","
+             "\"replaced\":\"Donut\",\"prev\"",
+             members);
+    ck_assert_uint_eq(logged(text), 1);
+    snprintf(text, sizeof text,
+             "\"type\":\"feedback_removed\",%s\"label\":\"Center\",\"decision\":\"review\","
+             "\"prev\"",
+             members);
+    ck_assert_uint_eq(logged(text), 1);
+    ck_assert_uint_eq(logged("\"type\":\"feedback"), 3);
+    all_closed();
+}
+END_TEST
+
+START_TEST(what_the_audit_log_refuses_is_not_accepted)
+{
+    struct rlimit before, limit;
+    tempdir_open(&dir);
+    audit_opened(1 << 20);
+    opened(10);
+    await_past();
+    predicted("a", 0, 1);
+    predicted("b", 0, 1);
+    give("a", 0, "Center");
+    getrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_IGN);
+    limit = before;
+    limit.rlim_cur = 1;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    struct feedback_item items[] = {{.id = "a", .label = "Donut"},
+                                    {.id = "b", .label = "Center"},
+                                    {.id = "a", .label = "none"}};
+    err = (struct err){0};
+    enum err_code code = feedback_give(feedback, items, 3, &arena, &err);
+    struct feedback_item removal = {.id = "a"};
+    struct err other = {0};
+    enum err_code removing = feedback_give(feedback, &removal, 1, &arena, &other);
+    setrlimit(RLIMIT_FSIZE, &before);
+    ck_assert_int_eq(code, ERR_NOT_READY);
+    ck_assert_int_eq(removing, ERR_NOT_READY);
+    expect_all(1, 1);
+    ck_assert_str_eq(give("a", 0, "Center").replaced, "Center");
+    ck_assert_ptr_null(give("b", 0, "Center").replaced);
+    ck_assert_ptr_nonnull(strstr(scrape(), "Center<-Center 3\n"));
+    all_closed();
+}
+END_TEST
+
+START_TEST(after_a_restart_predictions_and_labels_are_known_again)
+{
+    tempdir_open(&dir);
+    audit_opened(1 << 20);
+    opened(10);
+    await_past();
+    predicted("a", 0, 1);
+    predicted("b", 0, 2);
+    predicted("b", 1, 0);
+    predicted("c", 0, 0);
+    give("a", 0, "Center");
+    give("b", 0, "Center");
+    give("b", 0, "Donut");
+    give_new("b", "x");
+    give("b", 1, "none");
+    give("b", 1, NULL);
+    predicted("c", 0, 1); /* the latest counts */
+    for (int times = 0; times < 3; times++) {
+        restart(10, 1 << 20);
+        await_past();
+        expect_all(1, 2);
+        ck_assert_str_eq(give("b", 0, "Donut").replaced, times == 0 ? "x" : "Donut");
+        expect_all(times == 0 ? 2 : 1, 2);
+        ck_assert_int_eq(give("b", 1, NULL).err.code, ERR_NOT_FOUND);
+        ck_assert_str_eq(give("c", 0, "none").predicted, "Center");
+        ck_assert_int_eq(give("c", 0, NULL).err.code, ERR_OK);
+        if (times == 0) {
+            give_new("b", "Donut");
+            give("a", 0, "none"); /* then one is right of two */
+        }
+    }
+    all_closed();
+}
+END_TEST
+
+START_TEST(of_the_past_no_more_than_the_window_is_taken_over_files)
+{
+    char id[16];
+    tempdir_open(&dir);
+    audit_opened(4096); /* of some ten lines */
+    opened(200);
+    await_past();
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(id, sizeof id, "%u", i);
+        predicted(id, 0, 1);
+        ck_assert_int_eq(give(id, 0, i % 4 == 0 ? "none" : "Center").err.code, ERR_OK);
+    }
+    restart(40, 4096);
+    await_past();
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(id, sizeof id, "%u", i);
+        ck_assert_int_eq(give(id, 0, i % 4 == 0 ? "none" : "Center").err.code,
+                         i < 60 ? ERR_NOT_FOUND : ERR_OK);
+    }
+    expect_all(30, 40);
+    all_closed();
+}
+END_TEST
+
+/* A file that nobody writes stands for a disk that is slow. */
+START_TEST(while_the_past_is_read_only_new_predictions_are_known)
+{
+    char pipe_path[128];
+    tempdir_open(&dir);
+    audit_opened(1 << 20);
+    opened(10);
+    await_past();
+    predicted("a", 0, 1);
+    closed();
+    audit_close(audit);
+    snprintf(pipe_path, sizeof pipe_path, "%s/attnd-audit-000000000000.jsonl", dir.path);
+    ck_assert_int_eq(mkfifo(pipe_path, 0600), 0);
+    audit_opened(1 << 20);
+    opened(10);
+    struct feedback_item old = give("a", 0, "Center"), unknown = give("z", 0, "Center");
+    ck_assert_int_eq(old.err.code, ERR_NOT_READY);
+    ck_assert_int_eq(unknown.err.code, ERR_NOT_READY);
+    predicted("b", 0, 1);
+    ck_assert_int_eq(give("b", 0, "Donut").err.code, ERR_OK);
+    for (int pass = 0; pass < 2; pass++) {
+        int fd = open(pipe_path, O_WRONLY); /* counted once, visited once: both times empty */
+        close(fd);
+        usleep(20000);
+    }
+    await_past();
+    ck_assert_int_eq(give("a", 0, "Center").err.code, ERR_OK);
+    ck_assert_str_eq(give("b", 0, "Center").replaced, "Donut");
+    expect_all(2, 2);
+    all_closed();
+}
+END_TEST
+
+START_TEST(lines_that_are_none_of_ours_are_passed_over)
+{
+    static const char *const lines[] = {
+        "\"type\":\"prediction\",\"id\":7",
+        "\"type\":\"prediction\"",
+        "\"type\":\"prediction\",\"id\":\"q\",\"index\":-1,\"model\":\"m\",\"version\":\"1\","
+        "\"label\":\"x\",\"decision\":\"auto\"",
+        "\"type\":\"feedback\",\"id\":\"a\",\"index\":0,\"model\":\"m\",\"version\":\"1\","
+        "\"predicted\":\"x\",\"label\":\"y\",\"decision\":\"maybe\"",
+        "\"type\":\"feedback\",\"id\":\"a\"",
+        "\"type\":\"feedback_removed\",\"id\":\"q\",\"index\":0",
+        "\"type\":\"predictions\"",
+        "\"type\":\"feedback",
+        "\"typ\":1"};
+    tempdir_open(&dir);
+    audit_opened(1 << 20);
+    opened(10);
+    await_past();
+    predicted("a", 0, 1);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        audit_append(audit, &(struct audit_members){lines[i], strlen(lines[i])}, 1, &err);
+    give("a", 0, "Center");
+    restart(10, 1 << 20);
+    await_past();
+    expect_all(1, 1);
+    all_closed();
+}
+END_TEST
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, ROUNDS = 500 };
+
+static void *label_and_predict(void *context)
+{
+    const unsigned thread = *(const unsigned *)context;
+    struct arena own;
+    char id[32];
+    arena_init(&own);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct feedback_accuracy now;
+        struct err failed = {0};
+        snprintf(id, sizeof id, "%u-%u", thread, i);
+        const struct answer answer = {.model_name = "wafer", .model_version = "1", .info = &info};
+        const struct prediction_record record = {.id = id, .answer = &answer, .label = i % 3};
+        const struct observer observer = feedback_observer(feedback);
+        observer.prediction(observer.context, &record);
+        struct feedback_item items[] = {{.id = id, .label = labels[(i + i % 2) % 3]},
+                                        {.id = "shared", .label = labels[i % 3]}};
+        feedback_give(feedback, items, 2, &own, &failed);
+        feedback_accuracy(feedback, "wafer", "1", true, &own, &now, &failed);
+        ck_assert(now.all.right <= now.all.count);
+        feedback_series(feedback);
+    }
+    arena_deinit(&own);
+    return NULL;
+}
+
+START_TEST(threads_lose_no_label)
+{
+    pthread_t threads[THREADS];
+    unsigned numbers[THREADS];
+    tempdir_open(&dir);
+    audit_opened(1 << 16);
+    opened(THREADS * ROUNDS + 1);
+    await_past();
+    predicted("shared", 0, 1);
+    for (unsigned i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, label_and_predict, &numbers[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    const struct feedback_accuracy now = accuracy();
+    ck_assert_uint_eq(now.all.count, THREADS * ROUNDS + 1);
+    ck_assert_uint_eq(logged("\"type\":\"feedback\""), 2 * THREADS * ROUNDS);
+    char *last = strdup(give("shared", 0, "none").replaced);
+    give("shared", 0, last);
+    restart(10000, 1 << 16); /* the predictions of the threads have no lines, the shared one has */
+    await_past();
+    ck_assert_str_eq(give("shared", 0, "none").replaced, last);
+    free(last);
+    all_closed();
+}
+END_TEST
+
+SUITE("feedback", a_label_is_compared_with_what_was_predicted,
+      a_second_label_replaces_the_first_and_says_so, an_id_that_is_not_remembered_is_not_found,
+      a_label_that_the_model_lacks_is_refused_by_name_and_stored_if_it_is_new,
+      a_label_can_be_taken_back_once, labels_of_a_list_are_judged_in_order_and_by_themselves,
+      without_a_window_nothing_is_remembered, accuracy_is_by_decision_class_and_pair,
+      labels_go_on_counting_when_their_prediction_has_left_the_window,
+      series_exist_once_a_label_was_given_and_counters_never_fall,
+      a_models_own_label_other_makes_one_series_with_those_that_it_lacks,
+      each_label_is_a_line_of_the_audit_log, what_the_audit_log_refuses_is_not_accepted,
+      after_a_restart_predictions_and_labels_are_known_again,
+      of_the_past_no_more_than_the_window_is_taken_over_files,
+      while_the_past_is_read_only_new_predictions_are_known,
+      lines_that_are_none_of_ours_are_passed_over, threads_lose_no_label)

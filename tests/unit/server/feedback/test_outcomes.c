@@ -1,0 +1,141 @@
+/* Counts of right labels: exact for a version whatever happens to its cells. */
+#include "server/feedback/outcomes.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct outcomes *outcomes;
+static struct err err;
+
+static void opened(void)
+{
+    err = (struct err){0};
+    ck_assert_int_eq(outcomes_open(&outcomes, &err), ERR_OK);
+}
+
+static const struct outcomes_cell *cell(unsigned version, uint32_t label, uint32_t predicted)
+{
+    for (unsigned i = 0; i < 2 * OUTCOMES_CELLS; i++) {
+        const struct outcomes_cell *at = &outcomes->cells[i];
+        if (at->is_used && at->version == version && at->label == label &&
+            at->predicted == predicted)
+            return at;
+    }
+    return NULL;
+}
+
+START_TEST(versions_are_told_apart_by_both_names)
+{
+    opened();
+    ck_assert_int_eq(outcomes_version(outcomes, "a", "1"), 0);
+    ck_assert_int_eq(outcomes_version(outcomes, "a", "2"), 1);
+    ck_assert_int_eq(outcomes_version(outcomes, "b", "1"), 2);
+    ck_assert_int_eq(outcomes_version(outcomes, "a", "2"), 1);
+    ck_assert_ptr_null(outcomes_find(outcomes, "b", "2"));
+    ck_assert_str_eq(outcomes_find(outcomes, "b", "1")->model, "b");
+    outcomes_close(outcomes);
+}
+END_TEST
+
+START_TEST(versions_are_bounded)
+{
+    char name[16];
+    opened();
+    for (int i = 0; i < OUTCOMES_VERSIONS; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        ck_assert_int_eq(outcomes_version(outcomes, "m", name), i);
+    }
+    ck_assert_int_lt(outcomes_version(outcomes, "m", "more"), 0);
+    ck_assert_int_eq(outcomes_version(outcomes, "m", "0"), 0);
+    outcomes_close(outcomes);
+}
+END_TEST
+
+START_TEST(a_label_keeps_its_number_and_is_new_until_a_model_has_it)
+{
+    static const char *const labels[] = {"x", "y"}, *const more[] = {"y", "z"};
+    opened();
+    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
+    ck_assert(outcomes_learn(outcomes, version, labels, 2));
+    ck_assert_int_eq(outcomes_label(outcomes, version, "y", 0), 1);
+    ck_assert_int_eq(outcomes_label(outcomes, version, "z", 0), -1);
+    ck_assert_int_eq(outcomes_add_label(outcomes, version, "z", true, 99), 2);
+    ck_assert(outcomes->versions[version].labels[2].is_new);
+    ck_assert(outcomes_learn(outcomes, version, more, 2)); /* the model was trained anew */
+    ck_assert(!outcomes->versions[version].labels[2].is_new);
+    ck_assert_int_eq(outcomes_label(outcomes, version, "z", 0), 2);
+    ck_assert_uint_eq(outcomes->versions[version].label_count, 3);
+    ck_assert_str_eq(outcomes_text(outcomes, version, 2), "z");
+    ck_assert_str_eq(outcomes_text(outcomes, version, OUTCOMES_OTHER), "other");
+    outcomes_close(outcomes);
+}
+END_TEST
+
+START_TEST(new_labels_are_bounded_and_known_ones_are_not)
+{
+    char name[16];
+    opened();
+    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
+    for (int i = 0; i < OUTCOMES_NEW_LABELS; i++) {
+        snprintf(name, sizeof name, "new-%d", i);
+        ck_assert_int_eq(outcomes_add_label(outcomes, version, name, true, 0), i);
+    }
+    ck_assert_int_lt(outcomes_add_label(outcomes, version, "one more", true, 0), 0);
+    ck_assert_int_eq(outcomes_add_label(outcomes, version, "known", false, 0), OUTCOMES_NEW_LABELS);
+    outcomes_close(outcomes);
+}
+END_TEST
+
+START_TEST(what_stands_can_fall_and_what_was_given_cannot)
+{
+    const struct outcomes_mark right = {1, 1, DECISION_AUTO}, wrong = {0, 1, DECISION_REVIEW};
+    opened();
+    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
+    for (int i = 0; i < 3; i++) {
+        outcomes_count(outcomes, version, &right, 1);
+        outcomes_given(outcomes, version, &right);
+    }
+    outcomes_count(outcomes, version, &wrong, 1);
+    outcomes_count(outcomes, version, &right, -1);
+    const struct outcomes_version *of = &outcomes->versions[version];
+    ck_assert_uint_eq(of->count[DECISION_AUTO], 2);
+    ck_assert_uint_eq(of->right[DECISION_AUTO], 2);
+    ck_assert_uint_eq(of->count[DECISION_REVIEW], 1);
+    ck_assert_uint_eq(of->right[DECISION_REVIEW], 0);
+    ck_assert_uint_eq(cell(version, 1, 1)->now[DECISION_AUTO], 2);
+    ck_assert_uint_eq(cell(version, 1, 1)->total, 3);
+    ck_assert_uint_eq(cell(version, 0, 1)->total, 0);
+    outcomes_close(outcomes);
+}
+END_TEST
+
+START_TEST(beyond_the_cells_a_version_is_still_exact)
+{
+    enum { PAIRS = OUTCOMES_CELLS + 500 };
+    opened();
+    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
+    for (int step = 1; step >= -1; step -= 2)
+        for (uint32_t i = 0; i < PAIRS; i++) {
+            const struct outcomes_mark mark = {i % 100, i / 100, DECISION_AUTO};
+            outcomes_count(outcomes, version, &mark, step);
+            if (step > 0)
+                outcomes_given(outcomes, version, &mark);
+            if (step > 0 && i + 1 == PAIRS) {
+                ck_assert_uint_eq(outcomes->versions[version].count[DECISION_AUTO], PAIRS);
+                ck_assert_uint_eq(outcomes->cell_count, OUTCOMES_CELLS);
+            }
+        }
+    ck_assert_uint_eq(outcomes->versions[version].count[DECISION_AUTO], 0);
+    ck_assert_uint_eq(outcomes->versions[version].right[DECISION_AUTO], 0);
+    for (unsigned i = 0; i < 2 * OUTCOMES_CELLS; i++)
+        ck_assert(!outcomes->cells[i].is_used ||
+                  (outcomes->cells[i].now[DECISION_AUTO] == 0 && outcomes->cells[i].total == 1));
+    outcomes_close(outcomes);
+}
+END_TEST
+
+SUITE("outcomes", versions_are_told_apart_by_both_names, versions_are_bounded,
+      a_label_keeps_its_number_and_is_new_until_a_model_has_it,
+      new_labels_are_bounded_and_known_ones_are_not, what_stands_can_fall_and_what_was_given_cannot,
+      beyond_the_cells_a_version_is_still_exact)
