@@ -49,7 +49,7 @@ const STATES = {
         await drop(page, '#drop', [WAFER]);
         await shownAnswer(page);
         await page.click('.mark button >> nth=0');
-        await page.waitForSelector('.mark p:has-text("Kept")');
+        await page.waitForSelector('.mark p:has-text("Sent to the server")');
         await page.click('#tab-history');
         await page.waitForSelector('#labels-rows td');
     },
