@@ -8,7 +8,6 @@
  * was printed before it holds. Memory does not grow with the log. */
 #include "engine/base/doc.h"
 #include "engine/base/doc_string.h"
-#include "engine/base/file.h"
 #include "engine/cli/cli.h"
 #include "server/audit/audit_files.h"
 #include "server/audit/audit_read.h"
@@ -18,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, PLACES_MAX = 4096, KEY_BYTES_MAX = 4096 };
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, PLACES_MAX = 4096 };
 
 struct tool {
     const char *places[PLACES_MAX]; /* files and directories */
@@ -302,19 +301,6 @@ static bool print_line(void *context, const char *text, size_t len)
     return !ferror(stdout);
 }
 
-static enum err_code read_key(struct audit_key *key, char **bytes, const char *path,
-                              struct err *err)
-{
-    if (path == NULL)
-        return ERR_OK;
-    if (file_read(bytes, &key->len, path, KEY_BYTES_MAX, err))
-        return err_prefix(err, "%s: ", path);
-    while (key->len > 0 && strchr("\r\n", (*bytes)[key->len - 1]) != NULL)
-        key->len--;
-    key->bytes = *bytes;
-    return ERR_OK;
-}
-
 static void tell_verified(const struct audit_reading *reading)
 {
     char head[13];
@@ -331,15 +317,15 @@ static void tell_verified(const struct audit_reading *reading)
 
 static enum err_code run_command(struct tool *tool, bool verifies, struct err *err)
 {
-    char *key = NULL;
     struct audit_reading reading = {.visit = verifies ? NULL : print_line, .context = tool};
-    if (find_files(tool, err) || read_key(&reading.key, &key, tool->key_file, err))
+    if (find_files(tool, err) ||
+        (tool->key_file != NULL && audit_key_read(&reading.key, tool->key_file, err)))
         return err->code;
     if (tool->format != NULL && strcmp(tool->format, "csv") == 0)
         print_header();
     if (audit_read(&reading, tool->paths, tool->path_count, err) == ERR_OK && verifies)
         tell_verified(&reading);
-    free(key);
+    audit_key_forget(&reading.key);
     return err->code;
 }
 

@@ -1,9 +1,9 @@
 #include "server/audit/audit_chain.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,34 @@ void audit_chain_init(struct audit_chain *chain, struct audit_key key)
 {
     *chain = (struct audit_chain){.key = key};
     memset(chain->head, '0', HASH_DIGITS);
+}
+
+enum err_code audit_key_read(struct audit_key *out, const char *path, struct err *err)
+{
+    char *bytes;
+    *out = (struct audit_key){0};
+    if (file_read(&bytes, &out->len, path, AUDIT_KEY_BYTES_MAX, err)) {
+        err->code = ERR_UNUSABLE;
+        return err_prefix(err, "%s: ", path);
+    }
+    out->bytes = bytes;
+    while (out->len > 0 && (bytes[out->len - 1] == '\n' || bytes[out->len - 1] == '\r'))
+        out->len--;
+    if (out->len >= AUDIT_KEY_BYTES_MIN)
+        return ERR_OK;
+    err_set(err, ERR_UNUSABLE, "%s: the key has %zu bytes, at least %d are needed", path, out->len,
+            AUDIT_KEY_BYTES_MIN);
+    audit_key_forget(out);
+    return err->code;
+}
+
+void audit_key_forget(struct audit_key *key)
+{
+    char *bytes = (char *)(uintptr_t)key->bytes;
+    if (bytes != NULL)
+        explicit_bzero(bytes, key->len);
+    free(bytes);
+    *key = (struct audit_key){0};
 }
 
 static void hash(const struct audit_key *key, const char *line, size_t len,
@@ -43,6 +71,20 @@ size_t audit_chain_seal(struct audit_chain *chain, const char *members, size_t l
     hash(&chain->key, out, line, chain->head);
     out[line++] = '\n';
     return line;
+}
+
+enum err_code audit_chain_read_begin(const char *line, bool *is_keyed, struct err *err)
+{
+    static const char begin[] = "\"type\":\"begin\",\"format\":";
+    const char *type = strstr(line, begin);
+    unsigned long format = type != NULL ? strtoul(type + sizeof begin - 1, NULL, 10) : 0;
+    if (format == 0)
+        return err_set(err, ERR_MALFORMED, "this is not the first line of an audit log's file");
+    if (format > AUDIT_FORMAT)
+        return err_set(err, ERR_UNSUPPORTED, "written by a newer attnd (format %lu, known is %d)",
+                       format, AUDIT_FORMAT);
+    *is_keyed = strstr(type, "\"chain\":\"hmac-sha256\"") != NULL;
+    return ERR_OK;
 }
 
 /* The number of the line; 0: it has none that we write. */

@@ -19,6 +19,7 @@
 #include "engine/base/err.h"
 #include "engine/base/sha256.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,13 @@ struct audit_key {
     const void *bytes; /* NULL: none, "prev" is a plain SHA-256 */
     size_t len;
 };
+
+enum { AUDIT_KEY_BYTES_MIN = 16, AUDIT_KEY_BYTES_MAX = 4096 };
+
+/* All bytes of the file but an end of line behind them, which editors leave. Yours to forget.
+ * ERR_UNUSABLE begins with the path: it cannot be read, or has too few or too many bytes. */
+enum err_code audit_key_read(struct audit_key *out, const char *path, struct err *err);
+void audit_key_forget(struct audit_key *key); /* one that was read; none is allowed */
 
 struct audit_chain {
     struct audit_key key;
@@ -49,6 +57,10 @@ size_t audit_chain_seal(struct audit_chain *chain, const char *members, size_t l
  * says what is wrong: no such line, another number, another hash. */
 enum err_code audit_chain_follow(struct audit_chain *chain, const char *line, size_t len,
                                  struct err *err);
+
+/* Reads a file's first line, NUL-terminated: whether its chain is made with a key. ERR_MALFORMED:
+ * it is none; ERR_UNSUPPORTED: a newer attnd's. */
+enum err_code audit_chain_read_begin(const char *line, bool *is_keyed, struct err *err);
 
 /* Begins a chain at a line that is believed: of the oldest file that is kept, or of the end of a
  * log that goes on. ERR_MALFORMED. */

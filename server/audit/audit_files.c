@@ -146,20 +146,17 @@ static enum err_code read_end(struct end *end, int fd, size_t size, const char *
 static enum err_code read_begin(int fd, const char *path, const struct audit_key *key,
                                 bool *same_key, struct err *err)
 {
-    static const char begin[] = "\"type\":\"begin\",\"format\":";
     char line[1024];
+    bool is_keyed = false;
     ssize_t len = pread(fd, line, sizeof line - 1, 0);
     if (len < 0)
         return failed(path, "read", err);
     line[len] = '\0';
-    const char *type = strstr(line, begin);
-    unsigned long format = type != NULL ? strtoul(type + sizeof begin - 1, NULL, 10) : 0;
-    if (format == 0)
-        return err_set(err, ERR_UNUSABLE, "%s: its first line is none of an audit log", path);
-    if (format > AUDIT_FORMAT)
-        return err_set(err, ERR_UNUSABLE, "%s: written by a newer attnd (format %lu, known is %d)",
-                       path, format, AUDIT_FORMAT);
-    *same_key = (strstr(type, "\"hmac-sha256\"") != NULL) == (key->bytes != NULL);
+    if (audit_chain_read_begin(line, &is_keyed, err)) {
+        err->code = ERR_UNUSABLE;
+        return err_prefix(err, "%s: ", path);
+    }
+    *same_key = is_keyed == (key->bytes != NULL);
     return ERR_OK;
 }
 
@@ -305,7 +302,6 @@ enum err_code audit_files_begin(struct audit_files *files, struct audit_chain *c
         return err->code != ERR_OK ? err_prefix(err, "%s: ", path) : failed(path, "synced", err);
     }
     exchange(files, fd);
-    files->first = with.seq;
     files->bytes = bytes;
     *chain = with;
     return ERR_OK;

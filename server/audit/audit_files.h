@@ -16,7 +16,6 @@ struct audit_files {
     int lock_fd;
     pthread_mutex_t fd_lock; /* of fd, against a sync */
     int fd;                  /* the newest file's; -1: a new one is to be begun */
-    uint64_t first;          /* the number of its first line */
     uint64_t bytes;          /* its length */
 };
 

@@ -16,17 +16,11 @@ struct reader {
 };
 
 /* A file's first line says how it and the lines behind it carry the hash of the one before. */
-static enum err_code begin_file(struct reader *reader, size_t len, struct err *err)
+static enum err_code begin_file(struct reader *reader, struct err *err)
 {
-    static const char begin[] = "\"type\":\"begin\",\"format\":";
-    const char *type = memmem(reader->line, len, begin, sizeof begin - 1);
-    unsigned long format = type != NULL ? strtoul(type + sizeof begin - 1, NULL, 10) : 0;
-    bool is_keyed = type != NULL && strstr(type, "\"chain\":\"hmac-sha256\"") != NULL;
-    if (format == 0)
-        return err_set(err, ERR_MALFORMED, "this is not the first line of an audit log's file");
-    if (format > AUDIT_FORMAT)
-        return err_set(err, ERR_UNSUPPORTED, "written by a newer attnd (format %lu, known is %d)",
-                       format, AUDIT_FORMAT);
+    bool is_keyed;
+    if (audit_chain_read_begin(reader->line, &is_keyed, err))
+        return err->code;
     if (is_keyed && reader->reading->key.bytes == NULL)
         return err_set(err, ERR_UNUSABLE, "this log was written with a key, which is needed");
     reader->reading->is_keyed = is_keyed;
@@ -39,7 +33,7 @@ static enum err_code begin_file(struct reader *reader, size_t len, struct err *e
 /* The oldest line that is kept is believed, unless it is the first of all. */
 static enum err_code follow(struct reader *reader, size_t len, struct err *err)
 {
-    if (reader->line_number == 1 && begin_file(reader, len, err))
+    if (reader->line_number == 1 && begin_file(reader, err))
         return err->code;
     if (reader->reading->lines > 0 || strncmp(reader->line, "{\"seq\":1,", 9) == 0)
         return audit_chain_follow(&reader->chain, reader->line, len, err);

@@ -1,30 +1,10 @@
 #include "server/audit/audit_service.h"
 
-#include "engine/base/file.h"
 #include "server/audit/audit_record.h"
 #include "server/observe/log.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* All bytes of the file but an end of line behind them, which editors leave. */
-static enum err_code read_key(const char *path, char **bytes, size_t *len, struct err *err)
-{
-    if (file_read(bytes, len, path, AUDIT_KEY_BYTES_MAX, err)) {
-        err->code = ERR_UNUSABLE;
-        return err_prefix(err, "audit_key_file: %s: ", path);
-    }
-    while (*len > 0 && ((*bytes)[*len - 1] == '\n' || (*bytes)[*len - 1] == '\r'))
-        *len -= 1;
-    if (*len >= AUDIT_KEY_BYTES_MIN)
-        return ERR_OK;
-    free(*bytes);
-    *bytes = NULL;
-    return err_set(err, ERR_UNUSABLE,
-                   "audit_key_file: %s: the key has %zu bytes, at least %d are "
-                   "needed",
-                   path, *len, AUDIT_KEY_BYTES_MIN);
-}
 
 static enum audit_sync sync_of(const char *word)
 {
@@ -42,20 +22,19 @@ static void tell_opened(struct audit *audit)
 
 enum err_code audit_service_open(struct audit **out, const struct config *config, struct err *err)
 {
-    char *key = NULL;
-    size_t key_len = 0;
+    struct audit_key key = {0};
     *out = NULL;
     if (config->audit_dir[0] == '\0')
         return ERR_OK;
-    if (config->audit_key_file[0] != '\0' && read_key(config->audit_key_file, &key, &key_len, err))
-        return err->code;
+    if (config->audit_key_file[0] != '\0' && audit_key_read(&key, config->audit_key_file, err))
+        return err_prefix(err, "audit_key_file: ");
     const struct audit_options options = {
         .dir = config->audit_dir,
         .sync = sync_of(config->audit_sync),
         .refuse = strcmp(config->audit_full, "refuse") == 0,
         .rotate_bytes = config->audit_rotate_bytes,
         .keep_days = config->audit_keep_days,
-        .key = {key, key_len},
+        .key = key,
     };
     if (audit_open(out, &options, err) == ERR_OK) {
         tell_opened(*out);
@@ -64,9 +43,7 @@ enum err_code audit_service_open(struct audit **out, const struct config *config
         err->code = err->code == ERR_IO ? ERR_UNUSABLE : err->code;
         err_prefix(err, "audit_dir: ");
     }
-    if (key != NULL)
-        explicit_bzero(key, key_len);
-    free(key);
+    audit_key_forget(&key);
     return err->code;
 }
 

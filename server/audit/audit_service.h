@@ -7,7 +7,6 @@
 #include "server/audit/audit.h"
 #include "server/observe/metrics.h"
 
-enum { AUDIT_KEY_BYTES_MIN = 16, AUDIT_KEY_BYTES_MAX = 4096 };
 enum { AUDIT_HEAD_DIGITS = 12 }; /* of the hash, as attnd_audit_head tells them */
 
 /* NULL in *out without audit_dir. ERR_UNUSABLE also for a key that cannot be read, or is too short

@@ -227,7 +227,7 @@ START_TEST(what_is_no_audit_log_or_anothers_is_refused)
          "written by a newer attnd (format 2, known is 1)"},
         {"{\"seq\":1,\"time\":\"t\",\"type\":\"other\",\"prev\":"
          "\"0000000000000000000000000000000000000000000000000000000000000000\"}\n",
-         "its first line is none of an audit log"},
+         "this is not the first line of an audit log's file"},
     };
     struct audit_options options = plain();
     struct audit *audit, *other;
