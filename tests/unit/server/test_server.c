@@ -90,7 +90,7 @@ START_TEST(a_server_whose_queue_stands_still_does_not_say_that_it_lives)
     socklen_t len =
         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(address.sun_path + 1));
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, len), 0);
-    char name[96];
+    char name[sizeof address.sun_path + 1];
     snprintf(name, sizeof name, "@%s", address.sun_path + 1);
     setenv("NOTIFY_SOCKET", name, 1);
     setenv("WATCHDOG_USEC", "4000", 1);
