@@ -14,8 +14,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Entries of one name are versions of one model. The first is the primary, which answers what no
+ * split takes. */
 struct config_model {
     const char *name, *dir, *dtype; /* dtype NULL: f32 */
+    double split;                   /* share of the requests that it answers, 0..1 */
+    double shadow; /* share of the others that it gets a copy of, never answering */
+    bool is_standby; /* the primary before, kept for a rollback; never in a file (rollout.h) */
 };
 
 enum { CONFIG_MODELS_MAX = 64, CONFIG_BODY_BYTES_MAX = 1024 * 1024 * 1024 };
@@ -26,6 +31,8 @@ struct config {
     unsigned listen_port;
     const char *keys_file; /* "": none */
     const char *tls_cert_file, *tls_key_file, *tls_client_ca_file; /* "": none */
+    const char *models_root, *state_dir; /* "": none */
+    unsigned promote_min_feedback;
     struct config_model *models;
     unsigned model_count;
     unsigned workers, threads_per_worker; /* 0: chosen from the cgroup quota */

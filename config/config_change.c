@@ -69,6 +69,16 @@ enum err_code config_change_find(struct config_change *out, const struct config 
     return ERR_OK;
 }
 
+enum err_code config_set_models(struct config *config, const struct config_model *models,
+                                unsigned count, struct err *err)
+{
+    config->models = NULL;
+    config->model_count = 0;
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
+        option_add_model(config, &models[i], err);
+    return err->code;
+}
+
 enum err_code config_copy(struct config *out, const struct config *from, struct err *err)
 {
     *out = (struct config){.inputs_max_given = from->inputs_max_given};
@@ -76,8 +86,8 @@ enum err_code config_copy(struct config *out, const struct config *from, struct 
     for (size_t i = 0; i < OPTION_TOTAL && err->code == ERR_OK; i++)
         if (!option_is_models(&option_table[i]))
             take_value(&option_table[i], out, from, err);
-    for (unsigned i = 0; i < from->model_count && err->code == ERR_OK; i++)
-        option_add_model(out, &from->models[i], err);
+    if (err->code == ERR_OK)
+        config_set_models(out, from->models, from->model_count, err);
     if (err->code != ERR_OK)
         config_deinit(out);
     return err->code;

@@ -25,6 +25,11 @@ struct config_change {
 enum err_code config_change_find(struct config_change *out, const struct config *old,
                                  struct config *next, struct arena *arena, struct err *err);
 
+/* Replaces the list of models by copies, each checked as if it had been configured. The strings may
+ * be the configuration's own. ERR_UNUSABLE, ERR_NO_MEMORY; then the list is not to be used. */
+enum err_code config_set_models(struct config *config, const struct config_model *models,
+                                unsigned count, struct err *err);
+
 /* A configuration of its own with the same values. ERR_NO_MEMORY. Yours to config_deinit. */
 enum err_code config_copy(struct config *out, const struct config *from, struct err *err);
 

@@ -24,20 +24,23 @@ static enum err_code unknown_key(const char *path, const char *key, const char *
 static enum err_code read_model(struct config *config, json_t *value, const char *path,
                                 struct err *err)
 {
-    static const char *const keys[] = {"name", "dir", "dtype"};
+    static const char *const keys[] = {"name", "dir", "dtype", "split", "shadow"};
     struct config_model model = {0};
-    const char **const fields[] = {&model.name, &model.dir, &model.dtype};
+    const char **const texts[] = {&model.name, &model.dir, &model.dtype};
+    double *const shares[] = {&model.split, &model.shadow};
+    enum { TEXTS = 3, KEYS = sizeof keys / sizeof keys[0] };
     if (!json_is_object(value))
         return err_set(err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
                        doc_type_name(value));
     for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
         const char *key = json_object_iter_key(at);
         size_t i = 0;
-        while (i < 3 && strcmp(keys[i], key) != 0)
+        while (i < KEYS && strcmp(keys[i], key) != 0)
             i++;
-        if (i == 3)
-            return unknown_key(path, key, keys, 3, err);
-        if (doc_get_string(value, path, key, fields[i], err))
+        if (i == KEYS)
+            return unknown_key(path, key, keys, KEYS, err);
+        if (i < TEXTS ? doc_get_string(value, path, key, texts[i], err)
+                      : doc_get_number(value, path, key, shares[i - TEXTS], err))
             return err->code;
     }
     if (model.name == NULL || model.dir == NULL)

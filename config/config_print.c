@@ -21,6 +21,10 @@ static void print_models(const struct config *config, FILE *file)
         print_string(file, model->dir);
         fputs(", \"dtype\": ", file);
         print_string(file, model->dtype != NULL ? model->dtype : "f32");
+        if (model->split > 0)
+            fprintf(file, ", \"split\": %.15g", model->split);
+        if (model->shadow > 0)
+            fprintf(file, ", \"shadow\": %.15g", model->shadow);
         fputc('}', file);
     }
     fputs(config->model_count > 0 ? "\n    ]" : "]", file);

@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static enum err_code set_string(const char **field, struct config *config, const char *text,
@@ -82,6 +83,31 @@ static bool is_directory_text(const char *dir)
     return len > 0 && len <= 4096;
 }
 
+/* The first of a name answers, and a share is of its requests. */
+static enum err_code check_shares(const struct config *config, const struct config_model *model,
+                                  struct err *err)
+{
+    double sum = model->split;
+    bool is_first = true;
+    for (unsigned i = 0; i < config->model_count; i++)
+        if (strcmp(config->models[i].name, model->name) == 0) {
+            sum += config->models[i].split;
+            is_first = false;
+        }
+    if (!(model->split >= 0 && model->split <= 1) || !(model->shadow >= 0 && model->shadow <= 1))
+        return err_set(err, ERR_UNUSABLE, "model \"%s\": split and shadow are shares from 0 to 1",
+                       model->name);
+    if (is_first && model->shadow > 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "model \"%s\": the first of a name answers and cannot be a shadow",
+                       model->name);
+    if (sum > 1 + 1e-9)
+        return err_set(err, ERR_UNUSABLE,
+                       "model \"%s\": the splits of its versions sum to %.9g, the limit is 1",
+                       model->name, sum);
+    return ERR_OK;
+}
+
 static enum err_code check_model(const struct config *config, const struct config_model *model,
                                  struct err *err)
 {
@@ -98,9 +124,13 @@ static enum err_code check_model(const struct config *config, const struct confi
         return err_set(err, ERR_UNUSABLE, "model \"%s\": dtype must be one of %s", model->name,
                        dtypes);
     for (unsigned i = 0; i < config->model_count; i++)
-        if (strcmp(config->models[i].name, model->name) == 0)
-            return err_set(err, ERR_UNUSABLE, "two models are named \"%s\"", model->name);
-    return ERR_OK;
+        if (strcmp(config->models[i].name, model->name) == 0 &&
+            strcmp(config->models[i].dir, model->dir) == 0)
+            return err_set(err, ERR_UNUSABLE,
+                           "two models are named \"%s\" and have the same directory; versions of "
+                           "one name have one each",
+                           model->name);
+    return check_shares(config, model, err);
 }
 
 enum err_code option_add_model(struct config *config, const struct config_model *model,
@@ -115,7 +145,8 @@ enum err_code option_add_model(struct config *config, const struct config_model 
             arena_alloc_array(&config->arena, CONFIG_MODELS_MAX, sizeof *config->models);
     if (config->models == NULL)
         return err_no_memory(err, CONFIG_MODELS_MAX * sizeof *config->models);
-    struct config_model copy = {0};
+    struct config_model copy = *model;
+    copy.dtype = NULL;
     if (set_string(&copy.name, config, model->name, strlen(model->name), err) ||
         set_string(&copy.dir, config, model->dir, strlen(model->dir), err))
         return err->code;
@@ -126,6 +157,35 @@ enum err_code option_add_model(struct config *config, const struct config_model 
     return ERR_OK;
 }
 
+static enum err_code parse_share(const char *text, double *out, struct err *err)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (end == text || *end != '\0')
+        return err_set(err, ERR_UNUSABLE, "\"%s\" is no share; expected a number from 0 to 1",
+                       text);
+    return ERR_OK;
+}
+
+/* The last ",key=value" is cut off and read; any other comma is the directory's. False: there is
+ * none, or it cannot be read. */
+static bool take_suffix(struct config_model *model, char *dir, struct err *err)
+{
+    static const char *const keys[] = {",dtype=", ",split=", ",shadow="};
+    char *comma = strrchr(dir, ',');
+    for (size_t i = 0; comma != NULL && i < sizeof keys / sizeof keys[0]; i++) {
+        const char *value = comma + strlen(keys[i]);
+        if (strncmp(comma, keys[i], strlen(keys[i])) != 0)
+            continue;
+        *comma = '\0';
+        if (i > 0)
+            return parse_share(value, i == 1 ? &model->split : &model->shadow, err) == ERR_OK;
+        model->dtype = value;
+        return true;
+    }
+    return false;
+}
+
 enum err_code option_add_model_text(struct config *config, const char *text, size_t len,
                                     struct err *err)
 {
@@ -134,15 +194,13 @@ enum err_code option_add_model_text(struct config *config, const char *text, siz
         return err_no_memory(err, len);
     char *equals = strchr(name, '=');
     if (equals == NULL)
-        return err_set(err, ERR_UNUSABLE, "expected NAME=DIR[,dtype=f32|bf16|int8]");
+        return err_set(err, ERR_UNUSABLE,
+                       "expected NAME=DIR[,dtype=f32|bf16|int8][,split=SHARE][,shadow=SHARE]");
     *equals = '\0';
     struct config_model model = {.name = name, .dir = equals + 1};
-    char *dtype = strstr(equals + 1, ",dtype="); /* any other comma is the directory's */
-    if (dtype != NULL) {
-        *dtype = '\0';
-        model.dtype = dtype + strlen(",dtype=");
-    }
-    return option_add_model(config, &model, err);
+    while (take_suffix(&model, equals + 1, err))
+        continue;
+    return err->code != ERR_OK ? err->code : option_add_model(config, &model, err);
 }
 
 static enum err_code add_models(const struct cli_option *option, void *target, const char *text,
@@ -180,7 +238,8 @@ static enum err_code set_path(const struct cli_option *option, void *target, con
 #define FLAG_MS(key) #key
 #define FLAG_WORD(key) #key
 #define FLAG_PATH(key) #key
-#define VALUE_MODELS(choices_) .value = "NAME=DIR[,dtype=f32|bf16|int8]", .apply = add_models
+#define VALUE_MODELS(choices_)                                                                     \
+    .value = "NAME=DIR[,dtype=D][,split=S][,shadow=S]", .apply = add_models
 #define VALUE_ADDRESS(choices_) .value = "ADDRESS:PORT", .apply = set_address
 #define VALUE_COUNT(choices_) .value = "N"
 #define VALUE_BYTES(choices_) .value = "BYTES"

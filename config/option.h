@@ -47,10 +47,11 @@ bool option_is_models(const struct cli_option *option);
 enum err_code option_set_text(const struct cli_option *option, struct config *config,
                               const char *text, struct err *err);
 
-/* Adds a model after checking name, directory, dtype (NULL: f32) and that the name is new. */
+/* Adds a model after checking name, directory, dtype (NULL: f32) and shares, and that no other has
+ * both its name and its directory. */
 enum err_code option_add_model(struct config *config, const struct config_model *model,
                                struct err *err);
-/* The same from NAME=DIR[,dtype=D]. */
+/* The same from NAME=DIR[,dtype=D][,split=S][,shadow=S]. */
 enum err_code option_add_model_text(struct config *config, const char *text, size_t len,
                                     struct err *err);
 

@@ -70,7 +70,7 @@ static enum err_code add_models(struct memory_plan *out, const struct config *co
         labels += cost.label_count;
     }
     out->model_bytes = memory_sum(out->items[MEMORY_MODELS], out->items[MEMORY_SESSIONS]);
-    add(out, MEMORY_METRICS, metrics_bytes(routes_count(), config->model_count, labels));
+    add(out, MEMORY_METRICS, metrics_bytes(routes_path_count(), config->model_count, labels));
     return ERR_OK;
 }
 

@@ -1,11 +1,11 @@
 /* server.c - see server.h. Owns every subsystem.
  *
  * Start order: log, memory, metrics, audit, feedback, queue, TLS, an empty snapshot, HTTP, workers,
- * models, prepare pool, digests. HTTP comes before the models so that a port in use is found before
- * they are opened, and so that /healthz and /readyz answer meanwhile. Stop is the exact reverse,
- * with one rule that the HTTP library imposes: it must not be stopped while an exchange is
- * suspended. So the owners of suspended requests (prepare pool, queue, workers) are stopped first,
- * and each request is resumed, either answered or, out of time, failed with 503.
+ * models, shadows, prepare pool, digests. HTTP comes before the models so that a port in use is
+ * found before they are opened, and so that /healthz and /readyz answer meanwhile. Stop is the
+ * exact reverse, with one rule that the HTTP library imposes: it must not be stopped while an
+ * exchange is suspended. So the owners of suspended requests (prepare pool, queue, workers) are
+ * stopped first, and each request is resumed, either answered or, out of time, failed with 503.
  */
 #include "server/server.h"
 
@@ -27,6 +27,7 @@
 #include "server/observe/log_observer.h"
 #include "server/observe/metrics_observer.h"
 #include "server/plan.h"
+#include "server/restore.h"
 #include "server/serve/worker.h"
 #include "server/systemd.h"
 
@@ -40,16 +41,18 @@
 enum {
     IO_THREADS = 2,
     PREPARE_THREADS_MAX = 4,
-    THREADS_BESIDE = 7,     /* main, the edge, digests, their hashing, the closer, the reloader, and
-                               who reads what was before the start */
-    POLL_MS = 5,            /* how often a drain checks whether it is done */
-    LAST_REPLIES_MS = 1000, /* for sending the replies that failed when time ran out */
+    /* Main, the edge, digests, their hashing, the closer, the reloader, who reads what was before
+     * the start; and the shadows'. */
+    THREADS_BESIDE = 7 + SHADOW_THREADS,
+    POLL_MS = 5,                         /* how often a drain checks whether it is done */
+    LAST_REPLIES_MS = 1000,              /* for sending the replies that failed when time ran out */
     DESCRIPTORS_BESIDE_CONNECTIONS = 300, /* listener, event queues, lingering closes, files */
 };
 
 struct server {
-    const struct config *config;
-    struct arena arena; /* what the metrics' setup points to */
+    const struct config *config; /* with what was changed at run time before (restore.h) */
+    const struct config *read;   /* without */
+    struct arena arena;          /* what the metrics' setup points to */
     struct service service;
     struct http_app app;
     struct http_server *http;
@@ -130,7 +133,8 @@ static enum err_code load_models(struct server *server, struct err *err)
     };
     if (reloader_open(&service->reloader, &options, err))
         return err->code;
-    if (reloader_load(service->reloader, server->config, server->memory_plan.each, err))
+    if (reloader_load(service->reloader, server->config, server->read, server->memory_plan.each,
+                      err))
         return err->code;
     const struct snapshot *snapshot = snapshots_acquire(service->snapshots);
     metrics_set_backend(service->metrics, snapshot->models[0]->info->linear_backend,
@@ -149,7 +153,7 @@ static enum err_code open_queue(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-/* Of the newest of the models that are counted under the slot. */
+/* Of the versions that are counted under the slot. */
 static uint64_t queue_depth(void *context, unsigned slot)
 {
     const struct service *service = context;
@@ -157,7 +161,7 @@ static uint64_t queue_depth(void *context, unsigned slot)
     uint64_t depth = 0;
     for (unsigned i = 0; i < snapshot->model_count; i++)
         if (snapshot->models[i]->slot == slot)
-            depth = batcher_depth(service->batcher, snapshot->models[i]);
+            depth += batcher_depth(service->batcher, snapshot->models[i]);
     snapshots_release(service->snapshots, snapshot);
     return depth;
 }
@@ -228,17 +232,18 @@ static void read_auth(void *context, struct metrics_auth *out)
 static enum err_code open_metrics(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
-    const char **routes = arena_alloc_array(&server->arena, routes_count(), sizeof(const char *));
-    bool *takes_model = arena_alloc_array(&server->arena, routes_count(), sizeof *takes_model);
+    const char **routes =
+        arena_alloc_array(&server->arena, routes_path_count(), sizeof(const char *));
+    bool *takes_model = arena_alloc_array(&server->arena, routes_path_count(), sizeof *takes_model);
     if (routes == NULL || takes_model == NULL)
-        return err_no_memory(err, routes_count() * sizeof *routes);
-    for (unsigned i = 0; i < routes_count(); i++) {
-        routes[i] = routes_pattern(i);
-        takes_model[i] = routes_takes_model(i);
+        return err_no_memory(err, routes_path_count() * sizeof *routes);
+    for (unsigned i = 0; i < routes_path_count(); i++) {
+        routes[i] = routes_path(i);
+        takes_model[i] = routes_path_takes_model(i);
     }
     struct metrics_setup setup = {
         .routes = routes,
-        .route_count = routes_count(),
+        .route_count = routes_path_count(),
         .route_takes_model = takes_model,
         .queue_limit = server->config->queue_limit,
         .memory_max_bytes = server->memory_plan.max_bytes,
@@ -310,6 +315,16 @@ static enum err_code start_workers(struct server *server, struct err *err)
     return worker_start(&server->workers, &options, err);
 }
 
+static enum err_code start_shadow(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    const struct shadow_options options = {.batcher = service->batcher,
+                                           .workers = server->plan.workers,
+                                           .memory = &service->memory,
+                                           .observers = &service->observers};
+    return shadow_start(&service->shadow, &options, err);
+}
+
 static enum err_code start_prepare(struct server *server, struct err *err)
 {
     struct prepare *prepare;
@@ -330,7 +345,7 @@ static enum err_code server_start(struct server *server, struct err *err)
     if (open_memory(server, err) || open_metrics(server, err) || open_audit(server, err) ||
         open_feedback(server, err) || open_queue(server, err) || open_tls(server, err) ||
         open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
-        load_models(server, err) || start_prepare(server, err) ||
+        load_models(server, err) || start_shadow(server, err) || start_prepare(server, err) ||
         reloader_start(service->reloader, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
@@ -409,6 +424,7 @@ static void server_stop(struct server *server)
         await_idle(server->http, LAST_REPLIES_MS);
         http_stop(server->http);
     }
+    shadow_stop(service->shadow);
     prepare_free(atomic_load(&service->prepare));
     snapshots_close(service->snapshots);
     reloader_free(service->reloader);
@@ -433,6 +449,14 @@ static void warn_unauthenticated(const struct config *config)
                                      "listen on 127.0.0.1 behind a proxy that authenticates"));
 }
 
+static bool is_first_of_name(const struct config *config, unsigned index)
+{
+    for (unsigned i = 0; i < index; i++)
+        if (strcmp(config->models[i].name, config->models[index].name) == 0)
+            return false;
+    return true;
+}
+
 /* "attnd: listening on http://[::1]:8080 (wafer-vit, kernel-bert)" */
 static void announce(const struct server *server, FILE *ready)
 {
@@ -442,7 +466,8 @@ static void announce(const struct server *server, FILE *ready)
             server->service.tls != NULL ? "https" : "http", bracket ? "[" : "", address,
             bracket ? "]" : "", http_port(server->http));
     for (unsigned i = 0; i < server->config->model_count; i++)
-        fprintf(ready, "%s%s", i > 0 ? ", " : "", server->config->models[i].name);
+        if (is_first_of_name(server->config, i))
+            fprintf(ready, "%s%s", i > 0 ? ", " : "", server->config->models[i].name);
     fprintf(ready, ")\n");
     fflush(ready);
     systemd_notify("READY=1");
@@ -514,28 +539,43 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
         return err->code;
     tls_close(tls);
     const struct plan plan = plan_choose(cpu_quota_threads(""), config);
-    if (make_memory_plan(&memory, config, &plan, err))
+    struct config effective;
+    if (restore_config(&effective, config, err))
+        return err->code;
+    make_memory_plan(&memory, &effective, &plan, err);
+    config_deinit(&effective);
+    if (err->code != ERR_OK)
         return err->code;
     fputs("attnd: the configuration is valid\n", out);
     memory_plan_print(&memory, out);
     return ERR_OK;
 }
 
+static void serve(struct server *server, FILE *ready, struct err *err)
+{
+    sigset_t signals;
+    memory_tune_heap();
+    block_signals(&signals);
+    arena_init(&server->arena);
+    if (server_start(server, err) == ERR_OK) {
+        announce(server, ready);
+        await_stop_signal(server, &signals);
+        server_drain(server);
+    }
+    server_stop(server);
+}
+
 enum err_code server_run(const struct config *config, const struct reload_source *source,
                          FILE *ready, struct err *err)
 {
-    struct server server = {.config = config, .source = source, .service.config = config};
-    sigset_t signals;
+    struct config effective;
     log_set_level(config->log_level);
-    memory_tune_heap();
-    block_signals(&signals);
-    arena_init(&server.arena);
-    if (server_start(&server, err) == ERR_OK) {
-        announce(&server, ready);
-        await_stop_signal(&server, &signals);
-        server_drain(&server);
+    if (restore_config(&effective, config, err) == ERR_OK) {
+        struct server server = {
+            .config = &effective, .read = config, .source = source, .service.config = &effective};
+        serve(&server, ready, err);
+        config_deinit(&effective);
     }
-    server_stop(&server);
     if (err->code == ERR_OK)
         log_event(LOG_INFO, "stopped", LOG_TEXT("result", err_name(err->code)));
     else

@@ -20,6 +20,15 @@ bool predict_pool(void *context, struct request *request);
 enum http_next admin_reload_begin(struct service *service, struct request *request);
 void admin_reload_finish(struct service *service, struct request *request);
 
+/* rollout.c */
+enum err_code rollout_head(struct service *service, struct request *request);
+enum http_next rollout_load(struct service *service, struct request *request);
+enum http_next rollout_shares(struct service *service, struct request *request);
+enum http_next rollout_promote(struct service *service, struct request *request);
+enum http_next rollout_rollback(struct service *service, struct request *request);
+enum http_next rollout_unload(struct service *service, struct request *request);
+void rollout_finish(struct service *service, struct request *request);
+
 /* feedback.c */
 enum err_code feedback_head(struct service *service, struct request *request);
 enum http_next feedback_post(struct service *service, struct request *request);

@@ -2,6 +2,7 @@
 
 #include "server/api/reply.h"
 #include "server/api/route.h"
+#include "server/api/versions.h"
 #include "server/feedback/feedback.h"
 #include "server/protocol/codec.h"
 #include "server/serve/claim.h"
@@ -52,6 +53,17 @@ static enum err_code fill_row(struct service *service, struct request *request,
                              accuracy, &request->err);
 }
 
+static enum err_code fill_versions(struct service *service, struct request *request,
+                                   const char *name, struct model_row *row)
+{
+    struct version_row *versions;
+    if (versions_list(service, request->snapshot, name, &request->exchange->arena, &versions,
+                      &row->version_count, &request->err))
+        return request->err.code;
+    row->versions = versions;
+    return ERR_OK;
+}
+
 enum http_next models_list(struct service *service, struct request *request)
 {
     struct arena *arena = &request->exchange->arena;
@@ -60,11 +72,15 @@ enum http_next models_list(struct service *service, struct request *request)
     struct model_row *rows = arena_alloc_array(arena, count, sizeof *rows);
     if (rows == NULL)
         return reply(request, NULL, 0);
-    for (unsigned i = 0; i < count; i++)
-        if (fill_row(service, request, snapshot->models[i], false, &rows[i]))
+    unsigned names = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct served_model *model = snapshot->models[i];
+        if (snapshot_find(snapshot, model->name) == model &&
+            fill_row(service, request, model, false, &rows[names++]))
             return reply(request, NULL, 0);
+    }
     size_t len = 0;
-    const char *json = codec_encode_models(rows, count, arena, &len);
+    const char *json = codec_encode_models(rows, names, arena, &len);
     return reply(request, json, len);
 }
 
@@ -96,7 +112,8 @@ enum http_next models_one(struct service *service, struct request *request)
         reply_problem(request);
         return HTTP_REPLY;
     }
-    if (fill_row(service, request, model, true, &row))
+    if (fill_row(service, request, model, true, &row) ||
+        fill_versions(service, request, model->name, &row))
         return reply(request, NULL, 0);
     row.with_confusion = with_confusion;
     const char *json = codec_encode_model(&row, &request->exchange->arena, &len);

@@ -7,7 +7,11 @@
 
 static const char *verb_of(enum http_method method)
 {
-    return method == HTTP_POST ? "post" : method == HTTP_DELETE ? "delete" : "get";
+    static const char *const verbs[] = {[HTTP_GET] = "get",
+                                        [HTTP_POST] = "post",
+                                        [HTTP_PATCH] = "patch",
+                                        [HTTP_DELETE] = "delete"};
+    return verbs[method];
 }
 
 /* What the document tells of the table. NULL if there is no memory. */
@@ -19,6 +23,7 @@ static struct openapi_route *routes_of(struct arena *arena)
         rows[i] = (struct openapi_route){.pattern = route->pattern,
                                          .method = verb_of(route->method),
                                          .has_body = route->has_body,
+                                         .is_body_optional = route->is_body_optional,
                                          .changes_state = route_changes_state(route),
                                          .scope = scope_name(route->scope),
                                          .says = &route->says};

@@ -1,11 +1,8 @@
 #include "server/api/records.h"
 
 #include "engine/base/clock.h"
-#include "engine/base/utf8.h"
 #include "server/audit/audit_record.h"
 #include "server/api/route.h"
-
-#include <string.h>
 
 static double seconds_between(uint64_t start_ns, uint64_t end_ns)
 {
@@ -18,18 +15,11 @@ static double stage_s(uint64_t start_ns, uint64_t end_ns)
     return end_ns != 0 ? seconds_between(start_ns, end_ns) : -1;
 }
 
-/* The id in the body of the reply, which may hold what its header cannot. */
-static const char *reply_id(const struct request *request)
-{
-    const char *id = request->call.id;
-    return id != NULL && utf8_is_valid(id, strlen(id)) ? id : request->exchange->reply.request_id;
-}
-
 static struct prediction_record record_of(const struct request *request, const struct row *row)
 {
     const struct predict_item *item = &request->call.items[row - request->rows];
     const char *own = item->context;
-    struct prediction_record record = {.id = reply_id(request),
+    struct prediction_record record = {.id = request_reply_id(request),
                                        .item_id = item->id,
                                        .context = own != NULL ? own : request->call.context,
                                        .index = (unsigned)(row - request->rows),

@@ -25,6 +25,7 @@ struct route {
     enum http_next (*begin)(struct service *service, struct request *request);
     void (*finish)(struct service *service, struct request *request); /* NULL: never suspends */
     bool has_body;
+    bool is_body_optional; /* it may also have none */
     bool is_safe; /* a POST that changes nothing; of any other guard.h decides who may send it */
 };
 

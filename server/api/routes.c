@@ -67,6 +67,30 @@ static const struct route table[] = {
               "Reads the configuration again; without keys only for clients of this machine",
               .schema = "Reload", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
      .begin = admin_reload_begin, .finish = admin_reload_finish},
+    {"/admin/models", HTTP_POST, SCOPE_ADMIN,
+     .says = {"loadModel", "Serves another version of a model, or another model",
+              .schema = "Versions", .takes = "LoadRequest", .status = 201,
+              .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
+     .head = rollout_head, .begin = rollout_load, .finish = rollout_finish, .has_body = true},
+    {"/admin/models/{name}/{version}", HTTP_PATCH, SCOPE_ADMIN,
+     .says = {"changeShares", "Changes the shares of a version", .schema = "Versions",
+              .takes = "SharesRequest", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
+     .head = rollout_head, .begin = rollout_shares, .finish = rollout_finish, .has_body = true},
+    {"/admin/models/{name}/{version}", HTTP_DELETE, SCOPE_ADMIN,
+     .says = {"unloadModel", "Serves a version no longer; requests that it has are answered",
+              .schema = "Versions", .status = 202,
+              .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
+     .begin = rollout_unload, .finish = rollout_finish},
+    {"/admin/models/{name}/{version}/promote", HTTP_POST, SCOPE_ADMIN,
+     .says = {"promoteModel", "Makes a version the primary; the one before stays for a rollback",
+              .schema = "Versions", .takes = "PromoteRequest",
+              .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
+     .head = rollout_head, .begin = rollout_promote, .finish = rollout_finish, .has_body = true,
+     .is_body_optional = true},
+    {"/admin/models/{name}/rollback", HTTP_POST, SCOPE_ADMIN,
+     .says = {"rollBackModel", "Makes the primary before the last promotion the primary again",
+              .schema = "Versions", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
+     .begin = rollout_rollback, .finish = rollout_finish},
 };
 
 enum { ROUTES = sizeof table / sizeof table[0] };
@@ -75,17 +99,20 @@ enum { ROUTES = sizeof table / sizeof table[0] };
 static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
 {
     static const char *const names[] = {
-        [HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_DELETE] = "DELETE"};
+        [HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_PATCH] = "PATCH",
+        [HTTP_DELETE] = "DELETE"};
     size_t len = strlen(allow);
     snprintf(allow + len, ROUTES_ALLOW_BYTES - len, "%s%s", len > 0 ? ", " : "", names[method]);
 }
 
+static const struct route *first_of(const char *pattern);
+
 /* Names the paths that there are, but for the page's own files. */
 static enum err_code not_found(struct err *err)
 {
-    char paths[256] = "";
+    char paths[320] = "";
     for (const struct route *route = table; route < table + ROUTES; route++)
-        if (strncmp(route->pattern, "/ui/", 4) != 0)
+        if (strncmp(route->pattern, "/ui/", 4) != 0 && first_of(route->pattern) == route)
             nearest_list(paths, sizeof paths, route->pattern);
     return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; there is %s", paths);
 }
@@ -119,14 +146,50 @@ const struct route *routes_at(unsigned index)
     return &table[index];
 }
 
-const char *routes_pattern(unsigned index)
+/* ---- paths: routes of several methods share one ---- */
+
+/* The first route of the pattern. */
+static const struct route *first_of(const char *pattern)
 {
-    return table[index].pattern;
+    const struct route *route = table;
+    while (strcmp(route->pattern, pattern) != 0)
+        route++;
+    return route;
 }
 
-bool routes_takes_model(unsigned index)
+unsigned routes_path_of(const struct route *route)
 {
-    return table[index].protocol != NULL;
+    unsigned index = 0;
+    for (const struct route *before = table; before < first_of(route->pattern); before++)
+        index += first_of(before->pattern) == before;
+    return index;
+}
+
+unsigned routes_path_count(void)
+{
+    unsigned count = 0;
+    for (const struct route *route = table; route < table + ROUTES; route++)
+        count += first_of(route->pattern) == route;
+    return count;
+}
+
+/* The first route of the index-th path. */
+static const struct route *path_at(unsigned index)
+{
+    const struct route *route = table;
+    while (first_of(route->pattern) != route || index-- > 0)
+        route++;
+    return route;
+}
+
+const char *routes_path(unsigned index)
+{
+    return path_at(index)->pattern;
+}
+
+bool routes_path_takes_model(unsigned index)
+{
+    return path_at(index)->protocol != NULL;
 }
 
 /* The exchange's request, made on first sight. Without memory for one, a bare 500 is the reply. */
@@ -222,7 +285,7 @@ static enum http_next app_head(void *context, struct http_exchange *exchange)
     if (routes_find(&request->route, allow, exchange->path, exchange->method, &request->err))
         return not_allowed(request, allow);
     const struct route *route = request->route;
-    if (route->has_body && !exchange->has_length)
+    if (route->has_body && !route->is_body_optional && !exchange->has_length)
         return without_length(request);
     exchange->body_bytes_max = body_bytes_max(request);
     if (check_key(service, request))
@@ -262,9 +325,11 @@ static void app_done(void *context, struct http_exchange *exchange)
     struct request *request = exchange->state;
     if (request == NULL)
         return;
-    int route = request->route != NULL ? (int)(request->route - table) : METRICS_OTHER_ROUTE;
+    int route = request->route != NULL ? (int)routes_path_of(request->route) : METRICS_OTHER_ROUTE;
     request_enter(request, REQUEST_DONE);
     records_request(service, request, route);
+    if (request->exchange->reply.status == 200 && request->good_count > 0)
+        shadow_offer(service->shadow, request);
     explain_release(service, request);
     auth_release(&request->grant);
     snapshots_release(service->snapshots, request->snapshot);

@@ -17,11 +17,15 @@ enum { ROUTES_ALLOW_BYTES = 32 };
 enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTES],
                           const char *path, enum http_method method, struct err *err);
 
-/* The table's patterns, in order: the metrics' route indexes. */
+/* The rows of the table, in order. */
 unsigned routes_count(void);
 const struct route *routes_at(unsigned index);
-const char *routes_pattern(unsigned index);
-bool routes_takes_model(unsigned index); /* whether its requests are counted under a model */
+
+/* Their paths, in order, each once: the metrics' routes. */
+unsigned routes_path_count(void);
+const char *routes_path(unsigned index);
+bool routes_path_takes_model(unsigned index); /* whether its requests are counted under a model */
+unsigned routes_path_of(const struct route *route);
 
 /* The functions for http_start. */
 struct http_app routes_app(struct service *service);

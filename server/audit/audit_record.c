@@ -109,11 +109,23 @@ static void put_changed(struct json_line *line, const struct change_record *reco
     json_line_json(line, "changed", list);
 }
 
+static void put_action(struct json_line *line, const struct change_record *record)
+{
+    json_line_text(line, "action", record->action);
+    json_line_text(line, "model", record->model);
+    if (record->version != NULL)
+        json_line_text(line, "version", record->version);
+    if (record->told != NULL)
+        json_line_text(line, "reason", record->told);
+}
+
 static void append_change(void *context, const struct change_record *record)
 {
     char bytes[MEMBERS_BYTES];
     struct json_line line = {.bytes = bytes, .size = sizeof bytes, .is_inside = true};
-    json_line_text(&line, "type", "reload");
+    json_line_text(&line, "type", record->action != NULL ? "rollout" : "reload");
+    if (record->action != NULL)
+        put_action(&line, record);
     if (record->key != NULL)
         json_line_text(&line, "key", record->key);
     if (record->reason != NULL) {

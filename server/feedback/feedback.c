@@ -10,6 +10,7 @@
 #include "engine/base/nearest.h"
 #include "server/feedback/feedback_line.h"
 #include "server/feedback/feedback_past.h"
+#include "server/feedback/feedback_shadow.h"
 #include "server/observe/log.h"
 
 #include <stdlib.h>
@@ -40,9 +41,15 @@ static void remember(void *context, const struct prediction_record *record)
     pthread_mutex_unlock(&feedback->lock);
 }
 
+static void remember_shadow(void *context, const struct shadow_record *record)
+{
+    feedback_shadow_note(context, record);
+}
+
 struct observer feedback_observer(struct feedback *feedback)
 {
-    return (struct observer){.context = feedback, .prediction = remember};
+    return (struct observer){
+        .context = feedback, .prediction = remember, .shadow = remember_shadow};
 }
 
 void feedback_learn(struct feedback *feedback, const char *model, const char *version,
@@ -87,10 +94,14 @@ static void exchange_locked(struct feedback *feedback, const struct window_entry
         kept->label = to.label;
         kept->is_other = to.is_other;
     }
-    if (from.label != WINDOW_NO_LABEL)
+    if (from.label != WINDOW_NO_LABEL) {
         outcomes_count(feedback->outcomes, entry->version, &before, -1);
-    if (to.label != WINDOW_NO_LABEL)
+        feedback_shadow_judge_locked(feedback, entry, from.label, -1);
+    }
+    if (to.label != WINDOW_NO_LABEL) {
         outcomes_count(feedback->outcomes, entry->version, &after, 1);
+        feedback_shadow_judge_locked(feedback, entry, to.label, 1);
+    }
 }
 
 static struct told told_by(const struct window_entry *entry)
@@ -336,7 +347,7 @@ static void *read_past(void *context)
 
 size_t feedback_bytes(unsigned window)
 {
-    return window_bytes(window) + sizeof(struct outcomes);
+    return 2 * window_bytes(window) + sizeof(struct outcomes);
 }
 
 void feedback_close(struct feedback *feedback)
@@ -347,6 +358,7 @@ void feedback_close(struct feedback *feedback)
     if (feedback->has_reader)
         pthread_join(feedback->reader, NULL);
     window_close(&feedback->window);
+    window_close(&feedback->shadows);
     outcomes_close(feedback->outcomes);
     pthread_mutex_destroy(&feedback->lock);
     pthread_mutex_destroy(&feedback->order);
@@ -378,6 +390,7 @@ enum err_code feedback_open(struct feedback **out, const struct feedback_options
     pthread_mutex_init(&feedback->lock, NULL);
     bool has_past = options->audit != NULL && options->window > 0;
     if (window_open(&feedback->window, options->window, err) ||
+        window_open(&feedback->shadows, options->window, err) ||
         outcomes_open(&feedback->outcomes, err) ||
         (has_past && start_reader(feedback, options->audit_dir, err))) {
         feedback_close(feedback);

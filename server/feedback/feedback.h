@@ -91,8 +91,14 @@ struct feedback_pair {
     uint64_t count;
 };
 
+/* Of the labelled inputs that a version judged as a shadow. */
+struct feedback_paired {
+    uint64_t both, answer_only, shadow_only, neither; /* were right */
+};
+
 struct feedback_accuracy {
     struct feedback_share all, by_decision[DECISION_COUNT];
+    struct feedback_paired paired;
     struct feedback_class *classes; /* [class_count] those that occur; NULL: not asked for */
     unsigned class_count;
     struct feedback_pair *pairs; /* [pair_count] what occurred */

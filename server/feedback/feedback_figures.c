@@ -87,6 +87,11 @@ enum err_code feedback_accuracy(struct feedback *feedback, const char *model, co
         out->by_decision[i] = (struct feedback_share){found->right[i], found->count[i]};
         add_share(&out->all, out->by_decision[i]);
     }
+    if (found != NULL)
+        out->paired = (struct feedback_paired){.both = found->paired[1][1],
+                                               .answer_only = found->paired[1][0],
+                                               .shadow_only = found->paired[0][1],
+                                               .neither = found->paired[0][0]};
     if (found != NULL && whole)
         fill_whole_locked(feedback->outcomes, found, arena, out, err);
     pthread_mutex_unlock(&feedback->lock);

@@ -17,6 +17,7 @@ struct feedback {
 
     pthread_mutex_t lock; /* of what follows */
     struct window window;
+    struct window shadows; /* what shadow versions judged; `label` is part of an answer's number */
     struct outcomes *outcomes;
     bool is_reading_past;
 

@@ -49,6 +49,9 @@ struct outcomes_version {
     struct outcomes_label *labels; /* [label_count] */
     unsigned label_count, label_room, new_count;
     uint64_t count[DECISION_COUNT], right[DECISION_COUNT]; /* of the labels that stand */
+    bool is_shadow;                                        /* it has judged copies */
+    uint64_t paired[2]
+                   [2]; /* of those with a label, by [the answer was right][it would have been] */
 };
 
 struct outcomes {

@@ -143,9 +143,9 @@ static enum err_code conclude(struct framing *out, const char *method, const cha
     else if (seen->length > 0)
         out->body = FRAMING_LENGTH;
     out->length = seen->length;
-    bool is_post = strcmp(method, "POST") == 0;
-    if (out->body != FRAMING_NO_BODY && !is_post)
-        return refuse(err, "only POST may have a body");
+    bool may_have_body = strcmp(method, "POST") == 0 || strcmp(method, "PATCH") == 0;
+    if (out->body != FRAMING_NO_BODY && !may_have_body)
+        return refuse(err, "only POST and PATCH may have a body");
     out->has_length = seen->encodings > 0 || seen->lengths > 0;
     return ERR_OK;
 }

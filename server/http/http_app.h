@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_DELETE, HTTP_OTHER };
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PATCH, HTTP_DELETE, HTTP_OTHER };
 
 struct http_field {
     const char *name, *value;

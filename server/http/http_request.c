@@ -60,6 +60,7 @@ static enum http_method parse_method(const char *method)
     return strcmp(method, "GET") == 0      ? HTTP_GET
            : strcmp(method, "HEAD") == 0   ? HTTP_HEAD
            : strcmp(method, "POST") == 0   ? HTTP_POST
+           : strcmp(method, "PATCH") == 0  ? HTTP_PATCH
            : strcmp(method, "DELETE") == 0 ? HTTP_DELETE
                                            : HTTP_OTHER;
 }

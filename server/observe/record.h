@@ -50,13 +50,27 @@ struct request_record {
     double parse_s, prepare_s, explain_s, encode_s;
 };
 
-/* A reload of the configuration, also one that failed. */
+/* A reload of the configuration or another change of what is served, also one that failed. */
 struct change_record {
+    const char *action; /* "promote", ... (server/rollout); NULL: a reload */
+    const char *model, *version; /* of an action; NULL: not known */
+    const char *told;            /* the reason that a client gave; NULL: none */
     uint64_t generation;
     const char *const *changed; /* [changed_count] "inputs_max", "models.wafer-vit" */
     unsigned changed_count;
     const char *reason; /* of a failure; NULL: there was none */
     const char *key;    /* name of the key that asked for it; NULL: a signal, or none was needed */
+};
+
+/* A copy of an input was judged by a shadow version. */
+struct shadow_record {
+    const char *id; /* as in the prediction_record of the answer */
+    unsigned index;
+    const char *model, *version;      /* the shadow's */
+    const char *label;                /* what it would have answered */
+    const char *const *labels;        /* [label_count] all that it can */
+    unsigned label_count;
+    bool agrees;                      /* the answer's label is the same */
 };
 
 struct observer {
@@ -65,6 +79,7 @@ struct observer {
     void (*prediction)(void *context, const struct prediction_record *record);
     void (*request)(void *context, const struct request_record *record);
     void (*change)(void *context, const struct change_record *record);
+    void (*shadow)(void *context, const struct shadow_record *record);
 };
 
 enum { OBSERVERS_MAX = 8 };
@@ -102,6 +117,14 @@ static inline void observers_request(const struct observers *observers,
     for (unsigned i = 0; i < observers->count; i++)
         if (observers->list[i].request != NULL)
             observers->list[i].request(observers->list[i].context, record);
+}
+
+static inline void observers_shadow(const struct observers *observers,
+                                    const struct shadow_record *record)
+{
+    for (unsigned i = 0; i < observers->count; i++)
+        if (observers->list[i].shadow != NULL)
+            observers->list[i].shadow(observers->list[i].context, record);
 }
 
 static inline void observers_change(const struct observers *observers,

@@ -30,6 +30,7 @@ struct openapi_operation {
     const char *media_type; /* of a 200 that is no JSON; else NULL */
     const char *takes;      /* schema of the JSON that it reads; NULL: a body is a prediction's */
     const char *option;     /* of its query: one of openapi.json's parameters; NULL: none */
+    unsigned status;        /* of its success; 0: 200 */
     unsigned can;           /* OPENAPI_CAN(code) of errors that not every route has */
     bool is_tagged;         /* a 200 has an ETag, and a 304 may come instead */
 };
@@ -38,8 +39,8 @@ struct openapi_operation {
 
 struct openapi_route {
     const char *pattern;
-    const char *method; /* "get", "post", "delete" */
-    bool has_body;
+    const char *method; /* "get", "post", "patch", "delete" */
+    bool has_body, is_body_optional;
     bool changes_state;
     const char *scope; /* what a key must have; NULL: no key is needed */
     const struct openapi_operation *says;

@@ -25,6 +25,9 @@ static const struct shape {
     {"context", &codec_names_context, {NULL, NULL}, "context_value"},
     {"FeedbackItem", &codec_names_feedback, {NULL, NULL}, NULL},
     {"FeedbackList", &codec_names_labels, {NULL, NULL}, NULL},
+    {"LoadRequest", &codec_names_load, {NULL, NULL}, NULL},
+    {"SharesRequest", &codec_names_shares, {NULL, NULL}, NULL},
+    {"PromoteRequest", &codec_names_promote, {NULL, NULL}, NULL},
 };
 
 json_t *openapi_names_reference(const char *kind, const char *name)

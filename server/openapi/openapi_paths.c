@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include <stdio.h>
 #include <string.h>
 
 static int refer(json_t *parameters, const char *name)
@@ -69,12 +70,13 @@ static json_t *prediction_body(void)
     return NULL;
 }
 
-static json_t *body_of(const struct openapi_operation *says)
+static json_t *body_of(const struct openapi_route *route)
 {
+    const struct openapi_operation *says = route->says;
     if (says->takes == NULL)
         return prediction_body();
-    return json_pack("{s:b, s:{s:{s:o}}}", "required", 1, "content", "application/json", "schema",
-                     openapi_names_reference("schemas", says->takes));
+    return json_pack("{s:b, s:{s:{s:o}}}", "required", !route->is_body_optional, "content",
+                     "application/json", "schema", openapi_names_reference("schemas", says->takes));
 }
 
 /* ---- what it is answered with ---- */
@@ -86,7 +88,7 @@ static unsigned errors_of(const struct openapi_route *route)
                    OPENAPI_CAN(ERR_TOO_LARGE) | OPENAPI_CAN(ERR_NO_MEMORY);
     if (strchr(route->pattern, '{') != NULL)
         can |= OPENAPI_CAN(ERR_NOT_FOUND);
-    if (strcmp(route->method, "post") == 0)
+    if (strcmp(route->method, "post") == 0 || strcmp(route->method, "patch") == 0)
         can |= OPENAPI_CAN(ERR_QUEUE_FULL);
     if (route->has_body)
         can |= OPENAPI_CAN(ERR_LENGTH) | OPENAPI_CAN(ERR_MEDIA_TYPE);
@@ -110,8 +112,10 @@ static json_t *responses_of(const struct openapi_route *route)
     const struct openapi_operation *says = route->says;
     const char *const others[] = {says->is_tagged ? "ETag" : NULL, NULL};
     json_t *responses = json_object();
+    char status[16];
+    snprintf(status, sizeof status, "%u", says->status != 0 ? says->status : 200);
     int failed = json_object_set_new(
-        responses, "200",
+        responses, status,
         json_pack("{s:s, s:o, s:{s:o}}", "description", "OK", "headers",
                   openapi_problems_headers(others), "content",
                   says->schema != NULL ? "application/json" : says->media_type, media_of(says)));
@@ -144,7 +148,7 @@ static json_t *operation_of(const struct openapi_route *route, bool has_keys)
                                   route->says->summary, "parameters", parameters_of(route));
     int failed = operation == NULL;
     if (route->has_body)
-        failed |= json_object_set_new(operation, "requestBody", body_of(route->says));
+        failed |= json_object_set_new(operation, "requestBody", body_of(route));
     failed |= json_object_set_new(operation, "responses", responses_of(route));
     if (route->scope != NULL)
         failed |= json_object_set_new(operation, "security", security_of(route, has_keys));

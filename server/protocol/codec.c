@@ -187,7 +187,7 @@ static enum err_code read_context(const struct reader *reader, struct err *err)
 {
     json_t *context = json_object_get(reader->tree, "context");
     return codec_context_read(context, "$", reader->elided, CODEC_CONTEXT_OF_CALL, reader->arena,
-                              &reader->call->context, err);
+                              &reader->call->context, &reader->call->lot, err);
 }
 
 static enum err_code read_id(const struct reader *reader, struct err *err)
@@ -282,7 +282,8 @@ static enum err_code read_item_names(const struct reader *reader, json_t *object
     if (item->id != NULL && item->id[0] == '\0') /* as if absent, as the call's */
         item->id = NULL;
     return codec_context_read(json_object_get(object, "context"), path, reader->elided,
-                              CODEC_CONTEXT_OF_ITEM, reader->arena, &item->context, err);
+                              CODEC_CONTEXT_OF_ITEM, reader->arena, &item->context, &item->lot,
+                              err);
 }
 
 static void read_item(const struct reader *reader, json_t *object, unsigned index,
@@ -300,6 +301,7 @@ static void read_item(const struct reader *reader, json_t *object, unsigned inde
         read_input(reader, object, path, item, &err);
     item->id = names.id;
     item->context = names.context;
+    item->lot = names.lot;
     item->err = err;
 }
 

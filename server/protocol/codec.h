@@ -87,6 +87,8 @@ struct model_row {
     size_t inputs_max, body_bytes_max, image_pixels_max, request_pixels_max;
     const struct feedback_accuracy *accuracy; /* NULL: no labels are taken */
     bool with_confusion;                      /* of the accuracy */
+    const struct version_row *versions;       /* [version_count] NULL: not asked for */
+    unsigned version_count;
 };
 /* {"models": [...]} and one model alone. */
 const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,

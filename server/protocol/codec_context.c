@@ -93,9 +93,23 @@ static enum err_code put_text(json_t *context, struct arena *arena, const char *
     return ERR_OK;
 }
 
+/* Of a checked context: what a roll-out goes by (server/rollout/share.h). */
+static enum err_code put_lot(const json_t *context, struct arena *arena, const char **out,
+                             struct err *err)
+{
+    const json_t *lot = json_object_get(context, "lot");
+    if (json_is_string(lot))
+        *out = arena_copy(arena, json_string_value(lot), json_string_length(lot));
+    else if (json_is_number(lot))
+        *out = arena_format(arena, "%.17g", json_number_value(lot));
+    else
+        return ERR_OK;
+    return *out != NULL ? ERR_OK : err_no_memory(err, LIMIT_CONTEXT_BYTES);
+}
+
 enum err_code codec_context_read(json_t *context, const char *path, const struct elided *elided,
                                  enum codec_context_place place, struct arena *arena,
-                                 const char **out, struct err *err)
+                                 const char **out, const char **lot, struct err *err)
 {
     char inside[64];
     if (context == NULL || json_is_null(context))
@@ -104,7 +118,7 @@ enum err_code codec_context_read(json_t *context, const char *path, const struct
         return err_set(err, ERR_UNUSABLE, "%s.context: expected an object, found %s", path,
                        doc_type_name(context));
     snprintf(inside, sizeof inside, "%s.context", path);
-    if (check_members(context, inside, elided, place, err))
+    if (check_members(context, inside, elided, place, err) || put_lot(context, arena, lot, err))
         return err->code;
     return put_text(context, arena, out, err);
 }
@@ -120,8 +134,8 @@ static json_t *value_of(const char *name, const char *value)
     return is_number ? json_integer(number) : json_string(value);
 }
 
-enum err_code codec_context_set(const char **context, const char *name, const char *value,
-                                struct arena *arena, struct err *err)
+enum err_code codec_context_set(const char **context, const char **lot, const char *name,
+                                const char *value, struct arena *arena, struct err *err)
 {
     if (!codec_check_listed(name, &codec_names_context))
         return codec_check_unknown("?context.", name, "member", &codec_names_context, err);
@@ -132,7 +146,7 @@ enum err_code codec_context_set(const char **context, const char *name, const ch
     json_t *object = *context != NULL ? json_loads(*context, 0, NULL) : json_object();
     if (json_object_set_new(object, name, value_of(name, value)) != 0)
         err_no_memory(err, LIMIT_CONTEXT_BYTES);
-    else
+    else if (put_lot(object, arena, lot, err) == ERR_OK)
         put_text(object, arena, context, err);
     json_decref(object);
     return err->code;

@@ -16,15 +16,16 @@ struct json_t; /* jansson's */
  * ANSWER_DIGITS: a number that needs more is refused, and can be sent as a string. */
 enum codec_context_place { CODEC_CONTEXT_OF_CALL, CODEC_CONTEXT_OF_ITEM };
 
-/* The value of `context` at the JSON path; NULL or null: *out stays. ERR_UNUSABLE with the path,
- * ERR_NO_MEMORY. */
+/* The value of `context` at the JSON path, and its lot; NULL or null: both stay. ERR_UNUSABLE with
+ * the path, ERR_NO_MEMORY. */
 enum err_code codec_context_read(struct json_t *context, const char *path,
                                  const struct elided *elided, enum codec_context_place place,
-                                 struct arena *arena, const char **out, struct err *err);
+                                 struct arena *arena, const char **out, const char **lot,
+                                 struct err *err);
 
 /* One member from a query: `context.lot=A1`, name being "lot". A later one of the same name
  * replaces the earlier. Coordinates that are numbers become numbers. */
-enum err_code codec_context_set(const char **context, const char *name, const char *value,
-                                struct arena *arena, struct err *err);
+enum err_code codec_context_set(const char **context, const char **lot, const char *name,
+                                const char *value, struct arena *arena, struct err *err);
 
 #endif

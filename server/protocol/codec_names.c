@@ -10,6 +10,9 @@ static const char *const query[] = {"model",   "top_k",         "id",      "dead
                                     "explain", "explain_layer", "overlay", "attention_stats"};
 static const char *const feedback[] = {"id", "label", "index", "source", "new"};
 static const char *const labels[] = {"feedback"};
+static const char *const load[] = {"name", "dir", "dtype", "split", "shadow"};
+static const char *const shares[] = {"split", "shadow"};
+static const char *const promote[] = {"force", "reason"};
 
 #define NAMES(list)                                                                                \
     {                                                                                              \
@@ -22,3 +25,6 @@ const struct codec_names codec_names_context = NAMES(context);
 const struct codec_names codec_names_query = NAMES(query);
 const struct codec_names codec_names_feedback = NAMES(feedback);
 const struct codec_names codec_names_labels = NAMES(labels);
+const struct codec_names codec_names_load = NAMES(load);
+const struct codec_names codec_names_shares = NAMES(shares);
+const struct codec_names codec_names_promote = NAMES(promote);

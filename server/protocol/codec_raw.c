@@ -101,7 +101,7 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
                                  struct arena *arena, struct err *err)
 {
     if (strncmp(name, "context.", strlen("context.")) == 0)
-        return codec_context_set(&call->context, name + strlen("context."),
+        return codec_context_set(&call->context, &call->lot, name + strlen("context."),
                                  value != NULL ? value : "", arena, err);
     if (strcmp(name, "context") == 0)
         return err_set(err, ERR_UNUSABLE, "?context: name its members, as in ?context.lot=A1");

@@ -12,6 +12,7 @@
 #include "engine/base/utf8.h"
 #include "server/protocol/codec_dump.h"
 #include "server/protocol/codec_feedback.h"
+#include "server/protocol/codec_rollout.h"
 #include "server/protocol/problem.h"
 #include "server/protocol/protocol.h"
 #include "server/serve/reloader.h"
@@ -160,8 +161,11 @@ static json_t *row_json(const struct model_row *row)
             add(object, "request_pixels_max", json_integer((json_int_t)row->request_pixels_max));
     }
     if (row->accuracy != NULL)
-        failed |= add(object, "accuracy",
-                      codec_feedback_accuracy(row->accuracy, row->with_confusion));
+        failed |=
+            add(object, "accuracy", codec_feedback_accuracy(row->accuracy, row->with_confusion));
+    if (row->versions != NULL)
+        failed |=
+            add(object, "versions", codec_rollout_versions(row->versions, row->version_count));
     json_decref(model);
     if (!failed)
         return object;

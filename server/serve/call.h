@@ -19,6 +19,7 @@ struct predict_item {
     size_t len;
     const char *id;      /* the item's own; NULL: none */
     const char *context; /* of this item alone; as the call's */
+    const char *lot;     /* the member of the context; NULL: none */
     struct err err;
 };
 
@@ -36,6 +37,7 @@ struct predict_call {
     struct explain_options how;
     bool overlay;        /* of images; a text has none */
     const char *context; /* a checked object as JSON text; NULL: none */
+    const char *lot;     /* its member, a number as its text; NULL: none */
     bool envelope;       /* the call had "inputs": answer with "results" */
     unsigned item_count;
     struct predict_item *items;

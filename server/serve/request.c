@@ -2,6 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
+#include "engine/base/utf8.h"
 #include "server/bounds/limits.h"
 
 #include <assert.h>
@@ -55,6 +56,12 @@ struct request *request_open(struct http_exchange *exchange, struct service *ser
     atomic_init(&request->rows_outstanding, 0);
     exchange->state = request;
     return request;
+}
+
+const char *request_reply_id(const struct request *request)
+{
+    const char *id = request->call.id;
+    return id != NULL && utf8_is_valid(id, strlen(id)) ? id : request->exchange->reply.request_id;
 }
 
 void request_enter(struct request *request, enum request_phase phase)

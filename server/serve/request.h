@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 
 struct reload_result;
+struct rollout_change;
 struct request;
 struct route;
 struct served_model;
@@ -48,12 +49,13 @@ enum request_phase {
 struct row {
     struct request *request;
     struct served_model *model; /* the snapshot's; NULL: none could be found for the item */
+    const char *key;            /* by which the version was chosen (versions.h) */
     struct engine_input input;
-    float *logits, *scores; /* [model's label_count], in the request's arena */
-    struct answer answer;   /* made by the worker; its explanation by explain.c */
-    struct err err;         /* code != ERR_OK: there is no answer */
+    float *logits, *scores;   /* [model's label_count], in the request's arena */
+    struct answer answer;     /* made by the worker; its explanation by explain.c */
+    struct err err;           /* code != ERR_OK: there is no answer */
     const char *input_digest; /* "sha256:..." for the audit log; NULL: there is none */
-    uint64_t deadline_ns;   /* 0: none */
+    uint64_t deadline_ns;     /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;
     bool is_abandoned; /* the client had gone before the row's turn */
 };
@@ -105,7 +107,8 @@ struct request {
     size_t capture_bytes;           /* reserved by explain_keep, given back by explain_release */
     uint64_t explain_units;         /* what explaining will cost (explain.h) */
 
-    const struct reload_result *reload; /* of POST /admin/reload, once it is done */
+    const struct rollout_change *change; /* that it asks for; NULL: none, or a reload */
+    const struct reload_result *reload;  /* of a reload or a change, once it is done */
 
     atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */
 };
@@ -122,6 +125,9 @@ const char *request_ids_next(struct request_ids *ids, struct arena *arena);
  * printable ASCII, else a new one. NULL if there is no memory. */
 struct request *request_open(struct http_exchange *exchange, struct service *service,
                              struct request_ids *ids);
+
+/* The id in the body of the reply, which may hold what its header cannot. */
+const char *request_reply_id(const struct request *request);
 
 /* The next phase, which must be one that REQUEST_PHASES lets follow. By the owner. */
 void request_enter(struct request *request, enum request_phase phase);

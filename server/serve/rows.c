@@ -9,6 +9,7 @@
 #include "engine/base/sha256.h"
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
+#include "server/serve/versions.h"
 #include "server/serve/watch.h"
 
 /* ---- a row for each item ---- */
@@ -21,6 +22,15 @@ static enum err_code prefix_item(const struct request *request, unsigned index, 
     return err_prefix(err, "%s: ", place);
 }
 
+/* What keeps an item with the same version: its lot, else its id. */
+static const char *sticky_key(const struct request *request, const struct predict_item *item)
+{
+    const struct predict_call *call = &request->call;
+    const char *lot = item->lot != NULL ? item->lot : call->lot;
+    const char *id = item->id != NULL ? item->id : call->id;
+    return lot != NULL ? lot : id != NULL ? id : request->id;
+}
+
 /* The model of an item; what is wrong with the choice goes into the row. */
 static void resolve_model(struct request *request, unsigned index, struct served_model *named)
 {
@@ -28,7 +38,8 @@ static void resolve_model(struct request *request, unsigned index, struct served
     enum engine_kind kind = request->call.items[index].kind;
     struct served_model *model = named != NULL ? named : snapshot_default(request->snapshot, kind);
     if (model != NULL && model->info->kind == kind) {
-        row->model = model;
+        row->key = sticky_key(request, &request->call.items[index]);
+        row->model = versions_choose(request->snapshot, model, row->key);
         return;
     }
     const char *noun = kind == ENGINE_TEXT ? "texts" : "images";

@@ -196,6 +196,8 @@ static void destroy(struct served_model *model)
         metrics_remove_model(model->metrics, model->slot, model->generation);
     for (unsigned i = 0; model->sessions != NULL && i < model->workers; i++)
         engine_session_close(model->sessions[i]);
+    engine_session_close(model->shadow);
+    thread_pool_close(model->shadow_pool);
     engine_close(model->engine);
     memory_release(model->memory, model->bytes);
     arena_deinit(&model->arena);
@@ -254,6 +256,23 @@ enum err_code served_model_open(struct served_model **out,
               LOG_NUMBER("generation", model->generation),
               LOG_NUMBER("ms", model->load_seconds * 1000));
     *out = model;
+    return ERR_OK;
+}
+
+/* One thread computes it, and one input at a time: it has only what nobody else uses. */
+enum err_code served_model_open_shadow(struct served_model *model, struct err *err)
+{
+    const struct engine_options options = {.dtype = model->dtype};
+    struct engine_cost cost;
+    if (model->shadow != NULL)
+        return ERR_OK;
+    if (engine_measure(&cost, model->dir, &options, 1, 1, err) ||
+        memory_hold(model->memory, cost.session_bytes, err))
+        return err_prefix(err, "model %s: as a shadow: ", model->name);
+    model->bytes += cost.session_bytes;
+    if ((model->shadow_pool == NULL && thread_pool_open(&model->shadow_pool, 1, err)) ||
+        engine_session_open_on(&model->shadow, model->engine, 1, model->shadow_pool, err))
+        return err_prefix(err, "model %s: as a shadow: ", model->name);
     return ERR_OK;
 }
 

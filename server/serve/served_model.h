@@ -6,12 +6,13 @@
  *     served_model_acquire(model); ...
  *     served_model_release(model);                   the last release closes it: takes time too
  *
- * Threads: immutable after open, but for the digest, which is published atomically, and the lane,
- * which is the batcher's.
+ * Threads: immutable after open, but for the digest, which is published atomically, the lane, which
+ * is the batcher's, the counts, and what a shadow needs.
  */
 #ifndef ATTND_SERVER_SERVE_SERVED_MODEL_H
 #define ATTND_SERVER_SERVE_SERVED_MODEL_H
 
+#include "engine/base/thread_pool.h"
 #include "engine/engine.h"
 #include "server/bounds/memory.h"
 #include "server/observe/metrics.h"
@@ -25,6 +26,15 @@ struct lane {
     uint64_t tokens;
     struct throughput throughput;
     struct lane *next, *previous; /* of the lanes in which something waits */
+};
+
+/* What became of the copies that a shadow version got. */
+enum shadow_result {
+    SHADOW_AGREES,
+    SHADOW_DISAGREES,
+    SHADOW_SKIPPED,
+    SHADOW_FAILED,
+    SHADOW_RESULTS
 };
 
 struct served_model {
@@ -42,6 +52,12 @@ struct served_model {
     struct metrics *metrics;
     unsigned slot; /* the metrics' */
     struct lane lane;
+    /* A session beside the workers', for copies that a shadow gets; NULL: it never was one. Set
+     * before a snapshot in which it is one is published; used by the shadow's thread alone. */
+    struct engine_session *shadow;
+    struct thread_pool *shadow_pool;
+    atomic_uint_fast64_t answered;                 /* inputs; alone, as the next */
+    atomic_uint_fast64_t shadowed[SHADOW_RESULTS]; /* copies */
     char digest_text[72];
     _Atomic(const char *) digest; /* NULL until known, then digest_text; partner: snapshots.c */
     atomic_uint users;
@@ -65,6 +81,10 @@ struct served_model_options {
  * model's name. */
 enum err_code served_model_open(struct served_model **out,
                                 const struct served_model_options *options, struct err *err);
+
+/* Gives it what a shadow needs, once, from the process's memory. Before the snapshot is published,
+ * by the thread that makes it. ERR_TOO_LARGE: there is not enough left; ERR_NO_MEMORY. */
+enum err_code served_model_open_shadow(struct served_model *model, struct err *err);
 
 /* What a model of that cost takes, with a session for each worker. */
 static inline size_t served_model_sum(const struct engine_cost *cost, unsigned workers)

@@ -15,6 +15,7 @@
 #include "server/serve/prepare.h"
 #include "server/serve/reloader.h"
 #include "server/serve/request.h"
+#include "server/serve/shadow.h"
 #include "server/serve/snapshots.h"
 
 #include <stdatomic.h>
@@ -38,6 +39,7 @@ struct service {
     struct metrics *metrics;
     struct audit *audit; /* NULL: none is kept */
     struct tls *tls;     /* NULL: plain HTTP */
+    struct shadow *shadow;     /* copies for shadow versions */
     struct feedback *feedback; /* labels that people give; NULL: none are taken */
     struct observers observers;
     struct memory memory;

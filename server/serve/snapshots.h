@@ -41,7 +41,7 @@ enum err_code snapshot_read_keys(struct snapshot *snapshot, const struct snapsho
 /* Frees a snapshot that was never published. */
 void snapshot_discard(struct snapshot *snapshot);
 
-/* NULL if no model has the name. */
+/* The primary of a name; NULL if no model has it. */
 struct served_model *snapshot_find(const struct snapshot *snapshot, const char *name);
 /* The first model of a kind; NULL: there is none. */
 struct served_model *snapshot_default(const struct snapshot *snapshot, enum engine_kind kind);

@@ -84,6 +84,7 @@ static void run_batch(struct worker *worker)
     uint64_t done = clock_now_ns();
     batcher_computed(worker->options->batcher, model, batch->tokens, done - started);
     metrics_batch(worker->options->metrics, model->slot, batch->row_count, batch->tokens);
+    atomic_fetch_add_explicit(&model->answered, batch->row_count, memory_order_relaxed);
     for (unsigned i = 0; i < batch->row_count; i++) {
         struct row *row = batch->rows[i];
         answer(row, engine_features(session, i));

@@ -9,6 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8][,split=SHARE][,shadow=SHARE]"
+#define TWICE_TEXT                                                                                 \
+    "two models are named \"a\" and have the same directory; versions of one name have one each"
+
 static struct config config;
 static enum config_action action;
 static struct err err;
@@ -300,8 +304,8 @@ START_TEST(config_refuses_models_that_cannot_be_served)
         snprintf(flags, sizeof flags, "--model %s", names[i]);
         expect_first_error(flags, "", name_text);
     }
-    expect_first_error("--model '", "", "--model: expected NAME=DIR[,dtype=f32|bf16|int8]");
-    expect_first_error("--model a", "", "--model: expected NAME=DIR[,dtype=f32|bf16|int8]");
+    expect_first_error("--model '", "", "--model: " MODEL_TEXT);
+    expect_first_error("--model a", "", "--model: " MODEL_TEXT);
     expect_first_error("--model a=d,dtype=f64", "",
                        "--model: model \"a\": dtype must be one of f32|bf16|int8");
     expect_first_error(
@@ -312,13 +316,14 @@ START_TEST(config_refuses_models_that_cannot_be_served)
         "--model a=\xFF", "",
         "--model: model \"a\": the directory must be 1 to 4096 bytes of UTF-8 without "
         "control characters");
-    expect_first_error("--model a=x --model b=y --model a=z", "",
-                       "--model: two models are named \"a\"");
+    expect_first_error("--model a=x --model b=y --model a=x", "", "--model: " TWICE_TEXT);
+    expect_first_error("--model a=x,split=half", "",
+                       "--model: \"half\" is no share; expected a number from 0 to 1");
     expect_file_error("{\"models\": [{\"name\": \"a\"}]}",
                       "$.models[0]: needs \"name\" and \"dir\"");
     expect_file_error("{\"models\": [{\"name\": \"a\", \"dir\": \"x\"},"
-                      "{\"name\": \"a\", \"dir\": \"y\"}]}",
-                      "$.models[1]: two models are named \"a\"");
+                      "{\"name\": \"a\", \"dir\": \"x\", \"split\": 0.5}]}",
+                      "$.models[1]: " TWICE_TEXT);
 }
 END_TEST
 

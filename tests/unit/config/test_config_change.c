@@ -108,6 +108,9 @@ static const struct {
     {"--tls-key-file", "/k"},
     {"--tls-client-ca-file", "/a"},
     {"--log-level", "debug"},
+    {"--models-root", "/m"},
+    {"--state-dir", "/s"},
+    {"--promote-min-feedback", "7"},
 };
 enum { OTHERS = sizeof others / sizeof others[0] };
 
@@ -217,7 +220,8 @@ END_TEST
 
 START_TEST(a_copy_has_every_model)
 {
-    struct config_model models[] = {{"a", "dir-a", "bf16"}, {"b", "dir-b", NULL}};
+    struct config_model models[] = {{.name = "a", .dir = "dir-a", .dtype = "bf16"},
+                                    {.name = "b", .dir = "dir-b"}};
     struct config from = loaded(NULL, NULL), copy;
     struct err err = {0};
     from.models = models;

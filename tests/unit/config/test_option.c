@@ -3,6 +3,7 @@
 #include "config/option.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,8 @@ START_TEST(an_address_is_taken_with_its_host_and_port)
 END_TEST
 
 #define NAME_TEXT "a model's name must be 1 to 64 of A-Z a-z 0-9 . _ - and not only dots"
+#define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8][,split=SHARE][,shadow=SHARE]"
+#define SHARES_TEXT(name) "model \"" name "\": split and shadow are shares from 0 to 1"
 #define DIR_TEXT(name)                                                                             \
     "model \"" name "\": the directory must be 1 to 4096 bytes of UTF-8 without control "          \
     "characters"
@@ -157,24 +160,35 @@ START_TEST(a_model_is_taken_if_each_part_is_good)
         struct config_model model;
         const char *text;
     } cases[] = {
-        {{"a", "x", NULL}, ""},
-        {{"b", "x", "f32"}, ""},
-        {{"c.", "\xC3\xA9 ~\x20", "bf16"}, ""},
-        {{longest, dirs, "int8"}, ""},
-        {{NULL, "x", NULL}, NAME_TEXT},
-        {{"", "x", NULL}, NAME_TEXT},
-        {{".", "x", NULL}, NAME_TEXT},
-        {{"...", "x", NULL}, NAME_TEXT},
-        {{"a b", "x", NULL}, NAME_TEXT},
-        {{"d", NULL, NULL}, DIR_TEXT("d")},
-        {{"d", "", NULL}, DIR_TEXT("d")},
-        {{"d", "x\x1F", NULL}, DIR_TEXT("d")},
-        {{"d", "x\x7F", NULL}, DIR_TEXT("d")},
-        {{"d", "\xC3", NULL}, DIR_TEXT("d")},
-        {{"d", "x", "F32"}, "model \"d\": dtype must be one of f32|bf16|int8"},
-        {{"d", "x", ""}, "model \"d\": dtype must be one of f32|bf16|int8"},
-        {{"a", "y", NULL}, "two models are named \"a\""},
-        {{longest, "y", NULL}, NULL},
+        {{.name = "a", .dir = "x"}, ""},
+        {{.name = "b", .dir = "x", .dtype = "f32"}, ""},
+        {{.name = "c.", .dir = "\xC3\xA9 ~\x20", .dtype = "bf16"}, ""},
+        {{.name = longest, .dir = dirs, .dtype = "int8"}, ""},
+        {{.dir = "x"}, NAME_TEXT},
+        {{.name = "", .dir = "x"}, NAME_TEXT},
+        {{.name = ".", .dir = "x"}, NAME_TEXT},
+        {{.name = "...", .dir = "x"}, NAME_TEXT},
+        {{.name = "a b", .dir = "x"}, NAME_TEXT},
+        {{.name = "d"}, DIR_TEXT("d")},
+        {{.name = "d", .dir = ""}, DIR_TEXT("d")},
+        {{.name = "d", .dir = "x\x1F"}, DIR_TEXT("d")},
+        {{.name = "d", .dir = "x\x7F"}, DIR_TEXT("d")},
+        {{.name = "d", .dir = "\xC3"}, DIR_TEXT("d")},
+        {{.name = "d", .dir = "x", .dtype = "F32"},
+         "model \"d\": dtype must be one of f32|bf16|int8"},
+        {{.name = "d", .dir = "x", .dtype = ""}, "model \"d\": dtype must be one of f32|bf16|int8"},
+        {{.name = "a", .dir = "x"},
+         "two models are named \"a\" and have the same directory; versions of one name have one "
+         "each"},
+        {{.name = "a", .dir = "y", .split = 0.75, .shadow = 1}, ""},
+        {{.name = "a", .dir = "z", .split = 0.5},
+         "model \"a\": the splits of its versions sum to 1.25, the limit is 1"},
+        {{.name = "a", .dir = "z", .split = -0.1}, SHARES_TEXT("a")},
+        {{.name = "a", .dir = "z", .split = NAN}, SHARES_TEXT("a")},
+        {{.name = "a", .dir = "z", .shadow = 1.1}, SHARES_TEXT("a")},
+        {{.name = "d", .dir = "x", .shadow = 0.5},
+         "model \"d\": the first of a name answers and cannot be a shadow"},
+        {{.name = longest, .dir = dirs}, NULL},
     };
     setup();
     unsigned count = 0;
@@ -200,12 +214,14 @@ START_TEST(a_model_is_taken_if_each_part_is_good)
     longest[64] = 'n';
     dirs[4096] = 'd';
     struct err err = {0};
-    ck_assert_int_eq(option_add_model(&config, &(struct config_model){longest, "x", NULL}, &err),
-                     ERR_UNUSABLE);
+    ck_assert_int_eq(
+        option_add_model(&config, &(struct config_model){.name = longest, .dir = "x"}, &err),
+        ERR_UNUSABLE);
     ck_assert_str_eq(err.text, NAME_TEXT);
     err = (struct err){0};
-    ck_assert_int_eq(option_add_model(&config, &(struct config_model){"d", dirs, NULL}, &err),
-                     ERR_UNUSABLE);
+    ck_assert_int_eq(
+        option_add_model(&config, &(struct config_model){.name = "d", .dir = dirs}, &err),
+        ERR_UNUSABLE);
     ck_assert_str_eq(err.text, DIR_TEXT("d"));
     arena_deinit(&config.arena);
 }
@@ -222,8 +238,8 @@ START_TEST(a_model_is_read_from_one_word)
         {"c=x,y", "c", "x,y", NULL, ""},
         {"d=x,dtype=int8", "d", "x", "int8", ""},
         {"e=x,dtype", "e", "x,dtype", NULL, ""},
-        {"", NULL, NULL, NULL, "expected NAME=DIR[,dtype=f32|bf16|int8]"},
-        {"f", NULL, NULL, NULL, "expected NAME=DIR[,dtype=f32|bf16|int8]"},
+        {"", NULL, NULL, NULL, MODEL_TEXT},
+        {"f", NULL, NULL, NULL, MODEL_TEXT},
         {"f=,dtype=int8", NULL, NULL, NULL, DIR_TEXT("f")},
         {"f=x,dtype=", NULL, NULL, NULL, "model \"f\": dtype must be one of f32|bf16|int8"},
     };
@@ -254,7 +270,7 @@ START_TEST(a_list_of_models_ends_at_its_first_mistake)
     const struct cli_option *models = option_find("models");
     expect_set(models, " a=x\t\nb=y\r ", "");
     ck_assert_uint_eq(config.model_count, 2);
-    expect_set(models, "c=x nonsense d=y", "expected NAME=DIR[,dtype=f32|bf16|int8]");
+    expect_set(models, "c=x nonsense d=y", MODEL_TEXT);
     ck_assert_uint_eq(config.model_count, 3);
     expect_set(models, " \t\r\n", "");
     while (config.model_count < 64) {

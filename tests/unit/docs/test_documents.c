@@ -33,8 +33,11 @@ START_TEST(documents_have_the_table_of_options_as_the_code_has_it)
     ck_assert_ptr_nonnull(memory);
     config_markdown(memory);
     fclose(memory);
-    ck_assert_msg(strstr(page, table) != NULL, "docs/configuration.md lacks this table:\n%s",
-                  table);
+    const bool has_table = strstr(page, table) != NULL;
+    if (!has_table)
+        printf("%s\n", table); /* a message of this length would be cut */
+    fflush(stdout);
+    ck_assert_msg(has_table, "docs/configuration.md lacks the table above");
     free(page);
     free(table);
 }

@@ -16,6 +16,7 @@
 #include "server/http/http.h"
 #include "server/memory_plan.h"
 #include "server/observe/metrics_observer.h"
+#include "server/restore.h"
 #include "server/serve/worker.h"
 
 #include <signal.h>
@@ -68,7 +69,7 @@ static struct row parts_rows[64];
 static union {
     max_align_t align;
     char name[16];
-} parts_made[8];
+} parts_made[9];
 enum {
     PART_SNAPSHOTS,
     PART_RELOADER,
@@ -77,7 +78,8 @@ enum {
     PART_HTTP,
     PART_WORKERS,
     PART_PREPARE,
-    PART_POOLS
+    PART_POOLS,
+    PART_SHADOW
 };
 
 /* One more word, with the service's phase if there is a service: "http0". */
@@ -118,6 +120,14 @@ int nanosleep(const struct timespec *wanted, struct timespec *rest)
 }
 
 /* ---- plans ---- */
+
+enum err_code restore_config(struct config *out, const struct config *read, struct err *err)
+{
+    (void)err;
+    *out = *read;
+    return ERR_OK;
+}
+
 
 struct plan plan_choose(unsigned quota, const struct config *config)
 {
@@ -235,9 +245,10 @@ enum err_code reloader_open(struct reloader **out, const struct reloader_options
 }
 
 enum err_code reloader_load(struct reloader *reloader, const struct config *config,
-                            const size_t *bytes, struct err *err)
+                            const struct config *read, const size_t *bytes, struct err *err)
 {
-    bool right = (void *)reloader == &parts_made[PART_RELOADER] && config->model_count > 0;
+    bool right = (void *)reloader == &parts_made[PART_RELOADER] && config != read &&
+                 config->model_count > 0;
     memcpy(parts.loaded_bytes, bytes, sizeof parts.loaded_bytes);
     return parts_call(right ? "load" : "bad-load", err);
 }
@@ -348,17 +359,17 @@ struct observer metrics_observer(struct metrics *metrics)
 
 /* ---- HTTP ---- */
 
-unsigned routes_count(void)
+unsigned routes_path_count(void)
 {
     return 2;
 }
 
-const char *routes_pattern(unsigned index)
+const char *routes_path(unsigned index)
 {
     return index == 0 ? "/zero" : "/one";
 }
 
-bool routes_takes_model(unsigned index)
+bool routes_path_takes_model(unsigned index)
 {
     return index == 1;
 }
@@ -456,6 +467,22 @@ void worker_join(struct workers *workers)
 void worker_free(struct workers *workers)
 {
     parts_call(workers != NULL ? "-workers" : "-", NULL);
+}
+
+enum err_code shadow_start(struct shadow **out, const struct shadow_options *options,
+                           struct err *err)
+{
+    bool right = (void *)options->batcher == &parts_made[PART_BATCHER] &&
+                 options->workers == parts.workers.workers;
+    if (parts_call(right ? "shadow" : "bad-shadow", err))
+        return err->code;
+    *out = (void *)&parts_made[PART_SHADOW];
+    return ERR_OK;
+}
+
+void shadow_stop(struct shadow *shadow)
+{
+    parts_call(shadow != NULL ? "-shadow" : "-", NULL);
 }
 
 enum err_code prepare_start(struct prepare **out, unsigned threads,

@@ -30,7 +30,8 @@ struct stage {
     struct snapshot *snapshot; /* the first, whose live options a test may still change */
 };
 
-static struct config_model configured[] = {{"logs", "text", NULL}, {"wafers", "image", NULL}};
+static struct config_model configured[] = {{.name = "logs", .dir = "text"},
+                                           {.name = "wafers", .dir = "image"}};
 
 static inline uint64_t no_depth(void *context, unsigned slot)
 {
@@ -74,7 +75,7 @@ static inline void stage_open_models(struct stage *stage, unsigned workers)
 static inline void stage_open(struct stage *stage, unsigned workers)
 {
     struct err err = {0};
-    static const char *routes[16];
+    static const char *routes[32];
     *stage = (struct stage){.config = {.models = configured,
                                        .model_count = 2,
                                        .queue_limit = QUEUE_LIMIT,
@@ -88,10 +89,10 @@ static inline void stage_open(struct stage *stage, unsigned workers)
     memory_init(&service->memory, (size_t)4 << 30, 0, 0);
     request_ids_init(&service->ids);
     ck_assert_int_eq(batcher_open(&service->batcher, QUEUE_LIMIT, &err), ERR_OK);
-    for (unsigned i = 0; i < routes_count(); i++)
-        routes[i] = routes_pattern(i);
+    for (unsigned i = 0; i < routes_path_count(); i++)
+        routes[i] = routes_path(i);
     struct metrics_setup setup = {.routes = routes,
-                                  .route_count = routes_count(),
+                                  .route_count = routes_path_count(),
                                   .queue_limit = QUEUE_LIMIT,
                                   .queue_depth = no_depth,
                                   .linear_backend = "reference",

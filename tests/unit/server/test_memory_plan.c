@@ -8,8 +8,9 @@
 static const size_t gib = (size_t)1 << 30;
 
 static const struct plan plan = {.workers = 2, .threads_per_worker = 3, .batch_tokens = 256};
-static struct config_model models[] = {{"kernel-bert", "models/kernel-bert", NULL},
-                                       {"wafer-vit", "models/wafer-vit", "int8"}};
+static struct config_model models[] = {
+    {.name = "kernel-bert", .dir = "models/kernel-bert"},
+    {.name = "wafer-vit", .dir = "models/wafer-vit", .dtype = "int8"}};
 
 static struct config config_of(size_t memory_max)
 {

@@ -32,7 +32,8 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
     return asked.fails ? err_set(err, ERR_NOT_FOUND, "config.json: no such file") : ERR_OK;
 }
 
-static struct config_model models[] = {{"a", "dir-a", NULL}, {"b", "dir-b", "int8"}};
+static struct config_model models[] = {{.name = "a", .dir = "dir-a"},
+                                       {.name = "b", .dir = "dir-b", .dtype = "int8"}};
 static const struct plan plan = {.workers = 2, .threads_per_worker = 3, .batch_tokens = 256};
 
 enum { MIB = 1024 * 1024, IO_THREADS = 5, MAX_BYTES = 512 * MIB };
@@ -66,7 +67,7 @@ static void expected_items(size_t items[MEMORY_ITEMS])
     items[MEMORY_SESSIONS] = 2 * (10 + 20);
     items[MEMORY_CONNECTIONS] = 50 * (HTTP_CONNECTION_BYTES + (size_t)24 * 1024);
     items[MEMORY_QUEUE] = 100 * (size_t)128;
-    items[MEMORY_METRICS] = metrics_bytes(routes_count(), 2, 3 + 6);
+    items[MEMORY_METRICS] = metrics_bytes(routes_path_count(), 2, 3 + 6);
     items[MEMORY_FEEDBACK] = feedback_bytes(10);
 }
 

@@ -17,7 +17,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-static struct config_model models[] = {{"logs", "text", NULL}, {"wafers", "image", NULL}};
+static struct config_model models[] = {{.name = "logs", .dir = "text"},
+                                       {.name = "wafers", .dir = "image"}};
 static const struct config usual = {.listen_address = "127.0.0.1",
                                     .listen_port = 8080,
                                     .models = models,
@@ -54,9 +55,10 @@ static enum err_code run(const struct config *config, struct err *err)
 
 #define BEGUN "ids plan log-plan metrics0 "
 #define OPENED BEGUN "batcher0 copy0 snapshot0 keys0 snapshots0 http0 workers0 "
-#define STARTED OPENED "reloader0 load0 backend0 prepare0 reload0 digests1 "
+#define STARTED OPENED "reloader0 load0 backend0 shadow0 prepare0 reload0 digests1 "
 #define STOPPED                                                                                    \
-    "stop-reload3 stop-prepare3 close3 flush3 join3 quiesce3 -http3 -prepare3 -snapshots3 "        \
+    "stop-reload3 stop-prepare3 close3 flush3 join3 quiesce3 -http3 -shadow3 -prepare3 "           \
+    "-snapshots3 "                                                                                 \
     "-reloader3 -workers3 -batcher3 -metrics3 "
 
 START_TEST(the_server_starts_in_order_and_stops_in_the_reverse)
@@ -140,7 +142,7 @@ START_TEST(the_server_hands_each_part_what_is_configured)
     ck_assert_uint_eq(parts.prepare_wait_ms_max, 88);
     ck_assert(parts.pool == predict_pool);
     ck_assert_uint_eq(parts.io_threads,
-                      parts.http.io_threads + parts.prepare_threads + 7 + usual.workers);
+                      parts.http.io_threads + parts.prepare_threads + 9 + usual.workers);
     ck_assert_uint_eq(parts.http.io_threads, 2);
     ck_assert_str_eq(parts.http.address, "127.0.0.1");
     ck_assert_uint_eq(parts.http.port, 8080);
@@ -236,30 +238,37 @@ START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
     static const struct {
         const char *fails, *capture;
     } cases[] = {
-        {"plan", "ids plan - - - - - - - - - "},
-        {"metrics", BEGUN "-3 -3 -3 -3 -3 -3 -3 -3 -3 "},
-        {"batcher", BEGUN "batcher0 -3 -3 -3 -3 -3 -3 -3 -3 -metrics3 "},
-        {"copy", BEGUN "batcher0 copy0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 -batcher3 -metrics3 "},
-        {"snapshot", BEGUN "batcher0 copy0 snapshot0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 -batcher3 "
-                           "-metrics3 "},
-        {"keys", BEGUN "batcher0 copy0 snapshot0 keys0 discard0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 "
-                       "-batcher3 -metrics3 "},
+        {"plan", "ids plan - - - - - - - - - - "},
+        {"metrics", BEGUN "-3 -3 -3 -3 -3 -3 -3 -3 -3 -3 "},
+        {"batcher", BEGUN "batcher0 -3 -3 -3 -3 -3 -3 -3 -3 -3 -metrics3 "},
+        {"copy", BEGUN "batcher0 copy0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 -3 -batcher3 -metrics3 "},
+        {"snapshot",
+         BEGUN "batcher0 copy0 snapshot0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 -3 -batcher3 "
+               "-metrics3 "},
+        {"keys",
+         BEGUN "batcher0 copy0 snapshot0 keys0 discard0 -3 -3 close3 flush3 -3 -3 -3 -3 -3 -3 "
+               "-batcher3 -metrics3 "},
         {"snapshots",
-         BEGUN "batcher0 copy0 snapshot0 keys0 snapshots0 discard0 -3 -3 close3 flush3 -3 -3 -3 "
+         BEGUN "batcher0 copy0 snapshot0 keys0 snapshots0 discard0 -3 -3 close3 flush3 -3 -3 -3 -3 "
                "-3 -3 -batcher3 -metrics3 "},
         {"http", BEGUN
-         "batcher0 copy0 snapshot0 keys0 snapshots0 http0 -3 -3 close3 flush3 -3 -3 -snapshots3 "
+         "batcher0 copy0 snapshot0 keys0 snapshots0 http0 -3 -3 close3 flush3 -3 -3 -3 -snapshots3 "
          "-3 -3 -batcher3 -metrics3 "},
-        {"workers", OPENED "-3 -3 close3 flush3 -3 quiesce3 -http3 -3 -snapshots3 -3 -3 -batcher3 "
-                           "-metrics3 "},
-        {"reloader", OPENED "reloader0 -3 -3 close3 flush3 join3 quiesce3 -http3 -3 -snapshots3 "
+        {"workers",
+         OPENED "-3 -3 close3 flush3 -3 quiesce3 -http3 -3 -3 -snapshots3 -3 -3 -batcher3 "
+                "-metrics3 "},
+        {"reloader", OPENED "reloader0 -3 -3 close3 flush3 join3 quiesce3 -http3 -3 -3 -snapshots3 "
                             "-3 -workers3 -batcher3 -metrics3 "},
-        {"load", OPENED "reloader0 load0 stop-reload3 -3 close3 flush3 join3 quiesce3 -http3 -3 "
+        {"load", OPENED "reloader0 load0 stop-reload3 -3 close3 flush3 join3 quiesce3 -http3 -3 -3 "
                         "-snapshots3 -reloader3 -workers3 -batcher3 -metrics3 "},
-        {"prepare", OPENED "reloader0 load0 backend0 prepare0 stop-reload3 -3 close3 flush3 join3 "
-                           "quiesce3 -http3 -3 -snapshots3 -reloader3 -workers3 -batcher3 "
-                           "-metrics3 "},
-        {"reload", OPENED "reloader0 load0 backend0 prepare0 reload0 " STOPPED},
+        {"shadow", OPENED "reloader0 load0 backend0 shadow0 stop-reload3 -3 close3 flush3 join3 "
+                          "quiesce3 -http3 -3 -3 -snapshots3 -reloader3 -workers3 -batcher3 "
+                          "-metrics3 "},
+        {"prepare",
+         OPENED "reloader0 load0 backend0 shadow0 prepare0 stop-reload3 -3 close3 flush3 join3 "
+                "quiesce3 -http3 -shadow3 -3 -snapshots3 -reloader3 -workers3 -batcher3 "
+                "-metrics3 "},
+        {"reload", OPENED "reloader0 load0 backend0 shadow0 prepare0 reload0 " STOPPED},
         {"digests", STARTED STOPPED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

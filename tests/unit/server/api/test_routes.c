@@ -59,18 +59,30 @@ START_TEST(routes_know_no_other_path)
 }
 END_TEST
 
-START_TEST(routes_have_distinct_patterns)
+START_TEST(routes_of_one_path_have_distinct_methods)
 {
     for (unsigned i = 0; i < routes_count(); i++)
         for (unsigned k = 0; k < i; k++)
-            ck_assert_str_ne(routes_pattern(i), routes_pattern(k));
+            ck_assert(strcmp(routes_at(i)->pattern, routes_at(k)->pattern) != 0 ||
+                      routes_at(i)->method != routes_at(k)->method);
+}
+END_TEST
+
+START_TEST(each_path_is_listed_once_and_each_route_has_its_own)
+{
+    ck_assert_uint_lt(routes_path_count(), routes_count());
+    for (unsigned i = 0; i < routes_path_count(); i++)
+        for (unsigned k = 0; k < i; k++)
+            ck_assert_str_ne(routes_path(i), routes_path(k));
+    for (unsigned i = 0; i < routes_count(); i++)
+        ck_assert_str_eq(routes_path(routes_path_of(routes_at(i))), routes_at(i)->pattern);
 }
 END_TEST
 
 START_TEST(routes_count_under_a_model_only_what_asks_one)
 {
-    for (unsigned i = 0; i < routes_count(); i++)
-        ck_assert_int_eq(routes_takes_model(i), strcmp(routes_pattern(i), "/predict") == 0);
+    for (unsigned i = 0; i < routes_path_count(); i++)
+        ck_assert_int_eq(routes_path_takes_model(i), strcmp(routes_path(i), "/predict") == 0);
 }
 END_TEST
 
@@ -83,8 +95,10 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
     ck_assert_int_eq(err.code, ERR_NOT_FOUND);
     ck_assert_str_eq(err.text, "there is nothing at this path; there is /predict, /healthz, "
                                "/readyz, /metrics, /models, /models/{name}, /openapi.json, /, "
-                     "/feedback, /feedback/{id}, "
-                               "/admin/reload");
+                               "/feedback, /feedback/{id}, "
+                               "/admin/reload, /admin/models, /admin/models/{name}/{version}, "
+                               "/admin/models/{name}/{version}/promote, "
+                               "/admin/models/{name}/rollback");
     ck_assert_ptr_null(route);
     ck_assert_str_eq(allow, "");
     err = (struct err){0};
@@ -97,4 +111,5 @@ END_TEST
 SUITE("routes", routes_count_under_a_model_only_what_asks_one,
       routes_say_what_is_wrong_with_a_request, routes_find_every_path_of_the_contract,
       routes_answer_head_where_there_is_get, routes_list_the_allowed_methods,
-      routes_know_no_other_path, routes_have_distinct_patterns)
+      routes_know_no_other_path, routes_of_one_path_have_distinct_methods,
+      each_path_is_listed_once_and_each_route_has_its_own)

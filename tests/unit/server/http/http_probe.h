@@ -44,7 +44,7 @@ struct app {
 
 static const char *method_name(enum http_method method)
 {
-    static const char *const names[] = {"GET", "HEAD", "POST", "DELETE", "OTHER"};
+    static const char *const names[] = {"GET", "HEAD", "POST", "PATCH", "DELETE", "OTHER"};
     return names[method];
 }
 

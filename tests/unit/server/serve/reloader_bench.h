@@ -123,7 +123,7 @@ static inline enum err_code load(struct bench *bench, struct err *err)
         bytes[i] = MODELS_BYTES;
         ck_assert_int_eq(memory_hold(&bench->models.memory, bytes[i], err), ERR_OK);
     }
-    reloader_load(bench->reloader, &empty->config, bytes, err);
+    reloader_load(bench->reloader, &empty->config, &empty->config, bytes, err);
     snapshots_release(bench->snapshots, empty);
     return err->code;
 }

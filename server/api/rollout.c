@@ -1,0 +1,162 @@
+/* rollout.c - changes which versions of a model are served: POST /admin/models, PATCH and DELETE of
+ * a version, promote and rollback. The work is the reloader's; guard.h says who may ask. */
+#include "server/api/handlers.h"
+
+#include "server/api/reply.h"
+#include "server/api/route.h"
+#include "server/api/versions.h"
+#include "server/protocol/codec_rollout.h"
+#include "server/protocol/content.h"
+#include "server/serve/claim.h"
+
+#include <string.h>
+
+/* The types and encodings that /predict takes JSON as. */
+enum err_code rollout_head(struct service *service, struct request *request)
+{
+    (void)service;
+    if (protocol_native.accept(request))
+        return request->err.code;
+    if (request->body != REQUEST_JSON)
+        return err_set(&request->err, ERR_MEDIA_TYPE, "a change is sent as application/json");
+    return ERR_OK;
+}
+
+static enum err_code read_body(struct service *service, struct request *request,
+                               struct rollout_call *call)
+{
+    if (claim_reading(service, request,
+                      memory_sum(content_bytes(request), (size_t)CODEC_ROLLOUT_BYTES)))
+        return request->err.code;
+    if (request->route->has_body && request->exchange->body_len > 0 && content_decode(request))
+        return request->err.code;
+    return codec_rollout_parse(call, request->content, request->content_len,
+                               &request->exchange->arena, &request->err);
+}
+
+/* The elements of the path, where the route has them. */
+static enum err_code read_path(struct request *request, struct rollout_change *change)
+{
+    const char *pattern = request->route->pattern;
+    const bool has_name = strstr(pattern, "{name}") != NULL;
+    const bool has_version = strstr(pattern, "{version}") != NULL;
+    if (has_name)
+        change->name = route_value(request, "name");
+    if (has_version)
+        change->version = route_value(request, "version");
+    if ((has_name && change->name == NULL) || (has_version && change->version == NULL))
+        return err_no_memory(&request->err, strlen(request->exchange->path));
+    return ERR_OK;
+}
+
+/* By few labels a worse model looks better too often. */
+static enum err_code check_labels(struct service *service, struct request *request,
+                                  const struct rollout_call *call)
+{
+    const unsigned least = request->snapshot->config.promote_min_feedback;
+    const uint64_t labels = versions_labels(service, call->change.name, call->change.version);
+    if (call->force || labels >= least)
+        return ERR_OK;
+    return err_set(&request->err, ERR_CONFLICT,
+                   "this version has %llu right labels by POST /feedback, a promotion needs %u "
+                   "(promote_min_feedback); or send {\"force\": true, \"reason\": \"...\"}",
+                   (unsigned long long)labels, least);
+}
+
+static bool is_served(const struct snapshot *snapshot, const struct rollout_change *change)
+{
+    for (unsigned i = 0; i < snapshot->model_count; i++)
+        if (strcmp(snapshot->models[i]->name, change->name) == 0 &&
+            strcmp(snapshot->models[i]->info->version, change->version) == 0)
+            return true;
+    return false;
+}
+
+/* The call, in the request's arena. */
+static enum err_code read_call(struct service *service, struct request *request,
+                               enum rollout_action action)
+{
+    struct rollout_call *call = arena_alloc_array(&request->exchange->arena, 1, sizeof *call);
+    if (call == NULL)
+        return err_no_memory(&request->err, sizeof *call);
+    call->change.action = action;
+    if (read_body(service, request, call) || read_path(request, &call->change))
+        return request->err.code;
+    if (action == ROLLOUT_PROMOTE && is_served(request->snapshot, &call->change) &&
+        check_labels(service, request, call))
+        return request->err.code;
+    request->change = &call->change;
+    return ERR_OK;
+}
+
+static enum http_next begin(struct service *service, struct request *request,
+                            enum rollout_action action)
+{
+    if (read_call(service, request, action)) {
+        reply_problem(request);
+        return HTTP_REPLY;
+    }
+    http_suspend(request->exchange);
+    if (reloader_submit(service->reloader, request, &request->err))
+        http_resume(request->exchange);
+    return HTTP_SUSPENDED;
+}
+
+enum http_next rollout_load(struct service *service, struct request *request)
+{
+    return begin(service, request, ROLLOUT_LOAD);
+}
+
+enum http_next rollout_shares(struct service *service, struct request *request)
+{
+    return begin(service, request, ROLLOUT_SHARES);
+}
+
+enum http_next rollout_promote(struct service *service, struct request *request)
+{
+    return begin(service, request, ROLLOUT_PROMOTE);
+}
+
+enum http_next rollout_rollback(struct service *service, struct request *request)
+{
+    return begin(service, request, ROLLOUT_ROLLBACK);
+}
+
+enum http_next rollout_unload(struct service *service, struct request *request)
+{
+    return begin(service, request, ROLLOUT_UNLOAD);
+}
+
+/* Of what is served now, which another change may have made already. */
+static const char *encode(struct service *service, struct request *request, size_t *len)
+{
+    struct arena *arena = &request->exchange->arena;
+    const struct snapshot *now = snapshots_acquire(service->snapshots);
+    struct rollout_told told = {.generation = request->reload->generation,
+                                .name = request->reload->model,
+                                .version = request->reload->version};
+    struct version_row *rows;
+    const char *json = NULL;
+    if (versions_list(service, now, told.name, arena, &rows, &told.row_count, &request->err) ==
+        ERR_OK) {
+        told.rows = rows;
+        json = codec_rollout_encode(&told, arena, len);
+    }
+    snapshots_release(service->snapshots, now);
+    return json;
+}
+
+void rollout_finish(struct service *service, struct request *request)
+{
+    static const unsigned statuses[] = {[ROLLOUT_LOAD] = 201, [ROLLOUT_UNLOAD] = 202};
+    const enum rollout_action action = request->change->action;
+    const unsigned status = statuses[action] != 0 ? statuses[action] : 200;
+    size_t len = 0;
+    const char *json = request->err.code == ERR_OK ? encode(service, request, &len) : NULL;
+    if (request->err.code == ERR_OK && json == NULL)
+        err_set(&request->err, ERR_NO_MEMORY, "changed, but out of memory for the reply");
+    if (request->err.code == ERR_OK)
+        reply_fill(request, status, "application/json", json, len);
+    else
+        reply_problem(request);
+}

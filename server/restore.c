@@ -1,0 +1,50 @@
+#include "server/restore.h"
+
+#include "config/config_change.h"
+#include "config/config_load.h"
+#include "server/observe/log.h"
+#include "server/rollout/rollout.h"
+
+/* Or a configuration that goes back to what it was would bring the change back, too. */
+static enum err_code forget(const struct config *read, const struct config *effective,
+                            struct err *err)
+{
+    struct rollout *kept;
+    if (rollout_make(&kept, read->models, read->model_count, effective->models,
+                     effective->model_count, err))
+        return err->code;
+    if (rollout_write(kept, read->state_dir, err) && err->code == ERR_IO)
+        err->code = ERR_UNUSABLE;
+    rollout_close(kept);
+    return err->code;
+}
+
+static enum err_code apply(const struct rollout *rollout, struct config *out,
+                           const struct config *read, struct err *err)
+{
+    const char *dropped[CONFIG_MODELS_MAX];
+    unsigned count;
+    if (rollout_apply(rollout, out, dropped, &count, err))
+        return err->code;
+    for (unsigned i = 0; i < count; i++)
+        log_event(LOG_WARN, "rollout_overruled", LOG_TEXT("model", dropped[i]),
+                  LOG_TEXT("by", "its entries of the configuration, which have changed"));
+    for (unsigned i = 0; i < out->model_count; i++)
+        if (rollout_is_changed(rollout, out->models[i].name))
+            log_event(LOG_INFO, "rollout_restored", LOG_TEXT("model", out->models[i].name),
+                      LOG_TEXT("dir", out->models[i].dir),
+                      LOG_NUMBER("split", out->models[i].split),
+                      LOG_NUMBER("shadow", out->models[i].shadow));
+    return count > 0 ? forget(read, out, err) : ERR_OK;
+}
+
+enum err_code restore_config(struct config *out, const struct config *read, struct err *err)
+{
+    struct rollout *rollout;
+    if (rollout_read(&rollout, read->state_dir, err))
+        return err->code;
+    if (config_copy(out, read, err) == ERR_OK && apply(rollout, out, read, err) != ERR_OK)
+        config_deinit(out);
+    rollout_close(rollout);
+    return err->code;
+}

@@ -1,0 +1,18 @@
+/* restore.h - the configuration that a start serves: what was read, with the changes of the
+ * roll-out that the state directory holds from before.
+ *
+ *     restore_config(&effective, &read, &err);
+ *
+ * Threads: of the main thread, before any other.
+ */
+#ifndef ATTND_SERVER_RESTORE_H
+#define ATTND_SERVER_RESTORE_H
+
+#include "config/config.h"
+#include "engine/base/err.h"
+
+/* Yours to config_deinit. Changes that the configuration overrules are logged, and no longer kept.
+ * ERR_UNUSABLE: the roll-out cannot be read, or written. */
+enum err_code restore_config(struct config *out, const struct config *read, struct err *err);
+
+#endif

@@ -1,0 +1,347 @@
+/* shadow.c - see shadow.h. The clerk takes jobs in order and prepares them; the runner computes.
+ * The two take turns by semaphores: `go` gives the job to the runner, `done` back to the clerk. */
+#include "server/serve/shadow.h"
+
+#include "server/serve/snapshots.h"
+#include "server/serve/versions.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOWEST_NICE = 19, SPARE_POLL_NS = 1000 * 1000 };
+
+/* One input for one version; in one piece with its strings and the input's bytes. */
+struct job {
+    struct job *next;
+    struct served_model *model; /* held */
+    enum engine_kind kind;
+    size_t pixels_max;
+    size_t held; /* of the process's memory */
+    unsigned index;
+    const char *id, *label; /* of the answer */
+    const char *bytes;      /* [len] */
+    size_t len;
+};
+
+struct shadow {
+    struct shadow_options options;
+    pthread_mutex_t lock;
+    pthread_cond_t wanted; /* with lock: a job came, or all is closing */
+    /* Under lock. */
+    struct job *first, **end;
+    unsigned jobs;
+    size_t bytes;
+    bool is_closing;
+    /* Between clerk and runner, whose turn it is. */
+    sem_t go, done;
+    struct served_model *model; /* NULL: the runner is to end */
+    struct engine_input input;
+    float *logits;
+    /* Of the main thread. */
+    pthread_t clerk, runner;
+    bool has_clerk, has_runner;
+};
+
+static void count(struct served_model *model, enum shadow_result result)
+{
+    atomic_fetch_add_explicit(&model->shadowed[result], 1, memory_order_relaxed);
+}
+
+/* ---- offering ---- */
+
+static size_t need_of(const struct served_model *model, const struct predict_item *item,
+                      size_t pixels_max)
+{
+    struct engine_need need =
+        item->kind == ENGINE_TEXT
+            ? engine_need_text(model->engine, item->bytes, item->len)
+            : engine_need_image(model->engine, item->bytes, item->len, pixels_max);
+    size_t numbers = memory_product(2 * (size_t)model->info->label_count, sizeof(float));
+    return memory_sum(memory_sum(need.kept, need.passing), numbers);
+}
+
+static char *append(char *to, const void *bytes, size_t len)
+{
+    memcpy(to, bytes, len);
+    to[len] = '\0';
+    return to + len + 1;
+}
+
+static struct job *copy_job(const struct row *row, const struct predict_item *item, const char *id)
+{
+    const struct answer *answer = &row->answer;
+    const char *label = answer->info->labels[engine_argmax(row->model->engine, answer->scores)];
+    size_t id_len = strlen(id), label_len = strlen(label);
+    struct job *job = malloc(sizeof *job + id_len + label_len + item->len + 3);
+    if (job == NULL)
+        return NULL;
+    char *at = (char *)(job + 1);
+    *job = (struct job){.kind = item->kind, .len = item->len, .id = at};
+    job->label = append(at, id, id_len);
+    job->bytes = append((char *)(uintptr_t)job->label, label, label_len);
+    append((char *)(uintptr_t)job->bytes, item->bytes, item->len);
+    return job;
+}
+
+/* False: as much waits as may. */
+static bool enqueue(struct shadow *shadow, struct job *job)
+{
+    pthread_mutex_lock(&shadow->lock);
+    bool fits = shadow->jobs < SHADOW_JOBS_MAX && job->len <= SHADOW_BYTES_MAX - shadow->bytes &&
+                !shadow->is_closing;
+    if (fits) {
+        *shadow->end = job;
+        shadow->end = &job->next;
+        shadow->jobs++;
+        shadow->bytes += job->len;
+    }
+    pthread_mutex_unlock(&shadow->lock);
+    if (fits)
+        pthread_cond_signal(&shadow->wanted);
+    return fits;
+}
+
+static bool is_full(struct shadow *shadow)
+{
+    pthread_mutex_lock(&shadow->lock);
+    bool is = shadow->jobs >= SHADOW_JOBS_MAX || shadow->bytes >= SHADOW_BYTES_MAX;
+    pthread_mutex_unlock(&shadow->lock);
+    return is;
+}
+
+static void drop(struct shadow *shadow, struct job *job)
+{
+    memory_give(shadow->options.memory, job->held);
+    served_model_release(job->model);
+    free(job);
+}
+
+static bool offer(struct shadow *shadow, const struct request *request, const struct row *row,
+                  struct served_model *model)
+{
+    const struct predict_item *item = &request->call.items[row - request->rows];
+    const size_t pixels_max = request->snapshot->config.image_pixels_max;
+    struct err err = {0};
+    if (is_full(shadow))
+        return false;
+    size_t held = memory_sum(need_of(model, item, pixels_max), item->len + sizeof(struct job));
+    if (memory_take(shadow->options.memory, held, MEMORY_LARGE, &err))
+        return false;
+    struct job *job = copy_job(row, item, request_reply_id(request));
+    if (job == NULL) {
+        memory_give(shadow->options.memory, held);
+        return false;
+    }
+    served_model_acquire(model);
+    job->model = model;
+    job->pixels_max = pixels_max;
+    job->held = held;
+    job->index = (unsigned)(row - request->rows);
+    if (enqueue(shadow, job))
+        return true;
+    drop(shadow, job);
+    return false;
+}
+
+void shadow_offer(struct shadow *shadow, const struct request *request)
+{
+    for (unsigned i = 0; i < request->good_count; i++) {
+        const struct row *row = request->good[i];
+        struct served_model *model;
+        unsigned at = 0;
+        while (row->err.code == ERR_OK &&
+               (model = versions_next_shadow(request->snapshot, row->model, row->key, &at)) != NULL)
+            if (!offer(shadow, request, row, model))
+                count(model, SHADOW_SKIPPED);
+    }
+}
+
+/* ---- the runner ---- */
+
+static void *runner_main(void *context)
+{
+    struct shadow *shadow = context;
+    pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
+    for (;;) {
+        while (sem_wait(&shadow->go) != 0)
+            continue;
+        if (shadow->model == NULL)
+            return NULL;
+        engine_run(shadow->model->shadow, (const struct engine_input *[]){&shadow->input}, 1,
+                   (float *[]){shadow->logits});
+        sem_post(&shadow->done);
+    }
+}
+
+static void hand_over(struct shadow *shadow, struct served_model *model)
+{
+    shadow->model = model;
+    sem_post(&shadow->go);
+    while (model != NULL && sem_wait(&shadow->done) != 0)
+        continue;
+}
+
+/* ---- the clerk ---- */
+
+static enum err_code prepare_input(const struct job *job, struct arena *arena,
+                                   struct engine_input *input, struct err *err)
+{
+    const struct engine_model *engine = job->model->engine;
+    *input = (struct engine_input){0};
+    if (job->kind == ENGINE_TEXT)
+        return engine_prepare_utf8(engine, job->bytes, job->len, NULL, arena, input, err);
+    return engine_prepare_image(engine, job->bytes, job->len, job->pixels_max, NULL, arena, input,
+                                err);
+}
+
+static void tell(const struct shadow *shadow, const struct job *job, const float *scores)
+{
+    const struct served_model *model = job->model;
+    const char *label = model->info->labels[engine_argmax(model->engine, scores)];
+    const struct shadow_record record = {.id = job->id,
+                                         .index = job->index,
+                                         .model = model->name,
+                                         .version = model->info->version,
+                                         .label = label,
+                                         .labels = model->info->labels,
+                                         .label_count = model->info->label_count,
+                                         .agrees = strcmp(label, job->label) == 0};
+    count(job->model, record.agrees ? SHADOW_AGREES : SHADOW_DISAGREES);
+    observers_shadow(shadow->options.observers, &record);
+}
+
+static void judge(struct shadow *shadow, const struct job *job)
+{
+    const unsigned labels = job->model->info->label_count;
+    struct err err = {0};
+    struct arena arena;
+    arena_init(&arena);
+    shadow->logits = arena_alloc_array(&arena, labels, sizeof(float));
+    float *scores = arena_alloc_array(&arena, labels, sizeof *scores);
+    if (shadow->logits == NULL || scores == NULL)
+        err_no_memory(&err, 2 * labels * sizeof *scores);
+    else if (prepare_input(job, &arena, &shadow->input, &err) == ERR_OK)
+        hand_over(shadow, job->model);
+    if (err.code == ERR_OK && engine_scores(job->model->engine, shadow->logits, scores))
+        tell(shadow, job, scores);
+    else
+        count(job->model, SHADOW_FAILED);
+    arena_deinit(&arena);
+}
+
+/* The next job; NULL: all is closing. */
+static struct job *take(struct shadow *shadow)
+{
+    pthread_mutex_lock(&shadow->lock);
+    while (shadow->first == NULL && !shadow->is_closing)
+        pthread_cond_wait(&shadow->wanted, &shadow->lock);
+    struct job *job = shadow->is_closing ? NULL : shadow->first;
+    if (job != NULL) {
+        shadow->first = job->next;
+        if (shadow->first == NULL)
+            shadow->end = &shadow->first;
+        shadow->jobs--;
+        shadow->bytes -= job->len;
+    }
+    pthread_mutex_unlock(&shadow->lock);
+    return job;
+}
+
+static bool is_closing(struct shadow *shadow)
+{
+    pthread_mutex_lock(&shadow->lock);
+    bool is = shadow->is_closing;
+    pthread_mutex_unlock(&shadow->lock);
+    return is;
+}
+
+/* Also where a quota and not the number of processors bounds what there is: then even the idle
+ * class takes time from those that answer. */
+static void await_spare(struct shadow *shadow)
+{
+    const struct timespec rest = {.tv_nsec = SPARE_POLL_NS};
+    while (!is_closing(shadow) &&
+           (batcher_idle(shadow->options.batcher) < shadow->options.workers ||
+            batcher_progress(shadow->options.batcher).waiting > 0))
+        nanosleep(&rest, NULL);
+}
+
+/* On Linux a priority is an attribute of the thread. */
+static void *clerk_main(void *context)
+{
+    struct shadow *shadow = context;
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_NICE);
+    for (struct job *job; (job = take(shadow)) != NULL;) {
+        await_spare(shadow);
+        if (!is_closing(shadow))
+            judge(shadow, job);
+        drop(shadow, job);
+    }
+    hand_over(shadow, NULL);
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static enum err_code start_threads(struct shadow *shadow, struct err *err)
+{
+    int failure = pthread_create(&shadow->runner, NULL, runner_main, shadow);
+    shadow->has_runner = failure == 0;
+    if (failure == 0)
+        failure = pthread_create(&shadow->clerk, NULL, clerk_main, shadow);
+    shadow->has_clerk = shadow->has_runner && failure == 0;
+    return failure == 0 ? ERR_OK : err_no_thread(err, failure);
+}
+
+enum err_code shadow_start(struct shadow **out, const struct shadow_options *options,
+                           struct err *err)
+{
+    struct shadow *shadow = calloc(1, sizeof *shadow);
+    *out = NULL;
+    if (shadow == NULL)
+        return err_no_memory(err, sizeof *shadow);
+    shadow->options = *options;
+    shadow->end = &shadow->first;
+    pthread_mutex_init(&shadow->lock, NULL);
+    pthread_cond_init(&shadow->wanted, NULL);
+    sem_init(&shadow->go, 0, 0);
+    sem_init(&shadow->done, 0, 0);
+    if (start_threads(shadow, err)) {
+        shadow_stop(shadow);
+        return err->code;
+    }
+    *out = shadow;
+    return ERR_OK;
+}
+
+void shadow_stop(struct shadow *shadow)
+{
+    if (shadow == NULL)
+        return;
+    pthread_mutex_lock(&shadow->lock);
+    shadow->is_closing = true;
+    pthread_mutex_unlock(&shadow->lock);
+    pthread_cond_signal(&shadow->wanted);
+    if (shadow->has_clerk)
+        pthread_join(shadow->clerk, NULL);
+    else if (shadow->has_runner)
+        hand_over(shadow, NULL);
+    if (shadow->has_runner)
+        pthread_join(shadow->runner, NULL);
+    for (struct job *job, *next = shadow->first; (job = next) != NULL;) {
+        next = job->next;
+        drop(shadow, job);
+    }
+    sem_destroy(&shadow->go);
+    sem_destroy(&shadow->done);
+    pthread_cond_destroy(&shadow->wanted);
+    pthread_mutex_destroy(&shadow->lock);
+    free(shadow);
+}
