@@ -28,6 +28,7 @@
 #include "server/observe/metrics_observer.h"
 #include "server/plan.h"
 #include "server/restore.h"
+#include "server/serve/versions.h"
 #include "server/serve/worker.h"
 #include "server/systemd.h"
 
@@ -212,6 +213,26 @@ static void read_feedback(void *context, const struct metrics_feedback *sink)
     feedback_metrics(service->feedback, sink);
 }
 
+_Static_assert((int)SHADOW_RESULTS == (int)METRICS_SHADOW_RESULTS, "a result is a label value");
+
+static void tell_versions(void *context,
+                          void (*tell)(void *scrape, const struct metrics_version *), void *scrape)
+{
+    const struct service *service = context;
+    const struct snapshot *snapshot = snapshots_acquire(service->snapshots);
+    for (unsigned i = 0; i < snapshot->model_count; i++) {
+        const struct served_model *model = snapshot->models[i];
+        struct metrics_version version = {.model = model->name,
+                                          .version = model->info->version,
+                                          .role = version_role_name(versions_role(snapshot, i)),
+                                          .share = versions_share(snapshot, i)};
+        for (unsigned k = 0; k < SHADOW_RESULTS; k++)
+            version.shadowed[k] = atomic_load_explicit(&model->shadowed[k], memory_order_relaxed);
+        tell(scrape, &version);
+    }
+    snapshots_release(service->snapshots, snapshot);
+}
+
 static void read_audit(void *context, struct metrics_audit *out)
 {
     const struct service *service = context;
@@ -255,6 +276,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .auth = read_auth,
         .feedback = read_feedback,
         .feedback_series = count_feedback,
+        .versions = tell_versions,
         .context = service,
     };
     if (metrics_open(&service->metrics, &setup, err))

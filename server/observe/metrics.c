@@ -145,6 +145,7 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
     metrics->auth = setup->auth;
     metrics->feedback = setup->feedback;
     metrics->feedback_series = setup->feedback_series;
+    metrics->versions = setup->versions;
     metrics->context = setup->context;
     metrics->linear_backend = metrics_copy(&metrics->arena, setup->linear_backend);
     metrics->blas_core = metrics_copy(&metrics->arena, setup->blas_core);
@@ -157,6 +158,7 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
 static void reserve(struct metrics_series *series, enum metric_id id, size_t cells)
 {
     series->first[id] = series->cell_count;
+    series->reserved[id] = cells;
     series->cell_count += cells;
 }
 

@@ -67,6 +67,15 @@ struct metrics_feedback {
     void *scrape;
 };
 
+/* A version in service, and what became of the copies that it got as a shadow: how often it agreed,
+ * disagreed, was skipped, failed. */
+enum { METRICS_SHADOW_RESULTS = 4 };
+struct metrics_version {
+    const char *model, *version, *role;
+    double share; /* of the model's requests, that it answers */
+    uint64_t shadowed[METRICS_SHADOW_RESULTS];
+};
+
 struct metrics_setup {
     const char *const *routes;     /* label values of `route`; "other" is added for unknown paths */
     const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
@@ -81,6 +90,9 @@ struct metrics_setup {
     void (*auth)(void *context, struct metrics_auth *out);   /* the same */
     void (*feedback)(void *context, const struct metrics_feedback *sink); /* NULL: no series */
     size_t (*feedback_series)(void *context); /* how many there are; NULL: none */
+    /* Tells each version that is served. NULL: none. */
+    void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),
+                     void *scrape);
     void *context;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
 };

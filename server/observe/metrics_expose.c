@@ -122,12 +122,12 @@ static void put_value(struct text *text, enum metric_id id, const char *const *v
     put_sample(text, id, "", values, NULL, number);
 }
 
-static uint64_t cell_sum(const struct metrics_series *series, size_t cell)
+/* The offset-th cell of a metric, of the series and its siblings. */
+static uint64_t cell_sum(const struct metrics_series *series, enum metric_id id, size_t offset)
 {
     uint64_t sum = 0;
-    for (size_t shard = 0; shard < METRIC_SHARDS; shard++)
-        sum += atomic_load_explicit(&series->cells[shard * series->cell_count + cell],
-                                    memory_order_relaxed);
+    for (; series != NULL; series = series->sibling)
+        sum += metrics_cell_sum(series, series->first[id] + offset);
     return sum;
 }
 
@@ -136,10 +136,10 @@ static void put_histogram(struct text *text, const struct metrics_series *series
                           size_t index, const char *const *values, bool at_zero)
 {
     const struct metric *metric = &metric_table[id];
-    size_t first = metrics_histogram_cell(series, id, index);
+    size_t first = index * metrics_histogram_cells(id);
     uint64_t cumulative[METRIC_BOUNDS_MAX + 1], total = 0;
     for (unsigned i = 0; i <= metric->bound_count; i++)
-        cumulative[i] = total += cell_sum(series, first + i);
+        cumulative[i] = total += cell_sum(series, id, first + i);
     if (total == 0 && !at_zero)
         return;
     for (unsigned i = 0; i < metric->bound_count; i++) {
@@ -149,7 +149,8 @@ static void put_histogram(struct text *text, const struct metrics_series *series
     }
     put_sample(text, id, "_bucket", values, "+Inf", (double)total);
     put_sample(text, id, "_sum", values, NULL,
-               (double)(int64_t)cell_sum(series, first + metric->bound_count + 1) / metric->scale);
+               (double)(int64_t)cell_sum(series, id, first + metric->bound_count + 1) /
+                   metric->scale);
     put_sample(text, id, "_count", values, NULL, (double)total);
 }
 
@@ -197,7 +198,7 @@ static void write_route(struct text *text, const struct metrics *metrics, unsign
                         const struct metrics_series *series)
 {
     for (unsigned status = 0; status < METRIC_STATUSES; status++) {
-        uint64_t sum = cell_sum(series, metrics_request_cell(series, route, status));
+        uint64_t sum = cell_sum(series, METRIC_REQUESTS, (size_t)route * METRIC_STATUSES + status);
         char code[16] = "other";
         if (sum == 0 && !(exists_at_zero(metrics, route, series) &&
                           status_exists_at_zero(metrics, route, metric_statuses[status])))
@@ -246,17 +247,43 @@ static void write_stages(struct text *text, struct metrics *metrics, enum metric
         }
 }
 
-static void write_labels(struct text *text, const struct metrics_series *series)
+/* Whether an earlier label of the series, or one of a series before it, has the text. */
+static bool is_written(const struct metrics_series *first, const struct metrics_series *series,
+                       size_t label)
 {
-    for (size_t i = 0; i < (size_t)series->label_count * DECISION_COUNT; i++) {
-        size_t label = i / DECISION_COUNT, decision = i % DECISION_COUNT;
-        uint64_t sum = cell_sum(series, series->first[METRIC_PREDICTIONS] + i);
-        if (series->same[label] != label)
-            continue;
-        const char *const values[] = {series->name, series->labels[label],
-                                      decision_name((enum decision)decision)};
-        put_value(text, METRIC_PREDICTIONS, values, (double)sum);
+    const char *text = series->labels[label];
+    for (; first != series; first = first->sibling)
+        if (metrics_find_label(first, text) < first->label_count)
+            return true;
+    return series->same[label] != label;
+}
+
+static uint64_t label_sum(const struct metrics_series *series, const char *text, size_t decision)
+{
+    uint64_t sum = 0;
+    for (; series != NULL; series = series->sibling) {
+        const size_t label = metrics_find_label(series, text);
+        if (label < series->label_count)
+            sum += metrics_cell_sum(series, series->first[METRIC_PREDICTIONS] +
+                                                label * DECISION_COUNT + decision);
     }
+    return sum;
+}
+
+static void write_label(struct text *text, const struct metrics_series *series, const char *label)
+{
+    for (size_t decision = 0; decision < DECISION_COUNT; decision++) {
+        const char *const values[] = {series->name, label, decision_name((enum decision)decision)};
+        put_value(text, METRIC_PREDICTIONS, values, (double)label_sum(series, label, decision));
+    }
+}
+
+static void write_labels(struct text *text, const struct metrics_series *first)
+{
+    for (const struct metrics_series *series = first; series != NULL; series = series->sibling)
+        for (size_t label = 0; label < series->label_count; label++)
+            if (!is_written(first, series, label))
+                write_label(text, first, series->labels[label]);
 }
 
 static void write_predictions(struct text *text, struct metrics *metrics, enum metric_id id)
@@ -274,7 +301,7 @@ static void write_truncated(struct text *text, struct metrics *metrics, enum met
     for (const struct metrics_series *series;
          (series = next_series(metrics, &slot, false)) != NULL;)
         if (series->reads_text)
-            put_value(text, id, &series->name, (double)cell_sum(series, series->first[id]));
+            put_value(text, id, &series->name, (double)cell_sum(series, id, 0));
 }
 
 static void write_model_histogram(struct text *text, struct metrics *metrics, enum metric_id id)
@@ -332,22 +359,20 @@ static void write_rejected(struct text *text, struct metrics *metrics, enum metr
 {
     for (int code = ERR_OK + 1; code < ERR_CODE_COUNT; code++) {
         const char *const values[] = {err_name((enum err_code)code)};
-        put_value(text, id, values,
-                  (double)cell_sum(metrics->none, metrics->none->first[id] + (size_t)code));
+        put_value(text, id, values, (double)cell_sum(metrics->none, id, (size_t)code));
     }
 }
 
 static void write_clients_gone(struct text *text, struct metrics *metrics, enum metric_id id)
 {
-    put_value(text, id, NULL, (double)cell_sum(metrics->none, metrics->none->first[id]));
+    put_value(text, id, NULL, (double)cell_sum(metrics->none, id, 0));
 }
 
 static void write_reloads(struct text *text, struct metrics *metrics, enum metric_id id)
 {
     static const char *const results[] = {"failure", "success"};
     for (size_t i = 0; i < 2; i++)
-        put_value(text, id, &results[i],
-                  (double)cell_sum(metrics->none, metrics->none->first[id] + i));
+        put_value(text, id, &results[i], (double)cell_sum(metrics->none, id, i));
 }
 
 static void write_auth(struct text *text, struct metrics *metrics, enum metric_id id)
@@ -385,6 +410,32 @@ static void write_audit(struct text *text, struct metrics *metrics, enum metric_
                   id == METRIC_AUDIT_LAG        ? audit.lag_s
                   : id == METRIC_AUDIT_SEQUENCE ? (double)audit.seq
                                                 : (double)audit.head);
+}
+
+static void put_share(void *scrape, const struct metrics_version *version)
+{
+    const char *const values[] = {version->model, version->version, version->role};
+    put_value(scrape, METRIC_MODEL_SHARE, values, version->share);
+}
+
+static void put_shadow(void *scrape, const struct metrics_version *version)
+{
+    static const char *const results[METRICS_SHADOW_RESULTS] = {"agree", "disagree", "skipped",
+                                                                "failed"};
+    uint64_t all = 0;
+    for (size_t i = 0; i < METRICS_SHADOW_RESULTS; i++)
+        all += version->shadowed[i];
+    for (size_t i = 0; i < METRICS_SHADOW_RESULTS; i++) {
+        const char *const values[] = {version->model, version->version, results[i]};
+        if (all > 0 || strcmp(version->role, "shadow") == 0)
+            put_value(scrape, METRIC_SHADOW, values, (double)version->shadowed[i]);
+    }
+}
+
+static void write_versions(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    if (metrics->versions != NULL)
+        metrics->versions(metrics->context, id == METRIC_SHADOW ? put_shadow : put_share, text);
 }
 
 static void put_feedback(void *scrape, const char *model, const char *version, const char *label,
@@ -459,6 +510,8 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_AUDIT_LAG] = write_audit,
     [METRIC_AUDIT_SEQUENCE] = write_audit,
     [METRIC_AUDIT_HEAD] = write_audit,
+    [METRIC_MODEL_SHARE] = write_versions,
+    [METRIC_SHADOW] = write_versions,
     [METRIC_FEEDBACK] = write_feedback,
     [METRIC_ACCURACY] = write_feedback,
     [METRIC_BUILD_INFO] = write_build_info,
@@ -494,7 +547,8 @@ size_t metrics_expose_bytes(struct metrics *metrics)
     unsigned slot = 0;
     pthread_mutex_lock(&metrics->lock);
     for (const struct metrics_series *series; (series = next_series(metrics, &slot, true)) != NULL;)
-        cells += series->cell_count;
+        for (; series != NULL; series = series->sibling)
+            cells += series->cell_count + 8; /* and what is told of the version */
     pthread_mutex_unlock(&metrics->lock);
     if (metrics->feedback_series != NULL)
         cells += 2 * metrics->feedback_series(metrics->context) + 16; /* long labels, new ones */

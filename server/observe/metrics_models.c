@@ -51,27 +51,78 @@ void metrics_forget(struct metrics_series *series, unsigned generation)
     free(gone);
 }
 
-/* Of all series that have the name only one is exposed, that of the latest model that is served or
- * was. */
+static struct metrics_description *latest_served(const struct metrics_series *series)
+{
+    struct metrics_description *served = series->told;
+    while (served != NULL && !served->is_served)
+        served = served->older;
+    return served;
+}
+
+/* Of the series that have the name, one for each set of labels, one is exposed, that of the latest
+ * model that is served or was; the counts of the others are exposed with it, as siblings. */
 static void expose_latest_locked(struct metrics *metrics, const char *name)
 {
-    struct metrics_series *latest = NULL;
+    struct metrics_series *latest = NULL, *others = NULL;
     for (unsigned i = 0; i < METRICS_SLOTS; i++) {
         struct metrics_series *series = metrics_series_at(metrics, i);
         if (series == NULL || strcmp(series->name, name) != 0)
             continue;
-        struct metrics_description *served = series->told;
-        while (served != NULL && !served->is_served)
-            served = served->older;
-        series->exposed = served;
-        if (served == NULL)
-            continue;
-        if (latest != NULL && served->generation >= latest->exposed->generation)
-            latest->exposed = NULL;
-        else if (latest != NULL)
-            series->exposed = NULL;
-        if (series->exposed != NULL)
+        struct metrics_description *served = latest_served(series);
+        bool is_later =
+            served != NULL && (latest == NULL || served->generation > latest->exposed->generation);
+        struct metrics_series *other = is_later ? latest : series;
+        if (is_later)
             latest = series;
+        if (other != NULL) {
+            other->sibling = others;
+            others = other;
+        }
+        series->exposed = is_later ? served : NULL;
+        if (is_later && other != NULL)
+            other->exposed = NULL;
+    }
+    if (latest != NULL)
+        latest->sibling = others;
+}
+
+/* ---- counts ---- */
+
+uint64_t metrics_cell_sum(const struct metrics_series *series, size_t cell)
+{
+    uint64_t sum = 0;
+    for (size_t shard = 0; shard < METRIC_SHARDS; shard++)
+        sum += atomic_load_explicit(&series->cells[shard * series->cell_count + cell],
+                                    memory_order_relaxed);
+    return sum;
+}
+
+size_t metrics_find_label(const struct metrics_series *series, const char *text)
+{
+    size_t label = 0;
+    while (label < series->label_count && strcmp(series->labels[label], text) != 0)
+        label++;
+    return label;
+}
+
+static void add(const struct metrics_series *to, size_t cell, uint64_t count)
+{
+    atomic_fetch_add_explicit(&to->cells[cell], count, memory_order_relaxed);
+}
+
+/* Counters never fall: what a series counted that is removed goes on in one of its name. Labels
+ * that this one lacks are no longer told at all. */
+static void hand_down(const struct metrics_series *from, const struct metrics_series *to)
+{
+    for (unsigned id = 0; id < METRIC_TOTAL; id++)
+        for (size_t i = 0; id != METRIC_PREDICTIONS && i < from->reserved[id]; i++)
+            add(to, to->first[id] + i, metrics_cell_sum(from, from->first[id] + i));
+    for (size_t label = 0; label < from->label_count; label++) {
+        const size_t same = metrics_find_label(to, from->labels[label]);
+        for (size_t i = 0; same < to->label_count && i < DECISION_COUNT; i++)
+            add(to, to->first[METRIC_PREDICTIONS] + same * DECISION_COUNT + i,
+                metrics_cell_sum(from,
+                                 from->first[METRIC_PREDICTIONS] + label * DECISION_COUNT + i));
     }
 }
 
@@ -140,6 +191,16 @@ void metrics_serve_model(struct metrics *metrics, unsigned slot, unsigned genera
     pthread_mutex_unlock(&metrics->lock);
 }
 
+static struct metrics_series *exposed_of_locked(const struct metrics *metrics, const char *name)
+{
+    for (unsigned i = 0; i < METRICS_SLOTS; i++) {
+        struct metrics_series *series = metrics_series_at(metrics, i);
+        if (series != NULL && series->exposed != NULL && strcmp(series->name, name) == 0)
+            return series;
+    }
+    return NULL;
+}
+
 void metrics_remove_model(struct metrics *metrics, unsigned slot, unsigned generation)
 {
     pthread_mutex_lock(&metrics->lock);
@@ -149,6 +210,9 @@ void metrics_remove_model(struct metrics *metrics, unsigned slot, unsigned gener
     if (is_last)
         atomic_store_explicit(&metrics->slots[slot], NULL, memory_order_release);
     expose_latest_locked(metrics, series->name);
+    struct metrics_series *heir = is_last ? exposed_of_locked(metrics, series->name) : NULL;
+    if (heir != NULL)
+        hand_down(series, heir);
     pthread_mutex_unlock(&metrics->lock);
     if (is_last)
         metrics_series_close(series);

@@ -53,8 +53,10 @@ struct metrics_description {
  * metrics' lock. */
 struct metrics_series {
     /* Under the lock: one for each metrics_add_model, the latest first, and the one that a scrape
-     * exposes; NULL: the series is not exposed. */
+     * exposes; NULL: the series is not exposed, or only as part of a sibling. */
     struct metrics_description *told, *exposed;
+    /* Under the lock: of the same name with other labels, whose counts are exposed with its own. */
+    struct metrics_series *sibling;
 
     struct arena arena; /* holds what follows */
     const char *name;
@@ -65,7 +67,8 @@ struct metrics_series {
     bool has_ood;           /* there is an ood_score */
     bool reads_text;        /* which may be longer than it reads */
 
-    size_t first[METRIC_TOTAL]; /* where a metric's cells begin */
+    size_t first[METRIC_TOTAL];    /* where a metric's cells begin */
+    size_t reserved[METRIC_TOTAL]; /* and how many there are */
     size_t cell_count;          /* of one shard, whole cache lines */
     _Atomic uint64_t *cells;    /* [METRIC_SHARDS][cell_count], on a cache line */
     void *memory;               /* what cells lies in */
@@ -85,6 +88,8 @@ struct metrics {
     void (*auth)(void *context, struct metrics_auth *out);
     void (*feedback)(void *context, const struct metrics_feedback *sink);
     size_t (*feedback_series)(void *context);
+    void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),
+                     void *scrape);
     void *context;
     const char *linear_backend, *blas_core;
     double start_seconds;        /* of the process */
@@ -107,6 +112,12 @@ void metrics_series_close(struct metrics_series *series);
 
 /* Drops the description of a generation. Under the lock, or by the only user of the series. */
 void metrics_forget(struct metrics_series *series, unsigned generation);
+
+/* Of all shards. */
+uint64_t metrics_cell_sum(const struct metrics_series *series, size_t cell);
+
+/* The first label of the text; label_count if it has none. */
+size_t metrics_find_label(const struct metrics_series *series, const char *text);
 
 static inline struct metrics_series *metrics_series_at(const struct metrics *metrics, unsigned slot)
 {

@@ -1,6 +1,6 @@
 /* share.h - which requests belong to a share of the traffic: always the same ones.
  *
- *     double point = share_point("split", "wafer-vit", "lot-4711");      0.37, today and tomorrow
+ *     double point = share_point("split", "wafer-vit", "lot-4711");      0.20, today and tomorrow
  *     if (point < 0.5) ...                                               in a share of one half
  *
  * Points are uniform over 0..1 and independent of each other for other texts, so that half of the

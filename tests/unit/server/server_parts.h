@@ -17,6 +17,7 @@
 #include "server/memory_plan.h"
 #include "server/observe/metrics_observer.h"
 #include "server/restore.h"
+#include "server/serve/versions.h"
 #include "server/serve/worker.h"
 
 #include <signal.h>
@@ -467,6 +468,23 @@ void worker_join(struct workers *workers)
 void worker_free(struct workers *workers)
 {
     parts_call(workers != NULL ? "-workers" : "-", NULL);
+}
+
+const char *version_role_name(enum version_role role)
+{
+    return role == VERSION_PRIMARY ? "primary" : "split";
+}
+
+enum version_role versions_role(const struct snapshot *snapshot, unsigned index)
+{
+    (void)snapshot;
+    return index == 0 ? VERSION_PRIMARY : VERSION_SPLIT;
+}
+
+double versions_share(const struct snapshot *snapshot, unsigned index)
+{
+    (void)snapshot;
+    return index == 0 ? 0.75 : 0.25;
 }
 
 enum err_code shadow_start(struct shadow **out, const struct shadow_options *options,

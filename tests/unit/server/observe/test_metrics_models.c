@@ -78,35 +78,73 @@ START_TEST(metrics_tell_of_no_model_before_it_is_served)
 }
 END_TEST
 
-START_TEST(metrics_expose_of_two_sets_of_labels_the_latest)
+/* Versions of a name may have other labels: they are told apart by GET /models/{name}, and in a sum
+ * by label. */
+START_TEST(metrics_of_one_name_go_on_whatever_its_labels)
 {
     static const char *const fewer[] = {"Center", "Scratch"};
-    static const char *const renamed[] = {"Center", "Scratch", "Donut"};
+    static const char *const renamed[] = {"Scratch", "Center", "Loc"};
+    static const char count[] = "attnd_batch_rows_count{model=\"wafer-vit\"}";
+    static const char center[] =
+        "attnd_predictions_total{model=\"wafer-vit\",label=\"Center\",decision=\"auto\"}";
     struct engine_info infos[] = {wafer_info, wafer_info};
     infos[0].labels = fewer;
     infos[0].label_count = 2;
     infos[1].labels = renamed;
-    for (int i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         const struct metrics_model next = generation_of(2, &infos[i]);
         struct metrics *metrics = opened(&setup);
         metrics_batch(metrics, WAFER, 1, 16);
+        metrics_prediction(metrics, WAFER, 0, DECISION_AUTO, 0.5);
         unsigned slot = added(metrics, &next);
         ck_assert_uint_eq(slot, MODELS);
         for (int times = 0; times < 3; times++)
             metrics_batch(metrics, slot, 1, 16);
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 3);
-        metrics_batch(metrics, WAFER, 1, 16); /* who came before is counted, out of sight */
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 3);
-        metrics_remove_model(metrics, slot, 2);
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 2);
+        metrics_prediction(metrics, slot, i, DECISION_AUTO, 0.5);
+        expect_sample(metrics, count, 4);
+        expect_sample(metrics, center, 2);
+        metrics_batch(metrics, WAFER, 1, 16);
+        expect_sample(metrics, count, 5);
+        metrics_remove_model(metrics, slot, 2); /* a count never falls */
+        expect_sample(metrics, count, 5);
+        expect_sample(metrics, center, 2);
         expect_sample(metrics, "attnd_model_generation{model=\"wafer-vit\"}", 1);
-        ck_assert_uint_eq(added(metrics, &next), slot); /* it is free again, and begins at zero */
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 0);
+        ck_assert_uint_eq(added(metrics, &next), slot); /* it is free again */
+        expect_sample(metrics, count, 5);
         metrics_remove_model(metrics, WAFER, 1);
-        expect_sample(metrics, "attnd_batch_rows_count{model=\"wafer-vit\"}", 0);
+        expect_sample(metrics, count, 5);
+        expect_sample(metrics, center, 2);
         expect_sample(metrics, "attnd_model_generation{model=\"wafer-vit\"}", 2);
         metrics_close(metrics);
     }
+}
+END_TEST
+
+static void tell_two(void *context, void (*tell)(void *scrape, const struct metrics_version *),
+                     void *scrape)
+{
+    (void)context;
+    tell(scrape, &(struct metrics_version){"wafer-vit", "1", "primary", 0.75, {0}});
+    tell(scrape, &(struct metrics_version){"wafer-vit", "2", "shadow", 0, {5, 2, 1, 0}});
+}
+
+START_TEST(metrics_tell_each_version_and_the_copies_of_a_shadow)
+{
+    struct metrics_setup with = setup;
+    with.versions = tell_two;
+    struct metrics *metrics = opened(&with);
+    expect_sample(metrics, "attnd_model_share{model=\"wafer-vit\",version=\"1\",role=\"primary\"}",
+                  0.75);
+    expect_sample(metrics,
+                  "attnd_shadow_total{model=\"wafer-vit\",version=\"2\",result=\"disagree\"}", 2);
+    expect_sample(metrics,
+                  "attnd_shadow_total{model=\"wafer-vit\",version=\"2\",result=\"failed\"}", 0);
+    struct exposition *page = scrape(metrics);
+    const char absent[] =
+        "attnd_shadow_total{model=\"wafer-vit\",version=\"1\",result=\"agree\"}";
+    ck_assert_double_lt(exposition_value(page, absent), 0);
+    exposition_free(page);
+    metrics_close(metrics);
 }
 END_TEST
 
@@ -203,6 +241,7 @@ START_TEST(metrics_are_whole_while_models_come_and_go)
 END_TEST
 
 SUITE("metrics_models", metrics_count_two_generations_of_one_name_and_labels_together,
-      metrics_tell_of_no_model_before_it_is_served, metrics_expose_of_two_sets_of_labels_the_latest,
+      metrics_tell_of_no_model_before_it_is_served, metrics_of_one_name_go_on_whatever_its_labels,
+      metrics_tell_each_version_and_the_copies_of_a_shadow,
       metrics_have_no_more_slots_than_they_say, metrics_ask_for_the_queue_of_each_slot,
       metrics_are_whole_while_models_come_and_go)
