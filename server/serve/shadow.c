@@ -213,8 +213,8 @@ static void tell(const struct shadow *shadow, const struct job *job, const float
                                          .labels = model->info->labels,
                                          .label_count = model->info->label_count,
                                          .agrees = strcmp(label, job->label) == 0};
-    count(job->model, record.agrees ? SHADOW_AGREES : SHADOW_DISAGREES);
     observers_shadow(shadow->options.observers, &record);
+    count(job->model, record.agrees ? SHADOW_AGREES : SHADOW_DISAGREES);
 }
 
 static void judge(struct shadow *shadow, const struct job *job)

@@ -1,0 +1,229 @@
+/* Copies for shadow versions: which requests give them, what becomes of them, that they run where
+ * nobody waits for them, and that nothing of them is left. */
+#include "server/serve/shadow.h"
+
+#include "engine/base/clock.h"
+#include "server/serve/versions.h"
+#include "tests/unit/server/models.h"
+
+#include <sys/resource.h>
+
+/* A snapshot of "logs": a primary, and two more with the shares of the test. */
+struct bench {
+    struct models models;
+    struct batcher *batcher;
+    struct snapshot *snapshot;
+    struct shadow *shadow;
+    struct observers observers;
+    struct config_model entries[3];
+};
+
+static struct {
+    atomic_uint calls;
+    struct shadow_record last;
+    char id[64], label[16];
+    int priority;
+} told;
+
+static void note(void *context, const struct shadow_record *record)
+{
+    (void)context;
+    told.last = *record;
+    snprintf(told.id, sizeof told.id, "%s", record->id);
+    snprintf(told.label, sizeof told.label, "%s", record->label);
+    told.priority = getpriority(PRIO_PROCESS, 0);
+    atomic_fetch_add(&told.calls, 1);
+}
+
+static void bench_open(struct bench *bench, double shadow, double other, unsigned workers)
+{
+    struct err err = {0};
+    *bench = (struct bench){
+        .entries = {{.name = "logs", .dir = "text"},
+                    {.name = "logs", .dir = "text2", .shadow = shadow},
+                    {.name = "logs", .dir = "text3", .shadow = other, .split = 0.5}}};
+    memset(&told, 0, sizeof told);
+    models_open(&bench->models, 1);
+    struct config config = {.models = bench->entries, .model_count = 3, .image_pixels_max = 9};
+    ck_assert_int_eq(batcher_open(&bench->batcher, 8, &err), ERR_OK);
+    ck_assert_int_eq(snapshot_create(&bench->snapshot, 1, &config, &err), ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        snapshot_add(bench->snapshot, models_make(&bench->models, "logs", "text", i + 1));
+        ck_assert_int_eq(served_model_open_shadow(bench->snapshot->models[i], &err), ERR_OK);
+    }
+    observers_add(&bench->observers, (struct observer){.shadow = note});
+    const struct shadow_options options = {.batcher = bench->batcher,
+                                           .workers = workers,
+                                           .memory = &bench->models.memory,
+                                           .observers = &bench->observers};
+    ck_assert_int_eq(shadow_start(&bench->shadow, &options, &err), ERR_OK);
+}
+
+static void bench_close(struct bench *bench)
+{
+    shadow_stop(bench->shadow);
+    ck_assert_uint_eq(memory_taken(&bench->models.memory), 0);
+    snapshot_discard(bench->snapshot);
+    batcher_free(bench->batcher);
+    models_close(&bench->models);
+}
+
+static uint64_t count(const struct bench *bench, unsigned model, enum shadow_result result)
+{
+    return atomic_load(&bench->snapshot->models[model]->shadowed[result]);
+}
+
+/* A request of one text that the at-th model has answered: its letter decides the label. */
+static void offer(const struct bench *bench, unsigned at, const char *text, enum err_code failure)
+{
+    float scores[2] = {(float)text[0] / 256, 1 - (float)text[0] / 256};
+    struct http_exchange exchange = {.reply.request_id = "the-id"};
+    struct predict_item item = {.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)};
+    struct row row = {.model = bench->snapshot->models[at], .key = "lot", .err.code = failure};
+    row.answer.info = row.model->info;
+    row.answer.scores = scores;
+    struct row *good[] = {&row};
+    struct request request = {.exchange = &exchange,
+                              .snapshot = bench->snapshot,
+                              .call = {.items = &item, .item_count = 1},
+                              .rows = &row,
+                              .good = good,
+                              .good_count = 1};
+    shadow_offer(bench->shadow, &request);
+}
+
+static void await(const struct bench *bench, unsigned model, enum shadow_result result,
+                  uint64_t wanted)
+{
+    while (count(bench, model, result) != wanted)
+        sched_yield();
+}
+
+START_TEST(a_copy_is_judged_and_told_by_who_can_wait)
+{
+    struct bench bench;
+    bench_open(&bench, 1, 0, 0);
+    offer(&bench, 0, "p", ERR_OK);
+    await(&bench, 1, SHADOW_AGREES, 1);
+    while (atomic_load(&told.calls) < 1)
+        sched_yield();
+    ck_assert_str_eq(told.id, "the-id");
+    ck_assert_str_eq(told.label, "pass"); /* 144 of 256: see fakes.h */
+    ck_assert(told.last.agrees);
+    ck_assert_uint_eq(told.last.label_count, 2);
+    ck_assert_int_eq(told.priority, 19);
+    ck_assert_int_eq(fake_seen.run_policy, SCHED_IDLE);
+    ck_assert_uint_eq(fake_seen.threads, 1);
+    ck_assert_uint_eq(count(&bench, 2, SHADOW_AGREES), 0); /* it is none */
+    bench_close(&bench);
+}
+END_TEST
+
+START_TEST(each_shadow_but_who_answered_gets_a_copy)
+{
+    struct bench bench;
+    bench_open(&bench, 1, 1, 0);
+    offer(&bench, 2, "p", ERR_OK);
+    await(&bench, 1, SHADOW_AGREES, 1);
+    ck_assert_uint_eq(count(&bench, 2, SHADOW_AGREES), 0);
+    offer(&bench, 0, "p", ERR_OK);
+    await(&bench, 1, SHADOW_AGREES, 2);
+    await(&bench, 2, SHADOW_AGREES, 1);
+    bench_close(&bench);
+}
+END_TEST
+
+START_TEST(what_was_not_answered_gives_no_copy)
+{
+    struct bench bench;
+    bench_open(&bench, 1, 0, 0);
+    offer(&bench, 0, "p", ERR_DEADLINE);
+    offer(&bench, 0, "p", ERR_OK);
+    await(&bench, 1, SHADOW_AGREES, 1);
+    ck_assert_uint_eq(atomic_load(&told.calls), 1);
+    bench_close(&bench);
+}
+END_TEST
+
+START_TEST(a_copy_that_cannot_be_judged_has_failed)
+{
+    struct bench bench;
+    bench_open(&bench, 1, 0, 0);
+    offer(&bench, 0, "N", ERR_OK); /* a score that is no number */
+    await(&bench, 1, SHADOW_FAILED, 1);
+    fake_fails.prepare = ERR_NO_MEMORY;
+    offer(&bench, 0, "p", ERR_OK);
+    await(&bench, 1, SHADOW_FAILED, 2);
+    fake_fails.prepare = ERR_OK;
+    ck_assert_uint_eq(atomic_load(&told.calls), 0);
+    bench_close(&bench);
+}
+END_TEST
+
+/* As many wait as may, and one runs. */
+START_TEST(what_there_is_no_room_for_is_skipped)
+{
+    struct bench bench;
+    bench_open(&bench, 1, 0, 0);
+    fake_gate(true);
+    offer(&bench, 0, "p", ERR_OK);
+    fake_await_inside(1);
+    for (unsigned i = 0; i < SHADOW_JOBS_MAX + 5; i++)
+        offer(&bench, 0, "p", ERR_OK);
+    ck_assert_uint_eq(count(&bench, 1, SHADOW_SKIPPED), 5);
+    ck_assert_uint_gt(memory_taken(&bench.models.memory), 0);
+    fake_gate(false);
+    await(&bench, 1, SHADOW_AGREES, SHADOW_JOBS_MAX + 1);
+    bench_close(&bench);
+}
+END_TEST
+
+START_TEST(without_memory_for_requests_there_is_no_copy)
+{
+    struct bench bench;
+    struct err err = {0};
+    bench_open(&bench, 1, 0, 0);
+    size_t all = bench.models.memory.pool_bytes - memory_taken(&bench.models.memory) -
+                 atomic_load(&bench.models.memory.held);
+    ck_assert_int_eq(memory_take(&bench.models.memory, all, MEMORY_SMALL, &err), ERR_OK);
+    offer(&bench, 0, "p", ERR_OK);
+    ck_assert_uint_eq(count(&bench, 1, SHADOW_SKIPPED), 1);
+    memory_give(&bench.models.memory, all);
+    bench_close(&bench);
+}
+END_TEST
+
+/* No worker sleeps here, since there is none. */
+START_TEST(a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it)
+{
+    struct bench bench;
+    bench_open(&bench, 1, 0, 1);
+    offer(&bench, 0, "p", ERR_OK);
+    offer(&bench, 0, "p", ERR_OK);
+    const struct timespec rest = {.tv_nsec = 20 * CLOCK_NS_PER_MS};
+    nanosleep(&rest, NULL);
+    ck_assert_uint_eq(fake_seen.runs[0], 3); /* the three models were warmed */
+    bench_close(&bench);
+    ck_assert_uint_eq(atomic_load(&told.calls), 0);
+}
+END_TEST
+
+START_TEST(a_model_lives_until_its_last_copy_is_done)
+{
+    struct bench bench;
+    bench_open(&bench, 1, 0, 0);
+    fake_gate(true);
+    offer(&bench, 0, "p", ERR_OK);
+    fake_await_inside(1);
+    struct served_model *model = bench.snapshot->models[1];
+    ck_assert_uint_eq(atomic_load(&model->users), 2);
+    fake_gate(false);
+    bench_close(&bench);
+}
+END_TEST
+
+SUITE("shadow", a_copy_is_judged_and_told_by_who_can_wait, each_shadow_but_who_answered_gets_a_copy,
+      what_was_not_answered_gives_no_copy, a_copy_that_cannot_be_judged_has_failed,
+      what_there_is_no_room_for_is_skipped, without_memory_for_requests_there_is_no_copy,
+      a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it,
+      a_model_lives_until_its_last_copy_is_done)
