@@ -61,6 +61,8 @@ static enum err_code give(struct service *service, struct request *request,
         return err_no_memory(&request->err, call->count);
     for (unsigned i = 0; i < call->count; i++)
         is_placed[i] = call->items[i].err.code != ERR_OK;
+    for (unsigned i = 0; i < call->count; i++)
+        call->items[i].key = request->grant.name;
     learn_models(service, request);
     if (feedback_give(service->feedback, call->items, call->count, arena, &request->err))
         return request->err.code;
@@ -127,7 +129,9 @@ enum http_next feedback_delete(struct service *service, struct request *request)
     if (claim_reply(service, request, REMOVAL_BYTES))
         return reply(request, NULL, 0);
     http_query_each(request->exchange, visit_option, &option);
-    struct feedback_item item = {.id = route_value(request, "id"), .index = option.index};
+    struct feedback_item item = {.id = route_value(request, "id"),
+                                 .index = option.index,
+                                 .key = request->grant.name};
     if (item.id == NULL)
         err_no_memory(&request->err, strlen(request->exchange->path));
     if (request->err.code == ERR_OK &&

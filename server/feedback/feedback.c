@@ -209,6 +209,7 @@ static enum err_code write_line(const struct feedback *feedback, const struct fe
         .label = item->label != NULL ? item->label : item->replaced,
         .is_new = step->after.is_other != 0,
         .source = item->source,
+        .key = item->key,
         .replaced = item->label != NULL ? item->replaced : NULL,
     };
     return feedback_line_write(out, &line, arena, err);

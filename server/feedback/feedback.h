@@ -60,6 +60,7 @@ struct feedback_item {
     const char *label;  /* NULL: the one that was given is taken back */
     bool is_new;        /* the label may be one that the model lacks */
     const char *source; /* NULL: not told */
+    const char *key;    /* name of the key that was sent; NULL: none was needed */
 
     /* What became of it: ERR_NOT_FOUND (not remembered, or nothing to take back), ERR_UNUSABLE (no
      * such label), ERR_NOT_READY (the past is being read). The text begins with the member. */

@@ -30,6 +30,8 @@ enum err_code feedback_line_write(struct audit_members *out, const struct feedba
         json_line_text(&json, "source", line->source);
     if (line->replaced != NULL)
         json_line_text(&json, "replaced", line->replaced);
+    if (line->key != NULL)
+        json_line_text(&json, "key", line->key);
     if (json.is_cut)
         json_line_json(&json, "cut", "true");
     out->text = arena_copy(arena, bytes, json.len);

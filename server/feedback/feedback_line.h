@@ -33,7 +33,8 @@ struct feedback_line {
     enum decision decision;
     const char *label; /* of a prediction NULL */
     bool is_new;
-    const char *source, *replaced; /* NULL: none; not read again */
+    const char *source, *replaced; /* NULL: none; not read again, as the next */
+    const char *key;               /* name of the one that was sent; NULL: none was needed */
 };
 
 /* What a line takes of an arena, at most. */

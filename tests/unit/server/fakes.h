@@ -90,7 +90,7 @@ enum { FAKE_MODEL_BYTES = 1000, FAKE_SESSION_BYTES = 100 };
  * prepared, and no digest be computed, or only until it is given up. */
 static struct {
     atomic_uint sessions_from;
-    enum err_code open, prepare, digest;
+    _Atomic(enum err_code) open, prepare, digest;
     atomic_bool digest_endless;
 } fake_fails = {.sessions_from = (unsigned)-1};
 

@@ -381,7 +381,8 @@ START_TEST(each_label_is_a_line_of_the_audit_log)
     opened(10);
     await_past();
     predicted("a", 2, 1);
-    struct feedback_item item = {.id = "a", .index = 2, .label = "Donut", .source = "An\"na"};
+    struct feedback_item item = {
+        .id = "a", .index = 2, .label = "Donut", .source = "An\"na", .key = "line 1"};
     ck_assert_int_eq(feedback_give(feedback, &item, 1, &arena, &err), ERR_OK);
     give("a", 2, "Center");
     give("a", 2, NULL);
@@ -391,7 +392,7 @@ START_TEST(each_label_is_a_line_of_the_audit_log)
     char text[512];
     snprintf(text, sizeof text,
              "\"type\":\"feedback\",%s\"label\":\"Donut\",\"decision\":\"review\","
-             "\"source\":\"An\\\"na\",\"prev\"",
+             "\"source\":\"An\\\"na\",\"key\":\"line 1\",\"prev\"",
              members);
     ck_assert_uint_eq(logged(text), 1);
     snprintf(text, sizeof text,
