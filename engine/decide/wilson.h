@@ -17,7 +17,8 @@ struct interval {
 /* At 95 %, two-sided; 0 and 1 of none. */
 struct interval wilson_interval(size_t hits, size_t count);
 
-/* For any quantile z of the normal distribution; 0: the share itself. */
+/* For any quantile z of the normal distribution: its lower end alone is one-sided, at 90 % for
+ * 1.2816, at 95 % for 1.6449. 0: the share itself. */
 struct interval wilson_interval_at(size_t hits, size_t count, double z);
 
 #endif

@@ -398,7 +398,7 @@ enum err_code explanations_figures(const struct explanations *explanations, unsi
     }
     if (method != METHOD_RANDOM) /* a share: of random orders it is a mean of several */
         out->points.interval =
-            interval_wilson((size_t)(out->points.mean * (double)out->count + 0.5), out->count);
+            wilson_interval((size_t)(out->points.mean * (double)out->count + 0.5), out->count);
     free(values);
     return ERR_OK;
 }

@@ -228,7 +228,7 @@ static struct interval f1_interval(const struct confusion_class *class, struct i
     if (class->hits > 0 && !flawless)
         return drawn;
     size_t count = class->support > class->predicted ? class->support : class->predicted;
-    return interval_wilson(class->hits, count);
+    return wilson_interval(class->hits, count);
 }
 
 static enum err_code measure_classes(struct findings *out, const struct confusion *confusion,
@@ -243,11 +243,11 @@ static enum err_code measure_classes(struct findings *out, const struct confusio
         interval_bootstrap_f1(&out->macro_f1, f1, confusion, seed, err);
     for (unsigned i = 0; i < count && err->code == ERR_OK; i++) {
         const struct confusion_class *class = &confusion->classes[i];
-        out->classes[i].precision = interval_wilson(class->hits, class->predicted);
-        out->classes[i].recall = interval_wilson(class->hits, class->support);
+        out->classes[i].precision = wilson_interval(class->hits, class->predicted);
+        out->classes[i].recall = wilson_interval(class->hits, class->support);
         out->classes[i].f1 = f1_interval(class, f1[i]);
     }
-    out->accuracy = interval_wilson(confusion->hits, confusion->count);
+    out->accuracy = wilson_interval(confusion->hits, confusion->count);
     free(f1);
     return err->code;
 }

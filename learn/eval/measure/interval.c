@@ -17,16 +17,6 @@ static const double z_two_sided = 1.959963984540054;
 
 /* ---- a share ---- */
 
-struct interval interval_wilson(size_t hits, size_t count)
-{
-    return wilson_interval(hits, count);
-}
-
-double interval_wilson_low(size_t hits, size_t count, double z)
-{
-    return wilson_interval_at(hits, count, z).low;
-}
-
 /* ---- a mean ---- */
 
 /* Abramowitz and Stegun 1964, 26.7.5, of the 97.5 % quantile. */

@@ -1,6 +1,6 @@
 /* interval.h - confidence intervals of figures, given the inputs that they were measured on.
  *
- *     struct interval accuracy = interval_wilson(hits, count);
+ *     struct interval accuracy = wilson_interval(hits, count);
  *     interval_bootstrap_f1(&macro_f1, f1, &confusion, seed, &err);
  *
  * A share has Wilson's interval in closed form. F1 has none, and is resampled: percentile bootstrap
@@ -15,13 +15,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* Wilson's score interval of hits among count; 0 and 1 if there are none. */
-struct interval interval_wilson(size_t hits, size_t count);
-
-/* The lower end alone, one-sided: z = 1.2816 is 90 % sure, 1.6449 is 95 %; 0 is the share itself.
- * 0 if there are none. */
-double interval_wilson_low(size_t hits, size_t count, double z);
 
 /* The mean of so many values and its interval, by Student's t, whose quantile is taken from the
  * normal one's (Cornish and Fisher 1938; within 3 % from three values on). Fewer than three values

@@ -86,7 +86,7 @@ static struct selective_threshold choose(const struct verdict *verdicts, size_t 
         for (size_t i = 0; i < ties; i++)
             right += verdicts[taken + i].right;
         taken += ties;
-        if (right > 0 && interval_wilson_low(right, taken, goal->z) >= goal->target_precision)
+        if (right > 0 && wilson_interval_at(right, taken, goal->z).low >= goal->target_precision)
             chosen = (struct selective_threshold){.reachable = true,
                                                   .score = verdicts[taken - 1].score,
                                                   .count = taken,
@@ -98,7 +98,7 @@ static struct selective_threshold choose(const struct verdict *verdicts, size_t 
 /* Too few answers of a label to reach the goal, even if all were right. */
 static bool is_small(size_t count, const struct selective_goal *goal)
 {
-    return count > 0 && interval_wilson_low(count, count, goal->z) < goal->target_precision;
+    return count > 0 && wilson_interval_at(count, count, goal->z).low < goal->target_precision;
 }
 
 /* Wilson's bound of n right among n is n / (n + z^2). */

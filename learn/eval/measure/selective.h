@@ -39,7 +39,7 @@ void selective_curve(struct selective_curve *out, struct verdict *verdicts, size
 
 struct selective_goal {
     double target_precision; /* 0 .. 1 */
-    double z;                /* confidence, see interval_wilson_low; 0: by the share alone */
+    double z;                /* confidence, see wilson_interval_at; 0: by the share alone */
 };
 
 /* 90 % sure. By the share alone a class with a single right answer would be trusted with every

@@ -214,7 +214,7 @@ static void print_differences(const struct report *report, FILE *file)
 static void print_run(const struct report_run *run, FILE *file)
 {
     const struct confusion *confusion = run->confusion;
-    struct interval accuracy = interval_wilson(confusion->hits, confusion->count);
+    struct interval accuracy = wilson_interval(confusion->hits, confusion->count);
     fprintf(file, "accuracy       %.4f (95 %% interval %.4f to %.4f)\n", confusion->accuracy,
             accuracy.low, accuracy.high);
     fprintf(file, "macro-F1       %.4f over %u classes", confusion->macro_f1,

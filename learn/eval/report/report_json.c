@@ -231,7 +231,7 @@ static json_t *remarks_of(const struct report *report)
 static json_t *run_of(const struct report_run *run)
 {
     const struct confusion *confusion = run->confusion;
-    struct interval accuracy = interval_wilson(confusion->hits, confusion->count);
+    struct interval accuracy = wilson_interval(confusion->hits, confusion->count);
     return json_pack("{s:s, s:s, s:f, s:[f,f], s:f, s:i, s:f, s:f}", "dtype", run->dtype,
                      "linear_backend", run->linear_backend, "accuracy", confusion->accuracy,
                      "accuracy_interval", accuracy.low, accuracy.high, "macro_f1",

@@ -195,11 +195,11 @@ START_TEST(findings_of_three_are_what_was_computed_by_hand)
     find(&findings, &made, false);
     ck_assert(findings.mistake_count == 2 && findings.mistakes[0].item == 1 &&
               findings.mistakes[1].item == 2 && findings.mistakes[0].label == 1);
-    struct interval accuracy = interval_wilson(1, 3), precision = interval_wilson(1, 3);
+    struct interval accuracy = wilson_interval(1, 3), precision = wilson_interval(1, 3);
     ck_assert(findings.accuracy.low == accuracy.low && findings.accuracy.high == accuracy.high);
     ck_assert(findings.classes[1].precision.low == precision.low &&
-              findings.classes[1].recall.low == interval_wilson(1, 1).low &&
-              findings.classes[0].recall.high == interval_wilson(0, 2).high &&
+              findings.classes[1].recall.low == wilson_interval(1, 1).low &&
+              findings.classes[0].recall.high == wilson_interval(0, 2).high &&
               findings.classes[0].precision.high == 1);
     ck_assert(findings.target_precision == 0.95 && findings.curve.count == 3 &&
               !findings.has_crossed);

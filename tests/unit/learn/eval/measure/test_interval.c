@@ -8,36 +8,6 @@ static void expect(double found, double expected)
     ck_assert_msg(fabs(found - expected) < 1e-12, "%.15g instead of %.15g", found, expected);
 }
 
-/* 5 of 10: the interval is (0.2366, 0.7634); none of 10: (0, z^2 / (10 + z^2)). Brown, Cai,
- * DasGupta 2001 discuss both. */
-START_TEST(interval_wilson_matches_known_intervals)
-{
-    const double z2 = 1.959963984540054 * 1.959963984540054;
-    struct interval half = interval_wilson(5, 10), none = interval_wilson(0, 10);
-    ck_assert(fabs(half.low - 0.236593) < 1e-6 && fabs(half.high - 0.763407) < 1e-6);
-    expect(none.low, 0.0);
-    expect(none.high, z2 / (10 + z2));
-    expect(interval_wilson(10, 10).low, 10 / (10 + z2));
-    expect(interval_wilson(10, 10).high, 1.0);
-}
-END_TEST
-
-START_TEST(interval_wilson_of_nothing_is_everything)
-{
-    expect(interval_wilson(0, 0).low, 0.0);
-    expect(interval_wilson(0, 0).high, 1.0);
-    expect(interval_wilson_low(0, 0, 1.28), 0.0);
-}
-END_TEST
-
-START_TEST(interval_wilson_low_is_the_share_when_nothing_need_be_sure)
-{
-    expect(interval_wilson_low(19, 20, 0), 0.95);
-    ck_assert(interval_wilson_low(19, 20, 1.28) < 0.95);
-    expect(interval_wilson_low(10, 10, 1.5), 10 / (10 + 1.5 * 1.5));
-}
-END_TEST
-
 /* Two classes, `right` of `count` inputs of each are right. */
 static void measure(struct interval *macro, struct interval f1[3], size_t right, size_t count,
                     uint64_t seed)
@@ -146,16 +116,6 @@ START_TEST(interval_mean_follows_the_expansion)
 }
 END_TEST
 
-START_TEST(interval_wilson_of_three_in_four_is_what_was_computed_by_hand)
-{
-    const double z = 1.5, z2 = z * z, n = 20, p = 0.75;
-    double spread = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
-    expect(interval_wilson_low(15, 20, z), (p + z2 / (2 * n) - spread) / (1 + z2 / n));
-    expect(interval_wilson(15, 20).low, 0.531299122381256);
-    expect(interval_wilson(15, 20).high, 0.888138298592334);
-}
-END_TEST
-
 START_TEST(interval_bootstrap_refuses_more_inputs_than_it_can_draw_from)
 {
     struct confusion confusion = {.class_count = 3, .count = (size_t)1 << 31};
@@ -199,12 +159,9 @@ START_TEST(interval_bootstrap_of_a_single_class_is_sure)
 END_TEST
 
 SUITE("interval", interval_mean_is_that_of_a_textbook, interval_mean_of_two_bounds_nothing,
-      interval_wilson_matches_known_intervals, interval_wilson_of_nothing_is_everything,
-      interval_wilson_low_is_the_share_when_nothing_need_be_sure,
       interval_bootstrap_finds_the_spread_that_theory_gives,
       interval_bootstrap_narrows_with_more_inputs, interval_bootstrap_is_the_same_for_the_same_seed,
       interval_bootstrap_knows_nothing_of_a_class_that_never_occurs,
       interval_mean_follows_the_expansion,
-      interval_wilson_of_three_in_four_is_what_was_computed_by_hand,
       interval_bootstrap_refuses_more_inputs_than_it_can_draw_from,
       interval_bootstrap_of_nothing_is_everything, interval_bootstrap_of_a_single_class_is_sure)

@@ -432,7 +432,7 @@ START_TEST(explanations_points_are_a_share)
     }
     ck_assert(!explanations_figures(&specimen.explanations, 0, EXPLANATIONS_MASKED,
                                     SCORE_PROBABILITY, &found, &err));
-    struct interval share = interval_wilson(2, 3);
+    struct interval share = wilson_interval(2, 3);
     ck_assert_uint_eq(found.count, 3);
     ck_assert_double_eq_tol(found.points.mean, 2.0 / 3, 1e-12);
     ck_assert(found.points.interval.low == share.low && found.points.interval.high == share.high);
