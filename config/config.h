@@ -29,6 +29,9 @@ struct config {
     const char *listen; /* as given: "127.0.0.1:8080", "[::1]:0" */
     const char *listen_address;
     unsigned listen_port;
+    const char *admin_listen;  /* as given: "127.0.0.1:8081", "unix:/run/a.sock"; "": none */
+    const char *admin_address; /* "127.0.0.1", "unix:/run/a.sock" */
+    unsigned admin_port;
     const char *keys_file; /* "": none */
     const char *tls_cert_file, *tls_key_file, *tls_client_ca_file; /* "": none */
     const char *models_root, *state_dir; /* "": none */

@@ -203,6 +203,16 @@ static enum err_code settle_request_pixels_max(struct loader *loader, struct err
     return ERR_OK;
 }
 
+/* Found here and not when the second one is bound, so that --check-config finds it. */
+static enum err_code check_admin(const struct config *config, struct err *err)
+{
+    if (config->admin_port != 0 && config->admin_port == config->listen_port &&
+        strcmp(config->admin_address, config->listen_address) == 0)
+        return err_set(err, ERR_UNUSABLE, "admin_listen must be another address than listen (%s)",
+                       config->listen);
+    return ERR_OK;
+}
+
 /* A certificate that nothing asks for would only seem to protect. */
 static enum err_code check_tls(const struct config *config, struct err *err)
 {
@@ -237,7 +247,8 @@ static enum err_code load(struct loader *loader, int argc, char *const *argv,
         return err->code;
     if (read_environment(loader, environment, false, err) || apply_flags(loader, argc, argv, err))
         return err->code;
-    if (check_tls(loader->config, err) || settle_inputs_max(loader, err))
+    if (check_tls(loader->config, err) || check_admin(loader->config, err) ||
+        settle_inputs_max(loader, err))
         return err->code;
     return settle_request_pixels_max(loader, err);
 }

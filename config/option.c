@@ -42,21 +42,32 @@ static bool parse_host(char host[INET6_ADDRSTRLEN], const char *text, size_t len
     return inet_pton(bracketed ? AF_INET6 : AF_INET, host, address) == 1;
 }
 
+struct parsed_address {
+    char host[INET6_ADDRSTRLEN];
+    size_t port;
+};
+
+static bool parse_address(const struct cli_option *option, struct parsed_address *out,
+                          const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    return colon != NULL && parse_host(out->host, text, (size_t)(colon - text)) &&
+           !cli_option_parse_whole(colon + 1, option->min, option->max, &out->port,
+                                   &(struct err){0});
+}
+
 static enum err_code set_address(const struct cli_option *option, void *target, const char *text,
                                  struct err *err)
 {
     struct config *config = target;
-    const char *colon = strrchr(text, ':');
-    char host[INET6_ADDRSTRLEN];
-    size_t port;
-    if (colon == NULL || !parse_host(host, text, (size_t)(colon - text)) ||
-        cli_option_parse_whole(colon + 1, option->min, option->max, &port, &(struct err){0}))
+    struct parsed_address parsed;
+    if (!parse_address(option, &parsed, text))
         return err_set(err, ERR_UNUSABLE,
                        "expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, with a "
                        "numeric address and a port from %.0f to %.0f",
                        option->min, option->max);
-    config->listen_port = (unsigned)port;
-    if (set_string(&config->listen_address, config, host, strlen(host), err))
+    config->listen_port = (unsigned)parsed.port;
+    if (set_string(&config->listen_address, config, parsed.host, strlen(parsed.host), err))
         return err->code;
     return set_string(&config->listen, config, text, strlen(text), err);
 }
@@ -229,10 +240,38 @@ static enum err_code set_path(const struct cli_option *option, void *target, con
     return ERR_OK;
 }
 
+/* As long as the path of a socket may be (unix(7)). */
+static bool is_socket_path(const char *path)
+{
+    enum { PATH_BYTES_MAX = 107 };
+    return path[0] == '/' && strlen(path) <= PATH_BYTES_MAX && is_directory_text(path);
+}
+
+static enum err_code set_place(const struct cli_option *option, void *target, const char *text,
+                               struct err *err)
+{
+    static const char prefix[] = "unix:";
+    struct config *config = target;
+    struct parsed_address parsed = {.port = 0};
+    const bool is_path = strncmp(text, prefix, sizeof prefix - 1) == 0;
+    const bool is_whole =
+        is_path ? is_socket_path(text + sizeof prefix - 1) : parse_address(option, &parsed, text);
+    if (text[0] != '\0' && !is_whole)
+        return err_set(err, ERR_UNUSABLE,
+                       "expected ADDRESS:PORT, such as 127.0.0.1:8081, or unix:PATH, such as "
+                       "unix:/run/attnd/admin.sock, an absolute path of at most 107 bytes");
+    const char *address = is_path || text[0] == '\0' ? text : parsed.host;
+    config->admin_port = (unsigned)parsed.port;
+    if (set_string(&config->admin_address, config, address, strlen(address), err))
+        return err->code;
+    return set_string(&config->admin_listen, config, text, strlen(text), err);
+}
+
 /* ---- the rows -------------------------------------------------------------- */
 
 #define FLAG_MODELS(key) "model" /* one at a time */
 #define FLAG_ADDRESS(key) #key
+#define FLAG_PLACE(key) #key
 #define FLAG_COUNT(key) #key
 #define FLAG_BYTES(key) #key
 #define FLAG_MS(key) #key
@@ -241,6 +280,7 @@ static enum err_code set_path(const struct cli_option *option, void *target, con
 #define VALUE_MODELS(choices_)                                                                     \
     .value = "NAME=DIR[,dtype=D][,split=S][,shadow=S]", .apply = add_models
 #define VALUE_ADDRESS(choices_) .value = "ADDRESS:PORT", .apply = set_address
+#define VALUE_PLACE(choices_) .value = "ADDRESS:PORT|unix:PATH", .apply = set_place
 #define VALUE_COUNT(choices_) .value = "N"
 #define VALUE_BYTES(choices_) .value = "BYTES"
 #define VALUE_MS(choices_) .value = "MS"

@@ -14,6 +14,7 @@
 #include "engine/base/ram.h"
 #include "engine/engine.h"
 #include "server/api/routes.h"
+#include "server/bounds/limits.h"
 #include "server/bounds/memory.h"
 #include "server/feedback/feedback.h"
 #include "server/http/http.h"
@@ -91,6 +92,12 @@ static enum err_code refuse(const struct memory_plan *plan, struct err *err)
                    plan->max_bytes, plan->source, sum, MEMORY_REQUESTS_MIN);
 }
 
+static size_t connections(const struct config *config)
+{
+    const bool has_admin = config->admin_listen != NULL && config->admin_listen[0] != '\0';
+    return memory_sum(config->connections_max, has_admin ? LIMIT_ADMIN_CONNECTIONS : 0);
+}
+
 enum err_code memory_plan_make(struct memory_plan *out, const struct config *config,
                                const struct plan *plan, unsigned io_threads, struct err *err)
 {
@@ -101,7 +108,7 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
     size_t threads = memory_product(plan->workers, plan->threads_per_worker);
     threads = memory_sum(threads, io_threads);
     add(out, MEMORY_PROCESS, memory_sum(PROCESS_BYTES, memory_product(threads, THREAD_BYTES)));
-    add(out, MEMORY_CONNECTIONS, memory_product(config->connections_max, CONNECTION_BYTES));
+    add(out, MEMORY_CONNECTIONS, memory_product(connections(config), CONNECTION_BYTES));
     add(out, MEMORY_QUEUE, memory_product(config->queue_limit, QUEUE_PLACE_BYTES));
     add(out, MEMORY_FEEDBACK, feedback_bytes(config->feedback_window));
     if (add_models(out, config, plan, err))

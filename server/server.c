@@ -14,13 +14,12 @@
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
+#include "server/addresses.h"
 #include "server/api/handlers.h"
 #include "server/api/routes.h"
 #include "server/audit/audit_record.h"
 #include "server/audit/audit_service.h"
-#include "server/bounds/limits.h"
 #include "server/feedback/feedback.h"
-#include "server/http/http.h"
 #include "server/http/tls.h"
 #include "server/memory_plan.h"
 #include "server/observe/log.h"
@@ -35,7 +34,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,9 +43,8 @@ enum {
     /* Main, the edge, digests, their hashing, the closer, the reloader, who reads what was before
      * the start; and the shadows'. */
     THREADS_BESIDE = 7 + SHADOW_THREADS,
-    POLL_MS = 5,                         /* how often a drain checks whether it is done */
-    LAST_REPLIES_MS = 1000,              /* for sending the replies that failed when time ran out */
-    DESCRIPTORS_BESIDE_CONNECTIONS = 300, /* listener, event queues, lingering closes, files */
+    POLL_MS = 5,            /* how often a drain checks whether it is done */
+    LAST_REPLIES_MS = 1000, /* for sending the replies that failed when time ran out */
 };
 
 struct server {
@@ -55,8 +52,7 @@ struct server {
     const struct config *read;   /* without */
     struct arena arena;          /* what the metrics' setup points to */
     struct service service;
-    struct http_app app;
-    struct http_server *http;
+    struct addresses addresses;
     struct workers *workers;
     const struct reload_source *source;
     struct plan plan;
@@ -83,7 +79,8 @@ static enum err_code make_memory_plan(struct memory_plan *out, const struct conf
                                       const struct plan *plan, struct err *err)
 {
     unsigned warming = plan->workers * plan->threads_per_worker; /* while a reload opens models */
-    unsigned threads = IO_THREADS + prepare_threads() + THREADS_BESIDE + warming;
+    unsigned threads = IO_THREADS + prepare_threads() + THREADS_BESIDE + warming +
+                       addresses_admin_threads(config);
     if (memory_plan_make(out, config, plan, threads, err))
         err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
     return err->code;
@@ -286,43 +283,16 @@ static enum err_code open_metrics(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-/* Most systems start a process with a soft limit of 1024 descriptors, which it may raise. */
-static void raise_descriptor_limit(unsigned connections_max)
-{
-    struct rlimit limit;
-    rlim_t wanted = (rlim_t)connections_max + DESCRIPTORS_BESIDE_CONNECTIONS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
-        log_event(LOG_WARN, "few_descriptors", LOG_NUMBER("wanted", wanted),
-                  LOG_NUMBER("limit", limit.rlim_cur));
-}
-
-static enum err_code start_http(struct server *server, struct err *err)
-{
-    raise_descriptor_limit(server->config->connections_max);
-    const struct config *config = server->config;
-    struct http_options options = {
-        .address = config->listen_address,
-        .port = config->listen_port,
-        .io_threads = IO_THREADS,
-        .connections_max = config->connections_max,
-        .header_timeout_ms = config->header_timeout_ms,
-        .body_timeout_ms = config->body_timeout_ms,
-        .body_bytes_max = CONFIG_BODY_BYTES_MAX, /* a route's own is live */
-        .memory = &server->service.memory,
-        .tls = server->service.tls,
-    };
-    server->app = routes_app(&server->service);
-    return http_start(&server->http, &options, &server->app, err);
-}
-
 static enum err_code open_tls(struct server *server, struct err *err)
 {
     const struct config *config = server->config;
     return tls_open(&server->service.tls, config->tls_cert_file, config->tls_key_file,
                     config->tls_client_ca_file, err);
+}
+
+static enum err_code start_http(struct server *server, struct err *err)
+{
+    return addresses_start(&server->addresses, &server->service, IO_THREADS, err);
 }
 
 static enum err_code start_workers(struct server *server, struct err *err)
@@ -382,10 +352,10 @@ static void sleep_ms(unsigned ms)
 }
 
 /* Waits until no exchange is left; false if the time ran out first. */
-static bool await_idle(const struct http_server *http, unsigned timeout_ms)
+static bool await_idle(const struct addresses *addresses, unsigned timeout_ms)
 {
     uint64_t end_ns = clock_now_ns() + (uint64_t)timeout_ms * CLOCK_NS_PER_MS;
-    while (http_busy(http) > 0) {
+    while (addresses_busy(addresses) > 0) {
         if (clock_now_ns() >= end_ns)
             return false;
         sleep_ms(POLL_MS);
@@ -402,13 +372,14 @@ static void server_drain(struct server *server)
     const struct config *config = &snapshot->config;
     atomic_store(&server->service.phase, SERVICE_DRAINING);
     systemd_notify("STOPPING=1");
-    http_drain(server->http);
+    addresses_drain(&server->addresses);
     log_event(LOG_INFO, "draining", LOG_NUMBER("delay_ms", config->drain_delay_ms),
               LOG_NUMBER("timeout_ms", config->drain_timeout_ms));
     sleep_ms(config->drain_delay_ms);
-    http_quiesce(server->http);
-    if (!await_idle(server->http, config->drain_timeout_ms))
-        log_event(LOG_WARN, "drain_timed_out", LOG_NUMBER("requests", http_busy(server->http)));
+    addresses_quiesce(&server->addresses);
+    if (!await_idle(&server->addresses, config->drain_timeout_ms))
+        log_event(LOG_WARN, "drain_timed_out",
+                  LOG_NUMBER("requests", addresses_busy(&server->addresses)));
     snapshots_release(snapshots, snapshot);
 }
 
@@ -441,11 +412,9 @@ static void server_stop(struct server *server)
 {
     struct service *service = &server->service;
     stop_work(server);
-    if (server->http != NULL) {
-        http_quiesce(server->http);
-        await_idle(server->http, LAST_REPLIES_MS);
-        http_stop(server->http);
-    }
+    addresses_quiesce(&server->addresses);
+    await_idle(&server->addresses, LAST_REPLIES_MS);
+    addresses_stop(&server->addresses);
     shadow_stop(service->shadow);
     prepare_free(atomic_load(&service->prepare));
     snapshots_close(service->snapshots);
@@ -459,18 +428,6 @@ static void server_stop(struct server *server)
     arena_deinit(&server->arena);
 }
 
-/* Whoever reaches the port may ask. */
-static void warn_unauthenticated(const struct config *config)
-{
-    const char *address = config->listen_address;
-    const bool is_loopback = strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-    const bool has_keys = config->keys_file != NULL && config->keys_file[0] != '\0';
-    if (!is_loopback && !has_keys)
-        log_event(LOG_WARN, "unauthenticated", LOG_TEXT("address", address),
-                  LOG_TEXT("advice", "whoever reaches this address may ask: set keys_file, or "
-                                     "listen on 127.0.0.1 behind a proxy that authenticates"));
-}
-
 static bool is_first_of_name(const struct config *config, unsigned index)
 {
     for (unsigned i = 0; i < index; i++)
@@ -482,11 +439,12 @@ static bool is_first_of_name(const struct config *config, unsigned index)
 /* "attnd: listening on http://[::1]:8080 (wafer-vit, kernel-bert)" */
 static void announce(const struct server *server, FILE *ready)
 {
-    const char *address = server->config->listen_address;
+    const char *address = http_address(server->addresses.main);
+    const unsigned port = http_port(server->addresses.main);
     bool bracket = strchr(address, ':') != NULL && address[0] != '[';
     fprintf(ready, "attnd: listening on %s://%s%s%s:%u (",
             server->service.tls != NULL ? "https" : "http", bracket ? "[" : "", address,
-            bracket ? "]" : "", http_port(server->http));
+            bracket ? "]" : "", port);
     for (unsigned i = 0; i < server->config->model_count; i++)
         if (is_first_of_name(server->config, i))
             fprintf(ready, "%s%s", i > 0 ? ", " : "", server->config->models[i].name);
@@ -494,10 +452,10 @@ static void announce(const struct server *server, FILE *ready)
     fflush(ready);
     systemd_notify("READY=1");
     log_event(LOG_INFO, "ready", LOG_TEXT("scheme", server->service.tls != NULL ? "https" : "http"),
-              LOG_TEXT("address", address), LOG_NUMBER("port", http_port(server->http)),
+              LOG_TEXT("address", address), LOG_NUMBER("port", port),
               LOG_NUMBER("workers", server->plan.workers),
               LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
-    warn_unauthenticated(server->config);
+    addresses_log(&server->addresses, &server->service);
 }
 
 /* Our threads inherit the mask: only the main thread waits for these. */
@@ -560,6 +518,8 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
                  err))
         return err->code;
     tls_close(tls);
+    if (addresses_check(config, err))
+        return err->code;
     const struct plan plan = plan_choose(cpu_quota_threads(""), config);
     struct config effective;
     if (restore_config(&effective, config, err))

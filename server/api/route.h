@@ -26,11 +26,17 @@ struct route {
     void (*finish)(struct service *service, struct request *request); /* NULL: never suspends */
     bool has_body;
     bool is_body_optional; /* it may also have none */
+    bool is_everywhere; /* also on the address for administration, if there is one */
     bool is_safe; /* a POST that changes nothing; of any other guard.h decides who may send it */
 };
 
 /* Whether its requests change the server's state. */
 bool route_changes_state(const struct route *route);
+
+/* Whether it is there for who asks on that address: with one for administration, admin routes are
+ * nowhere else, and others are not there, so that each can be shut off from whom the other serves.
+ * What watches a server may be: readiness and metrics are asked for where no client gets to. */
+bool route_is_at(const struct route *route, bool has_admin_address, bool is_admin_address);
 
 /* Whether a decoded path fits the pattern. */
 bool route_matches(const char *pattern, const char *path);

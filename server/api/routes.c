@@ -27,15 +27,16 @@ static const struct route table[] = {
      .protocol = &protocol_native, .head = predict_head, .begin = predict_begin,
      .finish = predict_finish, .has_body = true, .is_safe = true},
     {"/healthz", HTTP_GET, SCOPE_OPEN,
-     .says = {"getHealth", "Whether the process lives", .schema = "Health"}, .begin = status_alive},
+     .says = {"getHealth", "Whether the process lives", .schema = "Health"}, .begin = status_alive,
+     .is_everywhere = true},
     {"/readyz", HTTP_GET, SCOPE_OPEN,
      .says = {"getReadiness", "Whether the models are warm, and the server not draining",
               .schema = "Readiness", .can = CAN(NOT_READY)},
-     .begin = status_ready},
+     .begin = status_ready, .is_everywhere = true},
     {"/metrics", HTTP_GET, SCOPE_METRICS,
      .says = {"getMetrics", "Metrics in the text format of Prometheus", .media_type = "text/plain",
               .can = CAN(QUEUE_FULL)},
-     .begin = status_metrics},
+     .begin = status_metrics, .is_everywhere = true},
     {"/models", HTTP_GET, SCOPE_PREDICT,
      .says = {"listModels", "The models that are served", .schema = "Models"},
      .begin = models_list},
@@ -64,7 +65,8 @@ static const struct route table[] = {
      .begin = feedback_delete},
     {"/admin/reload", HTTP_POST, SCOPE_ADMIN,
      .says = {"reload",
-              "Reads the configuration again; without keys only for clients of this machine",
+              "Reads the configuration again; without keys only for clients of this machine, with "
+              "admin_listen only there",
               .schema = "Reload", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
      .begin = admin_reload_begin, .finish = admin_reload_finish},
     {"/admin/models", HTTP_POST, SCOPE_ADMIN,
@@ -257,6 +259,24 @@ static enum http_next not_allowed(struct request *request, const char *allow)
     return HTTP_REPLY;
 }
 
+/* The path's route, if it is there for who asks on the exchange's address. */
+static enum err_code find_route(const struct service *service, struct request *request,
+                                char allow[ROUTES_ALLOW_BYTES])
+{
+    const struct http_exchange *exchange = request->exchange;
+    routes_find(&request->route, allow, exchange->path, exchange->method, &request->err);
+    if (request->route == NULL ||
+        route_is_at(request->route, service->has_admin_address, exchange->is_admin))
+        return request->err.code;
+    request->route = NULL;
+    request->err = (struct err){0};
+    allow[0] = '\0';
+    return err_set(&request->err, ERR_NOT_FOUND,
+                   exchange->is_admin
+                       ? "there is nothing at this path here: it is on the main address"
+                       : "there is nothing at this path here: it is where admin_listen says");
+}
+
 /* A client that gives no length may still send a body: nothing more is read. */
 static enum http_next without_length(struct request *request)
 {
@@ -282,7 +302,7 @@ static enum http_next app_head(void *context, struct http_exchange *exchange)
     if (request == NULL)
         return HTTP_REPLY;
     char allow[ROUTES_ALLOW_BYTES];
-    if (routes_find(&request->route, allow, exchange->path, exchange->method, &request->err))
+    if (find_route(service, request, allow))
         return not_allowed(request, allow);
     const struct route *route = request->route;
     if (route->has_body && !route->is_body_optional && !exchange->has_length)

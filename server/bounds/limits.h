@@ -21,6 +21,8 @@
     X(LIMIT_JSON_DEPTH, 16, "levels", 413, "nesting of a JSON body")                               \
     X(LIMIT_JSON_BYTES, 1024 * 1024, "bytes", 413,                                                 \
       "a JSON body without its strings of 2048 bytes and more; 2048 more for each possible input") \
+    X(LIMIT_ADMIN_CONNECTIONS, 64, "connections", 0,                                               \
+      "open at `admin_listen`, beside `connections_max`; more wait in the backlog")                \
     X(LIMIT_UNUSED_BODY_BYTES, 4096, "bytes", 413, "the body of a POST that needs none")           \
     X(LIMIT_PREPARE_INLINE_BYTES, 64 * 1024, "bytes", 0,                                           \
       "a body up to this is prepared on the thread that read it")                                  \

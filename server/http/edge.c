@@ -15,7 +15,6 @@
 #include "server/http/edge.h"
 
 #include "engine/base/clock.h"
-#include "server/http/sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,13 +48,13 @@ struct edge {
     struct conns *conns;
     edge_admit *admit;
     void *context;
-    unsigned connections_max, port;
+    unsigned connections_max;
     int epoll_fd;
     pthread_t thread;
 
     pthread_mutex_t lock; /* guards what follows; a leaf: conns' lock is never taken under it */
     bool running, stopping, resting;
-    int listen_fd;  /* -1: quiesced */
+    struct listener listener; /* closed: quiesced */
     int highest_fd; /* of all accepted: numbers are given from below, so so many have been open */
     uint64_t rest_until_ns;
     struct lingerer lingerers[LINGERERS_MAX];
@@ -68,38 +67,36 @@ static bool watch(const struct edge *edge, int fd, uint32_t events, uint64_t mar
     return epoll_ctl(edge->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static enum err_code prepare(struct edge *edge, const char *address, unsigned port, struct err *err)
+static enum err_code prepare(struct edge *edge, struct err *err)
 {
     edge->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (edge->epoll_fd < 0)
         return err_set(err, ERR_IO, "listen: no epoll descriptor");
-    if (sockets_listen(&edge->listen_fd, address, port, err))
-        return err->code;
-    edge->port = sockets_port(edge->listen_fd);
-    if (edge->port == 0)
-        return err_set(err, ERR_IO, "listen: the system does not tell the port");
     if (!watch(edge, edge->conns->wake_fd, EPOLLIN, MARK_WAKE) ||
-        !watch(edge, edge->listen_fd, EPOLLIN, MARK_LISTENER))
+        !watch(edge, edge->listener.fd, EPOLLIN, MARK_LISTENER))
         return err_set(err, ERR_IO, "listen: the sockets cannot be watched");
     return ERR_OK;
 }
 
-enum err_code edge_open(struct edge **out, const char *address, unsigned port, struct conns *conns,
+enum err_code edge_open(struct edge **out, struct listener *listener, struct conns *conns,
                         unsigned connections_max, edge_admit *admit, void *context, struct err *err)
 {
     *out = NULL;
     struct edge *edge = calloc(1, sizeof *edge);
-    if (edge == NULL)
+    if (edge == NULL) {
+        listener_close(listener);
         return err_no_memory(err, sizeof *edge);
+    }
     edge->conns = conns;
     edge->admit = admit;
     edge->context = context;
     edge->connections_max = connections_max;
-    edge->epoll_fd = edge->listen_fd = -1;
+    edge->epoll_fd = -1;
+    edge->listener = *listener;
     for (int i = 0; i < LINGERERS_MAX; i++)
         edge->lingerers[i].fd = -1;
     pthread_mutex_init(&edge->lock, NULL);
-    if (prepare(edge, address, port, err)) {
+    if (prepare(edge, err)) {
         edge_close(edge);
         return err->code;
     }
@@ -107,15 +104,15 @@ enum err_code edge_open(struct edge **out, const char *address, unsigned port, s
     return ERR_OK;
 }
 
-unsigned edge_port(const struct edge *edge)
+const struct listener *edge_listener(const struct edge *edge)
 {
-    return edge->port;
+    return &edge->listener;
 }
 
 /* Called with the lock held: pauses accepting. */
 static void rest_locked(struct edge *edge, uint64_t rest_ms)
 {
-    epoll_ctl(edge->epoll_fd, EPOLL_CTL_DEL, edge->listen_fd, NULL);
+    epoll_ctl(edge->epoll_fd, EPOLL_CTL_DEL, edge->listener.fd, NULL);
     edge->resting = true;
     edge->rest_until_ns = clock_now_ns() + rest_ms * CLOCK_NS_PER_MS;
 }
@@ -156,7 +153,7 @@ static int accept_locked(struct edge *edge, struct sockaddr_storage *address, so
                          bool *short_of_files)
 {
     int fd =
-        accept4(edge->listen_fd, (struct sockaddr *)address, len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        accept4(edge->listener.fd, (struct sockaddr *)address, len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     *short_of_files =
         fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
     if (fd > edge->highest_fd)
@@ -172,12 +169,12 @@ static int accept_one(struct edge *edge, struct sockaddr_storage *address, sockl
     bool short_of_files = false;
     int fd = -1;
     pthread_mutex_lock(&edge->lock);
-    if (!full && edge->listen_fd >= 0) {
+    if (!full && edge->listener.fd >= 0) {
         short_of_files = count > 0 && is_short_locked(edge);
         if (!short_of_files)
             fd = accept_locked(edge, address, len, &short_of_files);
     }
-    if ((full || short_of_files) && edge->listen_fd >= 0)
+    if ((full || short_of_files) && edge->listener.fd >= 0)
         rest_locked(edge, ACCEPT_REST_MS);
     if (short_of_files)
         part_oldest_locked(edge);
@@ -215,10 +212,10 @@ static uint64_t end_rest(struct edge *edge, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
     pthread_mutex_lock(&edge->lock);
-    if (edge->resting && edge->listen_fd >= 0) {
+    if (edge->resting && edge->listener.fd >= 0) {
         next_ns = edge->rest_until_ns;
         if (next_ns <= now_ns) {
-            edge->resting = !watch(edge, edge->listen_fd, EPOLLIN, MARK_LISTENER);
+            edge->resting = !watch(edge, edge->listener.fd, EPOLLIN, MARK_LISTENER);
             edge->rest_until_ns = now_ns + ACCEPT_REST_MS * CLOCK_NS_PER_MS;
             next_ns = edge->resting ? edge->rest_until_ns : UINT64_MAX;
         }
@@ -364,24 +361,23 @@ enum err_code edge_run(struct edge *edge, struct err *err)
 static void close_listener(struct edge *edge)
 {
     pthread_mutex_lock(&edge->lock);
-    if (edge->listen_fd >= 0) {
-        epoll_ctl(edge->epoll_fd, EPOLL_CTL_DEL, edge->listen_fd, NULL);
-        close(edge->listen_fd);
-        edge->listen_fd = -1;
+    if (edge->listener.fd >= 0) {
+        epoll_ctl(edge->epoll_fd, EPOLL_CTL_DEL, edge->listener.fd, NULL);
+        listener_close(&edge->listener);
     }
     pthread_mutex_unlock(&edge->lock);
 }
 
 /* A client whose connection the kernel has completed may have sent its request already; closing the
  * listener would reset it. So new connections are stopped first, and those that have completed are
- * accepted. */
+ * accepted. An inherited socket lives on, and so does what waits there. */
 void edge_quiesce(struct edge *edge)
 {
     pthread_mutex_lock(&edge->lock);
-    if (edge->listen_fd >= 0)
-        sockets_stop_arrivals(edge->listen_fd);
+    bool has_rest = edge->listener.fd >= 0 && listener_refuse(&edge->listener);
     pthread_mutex_unlock(&edge->lock);
-    accept_all(edge);
+    if (has_rest)
+        accept_all(edge);
     close_listener(edge);
 }
 

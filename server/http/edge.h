@@ -1,7 +1,7 @@
 /* edge.h - the edge thread: it accepts connections, shuts the overdue ones, and closes, after a
  * linger, connections that were refused while still sending.
  *
- *     edge_open(&edge, "127.0.0.1", 0, &conns, 4096, admit, context, &err);
+ *     edge_open(&edge, &listener, &conns, 4096, admit, context, &err);
  *     edge_run(edge, &err);
  *     ... edge_quiesce(edge) ...
  *     edge_stop(edge);       no admit after this
@@ -15,6 +15,7 @@
 
 #include "engine/base/err.h"
 #include "server/http/conns.h"
+#include "server/http/listener.h"
 
 #include <sys/socket.h>
 
@@ -23,15 +24,15 @@ struct edge;
 /* Takes over a connected non-blocking socket; on the edge's thread, or in edge_quiesce. */
 typedef void edge_admit(void *context, int fd, const struct sockaddr *address, socklen_t len);
 
-/* Binds and listens; nothing is accepted yet. */
-enum err_code edge_open(struct edge **out, const char *address, unsigned port, struct conns *conns,
+/* Takes the listener over, also if it fails; nothing is accepted yet. */
+enum err_code edge_open(struct edge **out, struct listener *listener, struct conns *conns,
                         unsigned connections_max, edge_admit *admit, void *context,
                         struct err *err);
 enum err_code edge_run(struct edge *edge, struct err *err);
-unsigned edge_port(const struct edge *edge);
+const struct listener *edge_listener(const struct edge *edge); /* address and port are constant */
 
-/* Accepts all completed connections, then closes the listening socket before it returns. Any
- * thread. */
+/* Accepts all completed connections, then closes the listening socket before it returns; those of
+ * an inherited one wait for the next process. Any thread. */
 void edge_quiesce(struct edge *edge);
 
 /* Tells the edge that a connection has gone, in case it had to stop accepting. Any thread. */

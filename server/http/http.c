@@ -330,6 +330,21 @@ static bool init_conns(struct http_server *server)
                                              });
 }
 
+/* TLS is for what may be listened to on the way. */
+static enum err_code open_edge(struct http_server *server, struct err *err)
+{
+    struct http_options *options = &server->shared.options;
+    struct listener listener;
+    if (options->inherited > 0 ? listener_adopt(&listener, options->inherited, err)
+                               : listener_open(&listener, options->address, options->port, err))
+        return err->code;
+    if (listener_is_local(&listener))
+        options->tls = NULL;
+    server->shared.conns.has_handshakes = options->tls != NULL;
+    return edge_open(&server->edge, &listener, &server->shared.conns, options->connections_max,
+                     admit, server, err);
+}
+
 enum err_code http_start(struct http_server **out, const struct http_options *options,
                          const struct http_app *app, struct err *err)
 {
@@ -343,10 +358,7 @@ enum err_code http_start(struct http_server **out, const struct http_options *op
         free(server);
         return err_set(err, ERR_IO, "no event descriptor");
     }
-    server->shared.conns.has_handshakes = options->tls != NULL;
-    if (edge_open(&server->edge, options->address, options->port, &server->shared.conns,
-                  options->connections_max, admit, server, err) ||
-        start_daemon(server, err) || edge_run(server->edge, err)) {
+    if (open_edge(server, err) || start_daemon(server, err) || edge_run(server->edge, err)) {
         server_free(server);
         return err->code;
     }
@@ -356,7 +368,12 @@ enum err_code http_start(struct http_server **out, const struct http_options *op
 
 unsigned http_port(const struct http_server *server)
 {
-    return edge_port(server->edge);
+    return edge_listener(server->edge)->port;
+}
+
+const char *http_address(const struct http_server *server)
+{
+    return edge_listener(server->edge)->address;
 }
 
 void http_drain(struct http_server *server)

@@ -33,15 +33,18 @@ enum { HTTP_CONNECTION_BYTES = 34 * 1024 };
 
 struct http_server;
 
-/* ERR_IO if the address cannot be bound. The application's table must outlive the server. */
+/* ERR_IO if the address cannot be bound, ERR_UNUSABLE for an inherited socket that is none. The
+ * application's table must outlive the server. */
 enum err_code http_start(struct http_server **out, const struct http_options *options,
                          const struct http_app *app, struct err *err);
-unsigned http_port(const struct http_server *server);
+unsigned http_port(const struct http_server *server); /* 0: a socket in the file system */
+/* "127.0.0.1", "::1", "unix:/run/attnd/admin.sock"; valid as long as the server. */
+const char *http_address(const struct http_server *server);
 
 /* From now on every reply carries Connection: close, and idle keep-alive connections are closed. */
 void http_drain(struct http_server *server);
 
-/* Closes the listening socket; connections go on. */
+/* Closes the listening socket; connections go on. What waits at an inherited one waits on. */
 void http_quiesce(struct http_server *server);
 
 /* Connections that hold an exchange (head seen, done not yet called), or whose head is arriving. */

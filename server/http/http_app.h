@@ -44,6 +44,7 @@ struct http_exchange {
     const char *body;   /* [body_len], NUL-terminated for convenience; set before begin */
     size_t body_len;
     bool has_length; /* the head says how long the body is, or that it is chunked */
+    bool is_admin;   /* it came in on the address for administration */
 
     /* Set by the application. */
     size_t body_bytes_max;   /* in head: the limit of this route's body */
@@ -66,14 +67,16 @@ struct http_app {
 struct tls; /* tls.h */
 
 struct http_options {
-    const char *address; /* "127.0.0.1", "0.0.0.0", "::1", ... */
+    const char *address; /* "127.0.0.1", "0.0.0.0", "::1", ..., "unix:/run/attnd/admin.sock" */
     unsigned port;       /* 0: any free one */
+    int inherited;       /* a socket that listens already, instead of these; 0: none */
+    bool is_admin;       /* what its exchanges are told */
     unsigned io_threads;
     unsigned connections_max;
     unsigned header_timeout_ms, body_timeout_ms;
     size_t body_bytes_max; /* the largest body any route takes */
     struct memory *memory; /* what bodies are taken from; shared with others */
-    struct tls *tls;       /* NULL: plain HTTP; must outlive the server */
+    struct tls *tls;       /* NULL, or a socket of a path: plain HTTP; must outlive the server */
 };
 
 /* A request header; NULL if absent. On an I/O thread, or by the exchange's owner. */
@@ -84,7 +87,8 @@ void http_query_each(const struct http_exchange *exchange,
                      void *context);
 
 /* The address on which the connection came in, "127.0.0.1:8080" or "[::1]:8080", if that is a
- * loopback one, so that the client is a process of this machine; false else. */
+ * loopback one, so that the client is a process of this machine, and "localhost:80" for a socket in
+ * the file system, whose clients have no address to name in Host; false else. */
 enum { HTTP_ADDRESS_BYTES = 64 };
 bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_ADDRESS_BYTES]);
 

@@ -15,6 +15,7 @@ struct http_request *http_request_create(struct http_connection *connection, con
     request->shared = connection->shared;
     request->connection = connection;
     request->exchange.method = HTTP_OTHER;
+    request->exchange.is_admin = connection->shared->options.is_admin;
     request->exchange.path = "";
     request->exchange.body = "";
     request->exchange.head_ns = clock_now_ns();

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* The kernel cuts this to net.core.somaxconn. A long backlog costs nothing; a full one refuses
@@ -134,6 +135,13 @@ void sockets_send(int fd, const void *bytes, size_t len)
     }
 }
 
+static bool is_of_path(const struct sockaddr_storage *own, socklen_t len)
+{
+    const struct sockaddr_un *local = (const struct sockaddr_un *)(const void *)own;
+    return own->ss_family == AF_UNIX && len > offsetof(struct sockaddr_un, sun_path) &&
+           local->sun_path[0] == '/';
+}
+
 /* An IPv4 address that an IPv6 socket shows is an IPv4 address. */
 bool sockets_loopback(int fd, char *out, size_t size)
 {
@@ -147,6 +155,10 @@ bool sockets_loopback(int fd, char *out, size_t size)
     bool is_mapped = own.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr);
     if (own.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr)) {
         snprintf(out, size, "[::1]:%u", ntohs(six->sin6_port));
+        return true;
+    }
+    if (is_of_path(&own, len)) {
+        snprintf(out, size, "localhost:80");
         return true;
     }
     if (own.ss_family != AF_INET && !is_mapped)

@@ -40,7 +40,7 @@ struct sockets_traffic {
 struct sockets_traffic sockets_traffic(int fd);
 
 /* The local address of the connection, as "127.0.0.1:8080" or "[::1]:8080", if that is a loopback
- * address; false else. */
+ * address, or "localhost:80" for a socket in the file system; false else. */
 bool sockets_loopback(int fd, char *out, size_t size);
 
 /* Sends what fits at once; a peer that takes no more than that gets no more. */

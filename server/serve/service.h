@@ -46,6 +46,7 @@ struct service {
     /* NULL while starting, and while stopping if the start failed; partner: server_run */
     _Atomic(struct prepare *) prepare;
     struct request_ids ids;
+    bool has_admin_address; /* admin routes are there only */
     struct auth auth;
     atomic_size_t capture_bytes; /* kept for explanations (explain.h) */
     atomic_int phase;            /* enum service_phase; partner: server_run */

@@ -16,6 +16,8 @@ struct http_answer {
 
 /* A connected socket; aborts if the port does not accept. */
 int http_connect(unsigned port);
+/* The same by the path of a socket; -1 if nobody accepts there. */
+int http_connect_path(const char *path);
 /* Sends all of it; false if the peer closed. */
 bool http_send(int fd, const void *bytes, size_t len);
 bool http_send_text(int fd, const char *text);

@@ -43,11 +43,31 @@ static void become(const char *program, const char *const *fixed, const char *co
     _exit(127);
 }
 
-static void redirect_log(void)
+static void redirect_log(const char *path)
 {
-    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (fd >= 0 && getenv("ATTND_TEST_LOG") == NULL)
+    int fd = open(path != NULL ? path : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                  0600);
+    if (fd >= 0 && (path != NULL || getenv("ATTND_TEST_LOG") == NULL))
         dup2(fd, STDERR_FILENO);
+}
+
+/* In the child. First out of the way of the descriptors that they are to be. */
+static void inherit(const struct server_launch *launch)
+{
+    enum { FIRST = 3, ASIDE = 100 };
+    char text[16];
+    for (int i = 0; i < launch->count; i++)
+        dup2(launch->sockets[i], ASIDE + i);
+    for (int i = 0; i < launch->count; i++) {
+        dup2(ASIDE + i, FIRST + i);
+        close(ASIDE + i);
+    }
+    snprintf(text, sizeof text, "%d", launch->count);
+    setenv("LISTEN_FDS", text, 1);
+    snprintf(text, sizeof text, "%d", getpid());
+    setenv("LISTEN_PID", text, 1);
+    if (launch->names != NULL)
+        setenv("LISTEN_FDNAMES", launch->names, 1);
 }
 
 /* Everything up to end of file or, with `line`, to the end of the first line. */
@@ -62,6 +82,24 @@ static void read_text(int fd, char *out, size_t size, int line)
 
 void server_process_start(struct server_process *server, const char *const *arguments)
 {
+    server_process_launch(server, arguments, &(struct server_launch){.count = 0});
+}
+
+void server_process_launch(struct server_process *server, const char *const *arguments,
+                           const struct server_launch *launch)
+{
+    server_process_try(server, arguments, launch);
+    const char *port = strstr(server->ready_line, "127.0.0.1:");
+    if (port == NULL) {
+        fprintf(stderr, "attnd did not start: '%s'\n", server->ready_line);
+        abort();
+    }
+    server->port = (unsigned)strtoul(port + strlen("127.0.0.1:"), NULL, 10);
+}
+
+void server_process_try(struct server_process *server, const char *const *arguments,
+                        const struct server_launch *launch)
+{
     char program[600];
     int fds[2];
     const char *backend = getenv("ATTND_TEST_BACKEND");
@@ -72,18 +110,14 @@ void server_process_start(struct server_process *server, const char *const *argu
         abort();
     if (server->pid == 0) {
         dup2(fds[1], STDOUT_FILENO);
-        redirect_log();
+        redirect_log(launch->log);
+        if (launch->count > 0)
+            inherit(launch);
         become(program, fixed, arguments);
     }
     close(fds[1]);
     read_text(fds[0], server->ready_line, sizeof server->ready_line, 1);
     close(fds[0]);
-    const char *port = strstr(server->ready_line, "127.0.0.1:");
-    if (port == NULL) {
-        fprintf(stderr, "attnd did not start: '%s'\n", server->ready_line);
-        abort();
-    }
-    server->port = (unsigned)strtoul(port + strlen("127.0.0.1:"), NULL, 10);
 }
 
 int server_process_wait(struct server_process *server)

@@ -23,6 +23,19 @@ const char *built_program(const char *name, char *out, size_t size);
  * log goes to /dev/null unless ATTND_TEST_LOG is set. ATTND_TEST_BACKEND names a linear backend. */
 void server_process_start(struct server_process *server, const char *const *arguments);
 
+/* Sockets that the program inherits as from systemd, and where its log goes. */
+struct server_launch {
+    const int *sockets; /* [count]; become its descriptors from 3 on */
+    int count;
+    const char *names; /* "attnd:admin"; NULL: they have none */
+    const char *log;   /* a file; NULL: as server_process_start does */
+};
+void server_process_launch(struct server_process *server, const char *const *arguments,
+                           const struct server_launch *launch);
+/* The same for a start that may fail: then the ready line is "". */
+void server_process_try(struct server_process *server, const char *const *arguments,
+                        const struct server_launch *launch);
+
 /* SIGTERM, then the exit code (-1 if it was killed by a signal). */
 int server_process_stop(struct server_process *server);
 

@@ -78,6 +78,7 @@ static const struct {
     const char *flag, *value;
 } others[] = {
     {"--listen", "127.0.0.1:1"},
+    {"--admin-listen", "unix:/a"},
     {"--workers", "3"},
     {"--threads-per-worker", "3"},
     {"--queue-limit", "500"},

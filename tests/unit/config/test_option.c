@@ -144,6 +144,40 @@ START_TEST(an_address_is_taken_with_its_host_and_port)
 }
 END_TEST
 
+START_TEST(the_address_for_administration_may_be_a_path_or_absent)
+{
+    static const struct {
+        const char *value, *address;
+        unsigned port;
+    } good[] = {{"127.0.0.1:8081", "127.0.0.1", 8081},
+                {"[::1]:0", "::1", 0},
+                {"unix:/run/attnd/admin.sock", "unix:/run/attnd/admin.sock", 0},
+                {"", "", 0}};
+    static const char *const bad[] = {"127.0.0.1", "unix:", "unix:a", "unix:/a\n", "/a", "host:80"};
+    char longest[128] = "unix:/";
+    setup();
+    const struct cli_option *admin = option_find("admin_listen");
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        config.admin_port = 7;
+        expect_set(admin, good[i].value, "");
+        ck_assert_uint_eq(config.admin_port, good[i].port);
+        ck_assert_str_eq(config.admin_address, good[i].address);
+        ck_assert_str_eq(config.admin_listen, good[i].value);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        expect_set(admin, bad[i],
+                   "expected ADDRESS:PORT, such as 127.0.0.1:8081, or unix:PATH, such as "
+                   "unix:/run/attnd/admin.sock, an absolute path of at most 107 bytes");
+    memset(longest + 6, 'a', 106);
+    expect_set(admin, longest, "");
+    longest[6 + 106] = 'a';
+    expect_set(admin, longest,
+               "expected ADDRESS:PORT, such as 127.0.0.1:8081, or unix:PATH, such as "
+               "unix:/run/attnd/admin.sock, an absolute path of at most 107 bytes");
+    arena_deinit(&config.arena);
+}
+END_TEST
+
 #define NAME_TEXT "a model's name must be 1 to 64 of A-Z a-z 0-9 . _ - and not only dots"
 #define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8][,split=SHARE][,shadow=SHARE]"
 #define SHARES_TEXT(name) "model \"" name "\": split and shadow are shares from 0 to 1"
@@ -304,7 +338,8 @@ START_TEST(names_are_spelled_for_flags_and_variables)
 }
 END_TEST
 
-SUITE("option", numbers_are_taken_within_their_limits, words_are_taken_if_they_are_whole_choices,
+SUITE("option", the_address_for_administration_may_be_a_path_or_absent,
+      numbers_are_taken_within_their_limits, words_are_taken_if_they_are_whole_choices,
       an_address_is_taken_with_its_host_and_port, a_model_is_taken_if_each_part_is_good,
       a_model_is_read_from_one_word, a_list_of_models_ends_at_its_first_mistake,
       names_are_spelled_for_flags_and_variables)

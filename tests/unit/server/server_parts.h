@@ -415,6 +415,12 @@ unsigned http_port(const struct http_server *server)
     return PARTS_PORT;
 }
 
+const char *http_address(const struct http_server *server)
+{
+    (void)server;
+    return parts.http.address;
+}
+
 void http_drain(struct http_server *server)
 {
     (void)server;

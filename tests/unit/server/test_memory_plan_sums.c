@@ -169,6 +169,19 @@ START_TEST(the_table_lists_each_item_with_its_options)
 }
 END_TEST
 
-SUITE("memory_plan_sums", each_item_is_what_its_options_make_it,
-      a_sum_that_does_not_fit_is_told_item_by_item, a_model_that_cannot_be_measured_is_named,
-      the_table_lists_each_item_with_its_options)
+START_TEST(an_address_for_administration_has_connections_of_its_own)
+{
+    struct memory_plan out;
+    struct err err = {0};
+    struct config config = config_of(MAX_BYTES);
+    size_t items[MEMORY_ITEMS];
+    expected_items(items);
+    config.admin_listen = "unix:/a";
+    ck_assert_int_eq(memory_plan_make(&out, &config, &plan, IO_THREADS, &err), ERR_OK);
+    ck_assert_uint_eq(out.items[MEMORY_CONNECTIONS], items[MEMORY_CONNECTIONS] / 50 * (50 + 64));
+}
+END_TEST
+
+SUITE("memory_plan_sums", an_address_for_administration_has_connections_of_its_own,
+      each_item_is_what_its_options_make_it, a_sum_that_does_not_fit_is_told_item_by_item,
+      a_model_that_cannot_be_measured_is_named, the_table_lists_each_item_with_its_options)

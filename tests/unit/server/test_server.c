@@ -106,6 +106,25 @@ START_TEST(a_server_whose_queue_stands_still_does_not_say_that_it_lives)
 }
 END_TEST
 
+START_TEST(an_address_for_administration_is_started_drained_and_stopped_like_the_main_one)
+{
+    struct err err;
+    struct config config = usual;
+    config.admin_listen = config.admin_address = "unix:/run/attnd/admin.sock";
+    parts.signals[0] = SIGTERM;
+    ck_assert_int_eq(run(&config, &err), ERR_OK);
+    ck_assert_ptr_nonnull(strstr(parts.capture, " http0 http0 workers0 "));
+    ck_assert_ptr_nonnull(strstr(parts.capture, " drain2 drain2 quiesce2 quiesce2 "));
+    ck_assert_ptr_nonnull(strstr(parts.capture, " quiesce3 quiesce3 -http3 -http3 "));
+    ck_assert(parts.http.is_admin);
+    ck_assert_str_eq(parts.http.address, config.admin_address);
+    ck_assert_uint_eq(parts.http.io_threads, 1);
+    ck_assert_uint_lt(parts.http.connections_max, 100);
+    ck_assert_ptr_nonnull(strstr(logged, "\"event\":\"admin_listening\""));
+    ck_assert_uint_eq(parts.io_threads, 2 + parts.prepare_threads + 7 + usual.workers + 2);
+}
+END_TEST
+
 START_TEST(an_address_for_others_without_keys_is_warned_of)
 {
     static const struct {
@@ -473,7 +492,9 @@ START_TEST(a_check_prints_the_plan_or_says_what_is_wrong)
 }
 END_TEST
 
-SUITE("server", an_address_for_others_without_keys_is_warned_of,
+SUITE("server",
+      an_address_for_administration_is_started_drained_and_stopped_like_the_main_one,
+      an_address_for_others_without_keys_is_warned_of,
       the_server_starts_in_order_and_stops_in_the_reverse,
       a_server_whose_queue_stands_still_does_not_say_that_it_lives,
       the_server_hands_each_part_what_is_configured, the_server_tells_the_metrics_what_there_is,

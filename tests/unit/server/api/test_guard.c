@@ -93,6 +93,41 @@ START_TEST(no_foreign_page_and_no_form_changes_state)
 }
 END_TEST
 
+/* A client of a socket in the file system has no address to name: Host is localhost. Who forwards
+ * from elsewhere keeps another, or says so. */
+START_TEST(by_a_path_only_who_asks_localhost_itself_changes_state)
+{
+    static const struct {
+        struct fake_header headers[4];
+        unsigned status;
+    } cases[] = {
+        {{{"Host", "localhost"}}, 0},
+        {{{"Host", "localhost:80"}}, 0},
+        {{{"Host", "localhost"}, {"Origin", "http://localhost"}}, 0},
+        {{{"Host", "localhost:81"}}, 403},
+        {{{"Host", "attnd.example"}}, 403},
+        {{{"Host", "localhost.example"}}, 403},
+        {{{"X-None", ""}}, 403},
+        {{{"Host", "localhost"}, {"Origin", "http://attnd.example"}}, 403},
+        {{{"Host", "localhost"}, {"Origin", "null"}}, 403},
+        {{{"Host", "localhost"}, {"X-Forwarded-For", "192.0.2.1"}}, 403},
+        {{{"Host", "localhost"}, {"Origin", "http://localhost"}, {"Content-Type", FORM}}, 415},
+    };
+    struct stage stage;
+    char detail[256];
+    stage_open(&stage, 1);
+    fake_loopback = "localhost:80"; /* what http_loopback_address says of one */
+    for (unsigned r = 0; r < routes_count(); r++)
+        for (size_t i = 0; route_changes_state(routes_at(r)) && i < sizeof cases / sizeof cases[0];
+             i++) {
+            unsigned status = judge(&stage, routes_at(r), cases[i].headers, detail);
+            ck_assert_msg(status == cases[i].status, "%zu: %u: %s", i, status, detail);
+        }
+    fake_loopback = NULL;
+    stage_close(&stage);
+}
+END_TEST
+
 /* Any key passes the walk below: what is tested is what comes after it. */
 static const struct fake_header key_header = {"Authorization", "Bearer k"};
 
@@ -269,7 +304,8 @@ START_TEST(a_foreign_page_that_asks_for_a_prediction_changes_nothing)
 }
 END_TEST
 
-SUITE("guard", behind_tls_the_same_origin_has_the_other_scheme,
+SUITE("guard", by_a_path_only_who_asks_localhost_itself_changes_state,
+      behind_tls_the_same_origin_has_the_other_scheme,
       a_certificate_is_asked_for_only_where_it_can_stand_for_a_key,
       with_a_key_a_client_may_be_anywhere_but_a_page_only_of_the_same_origin,
       with_keys_every_route_but_the_open_ones_wants_one,

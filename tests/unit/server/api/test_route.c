@@ -5,6 +5,24 @@
 
 #define INFER "/v2/models/{model}/versions/{version}/infer"
 
+START_TEST(with_an_address_for_administration_each_route_is_where_it_belongs)
+{
+    static const struct route admin = {.scope = SCOPE_ADMIN}, usual = {.scope = SCOPE_PREDICT},
+                              open = {.scope = SCOPE_OPEN},
+                              watched = {.scope = SCOPE_METRICS, .is_everywhere = true};
+    static const struct {
+        const struct route *route;
+        bool on_main, on_admin;
+    } cases[] = {
+        {&admin, false, true}, {&usual, true, false}, {&open, true, false}, {&watched, true, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ck_assert_int_eq(route_is_at(cases[i].route, true, false), cases[i].on_main);
+        ck_assert_int_eq(route_is_at(cases[i].route, true, true), cases[i].on_admin);
+        ck_assert(route_is_at(cases[i].route, false, false));
+    }
+}
+END_TEST
+
 START_TEST(a_pattern_without_names_fits_its_own_path_only)
 {
     static const struct {
@@ -144,6 +162,7 @@ START_TEST(a_value_is_a_copy_in_the_arena)
 }
 END_TEST
 
-SUITE("route", a_pattern_without_names_fits_its_own_path_only, the_root_fits_the_root_only,
+SUITE("route", with_an_address_for_administration_each_route_is_where_it_belongs,
+      a_pattern_without_names_fits_its_own_path_only, the_root_fits_the_root_only,
       a_name_fits_one_element_that_is_not_empty, only_a_whole_element_in_braces_is_a_name,
       a_value_is_the_element_at_its_name, a_value_is_a_copy_in_the_arena)

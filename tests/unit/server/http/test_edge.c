@@ -58,12 +58,14 @@ static void admit(void *context, int fd, const struct sockaddr *address, socklen
 static void bench_open(struct bench *bench, unsigned connections_max)
 {
     const unsigned limits[CONN_STATES] = {0};
+    struct listener listener;
     struct err err = {0};
     *bench = (struct bench){.connections_max = connections_max};
     ck_assert_int_eq(pipe(bench->admitted), 0);
     ck_assert(conns_init(&bench->conns, limits));
-    ck_assert_msg(edge_open(&bench->edge, "127.0.0.1", 0, &bench->conns, connections_max, admit,
-                            bench, &err) == ERR_OK,
+    ck_assert_int_eq(listener_open(&listener, "127.0.0.1", 0, &err), ERR_OK);
+    ck_assert_msg(edge_open(&bench->edge, &listener, &bench->conns, connections_max, admit, bench,
+                            &err) == ERR_OK,
                   "%s", err.text);
     ck_assert_int_eq(edge_run(bench->edge, &err), ERR_OK);
 }
@@ -72,7 +74,7 @@ static int dial(struct bench *bench)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                                  .sin_port = htons((uint16_t)edge_port(bench->edge))};
+                                  .sin_port = htons((uint16_t)edge_listener(bench->edge)->port)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
         bench->clients[bench->count++] = fd;
@@ -322,28 +324,8 @@ START_TEST(after_quiescing_nobody_new_is_let_in)
 }
 END_TEST
 
-START_TEST(an_edge_that_cannot_listen_says_why)
-{
-    struct bench bench;
-    struct edge *other = (void *)&bench;
-    struct err err = {0};
-    bench_open(&bench, 10);
-    ck_assert_uint_gt(edge_port(bench.edge), 0);
-    ck_assert_int_eq(edge_open(&other, "127.0.0.1", edge_port(bench.edge), &bench.conns, 10, admit,
-                               &bench, &err),
-                     ERR_IO);
-    ck_assert_ptr_null(other);
-    ck_assert_ptr_nonnull(strstr(err.text, "cannot be bound: Address already in use"));
-    err = (struct err){0};
-    ck_assert_int_eq(edge_open(&other, "nonsense", 0, &bench.conns, 10, admit, &bench, &err),
-                     ERR_IO);
-    ck_assert_str_eq(err.text, "listen: not a numeric IPv4 or IPv6 address and port");
-    bench_close(&bench);
-}
-END_TEST
-
 SUITE("edge", a_farewell_ends_our_side_and_takes_ten_seconds,
       a_farewell_ends_when_the_client_closes, farewells_are_short_in_a_crowd,
       the_oldest_farewell_makes_room_for_one_too_many,
       an_edge_that_rests_does_not_watch_its_listener, beyond_its_limit_the_edge_rests,
-      after_quiescing_nobody_new_is_let_in, an_edge_that_cannot_listen_says_why)
+      after_quiescing_nobody_new_is_let_in)
