@@ -4,6 +4,7 @@
 #include "server/bounds/limits.h"
 #include "server/http/listener.h"
 #include "server/observe/log.h"
+#include "server/systemd.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -64,6 +65,7 @@ static enum err_code start_main(struct addresses *addresses, struct service *ser
 {
     struct http_options options = options_of(service);
     options.inherited = inherited;
+    options.is_held = inherited > 0;
     options.io_threads = io_threads;
     if (http_start(&addresses->main, &options, &addresses->app, err))
         return err->code;
@@ -81,6 +83,7 @@ static enum err_code start_admin(struct addresses *addresses, struct service *se
     options.address = config->admin_address;
     options.port = config->admin_port;
     options.inherited = inherited;
+    options.is_held = inherited > 0;
     options.is_admin = true;
     options.io_threads = ADMIN_IO_THREADS;
     options.connections_max = LIMIT_ADMIN_CONNECTIONS;
@@ -93,13 +96,16 @@ enum err_code addresses_start(struct addresses *out, struct service *service, un
                               struct err *err)
 {
     const struct config *config = service->config;
-    service->has_admin_address = wants_admin(config);
+    struct systemd_sockets inherited;
+    if (systemd_inherit(&inherited, err))
+        return err->code;
+    service->has_admin_address = wants_admin(config) || inherited.admin > 0;
     raise_descriptor_limit(config->connections_max +
                            (service->has_admin_address ? LIMIT_ADMIN_CONNECTIONS : 0));
     out->app = routes_app(service);
-    if (start_main(out, service, 0, io_threads, err))
+    if (start_main(out, service, inherited.main, io_threads, err))
         return err->code;
-    return service->has_admin_address ? start_admin(out, service, 0, err) : ERR_OK;
+    return service->has_admin_address ? start_admin(out, service, inherited.admin, err) : ERR_OK;
 }
 
 /* Whoever reaches the port may ask. */
@@ -125,6 +131,13 @@ void addresses_log(const struct addresses *addresses, const struct service *serv
     log_event(LOG_INFO, "admin_listening", LOG_TEXT("scheme", is_secure ? "https" : "http"),
               LOG_TEXT("address", http_address(admin)), LOG_NUMBER("port", http_port(admin)));
     warn_unauthenticated(admin, service->config);
+}
+
+void addresses_accept(const struct addresses *addresses)
+{
+    http_accept(addresses->main);
+    if (addresses->admin != NULL)
+        http_accept(addresses->admin);
 }
 
 void addresses_drain(const struct addresses *addresses)

@@ -3,12 +3,15 @@
  * one does not keep an operator from the other. The same application answers at both.
  *
  *     if (addresses_start(&addresses, &service, IO_THREADS, &err)) ...
+ *     addresses_accept(&addresses);
  *     addresses_drain(&addresses);
  *     addresses_quiesce(&addresses);
  *     while (addresses_busy(&addresses) > 0) ...
  *     addresses_stop(&addresses);
  *
- * A socket that a service manager holds (systemd.h) stands in for a configured one. Over TCP both
+ * A socket that a service manager holds (systemd.h) stands in for a configured one. Who connects
+ * there waits for addresses_accept, once the models are warm, instead of being told 503 in between
+ * two processes; at others /healthz and /readyz answer from the start. Over TCP both
  * speak TLS, if there is a certificate; a socket in the file system, which only processes of the
  * machine reach, speaks plain HTTP.
  *
@@ -36,6 +39,9 @@ unsigned addresses_admin_threads(const struct config *config);
  * is of no use. What was started until then is to be stopped. */
 enum err_code addresses_start(struct addresses *out, struct service *service, unsigned io_threads,
                               struct err *err);
+
+/* The models are warm. */
+void addresses_accept(const struct addresses *addresses);
 
 /* Says in the log where the admin routes are, and warns of addresses where anybody may ask. */
 void addresses_log(const struct addresses *addresses, const struct service *service);

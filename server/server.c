@@ -341,6 +341,7 @@ static enum err_code server_start(struct server *server, struct err *err)
         reloader_start(service->reloader, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
+    addresses_accept(&server->addresses);
     return snapshots_start_digests(service->snapshots, err);
 }
 

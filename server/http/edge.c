@@ -117,6 +117,14 @@ static void rest_locked(struct edge *edge, uint64_t rest_ms)
     edge->rest_until_ns = clock_now_ns() + rest_ms * CLOCK_NS_PER_MS;
 }
 
+void edge_hold(struct edge *edge)
+{
+    pthread_mutex_lock(&edge->lock);
+    rest_locked(edge, 0);
+    edge->rest_until_ns = UINT64_MAX;
+    pthread_mutex_unlock(&edge->lock);
+}
+
 static void part_locked(struct edge *edge, struct lingerer *lingerer)
 {
     close(lingerer->fd);

@@ -341,8 +341,12 @@ static enum err_code open_edge(struct http_server *server, struct err *err)
     if (listener_is_local(&listener))
         options->tls = NULL;
     server->shared.conns.has_handshakes = options->tls != NULL;
-    return edge_open(&server->edge, &listener, &server->shared.conns, options->connections_max,
-                     admit, server, err);
+    if (edge_open(&server->edge, &listener, &server->shared.conns, options->connections_max, admit,
+                  server, err))
+        return err->code;
+    if (options->is_held)
+        edge_hold(server->edge);
+    return ERR_OK;
 }
 
 enum err_code http_start(struct http_server **out, const struct http_options *options,
@@ -374,6 +378,11 @@ unsigned http_port(const struct http_server *server)
 const char *http_address(const struct http_server *server)
 {
     return edge_listener(server->edge)->address;
+}
+
+void http_accept(struct http_server *server)
+{
+    edge_room(server->edge);
 }
 
 void http_drain(struct http_server *server)

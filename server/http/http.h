@@ -41,6 +41,9 @@ unsigned http_port(const struct http_server *server); /* 0: a socket in the file
 /* "127.0.0.1", "::1", "unix:/run/attnd/admin.sock"; valid as long as the server. */
 const char *http_address(const struct http_server *server);
 
+/* Lets those in that have been held. */
+void http_accept(struct http_server *server);
+
 /* From now on every reply carries Connection: close, and idle keep-alive connections are closed. */
 void http_drain(struct http_server *server);
 

@@ -71,6 +71,7 @@ struct http_options {
     unsigned port;       /* 0: any free one */
     int inherited;       /* a socket that listens already, instead of these; 0: none */
     bool is_admin;       /* what its exchanges are told */
+    bool is_held;        /* clients wait in the backlog until http_accept */
     unsigned io_threads;
     unsigned connections_max;
     unsigned header_timeout_ms, body_timeout_ms;

@@ -86,7 +86,7 @@ changed_configuration_stays() {
 package_goes_without_a_trace() {
     quietly dpkg --purge attnd
     for trace in /etc/attnd /usr/share/attnd /usr/share/doc/attnd /usr/bin/attnd* \
-        /lib/systemd/system/attnd.service /etc/systemd/system/*/attnd.service; do
+        /lib/systemd/system/attnd.service /lib/systemd/system/attnd.socket /etc/systemd/system/*/attnd.service; do
         if [ -e "$trace" ] || [ -L "$trace" ]; then
             fail "$trace is left"
         fi

@@ -69,6 +69,19 @@ faulty_start_is_not_retried() {
     say 'it stops with success, and is not started again with a faulty configuration'
 }
 
+# Who connects while the service is away is answered by the next one.
+socket_holds_the_address() {
+    ! systemctl is-enabled --quiet attnd.socket || fail 'the socket is enabled'
+    quietly systemctl stop attnd
+    quietly systemctl start attnd.socket
+    wait_ready true
+    expect ActiveState active
+    quietly systemctl stop attnd.socket attnd
+    quietly systemctl start attnd
+    wait_ready is_running
+    say 'the socket holds the address, and starts the service'
+}
+
 crash_is_followed_by_a_start() {
     kill -SEGV "$(property MainPID)"
     expect NRestarts 1
@@ -96,6 +109,7 @@ installing_starts_the_service
 service_has_no_rights
 reload_applies_or_refuses
 faulty_start_is_not_retried
+socket_holds_the_address
 crash_is_followed_by_a_start
 upgrade_restarts
 purge_stops_the_service

@@ -421,6 +421,11 @@ const char *http_address(const struct http_server *server)
     return parts.http.address;
 }
 
+void http_accept(struct http_server *server)
+{
+    (void)server;
+}
+
 void http_drain(struct http_server *server)
 {
     (void)server;

@@ -122,7 +122,51 @@ START_TEST(the_program_tells_that_it_is_ready_alive_and_stopping)
 }
 END_TEST
 
-SUITE("systemd", a_state_goes_to_a_path_or_an_abstract_name,
+START_TEST(sockets_are_taken_by_their_names_and_one_too_many_is_refused)
+{
+    static const struct {
+        const char *count, *names;
+        bool is_ours;
+        int main, admin; /* -1: refused */
+    } cases[] = {
+        {NULL, NULL, true, 0, 0},          {"0", NULL, true, 0, 0},
+        {"1", NULL, true, 3, 0},           {"1", "attnd.socket", true, 3, 0},
+        {"1", "attnd", true, 3, 0},        {"1", "admin", true, 0, 3},
+        {"1", "attnd", false, 0, 0},       {"2", "attnd:admin", true, 3, 4},
+        {"2", "admin:attnd", true, 4, 3},  {"2", "admin:any", true, 4, 3},
+        {"2", "any:admin", true, 3, 4},    {"2", ":admin", true, 3, 4},
+        {"2", "any:attnd", true, -1, 0},   {"2", "attnd:attnd", true, -1, 0},
+        {"2", "admin:admin", true, -1, 0}, {"2", "adminx:attndx", true, -1, 0},
+        {"2", NULL, true, -1, 0},          {"3", "attnd:admin:any", true, -1, 0},
+        {"17", NULL, true, -1, 0},         {"-1", NULL, true, -1, 0},
+        {"", NULL, true, -1, 0},           {"1x", NULL, true, -1, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct systemd_sockets sockets;
+        struct err err = {0};
+        char pid[32];
+        snprintf(pid, sizeof pid, "%d", cases[i].is_ours ? getpid() : getpid() + 1);
+        setenv("LISTEN_PID", pid, 1);
+        unsetenv("LISTEN_FDS");
+        unsetenv("LISTEN_FDNAMES");
+        if (cases[i].count != NULL)
+            setenv("LISTEN_FDS", cases[i].count, 1);
+        if (cases[i].names != NULL)
+            setenv("LISTEN_FDNAMES", cases[i].names, 1);
+        enum err_code code = systemd_inherit(&sockets, &err);
+        ck_assert_msg(code == (cases[i].main < 0 ? ERR_UNUSABLE : ERR_OK), "%zu: %s", i, err.text);
+        ck_assert_msg(code != ERR_OK ||
+                          (sockets.main == cases[i].main && sockets.admin == cases[i].admin),
+                      "%zu: %d %d", i, sockets.main, sockets.admin);
+    }
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
+}
+END_TEST
+
+SUITE("systemd", sockets_are_taken_by_their_names_and_one_too_many_is_refused,
+      a_state_goes_to_a_path_or_an_abstract_name,
       without_a_socket_that_can_be_reached_nothing_happens,
       the_watchdog_is_told_twice_in_its_time_and_only_by_who_is_meant,
       the_program_tells_that_it_is_ready_alive_and_stopping)

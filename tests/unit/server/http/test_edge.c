@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static void admit(void *context, int fd, const struct sockaddr *address, socklen
         abort();
 }
 
-static void bench_open(struct bench *bench, unsigned connections_max)
+static void bench_begin(struct bench *bench, unsigned connections_max, bool is_held)
 {
     const unsigned limits[CONN_STATES] = {0};
     struct listener listener;
@@ -67,7 +68,14 @@ static void bench_open(struct bench *bench, unsigned connections_max)
     ck_assert_msg(edge_open(&bench->edge, &listener, &bench->conns, connections_max, admit, bench,
                             &err) == ERR_OK,
                   "%s", err.text);
+    if (is_held)
+        edge_hold(bench->edge);
     ck_assert_int_eq(edge_run(bench->edge, &err), ERR_OK);
+}
+
+static void bench_open(struct bench *bench, unsigned connections_max)
+{
+    bench_begin(bench, connections_max, false);
 }
 
 static int dial(struct bench *bench)
@@ -324,7 +332,31 @@ START_TEST(after_quiescing_nobody_new_is_let_in)
 }
 END_TEST
 
-SUITE("edge", a_farewell_ends_our_side_and_takes_ten_seconds,
+/* The edge has been through its loop, and so past whatever it was told of before. */
+static void await_turn(struct bench *bench)
+{
+    for (int i = 0; i < 2; i++) {
+        struct pollfd wake = {.fd = bench->conns.wake_fd, .events = POLLIN};
+        ck_assert_int_eq(eventfd_write(wake.fd, 1), 0);
+        while (poll(&wake, 1, 0) == 1)
+            sched_yield();
+    }
+}
+
+START_TEST(who_is_held_waits_until_there_is_room)
+{
+    struct bench bench;
+    bench_begin(&bench, 10, true);
+    ck_assert_int_ge(dial(&bench), 0);
+    await_turn(&bench);
+    ck_assert_int_eq(let_in(&bench, false), -1);
+    edge_room(bench.edge);
+    close(let_in(&bench, true));
+    bench_close(&bench);
+}
+END_TEST
+
+SUITE("edge", who_is_held_waits_until_there_is_room, a_farewell_ends_our_side_and_takes_ten_seconds,
       a_farewell_ends_when_the_client_closes, farewells_are_short_in_a_crowd,
       the_oldest_farewell_makes_room_for_one_too_many,
       an_edge_that_rests_does_not_watch_its_listener, beyond_its_limit_the_edge_rests,
