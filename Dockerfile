@@ -27,6 +27,7 @@ USER 65532:65532
 ENV ATTND_LISTEN=0.0.0.0:8080
 EXPOSE 8080
 STOPSIGNAL SIGTERM
+# Over TLS if ATTND_TLS_CERT_FILE is set.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
         CMD ["/usr/local/bin/attnd-healthcheck"]
 ENTRYPOINT ["/usr/local/bin/attnd"]

@@ -24,7 +24,7 @@ ENGINE_SRC  := $(call c_files,engine)
 LEARN_SRC   := $(call c_files,learn)
 CONFIG_SRC  := $(call c_files,config)
 SERVER_SRC  := $(filter-out server/main.c,$(call c_files,server))
-LOAD_SRC    := $(filter-out loadtest/main.c,$(call c_files,loadtest))
+LOAD_SRC    := $(filter-out loadtest/main.c,$(call c_files,loadtest)) $(call c_files,client)
 SUPPORT_SRC := $(call c_files,tests/support)
 UNIT_SRC    := $(call c_files,tests/unit)
 TORTURE_SRC := $(sort $(wildcard tests/torture/test_*.c))
@@ -89,8 +89,8 @@ $(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(ENGINE_LIB)
 $(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c)
-	$(CC) $(LDFLAGS) $^ -o $@
+$(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c $(call c_files,client)) $(ENGINE_LIB)
+	$(CC) $(LDFLAGS) $^ $(shell pkg-config --libs gnutls) -o $@
 
 $(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -44,6 +44,7 @@ struct client {
     struct workload *workload;
     const struct answer_book *book;
     struct tally *tally;
+    struct tls_stream_trust *trust; /* NULL: plain HTTP */
     int epoll, timer, signals;
     struct slot *slots;
     unsigned *idle; /* stack of free slots */
@@ -349,6 +350,16 @@ static enum err_code open_descriptors(struct client *client, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code open_trust(struct client *client, struct err *err)
+{
+    const struct options *options = client->options;
+    const struct tls_stream_trust_options trust = {.ca_file = options->ca_file,
+                                                   .cert_file = options->cert_file,
+                                                   .key_file = options->key_pem_file,
+                                                   .takes_any = options->insecure};
+    return options->is_secure ? tls_stream_trust_open(&client->trust, &trust, err) : ERR_OK;
+}
+
 static enum err_code open_slots(struct client *client, struct err *err)
 {
     unsigned count = client->options->connections;
@@ -359,6 +370,8 @@ static enum err_code open_slots(struct client *client, struct err *err)
         return err_no_memory(err, count * sizeof *client->slots);
     for (unsigned i = 0; i < count; i++) {
         connection_init(&client->slots[i].connection);
+        client->slots[i].connection.trust = client->trust;
+        client->slots[i].connection.host = client->options->host;
         client->idle[client->idle_count++] = count - 1 - i;
     }
     return ERR_OK;
@@ -368,6 +381,7 @@ static void deinit(struct client *client)
 {
     for (unsigned i = 0; client->slots != NULL && i < client->options->connections; i++)
         connection_deinit(&client->slots[i].connection);
+    tls_stream_trust_close(client->trust);
     free(client->slots);
     free(client->idle);
     free(client->due);
@@ -387,7 +401,8 @@ enum err_code client_run(const struct options *options, struct workload *workloa
                             .epoll = -1,
                             .timer = -1,
                             .signals = -1};
-    if (!open_slots(&client, err) && !open_descriptors(&client, err)) {
+    if (!open_trust(&client, err) && !open_slots(&client, err) &&
+        !open_descriptors(&client, err)) {
         tally->start_ns = tally->end_ns = clock_now_ns();
         client.stop_ns = tally->start_ns + (uint64_t)(options->duration_s * CLOCK_NS_PER_S);
         if (options->rate > 0)

@@ -13,7 +13,8 @@
 #include "loadtest/workload.h"
 
 /* Sends, receives and judges until a bound is reached; everything ends up in the tally. `book` may
- * be NULL. ERR_IO if the process lacks descriptors for its connections. */
+ * be NULL. ERR_IO if the process lacks descriptors for its connections; ERR_UNUSABLE for a file of
+ * certificates. */
 enum err_code client_run(const struct options *options, struct workload *workload,
                          const struct answer_book *book, struct tally *tally, struct err *err);
 

@@ -14,6 +14,8 @@
  *   - a reset: the acknowledgement may have been delayed and then never sent, so its absence proves
  *     nothing. The server closed with bytes unread, or was killed, or its listener closed while the
  *     connection waited to be accepted: OUTCOME_RESET.
+ * Under TLS what is compared are the bytes of records, from the handshake on. A connection that
+ * ends during the handshake is UNSENT, a certificate that is not trusted REFUSED.
  * Without TCP_INFO the bytes count as acknowledged: the server is then judged strictly. */
 #include "loadtest/connection.h"
 
@@ -44,6 +46,8 @@ void connection_deinit(struct connection *connection)
 
 void connection_close(struct connection *connection)
 {
+    tls_stream_close(connection->tls);
+    connection->tls = NULL;
     if (connection->fd >= 0)
         close(connection->fd);
     connection->fd = -1;
@@ -62,6 +66,19 @@ static bool acknowledged(int fd, uint64_t *bytes)
     return true;
 }
 
+static void begin_count(struct connection *connection)
+{
+    if (!acknowledged(connection->fd, &connection->acknowledged_0))
+        connection->acknowledged_0 = 0;
+}
+
+/* What must be acknowledged once the request has been sent whole. */
+static uint64_t due_bytes(const struct connection *connection)
+{
+    return connection->tls != NULL ? tls_stream_wire_bytes(connection->tls)
+                                   : connection->request_len;
+}
+
 bool connection_send(struct connection *connection, const struct sockaddr *address,
                      socklen_t address_len, const char *request, size_t len)
 {
@@ -71,8 +88,8 @@ bool connection_send(struct connection *connection, const struct sockaddr *addre
     connection->retryable = false;
     http_parse_reset(&connection->reply);
     if (connection->state == CONNECTION_IDLE) {
-        if (!acknowledged(connection->fd, &connection->acknowledged_0))
-            connection->acknowledged_0 = 0;
+        if (connection->tls == NULL)
+            begin_count(connection);
         connection->state = CONNECTION_SENDING;
         return true;
     }
@@ -107,9 +124,41 @@ static enum connection_result ended(struct connection *connection, bool reset)
     if (reset)
         return failed(connection, OUTCOME_RESET);
     if (acknowledged(connection->fd, &bytes) &&
-        bytes - connection->acknowledged_0 < connection->request_len)
+        bytes - connection->acknowledged_0 < due_bytes(connection))
         return failed(connection, OUTCOME_UNSENT);
     return failed(connection, OUTCOME_LOST);
+}
+
+static enum connection_result failed_tls(struct connection *connection, enum outcome outcome)
+{
+    connection->reply.why = connection->err.text;
+    return failed(connection, outcome);
+}
+
+static enum connection_result shake_hands(struct connection *connection)
+{
+    switch (tls_stream_shake_hands(connection->tls, &connection->err)) {
+    case TLS_STREAM_DONE:
+        connection->state = CONNECTION_SENDING;
+        break;
+    case TLS_STREAM_WAIT:
+        break;
+    case TLS_STREAM_UNTRUSTED:
+        return failed_tls(connection, OUTCOME_REFUSED);
+    case TLS_STREAM_BROKEN:
+        return failed_tls(connection, OUTCOME_UNSENT);
+    }
+    return CONNECTION_WAITING;
+}
+
+static enum connection_result begin_tls(struct connection *connection)
+{
+    connection->err = (struct err){0};
+    connection->state = CONNECTION_SHAKING;
+    if (tls_stream_open(&connection->tls, connection->trust, connection->fd, connection->host,
+                        &connection->err))
+        return failed_tls(connection, OUTCOME_REFUSED);
+    return CONNECTION_WAITING;
 }
 
 static enum connection_result finish_connect(struct connection *connection)
@@ -124,8 +173,9 @@ static enum connection_result finish_connect(struct connection *connection)
     len = sizeof peer;
     if (getpeername(connection->fd, (struct sockaddr *)&peer, &len))
         return CONNECTION_WAITING;
-    if (!acknowledged(connection->fd, &connection->acknowledged_0))
-        connection->acknowledged_0 = 0;
+    begin_count(connection);
+    if (connection->trust != NULL)
+        return begin_tls(connection);
     connection->state = CONNECTION_SENDING;
     return CONNECTION_WAITING;
 }
@@ -135,8 +185,10 @@ static enum connection_result finish_connect(struct connection *connection)
 static void write_request(struct connection *connection)
 {
     while (connection->sent < connection->request_len) {
-        ssize_t n = send(connection->fd, connection->request + connection->sent,
-                         connection->request_len - connection->sent, MSG_NOSIGNAL);
+        const char *from = connection->request + connection->sent;
+        size_t left = connection->request_len - connection->sent;
+        ssize_t n = connection->tls != NULL ? tls_stream_send(connection->tls, from, left)
+                                            : send(connection->fd, from, left, MSG_NOSIGNAL);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n < 0)
@@ -172,7 +224,8 @@ static enum connection_result read_reply(struct connection *connection)
 {
     char piece[65536];
     for (;;) {
-        ssize_t n = recv(connection->fd, piece, sizeof piece, 0);
+        ssize_t n = connection->tls != NULL ? tls_stream_recv(connection->tls, piece, sizeof piece)
+                                            : recv(connection->fd, piece, sizeof piece, 0);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return CONNECTION_WAITING;
         if (n <= 0)
@@ -191,11 +244,13 @@ static enum connection_result read_reply(struct connection *connection)
 }
 
 /* Nothing is due, so any event ends the connection: the peer's close, or unexpected bytes. Neither
- * is there if the event was about writing, from before the reply. */
+ * is there if the event was about writing, from before the reply; under TLS an event may be about a
+ * ticket for a later session. */
 static bool has_ended(const struct connection *connection)
 {
     char byte;
-    ssize_t n = recv(connection->fd, &byte, 1, MSG_PEEK);
+    ssize_t n = connection->tls != NULL ? tls_stream_recv(connection->tls, &byte, 1)
+                                        : recv(connection->fd, &byte, 1, MSG_PEEK);
     return n >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
@@ -205,6 +260,11 @@ enum connection_result connection_event(struct connection *connection)
         return has_ended(connection) ? CONNECTION_CLOSED : CONNECTION_WAITING;
     if (connection->state == CONNECTION_CONNECTING) {
         enum connection_result result = finish_connect(connection);
+        if (result == CONNECTION_FAILED)
+            return result;
+    }
+    if (connection->state == CONNECTION_SHAKING) {
+        enum connection_result result = shake_hands(connection);
         if (result == CONNECTION_FAILED)
             return result;
     }
@@ -220,6 +280,8 @@ uint32_t connection_wants(const struct connection *connection)
     switch (connection->state) {
     case CONNECTION_CONNECTING:
         return EPOLLOUT;
+    case CONNECTION_SHAKING:
+        return tls_stream_wants_write(connection->tls) ? EPOLLOUT : EPOLLIN;
     case CONNECTION_SENDING:
         return EPOLLIN | EPOLLOUT;
     default:

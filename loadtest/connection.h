@@ -2,6 +2,7 @@
  *
  *     struct connection connection;
  *     connection_init(&connection);
+ *     connection.trust = trust; connection.host = "localhost";   for TLS
  *     connection_send(&connection, address, len, request, bytes);  opens a socket if there is none
  *     ... when epoll reports connection.fd, or at once after connection_send:
  *     switch (connection_event(&connection)) {
@@ -16,6 +17,8 @@
 #ifndef ATTND_LOADTEST_CONNECTION_H
 #define ATTND_LOADTEST_CONNECTION_H
 
+#include "client/tls_stream.h"
+#include "engine/base/err.h"
 #include "loadtest/http_parse.h"
 #include "loadtest/outcome.h"
 
@@ -28,6 +31,7 @@ enum connection_state {
     CONNECTION_NONE,
     CONNECTION_IDLE,
     CONNECTION_CONNECTING,
+    CONNECTION_SHAKING, /* hands, under TLS */
     CONNECTION_SENDING,
     CONNECTION_RECEIVING
 };
@@ -49,8 +53,14 @@ struct connection {
     const char *request; /* borrowed until the result */
     size_t request_len, sent;
     unsigned served;         /* requests that this socket has carried to their reply */
-    uint64_t acknowledged_0; /* TCP_INFO's count of acknowledged bytes before this request */
+    uint64_t acknowledged_0; /* TCP_INFO's count of acknowledged bytes before this request, or,
+                                under TLS, before the handshake */
     uint64_t bytes_out, bytes_in;
+
+    const struct tls_stream_trust *trust; /* set by the caller, borrowed; NULL: plain HTTP */
+    const char *host;                     /* whose the certificate must be; NULL: anybody's */
+    struct tls_stream *tls;               /* of the socket; NULL: none yet */
+    struct err err;                       /* of a failed handshake: reply.why shows it */
 };
 
 void connection_init(struct connection *connection);

@@ -31,7 +31,7 @@ static int run(const struct options *options, struct workload *workload,
 {
     struct err err = {0};
     if (client_run(options, workload, book, tally, &err))
-        return complain(&err, EXIT_UNEXPECTED);
+        return complain(&err, err.code == ERR_UNUSABLE ? EXIT_USAGE : EXIT_UNEXPECTED);
     if (!options->json)
         report_text(tally, stdout);
     else if (report_json(tally, stdout, &err))

@@ -6,6 +6,7 @@
 #include "loadtest/options.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +71,7 @@ static const struct cli_option table[] = {
      FIELD(url),
      .value = "URL",
      .fallback = "http://127.0.0.1:8080/predict",
-     .help = "http://HOST:PORT[/PATH] on a loopback address."},
+     .help = "http://HOST:PORT[/PATH] or https://, on a loopback address."},
     {.name = "connections",
      COUNT(connections, "N", 1, 10000),
      .fallback = "8",
@@ -128,6 +129,22 @@ static const struct cli_option table[] = {
      FIELD(key_file),
      .value = "FILE",
      .help = "Sends the key in this file with each request."},
+    {.name = "ca-file",
+     FIELD(ca_file),
+     .value = "FILE",
+     .help = "With https: PEM certificates of the authorities that may vouch for the server, or "
+             "its own (default: the system's)."},
+    {.name = "insecure",
+     FIELD(insecure),
+     .help = "With https: takes any certificate, for any name."},
+    {.name = "cert-file",
+     FIELD(cert_file),
+     .value = "FILE",
+     .help = "With https: PEM certificate to show to a server that asks for one."},
+    {.name = "key-pem-file",
+     FIELD(key_pem_file),
+     .value = "FILE",
+     .help = "PEM file of its private key."},
     {.name = "expect",
      FIELD(expect),
      .value = "FILE",
@@ -195,6 +212,7 @@ static enum err_code read_authority(struct options *out, struct err *err)
         colon[-1] = '\0';
         name++;
     }
+    snprintf(out->host, sizeof out->host, "%s", name);
     if (!loopback(out, name, (unsigned)port))
         return err_set(err, ERR_UNUSABLE,
                        "--url: only loopback addresses (127.0.0.0/8, [::1], localhost) are served");
@@ -203,9 +221,11 @@ static enum err_code read_authority(struct options *out, struct err *err)
 
 static enum err_code read_url(struct options *out, struct err *err)
 {
-    const char *scheme = "http://";
+    static const char *const schemes[] = {"http://", "https://"};
+    out->is_secure = strncmp(out->url, schemes[1], strlen(schemes[1])) == 0;
+    const char *scheme = schemes[out->is_secure];
     if (strncmp(out->url, scheme, strlen(scheme)) != 0)
-        return err_set(err, ERR_UNUSABLE, "--url: expected http://HOST:PORT[/PATH]");
+        return err_set(err, ERR_UNUSABLE, "--url: expected http://HOST:PORT[/PATH] or https://");
     const char *authority = out->url + strlen(scheme);
     size_t len = strcspn(authority, "/");
     if (len >= sizeof out->authority)
@@ -217,6 +237,21 @@ static enum err_code read_url(struct options *out, struct err *err)
 }
 
 /* ---- the whole ---- */
+
+static enum err_code check_tls(const struct options *options, struct err *err)
+{
+    const bool is_meant = options->ca_file != NULL || options->insecure ||
+                          options->cert_file != NULL || options->key_pem_file != NULL;
+    if (is_meant && !options->is_secure)
+        return err_set(err, ERR_UNUSABLE,
+                       "--ca-file, --insecure, --cert-file and --key-pem-file need a --url with "
+                       "https://");
+    if (options->insecure && options->ca_file != NULL)
+        return err_set(err, ERR_UNUSABLE, "--insecure and --ca-file exclude each other");
+    if ((options->cert_file == NULL) != (options->key_pem_file == NULL))
+        return err_set(err, ERR_UNUSABLE, "--cert-file and --key-pem-file need each other");
+    return ERR_OK;
+}
 
 static enum err_code check(const struct options *options, struct err *err)
 {
@@ -251,7 +286,7 @@ enum err_code options_load(struct options *out, enum cli_action *action, int arg
         return err->code;
     if (out->duration_s == 0)
         out->duration_s = out->requests > 0 ? duration_of_requests_s : duration_default_s;
-    if (read_url(out, err))
+    if (read_url(out, err) || check_tls(out, err))
         return err->code;
     return check(out, err);
 }

@@ -43,6 +43,9 @@ struct options {
     const char *model; /* NULL: the server's default */
     const char *top_k; /* NULL: the server's default */
     const char *key_file; /* NULL: no key is sent */
+    const char *ca_file;                   /* NULL: the system's authorities */
+    const char *cert_file, *key_pem_file; /* the client's own; NULL: none */
+    bool insecure;                         /* any certificate will do */
     const char *expect;
     double tolerance;
     bool json, quiet;
@@ -59,6 +62,8 @@ struct options {
     } address;
     socklen_t address_len;
     char authority[64]; /* the Host header */
+    char host[64];      /* of it, without brackets: whose certificate it must be */
+    bool is_secure;     /* https */
     const char *path;
 };
 

@@ -27,6 +27,7 @@
  *     learn     config        |                     +-> tensor/linear -> gemm -> tensor -> base
  *       +---------+-----------+
  *     train -> eval -> data             loadtest, config, tools, train -> cli -> base
+ *                                       loadtest, deploy -> client -> base
  */
 static const struct room {
     const char *name;
@@ -132,8 +133,9 @@ static const struct room {
      {"server/api", "server/openapi", "server/protocol", "server/feedback", "server/rollout",
       "server/serve", "server/auth", "server/http", "server/audit", "server/observe",
       "server/bounds", "config", DOOR, "engine/base"}},
-    {"loadtest", true, {"engine/cli", "engine/base"}},
-    {"deploy", true, {NULL}},
+    {"client", true, {"engine/base"}},
+    {"loadtest", true, {"client", "engine/cli", "engine/base"}},
+    {"deploy", true, {"client", "engine/base"}},
 };
 
 /* A library's headers and the only files that may include them (patterns of fnmatch). */
@@ -159,7 +161,7 @@ static const struct {
     {"jerror.h", {"engine/vision/jpeg.c"}},
     {"turbojpeg.h", {NULL}},
     {"nettle/*", {"engine/base/sha256.c"}},
-    {"gnutls/*", {"server/http/tls.c"}},
+    {"gnutls/*", {"server/http/tls.c", "client/tls_stream.c"}},
     {"b64/*", {"engine/base/base64.c"}},
     {"omp.h", {NULL}},
     {"check.h", {"tests/*"}},

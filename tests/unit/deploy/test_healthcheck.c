@@ -182,7 +182,7 @@ START_TEST(healthcheck_helps)
                                sizeof out, errors, sizeof errors);
         ck_assert_int_eq(code, 0);
         ck_assert_str_eq(errors, "");
-        ck_assert_ptr_nonnull(strstr(out, i < 2 ? "usage: attnd-healthcheck [PORT]\n"
+        ck_assert_ptr_nonnull(strstr(out, i < 2 ? "usage: attnd-healthcheck [--ca-file FILE] "
                                                 : "attnd-healthcheck " ATTND_VERSION "\n"));
     }
 }

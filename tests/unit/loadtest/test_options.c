@@ -47,7 +47,7 @@ START_TEST(options_refuse_targets_off_this_machine)
         "http://10.0.0.1:80",       "http://128.0.0.1:80",      "http://0.0.0.0:80",
         "http://example.com:80",    "http://[::2]:80",          "http://[::ffff:127.0.0.1]:80",
         "http://127.0.0.1.evil:80", "http://127.0.0.1",         "http://127.0.0.1:0",
-        "http://127.0.0.1:80x",     "http://127.1:80",          "https://127.0.0.1:80",
+        "http://127.0.0.1:80x",     "http://127.1:80",          "ftp://127.0.0.1:80",
         "http://127.0.0.1:65536",   "http://user@127.0.0.1:80", "",
         "http://127.0.0.1:80/a b",
     };
@@ -135,7 +135,8 @@ START_TEST(options_say_what_is_wrong)
     REFUSED("--weight: no source stands before it", "--weight", "3", "--text", "x");
     REFUSED("--accept: neither a status from 200 to 599 nor one of the outcomes that --help lists",
             "--accept", "199");
-    REFUSED("--url: expected http://HOST:PORT[/PATH]", "--text", "x", "--url", "https://[::1]:1");
+    REFUSED("--url: expected http://HOST:PORT[/PATH] or https://", "--text", "x", "--url",
+            "httpss://[::1]:1");
     REFUSED("--url: expected a port from 1 to 65535", "--text", "x", "--url", "http://[::1]:0");
     REFUSED("--url: only loopback addresses (127.0.0.0/8, [::1], localhost) are served", "--text",
             "x", "--url", "http://126.0.0.1:80");
@@ -195,7 +196,32 @@ START_TEST(options_bound_the_host_and_the_number_of_sources)
 }
 END_TEST
 
-SUITE("options", options_bound_every_run, options_refuse_targets_off_this_machine,
-      options_read_loopback_targets, options_weigh_the_source_before,
-      options_accept_statuses_and_outcomes_by_name, options_say_what_is_wrong,
-      options_have_the_defaults_that_help_tells, options_bound_the_host_and_the_number_of_sources)
+START_TEST(options_of_tls_need_https_and_each_other)
+{
+    struct options options;
+    REFUSED("--ca-file, --insecure, --cert-file and --key-pem-file need a --url with https://",
+            "--text", "x", "--ca-file", "a");
+    REFUSED("--ca-file, --insecure, --cert-file and --key-pem-file need a --url with https://",
+            "--text", "x", "--insecure", "--url", "http://127.0.0.1:81");
+    REFUSED("--insecure and --ca-file exclude each other", "--text", "x", "--url",
+            "https://127.0.0.1:81", "--insecure", "--ca-file", "a");
+    REFUSED("--cert-file and --key-pem-file need each other", "--text", "x", "--url",
+            "https://127.0.0.1:81", "--cert-file", "a");
+    ck_assert_int_eq(LOAD(&options, "--text", "x", "--url", "https://[::1]:83/v1", "--ca-file", "a",
+                          "--cert-file", "b", "--key-pem-file", "c"),
+                     ERR_OK);
+    ck_assert(options.is_secure);
+    ck_assert_str_eq(options.host, "::1");
+    ck_assert_str_eq(options.authority, "[::1]:83");
+    ck_assert_int_eq(LOAD(&options, "--text", "x", "--url", "https://localhost:83"), ERR_OK);
+    ck_assert_str_eq(options.host, "localhost");
+    ck_assert_int_eq(LOAD(&options, "--text", "x", "--url", "http://localhost:83"), ERR_OK);
+    ck_assert(!options.is_secure);
+}
+END_TEST
+
+SUITE("options", options_of_tls_need_https_and_each_other, options_bound_every_run,
+      options_refuse_targets_off_this_machine, options_read_loopback_targets,
+      options_weigh_the_source_before, options_accept_statuses_and_outcomes_by_name,
+      options_say_what_is_wrong, options_have_the_defaults_that_help_tells,
+      options_bound_the_host_and_the_number_of_sources)
