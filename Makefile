@@ -19,12 +19,12 @@ CHECK   := $(shell pkg-config --cflags --libs check 2>/dev/null)
 
 # Each tool and main is one file with a main(); everything else is in the library of its layer.
 c_files     = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
-TOOL_SRC    := $(call c_files,tools)
+TOOL_SRC    := $(sort $(wildcard tools/*.c))
 ENGINE_SRC  := $(call c_files,engine)
 LEARN_SRC   := $(call c_files,learn)
 CONFIG_SRC  := $(call c_files,config)
 SERVER_SRC  := $(filter-out server/main.c,$(call c_files,server))
-LOAD_SRC    := $(filter-out loadtest/main.c,$(call c_files,loadtest)) $(call c_files,client)
+LOAD_SRC    := $(filter-out loadtest/main.c,$(call c_files,loadtest)) $(call c_files,tools/client)
 SUPPORT_SRC := $(call c_files,tests/support)
 UNIT_SRC    := $(call c_files,tests/unit)
 TORTURE_SRC := $(sort $(wildcard tests/torture/test_*.c))
@@ -89,7 +89,7 @@ $(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(ENGINE_LIB)
 $(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c $(call c_files,client)) $(ENGINE_LIB)
+$(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c $(call c_files,tools/client)) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(shell pkg-config --libs gnutls) -o $@
 
 $(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)

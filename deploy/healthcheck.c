@@ -10,7 +10,7 @@
  * reload has followed an exchange of the file yet the chain still does, if it is in the file. The
  * name is not compared, since the certificate is for others than 127.0.0.1; nor are the dates: a
  * restart, which is what a failed check leads to, renews no certificate, and an alert tells. */
-#include "client/tls_stream.h"
+#include "tools/client/tls_stream.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -17,7 +17,7 @@
 #ifndef ATTND_LOADTEST_CONNECTION_H
 #define ATTND_LOADTEST_CONNECTION_H
 
-#include "client/tls_stream.h"
+#include "tools/client/tls_stream.h"
 #include "engine/base/err.h"
 #include "loadtest/http_parse.h"
 #include "loadtest/outcome.h"

@@ -13,7 +13,7 @@ import subprocess
 
 import tree as trees
 
-FOLDERS = ("engine/", "learn/", "tools/", "server/", "config/", "client/", "loadtest/", "deploy/")
+FOLDERS = ("engine/", "learn/", "tools/", "server/", "config/", "loadtest/", "deploy/")
 UNITS = "tests/unit/"
 LIMIT_SECONDS = 900
 

@@ -71,8 +71,8 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(((const struct source_file *)a)->path, ((const struct source_file *)b)->path);
 }
 
-const char *const source_tree_product[] = {"engine", "learn",    "tools",  "config", "server",
-                                           "client", "loadtest", "deploy", NULL};
+const char *const source_tree_product[] = {"engine", "learn",    "tools",  "config",
+                                           "server", "loadtest", "deploy", NULL};
 
 static void add_folder(struct source_tree *tree, const char *folder)
 {

@@ -133,9 +133,9 @@ static const struct room {
      {"server/api", "server/openapi", "server/protocol", "server/feedback", "server/rollout",
       "server/serve", "server/auth", "server/http", "server/audit", "server/observe",
       "server/bounds", "config", DOOR, "engine/base"}},
-    {"client", true, {"engine/base"}},
-    {"loadtest", true, {"client", "engine/cli", "engine/base"}},
-    {"deploy", true, {"client", "engine/base"}},
+    {"tools/client", true, {"engine/base"}},
+    {"loadtest", true, {"tools/client", "engine/cli", "engine/base"}},
+    {"deploy", true, {"tools/client", "engine/base"}},
 };
 
 /* A library's headers and the only files that may include them (patterns of fnmatch). */
@@ -161,7 +161,7 @@ static const struct {
     {"jerror.h", {"engine/vision/jpeg.c"}},
     {"turbojpeg.h", {NULL}},
     {"nettle/*", {"engine/base/sha256.c"}},
-    {"gnutls/*", {"server/http/tls.c", "client/tls_stream.c"}},
+    {"gnutls/*", {"server/http/tls.c", "tools/client/tls_stream.c"}},
     {"b64/*", {"engine/base/base64.c"}},
     {"omp.h", {NULL}},
     {"check.h", {"tests/*"}},

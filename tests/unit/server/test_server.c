@@ -121,7 +121,7 @@ START_TEST(an_address_for_administration_is_started_drained_and_stopped_like_the
     ck_assert_uint_eq(parts.http.io_threads, 1);
     ck_assert_uint_lt(parts.http.connections_max, 100);
     ck_assert_ptr_nonnull(strstr(logged, "\"event\":\"admin_listening\""));
-    ck_assert_uint_eq(parts.io_threads, 2 + parts.prepare_threads + 7 + usual.workers + 2);
+    ck_assert_uint_eq(parts.io_threads, 2 + parts.prepare_threads + 9 + usual.workers + 2);
 }
 END_TEST
 

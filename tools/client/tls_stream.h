@@ -12,8 +12,8 @@
  *
  * Threads: a stream by one at a time; a trust is immutable, and outlives its streams.
  */
-#ifndef ATTND_CLIENT_TLS_STREAM_H
-#define ATTND_CLIENT_TLS_STREAM_H
+#ifndef ATTND_TOOLS_CLIENT_TLS_STREAM_H
+#define ATTND_TOOLS_CLIENT_TLS_STREAM_H
 
 #include "engine/base/err.h"
 

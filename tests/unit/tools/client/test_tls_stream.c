@@ -1,6 +1,6 @@
 /* The client's end of TLS against the real server: whose certificates are taken and whose are not,
  * and what a request looks like that goes through it. */
-#include "client/tls_stream.h"
+#include "tools/client/tls_stream.h"
 #include "tests/support/http_client.h"
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"

@@ -1,4 +1,4 @@
-#include "client/tls_stream.h"
+#include "tools/client/tls_stream.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
