@@ -143,6 +143,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->explain_default = method_default(info->kind);
     info->target_precision = spec->policy.target_precision;
     info->ood_method = ood_method_name(spec->policy.ood.method);
+    info->reference = spec->reference;
     info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
 }
 

@@ -31,6 +31,7 @@ struct engine_model;   /* immutable after open: any number of threads */
 struct engine_session; /* one worker's workspace for one model: one thread at a time */
 struct thread_pool;    /* base/thread_pool.h */
 struct image;          /* vision/pixels.h */
+struct drift_reference;      /* decide/drift_reference.h */
 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
@@ -70,6 +71,7 @@ struct engine_info {
     double target_precision;    /* attnd.json's: what its thresholds were chosen for; 0: unknown */
     const char *ood_method;     /* "energy", "mahalanobis", "relative"; NULL: no ood_score */
     const float *ood_threshold; /* above it an input is unknown; NULL: none is */
+    const struct drift_reference *reference; /* attnd.json's; NULL: none */
     enum explain_method explain_default;
 };
 

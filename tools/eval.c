@@ -29,7 +29,7 @@ struct eval {
     struct dataset_options fields;
     const char *data, *against, *ood_data, *out;
     double agree_min; /* percent; negative: not checked */
-    bool json, calibrates, explains;
+    bool json, calibrates, refers, explains;
     struct explanations_options explain; /* inputs_max 0: not given */
     const char *fill;                    /* of explain; NULL: not given */
 
@@ -119,7 +119,10 @@ static const struct cli_option options[] = {
     {.name = "calibrate",
      FIELD(calibrates),
      .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
-             "score."},
+             "score, and what live predictions are compared with."},
+    {.name = "reference",
+     FIELD(refers),
+     .help = "Writes only what live predictions are compared with; the rest of attnd.json stays."},
     {.name = "ood-data",
      FIELD(ood_data),
      .value = "PATH",
@@ -162,6 +165,10 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
         return err->code;
     if (eval->agree_min >= 0 && eval->against == NULL)
         return err_set(err, ERR_UNUSABLE, "--agree-min needs --against, which it judges by");
+    if (eval->calibrates && eval->refers)
+        return err_set(err, ERR_UNUSABLE,
+                       "--calibrate writes the reference, too: give one of it "
+                       "and --reference");
     if (!eval->explains && (eval->explain.inputs_max > 0 || eval->fill != NULL))
         return err_set(err, ERR_UNUSABLE, "--explain-%s needs --explain",
                        eval->fill != NULL ? "fill" : "inputs");
@@ -409,6 +416,8 @@ static enum err_code put_out(struct eval *eval, struct err *err)
     warn_of_contrast(eval);
     if ((eval->explains && run_explanations(eval, err)) || warn_of_known(eval, err))
         return err->code;
+    if (eval->refers)
+        return calibrate_write_reference(&eval->assessment, err);
     return eval->calibrates ? calibrate_write(&calibrate, err) : ERR_OK;
 }
 

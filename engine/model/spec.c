@@ -203,9 +203,9 @@ static enum err_code read_config(struct spec *spec, const struct json_t *config,
 static enum err_code check_attnd_key(void *context, const char *key, const struct json_t *value,
                                      struct err *err)
 {
-    static const char *const known[] = {"version",          "temperature", "grey16",
-                                        "target_precision", "purity",      "thresholds",
-                                        "truncation",       "class_codes", "ood"};
+    static const char *const known[] = {"version", "temperature", "grey16",     "target_precision",
+                                        "purity",  "thresholds",  "truncation", "class_codes",
+                                        "ood",     "reference"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -213,7 +213,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported (supported: version, temperature, grey16, "
-                   "target_precision, thresholds, truncation, class_codes, ood)",
+                   "target_precision, thresholds, truncation, class_codes, ood, reference)",
                    key);
 }
 
@@ -223,7 +223,21 @@ static void set_defaults(struct spec *spec)
     spec->temperature = 1;
     spec->grey16_minmax = false;
     spec->class_codes = NULL;
+    spec->reference = NULL;
     spec->policy = policy_default(spec->scores, spec->label_count, spec->hidden);
+}
+
+static enum err_code read_reference(struct spec *spec, const struct json_t *object,
+                                    struct arena *arena, struct err *err)
+{
+    const struct json_t *reference = doc_member(object, "reference");
+    if (reference == NULL)
+        return ERR_OK;
+    if (spec->scores == SCORES_NONE)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.reference is for classifiers; this model is a regression");
+    return drift_reference_read(&spec->reference, reference, spec->labels, spec->label_count, arena,
+                                err);
 }
 
 enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
@@ -246,7 +260,9 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err_no_memory(err, strlen(version));
     if (class_codes_read(&spec->class_codes, object, spec->labels, spec->label_count, arena, err))
         return err->code;
-    return policy_read(&spec->policy, object, spec->labels, arena, err);
+    if (policy_read(&spec->policy, object, spec->labels, arena, err))
+        return err->code;
+    return read_reference(spec, object, arena, err);
 }
 
 /* ---- both files ---- */

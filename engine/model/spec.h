@@ -11,6 +11,7 @@
 #include "engine/base/err.h"
 #include "engine/decide/class_codes.h"
 #include "engine/decide/policy.h"
+#include "engine/decide/drift_reference.h"
 #include "engine/model/family.h"
 
 struct spec {
@@ -35,6 +36,7 @@ struct spec {
     bool grey16_minmax;
     const struct class_code *class_codes; /* [label_count]; NULL: none */
     struct policy policy;
+    const struct drift_reference *reference; /* NULL: none */
 };
 
 enum { SPEC_LABELS_MAX = 100000 };

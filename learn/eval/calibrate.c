@@ -2,6 +2,7 @@
 
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/eval/fit/outlier.h"
+#include "learn/eval/fit/reference_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,15 +101,77 @@ static enum err_code take_outliers(struct spec *spec, const struct calibrate *ho
     return choose_threshold(&spec->policy.ood, how->assessment, arena, err);
 }
 
+/* ---- what live predictions are compared with ---- */
+
+/* Winners and OOD scores by the spec, which is not the open model's. ood_scores [usable items]. */
+static void answer_again(const struct spec *spec, const struct assessment *assessment,
+                         const size_t *items, size_t count, struct verdict *verdicts,
+                         float *ood_scores)
+{
+    const struct evaluation *evaluation = &assessment->evaluation;
+    const struct calibration_set set = {.logits = evaluation->logits,
+                                        .classes = assessment->classes,
+                                        .items = items,
+                                        .count = count,
+                                        .label_count = evaluation->label_count,
+                                        .sigmoid = spec->scores == SCORES_SIGMOID};
+    const struct outlier_data data = {.features = evaluation->features,
+                                      .items = items,
+                                      .count = count,
+                                      .hidden = evaluation->hidden_size,
+                                      .label_count = evaluation->label_count};
+    calibration_predictions(&set, spec->temperature, verdicts);
+    outlier_scores(&spec->policy.ood, evaluation->logits, &data, ood_scores);
+}
+
+static enum err_code take_reference(struct spec *spec, const struct assessment *assessment,
+                                    struct drift_reference *reference, struct arena *arena,
+                                    struct err *err)
+{
+    struct reference_answers answers = {0};
+    size_t *items = usable_items(&assessment->evaluation, &answers.count, err);
+    struct verdict *verdicts = calloc(answers.count + 1, sizeof *verdicts);
+    float *ood_scores = calloc(answers.count + 1, sizeof *ood_scores);
+    answers.verdicts = verdicts;
+    answers.ood_scores = ood_scores;
+    if (items != NULL && (verdicts == NULL || ood_scores == NULL))
+        err_no_memory(err, answers.count * sizeof *verdicts);
+    if (err->code == ERR_OK) {
+        answer_again(spec, assessment, items, answers.count, verdicts, ood_scores);
+        if (!reference_fit(reference, &answers, spec->labels, spec->label_count, arena, err))
+            spec->reference = reference;
+    }
+    free(ood_scores);
+    free(verdicts);
+    free(items);
+    return err->code;
+}
+
+enum err_code calibrate_write_reference(const struct assessment *assessment, struct err *err)
+{
+    const char *dir = assessment->options.dir;
+    struct spec spec;
+    struct drift_reference reference;
+    struct arena arena;
+    arena_init(&arena);
+    if (!spec_read(&spec, dir, &arena, err) &&
+        !take_reference(&spec, assessment, &reference, &arena, err))
+        attnd_json_write(dir, &spec, err);
+    arena_deinit(&arena);
+    return err->code;
+}
+
 enum err_code calibrate_write(const struct calibrate *how, struct err *err)
 {
     const char *dir = how->assessment->options.dir;
     struct spec spec;
+    struct drift_reference reference;
     struct arena arena;
     arena_init(&arena);
     if (!spec_read(&spec, dir, &arena, err) &&
         !take_thresholds(&spec, &how->assessment->findings, &arena, err) &&
-        !take_outliers(&spec, how, &arena, err)) {
+        !take_outliers(&spec, how, &arena, err) &&
+        !take_reference(&spec, how->assessment, &reference, &arena, err)) {
         if (how->version != NULL)
             spec.version = how->version;
         attnd_json_write(dir, &spec, err);

@@ -1,5 +1,6 @@
 /* calibrate.h - calibrates a checkpoint on validation data and writes its attnd.json: a
- * temperature, a threshold for each class, and the statistics of the OOD score.
+ * temperature, a threshold for each class, the statistics of the OOD score, and the reference that
+ * live predictions are compared with (decide/drift_reference.h).
  *
  *     calibrate_write(&(struct calibrate){.assessment = &validation, .known = &train, ...}, &err);
  *
@@ -29,5 +30,8 @@ struct calibrate {
 
 /* Replaces the directory's attnd.json; the model that the assessment has open does not change. */
 enum err_code calibrate_write(const struct calibrate *how, struct err *err);
+
+/* The reference alone, of the answers as they are given now: the rest of attnd.json stays. */
+enum err_code calibrate_write_reference(const struct assessment *assessment, struct err *err);
 
 #endif

@@ -46,6 +46,7 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.version = run->options->version;
     kept.temperature = 1;
     kept.class_codes = NULL;
+    kept.reference = NULL;
     kept.policy = (struct policy){.accepts_truncated = source->policy.accepts_truncated};
     if (source->grey16_minmax || source->policy.accepts_truncated)
         attnd_json_write(run->options->out, &kept, err);

@@ -32,6 +32,8 @@ static void write_again(const struct spec *spec, struct arena *arena)
     FUZZ_CLAIM(strcmp(again.version, spec->version) == 0);
     FUZZ_CLAIM(again.grey16_minmax == spec->grey16_minmax);
     FUZZ_CLAIM((again.class_codes == NULL) == (spec->class_codes == NULL));
+    FUZZ_CLAIM((again.reference == NULL) == (spec->reference == NULL));
+    FUZZ_CLAIM(spec->reference == NULL || again.reference->digest == spec->reference->digest);
     FUZZ_CLAIM(again.policy.ood.method == spec->policy.ood.method);
 }
 

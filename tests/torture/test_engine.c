@@ -226,7 +226,8 @@ static enum drill_outcome open_only(const void *context, char *why, size_t size)
     struct err err = {0};
     if (engine_open(&model, context, &options, &err))
         return drill_refused(&err, why, size);
-    bool whole = engine_describe(model)->ood_threshold != NULL;
+    bool whole = engine_describe(model)->ood_threshold != NULL &&
+                 engine_describe(model)->reference != NULL;
     engine_close(model);
     snprintf(why, size, "its attnd.json is not heeded");
     return whole ? DRILL_RIGHT : DRILL_BAD;

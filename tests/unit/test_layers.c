@@ -17,7 +17,8 @@
     "engine/engine.h", "engine/answer.h", "engine/model/input.h",                                  \
         "engine/model/attention_stats.h", "engine/decide/decision.h",                              \
         "engine/decide/class_codes.h", "engine/decide/wilson.h", "engine/decide/mcnemar.h",        \
-        "engine/explain/explanation.h", "engine/explain/method.h", "engine/vision/region.h"
+        "engine/decide/psi.h", "engine/decide/drift_reference.h", "engine/explain/explanation.h",  \
+        "engine/explain/method.h", "engine/vision/region.h"
 
 /* A room is a folder. Each may include itself and what is listed, a room or a header, nothing else.
  * What a closed room includes may not drag in anything else either.

@@ -120,6 +120,27 @@ static void put_ood(FILE *out, const struct spec *spec)
     fputs("}", out);
 }
 
+static void put_label_share(FILE *out, const struct spec *spec, unsigned label)
+{
+    fprintf(out, "%.*g", SCORE_DIGITS, (double)spec->reference->label_shares[label]);
+}
+
+static void put_reference(FILE *out, const struct spec *spec)
+{
+    const struct drift_reference *reference = spec->reference;
+    fprintf(out, ",\n \"reference\": {\n  \"count\": %u,\n  \"labels\": ", reference->count);
+    put_labels(out, spec, put_label_share);
+    for (enum drift_kind kind = DRIFT_SCORE; kind < DRIFT_KINDS; kind++) {
+        const struct psi_reference *bins = &reference->psi[kind];
+        fprintf(out, ",\n  \"%s\": {\n   \"edges\": ", drift_kind_name(kind));
+        put_numbers(out, reference->edges[kind], bins->bin_count - 1, SCORE_DIGITS);
+        fputs(",\n   \"shares\": ", out);
+        put_numbers(out, bins->shares, bins->bin_count, SCORE_DIGITS);
+        fputs("}", out);
+    }
+    fputs("}", out);
+}
+
 static void put_spec(FILE *out, const struct spec *spec)
 {
     fputs("{\"version\": ", out);
@@ -140,6 +161,8 @@ static void put_spec(FILE *out, const struct spec *spec)
     if (spec->policy.accepts_truncated)
         fputs(",\n \"truncation\": \"accept\"", out);
     put_ood(out, spec);
+    if (spec->reference != NULL)
+        put_reference(out, spec);
     fputs("}\n", out);
 }
 

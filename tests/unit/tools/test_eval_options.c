@@ -90,6 +90,8 @@ START_TEST(eval_says_what_is_missing)
     expect_refused(BARE("--data", list), "--model DIR is missing; --help shows the usage");
     expect_refused(BARE("--model", writer.dir), "--data PATH is missing; --help shows the usage");
     expect_refused(RUN("--agree-min", "0"), "--agree-min needs --against, which it judges by");
+    expect_refused(RUN("--calibrate", "--reference"),
+                   "--calibrate writes the reference, too: give one of it and --reference");
     expect_refused(RUN("--explain-inputs", "1"), "--explain-inputs needs --explain");
     expect_refused(RUN("--explain-fill", "clip"), "--explain-fill needs --explain");
     expect_refused(RUN("--explain", "--explain-fill", "clip"),

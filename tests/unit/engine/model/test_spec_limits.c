@@ -215,7 +215,11 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{\"model_type\": \"bert\"}", "7", "attnd.json: expected an object, found a number"},
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
-         "target_precision, thresholds, truncation, class_codes, ood)"},
+         "target_precision, thresholds, truncation, class_codes, ood, reference)"},
+        {"{\"model_type\": \"bert\"}", "{\"reference\": {\"count\": 5, \"labels\": {}}}",
+         "attnd.json: $.reference.labels lacks the label 'LABEL_0'"},
+        {"{\"model_type\": \"bert\", \"problem_type\": \"regression\"}", "{\"reference\": {}}",
+         "attnd.json: $.reference is for classifiers; this model is a regression"},
         {"{\"model_type\": \"bert\"}", "{\"temperature\": 0.0009}",
          "attnd.json: $.temperature must be from 0.001 to 1000"},
         {"{\"model_type\": \"bert\"}", "{\"temperature\": 1000.5}",

@@ -244,9 +244,64 @@ START_TEST(calibration_without_a_threshold_writes_nothing)
 }
 END_TEST
 
+/* Winners by logits, scores by the new temperature; the inputs without an answer are not counted. */
+static void expect_reference(const struct drift_reference *reference)
+{
+    float shares[LABELS] = {0}, below = 0, edge = reference->edges[DRIFT_SCORE][0];
+    for (size_t i = 0; i < COUNT; i++) {
+        const float *logits = validation.logits + i * LABELS;
+        double sum = 0, most = (double)fmaxf(logits[0], fmaxf(logits[1], logits[2]));
+        if (validation.problems[i] != NULL)
+            continue;
+        for (unsigned k = 0; k < LABELS; k++) {
+            sum += exp(((double)logits[k] - most) / spec.temperature);
+            shares[k] += (double)logits[k] >= most ? 1.0f / (COUNT - LOST) : 0;
+        }
+        below += 1 / sum < (double)edge ? 1.0f / (COUNT - LOST) : 0;
+    }
+    ck_assert_uint_eq(reference->count, COUNT - LOST);
+    for (unsigned k = 0; k < LABELS; k++)
+        ck_assert_float_eq_tol(reference->label_shares[k], shares[k], 1e-5f);
+    ck_assert_float_eq_tol(reference->psi[DRIFT_SCORE].shares[0], below, 1e-5f);
+    ck_assert_uint_eq(reference->psi[DRIFT_OOD].bin_count, 10);
+}
+
+START_TEST(calibration_writes_what_live_answers_are_compared_with)
+{
+    open_all("");
+    calibrate((struct calibrate){.method = OOD_MAHALANOBIS});
+    expect_reference(spec.reference);
+    /* The median of the OOD scores is the fifth edge. */
+    ck_assert_float_eq_tol(spec.reference->edges[DRIFT_OOD][4], spec.policy.ood.quantiles[50],
+                           0.02f * spec.policy.ood.quantiles[50]);
+    close_all();
+}
+END_TEST
+
+START_TEST(a_reference_alone_leaves_the_rest_as_it_is)
+{
+    struct err err = {0};
+    open_all("");
+    calibrate((struct calibrate){.method = OOD_MAHALANOBIS, .version = "7"});
+    const struct spec before = spec;
+    assessment.findings.fitted.temperature = 3;
+    validation.problems[0] = "lost too";
+    ck_assert_msg(!calibrate_write_reference(&assessment, &err), "%s", err.text);
+    ck_assert_msg(!spec_read(&spec, writer.dir, &arena, &err), "%s", err.text);
+    ck_assert_uint_eq(spec.reference->count, COUNT - LOST - 1);
+    ck_assert_double_eq(spec.temperature, before.temperature);
+    ck_assert_str_eq(spec.version, "7");
+    ck_assert(spec.policy.thresholds[0] == before.policy.thresholds[0]);
+    ck_assert(spec.policy.ood.threshold == before.policy.ood.threshold);
+    close_all();
+}
+END_TEST
+
 SUITE("calibrate", calibration_writes_temperature_thresholds_and_purity,
       calibration_fits_a_distance_to_what_was_learnt,
       calibration_without_other_inputs_fits_a_distance_to_its_own,
       calibration_of_few_inputs_takes_the_energy,
       calibration_of_independent_labels_takes_their_energy, calibration_says_what_cannot_be_fitted,
-      calibration_without_a_threshold_writes_nothing)
+      calibration_without_a_threshold_writes_nothing,
+      calibration_writes_what_live_answers_are_compared_with,
+      a_reference_alone_leaves_the_rest_as_it_is)

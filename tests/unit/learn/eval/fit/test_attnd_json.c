@@ -271,6 +271,40 @@ START_TEST(attnd_json_is_the_golden)
 }
 END_TEST
 
+/* Two labels share a text, and so a member. */
+static struct drift_reference small_reference(void)
+{
+    static float shares[] = {0.5f, 1.0f / 3, 0, 1.0f / 3, 1.0f / 6};
+    static float edges[] = {-1.0f / 3, 1.0f / 3, 1e30f}, bins[] = {1.0f / 7, 6.0f / 7, 0, 0};
+    return (struct drift_reference){
+        .count = 123456,
+        .label_count = 5,
+        .label_shares = shares,
+        .edges = {NULL, edges, edges + 1},
+        .psi = {[DRIFT_SCORE] = {4, bins, 123456}, [DRIFT_OOD] = {3, bins, 123456}}};
+}
+
+START_TEST(attnd_json_keeps_a_reference_to_the_bit)
+{
+    setup_small();
+    fill_small(OOD_NONE);
+    const struct drift_reference reference = small_reference();
+    spec.reference = &reference;
+    expect_golden("tests/data/eval/attnd/reference.json");
+    const struct drift_reference *found = again().reference;
+    ck_assert_uint_eq(found->count, reference.count);
+    ck_assert_mem_eq(found->label_shares, reference.label_shares, 5 * sizeof(float));
+    ck_assert_mem_eq(found->edges[DRIFT_SCORE], reference.edges[DRIFT_SCORE], 3 * sizeof(float));
+    ck_assert_mem_eq(found->psi[DRIFT_SCORE].shares, reference.psi[DRIFT_SCORE].shares,
+                     4 * sizeof(float));
+    ck_assert_uint_eq(found->psi[DRIFT_OOD].bin_count, 3);
+    ck_assert_uint_eq(found->psi[DRIFT_LABEL].bin_count, 4);
+    spec.reference = found;
+    ck_assert_uint_eq(again().reference->digest, found->digest);
+    teardown();
+}
+END_TEST
+
 START_TEST(attnd_json_says_what_would_not_be_read_again)
 {
     setup_small();
@@ -311,4 +345,5 @@ END_TEST
 SUITE("attnd_json", attnd_json_reads_back_to_the_bit, attnd_json_of_defaults_reads_back_to_defaults,
       attnd_json_keeps_statistics_within_200_kilobytes,
       attnd_json_leaves_the_old_file_if_the_new_one_would_be_refused, attnd_json_is_the_golden,
-      attnd_json_says_what_would_not_be_read_again, attnd_json_needs_a_path_that_can_be)
+      attnd_json_keeps_a_reference_to_the_bit, attnd_json_says_what_would_not_be_read_again,
+      attnd_json_needs_a_path_that_can_be)
