@@ -58,6 +58,7 @@ struct config {
     size_t audit_rotate_bytes;
     unsigned audit_keep_days;
     unsigned feedback_window; /* 0: none */
+    unsigned drift_window;
     const char *log_level;
     struct arena arena; /* holds all strings */
 };

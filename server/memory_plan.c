@@ -18,6 +18,7 @@
 #include "server/bounds/memory.h"
 #include "server/feedback/feedback.h"
 #include "server/http/http.h"
+#include "server/observe/drift.h"
 #include "server/observe/log.h"
 #include "server/observe/metrics.h"
 #include "server/serve/served_model.h"
@@ -37,7 +38,7 @@ static const struct {
     [MEMORY_SESSIONS] = {"sessions", "workers, threads_per_worker, batch_tokens_max"},
     [MEMORY_CONNECTIONS] = {"connections", "connections_max"},
     [MEMORY_QUEUE] = {"queue", "queue_limit"},
-    [MEMORY_METRICS] = {"metrics", "models"},
+    [MEMORY_METRICS] = {"metrics", "models, drift_window"},
     [MEMORY_FEEDBACK] = {"feedback", "feedback_window"},
 };
 
@@ -72,6 +73,7 @@ static enum err_code add_models(struct memory_plan *out, const struct config *co
     }
     out->model_bytes = memory_sum(out->items[MEMORY_MODELS], out->items[MEMORY_SESSIONS]);
     add(out, MEMORY_METRICS, metrics_bytes(routes_path_count(), config->model_count, labels));
+    add(out, MEMORY_METRICS, drift_bytes(config->drift_window));
     return ERR_OK;
 }
 

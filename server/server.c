@@ -22,6 +22,7 @@
 #include "server/feedback/feedback.h"
 #include "server/http/tls.h"
 #include "server/memory_plan.h"
+#include "server/observe/drift.h"
 #include "server/observe/log.h"
 #include "server/observe/log_observer.h"
 #include "server/observe/metrics_observer.h"
@@ -230,6 +231,22 @@ static void tell_versions(void *context,
     snapshots_release(service->snapshots, snapshot);
 }
 
+static void read_drift(void *context, const struct metrics_drift *sink)
+{
+    const struct service *service = context;
+    const struct snapshot *snapshot = snapshots_acquire(service->snapshots);
+    for (unsigned i = 0; i < snapshot->model_count; i++) {
+        const struct served_model *model = snapshot->models[i];
+        struct drift_figures figures;
+        if (versions_role(snapshot, i) != VERSION_PRIMARY ||
+            !drift_read(service->drift, model->name, model->info, &figures) || !figures.has_psi)
+            continue;
+        for (enum drift_kind kind = 0; kind < DRIFT_KINDS; kind++)
+            sink->value(sink->scrape, model->name, drift_kind_name(kind), figures.psi[kind]);
+    }
+    snapshots_release(service->snapshots, snapshot);
+}
+
 static void read_audit(void *context, struct metrics_audit *out)
 {
     const struct service *service = context;
@@ -274,12 +291,15 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .feedback = read_feedback,
         .feedback_series = count_feedback,
         .versions = tell_versions,
+        .drift = read_drift,
         .context = service,
     };
-    if (metrics_open(&service->metrics, &setup, err))
+    if (metrics_open(&service->metrics, &setup, err) ||
+        drift_open(&service->drift, server->config->drift_window, err))
         return err->code;
     observers_add(&service->observers, metrics_observer(service->metrics));
     observers_add(&service->observers, log_observer());
+    observers_add(&service->observers, drift_observer(service->drift));
     return ERR_OK;
 }
 
@@ -426,6 +446,7 @@ static void server_stop(struct server *server)
     feedback_close(service->feedback);
     audit_service_close(service->audit);
     metrics_close(service->metrics);
+    drift_close(service->drift);
     arena_deinit(&server->arena);
 }
 

@@ -4,6 +4,7 @@
 #include "server/api/route.h"
 #include "server/api/versions.h"
 #include "server/feedback/feedback.h"
+#include "server/observe/drift.h"
 #include "server/protocol/codec.h"
 #include "server/serve/claim.h"
 
@@ -37,12 +38,26 @@ static struct model_row row_of(const struct snapshot *snapshot, const struct ser
     };
 }
 
+static enum err_code read_drift(struct service *service, struct request *request,
+                                struct model_row *row)
+{
+    struct drift_figures *figures =
+        arena_alloc_array(&request->exchange->arena, 1, sizeof *figures);
+    if (figures == NULL)
+        return err_no_memory(&request->err, sizeof *figures);
+    if (service->drift != NULL && drift_read(service->drift, row->name, row->info, figures))
+        row->drift = figures;
+    return ERR_OK;
+}
+
 /* Without feedback there is no accuracy. */
 static enum err_code fill_row(struct service *service, struct request *request,
                               const struct served_model *model, bool whole, struct model_row *row)
 {
     struct arena *arena = &request->exchange->arena;
     *row = row_of(request->snapshot, model);
+    if (read_drift(service, request, row))
+        return request->err.code;
     if (service->feedback == NULL)
         return ERR_OK;
     struct feedback_accuracy *accuracy = arena_alloc_array(arena, 1, sizeof *accuracy);

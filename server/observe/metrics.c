@@ -146,6 +146,7 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
     metrics->feedback = setup->feedback;
     metrics->feedback_series = setup->feedback_series;
     metrics->versions = setup->versions;
+    metrics->drift = setup->drift;
     metrics->context = setup->context;
     metrics->linear_backend = metrics_copy(&metrics->arena, setup->linear_backend);
     metrics->blas_core = metrics_copy(&metrics->arena, setup->blas_core);

@@ -76,6 +76,12 @@ struct metrics_version {
     uint64_t shadowed[METRICS_SHADOW_RESULTS];
 };
 
+/* Which models drift (server/observe/drift.h): a call for each series. */
+struct metrics_drift {
+    void (*value)(void *scrape, const char *model, const char *kind, double psi);
+    void *scrape;
+};
+
 struct metrics_setup {
     const char *const *routes;     /* label values of `route`; "other" is added for unknown paths */
     const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
@@ -93,6 +99,7 @@ struct metrics_setup {
     /* Tells each version that is served. NULL: none. */
     void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),
                      void *scrape);
+    void (*drift)(void *context, const struct metrics_drift *sink); /* NULL: no series */
     void *context;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
 };

@@ -462,6 +462,20 @@ static void write_feedback(struct text *text, struct metrics *metrics, enum metr
         metrics->feedback(metrics->context, &sink);
 }
 
+static void put_drift(void *scrape, const char *model, const char *kind, double psi)
+{
+    const char *const values[] = {model, kind};
+    put_value(scrape, METRIC_DRIFT, values, psi);
+}
+
+static void write_drift(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    const struct metrics_drift sink = {.value = put_drift, .scrape = text};
+    (void)id;
+    if (metrics->drift != NULL)
+        metrics->drift(metrics->context, &sink);
+}
+
 static void write_model_info(struct text *text, struct metrics *metrics, enum metric_id id)
 {
     unsigned slot = 0;
@@ -514,6 +528,7 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_SHADOW] = write_versions,
     [METRIC_FEEDBACK] = write_feedback,
     [METRIC_ACCURACY] = write_feedback,
+    [METRIC_DRIFT] = write_drift,
     [METRIC_BUILD_INFO] = write_build_info,
 };
 

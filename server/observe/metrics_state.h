@@ -90,6 +90,7 @@ struct metrics {
     size_t (*feedback_series)(void *context);
     void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),
                      void *scrape);
+    void (*drift)(void *context, const struct metrics_drift *sink);
     void *context;
     const char *linear_backend, *blas_core;
     double start_seconds;        /* of the process */

@@ -58,6 +58,7 @@ enum { CODEC_RAW_BYTES = 4096 }; /* what it takes, with its row and its options 
 enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
                               size_t len, struct arena *arena, struct err *err);
 
+struct drift_figures;
 struct feedback_accuracy;
 struct protocol_timing;
 struct reload_result;
@@ -89,6 +90,7 @@ struct model_row {
     bool with_confusion;                      /* of the accuracy */
     const struct version_row *versions;       /* [version_count] NULL: not asked for */
     unsigned version_count;
+    const struct drift_figures *drift;        /* NULL: the model has no reference */
 };
 /* {"models": [...]} and one model alone. */
 const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,

@@ -10,6 +10,7 @@
 
 #include "engine/answer.h"
 #include "engine/base/utf8.h"
+#include "server/observe/drift.h"
 #include "server/protocol/codec_dump.h"
 #include "server/protocol/codec_feedback.h"
 #include "server/protocol/codec_rollout.h"
@@ -144,6 +145,23 @@ static int add_missing(json_t *object, json_t *more)
     return failed;
 }
 
+/* {"label", "score", "ood", "count"}: the figures are null while the window holds too few. */
+static json_t *drift_json(const struct drift_figures *drift)
+{
+    if (drift == NULL)
+        return json_null();
+    json_t *object = json_object();
+    int failed = 0;
+    for (enum drift_kind kind = 0; kind < DRIFT_KINDS; kind++)
+        failed |= add(object, drift_kind_name(kind),
+                      drift->has_psi ? json_real(drift->psi[kind]) : json_null());
+    failed |= add(object, "count", json_integer((json_int_t)drift->count));
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *row_json(const struct model_row *row)
 {
     json_t *object = json_object(), *model = answer_model(row->info);
@@ -166,6 +184,7 @@ static json_t *row_json(const struct model_row *row)
     if (row->versions != NULL)
         failed |=
             add(object, "versions", codec_rollout_versions(row->versions, row->version_count));
+    failed |= add(object, "drift", drift_json(row->drift));
     json_decref(model);
     if (!failed)
         return object;

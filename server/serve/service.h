@@ -20,6 +20,7 @@
 
 #include <stdatomic.h>
 
+struct drift;
 struct feedback;
 
 /* Changes only forward. */
@@ -41,6 +42,7 @@ struct service {
     struct tls *tls;     /* NULL: plain HTTP */
     struct shadow *shadow;     /* copies for shadow versions */
     struct feedback *feedback; /* labels that people give; NULL: none are taken */
+    struct drift *drift; /* how far predictions are from a model's reference */
     struct observers observers;
     struct memory memory;
     /* NULL while starting, and while stopping if the start failed; partner: server_run */

@@ -105,6 +105,7 @@ static const struct {
     {"--audit-key-file", "/k"},
     {"--keys-file", "/k"},
     {"--feedback-window", "7"},
+    {"--drift-window", "700"},
     {"--tls-cert-file", "/c"},
     {"--tls-key-file", "/k"},
     {"--tls-client-ca-file", "/a"},

@@ -4,6 +4,7 @@
 #include "server/feedback/feedback.h"
 #include "server/http/http.h"
 #include "server/memory_plan.h"
+#include "server/observe/drift.h"
 #include "server/observe/metrics.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
@@ -45,6 +46,7 @@ static struct config config_of(size_t memory_max)
                            .queue_limit = 100,
                            .connections_max = 50,
                            .feedback_window = 10,
+                           .drift_window = 300,
                            .memory_max = memory_max};
 }
 
@@ -67,7 +69,7 @@ static void expected_items(size_t items[MEMORY_ITEMS])
     items[MEMORY_SESSIONS] = 2 * (10 + 20);
     items[MEMORY_CONNECTIONS] = 50 * (HTTP_CONNECTION_BYTES + (size_t)24 * 1024);
     items[MEMORY_QUEUE] = 100 * (size_t)128;
-    items[MEMORY_METRICS] = metrics_bytes(routes_path_count(), 2, 3 + 6);
+    items[MEMORY_METRICS] = metrics_bytes(routes_path_count(), 2, 3 + 6) + drift_bytes(300);
     items[MEMORY_FEEDBACK] = feedback_bytes(10);
 }
 
@@ -116,8 +118,9 @@ START_TEST(a_sum_that_does_not_fit_is_told_item_by_item)
     snprintf(text, sizeof text,
              "memory: %zu bytes (memory_max) are too few for process %zu + models %zu (models) + "
              "sessions %zu (workers, threads_per_worker, batch_tokens_max) + connections %zu "
-             "(connections_max) + queue %zu (queue_limit) + metrics %zu (models) + feedback %zu "
-             "(feedback_window), and 8388608 for requests; raise memory_max or lower what is in "
+             "(connections_max) + queue %zu (queue_limit) + metrics %zu (models, drift_window) + "
+             "feedback %zu (feedback_window), and 8388608 for requests; raise memory_max or lower "
+             "what is in "
              "brackets",
              config.memory_max, items[0], items[1], items[2], items[3], items[4], items[5],
              items[6]);
@@ -155,7 +158,7 @@ START_TEST(the_table_lists_each_item_with_its_options)
                      "sessions                 333  workers, threads_per_worker, batch_tokens_max\n"
                      "connections             4444  connections_max\n"
                      "queue                      5  queue_limit\n"
-                     "metrics                    6  models\n"
+                     "metrics                    6  models, drift_window\n"
                      "feedback                   7  feedback_window\n"
                      "requests                5182  what is left\n"
                      "sum                    10000  cgroup\n");

@@ -238,7 +238,7 @@ END_TEST
 static void look_at_observers(void)
 {
     const struct observers *observers = &parts.service->observers;
-    ck_assert_uint_eq(observers->count, 3); /* the third remembers predictions */
+    ck_assert_uint_eq(observers->count, 4); /* and drift, and what remembers predictions */
     ck_assert_ptr_eq(observers->list[0].context, &parts_made[PART_METRICS]);
     ck_assert(observers->list[1].request == log_observer().request);
 }

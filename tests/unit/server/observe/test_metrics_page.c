@@ -29,6 +29,13 @@ static size_t reserved(void *context)
     return (size_t) * (uint64_t *)context * 3;
 }
 
+static void drift(void *context, const struct metrics_drift *sink)
+{
+    (void)context;
+    sink->value(sink->scrape, "m\"1", "label", 0.25);
+    sink->value(sink->scrape, "m\"1", "ood", 1.5);
+}
+
 static uint64_t waiting = 7;
 static const struct metrics_setup setup = {.routes = routes,
                                            .route_count = 1,
@@ -37,6 +44,7 @@ static const struct metrics_setup setup = {.routes = routes,
                                            .memory_fixed_bytes = 1000,
                                            .memory_reserved = reserved,
                                            .queue_depth = depth,
+                                           .drift = drift,
                                            .context = &waiting,
                                            .linear_backend = "openblas",
                                            .blas_core = "SkylakeX"};

@@ -1,4 +1,5 @@
 #include "engine/base/doc.h"
+#include "server/observe/drift.h"
 #include "server/protocol/protocol.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/suite.h"
@@ -255,6 +256,29 @@ START_TEST(models_are_listed_with_name_version_digest_and_description)
 }
 END_TEST
 
+/* A model's description ends with it. */
+static void expect_drift(const struct drift_figures *figures, const char *expected)
+{
+    const struct model_row row = {.name = "m", .version = "1", .info = &info, .drift = figures};
+    struct arena arena;
+    size_t len;
+    arena_init(&arena);
+    const char *text = codec_encode_model(&row, &arena, &len), *at = strstr(text, "\"drift\":");
+    ck_assert_ptr_nonnull(at);
+    ck_assert_str_eq(at + strlen("\"drift\":"), expected);
+    arena_deinit(&arena);
+}
+
+START_TEST(a_model_tells_its_drift_as_far_as_it_is_known)
+{
+    expect_drift(NULL, "null}");
+    expect_drift(&(struct drift_figures){.count = 99},
+                 "{\"label\":null,\"score\":null,\"ood\":null,\"count\":99}}");
+    expect_drift(&(struct drift_figures){.count = 200, .has_psi = true, .psi = {0.5, 0, 1.25}},
+                 "{\"label\":0.5,\"score\":0.0,\"ood\":1.25,\"count\":200}}");
+}
+END_TEST
+
 /* ---- allocation failure: every jansson allocation fails once, in turn ---- */
 
 static unsigned allocations_left, live;
@@ -303,8 +327,10 @@ START_TEST(reply_survives_the_failure_of_any_allocation)
         allocations_left = allowed;
         live = 0;
         codec_encode_problem(&rows[1].err, "/predict", &fixture.arena, &len);
-        codec_encode_model(&(struct model_row){.name = "m", .version = "1", .info = &info},
-                           &fixture.arena, &len);
+        const struct drift_figures drift = {.count = 1};
+        codec_encode_model(
+            &(struct model_row){.name = "m", .version = "1", .info = &info, .drift = &drift},
+            &fixture.arena, &len);
         ck_assert_uint_eq(live, 0);
     }
     json_set_alloc_funcs(malloc, free);
@@ -319,4 +345,4 @@ SUITE("codec_reply", reply_has_the_members_of_the_contract_in_its_order,
       reply_replaces_times_that_are_no_numbers, reply_stays_json_whatever_the_id,
       reply_of_a_thousand_labels_is_whole_and_sorted, problem_is_the_whole_body,
       models_are_listed_with_name_version_digest_and_description,
-      reply_survives_the_failure_of_any_allocation)
+      a_model_tells_its_drift_as_far_as_it_is_known, reply_survives_the_failure_of_any_allocation)
