@@ -176,10 +176,11 @@ test-docs: $(PROGRAMS) $(BUILD)/attnd-bench
 	@BUILD=$(BUILD) python3 -B tests/docs/run.py $(DOCUMENTS)
 
 # Alerts: each rule against series that were made up, then from their causes to a receiver like Slack's
-# (two minutes); deploy/install-deps.sh operate installs Prometheus and Alertmanager.
-test-operate: $(BUILD)/attnd
-	@promtool check rules deploy/prometheus/recording.yml deploy/prometheus/alerts.yml >/dev/null
-	@promtool test rules tests/operate/alerts.test.yml
+# (three minutes); deploy/install-deps.sh operate installs Prometheus and Alertmanager.
+test-operate: $(BUILD)/attnd $(BUILD)/attnd-eval
+	@promtool check rules deploy/prometheus/recording.yml deploy/prometheus/alerts.yml \
+	    deploy/prometheus/prices.yml deploy/prometheus/value.yml >/dev/null
+	@promtool test rules tests/operate/alerts.test.yml tests/operate/value.test.yml
 	@amtool check-config deploy/alertmanager/alertmanager.yml >/dev/null
 	@python3 -B tests/operate/run.py --build $(BUILD)
 

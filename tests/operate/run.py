@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Alerts from cause to Slack: attnd, Prometheus and Alertmanager as deploy/ configures them.
 
-    python3 tests/operate/run.py [--build build]       (from the repository's root; about two minutes)
+    python3 tests/operate/run.py [--build build]       (from the repository's root; about three minutes)
 
 Starts attnd, Debian's prometheus and prometheus-alertmanager, and a receiver in the shape of Slack's. Then it
-overloads attnd, sends pictures that are no wafers and texts that are too long, breaks a reload, takes the audit
-log's disk away, and ends attnd. Each alert must arrive, and go again once its cause has gone. Times in the rules
+overloads attnd, sends pictures that are no wafers and texts that are too long, then usual ones and their labels,
+breaks a reload, takes the audit log's disk away, and ends attnd. Each alert must arrive, and go again once its cause has gone. Times in the rules
 are sixty times shorter; nothing else is changed. Everything listens on loopback, and only what was started here
 is ended.
 """
@@ -33,6 +33,8 @@ import zlib
 FASTER = 60
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 READY = re.compile(r"listening on http://127\.0\.0\.1:(\d+)")
+MODELS = ("wafer-vit", "testlog-bert")
+USUAL = 100  # inputs of each model, which it has a reference of
 TEXT = "1130 Ref bef zap REF_BE 3.97 v [3.178, 3.564] fail"
 
 
@@ -55,7 +57,7 @@ def scaled_rules(text):
 
 
 def write_prometheus(folder, attnd, alertmanager):
-    for name in ("recording.yml", "alerts.yml"):
+    for name in ("recording.yml", "alerts.yml", "prices.yml", "value.yml"):
         (folder / name).write_text(scaled_rules(pathlib.Path("deploy/prometheus", name).read_text()))
     text = pathlib.Path("deploy/prometheus/prometheus.yml").read_text()
     text = text.replace("attnd:8080", f"127.0.0.1:{attnd}").replace("alertmanager:9093", f"127.0.0.1:{alertmanager}")
@@ -75,7 +77,7 @@ def write_alertmanager(folder, receiver):
 # ---- Slack ----
 
 class Receiver(http.server.ThreadingHTTPServer):
-    """Remembers (path, FIRING or RESOLVED, alert) and when it came."""
+    """Remembers (path, FIRING or RESOLVED, alert) and when it came; from Slack also of "alert model"."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -97,6 +99,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/slack":
             status, alert = body["attachments"][0]["title"].split(" ")[:2]
             told = [(status.split(":")[0], alert)]
+            told += [(status, f"{alert} {model}") for model in MODELS if model in body["attachments"][0]["text"]]
         else:
             told = [(alert["status"].upper(), alert["labels"]["alertname"]) for alert in body["alerts"]]
         for status, alert in told:
@@ -111,10 +114,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 # ---- causes ----
 
-def post(port, body, kind="application/json", query=""):
+def post(port, body, kind="application/json", path="/predict"):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
-        connection.request("POST", "/predict" + query, body, {"Content-Type": kind})
+        connection.request("POST", path, body, {"Content-Type": kind})
         reply = connection.getresponse()
         reply.read()
         return reply.status
@@ -122,18 +125,36 @@ def post(port, body, kind="application/json", query=""):
         connection.close()
 
 
-def noise_png(seed, side=64):
-    """A grey picture of noise: no wafer."""
+def grey_png(seed, side, grey):
+    """A picture of grey(chance in 0..255, x, y), with x and y from -1 to 1."""
     def chunk(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
     state, rows = seed * 2654435761 % 2**32 | 1, bytearray()
-    for _ in range(side):
+    for row in range(side):
         rows.append(0)
-        for _ in range(side):
+        for column in range(side):
             state = (state * 1664525 + 1013904223) % 2**32
-            rows.append(state >> 24)
+            rows.append(grey(state >> 24, (2 * column + 1) / side - 1, (2 * row + 1) / side - 1))
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)) +
             chunk(b"IDAT", zlib.compress(bytes(rows))) + chunk(b"IEND", b""))
+
+
+def noise_png(seed):
+    """A grey picture of noise: no wafer."""
+    return grey_png(seed, 64, lambda chance, x, y: chance)
+
+
+def wafer_png(seed):
+    """A wafer map: of three one has failing dies in its centre, one at its edge, one here and there."""
+    def die(chance, x, y):
+        r2 = x * x + y * y
+        failing = 200 if (seed % 3 == 0 and r2 < 0.1) or (seed % 3 == 1 and r2 > 0.75) else seed % 16
+        return 0 if r2 > 1 else 255 if chance < failing else 127
+    return grey_png(seed, 40, die)
+
+
+def usual_text(number):
+    return f"{1000 + number} vdd_io {number % 7}.{number:02} V [3.1, 3.5] {('FAIL', 'scan chain FAIL')[number % 2]}"
 
 
 class Load:
@@ -168,6 +189,7 @@ class House:
         self.build, self.processes = build, []
         self.receiver = Receiver()
         self.configuration = self.folder / "attnd.json"
+        self.write_references()
         self.configure()
         self.attnd, self.port = self.start_attnd()
         alertmanager, self.prometheus = free_port(), free_port()
@@ -179,10 +201,24 @@ class House:
         self.start("prometheus", f"--config.file={self.folder}/prometheus.yml",
                    f"--storage.tsdb.path={self.folder}/prometheus", f"--web.listen-address=127.0.0.1:{self.prometheus}")
 
+    def write_references(self):
+        """The shipped models, each with a reference of its usual inputs in place of its own."""
+        usual = self.folder / "usual"
+        usual.mkdir()
+        for i in range(USUAL):
+            (usual / f"{i}.png").write_bytes(wafer_png(i))
+        inputs = {"wafer-vit": [{"image": f"{i}.png", "label": "none"} for i in range(USUAL)],
+                  "testlog-bert": [{"text": usual_text(i), "label": "scan"} for i in range(USUAL)]}
+        for name, rows in inputs.items():
+            shutil.copytree(f"models/{name}", self.folder / name)
+            (usual / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+            subprocess.run([f"{self.build}/attnd-eval", "--model", self.folder / name, "--data",
+                            usual / f"{name}.jsonl", "--reference"], check=True, stdout=subprocess.DEVNULL)
+
     def configure(self, **more):
         """Two models, and a queue that is soon full."""
         self.configuration.write_text(json.dumps({
-            "models": [{"name": name, "dir": f"models/{name}"} for name in ("wafer-vit", "testlog-bert")],
+            "models": [{"name": name, "dir": str(self.folder / name)} for name in MODELS],
             "audit_dir": str(self.folder / "audit"), "audit_full": "count", "queue_limit": 64, "log_level": "error",
             **more}))
 
@@ -249,7 +285,23 @@ def strange(house):
     pictures = [noise_png(seed) for seed in range(32)]
     load = Load(lambda i: (post(house.port, pictures[i % 32], "image/png"),
                            post(house.port, json.dumps({"text": TEXT * 40}))), pause_s=0.02)
-    return with_load(house, [("AttndManyUnknown", ("/slack",)), ("AttndManyTruncated", ("/slack",))], load)
+    return with_load(house, [("AttndManyUnknown", ("/slack",)), ("AttndManyTruncated", ("/slack",)),
+                             ("AttndDrift wafer-vit", ("/slack",)), ("AttndDrift testlog-bert", ("/slack",))], load)
+
+
+def usual(house):
+    """Inputs like those of the references, of which every fifth gets a label: drift goes, and value shows."""
+    pictures = [wafer_png(i) for i in range(USUAL)]
+
+    def ask(i):
+        post(house.port, pictures[i % USUAL], "image/png", f"/predict?id=wafer-{i}")
+        post(house.port, json.dumps({"text": usual_text(i % USUAL)}))
+        if i % 5 == 0:
+            post(house.port, json.dumps({"id": f"wafer-{i}", "label": ("none", "Center")[i % 2]}), path="/feedback")
+    load = Load(ask)
+    gone = expect_gone(house, "AttndDrift")
+    load.stop()
+    return gone
 
 
 def broken_reload(house):
@@ -302,7 +354,7 @@ def dashboards(house):
     return passed
 
 
-CAUSES = (overload, strange, dashboards, broken_reload, full_disk, gone)
+CAUSES = (overload, strange, usual, dashboards, broken_reload, full_disk, gone)
 GO_AGAIN = ("AttndDown", "AttndAuditLoss", "AttndReloadFailed", "AttndShedding", "AttndQueueFilling", "AttndManyUnknown",
             "AttndManyTruncated", "AttndUnavailable")
 
