@@ -33,7 +33,7 @@
 static const struct room {
     const char *name;
     bool is_closed;
-    const char *below[32];
+    const char *below[40];
 } rooms[] = {
     {"engine/base", true, {NULL}},
     {"engine/cli", true, {"engine/base"}},
