@@ -18,6 +18,17 @@ static struct doc_string_piece control(unsigned code, size_t taken)
     return piece;
 }
 
+/* U+2028 to U+202E and U+2066 to U+2069; 0: another character. */
+static unsigned line_or_direction(const char *text, size_t taken)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    if (taken != 3 || byte[0] != 0xE2)
+        return 0;
+    if (byte[1] == 0x80 && byte[2] >= 0xA8 && byte[2] <= 0xAE)
+        return 0x2000u + byte[2] - 0x80;
+    return byte[1] == 0x81 && byte[2] >= 0xA6 && byte[2] <= 0xA9 ? 0x2040u + byte[2] - 0x80 : 0;
+}
+
 /* A character that JSON itself would let pass. */
 static struct doc_string_piece for_terminal(const char *text, size_t len)
 {
@@ -29,7 +40,8 @@ static struct doc_string_piece for_terminal(const char *text, size_t len)
         return control(byte, taken);
     if (byte == 0xC2 && (unsigned char)text[1] < 0xA0)
         return control((unsigned char)text[1], taken);
-    return as_it_is(text, taken);
+    unsigned code = line_or_direction(text, taken);
+    return code != 0 ? control(code, taken) : as_it_is(text, taken);
 }
 
 struct doc_string_piece doc_string_next(const char *text, size_t len, enum doc_string_rest rest)

@@ -20,7 +20,9 @@
 enum doc_string_rest {
     DOC_STRING_AS_IT_IS,     /* all else passes, UTF-8 or not */
     DOC_STRING_FOR_TERMINAL, /* DEL and the C1 controls are escaped too, since a terminal may act
-                                on them; a byte that is not UTF-8 becomes U+FFFD */
+                                on them, the separators of lines (U+2028, U+2029), at which some
+                                readers split, and what turns the direction of writing; a byte that
+                                is not UTF-8 becomes U+FFFD */
 };
 
 struct doc_string_piece {

@@ -59,10 +59,28 @@ void json_line_element(struct json_line *line, const char *text)
         line->len = start;
 }
 
+/* What is not ASCII stands inside a string, where it may be escaped. */
+static bool add_json(struct json_line *line, const char *json)
+{
+    size_t len = strlen(json);
+    bool fits = true;
+    for (size_t at = 0; at < len && fits;) {
+        size_t plain = 0;
+        while (at + plain < len && json[at + plain] > 0 && json[at + plain] < 0x7F)
+            plain++;
+        struct doc_string_piece piece = {.taken = 0};
+        if (at + plain < len)
+            piece = doc_string_next(json + at + plain, len - at - plain, DOC_STRING_FOR_TERMINAL);
+        fits = add(line, json + at, plain, 0) && add(line, piece.bytes, piece.len, 0);
+        at += plain + piece.taken;
+    }
+    return fits;
+}
+
 void json_line_json(struct json_line *line, const char *name, const char *json)
 {
     size_t start = line->len;
-    if (!add_name(line, name) || !add(line, json, strlen(json), 0))
+    if (!add_name(line, name) || !add_json(line, json))
         line->len = start;
 }
 

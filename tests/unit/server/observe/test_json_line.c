@@ -39,6 +39,18 @@ START_TEST(members_follow_each_other_from_a_brace_or_inside_of_one)
 }
 END_TEST
 
+/* What a reader may take for the end of a line stands escaped also inside of JSON. */
+START_TEST(json_that_is_put_in_means_the_same_and_has_no_separators_of_lines)
+{
+    struct json_line line = line_of(64);
+    json_line_json(&line, "a", "{\"b\":\"\\\"\xC3\xA9\xE2\x80\xA8\x7F\xC2\x85\"}");
+    expect(&line, "{\"a\":{\"b\":\"\\\"\xC3\xA9\\u2028\\u007f\\u0085\"}", false);
+    line = line_of(10);
+    json_line_json(&line, "a", "\"\xE2\x80\xA8\"");
+    expect(&line, "", true);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_left_out_or_cut_and_known)
 {
     static const struct {
@@ -66,4 +78,5 @@ START_TEST(what_does_not_fit_is_left_out_or_cut_and_known)
 END_TEST
 
 SUITE("json_line", members_follow_each_other_from_a_brace_or_inside_of_one,
+      json_that_is_put_in_means_the_same_and_has_no_separators_of_lines,
       what_does_not_fit_is_left_out_or_cut_and_known)
