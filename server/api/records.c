@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "server/audit/audit_record.h"
 #include "server/api/route.h"
+#include "server/api/tracing.h"
 
 static double seconds_between(uint64_t start_ns, uint64_t end_ns)
 {
@@ -25,6 +26,9 @@ static struct prediction_record record_of(const struct request *request, const s
                                        .index = (unsigned)(row - request->rows),
                                        .key = request->grant.name,
                                        .input_digest = row->input_digest,
+                                       .trace_id = request->trace != NULL
+                                                       ? request->trace->context.trace_id
+                                                       : NULL,
                                        .err = row->err};
     if (row->err.code != ERR_OK)
         return record;
@@ -111,5 +115,10 @@ void records_request(const struct service *service, const struct request *reques
     record.prepare_s = stage_s(request->parsed_ns, request->prepared_ns);
     record.explain_s = stage_s(last_done_ns(request), request->explained_ns);
     record.encode_s = stage_s(request->encode_ns, request->encoded_ns);
+    struct trace_record trace;
+    if (request->trace != NULL) {
+        tracing_record(&trace, request);
+        record.trace = &trace;
+    }
     observers_request(&service->observers, &record);
 }

@@ -2,6 +2,7 @@
 
 #include "engine/base/sha256.h"
 #include "server/api/route.h"
+#include "server/api/tracing.h"
 #include "server/bounds/limits.h"
 #include "server/protocol/problem.h"
 #include "server/protocol/protocol.h"
@@ -18,6 +19,7 @@ void reply_fill(struct request *request, unsigned status, const char *content_ty
     reply->body = body;
     reply->body_len = len;
     reply->request_id = request->id;
+    reply->traceparent = request->trace != NULL ? request->trace->header : NULL;
     if (request->call.id != NULL && request_id_is_plain(request->call.id))
         reply->request_id = request->call.id;
 }

@@ -9,6 +9,7 @@
 #include "server/api/handlers.h"
 #include "server/api/records.h"
 #include "server/api/reply.h"
+#include "server/api/tracing.h"
 #include "server/bounds/limits.h"
 #include "server/serve/explain.h"
 
@@ -203,6 +204,7 @@ static struct request *open_request(struct service *service, struct http_exchang
     request = request_open(exchange, service, &service->ids);
     if (request != NULL) {
         request->snapshot = snapshots_acquire(service->snapshots);
+        request->trace = tracing_begin(request);
         observers_begun(&service->observers);
     } else
         exchange->reply = (struct http_reply){

@@ -34,6 +34,8 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
         json_line_text(&line, "item_id", record->item_id);
     if (record->key != NULL)
         json_line_text(&line, "key", record->key);
+    if (record->trace_id != NULL)
+        json_line_text(&line, "trace_id", record->trace_id);
     json_line_text(&line, "input", record->input_digest);
     put_model(&line, record->answer);
     put_decision(&line, record);

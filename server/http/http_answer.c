@@ -46,6 +46,7 @@ static bool add_headers(struct MHD_Response *response, struct http_request *requ
         add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type) &&
         add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
         add_header(response, "X-Request-Id", rawreply_header_safe(reply->request_id, arena)) &&
+        add_header(response, "traceparent", reply->traceparent) &&
         add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, retry) &&
         add_header(response, MHD_HTTP_HEADER_CONNECTION, connection);
     for (const struct http_field *more = reply->more; more != NULL && more->name != NULL; more++)

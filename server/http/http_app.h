@@ -30,6 +30,7 @@ struct http_reply {
     const char *allow;             /* 405: the Allow header; NULL: none */
     unsigned retry_after_s;        /* 0: no Retry-After header */
     const char *request_id;        /* X-Request-Id; NULL: none */
+    const char *traceparent;       /* traceparent; NULL: none */
     const struct http_field *more; /* further headers, a NULL name at the end; NULL: none */
     bool close;                    /* Connection: close after this reply */
 };
@@ -82,6 +83,9 @@ struct http_options {
 
 /* A request header; NULL if absent. On an I/O thread, or by the exchange's owner. */
 const char *http_header(const struct http_exchange *exchange, const char *name);
+/* Calls visit for each header of this name, in order. Where http_header may be called. */
+void http_header_each(const struct http_exchange *exchange, const char *name,
+                      void (*visit)(void *context, const char *value), void *context);
 /* Calls visit for every query argument (percent-decoded), in order; value may be NULL. */
 void http_query_each(const struct http_exchange *exchange,
                      void (*visit)(void *context, const char *name, const char *value),

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 /* The library parses the query next, in the buffer that it passes here. */
 void http_head_hide_query(const char *target)
@@ -99,6 +100,31 @@ const char *http_header(const struct http_exchange *exchange, const char *name)
     return request->library != NULL
                ? MHD_lookup_connection_value(request->library, MHD_HEADER_KIND, name)
                : NULL;
+}
+
+struct named_fields {
+    const char *name;
+    void (*visit)(void *context, const char *value);
+    void *context;
+};
+
+static enum MHD_Result visit_named(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    (void)kind;
+    const struct named_fields *fields = context;
+    if (strcasecmp(name, fields->name) == 0)
+        fields->visit(fields->context, value != NULL ? value : "");
+    return MHD_YES;
+}
+
+void http_header_each(const struct http_exchange *exchange, const char *name,
+                      void (*visit)(void *context, const char *value), void *context)
+{
+    const struct http_request *request = http_request_of(exchange);
+    struct named_fields fields = {name, visit, context};
+    if (request->library != NULL)
+        MHD_get_connection_values(request->library, MHD_HEADER_KIND, visit_named, &fields);
 }
 
 void http_query_each(const struct http_exchange *exchange,

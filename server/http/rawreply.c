@@ -65,6 +65,8 @@ static char *format_head(const struct http_reply *reply, struct arena *arena)
 {
     char date[64], retry[48] = "";
     const char *more = format_more(reply->more, arena);
+    if (more != NULL && reply->traceparent != NULL)
+        more = arena_format(arena, "traceparent: %s\r\n%s", reply->traceparent, more);
     if (more == NULL)
         return NULL;
     if (reply->retry_after_s > 0)

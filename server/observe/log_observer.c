@@ -7,10 +7,13 @@ static void on_request(void *context, const struct request_record *record)
     (void)context;
     if (!log_enabled(LOG_DEBUG))
         return;
+    const struct trace_context *trace = record->trace != NULL ? record->trace->context : NULL;
     log_event(LOG_DEBUG, "request", LOG_TEXT("id", record->id),
               LOG_TEXT("route", record->route != NULL ? record->route : "other"),
               LOG_NUMBER("status", record->status), LOG_NUMBER("inputs", record->inputs),
               LOG_NUMBER("ms", record->total_s * 1000), LOG_TEXT("key", record->key),
+              LOG_TEXT("trace_id", trace != NULL ? trace->trace_id : NULL),
+              LOG_TEXT("span_id", trace != NULL ? trace->span_id : NULL),
               LOG_TEXT("context", record->context));
 }
 
@@ -26,7 +29,8 @@ static void on_prediction(void *context, const struct prediction_record *record)
               LOG_TEXT("label", answer->info->labels[record->label]),
               LOG_NUMBER("score", answer->scores[record->label]),
               LOG_TEXT("decision", decision_name(answer->judgement.decision)),
-              LOG_TEXT("key", record->key), LOG_TEXT("context", record->context));
+              LOG_TEXT("key", record->key), LOG_TEXT("trace_id", record->trace_id),
+              LOG_TEXT("context", record->context));
 }
 
 struct observer log_observer(void)

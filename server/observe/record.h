@@ -13,6 +13,7 @@
 
 #include "engine/answer.h"
 #include "engine/base/err.h"
+#include "server/observe/trace_record.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -26,6 +27,7 @@ struct prediction_record {
     unsigned index;      /* of the input in its request */
     const char *key;     /* name of the key that asked; NULL: none was needed */
     const char *input_digest; /* "sha256:..." of the picture's bytes or the text; NULL: not made */
+    const char *trace_id; /* of the request; NULL: it is in no trace */
     struct err err;      /* code != ERR_OK: nothing below is set */
     unsigned model;      /* the metrics' */
     const struct answer *answer;
@@ -46,6 +48,7 @@ struct request_record {
     unsigned inputs;
     bool has_left; /* the client closed its connection before all of it was computed */
     double total_s;
+    const struct trace_record *trace; /* NULL: it is in none */
     /* Of a request that was answered with predictions; below 0: not done. */
     double parse_s, prepare_s, explain_s, encode_s;
 };

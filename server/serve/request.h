@@ -26,6 +26,7 @@ struct route;
 struct served_model;
 struct service;
 struct snapshot;
+struct tracing;
 
 /* phase, what happens in it, the phases that may follow. REQUEST_DONE may come at any time: the
  * client may leave. */
@@ -77,6 +78,7 @@ struct request {
     const struct route *route;       /* NULL: no such path */
     struct auth_grant grant;         /* of the key that it sent; released when it is done */
     const char *id;           /* printable ASCII: the client's X-Request-Id, or one of ours */
+    const struct tracing *trace; /* its place in a trace; NULL: it is in none */
     enum request_phase phase; /* changed by request_enter alone */
     struct err err;           /* of the whole request; code != ERR_OK: answered as a problem */
     enum request_body body;

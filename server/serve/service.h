@@ -22,6 +22,7 @@
 
 struct drift;
 struct feedback;
+struct otlp_exporter;
 
 /* Changes only forward. */
 enum service_phase {
@@ -43,6 +44,7 @@ struct service {
     struct shadow *shadow;     /* copies for shadow versions */
     struct feedback *feedback; /* labels that people give; NULL: none are taken */
     struct drift *drift; /* how far predictions are from a model's reference */
+    struct otlp_exporter *otlp; /* of spans; NULL: none are sent */
     struct observers observers;
     struct memory memory;
     /* NULL while starting, and while stopping if the start failed; partner: server_run */

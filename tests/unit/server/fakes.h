@@ -450,6 +450,15 @@ const char *http_header(const struct http_exchange *exchange, const char *name)
     return fake_find(fake_headers, name);
 }
 
+void http_header_each(const struct http_exchange *exchange, const char *name,
+                      void (*visit)(void *context, const char *value), void *context)
+{
+    (void)exchange;
+    for (const struct fake_header *at = fake_headers; at != NULL && at->name != NULL; at++)
+        if (strcmp(at->name, name) == 0)
+            visit(context, at->value);
+}
+
 void http_query_each(const struct http_exchange *exchange,
                      void (*visit)(void *context, const char *name, const char *value),
                      void *context)
