@@ -59,6 +59,7 @@ struct config {
     unsigned audit_keep_days;
     unsigned feedback_window; /* 0: none */
     unsigned drift_window;
+    const char *otlp_endpoint; /* "": none */
     const char *log_level;
     struct arena arena; /* holds all strings */
 };

@@ -21,6 +21,7 @@
 #include "server/observe/drift.h"
 #include "server/observe/log.h"
 #include "server/observe/metrics.h"
+#include "server/otlp/otlp_exporter.h"
 #include "server/serve/served_model.h"
 
 enum {
@@ -113,6 +114,7 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
     add(out, MEMORY_CONNECTIONS, memory_product(connections(config), CONNECTION_BYTES));
     add(out, MEMORY_QUEUE, memory_product(config->queue_limit, QUEUE_PLACE_BYTES));
     add(out, MEMORY_FEEDBACK, feedback_bytes(config->feedback_window));
+    add(out, MEMORY_PROCESS, otlp_exporter_bytes(config->otlp_endpoint));
     if (add_models(out, config, plan, err))
         return err->code;
     if (memory_sum(out->fixed_bytes, MEMORY_REQUESTS_MIN) > out->max_bytes)

@@ -1,9 +1,9 @@
 /* server.c - see server.h. Owns every subsystem.
  *
- * Start order: log, memory, metrics, audit, feedback, queue, TLS, an empty snapshot, HTTP, workers,
- * models, shadows, prepare pool, digests. HTTP comes before the models so that a port in use is
- * found before they are opened, and so that /healthz and /readyz answer meanwhile. Stop is the
- * exact reverse, with one rule that the HTTP library imposes: it must not be stopped while an
+ * Start order: log, memory, metrics, spans, audit, feedback, queue, TLS, an empty snapshot, HTTP,
+ * workers, models, shadows, prepare pool, digests. HTTP comes before the models so that a port in
+ * use is found before they are opened, and so that /healthz and /readyz answer meanwhile. Stop is
+ * the exact reverse, with one rule that the HTTP library imposes: it must not be stopped while an
  * exchange is suspended. So the owners of suspended requests (prepare pool, queue, workers) are
  * stopped first, and each request is resumed, either answered or, out of time, failed with 503.
  */
@@ -26,6 +26,7 @@
 #include "server/observe/log.h"
 #include "server/observe/log_observer.h"
 #include "server/observe/metrics_observer.h"
+#include "server/otlp/otlp_exporter.h"
 #include "server/plan.h"
 #include "server/restore.h"
 #include "server/serve/versions.h"
@@ -186,6 +187,21 @@ static bool is_ready(void *context)
     return atomic_load(&service->phase) == SERVICE_READY;
 }
 
+static enum err_code open_otlp(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    const struct otlp_options options = {.endpoint = server->config->otlp_endpoint};
+    if (otlp_exporter_open(&service->otlp, &options, err) == ERR_OK && service->otlp != NULL)
+        observers_add(&service->observers, otlp_exporter_observer(service->otlp));
+    return err->code;
+}
+
+static void read_otlp(void *context, struct metrics_otlp *out)
+{
+    const struct service *service = context;
+    otlp_exporter_metrics(service->otlp, out);
+}
+
 /* What was before the start is read while the models are opened. */
 static enum err_code open_feedback(struct server *server, struct err *err)
 {
@@ -286,6 +302,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .memory_reserved = memory_reserved,
         .queue_depth = queue_depth,
         .audit = read_audit,
+        .otlp = read_otlp,
         .is_ready = is_ready,
         .auth = read_auth,
         .feedback = read_feedback,
@@ -354,11 +371,11 @@ static enum err_code server_start(struct server *server, struct err *err)
     choose_plan(server);
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
-    if (open_memory(server, err) || open_metrics(server, err) || open_audit(server, err) ||
-        open_feedback(server, err) || open_queue(server, err) || open_tls(server, err) ||
-        open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
-        load_models(server, err) || start_shadow(server, err) || start_prepare(server, err) ||
-        reloader_start(service->reloader, err))
+    if (open_memory(server, err) || open_metrics(server, err) || open_otlp(server, err) ||
+        open_audit(server, err) || open_feedback(server, err) || open_queue(server, err) ||
+        open_tls(server, err) || open_snapshots(server, err) || start_http(server, err) ||
+        start_workers(server, err) || load_models(server, err) || start_shadow(server, err) ||
+        start_prepare(server, err) || reloader_start(service->reloader, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     addresses_accept(&server->addresses);
@@ -445,6 +462,7 @@ static void server_stop(struct server *server)
     tls_close(server->service.tls);
     feedback_close(service->feedback);
     audit_service_close(service->audit);
+    otlp_exporter_close(service->otlp);
     metrics_close(service->metrics);
     drift_close(service->drift);
     arena_deinit(&server->arena);
@@ -540,7 +558,7 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
                  err))
         return err->code;
     tls_close(tls);
-    if (addresses_check(config, err))
+    if (addresses_check(config, err) || otlp_exporter_check(config->otlp_endpoint, err))
         return err->code;
     const struct plan plan = plan_choose(cpu_quota_threads(""), config);
     struct config effective;

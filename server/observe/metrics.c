@@ -141,6 +141,7 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
     metrics->memory_reserved = setup->memory_reserved;
     metrics->queue_depth = setup->queue_depth;
     metrics->audit = setup->audit;
+    metrics->otlp = setup->otlp;
     metrics->is_ready = setup->is_ready;
     metrics->auth = setup->auth;
     metrics->feedback = setup->feedback;

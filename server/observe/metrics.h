@@ -58,6 +58,11 @@ struct metrics_auth {
     double certificate_expiry_s; /* Unix time; 0: there is no certificate */
 };
 
+/* Spans of requests, by what became of them (server/otlp). */
+struct metrics_otlp {
+    uint64_t sent, dropped, failed;
+};
+
 /* What a scrape wants of the labels that people gave (server/feedback): a call for each series. A
  * function may be NULL. */
 struct metrics_feedback {
@@ -92,6 +97,7 @@ struct metrics_setup {
     size_t (*memory_reserved)(void *context);              /* read at scrape; NULL: 0 */
     uint64_t (*queue_depth)(void *context, unsigned slot); /* read at scrape; NULL: 0 */
     void (*audit)(void *context, struct metrics_audit *out); /* read at scrape; NULL: all 0 */
+    void (*otlp)(void *context, struct metrics_otlp *out);   /* the same */
     bool (*is_ready)(void *context); /* read at scrape; NULL: it is not */
     void (*auth)(void *context, struct metrics_auth *out);   /* the same */
     void (*feedback)(void *context, const struct metrics_feedback *sink); /* NULL: no series */

@@ -438,6 +438,17 @@ static void write_versions(struct text *text, struct metrics *metrics, enum metr
         metrics->versions(metrics->context, id == METRIC_SHADOW ? put_shadow : put_share, text);
 }
 
+static void write_otlp(struct text *text, struct metrics *metrics, enum metric_id id)
+{
+    static const char *const results[] = {"sent", "dropped", "failed"};
+    struct metrics_otlp otlp = {0};
+    if (metrics->otlp != NULL)
+        metrics->otlp(metrics->context, &otlp);
+    const uint64_t counts[] = {otlp.sent, otlp.dropped, otlp.failed};
+    for (size_t i = 0; i < 3; i++)
+        put_value(text, id, &results[i], (double)counts[i]);
+}
+
 static void put_feedback(void *scrape, const char *model, const char *version, const char *label,
                          const char *predicted, uint64_t count)
 {
@@ -526,6 +537,7 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_AUDIT_HEAD] = write_audit,
     [METRIC_MODEL_SHARE] = write_versions,
     [METRIC_SHADOW] = write_versions,
+    [METRIC_OTLP_SPANS] = write_otlp,
     [METRIC_FEEDBACK] = write_feedback,
     [METRIC_ACCURACY] = write_feedback,
     [METRIC_DRIFT] = write_drift,

@@ -84,6 +84,7 @@ struct metrics {
     size_t (*memory_reserved)(void *context);
     uint64_t (*queue_depth)(void *context, unsigned slot);
     void (*audit)(void *context, struct metrics_audit *out);
+    void (*otlp)(void *context, struct metrics_otlp *out);
     bool (*is_ready)(void *context);
     void (*auth)(void *context, struct metrics_auth *out);
     void (*feedback)(void *context, const struct metrics_feedback *sink);

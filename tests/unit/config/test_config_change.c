@@ -109,6 +109,7 @@ static const struct {
     {"--tls-cert-file", "/c"},
     {"--tls-key-file", "/k"},
     {"--tls-client-ca-file", "/a"},
+    {"--otlp-endpoint", "http://127.0.0.1:4318/v1/traces"},
     {"--log-level", "debug"},
     {"--models-root", "/m"},
     {"--state-dir", "/s"},

@@ -1,0 +1,54 @@
+/* otlp_spans.h - a request as spans in OTLP 1.x (opentelemetry-proto, trace/v1/trace.proto): one
+ * for the request and one for each stage that it went through, with the attributes of
+ * OpenTelemetry's conventions for HTTP.
+ *
+ *     otlp_spans_of(&entry, record, realtime_ns - clock_now_ns());
+ *     ...
+ *     size_t scope = otlp_spans_begin(&out, instance_id);
+ *     otlp_spans_put(&out, &entry);                            again and again
+ *     otlp_spans_end(&out, scope);                             an ExportTraceServiceRequest
+ *
+ * Nothing of an input goes in, and no text that a client chose but a valid tracestate: a path is
+ * told only where it is the route itself.
+ *
+ * Threads: no state.
+ */
+#ifndef ATTND_SERVER_OTLP_OTLP_SPANS_H
+#define ATTND_SERVER_OTLP_OTLP_SPANS_H
+
+#include "server/observe/record.h"
+#include "server/otlp/protobuf.h"
+
+#include <stddef.h>
+
+enum {
+    OTLP_SPANS_MAX = 1 + TRACE_STAGES,         /* of one request */
+    OTLP_SPAN_BYTES = 640 + TRACE_STATE_BYTES, /* bound of one, encoded */
+    OTLP_HEAD_BYTES = 512,                     /* of what stands around all */
+};
+
+/* What is kept of a request until it is sent: its own, but for the constant texts. */
+struct otlp_entry {
+    struct trace_context context; /* state: unused */
+    char state[TRACE_STATE_BYTES + 1];
+    const char *method, *route; /* constant; route NULL: no such path */
+    bool is_secure;
+    unsigned status, inputs;
+    enum err_code reason;
+    struct trace_times whole, stages[TRACE_STAGES]; /* in nanoseconds since the Unix epoch */
+};
+
+/* offset_ns: what makes Unix time of clock_now_ns. record->trace is not NULL. */
+void otlp_spans_of(struct otlp_entry *out, const struct request_record *record, uint64_t offset_ns);
+/* 1 to OTLP_SPANS_MAX. */
+unsigned otlp_spans_count(const struct otlp_entry *entry);
+
+/* Around the entries: the service's resource and its scope. */
+struct otlp_marks {
+    size_t resource_spans, scope_spans;
+};
+struct otlp_marks otlp_spans_begin(struct protobuf *out, const char *instance_id);
+void otlp_spans_put(struct protobuf *out, const struct otlp_entry *entry);
+void otlp_spans_end(struct protobuf *out, const struct otlp_marks *marks);
+
+#endif
