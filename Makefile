@@ -52,7 +52,7 @@ BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
-        test-operate test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
+        test-operate test-trace test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -183,6 +183,11 @@ test-operate: $(BUILD)/attnd $(BUILD)/attnd-eval
 	@promtool test rules tests/operate/alerts.test.yml tests/operate/value.test.yml
 	@amtool check-config deploy/alertmanager/alertmanager.yml >/dev/null
 	@python3 -B tests/operate/run.py --build $(BUILD)
+
+# Spans of a running attnd, read by the parser of OpenTelemetry's collector, a module in Go that go.sum
+# pins; deploy/install-deps.sh trace installs Go.
+test-trace: $(BUILD)/attnd
+	@cd tests/trace && BUILD='$(abspath $(BUILD))' go test -count=1 ./...
 
 # attnd within 1 GiB under the worst mix of requests (a minute). MEMORY holds more options, such as
 # --cgroup DIR of a memory cgroup to start it in; without one RLIMIT_DATA is the limit.

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and only those.
-# usage: deploy/install-deps.sh build|test|docs|browser|openapi|operate|fuzz|package|run
+# usage: deploy/install-deps.sh build|test|docs|browser|openapi|operate|trace|fuzz|package|run
 #   build  to compile; test  to compile and test; docs  for make test-docs; browser  to test the
 #   built-in page, openapi  the document of the interface (the npm packages of both come with make
-#   test-browser and make test-openapi); operate  for make test-operate; fuzz  for make fuzz; package
-#   for the Debian package, the bundle and their test; run  to run programs built elsewhere
+#   test-browser and make test-openapi); operate  for make test-operate; trace  for make test-trace (its
+#   module in Go comes with it); fuzz  for make fuzz; package  for the Debian package, the bundle and
+#   their test; run  to run programs built elsewhere
 set -eu
 
 complain() {
@@ -20,6 +21,9 @@ build='gcc libc6-dev make pkg-config libmicrohttpd-dev libgnutls28-dev libjansso
 node=
 command -v node >/dev/null 2>&1 || node="$node nodejs"
 command -v npm >/dev/null 2>&1 || node="$node npm"
+# So does Go.
+go=
+command -v go >/dev/null 2>&1 || go=golang-go
 # clang is 14 on Debian 12; its runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
 fuzz='clang libclang-rt-14-dev llvm'
 # From debootstrap on they are for the test.
@@ -31,10 +35,11 @@ docs) wanted="$build curl gzip openssl python3" ;;
 browser) wanted="$build $node chromium curl" ;;
 openapi) wanted="$build $node" ;;
 operate) wanted="$build prometheus prometheus-alertmanager python3" ;;
+trace) wanted="$build $go" ;;
 fuzz) wanted="$build $fuzz" ;;
 package) wanted="$build $package" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|operate|fuzz|package|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|operate|trace|fuzz|package|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||
