@@ -16,11 +16,12 @@ static int refer(json_t *parameters, const char *name)
 
 /* ---- what a request has ---- */
 
-/* One of the path for each "{name}" of the pattern, and the id that any request may have. */
+/* One of the path for each "{name}" of the pattern, and the id and the trace that any request may
+ * have. */
 static json_t *path_parameters(const char *pattern)
 {
     json_t *parameters = json_array();
-    int failed = refer(parameters, "X-Request-Id");
+    int failed = refer(parameters, "X-Request-Id") | refer(parameters, "traceparent");
     for (const char *at = strchr(pattern, '{'); at != NULL; at = strchr(at + 1, '{')) {
         int len = (int)strcspn(at + 1, "}");
         failed |= json_array_append_new(

@@ -247,13 +247,14 @@ START_TEST(a_reply_has_the_headers_that_were_asked_for)
                                       .allow = "GET",
                                       .retry_after_s = 7,
                                       .request_id = "an\r\nid",
+                                      .traceparent = "00-t-s-01",
                                       .more = more};
     ck_assert(head(request));
     ck_assert(http_answer_whole(request));
     expect_reply(&bench, 405, false);
     ck_assert_str_eq(library.headers,
-                     "Content-Type: text/x; Allow: GET; X-Request-Id: anid; Retry-After: 7; "
-                     "X-A: b; X-C: d; ");
+                     "Content-Type: text/x; Allow: GET; X-Request-Id: anid; traceparent: 00-t-s-01; "
+                     "Retry-After: 7; X-A: b; X-C: d; ");
     bench_close(&bench);
 }
 END_TEST

@@ -82,10 +82,12 @@ START_TEST(every_field_of_a_reply_is_sent)
                                      .body_len = 3,
                                      .allow = "GET, HEAD",
                                      .retry_after_s = 1,
-                                     .request_id = " a\r\nb "};
+                                     .request_id = " a\r\nb ",
+                                     .traceparent = "00-t-s-01"};
     static const char head[] = "HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n"
                                "Content-Length: 3\r\nContent-Type: application/problem+json\r\n"
-                               "Retry-After: 1\r\nAllow: GET, HEAD\r\nX-Request-Id: ab\r\n\r\n";
+                               "Retry-After: 1\r\nAllow: GET, HEAD\r\nX-Request-Id: ab\r\n"
+                               "traceparent: 00-t-s-01\r\n\r\n";
     char expected[512];
     snprintf(expected, sizeof expected, "%s{}\n", head);
     expect(&reply, true, expected);
