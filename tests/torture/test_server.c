@@ -231,6 +231,27 @@ START_TEST(a_text_with_every_option_is_answered_rightly_or_refused)
 }
 END_TEST
 
+/* Nobody listens at its endpoint. */
+START_TEST(a_text_with_a_trace_is_answered_rightly_or_refused)
+{
+    static const char *const options[] = {"--model", "bert=tests/data/golden/bert-3",
+                                          "--otlp-endpoint", "http://127.0.0.1:1/", NULL};
+    char *json = contract_format("{\"text\":\"%s\",\"top_k\":\"all\"}", REPORT);
+    drill_request_of(options,
+                     (struct asked){.name = "POST a text with a trace",
+                                    .head = JSON_HEAD
+                                    "tracestate: a=1\r\ntracestate: b=2\r\ntraceparent: "
+                                    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
+                                    "01\r\n",
+                                    .accepts = true,
+                                    .body = json,
+                                    .body_len = strlen(json),
+                                    .reply = ASK_JSON},
+                     200);
+    free(json);
+}
+END_TEST
+
 START_TEST(requests_of_one_connection_are_answered_rightly_or_refused)
 {
     char *json = contract_format("{\"text\":\"%s\"}", REPORT);
@@ -542,6 +563,7 @@ END_TEST
 
 DRILLS("server", a_text_is_answered_rightly_or_refused,
        a_text_with_every_option_is_answered_rightly_or_refused,
+       a_text_with_a_trace_is_answered_rightly_or_refused,
        requests_of_one_connection_are_answered_rightly_or_refused,
        a_png_is_answered_rightly_or_refused, a_baseline_jpeg_is_answered_rightly_or_refused,
        a_progressive_jpeg_is_answered_rightly_or_refused,
