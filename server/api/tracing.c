@@ -7,46 +7,57 @@
 
 /* ---- where it stands ------------------------------------------------------- */
 
-/* The values of a header that may be given several times. */
-struct values {
-    struct arena *arena;
-    const char *joined; /* by ','; NULL: there is none */
+struct parents {
+    const char *header; /* the last one */
     unsigned count;
-    bool failed; /* there was no memory */
 };
 
-/* Several lines of one list are one list (RFC 9110, section 5.3). */
-static void join(void *context, const char *value)
+static void see_parent(void *context, const char *value)
 {
-    struct values *values = context;
-    const char *before = values->joined;
-    values->count++;
-    values->joined = before == NULL ? value : arena_format(values->arena, "%s,%s", before, value);
-    values->failed = values->failed || values->joined == NULL;
-}
-
-static struct values header_values(const struct request *request, const char *name)
-{
-    struct values values = {.arena = &request->exchange->arena};
-    http_header_each(request->exchange, name, join, &values);
-    return values;
+    struct parents *parents = context;
+    parents->header = value;
+    parents->count++;
 }
 
 /* Two traceparents are none (section 3.2). */
 static bool read_parent(struct trace_context *out, const struct request *request)
 {
-    const struct values values = header_values(request, "traceparent");
-    return values.count == 1 && trace_context_parse(out, values.joined);
+    struct parents parents = {0};
+    http_header_each(request->exchange, "traceparent", see_parent, &parents);
+    return parents.count == 1 && trace_context_parse(out, parents.header);
 }
 
-/* A copy, since the header's own bytes last only as long as the exchange is not answered. NULL if
- * it is not valid: then it is dropped and the traceparent stays (section 3.3). */
+/* Several lines of one list are one list (RFC 9110, section 5.3). What is longer than may be passed
+ * on is not kept: a head has room for thousands of lines. */
+struct state {
+    char text[TRACE_STATE_BYTES + 1];
+    size_t len;
+    unsigned lines;
+    bool is_long;
+};
+
+static void add_state(void *context, const char *value)
+{
+    struct state *state = context;
+    size_t len = strlen(value), comma = state->lines++ > 0;
+    state->is_long = state->is_long || len + comma > TRACE_STATE_BYTES - state->len;
+    if (state->is_long)
+        return;
+    memcpy(state->text + state->len, ",", comma);
+    memcpy(state->text + state->len + comma, value, len);
+    state->len += comma + len;
+}
+
+/* A copy in the arena, since the header's own bytes last only until the exchange is answered. NULL
+ * if it is not valid: then it is dropped and the traceparent stays (section 3.3). */
 static const char *read_state(const struct request *request)
 {
-    const struct values values = header_values(request, "tracestate");
-    if (values.count == 0 || values.failed || !trace_context_is_state(values.joined))
+    struct state state = {.len = 0};
+    http_header_each(request->exchange, "tracestate", add_state, &state);
+    state.text[state.len] = '\0';
+    if (state.is_long || !trace_context_is_state(state.text))
         return NULL;
-    return arena_copy(values.arena, values.joined, strlen(values.joined));
+    return arena_copy(&request->exchange->arena, state.text, state.len);
 }
 
 static bool begins_traces(const struct request *request)

@@ -5,6 +5,9 @@
  *     ... request->trace->header is the reply's traceparent ...
  *     tracing_record(&record, request);
  *
+ * Level 1 of the specification has no header for replies, and traceresponse is only drafted: a
+ * reply says traceparent, whose form whoever sent one knows.
+ *
  * A request that names no trace begins one if spans are sent and it is no GET: probes, scrapes and
  * the page's files would bury the rest.
  *

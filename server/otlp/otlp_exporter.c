@@ -12,6 +12,7 @@
 #include "server/otlp/otlp_post.h"
 #include "server/otlp/otlp_ring.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
