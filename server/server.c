@@ -29,7 +29,7 @@
 #include "server/otlp/otlp_exporter.h"
 #include "server/plan.h"
 #include "server/restore.h"
-#include "server/serve/versions.h"
+#include "server/scrape.h"
 #include "server/serve/worker.h"
 #include "server/systemd.h"
 
@@ -81,8 +81,8 @@ static enum err_code make_memory_plan(struct memory_plan *out, const struct conf
                                       const struct plan *plan, struct err *err)
 {
     unsigned warming = plan->workers * plan->threads_per_worker; /* while a reload opens models */
-    unsigned threads = IO_THREADS + prepare_threads() + THREADS_BESIDE + warming +
-                       addresses_admin_threads(config);
+    unsigned threads =
+        IO_THREADS + prepare_threads() + THREADS_BESIDE + warming + addresses_admin_threads(config);
     if (memory_plan_make(out, config, plan, threads, err))
         err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
     return err->code;
@@ -153,25 +153,6 @@ static enum err_code open_queue(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-/* Of the versions that are counted under the slot. */
-static uint64_t queue_depth(void *context, unsigned slot)
-{
-    const struct service *service = context;
-    const struct snapshot *snapshot = snapshots_acquire(service->snapshots);
-    uint64_t depth = 0;
-    for (unsigned i = 0; i < snapshot->model_count; i++)
-        if (snapshot->models[i]->slot == slot)
-            depth += batcher_depth(service->batcher, snapshot->models[i]);
-    snapshots_release(service->snapshots, snapshot);
-    return depth;
-}
-
-static size_t memory_reserved(void *context)
-{
-    const struct service *service = context;
-    return memory_taken(&service->memory);
-}
-
 static enum err_code open_audit(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
@@ -181,12 +162,6 @@ static enum err_code open_audit(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-static bool is_ready(void *context)
-{
-    struct service *service = context;
-    return atomic_load(&service->phase) == SERVICE_READY;
-}
-
 static enum err_code open_otlp(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
@@ -194,12 +169,6 @@ static enum err_code open_otlp(struct server *server, struct err *err)
     if (otlp_exporter_open(&service->otlp, &options, err) == ERR_OK && service->otlp != NULL)
         observers_add(&service->observers, otlp_exporter_observer(service->otlp));
     return err->code;
-}
-
-static void read_otlp(void *context, struct metrics_otlp *out)
-{
-    const struct service *service = context;
-    otlp_exporter_metrics(service->otlp, out);
 }
 
 /* What was before the start is read while the models are opened. */
@@ -213,70 +182,6 @@ static enum err_code open_feedback(struct server *server, struct err *err)
         return err_prefix(err, "feedback: ");
     observers_add(&service->observers, feedback_observer(service->feedback));
     return ERR_OK;
-}
-
-static size_t count_feedback(void *context)
-{
-    const struct service *service = context;
-    return feedback_series(service->feedback);
-}
-
-static void read_feedback(void *context, const struct metrics_feedback *sink)
-{
-    const struct service *service = context;
-    feedback_metrics(service->feedback, sink);
-}
-
-_Static_assert((int)SHADOW_RESULTS == (int)METRICS_SHADOW_RESULTS, "a result is a label value");
-
-static void tell_versions(void *context,
-                          void (*tell)(void *scrape, const struct metrics_version *), void *scrape)
-{
-    const struct service *service = context;
-    const struct snapshot *snapshot = snapshots_acquire(service->snapshots);
-    for (unsigned i = 0; i < snapshot->model_count; i++) {
-        const struct served_model *model = snapshot->models[i];
-        struct metrics_version version = {.model = model->name,
-                                          .version = model->info->version,
-                                          .role = version_role_name(versions_role(snapshot, i)),
-                                          .share = versions_share(snapshot, i)};
-        for (unsigned k = 0; k < SHADOW_RESULTS; k++)
-            version.shadowed[k] = atomic_load_explicit(&model->shadowed[k], memory_order_relaxed);
-        tell(scrape, &version);
-    }
-    snapshots_release(service->snapshots, snapshot);
-}
-
-static void read_drift(void *context, const struct metrics_drift *sink)
-{
-    const struct service *service = context;
-    const struct snapshot *snapshot = snapshots_acquire(service->snapshots);
-    for (unsigned i = 0; i < snapshot->model_count; i++) {
-        const struct served_model *model = snapshot->models[i];
-        struct drift_figures figures;
-        if (versions_role(snapshot, i) != VERSION_PRIMARY ||
-            !drift_read(service->drift, model->name, model->info, &figures) || !figures.has_psi)
-            continue;
-        for (enum drift_kind kind = 0; kind < DRIFT_KINDS; kind++)
-            sink->value(sink->scrape, model->name, drift_kind_name(kind), figures.psi[kind]);
-    }
-    snapshots_release(service->snapshots, snapshot);
-}
-
-static void read_audit(void *context, struct metrics_audit *out)
-{
-    const struct service *service = context;
-    audit_service_metrics(service->audit, out);
-}
-
-_Static_assert((int)AUTH_FAILURES_COUNT == (int)METRICS_AUTH_REASONS, "a reason is a label value");
-
-static void read_auth(void *context, struct metrics_auth *out)
-{
-    const struct service *service = context;
-    for (unsigned i = 0; i < AUTH_FAILURES_COUNT; i++)
-        out->failures[i] = auth_failures(&service->auth, (enum auth_failure)i);
-    out->certificate_expiry_s = service->tls != NULL ? (double)tls_expiry_s(service->tls) : 0;
 }
 
 /* The arrays that the metrics' setup needs, from the route table. */
@@ -299,17 +204,7 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .queue_limit = server->config->queue_limit,
         .memory_max_bytes = server->memory_plan.max_bytes,
         .memory_fixed_bytes = server->memory_plan.fixed_bytes,
-        .memory_reserved = memory_reserved,
-        .queue_depth = queue_depth,
-        .audit = read_audit,
-        .otlp = read_otlp,
-        .is_ready = is_ready,
-        .auth = read_auth,
-        .feedback = read_feedback,
-        .feedback_series = count_feedback,
-        .versions = tell_versions,
-        .drift = read_drift,
-        .context = service,
+        .sources = scrape_sources(service),
     };
     if (metrics_open(&service->metrics, &setup, err) ||
         drift_open(&service->drift, server->config->drift_window, err))

@@ -138,17 +138,7 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
     metrics->queue_limit = setup->queue_limit;
     metrics->memory_max_bytes = setup->memory_max_bytes;
     metrics->memory_fixed_bytes = setup->memory_fixed_bytes;
-    metrics->memory_reserved = setup->memory_reserved;
-    metrics->queue_depth = setup->queue_depth;
-    metrics->audit = setup->audit;
-    metrics->otlp = setup->otlp;
-    metrics->is_ready = setup->is_ready;
-    metrics->auth = setup->auth;
-    metrics->feedback = setup->feedback;
-    metrics->feedback_series = setup->feedback_series;
-    metrics->versions = setup->versions;
-    metrics->drift = setup->drift;
-    metrics->context = setup->context;
+    metrics->sources = setup->sources;
     metrics->linear_backend = metrics_copy(&metrics->arena, setup->linear_backend);
     metrics->blas_core = metrics_copy(&metrics->arena, setup->blas_core);
     return metrics->linear_backend != NULL && metrics->blas_core != NULL &&

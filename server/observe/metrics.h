@@ -87,6 +87,22 @@ struct metrics_drift {
     void *scrape;
 };
 
+/* What is read at each scrape, from whoever has it. A function that is NULL tells nothing, or 0. */
+struct metrics_sources {
+    size_t (*memory_reserved)(void *context);
+    uint64_t (*queue_depth)(void *context, unsigned slot);
+    bool (*is_ready)(void *context);
+    void (*audit)(void *context, struct metrics_audit *out);
+    void (*otlp)(void *context, struct metrics_otlp *out);
+    void (*auth)(void *context, struct metrics_auth *out);
+    void (*feedback)(void *context, const struct metrics_feedback *sink);
+    size_t (*feedback_series)(void *context); /* how many there are */
+    void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),
+                     void *scrape); /* each that is served */
+    void (*drift)(void *context, const struct metrics_drift *sink);
+    void *context;
+};
+
 struct metrics_setup {
     const char *const *routes;     /* label values of `route`; "other" is added for unknown paths */
     const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
@@ -94,19 +110,7 @@ struct metrics_setup {
     unsigned route_count;
     unsigned queue_limit;
     size_t memory_max_bytes, memory_fixed_bytes;
-    size_t (*memory_reserved)(void *context);              /* read at scrape; NULL: 0 */
-    uint64_t (*queue_depth)(void *context, unsigned slot); /* read at scrape; NULL: 0 */
-    void (*audit)(void *context, struct metrics_audit *out); /* read at scrape; NULL: all 0 */
-    void (*otlp)(void *context, struct metrics_otlp *out);   /* the same */
-    bool (*is_ready)(void *context); /* read at scrape; NULL: it is not */
-    void (*auth)(void *context, struct metrics_auth *out);   /* the same */
-    void (*feedback)(void *context, const struct metrics_feedback *sink); /* NULL: no series */
-    size_t (*feedback_series)(void *context); /* how many there are; NULL: none */
-    /* Tells each version that is served. NULL: none. */
-    void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),
-                     void *scrape);
-    void (*drift)(void *context, const struct metrics_drift *sink); /* NULL: no series */
-    void *context;
+    struct metrics_sources sources;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
 };
 

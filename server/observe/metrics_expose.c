@@ -6,6 +6,7 @@
  * _count are computed from that reading, so they agree with each other under any load; _sum is read
  * after them and may be ahead by what was observed in between. */
 #include "server/observe/metrics_state.h"
+#include "server/observe/metrics_text.h"
 
 #include "server/observe/metrics_process.h"
 
@@ -15,112 +16,6 @@
 #ifndef ATTND_VERSION
 #define ATTND_VERSION "unknown"
 #endif
-
-enum { TEXT_BYTES_FIRST = 64 * 1024 };
-
-/* A text that grows in an arena; what it outgrows is given back with the arena. */
-struct text {
-    struct arena *arena;
-    char *bytes;
-    size_t len, size;
-    bool failed;
-};
-
-static bool grow(struct text *text, size_t more)
-{
-    size_t size = text->size > 0 ? text->size : TEXT_BYTES_FIRST;
-    while (!text->failed && more > size - text->len) {
-        text->failed = size > SIZE_MAX / 2;
-        size *= 2;
-    }
-    char *bytes = text->failed ? NULL : arena_alloc(text->arena, size);
-    if (bytes == NULL) {
-        text->failed = true;
-        return false;
-    }
-    if (text->len > 0)
-        memcpy(bytes, text->bytes, text->len);
-    text->bytes = bytes;
-    text->size = size;
-    return true;
-}
-
-static void put(struct text *text, const char *bytes, size_t len)
-{
-    if (text->failed || (len > text->size - text->len && !grow(text, len)))
-        return;
-    memcpy(text->bytes + text->len, bytes, len);
-    text->len += len;
-}
-
-static void put_string(struct text *text, const char *string)
-{
-    put(text, string, strlen(string));
-}
-
-/* 15 digits print every count below 1e15 and every sum of nanoseconds as what it is. */
-static void put_number(struct text *text, double number)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.15g", number);
-    put_string(text, digits);
-}
-
-/* "Label values: the backslash, double-quote and line-feed characters have to be escaped". */
-static void put_escaped(struct text *text, const char *value)
-{
-    while (*value != '\0') {
-        size_t plain = strcspn(value, "\\\"\n");
-        put(text, value, plain);
-        value += plain;
-        if (*value == '\0')
-            return;
-        put_string(text, *value == '\n' ? "\\n" : *value == '"' ? "\\\"" : "\\\\");
-        value++;
-    }
-}
-
-static void put_family(struct text *text, enum metric_id id)
-{
-    const struct metric *metric = &metric_table[id];
-    const char *const pieces[] = {"# HELP ",    metric->name, " ",
-                                  metric->help, "\n# TYPE ",  metric->name,
-                                  " ",          metric->type, "\n"};
-    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
-        put_string(text, pieces[i]);
-}
-
-static void put_label(struct text *text, bool first, const char *name, const char *value)
-{
-    put_string(text, first ? "{" : ",");
-    put_string(text, name);
-    put_string(text, "=\"");
-    put_escaped(text, value);
-    put_string(text, "\"");
-}
-
-/* One line. values are in the order of the metric's labels; le is NULL but for a bucket. */
-static void put_sample(struct text *text, enum metric_id id, const char *suffix,
-                       const char *const *values, const char *le, double number)
-{
-    const char *const *labels = metric_table[id].labels;
-    bool bare = labels[0] == NULL && le == NULL;
-    put_string(text, metric_table[id].name);
-    put_string(text, suffix);
-    for (size_t i = 0; labels[i] != NULL; i++)
-        put_label(text, i == 0, labels[i], values[i]);
-    if (le != NULL)
-        put_label(text, labels[0] == NULL, "le", le);
-    put_string(text, bare ? " " : "} ");
-    put_number(text, number);
-    put_string(text, "\n");
-}
-
-static void put_value(struct text *text, enum metric_id id, const char *const *values,
-                      double number)
-{
-    put_sample(text, id, "", values, NULL, number);
-}
 
 /* The offset-th cell of a metric, of the series and its siblings. */
 static uint64_t cell_sum(const struct metrics_series *series, enum metric_id id, size_t offset)
@@ -132,8 +27,8 @@ static uint64_t cell_sum(const struct metrics_series *series, enum metric_id id,
 }
 
 /* The series whose cells begin at `first`; one never observed is left out unless `at_zero`. */
-static void put_histogram(struct text *text, const struct metrics_series *series, enum metric_id id,
-                          size_t index, const char *const *values, bool at_zero)
+static void put_histogram(struct metrics_text *text, const struct metrics_series *series,
+                          enum metric_id id, size_t index, const char *const *values, bool at_zero)
 {
     const struct metric *metric = &metric_table[id];
     size_t first = index * metrics_histogram_cells(id);
@@ -145,13 +40,13 @@ static void put_histogram(struct text *text, const struct metrics_series *series
     for (unsigned i = 0; i < metric->bound_count; i++) {
         char le[32];
         snprintf(le, sizeof le, "%g", metric->bounds[i]);
-        put_sample(text, id, "_bucket", values, le, (double)cumulative[i]);
+        metrics_text_sample(text, id, "_bucket", values, le, (double)cumulative[i]);
     }
-    put_sample(text, id, "_bucket", values, "+Inf", (double)total);
-    put_sample(text, id, "_sum", values, NULL,
-               (double)(int64_t)cell_sum(series, id, first + metric->bound_count + 1) /
-                   metric->scale);
-    put_sample(text, id, "_count", values, NULL, (double)total);
+    metrics_text_sample(text, id, "_bucket", values, "+Inf", (double)total);
+    metrics_text_sample(text, id, "_sum", values, NULL,
+                        (double)(int64_t)cell_sum(series, id, first + metric->bound_count + 1) /
+                            metric->scale);
+    metrics_text_sample(text, id, "_count", values, NULL, (double)total);
 }
 
 /* ---- one function per metric ----------------------------------------------- */
@@ -194,7 +89,7 @@ static bool status_exists_at_zero(const struct metrics *metrics, unsigned route,
     return false;
 }
 
-static void write_route(struct text *text, const struct metrics *metrics, unsigned route,
+static void write_route(struct metrics_text *text, const struct metrics *metrics, unsigned route,
                         const struct metrics_series *series)
 {
     for (unsigned status = 0; status < METRIC_STATUSES; status++) {
@@ -206,11 +101,11 @@ static void write_route(struct text *text, const struct metrics *metrics, unsign
         if (metric_statuses[status] != 0)
             snprintf(code, sizeof code, "%u", metric_statuses[status]);
         const char *const values[] = {metrics->routes[route], series->name, code};
-        put_value(text, METRIC_REQUESTS, values, (double)sum);
+        metrics_text_value(text, METRIC_REQUESTS, values, (double)sum);
     }
 }
 
-static void write_requests(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_requests(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     (void)id;
     for (unsigned route = 0; route <= metrics->route_count; route++) {
@@ -221,7 +116,8 @@ static void write_requests(struct text *text, struct metrics *metrics, enum metr
     }
 }
 
-static void write_request_duration(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_request_duration(struct metrics_text *text, struct metrics *metrics,
+                                   enum metric_id id)
 {
     for (unsigned route = 0; route <= metrics->route_count; route++) {
         unsigned slot = 0;
@@ -233,7 +129,7 @@ static void write_request_duration(struct text *text, struct metrics *metrics, e
     }
 }
 
-static void write_stages(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_stages(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     static const char *const stages[STAGE_COUNT] = {
         [STAGE_PARSE] = "parse",         [STAGE_PREPARE] = "prepare", [STAGE_QUEUE] = "queue",
@@ -270,15 +166,17 @@ static uint64_t label_sum(const struct metrics_series *series, const char *text,
     return sum;
 }
 
-static void write_label(struct text *text, const struct metrics_series *series, const char *label)
+static void write_label(struct metrics_text *text, const struct metrics_series *series,
+                        const char *label)
 {
     for (size_t decision = 0; decision < DECISION_COUNT; decision++) {
         const char *const values[] = {series->name, label, decision_name((enum decision)decision)};
-        put_value(text, METRIC_PREDICTIONS, values, (double)label_sum(series, label, decision));
+        metrics_text_value(text, METRIC_PREDICTIONS, values,
+                           (double)label_sum(series, label, decision));
     }
 }
 
-static void write_labels(struct text *text, const struct metrics_series *first)
+static void write_labels(struct metrics_text *text, const struct metrics_series *first)
 {
     for (const struct metrics_series *series = first; series != NULL; series = series->sibling)
         for (size_t label = 0; label < series->label_count; label++)
@@ -286,7 +184,7 @@ static void write_labels(struct text *text, const struct metrics_series *first)
                 write_label(text, first, series->labels[label]);
 }
 
-static void write_predictions(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_predictions(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     (void)id;
     unsigned slot = 0;
@@ -295,16 +193,17 @@ static void write_predictions(struct text *text, struct metrics *metrics, enum m
         write_labels(text, series);
 }
 
-static void write_truncated(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_truncated(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     unsigned slot = 0;
     for (const struct metrics_series *series;
          (series = next_series(metrics, &slot, false)) != NULL;)
         if (series->reads_text)
-            put_value(text, id, &series->name, (double)cell_sum(series, id, 0));
+            metrics_text_value(text, id, &series->name, (double)cell_sum(series, id, 0));
 }
 
-static void write_model_histogram(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_model_histogram(struct metrics_text *text, struct metrics *metrics,
+                                  enum metric_id id)
 {
     unsigned slot = 0;
     for (const struct metrics_series *series;
@@ -315,7 +214,7 @@ static void write_model_histogram(struct text *text, struct metrics *metrics, en
 }
 
 /* One number of each model. */
-static void write_model_value(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_model_value(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     unsigned slot = 0;
     for (const struct metrics_series *series;
@@ -323,99 +222,104 @@ static void write_model_value(struct text *text, struct metrics *metrics, enum m
         double value =
             id == METRIC_MODEL_LOAD ? series->exposed->load_seconds : series->exposed->generation;
         if (id == METRIC_QUEUE_DEPTH)
-            value = metrics->queue_depth != NULL
-                        ? (double)metrics->queue_depth(metrics->context, slot - 1)
+            value = metrics->sources.queue_depth != NULL
+                        ? (double)metrics->sources.queue_depth(metrics->sources.context, slot - 1)
                         : 0;
-        put_value(text, id, &series->name, value);
+        metrics_text_value(text, id, &series->name, value);
     }
 }
 
-static void write_queue_limit(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_queue_limit(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
-    put_value(text, id, NULL, metrics->queue_limit);
+    metrics_text_value(text, id, NULL, metrics->queue_limit);
 }
 
-static void write_memory(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_memory(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     size_t bytes =
         id == METRIC_MEMORY_MAX ? metrics->memory_max_bytes : metrics->memory_fixed_bytes;
     if (id == METRIC_MEMORY_RESERVED)
-        bytes = metrics->memory_reserved != NULL ? metrics->memory_reserved(metrics->context) : 0;
-    put_value(text, id, NULL, (double)bytes);
+        bytes = metrics->sources.memory_reserved != NULL
+                    ? metrics->sources.memory_reserved(metrics->sources.context)
+                    : 0;
+    metrics_text_value(text, id, NULL, (double)bytes);
 }
 
-static void write_ready(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_ready(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
-    put_value(text, id, NULL, metrics->is_ready != NULL && metrics->is_ready(metrics->context));
+    metrics_text_value(text, id, NULL,
+                       metrics->sources.is_ready != NULL &&
+                           metrics->sources.is_ready(metrics->sources.context));
 }
 
-static void write_in_flight(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_in_flight(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
-    put_value(text, id, NULL,
-              (double)atomic_load_explicit(&metrics->in_flight, memory_order_relaxed));
+    metrics_text_value(text, id, NULL,
+                       (double)atomic_load_explicit(&metrics->in_flight, memory_order_relaxed));
 }
 
-static void write_rejected(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_rejected(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     for (int code = ERR_OK + 1; code < ERR_CODE_COUNT; code++) {
         const char *const values[] = {err_name((enum err_code)code)};
-        put_value(text, id, values, (double)cell_sum(metrics->none, id, (size_t)code));
+        metrics_text_value(text, id, values, (double)cell_sum(metrics->none, id, (size_t)code));
     }
 }
 
-static void write_clients_gone(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_clients_gone(struct metrics_text *text, struct metrics *metrics,
+                               enum metric_id id)
 {
-    put_value(text, id, NULL, (double)cell_sum(metrics->none, id, 0));
+    metrics_text_value(text, id, NULL, (double)cell_sum(metrics->none, id, 0));
 }
 
-static void write_reloads(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_reloads(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     static const char *const results[] = {"failure", "success"};
     for (size_t i = 0; i < 2; i++)
-        put_value(text, id, &results[i], (double)cell_sum(metrics->none, id, i));
+        metrics_text_value(text, id, &results[i], (double)cell_sum(metrics->none, id, i));
 }
 
-static void write_auth(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_auth(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     static const char *const reasons[METRICS_AUTH_REASONS] = {"missing", "unknown", "expired",
                                                               "scope",   "rate",    "concurrency"};
     struct metrics_auth auth = {0};
-    if (metrics->auth != NULL)
-        metrics->auth(metrics->context, &auth);
+    if (metrics->sources.auth != NULL)
+        metrics->sources.auth(metrics->sources.context, &auth);
     for (size_t i = 0; i < METRICS_AUTH_REASONS; i++)
-        put_value(text, id, &reasons[i], (double)auth.failures[i]);
+        metrics_text_value(text, id, &reasons[i], (double)auth.failures[i]);
 }
 
 /* 0 would look like a certificate that expired long ago. */
-static void write_expiry(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_expiry(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     struct metrics_auth auth = {0};
-    if (metrics->auth != NULL)
-        metrics->auth(metrics->context, &auth);
+    if (metrics->sources.auth != NULL)
+        metrics->sources.auth(metrics->sources.context, &auth);
     if (auth.certificate_expiry_s > 0)
-        put_value(text, id, NULL, auth.certificate_expiry_s);
+        metrics_text_value(text, id, NULL, auth.certificate_expiry_s);
 }
 
-static void write_audit(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_audit(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     static const char *const results[] = {"written", "lost", "refused"};
     struct metrics_audit audit = {0};
-    if (metrics->audit != NULL)
-        metrics->audit(metrics->context, &audit);
+    if (metrics->sources.audit != NULL)
+        metrics->sources.audit(metrics->sources.context, &audit);
     const uint64_t counts[] = {audit.written, audit.lost, audit.refused};
     for (size_t i = 0; id == METRIC_AUDIT_RECORDS && i < 3; i++)
-        put_value(text, id, &results[i], (double)counts[i]);
+        metrics_text_value(text, id, &results[i], (double)counts[i]);
     if (id != METRIC_AUDIT_RECORDS)
-        put_value(text, id, NULL,
-                  id == METRIC_AUDIT_LAG        ? audit.lag_s
-                  : id == METRIC_AUDIT_SEQUENCE ? (double)audit.seq
-                                                : (double)audit.head);
+        metrics_text_value(text, id, NULL,
+                           id == METRIC_AUDIT_LAG        ? audit.lag_s
+                           : id == METRIC_AUDIT_SEQUENCE ? (double)audit.seq
+                                                         : (double)audit.head);
 }
 
 static void put_share(void *scrape, const struct metrics_version *version)
 {
     const char *const values[] = {version->model, version->version, version->role};
-    put_value(scrape, METRIC_MODEL_SHARE, values, version->share);
+    metrics_text_value(scrape, METRIC_MODEL_SHARE, values, version->share);
 }
 
 static void put_shadow(void *scrape, const struct metrics_version *version)
@@ -428,66 +332,67 @@ static void put_shadow(void *scrape, const struct metrics_version *version)
     for (size_t i = 0; i < METRICS_SHADOW_RESULTS; i++) {
         const char *const values[] = {version->model, version->version, results[i]};
         if (all > 0 || strcmp(version->role, "shadow") == 0)
-            put_value(scrape, METRIC_SHADOW, values, (double)version->shadowed[i]);
+            metrics_text_value(scrape, METRIC_SHADOW, values, (double)version->shadowed[i]);
     }
 }
 
-static void write_versions(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_versions(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
-    if (metrics->versions != NULL)
-        metrics->versions(metrics->context, id == METRIC_SHADOW ? put_shadow : put_share, text);
+    if (metrics->sources.versions != NULL)
+        metrics->sources.versions(metrics->sources.context,
+                                  id == METRIC_SHADOW ? put_shadow : put_share, text);
 }
 
-static void write_otlp(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_otlp(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     static const char *const results[] = {"sent", "dropped", "failed"};
     struct metrics_otlp otlp = {0};
-    if (metrics->otlp != NULL)
-        metrics->otlp(metrics->context, &otlp);
+    if (metrics->sources.otlp != NULL)
+        metrics->sources.otlp(metrics->sources.context, &otlp);
     const uint64_t counts[] = {otlp.sent, otlp.dropped, otlp.failed};
     for (size_t i = 0; i < 3; i++)
-        put_value(text, id, &results[i], (double)counts[i]);
+        metrics_text_value(text, id, &results[i], (double)counts[i]);
 }
 
 static void put_feedback(void *scrape, const char *model, const char *version, const char *label,
                          const char *predicted, uint64_t count)
 {
     const char *const values[] = {model, version, label, predicted};
-    put_value(scrape, METRIC_FEEDBACK, values, (double)count);
+    metrics_text_value(scrape, METRIC_FEEDBACK, values, (double)count);
 }
 
 static void put_accuracy(void *scrape, const char *model, const char *version, double ratio)
 {
     const char *const values[] = {model, version};
-    put_value(scrape, METRIC_ACCURACY, values, ratio);
+    metrics_text_value(scrape, METRIC_ACCURACY, values, ratio);
 }
 
-static void write_feedback(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_feedback(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     const struct metrics_feedback sink = {
         .label = id == METRIC_FEEDBACK ? put_feedback : NULL,
         .accuracy = id == METRIC_ACCURACY ? put_accuracy : NULL,
         .scrape = text,
     };
-    if (metrics->feedback != NULL)
-        metrics->feedback(metrics->context, &sink);
+    if (metrics->sources.feedback != NULL)
+        metrics->sources.feedback(metrics->sources.context, &sink);
 }
 
 static void put_drift(void *scrape, const char *model, const char *kind, double psi)
 {
     const char *const values[] = {model, kind};
-    put_value(scrape, METRIC_DRIFT, values, psi);
+    metrics_text_value(scrape, METRIC_DRIFT, values, psi);
 }
 
-static void write_drift(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_drift(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     const struct metrics_drift sink = {.value = put_drift, .scrape = text};
     (void)id;
-    if (metrics->drift != NULL)
-        metrics->drift(metrics->context, &sink);
+    if (metrics->sources.drift != NULL)
+        metrics->sources.drift(metrics->sources.context, &sink);
 }
 
-static void write_model_info(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_model_info(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     unsigned slot = 0;
     for (const struct metrics_series *series;
@@ -495,17 +400,17 @@ static void write_model_info(struct text *text, struct metrics *metrics, enum me
         const struct metrics_description *told = series->exposed;
         const char *const values[] = {series->name, told->version, told->digest, told->dtype,
                                       told->kernels};
-        put_value(text, id, values, 1);
+        metrics_text_value(text, id, values, 1);
     }
 }
 
-static void write_build_info(struct text *text, struct metrics *metrics, enum metric_id id)
+static void write_build_info(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     const char *const values[] = {ATTND_VERSION, metrics->linear_backend, metrics->blas_core};
-    put_value(text, id, values, 1);
+    metrics_text_value(text, id, values, 1);
 }
 
-static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *metrics,
+static void (*const writers[METRIC_TOTAL])(struct metrics_text *text, struct metrics *metrics,
                                            enum metric_id id) = {
     [METRIC_REQUESTS] = write_requests,
     [METRIC_REQUEST_DURATION] = write_request_duration,
@@ -544,7 +449,7 @@ static void (*const writers[METRIC_TOTAL])(struct text *text, struct metrics *me
     [METRIC_BUILD_INFO] = write_build_info,
 };
 
-static void write_process(struct text *text, const struct metrics *metrics)
+static void write_process(struct metrics_text *text, const struct metrics *metrics)
 {
     struct metrics_process now;
     metrics_process_read(&now);
@@ -560,8 +465,8 @@ static void write_process(struct text *text, const struct metrics *metrics)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (rows[i].number < 0)
             continue;
-        put_family(text, rows[i].id);
-        put_value(text, rows[i].id, NULL, rows[i].number);
+        metrics_text_family(text, rows[i].id);
+        metrics_text_value(text, rows[i].id, NULL, rows[i].number);
     }
 }
 
@@ -577,32 +482,29 @@ size_t metrics_expose_bytes(struct metrics *metrics)
         for (; series != NULL; series = series->sibling)
             cells += series->cell_count + 8; /* and what is told of the version */
     pthread_mutex_unlock(&metrics->lock);
-    if (metrics->feedback_series != NULL)
-        cells += 2 * metrics->feedback_series(metrics->context) + 16; /* long labels, new ones */
-    return 2 * (size_t)TEXT_BYTES_FIRST + 4 * cells * LINE_BYTES;
+    if (metrics->sources.feedback_series != NULL)
+        cells += 2 * metrics->sources.feedback_series(metrics->sources.context) +
+                 16; /* long labels, new ones */
+    return 2 * (size_t)METRICS_TEXT_BYTES_FIRST + 4 * cells * LINE_BYTES;
 }
 
 /* Models come and go under the lock, which a scrape holds from its first line to its last. */
-static void write_all_locked(struct text *text, struct metrics *metrics)
+static void write_all_locked(struct metrics_text *text, struct metrics *metrics)
 {
     for (int id = 0; id < METRIC_TOTAL; id++) {
         if (writers[id] == NULL) /* of the process */
             continue;
-        put_family(text, (enum metric_id)id);
+        metrics_text_family(text, (enum metric_id)id);
         writers[id](text, metrics, (enum metric_id)id);
     }
 }
 
 const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len)
 {
-    struct text text = {.arena = arena};
+    struct metrics_text text = {.arena = arena};
     pthread_mutex_lock(&metrics->lock);
     write_all_locked(&text, metrics);
     pthread_mutex_unlock(&metrics->lock);
     write_process(&text, metrics);
-    put(&text, "", 1);
-    if (text.failed)
-        return NULL;
-    *len = text.len - 1;
-    return text.bytes;
+    return metrics_text_end(&text, len);
 }

@@ -81,18 +81,7 @@ struct metrics {
     bool *takes_model;    /* [route_count + 1] */
     unsigned queue_limit;
     size_t memory_max_bytes, memory_fixed_bytes;
-    size_t (*memory_reserved)(void *context);
-    uint64_t (*queue_depth)(void *context, unsigned slot);
-    void (*audit)(void *context, struct metrics_audit *out);
-    void (*otlp)(void *context, struct metrics_otlp *out);
-    bool (*is_ready)(void *context);
-    void (*auth)(void *context, struct metrics_auth *out);
-    void (*feedback)(void *context, const struct metrics_feedback *sink);
-    size_t (*feedback_series)(void *context);
-    void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),
-                     void *scrape);
-    void (*drift)(void *context, const struct metrics_drift *sink);
-    void *context;
+    struct metrics_sources sources;
     const char *linear_backend, *blas_core;
     double start_seconds;        /* of the process */
     struct metrics_series *none; /* of requests without a model, and of what has no model */

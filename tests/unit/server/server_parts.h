@@ -333,7 +333,7 @@ void batcher_free(struct batcher *batcher)
 enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup, struct err *err)
 {
     parts.setup = *setup;
-    parts.service = setup->context;
+    parts.service = setup->sources.context;
     if (parts_call("metrics", err))
         return err->code;
     *out = (void *)&parts_made[PART_METRICS];

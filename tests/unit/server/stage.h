@@ -94,7 +94,7 @@ static inline void stage_open(struct stage *stage, unsigned workers)
     struct metrics_setup setup = {.routes = routes,
                                   .route_count = routes_path_count(),
                                   .queue_limit = QUEUE_LIMIT,
-                                  .queue_depth = no_depth,
+                                  .sources.queue_depth = no_depth,
                                   .linear_backend = "reference",
                                   .blas_core = "none"};
     ck_assert_int_eq(metrics_open(&service->metrics, &setup, &err), ERR_OK);

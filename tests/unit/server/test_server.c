@@ -190,12 +190,12 @@ static void look_at_setup(void)
     ck_assert_uint_eq(setup->memory_fixed_bytes, 3000);
     ck_assert_str_eq(parts.linear_backend, "reference");
     ck_assert_str_eq(parts.blas_core, openblas_core());
-    ck_assert_uint_eq(setup->queue_depth(setup->context, 3), 40);
-    ck_assert_uint_eq(setup->queue_depth(setup->context, 1), 41);
-    ck_assert_uint_eq(setup->queue_depth(setup->context, 0), 0); /* of a model that retires */
+    ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 3), 40);
+    ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 1), 41);
+    ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 0), 0); /* of a model that retires */
     struct err err = {0};
     ck_assert_int_eq(memory_take(&parts.service->memory, 123, MEMORY_SMALL, &err), ERR_OK);
-    ck_assert_uint_eq(setup->memory_reserved(setup->context), 123);
+    ck_assert_uint_eq(setup->sources.memory_reserved(setup->sources.context), 123);
     ck_assert_int_eq(memory_take(&parts.service->memory, 1877, MEMORY_SMALL, &err), ERR_OK);
     ck_assert_int_ne(memory_take(&parts.service->memory, 1, MEMORY_SMALL, &err), ERR_OK);
 }

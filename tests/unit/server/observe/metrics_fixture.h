@@ -49,8 +49,8 @@ static const struct metrics_setup setup = {.routes = routes,
                                            .route_takes_model = takes_model,
                                            .route_count = ROUTES,
                                            .queue_limit = 1024,
-                                           .queue_depth = depth,
-                                           .context = &waiting,
+                                           .sources.queue_depth = depth,
+                                           .sources.context = &waiting,
                                            .linear_backend = "openblas",
                                            .blas_core = "SkylakeX"};
 

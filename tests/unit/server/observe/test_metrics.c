@@ -483,7 +483,7 @@ START_TEST(metrics_tell_the_memory_that_is_set_aside_and_held)
     struct metrics_setup with = setup;
     with.memory_max_bytes = 1000;
     with.memory_fixed_bytes = 200;
-    with.memory_reserved = reserved;
+    with.sources.memory_reserved = reserved;
     struct metrics *metrics = opened(&with);
     struct exposition *page = scrape(metrics);
     ck_assert_sample(page, "attnd_memory_max_bytes", 1000);

@@ -131,7 +131,7 @@ static void tell_two(void *context, void (*tell)(void *scrape, const struct metr
 START_TEST(metrics_tell_each_version_and_the_copies_of_a_shadow)
 {
     struct metrics_setup with = setup;
-    with.versions = tell_two;
+    with.sources.versions = tell_two;
     struct metrics *metrics = opened(&with);
     expect_sample(metrics, "attnd_model_share{model=\"wafer-vit\",version=\"1\",role=\"primary\"}",
                   0.75);

@@ -42,10 +42,10 @@ static const struct metrics_setup setup = {.routes = routes,
                                            .queue_limit = 1024,
                                            .memory_max_bytes = 123456789012345,
                                            .memory_fixed_bytes = 1000,
-                                           .memory_reserved = reserved,
-                                           .queue_depth = depth,
-                                           .drift = drift,
-                                           .context = &waiting,
+                                           .sources.memory_reserved = reserved,
+                                           .sources.queue_depth = depth,
+                                           .sources.drift = drift,
+                                           .sources.context = &waiting,
                                            .linear_backend = "openblas",
                                            .blas_core = "SkylakeX"};
 
@@ -239,8 +239,8 @@ END_TEST
 START_TEST(a_setup_without_functions_reads_as_zero)
 {
     struct metrics_setup bare = setup;
-    bare.queue_depth = NULL;
-    bare.memory_reserved = NULL;
+    bare.sources.queue_depth = NULL;
+    bare.sources.memory_reserved = NULL;
     struct metrics *metrics = opened(&bare);
     ck_assert_double_eq(sample(metrics, "\nattnd_queue_depth{model=\"m\\\"1\"} "), 0);
     ck_assert_double_eq(sample(metrics, "\nattnd_memory_reserved_bytes "), 0);

@@ -1,0 +1,40 @@
+/* metrics_text.h - Prometheus' text format 0.0.4, line by line (prometheus.io/docs/instrumenting/
+ * exposition_formats). Names, types, help and label names come from the table of metrics. Private
+ * to metrics_expose.c.
+ *
+ *     struct metrics_text text = {.arena = arena};
+ *     metrics_text_family(&text, METRIC_READY);
+ *     metrics_text_value(&text, METRIC_READY, NULL, 1);
+ *     const char *page = metrics_text_end(&text, &len);
+ *
+ * Threads: a text belongs to one.
+ */
+#ifndef ATTND_SERVER_OBSERVE_METRICS_TEXT_H
+#define ATTND_SERVER_OBSERVE_METRICS_TEXT_H
+
+#include "server/observe/metrics_state.h"
+
+enum { METRICS_TEXT_BYTES_FIRST = 64 * 1024 };
+
+/* It grows in an arena; what it outgrows is given back with the arena. */
+struct metrics_text {
+    struct arena *arena;
+    char *bytes;
+    size_t len, size;
+    bool failed;
+};
+
+/* HELP and TYPE. */
+void metrics_text_family(struct metrics_text *text, enum metric_id id);
+
+/* One line. values are in the order of the metric's labels; le is NULL but for a bucket. */
+void metrics_text_sample(struct metrics_text *text, enum metric_id id, const char *suffix,
+                         const char *const *values, const char *le, double number);
+/* Of a metric that is no histogram. */
+void metrics_text_value(struct metrics_text *text, enum metric_id id, const char *const *values,
+                        double number);
+
+/* The whole, NUL-terminated, in the arena; NULL if there was no memory. */
+const char *metrics_text_end(struct metrics_text *text, size_t *len);
+
+#endif

@@ -1,0 +1,16 @@
+/* scrape.h - what a scrape of /metrics reads from the parts of the server.
+ *
+ *     struct metrics_setup setup = {.sources = scrape_sources(service), ...};
+ *
+ * Threads: the sources are read by the I/O thread that answers the scrape.
+ */
+#ifndef ATTND_SERVER_SCRAPE_H
+#define ATTND_SERVER_SCRAPE_H
+
+#include "server/observe/metrics.h"
+#include "server/serve/service.h"
+
+/* Of a service that lives as long as the metrics do. */
+struct metrics_sources scrape_sources(struct service *service);
+
+#endif
