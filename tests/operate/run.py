@@ -211,14 +211,22 @@ class House:
                   "testlog-bert": [{"text": usual_text(i), "label": "scan"} for i in range(USUAL)]}
         for name, rows in inputs.items():
             shutil.copytree(f"models/{name}", self.folder / name)
+            self.make_shadow(name)
             (usual / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
             subprocess.run([f"{self.build}/attnd-eval", "--model", self.folder / name, "--data",
                             usual / f"{name}.jsonl", "--reference"], check=True, stdout=subprocess.DEVNULL)
 
+    def make_shadow(self, name):
+        """The same weights as another version."""
+        shutil.copytree(f"models/{name}", self.folder / f"{name}-next")
+        told = self.folder / f"{name}-next" / "attnd.json"
+        told.write_text(json.dumps({**json.loads(told.read_text()), "version": "next"}))
+
     def configure(self, **more):
-        """Two models, and a queue that is soon full."""
+        """Two models with a shadow each, and a queue that is soon full."""
         self.configuration.write_text(json.dumps({
-            "models": [{"name": name, "dir": str(self.folder / name)} for name in MODELS],
+            "models": [{"name": name, "dir": str(self.folder / name)} for name in MODELS] +
+                      [{"name": name, "dir": str(self.folder / f"{name}-next"), "shadow": 1} for name in MODELS],
             "audit_dir": str(self.folder / "audit"), "audit_full": "count", "queue_limit": 64, "log_level": "error",
             **more}))
 
