@@ -57,9 +57,32 @@ async function ask(address, options, byHand = false) {
 }
 
 /** The models' descriptions, in the order in which they are served. */
-export async function getModels() {
-    const response = await ask('models', { cache: 'no-store' });
+export async function getModels({ signal, byHand } = {}) {
+    const response = await ask('models', { cache: 'no-store', signal }, byHand);
     return (await response.json()).models;
+}
+
+/** One model with its versions; `confusion`: also with its pairs of classes. */
+export async function getModel(name, { confusion, signal }) {
+    const address = `models/${encodeURIComponent(name)}${confusion ? '?confusion=true' : ''}`;
+    const response = await ask(address, { cache: 'no-store', signal });
+    return response.json();
+}
+
+/**
+ * Changes which versions are served.
+ *
+ * @param {string} method
+ * @param {string[]} path  below admin/models: a name, a version, an action
+ * @param {object} [body]
+ * @returns {Promise<object>} the versions after it; throws a Refusal
+ */
+export async function changeModels(method, path, body) {
+    const address = ['admin/models', ...path.map(encodeURIComponent)].join('/');
+    const sent = body === undefined ? {}
+        : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+    const response = await ask(address, { method, ...sent }, true);
+    return response.json();
 }
 
 export async function getMetrics(signal) {

@@ -4,6 +4,7 @@ import { Feedback } from './feedback.js';
 import { plural } from './format.js';
 import { HistoryView } from './history.js';
 import { LiveView } from './live.js';
+import { ModelsView } from './models.js';
 import { PredictView } from './predict.js';
 import { tabs } from './tabs.js';
 
@@ -29,6 +30,7 @@ function tellServer(ok) {
 }
 
 const live = new LiveView(byId('live'), tellServer);
+const versions = new ModelsView(byId('models'), start);
 const feedback = new Feedback(() => past.update());
 const past = new HistoryView(byId('history'), feedback);
 const predict = new PredictView({ feedback, tellServer, finish: (entry) => past.finish(entry),
@@ -50,8 +52,9 @@ async function start() {
     }
 }
 
-tabs(['tab-predict', 'tab-history', 'tab-live'].map(byId), (id) => {
+tabs(['tab-predict', 'tab-history', 'tab-live', 'tab-models'].map(byId), (id) => {
     live.setShown(id === 'live');
     past.setShown(id === 'history');
+    versions.setShown(id === 'models');
 });
 start();

@@ -65,3 +65,14 @@ export function anotherKey(refused, detail, byHand) {
     });
     return asking;
 }
+
+/** Asks for a key that may more than the one at hand, which stays if there is none. */
+export async function exchangeKey(detail) {
+    const before = currentKey();
+    const has = await anotherKey(before, detail, true);
+    if (!has && before !== null) {
+        sessionStorage.setItem(NAME, before);
+        declined = false;
+    }
+    return has;
+}

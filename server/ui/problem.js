@@ -9,6 +9,7 @@ const ADVICE = {
     403: 'The server does not allow this here: ask its operator for access.',
     404: 'The server may have been restarted with other models: reload this page.',
     408: 'The upload was too slow; try again on a better connection.',
+    409: 'This cannot be done now; what is named above has to come first.',
     413: 'Send less: cut the log to the part that failed, make the image smaller, or ask for no ' +
         'explanation. The operator can raise the limit.',
     415: 'attnd reads PNG, JPEG and plain text: convert the file.',

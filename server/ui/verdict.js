@@ -3,7 +3,7 @@
 import { el, icon } from './dom.js';
 import { percent } from './format.js';
 
-const DECISIONS = {
+export const DECISIONS = {
     auto: { word: 'Automatic', why: 'Sure enough to go out by itself' },
     review: { word: 'Review', why: 'A person should look at it' },
     unknown: { word: 'Unknown', why: 'Unlike what the model learnt' },
