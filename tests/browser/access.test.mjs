@@ -53,6 +53,11 @@ const STATES = {
         await page.click('#tab-history');
         await page.waitForSelector('#labels-rows td');
     },
+    models: async (page) => {
+        await page.click('#tab-models');
+        await page.click('.rollout summary >> nth=0');
+        await page.click('summary:text-is("Confusion") >> nth=0');
+    },
     live: async (page) => {
         await drop(page, '#drop', [WAFER]);
         await shownAnswer(page);
