@@ -30,7 +30,7 @@ function tellServer(ok) {
 }
 
 const live = new LiveView(byId('live'), tellServer);
-const versions = new ModelsView(byId('models'), start);
+const versions = new ModelsView(byId('models'), { changed: start, tellServer });
 const feedback = new Feedback(() => past.update());
 const past = new HistoryView(byId('history'), feedback);
 const predict = new PredictView({ feedback, tellServer, finish: (entry) => past.finish(entry),

@@ -21,10 +21,12 @@ async function described(name, options) {
 export class ModelsView {
     /**
      * @param {HTMLElement} root
-     * @param {() => void} changed  other models or versions are served
+     * @param {{changed: () => void, tellServer: (ok: boolean) => void}} tell
+     *     changed: other models or versions are served
      */
-    constructor(root, changed) {
+    constructor(root, { changed, tellServer }) {
         this.changed = changed;
+        this.tellServer = tellServer;
         this.shown = false;
         this.timer = 0;
         this.last = null; // when figures came
@@ -116,6 +118,8 @@ export class ModelsView {
         const { problem } = error;
         const old = this.last === null ? '' : ` The figures below are of ${clock(this.last)}.`;
         this.when.textContent = `No new figures; asked for every ${EVERY_MS / 1000} s.${old}`;
+        if (problem.status === 0)
+            this.tellServer(false);
         const words = JSON.stringify(problem);
         if (words === this.lost)
             return;

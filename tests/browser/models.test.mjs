@@ -317,6 +317,7 @@ test('old figures stay, with their time, while the server does not answer', () =
         await page.waitForSelector('.versions:has-text("primary")');
         await page.route('**/models', (route) => route.abort());
         await page.waitForSelector('#models-gone .problem:has-text("No answer")');
+        assert.equal(await page.textContent('#server'), 'No answer from the server');
         assert.match(await page.textContent('#models-when'),
             /The figures below are of \d\d:\d\d:\d\d\.$/);
         assert.ok(await page.isVisible('.versions'));
@@ -324,6 +325,7 @@ test('old figures stay, with their time, while the server does not answer', () =
         await page.unroute('**/models');
         await page.click('#models-gone button');
         await page.waitForSelector('#models-gone .problem', { state: 'detached' });
+        await page.waitForSelector('#server:text-is("1 model")');
     }));
 
 test('what is typed and opened survives new figures', () =>
