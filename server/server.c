@@ -15,6 +15,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
 #include "server/addresses.h"
+#include "engine/selftest.h"
 #include "server/api/handlers.h"
 #include "server/api/routes.h"
 #include "server/audit/audit_record.h"
@@ -441,6 +442,18 @@ static void await_stop_signal(const struct server *server, const sigset_t *set)
               LOG_TEXT("signal", number == SIGINT ? "SIGINT" : "SIGTERM"));
 }
 
+/* What they say is read, and not run: that takes a model that is open. */
+static enum err_code check_selftests(const struct config *config, struct err *err)
+{
+    for (unsigned i = 0; i < config->model_count; i++) {
+        struct selftest *selftest;
+        if (selftest_open(&selftest, config->models[i].dir, err))
+            return err_prefix(err, "model %s: ", config->models[i].name);
+        selftest_close(selftest);
+    }
+    return ERR_OK;
+}
+
 enum err_code server_check(const struct config *config, FILE *out, struct err *err)
 {
     struct memory_plan memory;
@@ -459,7 +472,9 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
     struct config effective;
     if (restore_config(&effective, config, err))
         return err->code;
-    make_memory_plan(&memory, &effective, &plan, err);
+    if (make_memory_plan(&memory, &effective, &plan, err) == ERR_OK &&
+        check_selftests(&effective, err) != ERR_OK && err->code != ERR_NO_MEMORY)
+        err->code = ERR_UNUSABLE;
     config_deinit(&effective);
     if (err->code != ERR_OK)
         return err->code;

@@ -8,12 +8,14 @@
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
+#include "engine/selftest.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
 #include "learn/eval/measure/ood_scores.h"
 #include "learn/eval/measure/progress.h"
 #include "learn/eval/measure/separation.h"
 #include "learn/eval/report/explanations_report.h"
+#include "learn/eval/selftest_write.h"
 #include "learn/train/checkpoint/record.h"
 
 #include <errno.h>
@@ -32,6 +34,7 @@ struct eval {
     bool json, calibrates, refers, explains;
     struct explanations_options explain; /* inputs_max 0: not given */
     const char *fill;                    /* of explain; NULL: not given */
+    unsigned selftest_cases;             /* to write; 0: none */
 
     struct dataset dataset;
     struct assessment assessment;
@@ -123,6 +126,10 @@ static const struct cli_option options[] = {
     {.name = "reference",
      FIELD(refers),
      .help = "Writes only what live predictions are compared with; the rest of attnd.json stays."},
+    {.name = "write-selftest",
+     COUNT(selftest_cases, SELFTEST_CASES_MAX),
+     .help = "Writes the model's " SELFTEST_FILE ": N inputs of different labels that it answers "
+             "right, with their scores, which attnd wants to see before it serves it."},
     {.name = "ood-data",
      FIELD(ood_data),
      .value = "PATH",
@@ -172,6 +179,9 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
     if (!eval->explains && (eval->explain.inputs_max > 0 || eval->fill != NULL))
         return err_set(err, ERR_UNUSABLE, "--explain-%s needs --explain",
                        eval->fill != NULL ? "fill" : "inputs");
+    if (eval->selftest_cases > 0 && eval->calibrates)
+        return err_set(err, ERR_UNUSABLE,
+                       "--write-selftest needs a run of its own: --calibrate changes the scores");
     if (eval->how.evaluation.threads == 0)
         eval->how.evaluation.threads = cpu_quota_threads("");
     return ERR_OK;
@@ -399,11 +409,37 @@ static void warn_of_contrast(const struct eval *eval)
                 count->dull, count->images);
 }
 
+/* ---- the self-test ---- */
+
+static enum err_code write_selftest(const struct eval *eval, struct err *err)
+{
+    unsigned written;
+    if (selftest_write(&eval->assessment, eval->selftest_cases, &written, err))
+        return err_prefix(err, "--write-selftest: ");
+    fprintf(stderr, "attnd-eval: %s/%s: %u cases\n", eval->how.dir, SELFTEST_FILE, written);
+    return ERR_OK;
+}
+
+/* A model that is served no longer because its scores were calibrated would surprise. */
+static enum err_code calibrate(const struct eval *eval, struct err *err)
+{
+    struct calibrate how = {.assessment = &eval->assessment, .method = OOD_MAHALANOBIS};
+    struct selftest *selftest;
+    if (calibrate_write(&how, err))
+        return err->code;
+    if (selftest_open(&selftest, eval->how.dir, &(struct err){0}) != ERR_OK || selftest != NULL)
+        fprintf(stderr,
+                "attnd-eval: warning: the scores may have changed: write %s again, with "
+                "--write-selftest\n",
+                SELFTEST_FILE);
+    selftest_close(selftest);
+    return ERR_OK;
+}
+
 /* ---- output ---- */
 
 static enum err_code put_out(struct eval *eval, struct err *err)
 {
-    struct calibrate calibrate = {.assessment = &eval->assessment, .method = OOD_MAHALANOBIS};
     const struct report *report = &eval->assessment.report;
     if (eval->out != NULL && assessment_write(&eval->assessment, eval->out, err))
         return err->code;
@@ -418,7 +454,9 @@ static enum err_code put_out(struct eval *eval, struct err *err)
         return err->code;
     if (eval->refers)
         return calibrate_write_reference(&eval->assessment, err);
-    return eval->calibrates ? calibrate_write(&calibrate, err) : ERR_OK;
+    if (eval->selftest_cases > 0)
+        return write_selftest(eval, err);
+    return eval->calibrates ? calibrate(eval, err) : ERR_OK;
 }
 
 static enum err_code judge(const struct eval *eval, struct err *err)

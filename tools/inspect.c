@@ -1,9 +1,10 @@
 /* attnd-inspect - what a checkpoint directory is, and whether attnd can serve it. */
 #include "engine/answer.h"
-#include "engine/base/doc.h"
+#include "engine/base/doc_edit.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
 #include "engine/engine.h"
+#include "engine/selftest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +63,15 @@ static void print_decisions(const struct engine_info *info)
     putchar('\n');
 }
 
-static void print_text(const struct engine_info *info, const char *digest)
+static void print_selftest(const struct engine_info *info, const struct selftest *selftest)
+{
+    if (selftest != NULL)
+        printf("self-test      %u cases, scores within %g\n", selftest_count(selftest),
+               selftest_tolerance(selftest, info->dtype));
+}
+
+static void print_text(const struct engine_info *info, const char *digest,
+                       const struct selftest *selftest)
 {
     printf("family         %s\n", info->family);
     print_input(info);
@@ -73,6 +82,7 @@ static void print_text(const struct engine_info *info, const char *digest)
            (double)info->weight_bytes / 1e6, info->dtype, info->stored_dtype);
     printf("version        %s\ndigest         %s\n", info->version, digest);
     print_decisions(info);
+    print_selftest(info, selftest);
     printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
     for (unsigned i = 0; i < info->label_count; i++)
         printf("  %-5u        %s\n", i, info->labels[i]);
@@ -81,30 +91,42 @@ static void print_text(const struct engine_info *info, const char *digest)
         printf("               %s\n", info->unbound[i]);
 }
 
-static enum err_code print_json(const struct engine_info *info, const char *digest, struct err *err)
+static enum err_code print_json(const struct engine_info *info, const char *digest,
+                                const struct selftest *selftest, struct err *err)
 {
     struct json_t *object = answer_model(info);
     bool ok = object != NULL && answer_add_text(object, "digest", digest) &&
               answer_add_text(object, "stored_dtype", info->stored_dtype) &&
               answer_add_text(object, "preprocessing", info->preprocessing) &&
+              doc_edit_integer(object, "selftest_cases",
+                               selftest != NULL ? selftest_count(selftest) : 0, err) == ERR_OK &&
               answer_print(object, stdout);
     doc_free(object);
     return ok ? ERR_OK : err_set(err, ERR_IO, "the description cannot be printed");
 }
 
+static enum err_code print(const struct inspect *inspect, const struct engine_model *model,
+                           struct err *err)
+{
+    const struct engine_info *info = engine_describe(model);
+    char digest[72];
+    struct selftest *selftest;
+    if (selftest_open(&selftest, inspect->dir, err))
+        return err_prefix(err, "%s: ", inspect->dir);
+    if (engine_digest(model, NULL, digest, err) == ERR_OK && inspect->json)
+        print_json(info, digest, selftest, err);
+    else if (err->code == ERR_OK)
+        print_text(info, digest, selftest);
+    selftest_close(selftest);
+    return err->code;
+}
+
 static enum err_code inspect_model(const struct inspect *inspect, struct err *err)
 {
     struct engine_model *model;
-    char digest[72];
     if (engine_open(&model, inspect->dir, &(struct engine_options){0}, err))
         return err_prefix(err, "%s: ", inspect->dir);
-    const struct engine_info *info = engine_describe(model);
-    if (!engine_digest(model, NULL, digest, err)) {
-        if (inspect->json)
-            print_json(info, digest, err);
-        else
-            print_text(info, digest);
-    }
+    print(inspect, model, err);
     engine_close(model);
     return err->code;
 }

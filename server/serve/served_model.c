@@ -2,14 +2,15 @@
  *
  * Every worker has a session of its own, and they are opened and warmed up in parallel, with as
  * many threads as there are workers. Warming up touches a session's memory, and checks by one run
- * that the model works. While it is warmed it runs on a pool of its own, since the worker's may be
- * serving; afterwards it is lent the worker's.
+ * that the model works; the first one also passes the checkpoint's self-test. While it is warmed it
+ * runs on a pool of its own, since the worker's may be serving; afterwards it is lent the worker's.
  */
 #include "server/serve/served_model.h"
 
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
 #include "engine/base/thread_pool.h"
+#include "engine/selftest.h"
 #include "server/observe/log.h"
 
 #include <dirent.h>
@@ -90,6 +91,35 @@ static enum err_code warm_session(struct engine_session *session, const struct s
     return err->code;
 }
 
+/* With memory of the process's, so that a reload does not take what requests have. */
+static enum err_code run_selftest(const struct selftest *selftest, struct engine_session *session,
+                                  const struct served_model *model, struct err *err)
+{
+    const uint64_t start = clock_now_ns();
+    const size_t bytes = selftest_bytes(selftest, model->engine);
+    if (memory_hold(model->memory, bytes, err))
+        return err_prefix(err, "%s: ", SELFTEST_FILE);
+    selftest_run(selftest, model->engine, session, err);
+    memory_release(model->memory, bytes);
+    if (err->code == ERR_OK)
+        log_event(LOG_INFO, "selftest_passed", LOG_TEXT("model", model->name),
+                  LOG_NUMBER("cases", selftest_count(selftest)),
+                  LOG_NUMBER("ms", clock_ms_between(start, clock_now_ns())));
+    return err->code;
+}
+
+/* What the checkpoint says that it must answer, if it does (engine/selftest.h). One session is as
+ * good as another: they share the weights, and the sizes of their pools. */
+static enum err_code pass_selftest(struct engine_session *session, const struct served_model *model,
+                                   struct err *err)
+{
+    struct selftest *selftest;
+    if (selftest_open(&selftest, model->dir, err) == ERR_OK && selftest != NULL)
+        run_selftest(selftest, session, model, err);
+    selftest_close(selftest);
+    return err->code;
+}
+
 /* One worker's session in the making. */
 struct warming {
     const struct served_model_options *options;
@@ -105,7 +135,8 @@ static enum err_code open_session(struct warming *warming, struct thread_pool *p
     struct engine_session **session = &model->sessions[warming->worker];
     struct err *err = &warming->err;
     if (engine_session_open_on(session, model->engine, model->batch_tokens, pool, err) ||
-        warm_session(*session, model, err))
+        warm_session(*session, model, err) ||
+        (warming->worker == 0 && pass_selftest(*session, model, err)))
         return err->code;
     engine_session_lend(*session, warming->options->pools[warming->worker]);
     return ERR_OK;

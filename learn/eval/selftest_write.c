@@ -1,0 +1,193 @@
+#include "learn/eval/selftest_write.h"
+
+#include "engine/base/base64.h"
+#include "engine/base/doc_string.h"
+#include "engine/base/file.h"
+#include "engine/base/replace.h"
+#include "engine/selftest.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* Of a file of SELFTEST_FILE_BYTES_MAX, what inputs may take; the rest is for scores. */
+    INPUT_BYTES_MAX = SELFTEST_FILE_BYTES_MAX / 4 * 3,
+    LABELS_MAX = 64 /* with more only the winner's score is written */
+};
+
+struct writer {
+    const struct assessment *assessment;
+    const struct engine_info *info;
+    FILE *file;
+    bool *is_taken; /* [count of the data set] */
+    float *scores;  /* [label_count] */
+    size_t input_bytes;
+    unsigned count; /* of cases so far */
+};
+
+/* ---- one case ---- */
+
+/* The bytes of the picture, yours to free; NULL, and no error, if it cannot be a case. */
+static char *read_picture(const char *path, size_t *len, struct err *err)
+{
+    char *bytes = NULL;
+    struct err cause = {0};
+    if (file_read_input(&bytes, len, path, SELFTEST_IMAGE_BYTES_MAX, &cause)) {
+        if (err_is_of_system(cause.code))
+            *err = cause;
+        return NULL;
+    }
+    if (engine_is_picture(bytes, *len) && engine_image_pixels(bytes, *len) <= SELFTEST_PIXELS_MAX)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+static enum err_code put_picture(struct writer *writer, const char *bytes, size_t len,
+                                 struct err *err)
+{
+    char *text = malloc(base64_encoded_size(len));
+    if (text == NULL)
+        return err_no_memory(err, base64_encoded_size(len));
+    base64_encode(text, bytes, len);
+    fprintf(writer->file, "\"image\": \"%s\"", text);
+    free(text);
+    return ERR_OK;
+}
+
+static void put_scores(struct writer *writer, size_t item)
+{
+    const struct engine_info *info = writer->info;
+    const unsigned winner = evaluation_argmax(&writer->assessment->evaluation, item);
+    fprintf(writer->file, ",\n     \"scores\": {");
+    for (unsigned i = 0, put = 0; i < info->label_count; i++) {
+        if (info->label_count > LABELS_MAX && i != winner)
+            continue;
+        fputs(put++ > 0 ? ", " : "", writer->file);
+        doc_string_write(writer->file, info->labels[i], strlen(info->labels[i]));
+        fprintf(writer->file, ": %.9g", (double)writer->scores[i]);
+    }
+    fprintf(writer->file, "}, \"label\": ");
+    doc_string_write(writer->file, info->labels[winner], strlen(info->labels[winner]));
+    fprintf(writer->file, "}");
+}
+
+static enum err_code put_case(struct writer *writer, size_t item, const char *bytes, size_t len,
+                              struct err *err)
+{
+    fprintf(writer->file, "%s\n    {", writer->count > 0 ? "," : "");
+    if (writer->info->kind == ENGINE_TEXT) {
+        fprintf(writer->file, "\"text\": ");
+        doc_string_write(writer->file, bytes, len);
+    } else if (put_picture(writer, bytes, len, err)) {
+        return err->code;
+    }
+    put_scores(writer, item);
+    writer->input_bytes += len;
+    writer->is_taken[item] = true;
+    writer->count++;
+    return ERR_OK;
+}
+
+/* False: the item is no case, or there is an error. */
+static bool take(struct writer *writer, size_t item, struct err *err)
+{
+    const struct assessment *assessment = writer->assessment;
+    const struct dataset_item *input = &assessment->dataset->items[item];
+    const bool is_text = writer->info->kind == ENGINE_TEXT;
+    size_t len = input->input_len;
+    char *picture = is_text ? NULL : read_picture(input->input, &len, err);
+    const char *bytes = is_text ? input->input : picture;
+    bool fits = bytes != NULL && len <= (INPUT_BYTES_MAX - writer->input_bytes) / 4 * 3 &&
+                engine_scores(assessment->model, evaluation_logits(&assessment->evaluation, item),
+                              writer->scores);
+    if (fits)
+        put_case(writer, item, bytes, len, err);
+    free(picture);
+    return fits && err->code == ERR_OK;
+}
+
+/* ---- which ---- */
+
+static bool is_candidate(const struct writer *writer, size_t item, unsigned label)
+{
+    const struct evaluation *evaluation = &writer->assessment->evaluation;
+    return !writer->is_taken[item] && writer->assessment->classes[item] == label &&
+           evaluation->problems[item] == NULL && !evaluation->truncated[item] &&
+           evaluation_argmax(evaluation, item) == label;
+}
+
+/* One more of a label; false: there is none. */
+static bool take_of_label(struct writer *writer, unsigned label, struct err *err)
+{
+    for (size_t i = 0; i < writer->assessment->dataset->count && err->code == ERR_OK; i++)
+        if (is_candidate(writer, i, label) && take(writer, i, err))
+            return true;
+    return false;
+}
+
+static enum err_code take_all(struct writer *writer, unsigned count, struct err *err)
+{
+    bool has_more = true;
+    while (has_more && writer->count < count && err->code == ERR_OK) {
+        has_more = false;
+        for (unsigned label = 0; label < writer->info->label_count && writer->count < count;
+             label++)
+            has_more = take_of_label(writer, label, err) || has_more;
+    }
+    if (err->code == ERR_OK && writer->count == 0)
+        err_set(err, ERR_UNUSABLE,
+                "no input can be a case of the self-test: the model answers none of them right");
+    return err->code;
+}
+
+/* ---- the file ---- */
+
+static enum err_code fill(struct writer *writer, unsigned count, struct err *err)
+{
+    fprintf(writer->file, "{\"format\": %d, \"tolerance\": %g, \"cases\": [", SELFTEST_FORMAT,
+            SELFTEST_TOLERANCE);
+    take_all(writer, count, err);
+    fprintf(writer->file, "\n]}\n");
+    return err->code;
+}
+
+static enum err_code write_file(struct writer *writer, unsigned count, struct err *err)
+{
+    char path[PATH_MAX], *text = NULL;
+    size_t len = 0;
+    writer->file = open_memstream(&text, &len);
+    if (writer->file == NULL)
+        return err_no_memory(err, SELFTEST_FILE_BYTES_MAX);
+    fill(writer, count, err);
+    bool is_whole = !ferror(writer->file);
+    is_whole = fclose(writer->file) == 0 && is_whole;
+    if (!is_whole)
+        err_no_memory(err, len);
+    if (err->code == ERR_OK &&
+        file_path(path, writer->assessment->options.dir, SELFTEST_FILE, err) == ERR_OK)
+        replace_file(path, text, len, err);
+    free(text);
+    return err->code;
+}
+
+enum err_code selftest_write(const struct assessment *assessment, unsigned count, unsigned *written,
+                             struct err *err)
+{
+    struct writer writer = {.assessment = assessment, .info = engine_describe(assessment->model)};
+    if (strcmp(writer.info->dtype, "f32") != 0)
+        return err_set(err, ERR_UNUSABLE, "the scores of a self-test must be those of f32, not %s",
+                       writer.info->dtype);
+    writer.is_taken = calloc(assessment->dataset->count + 1, sizeof *writer.is_taken);
+    writer.scores = calloc(writer.info->label_count, sizeof *writer.scores);
+    if (writer.is_taken == NULL || writer.scores == NULL)
+        err_no_memory(err, assessment->dataset->count);
+    else
+        write_file(&writer, count, err);
+    free(writer.is_taken);
+    free(writer.scores);
+    *written = writer.count;
+    return err->code;
+}

@@ -1,0 +1,116 @@
+/* attnd-eval --write-selftest: what it writes is read, passes, and is of different labels. */
+#include "engine/base/doc.h"
+#include "engine/selftest.h"
+#include "tests/support/contract.h"
+#include "tests/support/server_process.h"
+#include "tests/support/tempdir.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void copy_model(const char *from, struct tempdir *to)
+{
+    char path[512];
+    tempdir_open(to);
+    DIR *entries = opendir(from);
+    ck_assert_ptr_nonnull(entries);
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        if (entry->d_name[0] == '.')
+            continue;
+        size_t len;
+        snprintf(path, sizeof path, "%s/%s", from, entry->d_name);
+        char *bytes = contract_file(path, &len);
+        tempdir_write(to, entry->d_name, bytes, len);
+        free(bytes);
+    }
+    closedir(entries);
+}
+
+static int evaluate(const struct tempdir *dir, const char *data, const char *cases,
+                    const char *more, char errors[8192])
+{
+    static char out[65536];
+    return run_program("attnd-eval",
+                       (const char *[]){"--model", dir->path, "--data", data, "--write-selftest",
+                                        cases, "--threads", "1", more, NULL},
+                       out, sizeof out, errors, 8192);
+}
+
+static struct json_t *written(const struct tempdir *dir)
+{
+    char path[128];
+    struct json_t *root;
+    struct err err = {0};
+    snprintf(path, sizeof path, "%s/" SELFTEST_FILE, dir->path);
+    ck_assert_msg(doc_parse_file(&root, path, SELFTEST_FILE_BYTES_MAX, &err) == ERR_OK, "%s",
+                  err.text);
+    return root;
+}
+
+static void expect_to_pass(const struct tempdir *dir, unsigned cases)
+{
+    struct selftest *selftest;
+    struct engine_model *model;
+    struct engine_session *session;
+    struct err err = {0};
+    ck_assert_msg(!selftest_open(&selftest, dir->path, &err), "%s", err.text);
+    ck_assert_uint_eq(selftest_count(selftest), cases);
+    ck_assert_msg(!engine_open(&model, dir->path, &(struct engine_options){0}, &err), "%s",
+                  err.text);
+    ck_assert_int_eq(engine_session_open(&session, model, 1, 1, &err), ERR_OK);
+    ck_assert_msg(!selftest_run(selftest, model, session, &err), "%s", err.text);
+    engine_session_close(session);
+    engine_close(model);
+    selftest_close(selftest);
+}
+
+START_TEST(texts_of_different_labels_are_written_and_pass)
+{
+    struct tempdir dir;
+    char errors[8192];
+    copy_model("models/kernel-bert", &dir);
+    ck_assert_int_eq(evaluate(&dir, "tests/data/eval/kernel.jsonl", "3", NULL, errors), 0);
+    ck_assert_ptr_nonnull(strstr(errors, "/" SELFTEST_FILE ": 3 cases\n"));
+    struct json_t *root = written(&dir);
+    const char *first = doc_as_string(contract_at(root, "cases.0.label"));
+    ck_assert_str_ne(first, doc_as_string(contract_at(root, "cases.1.label")));
+    ck_assert_str_ne(first, doc_as_string(contract_at(root, "cases.2.label")));
+    doc_free(root);
+    expect_to_pass(&dir, 3);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(pictures_are_written_as_they_are_and_pass)
+{
+    struct tempdir dir;
+    char errors[8192];
+    copy_model("models/wafer-vit", &dir);
+    ck_assert_int_eq(evaluate(&dir, "tests/data/eval/wafer.jsonl", "2", NULL, errors), 0);
+    struct json_t *root = written(&dir);
+    ck_assert_ptr_nonnull(doc_as_string(contract_at(root, "cases.1.image")));
+    doc_free(root);
+    expect_to_pass(&dir, 2);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(scores_that_are_not_the_models_own_are_not_written)
+{
+    struct tempdir dir;
+    char errors[8192];
+    copy_model("models/kernel-bert", &dir);
+    ck_assert_int_eq(evaluate(&dir, "tests/data/eval/kernel.jsonl", "3", "--dtype=int8", errors),
+                     1);
+    ck_assert_ptr_nonnull(strstr(errors, "must be those of f32, not int8"));
+    ck_assert_int_eq(evaluate(&dir, "tests/data/eval/kernel.jsonl", "3", "--calibrate", errors), 2);
+    ck_assert_ptr_nonnull(strstr(errors, "--calibrate changes the scores"));
+    ck_assert_int_eq(evaluate(&dir, "tests/data/eval/kernel.jsonl", "65", NULL, errors), 2);
+    tempdir_close(&dir);
+}
+END_TEST
+
+SUITE("learn/eval/selftest_write", texts_of_different_labels_are_written_and_pass,
+      pictures_are_written_as_they_are_and_pass, scores_that_are_not_the_models_own_are_not_written)
