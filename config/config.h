@@ -60,6 +60,8 @@ struct config {
     unsigned feedback_window; /* 0: none */
     unsigned drift_window;
     const char *otlp_endpoint; /* "": none */
+    size_t keep_inputs_bytes;  /* 0: none is kept */
+    double keep_inputs_share;  /* of those that were auto */
     const char *log_level;
     struct arena arena; /* holds all strings */
 };

@@ -9,6 +9,8 @@ static bool is_same(const struct cli_option *option, const struct config *a, con
 {
     if (cli_option_is_whole(option))
         return cli_option_whole(option, a) == cli_option_whole(option, b);
+    if (cli_option_is_real(option))
+        return cli_option_real(option, a) == cli_option_real(option, b);
     return strcmp(cli_option_text(option, a), cli_option_text(option, b)) == 0;
 }
 
@@ -16,6 +18,8 @@ static bool is_same(const struct cli_option *option, const struct config *a, con
 static enum err_code take_value(const struct cli_option *option, struct config *to,
                                 const struct config *from, struct err *err)
 {
+    if (cli_option_is_real(option))
+        return cli_option_set_real(option, to, cli_option_real(option, from), err);
     return cli_option_is_whole(option)
                ? cli_option_set_whole(option, to, cli_option_whole(option, from), err)
                : option_set_text(option, to, cli_option_text(option, from), err);

@@ -85,6 +85,17 @@ static enum err_code read_number(const struct cli_option *option, struct config 
     return cli_option_set_whole(option, config, (size_t)number, err);
 }
 
+static enum err_code read_real(const struct cli_option *option, struct config *config,
+                               const json_t *root, struct err *err)
+{
+    double number = cli_option_real(option, config);
+    if (doc_get_number(root, "$", option_key(option), &number, err))
+        return err->code;
+    if (cli_option_set_real(option, config, number, err))
+        return err_prefix(err, "$.%s: ", option_key(option));
+    return ERR_OK;
+}
+
 static enum err_code read_members(struct config *config, bool given[OPTION_TOTAL], json_t *root,
                                   struct err *err)
 {
@@ -103,6 +114,8 @@ static enum err_code read_members(struct config *config, bool given[OPTION_TOTAL
             read_models(config, value, err);
         else if (cli_option_is_whole(option))
             read_number(option, config, root, err);
+        else if (cli_option_is_real(option))
+            read_real(option, config, root, err);
         else
             read_text(option, config, root, err);
         if (err->code)

@@ -231,6 +231,18 @@ static enum err_code check_tls(const struct config *config, struct err *err)
     return ERR_OK;
 }
 
+/* Inputs are kept only where somebody said that they may be. */
+static enum err_code check_keeping(const struct config *config, struct err *err)
+{
+    if (config->keep_inputs_bytes > 0 && config->state_dir[0] == '\0')
+        return err_set(err, ERR_UNUSABLE,
+                       "keep_inputs_bytes needs state_dir, where the inputs are kept");
+    if (config->keep_inputs_share > 0 && config->keep_inputs_bytes == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "keep_inputs_share needs keep_inputs_bytes, without which none is kept");
+    return ERR_OK;
+}
+
 static enum err_code load(struct loader *loader, int argc, char *const *argv,
                           char *const *environment, struct err *err)
 {
@@ -248,7 +260,7 @@ static enum err_code load(struct loader *loader, int argc, char *const *argv,
     if (read_environment(loader, environment, false, err) || apply_flags(loader, argc, argv, err))
         return err->code;
     if (check_tls(loader->config, err) || check_admin(loader->config, err) ||
-        settle_inputs_max(loader, err))
+        check_keeping(loader->config, err) || settle_inputs_max(loader, err))
         return err->code;
     return settle_request_pixels_max(loader, err);
 }

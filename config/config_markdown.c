@@ -8,6 +8,8 @@ static void print_limits(FILE *file, const struct cli_option *option)
         fprintf(file, "at most %.0f", option->max);
     else if (cli_option_is_whole(option))
         fprintf(file, "%.0f to %.0f", option->min, option->max);
+    else if (cli_option_is_real(option))
+        fprintf(file, "%g to %g", option->min, option->max);
     for (const char *at = option->choices != NULL ? option->choices : ""; *at != '\0'; at++)
         fputs(*at == '|' ? ", " : (const char[]){*at, '\0'}, file);
 }

@@ -39,6 +39,8 @@ void config_print(const struct config *config, FILE *file)
             print_models(config, file);
         else if (cli_option_is_whole(option))
             fprintf(file, "%zu", cli_option_whole(option, config));
+        else if (cli_option_is_real(option))
+            fprintf(file, "%.15g", cli_option_real(option, config));
         else
             print_string(file, cli_option_text(option, config));
     }

@@ -275,6 +275,7 @@ static enum err_code set_place(const struct cli_option *option, void *target, co
 #define FLAG_COUNT(key) #key
 #define FLAG_BYTES(key) #key
 #define FLAG_MS(key) #key
+#define FLAG_SHARE(key) #key
 #define FLAG_WORD(key) #key
 #define FLAG_PATH(key) #key
 #define VALUE_MODELS(choices_)                                                                     \
@@ -284,6 +285,7 @@ static enum err_code set_place(const struct cli_option *option, void *target, co
 #define VALUE_COUNT(choices_) .value = "N"
 #define VALUE_BYTES(choices_) .value = "BYTES"
 #define VALUE_MS(choices_) .value = "MS"
+#define VALUE_SHARE(choices_) .value = "SHARE"
 #define VALUE_WORD(choices_) .choices = choices_
 #define VALUE_PATH(choices_) .value = "PATH", .apply = set_path
 

@@ -22,6 +22,7 @@
 #include "server/observe/log.h"
 #include "server/observe/metrics.h"
 #include "server/otlp/otlp_exporter.h"
+#include "server/review/review.h"
 #include "server/serve/served_model.h"
 
 enum {
@@ -115,6 +116,7 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
     add(out, MEMORY_QUEUE, memory_product(config->queue_limit, QUEUE_PLACE_BYTES));
     add(out, MEMORY_FEEDBACK, feedback_bytes(config->feedback_window));
     add(out, MEMORY_PROCESS, otlp_exporter_bytes(config->otlp_endpoint));
+    add(out, MEMORY_FEEDBACK, review_bytes(config->keep_inputs_bytes));
     if (add_models(out, config, plan, err))
         return err->code;
     if (memory_sum(out->fixed_bytes, MEMORY_REQUESTS_MIN) > out->max_bytes)

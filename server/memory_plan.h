@@ -28,7 +28,7 @@ enum memory_item {
     MEMORY_CONNECTIONS, /* as many as may be open, each with a request */
     MEMORY_QUEUE,
     MEMORY_METRICS,
-    MEMORY_FEEDBACK, /* the window of predictions */
+    MEMORY_FEEDBACK, /* the window of predictions, and the list of kept inputs */
     MEMORY_ITEMS
 };
 

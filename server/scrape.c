@@ -5,6 +5,7 @@
 #include "server/http/tls.h"
 #include "server/observe/drift.h"
 #include "server/otlp/otlp_exporter.h"
+#include "server/review/review.h"
 #include "server/serve/versions.h"
 
 /* Of the versions that are counted under the slot. */
@@ -102,6 +103,13 @@ static void read_auth(void *context, struct metrics_auth *out)
     out->certificate_expiry_s = service->tls != NULL ? (double)tls_expiry_s(service->tls) : 0;
 }
 
+static void read_kept(void *context, struct metrics_kept *out)
+{
+    const struct service *service = context;
+    if (service->review != NULL)
+        review_metrics(service->review, out);
+}
+
 struct metrics_sources scrape_sources(struct service *service)
 {
     return (struct metrics_sources){
@@ -111,6 +119,7 @@ struct metrics_sources scrape_sources(struct service *service)
         .audit = read_audit,
         .otlp = read_otlp,
         .auth = read_auth,
+        .kept = read_kept,
         .feedback = read_feedback,
         .feedback_series = count_feedback,
         .versions = tell_versions,

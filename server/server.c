@@ -14,8 +14,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
-#include "server/addresses.h"
 #include "engine/selftest.h"
+#include "server/addresses.h"
 #include "server/api/handlers.h"
 #include "server/api/routes.h"
 #include "server/audit/audit_record.h"
@@ -30,6 +30,7 @@
 #include "server/otlp/otlp_exporter.h"
 #include "server/plan.h"
 #include "server/restore.h"
+#include "server/review/review.h"
 #include "server/scrape.h"
 #include "server/serve/worker.h"
 #include "server/systemd.h"
@@ -44,8 +45,8 @@ enum {
     IO_THREADS = 2,
     PREPARE_THREADS_MAX = 4,
     /* Main, the edge, digests, their hashing, the closer, the reloader, who reads what was before
-     * the start; and the shadows'. */
-    THREADS_BESIDE = 7 + SHADOW_THREADS,
+     * the start, who keeps inputs; and the shadows'. */
+    THREADS_BESIDE = 8 + SHADOW_THREADS,
     POLL_MS = 5,            /* how often a drain checks whether it is done */
     LAST_REPLIES_MS = 1000, /* for sending the replies that failed when time ran out */
 };
@@ -185,6 +186,16 @@ static enum err_code open_feedback(struct server *server, struct err *err)
     return ERR_OK;
 }
 
+/* What was kept before the start is read while the models are opened, too. */
+static enum err_code open_review(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    const struct review_options options = {.state_dir = server->config->state_dir,
+                                           .bytes_max = server->config->keep_inputs_bytes,
+                                           .memory = &service->memory};
+    return options.bytes_max > 0 ? review_open(&service->review, &options, err) : ERR_OK;
+}
+
 /* The arrays that the metrics' setup needs, from the route table. */
 static enum err_code open_metrics(struct server *server, struct err *err)
 {
@@ -268,10 +279,11 @@ static enum err_code server_start(struct server *server, struct err *err)
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
     if (open_memory(server, err) || open_metrics(server, err) || open_otlp(server, err) ||
-        open_audit(server, err) || open_feedback(server, err) || open_queue(server, err) ||
-        open_tls(server, err) || open_snapshots(server, err) || start_http(server, err) ||
-        start_workers(server, err) || load_models(server, err) || start_shadow(server, err) ||
-        start_prepare(server, err) || reloader_start(service->reloader, err))
+        open_audit(server, err) || open_feedback(server, err) || open_review(server, err) ||
+        open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err) ||
+        start_http(server, err) || start_workers(server, err) || load_models(server, err) ||
+        start_shadow(server, err) || start_prepare(server, err) ||
+        reloader_start(service->reloader, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     addresses_accept(&server->addresses);
@@ -350,6 +362,7 @@ static void server_stop(struct server *server)
     await_idle(&server->addresses, LAST_REPLIES_MS);
     addresses_stop(&server->addresses);
     shadow_stop(service->shadow);
+    review_close(service->review);
     prepare_free(atomic_load(&service->prepare));
     snapshots_close(service->snapshots);
     reloader_free(service->reloader);

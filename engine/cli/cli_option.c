@@ -1,5 +1,6 @@
 #include "engine/cli/cli_option.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +61,10 @@ static enum err_code set_digits(const struct cli_option *option, void *target, c
     return cli_option_set_whole(option, target, number, err);
 }
 
-static enum err_code set_real(const struct cli_option *option, void *target, const char *value,
-                              struct err *err)
+enum err_code cli_option_set_real(const struct cli_option *option, void *target, double number,
+                                  struct err *err)
 {
-    char *end;
-    double number = strtod(value, &end);
-    if (end == value || *end != '\0' || !(number >= option->min && number <= option->max))
+    if (!(number >= option->min && number <= option->max))
         return err_set(err, ERR_UNUSABLE, "must be a number from %.12g to %.12g", option->min,
                        option->max);
     if (option->type == CLI_FLOAT)
@@ -73,6 +72,14 @@ static enum err_code set_real(const struct cli_option *option, void *target, con
     else
         *(double *)field_of(option, target) = number;
     return ERR_OK;
+}
+
+static enum err_code set_real(const struct cli_option *option, void *target, const char *value,
+                              struct err *err)
+{
+    char *end;
+    double number = strtod(value, &end);
+    return cli_option_set_real(option, target, end == value || *end != '\0' ? NAN : number, err);
 }
 
 /* ---- texts ---- */
@@ -139,6 +146,17 @@ enum err_code cli_option_set_fallbacks(const struct cli_option *options, size_t 
 bool cli_option_is_whole(const struct cli_option *option)
 {
     return option->type == CLI_UNSIGNED || option->type == CLI_SIZE;
+}
+
+bool cli_option_is_real(const struct cli_option *option)
+{
+    return option->type == CLI_FLOAT || option->type == CLI_DOUBLE;
+}
+
+double cli_option_real(const struct cli_option *option, const void *target)
+{
+    const void *field = (const char *)target + option->offset;
+    return option->type == CLI_FLOAT ? (double)*(const float *)field : *(const double *)field;
 }
 
 size_t cli_option_whole(const struct cli_option *option, const void *target)

@@ -76,6 +76,12 @@ enum err_code cli_option_set_whole(const struct cli_option *option, void *target
 enum err_code cli_option_set_fallbacks(const struct cli_option *options, size_t count, void *target,
                                        struct err *err);
 
+/* And for a CLI_FLOAT or a CLI_DOUBLE. */
+enum err_code cli_option_set_real(const struct cli_option *option, void *target, double number,
+                                  struct err *err);
+
+bool cli_option_is_real(const struct cli_option *option); /* a CLI_FLOAT or a CLI_DOUBLE */
+double cli_option_real(const struct cli_option *option, const void *target);
 bool cli_option_is_whole(const struct cli_option *option); /* a CLI_UNSIGNED or a CLI_SIZE */
 size_t cli_option_whole(const struct cli_option *option, const void *target);
 const char *cli_option_text(const struct cli_option *option, const void *target); /* of CLI_TEXT */

@@ -34,6 +34,11 @@ enum err_code feedback_head(struct service *service, struct request *request);
 enum http_next feedback_post(struct service *service, struct request *request);
 enum http_next feedback_delete(struct service *service, struct request *request);
 
+/* review.c */
+enum err_code review_head(struct service *service, struct request *request);
+enum http_next review_list_begin(struct service *service, struct request *request);
+enum http_next review_input_begin(struct service *service, struct request *request);
+
 /* models.c */
 enum http_next models_list(struct service *service, struct request *request);
 enum http_next models_one(struct service *service, struct request *request);

@@ -4,6 +4,8 @@
 #include "server/audit/audit_record.h"
 #include "server/api/route.h"
 #include "server/api/tracing.h"
+#include "server/review/sample.h"
+#include "server/serve/snapshots.h"
 
 static double seconds_between(uint64_t start_ns, uint64_t end_ns)
 {
@@ -14,6 +16,15 @@ static double seconds_between(uint64_t start_ns, uint64_t end_ns)
 static double stage_s(uint64_t start_ns, uint64_t end_ns)
 {
     return end_ns != 0 ? seconds_between(start_ns, end_ns) : -1;
+}
+
+/* Without a place to keep it nothing is drawn. */
+static bool is_sampled(const struct request *request, const struct prediction_record *record)
+{
+    const struct config *config = &request->snapshot->config;
+    return config->keep_inputs_bytes > 0 &&
+           sample_takes(config->keep_inputs_share, record->id, record->index,
+                        record->answer->judgement.decision);
 }
 
 static struct prediction_record record_of(const struct request *request, const struct row *row)
@@ -34,6 +45,7 @@ static struct prediction_record record_of(const struct request *request, const s
         return record;
     record.model = row->model->slot;
     record.answer = &row->answer;
+    record.is_sampled = is_sampled(request, &record);
     record.label = engine_argmax(row->model->engine, row->answer.scores);
     record.queue_s = seconds_between(row->submitted_ns, row->started_ns);
     record.inference_s = seconds_between(row->started_ns, row->done_ns);

@@ -11,6 +11,7 @@
 #include "server/api/reply.h"
 #include "server/api/tracing.h"
 #include "server/bounds/limits.h"
+#include "server/review/review.h"
 #include "server/serve/explain.h"
 
 #include <stdio.h>
@@ -64,6 +65,18 @@ static const struct route table[] = {
      .says = {"removeFeedback", "Takes the label of a prediction back", .schema = "FeedbackRemoved",
               .option = "index", .can = CAN(UNUSABLE) | CAN(NOT_READY) | CAN(QUEUE_FULL)},
      .begin = feedback_delete},
+    {"/review", HTTP_GET, SCOPE_FEEDBACK,
+     .says = {"listReview", "Inputs that are kept for a review, newest first", .schema = "Review",
+              .option = "decision limit before",
+              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(NOT_READY) | CAN(QUEUE_FULL) |
+                     CAN(FORBIDDEN)},
+     .head = review_head, .begin = review_list_begin},
+    {"/review/{id}", HTTP_GET, SCOPE_FEEDBACK,
+     .says = {"getReviewInput", "The bytes of an input that is kept", .media_type = "*/*",
+              .option = "index",
+              .can = CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(QUEUE_FULL) |
+                     CAN(FORBIDDEN)},
+     .head = review_head, .begin = review_input_begin},
     {"/admin/reload", HTTP_POST, SCOPE_ADMIN,
      .says = {"reload",
               "Reads the configuration again; without keys only for clients of this machine, with "
@@ -341,6 +354,14 @@ static void app_refuse(void *context, struct http_exchange *exchange, const stru
     problem(request);
 }
 
+/* To who takes copies of inputs, since their reply is out. */
+static void offer_inputs(struct service *service, const struct request *request)
+{
+    shadow_offer(service->shadow, request);
+    if (service->review != NULL)
+        review_offer(service->review, request);
+}
+
 static void app_done(void *context, struct http_exchange *exchange)
 {
     struct service *service = context;
@@ -351,7 +372,7 @@ static void app_done(void *context, struct http_exchange *exchange)
     request_enter(request, REQUEST_DONE);
     records_request(service, request, route);
     if (request->exchange->reply.status == 200 && request->good_count > 0)
-        shadow_offer(service->shadow, request);
+        offer_inputs(service, request);
     explain_release(service, request);
     auth_release(&request->grant);
     snapshots_release(service->snapshots, request->snapshot);

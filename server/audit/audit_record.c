@@ -39,6 +39,8 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
     json_line_text(&line, "input", record->input_digest);
     put_model(&line, record->answer);
     put_decision(&line, record);
+    if (record->is_sampled)
+        json_line_json(&line, "sampled", "true");
     if (record->context != NULL)
         json_line_json(&line, "context", record->context);
     if (line.is_cut)

@@ -29,6 +29,7 @@ static void remember(void *context, const struct prediction_record *record)
     const char *version = answer->model_version != NULL ? answer->model_version : "";
     window_key(&feedback->window, record->id, record->index, entry.key);
     entry.decision = (uint8_t)answer->judgement.decision;
+    entry.is_sampled = record->is_sampled;
     pthread_mutex_lock(&feedback->lock);
     int at = outcomes_version(feedback->outcomes, answer->model_name, version);
     int64_t predicted =
@@ -36,8 +37,10 @@ static void remember(void *context, const struct prediction_record *record)
                : outcomes_add_label(feedback->outcomes, (unsigned)at, label, false, record->label);
     entry.version = (uint16_t)at;
     entry.predicted = (uint32_t)predicted;
-    if (predicted >= 0)
+    if (predicted >= 0) {
         window_put(&feedback->window, &entry);
+        outcomes_predicted(feedback->outcomes, (unsigned)at, answer->judgement.decision);
+    }
     pthread_mutex_unlock(&feedback->lock);
 }
 
@@ -81,7 +84,8 @@ static struct outcomes_mark mark_of(const struct window_entry *entry, struct tol
 {
     return (struct outcomes_mark){.label = told.is_other ? OUTCOMES_OTHER : told.label,
                                   .predicted = entry->predicted,
-                                  .decision = (enum decision)entry->decision};
+                                  .decision = (enum decision)entry->decision,
+                                  .is_sampled = entry->is_sampled};
 }
 
 /* The entry may have left the window meanwhile; its counts have not. */
@@ -285,8 +289,10 @@ static void take_prediction_locked(struct feedback *feedback, const struct feedb
     entry->number = number;
     entry->version = (uint16_t)at;
     entry->predicted = (uint32_t)predicted;
-    if (predicted >= 0)
+    if (predicted >= 0) {
         window_put_old(&feedback->window, entry);
+        outcomes_predicted(feedback->outcomes, (unsigned)at, line->decision);
+    }
 }
 
 /* Of a prediction that is older than the window, or whose id a newer one has, it is not counted. */
@@ -309,7 +315,9 @@ static void take_label_locked(struct feedback *feedback, const struct feedback_l
 static void take_line(void *context, const struct feedback_line *line, uint64_t number)
 {
     struct feedback *feedback = context;
-    struct window_entry entry = {.label = WINDOW_NO_LABEL, .decision = (uint8_t)line->decision};
+    struct window_entry entry = {.label = WINDOW_NO_LABEL,
+                                 .decision = (uint8_t)line->decision,
+                                 .is_sampled = line->is_sampled};
     window_key(&feedback->window, line->id, line->index, entry.key);
     pthread_mutex_lock(&feedback->lock);
     if (line->kind == FEEDBACK_LINE_PREDICTION)

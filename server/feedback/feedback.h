@@ -24,6 +24,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/decision.h"
+#include "engine/decide/wilson.h"
 #include "server/audit/audit.h"
 #include "server/observe/metrics.h"
 #include "server/observe/record.h"
@@ -80,6 +81,16 @@ struct feedback_share {
     uint64_t right, count;
 };
 
+/* Of all traffic: each decision counts as often as it was made, an automatic answer by the labels
+ * of those that were drawn at random, as the others were chosen by somebody
+ * (engine/decide/stratified.h). */
+struct feedback_weighted {
+    bool is_known; /* false: a decision was made of which nothing was labelled */
+    double value;
+    struct interval interval;
+    uint64_t count; /* labels that it is made from */
+};
+
 struct feedback_class {
     const char *label;
     uint64_t right;
@@ -99,6 +110,7 @@ struct feedback_paired {
 
 struct feedback_accuracy {
     struct feedback_share all, by_decision[DECISION_COUNT];
+    struct feedback_weighted weighted;
     struct feedback_paired paired;
     struct feedback_class *classes; /* [class_count] those that occur; NULL: not asked for */
     unsigned class_count;

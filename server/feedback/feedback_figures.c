@@ -1,4 +1,5 @@
 /* The figures of feedback.h: accuracy, and the series of metrics. */
+#include "engine/decide/stratified.h"
 #include "server/feedback/feedback_state.h"
 
 #include <stdlib.h>
@@ -10,6 +11,22 @@ static void add_share(struct feedback_share *sum, struct feedback_share part)
 {
     sum->right += part.right;
     sum->count += part.count;
+}
+
+static struct feedback_weighted weighted_of(const struct outcomes_version *version)
+{
+    struct feedback_weighted out = {0};
+    struct stratum strata[DECISION_COUNT];
+    for (unsigned i = 0; i < DECISION_COUNT; i++) {
+        const bool is_drawn = i == DECISION_AUTO;
+        strata[i] =
+            (struct stratum){.weight = (double)version->predictions[i],
+                             .hits = is_drawn ? version->sampled_right : version->right[i],
+                             .count = is_drawn ? version->sampled_count : version->count[i]};
+        out.count += version->predictions[i] > 0 ? strata[i].count : 0;
+    }
+    out.is_known = stratified_share(strata, DECISION_COUNT, &out.value, &out.interval);
+    return out;
 }
 
 static uint64_t standing(const struct outcomes_cell *cell)
@@ -88,6 +105,8 @@ enum err_code feedback_accuracy(struct feedback *feedback, const char *model, co
         add_share(&out->all, out->by_decision[i]);
     }
     if (found != NULL)
+        out->weighted = weighted_of(found);
+    if (found != NULL)
         out->paired = (struct feedback_paired){.both = found->paired[1][1],
                                                .answer_only = found->paired[1][0],
                                                .shadow_only = found->paired[0][1],
@@ -103,9 +122,20 @@ enum err_code feedback_accuracy(struct feedback *feedback, const char *model, co
 size_t feedback_series(struct feedback *feedback)
 {
     pthread_mutex_lock(&feedback->lock);
-    size_t count = feedback->outcomes->cell_count + feedback->outcomes->version_count;
+    size_t count = feedback->outcomes->cell_count + 2 * (size_t)feedback->outcomes->version_count;
     pthread_mutex_unlock(&feedback->lock);
     return count;
+}
+
+static void tell_weighted_locked(const struct outcomes *outcomes,
+                                 const struct metrics_feedback *sink)
+{
+    for (unsigned i = 0; i < outcomes->version_count; i++) {
+        const struct outcomes_version *version = &outcomes->versions[i];
+        const struct feedback_weighted weighted = weighted_of(version);
+        if (weighted.is_known)
+            sink->weighted(sink->scrape, version->model, version->version, weighted.value);
+    }
 }
 
 static void tell_accuracy_locked(const struct outcomes *outcomes,
@@ -184,9 +214,10 @@ void feedback_metrics(struct feedback *feedback, const struct metrics_feedback *
 {
     if (sink->label != NULL)
         tell_labels(feedback, sink);
-    if (sink->accuracy == NULL)
-        return;
     pthread_mutex_lock(&feedback->lock);
-    tell_accuracy_locked(feedback->outcomes, sink);
+    if (sink->accuracy != NULL)
+        tell_accuracy_locked(feedback->outcomes, sink);
+    if (sink->weighted != NULL)
+        tell_weighted_locked(feedback->outcomes, sink);
     pthread_mutex_unlock(&feedback->lock);
 }

@@ -101,6 +101,7 @@ static void read_members(const struct reader *reader, struct feedback_line *out)
     out->predicted = text_of(reader, is_prediction ? "label" : "predicted");
     out->label = is_prediction ? NULL : text_of(reader, "label");
     doc_get_bool(reader->root, "$", "new", &out->is_new, &(struct err){0});
+    doc_get_bool(reader->root, "$", "sampled", &out->is_sampled, &(struct err){0});
     bool is_whole = has_numbers && read_decision(reader, &out->decision) && out->id != NULL &&
                     out->model != NULL && out->version != NULL && out->predicted != NULL &&
                     (is_prediction || out->label != NULL);

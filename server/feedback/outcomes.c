@@ -160,6 +160,11 @@ static struct outcomes_cell *made_cell(struct outcomes *outcomes, unsigned versi
     return cell;
 }
 
+void outcomes_predicted(struct outcomes *outcomes, unsigned version, enum decision decision)
+{
+    outcomes->versions[version].predictions[decision]++;
+}
+
 void outcomes_count(struct outcomes *outcomes, unsigned version, const struct outcomes_mark *mark,
                     int step)
 {
@@ -168,6 +173,10 @@ void outcomes_count(struct outcomes *outcomes, unsigned version, const struct ou
     of->count[mark->decision] += (uint64_t)(int64_t)step;
     if (mark->label == mark->predicted)
         of->right[mark->decision] += (uint64_t)(int64_t)step;
+    if (mark->is_sampled)
+        of->sampled_count += (uint64_t)(int64_t)step;
+    if (mark->is_sampled && mark->label == mark->predicted)
+        of->sampled_right += (uint64_t)(int64_t)step;
     if (cell != NULL)
         cell->now[mark->decision] += (uint32_t)step;
 }

@@ -49,6 +49,8 @@ struct outcomes_version {
     struct outcomes_label *labels; /* [label_count] */
     unsigned label_count, label_room, new_count;
     uint64_t count[DECISION_COUNT], right[DECISION_COUNT]; /* of the labels that stand */
+    uint64_t sampled_count, sampled_right;                 /* of them, of automatic ones drawn */
+    uint64_t predictions[DECISION_COUNT];                  /* that the labels are of */
     bool is_shadow;                                        /* it has judged copies */
     uint64_t paired[2]
                    [2]; /* of those with a label, by [the answer was right][it would have been] */
@@ -86,7 +88,10 @@ int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const ch
 struct outcomes_mark {
     uint32_t label, predicted; /* label: a number or OUTCOMES_OTHER */
     enum decision decision;
+    bool is_sampled; /* drawn at random among the automatic ones */
 };
+/* One more prediction that may get a label. */
+void outcomes_predicted(struct outcomes *outcomes, unsigned version, enum decision decision);
 /* One more or one less of those that stand. */
 void outcomes_count(struct outcomes *outcomes, unsigned version, const struct outcomes_mark *mark,
                     int step);

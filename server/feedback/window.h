@@ -39,6 +39,7 @@ struct window_entry {
     uint16_t version;   /* outcomes.h's */
     uint8_t decision;   /* enum decision */
     uint8_t is_other;   /* the label is counted as "other" (outcomes.h) */
+    uint8_t is_sampled; /* drawn at random among the automatic ones */
 };
 
 struct window {

@@ -69,6 +69,7 @@ struct metrics_feedback {
     void (*label)(void *scrape, const char *model, const char *version, const char *label,
                   const char *predicted, uint64_t count);
     void (*accuracy)(void *scrape, const char *model, const char *version, double ratio);
+    void (*weighted)(void *scrape, const char *model, const char *version, double ratio);
     void *scrape;
 };
 
@@ -87,6 +88,12 @@ struct metrics_drift {
     void *scrape;
 };
 
+/* Inputs that are kept for a review (server/review). */
+struct metrics_kept {
+    uint64_t kept, dropped;
+    uint64_t bytes; /* at present */
+};
+
 /* What is read at each scrape, from whoever has it. A function that is NULL tells nothing, or 0. */
 struct metrics_sources {
     size_t (*memory_reserved)(void *context);
@@ -95,6 +102,7 @@ struct metrics_sources {
     void (*audit)(void *context, struct metrics_audit *out);
     void (*otlp)(void *context, struct metrics_otlp *out);
     void (*auth)(void *context, struct metrics_auth *out);
+    void (*kept)(void *context, struct metrics_kept *out);
     void (*feedback)(void *context, const struct metrics_feedback *sink);
     size_t (*feedback_series)(void *context); /* how many there are */
     void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),

@@ -367,11 +367,18 @@ static void put_accuracy(void *scrape, const char *model, const char *version, d
     metrics_text_value(scrape, METRIC_ACCURACY, values, ratio);
 }
 
+static void put_weighted(void *scrape, const char *model, const char *version, double ratio)
+{
+    const char *const values[] = {model, version};
+    metrics_text_value(scrape, METRIC_ACCURACY_WEIGHTED, values, ratio);
+}
+
 static void write_feedback(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     const struct metrics_feedback sink = {
         .label = id == METRIC_FEEDBACK ? put_feedback : NULL,
         .accuracy = id == METRIC_ACCURACY ? put_accuracy : NULL,
+        .weighted = id == METRIC_ACCURACY_WEIGHTED ? put_weighted : NULL,
         .scrape = text,
     };
     if (metrics->sources.feedback != NULL)
@@ -390,6 +397,19 @@ static void write_drift(struct metrics_text *text, struct metrics *metrics, enum
     (void)id;
     if (metrics->sources.drift != NULL)
         metrics->sources.drift(metrics->sources.context, &sink);
+}
+
+static void write_kept(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
+{
+    static const char *const results[] = {"kept", "dropped"};
+    struct metrics_kept kept = {0};
+    if (metrics->sources.kept != NULL)
+        metrics->sources.kept(metrics->sources.context, &kept);
+    const uint64_t counts[] = {kept.kept, kept.dropped};
+    for (size_t i = 0; id == METRIC_KEPT_INPUTS && i < 2; i++)
+        metrics_text_value(text, id, &results[i], (double)counts[i]);
+    if (id == METRIC_KEPT_INPUTS_BYTES)
+        metrics_text_value(text, id, NULL, (double)kept.bytes);
 }
 
 static void write_model_info(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
@@ -446,6 +466,9 @@ static void (*const writers[METRIC_TOTAL])(struct metrics_text *text, struct met
     [METRIC_FEEDBACK] = write_feedback,
     [METRIC_ACCURACY] = write_feedback,
     [METRIC_DRIFT] = write_drift,
+    [METRIC_ACCURACY_WEIGHTED] = write_feedback,
+    [METRIC_KEPT_INPUTS] = write_kept,
+    [METRIC_KEPT_INPUTS_BYTES] = write_kept,
     [METRIC_BUILD_INFO] = write_build_info,
 };
 

@@ -32,6 +32,7 @@ struct prediction_record {
     unsigned model;      /* the metrics' */
     const struct answer *answer;
     unsigned label; /* the one with the highest score */
+    bool is_sampled; /* drawn at random among the automatic ones (server/review/sample.h) */
     double queue_s, inference_s;
 };
 

@@ -29,7 +29,7 @@ struct openapi_operation {
     const char *schema;     /* of a 200's JSON, in openapi.json */
     const char *media_type; /* of a 200 that is no JSON; else NULL */
     const char *takes;      /* schema of the JSON that it reads; NULL: a body is a prediction's */
-    const char *option;     /* of its query: one of openapi.json's parameters; NULL: none */
+    const char *option;     /* of its query: openapi.json's parameters, a blank between; or NULL */
     unsigned status;        /* of its success; 0: 200 */
     unsigned can;           /* OPENAPI_CAN(code) of errors that not every route has */
     bool is_tagged;         /* a 200 has an ETag, and a 304 may come instead */
@@ -53,7 +53,7 @@ struct openapi_source {
 };
 
 /* Upper bound of the memory that it takes; the tree of the document is the most of it. */
-enum { OPENAPI_BYTES = 1024 * 1024 };
+enum { OPENAPI_BYTES = 1280 * 1024 };
 
 /* The document as compact JSON, NUL-terminated in the arena; NULL if there is no memory. Takes
  * about a millisecond. */

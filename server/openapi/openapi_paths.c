@@ -34,6 +34,18 @@ static json_t *path_parameters(const char *pattern)
     return NULL;
 }
 
+static int refer_options(json_t *parameters, const char *options)
+{
+    char name[32];
+    int failed = 0;
+    for (size_t len; options[0] != '\0'; options += len + (options[len] == ' ')) {
+        len = strcspn(options, " ");
+        snprintf(name, sizeof name, "%.*s", (int)len, options);
+        failed |= refer(parameters, name);
+    }
+    return failed;
+}
+
 static json_t *parameters_of(const struct openapi_route *route)
 {
     json_t *parameters = json_array();
@@ -43,7 +55,7 @@ static json_t *parameters_of(const struct openapi_route *route)
     if (route->has_body)
         failed |= refer(parameters, "Content-Encoding");
     if (route->says->option != NULL)
-        failed |= refer(parameters, route->says->option);
+        failed |= refer_options(parameters, route->says->option);
     if (route->has_body && route->says->takes == NULL)
         failed |= openapi_names_append_options(parameters);
     if (failed == 0)

@@ -262,6 +262,19 @@ static json_t *share_json(const struct feedback_share *share)
     return whole(object, failed);
 }
 
+/* null where it cannot be said. */
+static json_t *weighted_json(const struct feedback_weighted *weighted)
+{
+    if (!weighted->is_known)
+        return json_null();
+    json_t *object = json_object();
+    int failed = add(object, "value", json_real(weighted->value));
+    failed |= add(object, "low", json_real(weighted->interval.low));
+    failed |= add(object, "high", json_real(weighted->interval.high));
+    failed |= add(object, "n", json_integer((json_int_t)weighted->count));
+    return whole(object, failed);
+}
+
 static json_t *decisions_json(const struct feedback_accuracy *accuracy)
 {
     json_t *object = json_object();
@@ -307,6 +320,7 @@ struct json_t *codec_feedback_accuracy(const struct feedback_accuracy *accuracy,
 {
     json_t *object = share_json(&accuracy->all);
     int failed = add(object, "by_decision", decisions_json(accuracy));
+    failed |= add(object, "weighted", weighted_json(&accuracy->weighted));
     if (accuracy->classes != NULL)
         failed |= add(object, "per_class", classes_json(accuracy));
     if (with_confusion)

@@ -46,8 +46,9 @@ const char *codec_feedback_encode(const struct feedback_call *call, struct arena
 const char *codec_feedback_encode_removed(const struct feedback_item *item, struct arena *arena,
                                           size_t *len);
 
-/* "accuracy" of a model: {"value", "low", "high", "n", "by_decision", "per_class"?, "confusion"?}.
- * A new reference; NULL if there is no memory. */
+/* "accuracy" of a model: {"value", "low", "high", "n", "by_decision", "weighted", "per_class"?,
+ * "confusion"?}; `weighted` is {"value", "low", "high", "n"} or null. A new reference; NULL without
+ * memory. */
 struct json_t *codec_feedback_accuracy(const struct feedback_accuracy *accuracy,
                                        bool with_confusion);
 

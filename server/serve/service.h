@@ -23,6 +23,7 @@
 struct drift;
 struct feedback;
 struct otlp_exporter;
+struct review;
 
 /* Changes only forward. */
 enum service_phase {
@@ -45,6 +46,7 @@ struct service {
     struct feedback *feedback; /* labels that people give; NULL: none are taken */
     struct drift *drift; /* how far predictions are from a model's reference */
     struct otlp_exporter *otlp; /* of spans; NULL: none are sent */
+    struct review *review;      /* inputs that are kept; NULL: none are */
     struct observers observers;
     struct memory memory;
     /* NULL while starting, and while stopping if the start failed; partner: server_run */

@@ -21,7 +21,7 @@ const IMAGE = PNG.toString('base64');
 const METHODS = ['rollout', 'attention', 'gradient', 'gradient-last'];
 const JSON_TYPE = 'application/json';
 
-let server, face, folder;
+let server, face, folder, state;
 const bodies = []; /* [schema, reply] of every JSON reply */
 
 /* A model with the fab's own names for its labels. */
@@ -39,15 +39,18 @@ function modelWithCodes() {
 
 before(async () => {
     modelWithCodes();
+    state = mkdtempSync(join(tmpdir(), 'attnd-openapi-'));
     server = await startServer([...MODELS, '--model', `coded=${folder}`,
         '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
-        '--body-timeout-ms', '300', '--drain-delay-ms', '1000']);
+        '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
+        '--keep-inputs-bytes', '1000000', '--keep-inputs-share', '1']);
     face = await Interface.of(server.url);
 });
 after(async () => {
     rmSync(folder, { recursive: true });
     await server?.stop();
+    rmSync(state, { recursive: true });
 });
 
 /** One exchange, held against the document. */
@@ -291,6 +294,22 @@ test('labels: what the document allows is taken, and what it forbids is not', as
     await exchange({ ...remove, path: '/feedback/die-7?index=x' }, 422);
     await exchange({ ...remove, path: '/feedback/die-7?index=0' }, 200);
     await exchange(remove, 404);
+});
+
+test('inputs that are kept', async () => {
+    await predict({ text: LOG, id: 'kept-1', model: 'kernel-bert', context: { lot: 'A1' } });
+    let found;
+    do
+        found = JSON.parse((await exchange({ path: '/review?limit=1', pattern: '/review' }, 200)).body);
+    while (found.inputs[0]?.id !== 'kept-1');
+    const one = { path: '/review/kept-1?index=0', pattern: '/review/{id}' };
+    assert.equal((await exchange(one, 200)).body.toString(), LOG);
+    await exchange({ path: `/review?decision=unknown&before=${found.next}`, pattern: '/review' }, 200);
+    await exchange({ path: '/review?limit=101', pattern: '/review' }, 422);
+    await exchange({ path: '/review?limt=1', pattern: '/review' }, 422);
+    await exchange({ ...one, path: '/review/kept-1?index=1' }, 404);
+    await exchange({ ...one, path: '/review/kept-1?index=x' }, 422);
+    await exchange({ ...one, headers: { Via: '1.1 proxy' } }, 403);
 });
 
 /* Otherwise the checks above would say nothing of members that nobody wrote down. */

@@ -14,10 +14,11 @@
 /* A whole configuration: defaults, files that need each other, and one option as a flag. */
 static struct config loaded(const char *flag, const char *value)
 {
-    enum { ALWAYS = 6 };
+    enum { ALWAYS = 8 };
     char program[] = "attnd", model[] = "--model", logs[] = "logs=text", name[64], text[64];
     char cert[] = "--tls-cert-file=/1", key[] = "--tls-key-file=/2", keys[] = "--keys-file=/3";
-    char *argv[] = {program, model, logs, cert, key, keys, name, text, NULL};
+    char state[] = "--state-dir=/4", kept[] = "--keep-inputs-bytes=9";
+    char *argv[] = {program, model, logs, cert, key, keys, state, kept, name, text, NULL};
     char *environment[] = {NULL};
     struct config config;
     enum config_action action;
@@ -111,6 +112,8 @@ static const struct {
     {"--tls-client-ca-file", "/a"},
     {"--otlp-endpoint", "http://127.0.0.1:4318/v1/traces"},
     {"--log-level", "debug"},
+    {"--keep-inputs-bytes", "7"},
+    {"--keep-inputs-share", "0.5"},
     {"--models-root", "/m"},
     {"--state-dir", "/s"},
     {"--promote-min-feedback", "7"},
@@ -130,6 +133,8 @@ static const struct cli_option *option_of(const char *flag)
 
 static bool is_same(const struct cli_option *option, const struct config *a, const struct config *b)
 {
+    if (cli_option_is_real(option))
+        return cli_option_real(option, a) == cli_option_real(option, b);
     return cli_option_is_whole(option)
                ? cli_option_whole(option, a) == cli_option_whole(option, b)
                : strcmp(cli_option_text(option, a), cli_option_text(option, b)) == 0;

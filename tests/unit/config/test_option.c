@@ -72,6 +72,22 @@ START_TEST(numbers_are_taken_within_their_limits)
 }
 END_TEST
 
+START_TEST(shares_are_taken_from_0_to_1)
+{
+    static const char *const others[] = {"",    "-0.1", "1.0001", "nan",
+                                         "inf", "half", "0.5x",   "1e400"};
+    const struct cli_option *option = option_find("keep_inputs_share");
+    setup();
+    expect_set(option, "0", "");
+    expect_set(option, "1", "");
+    expect_set(option, "0.25", "");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        expect_set(option, others[i], "must be a number from 0 to 1");
+    ck_assert_double_eq(cli_option_real(option, &config), 0.25);
+    arena_deinit(&config.arena);
+}
+END_TEST
+
 START_TEST(words_are_taken_if_they_are_whole_choices)
 {
     setup();
@@ -339,7 +355,7 @@ START_TEST(names_are_spelled_for_flags_and_variables)
 END_TEST
 
 SUITE("option", the_address_for_administration_may_be_a_path_or_absent,
-      numbers_are_taken_within_their_limits, words_are_taken_if_they_are_whole_choices,
-      an_address_is_taken_with_its_host_and_port, a_model_is_taken_if_each_part_is_good,
-      a_model_is_read_from_one_word, a_list_of_models_ends_at_its_first_mistake,
-      names_are_spelled_for_flags_and_variables)
+      numbers_are_taken_within_their_limits, shares_are_taken_from_0_to_1,
+      words_are_taken_if_they_are_whole_choices, an_address_is_taken_with_its_host_and_port,
+      a_model_is_taken_if_each_part_is_good, a_model_is_read_from_one_word,
+      a_list_of_models_ends_at_its_first_mistake, names_are_spelled_for_flags_and_variables)

@@ -1,7 +1,7 @@
 /* server_parts.h - everything that server.c starts and stops, as functions that only write down
  * that they were called, in what phase and with what. Defines config_copy and the functions of
  * snapshots.h, reloader.h, batcher.h, metrics.h, metrics_observer.h, http.h, worker.h, prepare.h, routes.h,
- * plan.h and memory_plan.h that server.c calls, so include it in one file of a test program.
+ * plan.h, review.h and memory_plan.h that server.c calls, so include it in one file of a test program.
  *
  * `parts.capture` holds a word for each call. A part named by `parts.fails` cannot be started. The
  * clock stands but for what is slept.
@@ -17,6 +17,7 @@
 #include "server/memory_plan.h"
 #include "server/observe/metrics_observer.h"
 #include "server/restore.h"
+#include "server/review/review.h"
 #include "server/serve/versions.h"
 #include "server/serve/worker.h"
 
@@ -496,6 +497,27 @@ double versions_share(const struct snapshot *snapshot, unsigned index)
 {
     (void)snapshot;
     return index == 0 ? 0.75 : 0.25;
+}
+
+/* Without keep_inputs_bytes there is none. */
+enum err_code review_open(struct review **out, const struct review_options *options,
+                          struct err *err)
+{
+    (void)options;
+    *out = NULL;
+    return parts_call("review", err);
+}
+
+void review_close(struct review *review)
+{
+    if (review != NULL)
+        parts_call("-review", NULL);
+}
+
+void review_metrics(struct review *review, struct metrics_kept *out)
+{
+    (void)review;
+    (void)out;
 }
 
 enum err_code shadow_start(struct shadow **out, const struct shadow_options *options,

@@ -95,7 +95,7 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
     ck_assert_int_eq(err.code, ERR_NOT_FOUND);
     ck_assert_str_eq(err.text, "there is nothing at this path; there is /predict, /healthz, "
                                "/readyz, /metrics, /models, /models/{name}, /openapi.json, /, "
-                               "/feedback, /feedback/{id}, "
+                               "/feedback, /feedback/{id}, /review, /review/{id}, "
                                "/admin/reload, /admin/models, /admin/models/{name}/{version}, "
                                "/admin/models/{name}/{version}/promote, "
                                "/admin/models/{name}/rollback");

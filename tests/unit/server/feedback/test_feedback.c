@@ -278,7 +278,8 @@ static void scrape_accuracy(void *scrape, const char *model, const char *version
 
 static const char *scrape(void)
 {
-    const struct metrics_feedback sink = {scrape_label, scrape_accuracy, scraped};
+    const struct metrics_feedback sink = {
+        .label = scrape_label, .accuracy = scrape_accuracy, .scrape = scraped};
     scraped[0] = '\0';
     feedback_metrics(feedback, &sink);
     return scraped;

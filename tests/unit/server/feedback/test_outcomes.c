@@ -89,7 +89,8 @@ END_TEST
 
 START_TEST(what_stands_can_fall_and_what_was_given_cannot)
 {
-    const struct outcomes_mark right = {1, 1, DECISION_AUTO}, wrong = {0, 1, DECISION_REVIEW};
+    const struct outcomes_mark right = {1, 1, DECISION_AUTO, true},
+                               wrong = {0, 1, DECISION_REVIEW, false};
     opened();
     unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
     for (int i = 0; i < 3; i++) {
@@ -101,6 +102,8 @@ START_TEST(what_stands_can_fall_and_what_was_given_cannot)
     const struct outcomes_version *of = &outcomes->versions[version];
     ck_assert_uint_eq(of->count[DECISION_AUTO], 2);
     ck_assert_uint_eq(of->right[DECISION_AUTO], 2);
+    ck_assert_uint_eq(of->sampled_count, 2);
+    ck_assert_uint_eq(of->sampled_right, 2);
     ck_assert_uint_eq(of->count[DECISION_REVIEW], 1);
     ck_assert_uint_eq(of->right[DECISION_REVIEW], 0);
     ck_assert_uint_eq(cell(version, 1, 1)->now[DECISION_AUTO], 2);
@@ -117,7 +120,7 @@ START_TEST(beyond_the_cells_a_version_is_still_exact)
     unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
     for (int step = 1; step >= -1; step -= 2)
         for (uint32_t i = 0; i < PAIRS; i++) {
-            const struct outcomes_mark mark = {i % 100, i / 100, DECISION_AUTO};
+            const struct outcomes_mark mark = {i % 100, i / 100, DECISION_AUTO, false};
             outcomes_count(outcomes, version, &mark, step);
             if (step > 0)
                 outcomes_given(outcomes, version, &mark);

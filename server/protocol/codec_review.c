@@ -1,0 +1,105 @@
+#include "server/protocol/codec_review.h"
+
+#include "engine/base/nearest.h"
+#include "server/protocol/codec_dump.h"
+
+#include <jansson.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the query ---- */
+
+static enum err_code read_whole(const char *name, const char *value, uint64_t max, uint64_t *out,
+                                struct err *err)
+{
+    bool is_number =
+        value != NULL && value[0] != '\0' && value[strspn(value, "0123456789")] == '\0';
+    errno = 0;
+    unsigned long long number = is_number ? strtoull(value, NULL, 10) : 0;
+    if (!is_number || errno != 0 || number < 1 || number > max)
+        return err_set(err, ERR_UNUSABLE, "?%s: expected an integer from 1 to %llu", name,
+                       (unsigned long long)max);
+    *out = number;
+    return ERR_OK;
+}
+
+static enum err_code read_decision(const char *value, enum decision *out, struct err *err)
+{
+    for (unsigned i = 0; value != NULL && i < DECISION_COUNT; i++)
+        if (strcmp(value, decision_name((enum decision)i)) == 0) {
+            *out = (enum decision)i;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_UNUSABLE, "?decision: expected auto, review or unknown");
+}
+
+enum err_code codec_review_option(struct review_filter *filter, const char *name, const char *value,
+                                  struct err *err)
+{
+    static const char *const known[] = {"decision", "limit", "before"};
+    uint64_t number = 0;
+    if (strcmp(name, known[0]) == 0)
+        return read_decision(value, &filter->decision, err);
+    if (strcmp(name, known[1]) == 0) {
+        if (read_whole(name, value, REVIEW_LIMIT_MAX, &number, err) == ERR_OK)
+            filter->limit = (unsigned)number;
+        return err->code;
+    }
+    if (strcmp(name, known[2]) == 0)
+        return read_whole(name, value, INT64_MAX, &filter->before, err);
+    const char *near = nearest_name(name, known, 3);
+    return err_set(err, ERR_UNUSABLE, "?: an unknown option; %s",
+                   near != NULL ? near : "known are decision, limit and before");
+}
+
+/* ---- the list ---- */
+
+static int add(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new_nocheck(object, key, value);
+}
+
+static json_t *whole(json_t *object, int failed)
+{
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *input_json(const struct kept_input *input)
+{
+    json_t *object = json_object();
+    int failed = add(object, "id", json_string(input->id));
+    failed |= add(object, "index", json_integer(input->index));
+    failed |= add(object, "time", json_string(input->time));
+    failed |= add(object, "model",
+                  json_pack("{s:s, s:s}", "name", input->model, "version", input->version));
+    failed |= add(object, "label", json_string(input->label));
+    failed |= add(object, "score", json_real(input->score));
+    failed |= add(object, "decision", json_string(decision_name(input->decision)));
+    failed |= add(object, "sampled", json_boolean(input->is_sampled));
+    failed |= add(object, "media_type", json_string(input->media_type));
+    failed |= add(object, "bytes", json_integer((json_int_t)input->len));
+    failed |= add(object, "digest", json_string(input->digest));
+    if (input->context != NULL)
+        failed |= add(object, "context", json_loads(input->context, 0, NULL));
+    return whole(object, failed);
+}
+
+const char *codec_review_encode(const struct review_page *page, struct arena *arena, size_t *len)
+{
+    json_t *reply = json_object(), *inputs = json_array();
+    int failed = inputs == NULL;
+    for (unsigned i = 0; i < page->count; i++)
+        failed |= json_array_append_new(inputs, input_json(&page->inputs[i]));
+    failed |= add(reply, "inputs", inputs);
+    failed |=
+        add(reply, "next", page->next != 0 ? json_integer((json_int_t)page->next) : json_null());
+    reply = whole(reply, failed);
+    const char *text = reply != NULL ? codec_dump(reply, "", arena, len) : NULL;
+    json_decref(reply);
+    return text;
+}

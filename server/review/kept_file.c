@@ -1,0 +1,242 @@
+#include "server/review/kept_file.h"
+
+#include "engine/base/doc.h"
+#include "engine/base/file.h"
+#include "engine/base/replace.h"
+#include "engine/base/sha256.h"
+#include "server/observe/json_line.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+enum { PREFIX = 5, DIGITS = 16 };
+
+static enum err_code path_of(char out[PATH_MAX], const char *dir, uint64_t number, struct err *err)
+{
+    char name[KEPT_FILE_NAME_BYTES];
+    snprintf(name, sizeof name, "kept-%016llx.input", (unsigned long long)number);
+    return file_path(out, dir, name, err);
+}
+
+enum kept_file_kind kept_file_kind_of(const char *name, uint64_t *number)
+{
+    char digits[DIGITS + 1] = "";
+    if (strncmp(name, "kept-", PREFIX) != 0 || strspn(name + PREFIX, "0123456789abcdef") != DIGITS)
+        return KEPT_FILE_FOREIGN;
+    memcpy(digits, name + PREFIX, DIGITS);
+    *number = strtoull(digits, NULL, 16);
+    const char *rest = name + PREFIX + DIGITS;
+    return strcmp(rest, ".input") == 0           ? KEPT_FILE_WHOLE
+           : strcmp(rest, ".input.partial") == 0 ? KEPT_FILE_PARTIAL
+                                                 : KEPT_FILE_FOREIGN;
+}
+
+/* ---- writing ---- */
+
+bool kept_file_head(const struct kept_input *input, char out[KEPT_FILE_HEAD_BYTES], size_t *len)
+{
+    /* What the writer adds has room, too. */
+    struct json_line line = {.bytes = out, .size = KEPT_FILE_HEAD_BYTES - KEPT_FILE_TAIL_BYTES};
+    json_line_number(&line, "format", KEPT_FILE_FORMAT);
+    json_line_text(&line, "id", input->id);
+    json_line_number(&line, "index", input->index);
+    json_line_text(&line, "time", input->time);
+    json_line_text(&line, "model", input->model);
+    json_line_text(&line, "version", input->version);
+    json_line_text(&line, "label", input->label);
+    json_line_number(&line, "score", input->score);
+    json_line_text(&line, "decision", decision_name(input->decision));
+    json_line_json(&line, "sampled", input->is_sampled ? "true" : "false");
+    json_line_text(&line, "media_type", input->media_type);
+    if (input->context != NULL)
+        json_line_json(&line, "context", input->context);
+    *len = line.len;
+    return !line.is_cut;
+}
+
+enum err_code kept_file_write(const char *dir, uint64_t number, const char *head, size_t head_len,
+                              const char *bytes, size_t len, size_t *size, struct err *err)
+{
+    char path[PATH_MAX], tail[KEPT_FILE_TAIL_BYTES], hash[SHA256_HEX_BYTES];
+    struct replacement file;
+    sha256_hex(bytes, len, hash);
+    int tail_len =
+        snprintf(tail, sizeof tail, ",\"digest\":\"sha256:%s\",\"bytes\":%zu}\n", hash, len);
+    *size = head_len + (size_t)tail_len + len;
+    if (path_of(path, dir, number, err))
+        return err->code;
+    if (replace_open(&file, path, err) || replace_write(&file, head, head_len, err) ||
+        replace_write(&file, tail, (size_t)tail_len, err) ||
+        replace_write(&file, bytes, len, err)) {
+        replace_abandon(&file);
+        return err->code;
+    }
+    return replace_commit(&file, err);
+}
+
+enum err_code kept_file_remove(const char *dir, uint64_t number, struct err *err)
+{
+    char path[PATH_MAX];
+    return path_of(path, dir, number, err) ? err->code : file_remove(path, err);
+}
+
+/* ---- reading ---- */
+
+struct reader {
+    const struct json_t *root;
+    struct arena *arena;
+    struct err *err;
+};
+
+static const char *copy_text(const struct reader *reader, const char *key)
+{
+    const char *text = doc_as_string(doc_member(reader->root, key));
+    const char *copy = text != NULL ? arena_copy(reader->arena, text, strlen(text)) : NULL;
+    if (text == NULL)
+        err_set(reader->err, ERR_UNUSABLE, "has no \"%s\"", key);
+    else if (copy == NULL)
+        err_no_memory(reader->err, strlen(text));
+    return copy;
+}
+
+static void read_decision(const struct reader *reader, enum decision *out)
+{
+    const char *word = doc_as_string(doc_member(reader->root, "decision"));
+    for (unsigned i = 0; word != NULL && i < DECISION_COUNT; i++)
+        if (strcmp(word, decision_name((enum decision)i)) == 0) {
+            *out = (enum decision)i;
+            return;
+        }
+    err_set(reader->err, ERR_UNUSABLE, "has no \"decision\"");
+}
+
+/* Sent to browsers, so it is one of those that we write. */
+static void read_media_type(const struct reader *reader, const char **out)
+{
+    static const char *const types[] = {"image/png", "image/jpeg", "text/plain; charset=utf-8"};
+    const char *word = doc_as_string(doc_member(reader->root, "media_type"));
+    for (size_t i = 0; word != NULL && i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(word, types[i]) == 0) {
+            *out = types[i];
+            return;
+        }
+    err_set(reader->err, ERR_UNUSABLE, "has no \"media_type\" that is known");
+}
+
+static enum err_code check_format(const struct json_t *root, struct err *err)
+{
+    long long format = 0;
+    if (doc_get_integer(root, "$", "format", 0, INT_MAX, &format, err))
+        return err->code;
+    if (format != KEPT_FILE_FORMAT)
+        return err_set(err, ERR_UNUSABLE, "is of format %lld; this program reads %d", format,
+                       KEPT_FILE_FORMAT);
+    return ERR_OK;
+}
+
+/* The text of an object is in the line as it was written: from its '{' to the one that closes it,
+ * which the members behind it, that have none, make the last. */
+static const char *copy_context(const struct reader *reader, const char *line, size_t len)
+{
+    static const char before[] = ",\"context\":{", behind[] = "},\"digest\":\"sha256:";
+    const char *start = memmem(line, len, before, sizeof before - 1);
+    if (start == NULL || doc_member(reader->root, "context") == NULL)
+        return NULL;
+    start += sizeof before - 2;
+    const char *end = NULL;
+    for (const char *at = start;
+         (at = memmem(at, len - (size_t)(at - line), behind, sizeof behind - 1)) != NULL; at++)
+        end = at;
+    return end != NULL ? arena_copy(reader->arena, start, (size_t)(end + 1 - start)) : NULL;
+}
+
+static void read_members(const struct reader *reader, struct kept_input *out)
+{
+    long long index = -1, bytes = -1;
+    struct err *err = reader->err;
+    if (check_format(reader->root, err) ||
+        doc_get_integer(reader->root, "$", "index", 0, UINT_MAX, &index, err) ||
+        doc_get_integer(reader->root, "$", "bytes", 0, LLONG_MAX, &bytes, err) ||
+        doc_get_number(reader->root, "$", "score", &out->score, err) ||
+        doc_get_bool(reader->root, "$", "sampled", &out->is_sampled, err))
+        return;
+    if (index < 0 || bytes < 0)
+        err_set(err, ERR_UNUSABLE, "has no \"index\" or \"bytes\"");
+    out->index = (unsigned)index;
+    out->len = (size_t)bytes;
+    out->id = copy_text(reader, "id");
+    out->time = copy_text(reader, "time");
+    out->model = copy_text(reader, "model");
+    out->version = copy_text(reader, "version");
+    out->label = copy_text(reader, "label");
+    out->digest = copy_text(reader, "digest");
+    read_decision(reader, &out->decision);
+    read_media_type(reader, &out->media_type);
+}
+
+static enum err_code read_head(struct kept_input *out, const char *line, size_t len,
+                               struct arena *arena, struct err *err)
+{
+    struct json_t *root;
+    if (doc_parse(&root, line, len, &doc_limits_request, err))
+        return err->code;
+    const struct reader reader = {root, arena, err};
+    read_members(&reader, out);
+    if (err->code == ERR_OK)
+        out->context = copy_context(&reader, line, len);
+    doc_free(root);
+    return err->code;
+}
+
+/* The bytes behind the line must be as many as it says. */
+static enum err_code read_bytes(FILE *file, long start, bool with_bytes, struct arena *arena,
+                                struct kept_input *out, struct err *err)
+{
+    if (fseek(file, 0, SEEK_END) != 0 || (size_t)(ftell(file) - start) != out->len)
+        return err_set(err, ERR_UNUSABLE, "has not the bytes that it says");
+    if (!with_bytes)
+        return ERR_OK;
+    char *bytes = arena_alloc(arena, out->len + 1);
+    if (bytes == NULL)
+        return err_no_memory(err, out->len);
+    if (fseek(file, start, SEEK_SET) != 0 || fread(bytes, 1, out->len, file) != out->len)
+        return err_set(err, ERR_IO, "cannot be read");
+    bytes[out->len] = '\0';
+    out->bytes = bytes;
+    return ERR_OK;
+}
+
+static enum err_code read_file(FILE *file, bool with_bytes, struct arena *arena,
+                               struct kept_input *out, struct err *err)
+{
+    char line[KEPT_FILE_HEAD_BYTES + 1];
+    size_t found = fread(line, 1, sizeof line, file);
+    const char *end = memchr(line, '\n', found);
+    if (end == NULL)
+        return err_set(err, ERR_MALFORMED, "does not begin with a line of at most %d bytes",
+                       KEPT_FILE_HEAD_BYTES);
+    if (read_head(out, line, (size_t)(end - line), arena, err))
+        return err->code;
+    return read_bytes(file, end + 1 - line, with_bytes, arena, out, err);
+}
+
+enum err_code kept_file_read(const char *dir, uint64_t number, bool with_bytes, struct arena *arena,
+                             struct kept_input *out, struct err *err)
+{
+    char path[PATH_MAX];
+    *out = (struct kept_input){.number = number};
+    if (path_of(path, dir, number, err))
+        return err->code;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : err_code_of_errno(errno),
+                       "cannot be opened: %s", strerror(errno));
+    read_file(file, with_bytes, arena, out, err);
+    fclose(file);
+    return err->code;
+}

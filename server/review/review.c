@@ -1,0 +1,427 @@
+/* review.c - see review.h.
+ *
+ * Two locks, neither taken under the other: `queue` of what waits for the thread, and `lock` of the
+ * list, which only the thread changes. Files are opened without either: one that makes room
+ * meanwhile is not found, and that is said. */
+#include "server/review/review.h"
+
+#include "engine/base/clock.h"
+#include "server/feedback/siphash.h"
+#include "server/observe/log.h"
+#include "server/review/kept_list.h"
+#include "server/review/review_state.h"
+#include "server/review/sample.h"
+#include "server/serve/request.h"
+#include "server/serve/snapshots.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* An input on its way to the disk; in one piece with the head of its file and its bytes. */
+struct job {
+    struct job *next;
+    uint64_t key[2];
+    enum decision decision;
+    size_t held; /* of the process's memory */
+    size_t head_len, len;
+    char bytes[]; /* [head_len + len] */
+};
+
+void review_key(const struct review *review, const char *id, unsigned index, uint64_t key[2])
+{
+    siphash(review->secret, id, strlen(id), key);
+    key[0] += index * 0x9E3779B97F4A7C15; /* odd: another key for each index of an id */
+}
+
+/* ---- offering ---- */
+
+static void drop(struct review *review, struct job *job)
+{
+    memory_give(review->options.memory, job->held);
+    free(job);
+}
+
+static bool enqueue(struct review *review, struct job *job)
+{
+    pthread_mutex_lock(&review->queue);
+    bool fits = review->jobs < REVIEW_JOBS_MAX && job->len <= REVIEW_BYTES_MAX - review->waiting;
+    if (fits) {
+        *review->end = job;
+        review->end = &job->next;
+        review->jobs++;
+        review->waiting += job->len;
+    }
+    pthread_mutex_unlock(&review->queue);
+    if (fits)
+        pthread_cond_signal(&review->wanted);
+    return fits;
+}
+
+/* "2026-11-22T21:39:44.123Z" */
+static void tell_time(char out[32])
+{
+    struct timespec now;
+    struct tm parts;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    size_t len = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(out + len, 32 - len, ".%03dZ", (int)(now.tv_nsec / CLOCK_NS_PER_MS));
+}
+
+static const char *media_type_of(const struct predict_item *item)
+{
+    if (item->kind == ENGINE_TEXT)
+        return "text/plain; charset=utf-8";
+    return item->len > 0 && (unsigned char)item->bytes[0] == 0xFF ? "image/jpeg" : "image/png";
+}
+
+static bool make_head(const struct request *request, const struct row *row, bool is_sampled,
+                      char head[KEPT_FILE_HEAD_BYTES], size_t *len)
+{
+    const unsigned index = (unsigned)(row - request->rows);
+    const struct predict_item *item = &request->call.items[index];
+    const struct answer *answer = &row->answer;
+    const unsigned label = engine_argmax(row->model->engine, answer->scores);
+    char time_text[32];
+    tell_time(time_text);
+    const struct kept_input input = {
+        .id = request_reply_id(request),
+        .index = index,
+        .time = time_text,
+        .model = answer->model_name,
+        .version = answer->model_version != NULL ? answer->model_version : "",
+        .label = answer->info->labels[label],
+        .score = (double)answer->scores[label],
+        .decision = answer->judgement.decision,
+        .is_sampled = is_sampled,
+        .media_type = media_type_of(item),
+        .context = item->context != NULL ? item->context : request->call.context};
+    return kept_file_head(&input, head, len);
+}
+
+static struct job *make_job(struct review *review, const char *head, size_t head_len,
+                            const struct predict_item *item)
+{
+    const size_t held = memory_sum(sizeof(struct job) + head_len, item->len);
+    if (memory_take(review->options.memory, held, MEMORY_LARGE, &(struct err){0}))
+        return NULL;
+    struct job *job = malloc(held);
+    if (job == NULL) {
+        memory_give(review->options.memory, held);
+        return NULL;
+    }
+    *job = (struct job){.held = held, .head_len = head_len, .len = item->len};
+    memcpy(job->bytes, head, head_len);
+    memcpy(job->bytes + head_len, item->bytes, item->len);
+    return job;
+}
+
+static bool offer(struct review *review, const struct request *request, const struct row *row,
+                  bool is_sampled)
+{
+    const unsigned index = (unsigned)(row - request->rows);
+    char head[KEPT_FILE_HEAD_BYTES];
+    size_t len;
+    if (!make_head(request, row, is_sampled, head, &len))
+        return false;
+    struct job *job = make_job(review, head, len, &request->call.items[index]);
+    if (job == NULL)
+        return false;
+    job->decision = row->answer.judgement.decision;
+    review_key(review, request_reply_id(request), index, job->key);
+    if (enqueue(review, job))
+        return true;
+    drop(review, job);
+    return false;
+}
+
+void review_offer(struct review *review, const struct request *request)
+{
+    const double share = request->snapshot->config.keep_inputs_share;
+    for (unsigned i = 0; i < request->good_count; i++) {
+        const struct row *row = request->good[i];
+        if (row->err.code != ERR_OK)
+            continue;
+        const enum decision decision = row->answer.judgement.decision;
+        const bool is_sampled = sample_takes(share, request_reply_id(request),
+                                             (unsigned)(row - request->rows), decision);
+        if ((decision != DECISION_AUTO || is_sampled) && !offer(review, request, row, is_sampled))
+            atomic_fetch_add_explicit(&review->dropped, 1, memory_order_relaxed);
+    }
+}
+
+/* ---- the thread ---- */
+
+void review_make_room(struct review *review, uint64_t bytes)
+{
+    for (;;) {
+        struct err err = {0};
+        pthread_mutex_lock(&review->lock);
+        const struct kept_entry *oldest = kept_list_oldest(&review->list);
+        const uint64_t number = oldest != NULL ? oldest->number : 0;
+        const bool is_full = oldest != NULL && (review->list.count == review->list.room ||
+                                                review->list.bytes + bytes > review->bytes_max);
+        if (is_full)
+            kept_list_drop(&review->list);
+        pthread_mutex_unlock(&review->lock);
+        if (!is_full)
+            return;
+        if (kept_file_remove(review->dir, number, &err) != ERR_OK)
+            log_event(LOG_WARN, "review_not_removed", LOG_TEXT("reason", err.text));
+    }
+}
+
+void review_add(struct review *review, const struct kept_entry *entry)
+{
+    pthread_mutex_lock(&review->lock);
+    kept_list_add(&review->list, entry);
+    pthread_mutex_unlock(&review->lock);
+}
+
+/* A line when the disk begins to refuse, and one when it takes files again. */
+static void tell(struct review *review, const struct err *err)
+{
+    const bool fails = err->code != ERR_OK;
+    if (fails && !review->is_failing)
+        log_event(LOG_WARN, "review_not_kept", LOG_TEXT("reason", err->text));
+    else if (!fails && review->is_failing)
+        log_event(LOG_INFO, "review_kept_again", LOG_NUMBER("number", review->next - 1));
+    review->is_failing = fails;
+}
+
+/* One that is larger than all may be is not worth the others. */
+static void keep(struct review *review, const struct job *job)
+{
+    const uint64_t most = job->head_len + KEPT_FILE_TAIL_BYTES + job->len;
+    struct kept_entry entry = {.key = {job->key[0], job->key[1]}, .decision = job->decision};
+    struct err err = {0};
+    size_t size;
+    if (most > review->bytes_max) {
+        atomic_fetch_add_explicit(&review->dropped, 1, memory_order_relaxed);
+        return;
+    }
+    review_make_room(review, most);
+    entry.number = review->next++;
+    kept_file_write(review->dir, entry.number, job->bytes, job->head_len,
+                    job->bytes + job->head_len, job->len, &size, &err);
+    entry.bytes = size;
+    if (err.code == ERR_OK)
+        review_add(review, &entry);
+    tell(review, &err);
+    atomic_fetch_add_explicit(err.code == ERR_OK ? &review->kept : &review->dropped, 1,
+                              memory_order_relaxed);
+}
+
+/* The next job; NULL: all is closing, and nothing waits. */
+static struct job *take(struct review *review)
+{
+    pthread_mutex_lock(&review->queue);
+    while (review->first == NULL && !atomic_load(&review->is_closing))
+        pthread_cond_wait(&review->wanted, &review->queue);
+    struct job *job = review->first;
+    if (job != NULL) {
+        review->first = job->next;
+        if (review->first == NULL)
+            review->end = &review->first;
+        review->jobs--;
+        review->waiting -= job->len;
+    }
+    pthread_mutex_unlock(&review->queue);
+    return job;
+}
+
+static void *review_main(void *context)
+{
+    struct review *review = context;
+    review_restore(review);
+    for (struct job *job; (job = take(review)) != NULL;) {
+        keep(review, job);
+        drop(review, job);
+    }
+    return NULL;
+}
+
+/* ---- listing and reading ---- */
+
+static enum err_code check_restored(const struct review *review, struct err *err)
+{
+    if (atomic_load(&review->is_restored))
+        return ERR_OK;
+    return err_set(err, ERR_NOT_READY, "what was kept before the start is still being read");
+}
+
+size_t review_list_bytes(unsigned limit)
+{
+    enum { EACH = 4 * KEPT_FILE_HEAD_BYTES }; /* the strings, the tree of the reply, its text */
+    return memory_product(limit, EACH);
+}
+
+/* A file that has made room since, or that somebody changed, is passed over. */
+static enum err_code read_page(const struct review *review, const uint64_t *numbers, unsigned count,
+                               struct arena *arena, struct review_page *out, struct err *err)
+{
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++) {
+        struct err cause = {0};
+        if (kept_file_read(review->dir, numbers[i], false, arena, &out->inputs[out->count],
+                           &cause) == ERR_OK)
+            out->count++;
+        else if (cause.code == ERR_NO_MEMORY)
+            *err = cause;
+    }
+    return err->code;
+}
+
+enum err_code review_list(struct review *review, const struct review_filter *filter,
+                          struct arena *arena, struct review_page *out, struct err *err)
+{
+    uint64_t numbers[REVIEW_LIMIT_MAX + 1];
+    *out = (struct review_page){0};
+    if (check_restored(review, err))
+        return err->code;
+    pthread_mutex_lock(&review->lock);
+    unsigned count = kept_list_before(&review->list, filter->before, filter->decision, numbers,
+                                      filter->limit + 1);
+    pthread_mutex_unlock(&review->lock);
+    if (count > filter->limit)
+        out->next = numbers[--count - 1];
+    out->inputs = arena_alloc_array(arena, count + 1, sizeof *out->inputs);
+    if (out->inputs == NULL)
+        return err_no_memory(err, count * sizeof *out->inputs);
+    return read_page(review, numbers, count, arena, out, err);
+}
+
+static enum err_code not_kept(struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND,
+                   "id: no input with this id and index is kept; GET /review lists those that are");
+}
+
+enum err_code review_look(struct review *review, const char *id, unsigned index,
+                          struct review_place *out, struct err *err)
+{
+    struct kept_entry entry;
+    uint64_t key[2];
+    if (check_restored(review, err))
+        return err->code;
+    review_key(review, id, index, key);
+    pthread_mutex_lock(&review->lock);
+    bool is_kept = kept_list_find(&review->list, key, &entry);
+    pthread_mutex_unlock(&review->lock);
+    if (!is_kept)
+        return not_kept(err);
+    *out = (struct review_place){
+        .id = id, .number = entry.number, .bytes = entry.bytes + 2 * KEPT_FILE_HEAD_BYTES};
+    return ERR_OK;
+}
+
+enum err_code review_read(struct review *review, const struct review_place *place,
+                          struct arena *arena, struct kept_input *out, struct err *err)
+{
+    struct err cause = {0};
+    if (kept_file_read(review->dir, place->number, true, arena, out, &cause) == ERR_OK)
+        return strcmp(out->id, place->id) == 0 ? ERR_OK : not_kept(err);
+    if (cause.code == ERR_NOT_FOUND)
+        return not_kept(err);
+    if (cause.code == ERR_NO_MEMORY)
+        return err_no_memory(err, place->bytes);
+    log_event(LOG_WARN, "review_unreadable", LOG_NUMBER("number", place->number),
+              LOG_TEXT("reason", cause.text));
+    return err_set(err, ERR_INTERNAL, "the input that was kept cannot be read");
+}
+
+void review_metrics(struct review *review, struct metrics_kept *out)
+{
+    pthread_mutex_lock(&review->lock);
+    out->bytes = review->list.bytes;
+    pthread_mutex_unlock(&review->lock);
+    out->kept = atomic_load_explicit(&review->kept, memory_order_relaxed);
+    out->dropped = atomic_load_explicit(&review->dropped, memory_order_relaxed);
+}
+
+/* ---- open and close ---- */
+
+/* No file is smaller than its head, and a head than this. */
+static unsigned room_of(size_t bytes_max)
+{
+    enum { HEAD_BYTES_MIN = 256 };
+    const size_t most = bytes_max / HEAD_BYTES_MIN + 1;
+    return most < REVIEW_INPUTS_MAX ? (unsigned)most : REVIEW_INPUTS_MAX;
+}
+
+size_t review_bytes(size_t bytes_max)
+{
+    return bytes_max > 0 ? memory_product(room_of(bytes_max), sizeof(struct kept_entry)) : 0;
+}
+
+/* The inputs are for nobody but the server's user. */
+static enum err_code make_folders(struct review *review, struct err *err)
+{
+    const char *state_dir = review->options.state_dir;
+    int len = snprintf(review->dir, sizeof review->dir, "%s/inputs", state_dir);
+    if (len < 0 || (size_t)len >= sizeof review->dir - KEPT_FILE_NAME_BYTES)
+        return err_set(err, ERR_UNUSABLE, "state_dir: longer than %zu bytes",
+                       sizeof review->dir - KEPT_FILE_NAME_BYTES);
+    if (mkdir(state_dir, 0750) != 0 && errno != EEXIST)
+        return err_set(err, ERR_UNUSABLE, "state_dir %s: %s", state_dir, strerror(errno));
+    if (mkdir(review->dir, 0700) != 0 && errno != EEXIST)
+        return err_set(err, ERR_UNUSABLE, "state_dir: %s: %s", review->dir, strerror(errno));
+    if (access(review->dir, R_OK | W_OK | X_OK) != 0)
+        return err_set(err, ERR_UNUSABLE, "state_dir: %s: %s", review->dir, strerror(errno));
+    return ERR_OK;
+}
+
+static enum err_code start(struct review *review, struct err *err)
+{
+    if (getrandom(review->secret, sizeof review->secret, 0) != sizeof review->secret)
+        return err_set(err, ERR_IO, "no random bytes for the hashes of ids");
+    if (make_folders(review, err) || kept_list_open(&review->list, room_of(review->bytes_max), err))
+        return err->code;
+    int failure = pthread_create(&review->thread, NULL, review_main, review);
+    review->has_thread = failure == 0;
+    return failure == 0 ? ERR_OK : err_no_thread(err, failure);
+}
+
+enum err_code review_open(struct review **out, const struct review_options *options,
+                          struct err *err)
+{
+    struct review *review = calloc(1, sizeof *review);
+    *out = NULL;
+    if (review == NULL)
+        return err_no_memory(err, sizeof *review);
+    review->options = *options;
+    review->bytes_max = options->bytes_max;
+    review->end = &review->first;
+    pthread_mutex_init(&review->queue, NULL);
+    pthread_mutex_init(&review->lock, NULL);
+    pthread_cond_init(&review->wanted, NULL);
+    if (start(review, err)) {
+        review_close(review);
+        return err->code;
+    }
+    log_event(LOG_INFO, "review_keeps_inputs", LOG_TEXT("dir", review->dir),
+              LOG_NUMBER("bytes_max", review->bytes_max));
+    *out = review;
+    return ERR_OK;
+}
+
+void review_close(struct review *review)
+{
+    if (review == NULL)
+        return;
+    pthread_mutex_lock(&review->queue);
+    atomic_store(&review->is_closing, true);
+    pthread_mutex_unlock(&review->queue);
+    pthread_cond_signal(&review->wanted);
+    if (review->has_thread)
+        pthread_join(review->thread, NULL);
+    kept_list_close(&review->list);
+    pthread_cond_destroy(&review->wanted);
+    pthread_mutex_destroy(&review->lock);
+    pthread_mutex_destroy(&review->queue);
+    free(review);
+}

@@ -1,0 +1,57 @@
+/* review_state.h - what review.c keeps, and review_restore.c fills at the start. Private to both.
+ *
+ *     review_restore(review);                 by the thread, before it writes anything
+ *     atomic_load(&review->is_restored)
+ *
+ * Threads: as the fields say.
+ */
+#ifndef ATTND_SERVER_REVIEW_REVIEW_STATE_H
+#define ATTND_SERVER_REVIEW_REVIEW_STATE_H
+
+#include "server/review/kept_list.h"
+#include "server/review/review.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+struct job;
+
+struct review {
+    struct review_options options;
+    uint64_t bytes_max;
+    char dir[PATH_MAX]; /* of the files */
+    uint64_t secret[2]; /* of the hashes of ids */
+    pthread_mutex_t queue;
+    pthread_cond_t wanted; /* with queue: a job came, or all is closing */
+    /* Under queue. */
+    struct job *first, **end;
+    unsigned jobs;
+    size_t waiting; /* bytes of the inputs */
+
+    pthread_mutex_t lock;
+    struct kept_list list; /* under lock; changed by the thread alone */
+
+    atomic_bool is_closing;             /* set under queue; partners: review_close, the thread */
+    atomic_bool is_restored;            /* partners: review_restore, check_restored */
+    atomic_uint_fast64_t kept, dropped; /* alone */
+    /* Of the thread. */
+    uint64_t next; /* number of the next file */
+    bool is_failing;
+    /* Of the main thread. */
+    pthread_t thread;
+    bool has_thread;
+};
+
+/* Any thread. */
+void review_key(const struct review *review, const char *id, unsigned index, uint64_t key[2]);
+
+/* By the thread: removes the oldest until so many bytes more, and one file, are allowed. */
+void review_make_room(struct review *review, uint64_t bytes);
+void review_add(struct review *review, const struct kept_entry *entry);
+
+/* Reads what the directory holds, sets the next number, and says that it has done so. */
+void review_restore(struct review *review);
+
+#endif

@@ -1,0 +1,442 @@
+/* Inputs that are kept, in the program: which ones, what is told of them, that they are there after
+ * a restart, and what the labels of the random sample say of all traffic. */
+#include "tests/support/contract.h"
+#include "tests/support/server_process.h"
+#include "tests/support/tempdir.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One whose answers are all automatic, one whose answers to these inputs are not, and pictures. */
+#define AUTO_MODEL "easy=tests/data/golden/bert-3"
+#define HARD_MODEL "hard=models/kernel-bert"
+#define IMAGE_MODEL "image=tests/data/golden/vit-0"
+#define PICTURE "tests/data/examples/wafer_map.png"
+
+static struct server_process server;
+static struct tempdir state, audit;
+
+static void start_with(const char *bytes, const char *share)
+{
+    server_process_start(
+        &server, (const char *[]){"--model", AUTO_MODEL, "--model", HARD_MODEL, "--model",
+                                  IMAGE_MODEL, "--state-dir", state.path, "--keep-inputs-bytes",
+                                  bytes, "--keep-inputs-share", share, "--audit-dir", audit.path,
+                                  "--workers", "1", "--threads-per-worker", "1", NULL});
+}
+
+static void open_all(const char *bytes, const char *share)
+{
+    tempdir_open(&state);
+    tempdir_open(&audit);
+    start_with(bytes, share);
+}
+
+static void stop(void)
+{
+    ck_assert_int_eq(server_process_stop(&server), 0);
+}
+
+static void inputs_dir(char out[128])
+{
+    snprintf(out, 128, "%s/inputs", state.path);
+}
+
+/* Of the folder within, which tempdir_close does not know. */
+static unsigned remove_inputs(void)
+{
+    char path[512], dir[128];
+    unsigned removed = 0;
+    inputs_dir(dir);
+    DIR *entries = opendir(dir);
+    ck_assert_ptr_nonnull(entries);
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+        removed += unlink(path) == 0;
+    }
+    closedir(entries);
+    ck_assert_int_eq(rmdir(dir), 0);
+    return removed;
+}
+
+static unsigned close_all(void)
+{
+    stop();
+    unsigned removed = remove_inputs();
+    tempdir_close(&state);
+    tempdir_close(&audit);
+    return removed;
+}
+
+/* As a client of this machine. */
+static struct reply get(const char *path)
+{
+    char *request =
+        contract_format("GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", path, server.port);
+    int fd = http_connect(server.port);
+    http_send_text(fd, request);
+    struct reply reply = reply_of(http_read(fd, false));
+    close(fd);
+    free(request);
+    return reply;
+}
+
+static struct reply post(const char *path, const char *body)
+{
+    char *request = contract_format("POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
+                                    "Content-Length: %zu\r\n\r\n%s",
+                                    path, server.port, strlen(body), body);
+    int fd = http_connect(server.port);
+    http_send_text(fd, request);
+    struct reply reply = reply_of(http_read(fd, false));
+    close(fd);
+    free(request);
+    return reply;
+}
+
+static void predict(const char *model, const char *id, const char *text)
+{
+    char *body = contract_format("{\"model\": \"%s\", \"id\": \"%s\", \"text\": \"%s\", "
+                                 "\"context\": {\"lot\": \"A\\\"1\", \"die_x\": 3}}",
+                                 model, id, text);
+    struct reply reply = post("/predict", body);
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+    free(body);
+}
+
+/* The list, once so many are in it: they are written after their replies. */
+static struct reply await_list(const char *query, size_t count)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/review%s", query);
+    for (int tries = 0; tries < 4000; tries++) {
+        struct reply reply = get(path);
+        if (reply.answer.status != 503) {
+            reply_expect_status(&reply, 200);
+            if (reply_count(&reply, "inputs") >= count)
+                return reply;
+        }
+        reply_free(&reply);
+        usleep(5000);
+    }
+    ck_abort_msg("%zu inputs are not listed", count);
+}
+
+/* ---- what is kept ---- */
+
+START_TEST(what_was_not_automatic_is_kept_and_given_back)
+{
+    open_all("1000000", "0");
+    predict("easy", "easy-1", "vdd_io 3.97 V FAIL");
+    predict("hard", "hard-1", "h\\u00e4ngt \\ud83d\\ude00");
+    struct reply list = await_list("", 1);
+    ck_assert_uint_eq(reply_count(&list, "inputs"), 1);
+    reply_expect_text(&list, "inputs.0.id", "hard-1");
+    ck_assert_double_eq(reply_number(&list, "inputs.0.index"), 0);
+    reply_expect_text(&list, "inputs.0.model.name", "hard");
+    ck_assert_str_ne(reply_text(&list, "inputs.0.decision"), "auto");
+    reply_expect_text(&list, "inputs.0.context.lot", "A\"1");
+    ck_assert_double_eq(reply_number(&list, "inputs.0.context.die_x"), 3);
+    reply_expect_text(&list, "inputs.0.media_type", "text/plain; charset=utf-8");
+    ck_assert_double_eq(reply_number(&list, "inputs.0.bytes"), 11);
+    ck_assert_uint_eq(strlen(reply_text(&list, "inputs.0.digest")), 71);
+    ck_assert_ptr_null(contract_at(list.json, "next"));
+    reply_free(&list);
+    struct reply input = get("/review/hard-1?index=0");
+    reply_expect_status(&input, 200);
+    ck_assert_str_eq(input.answer.body, "h\xc3\xa4ngt \xf0\x9f\x98\x80");
+    ck_assert_str_eq(reply_header(&input, "Content-Type"), "text/plain; charset=utf-8");
+    ck_assert_str_eq(reply_header(&input, "X-Content-Type-Options"), "nosniff");
+    ck_assert_str_eq(reply_header(&input, "Content-Disposition"),
+                     "attachment; filename=\"input.txt\"");
+    reply_free(&input);
+    ck_assert_uint_eq(close_all(), 1);
+}
+END_TEST
+
+START_TEST(a_picture_is_given_back_byte_for_byte)
+{
+    size_t len;
+    char *bytes = contract_file(PICTURE, &len);
+    open_all("10000000", "1");
+    struct http_answer answer = http_request(server.port, "POST", "/predict?model=image&id=map",
+                                             "Content-Type: image/png\r\n", bytes, len);
+    ck_assert_int_eq(answer.status, 200);
+    http_answer_free(&answer);
+    struct reply list = await_list("?decision=auto", 1);
+    ck_assert(contract_at(list.json, "inputs.0.sampled") != NULL);
+    reply_expect_text(&list, "inputs.0.media_type", "image/png");
+    reply_free(&list);
+    struct reply input = get("/review/map");
+    reply_expect_status(&input, 200);
+    ck_assert_str_eq(reply_header(&input, "Content-Type"), "image/png");
+    ck_assert_uint_eq(input.answer.body_len, len);
+    ck_assert_mem_eq(input.answer.body, bytes, len);
+    reply_free(&input);
+    free(bytes);
+    ck_assert_uint_eq(close_all(), 1);
+}
+END_TEST
+
+START_TEST(a_list_goes_on_where_the_one_before_ended)
+{
+    char id[16], query[64];
+    open_all("1000000", "1");
+    for (int i = 0; i < 5; i++) {
+        snprintf(id, sizeof id, "die-%d", i);
+        predict("easy", id, "vdd_io 3.97 V FAIL");
+    }
+    reply_free(&(struct reply[]){await_list("", 5)}[0]);
+    struct reply page = await_list("?limit=2", 2);
+    ck_assert_uint_eq(reply_count(&page, "inputs"), 2);
+    reply_expect_text(&page, "inputs.0.id", "die-4");
+    reply_expect_text(&page, "inputs.1.id", "die-3");
+    snprintf(query, sizeof query, "?limit=3&before=%.0f", reply_number(&page, "next"));
+    reply_free(&page);
+    page = await_list(query, 3);
+    reply_expect_text(&page, "inputs.0.id", "die-2");
+    reply_expect_text(&page, "inputs.2.id", "die-0");
+    ck_assert_ptr_null(contract_at(page.json, "next"));
+    reply_free(&page);
+    page = await_list("?decision=review", 0);
+    ck_assert_uint_eq(reply_count(&page, "inputs"), 0);
+    reply_free(&page);
+    ck_assert_uint_eq(close_all(), 5);
+}
+END_TEST
+
+START_TEST(what_is_asked_wrongly_is_refused)
+{
+    static const struct {
+        const char *path, *detail;
+        int status;
+        const char *type;
+    } cases[] = {
+        {"/review?limit=101", "?limit: expected an integer from 1 to 100", 422, "unusable"},
+        {"/review?limit=", "?limit: expected", 422, "unusable"},
+        {"/review?before=0", "?before: expected", 422, "unusable"},
+        {"/review?decision=maybe", "?decision: expected auto, review or unknown", 422, "unusable"},
+        {"/review?limt=3", "?: an unknown option; limit", 422, "unusable"},
+        {"/review/nobody", "id: no input with this id and index is kept", 404, "not_found"},
+        {"/review/nobody?index=x", "?index: expected", 422, "unusable"},
+        {"/review/nobody?at=1", "?: an unknown option", 422, "unusable"},
+    };
+    open_all("1000000", "0");
+    reply_free(&(struct reply[]){await_list("", 0)}[0]);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct reply reply = get(cases[i].path);
+        reply_expect_problem(&reply, cases[i].status, cases[i].type, cases[i].detail);
+        reply_free(&reply);
+    }
+    int fd = http_connect(server.port); /* a page whose name resolves to this machine */
+    http_send_text(fd, "GET /review HTTP/1.1\r\nHost: example.com\r\n\r\n");
+    struct reply reply = reply_of(http_read(fd, false));
+    reply_expect_problem(&reply, 403, "forbidden", "");
+    reply_free(&reply);
+    close(fd);
+    close_all();
+}
+END_TEST
+
+START_TEST(nothing_is_kept_unless_it_is_asked_for)
+{
+    char out[256], errors[4096];
+    const char *const alone[] = {"--model", AUTO_MODEL, "--check-config", "--keep-inputs-bytes",
+                                 "7",       NULL};
+    server_process_start(&server, (const char *[]){"--model", AUTO_MODEL, "--workers", "1", NULL});
+    struct reply reply = get("/review");
+    reply_expect_problem(&reply, 404, "not_found", "no inputs are kept; the options state_dir");
+    reply_free(&reply);
+    reply = get("/review/die-1");
+    reply_expect_problem(&reply, 404, "not_found", "no inputs are kept");
+    reply_free(&reply);
+    stop();
+    ck_assert_int_eq(run_program("attnd", alone, out, sizeof out, errors, sizeof errors), 2);
+    ck_assert_ptr_nonnull(strstr(errors, "keep_inputs_bytes needs state_dir"));
+}
+END_TEST
+
+/* ---- room, and restarts ---- */
+
+START_TEST(the_oldest_make_room_and_the_rest_survive_a_kill)
+{
+    char id[16], path[256], dir[128];
+    open_all("2000", "1"); /* a file has a little more than 400 bytes */
+    for (int i = 0; i < 9; i++) {
+        snprintf(id, sizeof id, "die-%d", i);
+        predict("easy", id, "vdd_io 3.97 V FAIL");
+    }
+    struct reply list;
+    do {
+        list = await_list("?limit=1", 1);
+        snprintf(id, sizeof id, "%s", reply_text(&list, "inputs.0.id"));
+        reply_free(&list);
+    } while (strcmp(id, "die-8") != 0);
+    list = await_list("", 1);
+    size_t count = reply_count(&list, "inputs");
+    ck_assert_uint_ge(count, 3);
+    ck_assert_uint_le(count, 5);
+    reply_free(&list);
+    struct reply gone = get("/review/die-0");
+    reply_expect_problem(&gone, 404, "not_found", "id: no input");
+    reply_free(&gone);
+    kill(server.pid, SIGKILL);
+    server_process_wait(&server);
+    inputs_dir(dir);
+    struct tempdir inside;
+    snprintf(inside.path, sizeof inside.path, "%.63s", dir);
+    tempdir_write(&inside, "kept-00000000000000ff.input.partial", "half", 4);
+    tempdir_write(&inside, "kept-0000000000000001.input", "not ours\n", 9);
+    tempdir_write(&inside, "README", "foreign", 7);
+    start_with("2000", "1");
+    list = await_list("", count);
+    ck_assert_uint_eq(reply_count(&list, "inputs"), count);
+    reply_expect_text(&list, "inputs.0.id", "die-8");
+    reply_free(&list);
+    struct reply input = get("/review/die-8");
+    reply_expect_status(&input, 200);
+    ck_assert_str_eq(input.answer.body, "vdd_io 3.97 V FAIL");
+    reply_free(&input);
+    snprintf(path, sizeof path, "%s/kept-00000000000000ff.input.partial", dir);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    snprintf(path, sizeof path, "%s/README", dir);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    predict("easy", "die-9", "vdd_io 3.97 V FAIL");
+    do {
+        list = await_list("?limit=1", 1);
+        snprintf(id, sizeof id, "%s", reply_text(&list, "inputs.0.id"));
+        reply_free(&list);
+    } while (strcmp(id, "die-9") != 0);
+    struct reply metrics = get("/metrics");
+    ck_assert_ptr_nonnull(
+        strstr(metrics.answer.body, "\nattnd_kept_inputs_total{result=\"kept\"} 1\n"));
+    ck_assert_ptr_nonnull(
+        strstr(metrics.answer.body, "\nattnd_kept_inputs_total{result=\"dropped\"} 0\n"));
+    ck_assert_ptr_nonnull(strstr(metrics.answer.body, "\nattnd_kept_inputs_bytes 1"));
+    reply_free(&metrics);
+    close_all();
+}
+END_TEST
+
+START_TEST(an_input_larger_than_all_is_dropped_and_counted)
+{
+    struct reply metrics = {0};
+    bool is_counted = false;
+    open_all("100", "1");
+    predict("easy", "die-1", "vdd_io 3.97 V FAIL");
+    for (int tries = 0; tries < 4000 && !is_counted; tries++) {
+        usleep(5000);
+        metrics = get("/metrics");
+        is_counted =
+            strstr(metrics.answer.body, "attnd_kept_inputs_total{result=\"dropped\"} 1\n") != NULL;
+        reply_free(&metrics);
+    }
+    ck_assert(is_counted);
+    ck_assert_uint_eq(close_all(), 0);
+}
+END_TEST
+
+/* ---- accuracy of all traffic ---- */
+
+static void give_label(const char *id, const char *label)
+{
+    char *body = contract_format("{\"id\": \"%s\", \"label\": \"%s\", \"new\": true}", id, label);
+    struct reply reply = post("/feedback", body);
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+    free(body);
+}
+
+static struct reply accuracy_when_known(const char *name)
+{
+    for (int tries = 0; tries < 4000; tries++) {
+        struct reply reply = get(name);
+        reply_expect_status(&reply, 200);
+        if (contract_at(reply.json, "accuracy.weighted") != NULL)
+            return reply;
+        reply_free(&reply);
+        usleep(5000);
+    }
+    ck_abort_msg("accuracy.weighted stays null");
+}
+
+/* die-0 is not in the sample of one half, die-3 is: share_point is the same on every machine. */
+START_TEST(only_the_sample_tells_of_automatic_answers_also_after_a_restart)
+{
+    char sampled[16] = "", other[16] = "", id[16];
+    open_all("1000000", "0.5");
+    for (int i = 0; i < 12; i++) {
+        snprintf(id, sizeof id, "die-%d", i);
+        predict("easy", id, "vdd_io 3.97 V FAIL");
+    }
+    struct reply list = await_list("", 1);
+    reply_free(&list);
+    predict("hard", "last", "x");
+    do {
+        list = await_list("", 1);
+        snprintf(id, sizeof id, "%s", reply_text(&list, "inputs.0.id"));
+        if (strcmp(id, "last") != 0)
+            reply_free(&list);
+    } while (strcmp(id, "last") != 0);
+    ck_assert_uint_lt(reply_count(&list, "inputs"), 13);
+    snprintf(sampled, sizeof sampled, "%s", reply_text(&list, "inputs.1.id"));
+    for (int i = 0; i < 12; i++) {
+        bool is_listed = false;
+        snprintf(id, sizeof id, "die-%d", i);
+        for (size_t k = 0; k < reply_count(&list, "inputs"); k++) {
+            char place[32];
+            snprintf(place, sizeof place, "inputs.%zu.id", k);
+            is_listed = is_listed || strcmp(reply_text(&list, place), id) == 0;
+        }
+        if (!is_listed)
+            snprintf(other, sizeof other, "%s", id);
+    }
+    ck_assert_str_ne(other, "");
+    reply_free(&list);
+    give_label(other, "unheard of");
+    struct reply model = get("/models/easy");
+    ck_assert_double_eq(reply_number(&model, "accuracy.value"), 0);
+    ck_assert_ptr_null(contract_at(model.json, "accuracy.weighted"));
+    reply_free(&model);
+    model = get("/models/easy");
+    char *right = strdup(reply_text(&model, "labels.0"));
+    reply_free(&model);
+    struct reply again = post("/predict", "{\"model\": \"easy\", \"id\": \"probe\", \"text\": "
+                                          "\"vdd_io 3.97 V FAIL\"}");
+    free(right);
+    right = strdup(reply_text(&again, "label"));
+    reply_free(&again);
+    give_label(sampled, right);
+    free(right);
+    model = accuracy_when_known("/models/easy");
+    ck_assert_double_eq(reply_number(&model, "accuracy.value"), 0.5);
+    ck_assert_double_eq(reply_number(&model, "accuracy.weighted.value"), 1);
+    ck_assert_double_eq(reply_number(&model, "accuracy.weighted.n"), 1);
+    double low = reply_number(&model, "accuracy.weighted.low");
+    reply_free(&model);
+    struct reply metrics = get("/metrics");
+    ck_assert_ptr_nonnull(strstr(metrics.answer.body, "\nattnd_accuracy_weighted_ratio{model="
+                                                      "\"easy\",version=\"1\"} 1\n"));
+    reply_free(&metrics);
+    stop();
+    start_with("1000000", "0.5");
+    model = accuracy_when_known("/models/easy");
+    ck_assert_double_eq(reply_number(&model, "accuracy.weighted.value"), 1);
+    ck_assert_double_eq_tol(reply_number(&model, "accuracy.weighted.low"), low, 1e-9);
+    reply_free(&model);
+    close_all();
+}
+END_TEST
+
+SUITE("server/contract/review", what_was_not_automatic_is_kept_and_given_back,
+      a_picture_is_given_back_byte_for_byte, a_list_goes_on_where_the_one_before_ended,
+      what_is_asked_wrongly_is_refused, nothing_is_kept_unless_it_is_asked_for,
+      the_oldest_make_room_and_the_rest_survive_a_kill,
+      an_input_larger_than_all_is_dropped_and_counted,
+      only_the_sample_tells_of_automatic_answers_also_after_a_restart)

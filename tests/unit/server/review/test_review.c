@@ -1,0 +1,240 @@
+/* Keeping inputs, without a server: what is dropped when there is no room, and threads that offer
+ * and list at once. The contract's test has the rest. */
+#include "server/review/review.h"
+
+#include "server/serve/request.h"
+#include "tests/support/tempdir.h"
+#include "tests/unit/server/models.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OFFERS = 60, THREADS = 3 };
+
+static struct models models;
+static struct served_model *model;
+static struct memory memory;
+static struct review *review;
+static struct tempdir dir;
+static struct snapshot snapshot;
+
+static void opened(size_t pool_bytes, size_t bytes_max)
+{
+    const struct review_options options = {
+        .state_dir = dir.path, .bytes_max = bytes_max, .memory = &memory};
+    struct err err = {0};
+    memory_init(&memory, pool_bytes, 0, 0);
+    ck_assert_msg(review_open(&review, &options, &err) == ERR_OK, "%s", err.text);
+}
+
+static void begin(void)
+{
+    models_open(&models, 1);
+    model = models_make(&models, "logs", "text", 1);
+    tempdir_open(&dir);
+    snapshot.config.keep_inputs_share = 1;
+}
+
+static void end(void)
+{
+    char path[512], inside[128];
+    snprintf(inside, sizeof inside, "%s/inputs", dir.path);
+    DIR *entries = opendir(inside);
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", inside, entry->d_name);
+        unlink(path);
+    }
+    closedir(entries);
+    rmdir(inside);
+    tempdir_close(&dir);
+    served_model_release(model);
+    models_close(&models);
+}
+
+/* A request of one text that was answered. */
+static void offer(const char *id, const char *text)
+{
+    static const float scores[] = {0.25f, 0.75f};
+    struct predict_item item = {.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)};
+    struct request request = {.id = id, .snapshot = &snapshot, .good_count = 1};
+    struct row row = {
+        .request = &request,
+        .model = model,
+        .answer = {
+            .model_name = "logs", .model_version = "1", .info = model->info, .scores = scores}};
+    struct row *good = &row;
+    request.call = (struct predict_call){.items = &item, .item_count = 1, .id = id};
+    request.rows = &row;
+    request.good = &good;
+    review_offer(review, &request);
+}
+
+static struct metrics_kept kept(void)
+{
+    struct metrics_kept out;
+    review_metrics(review, &out);
+    return out;
+}
+
+static void await(uint64_t settled)
+{
+    while (kept().kept + kept().dropped < settled)
+        usleep(1000);
+}
+
+START_TEST(an_input_is_listed_and_read_as_it_was_answered)
+{
+    struct review_page page;
+    struct review_place place;
+    struct kept_input input;
+    struct arena arena;
+    struct err err = {0};
+    const struct review_filter filter = {DECISION_COUNT, UINT64_MAX, 10};
+    begin();
+    opened((size_t)64 << 20, 100000);
+    arena_init(&arena);
+    offer("die-1", "VDD short");
+    await(1);
+    ck_assert_int_eq(review_list(review, &filter, &arena, &page, &err), ERR_OK);
+    ck_assert_uint_eq(page.count, 1);
+    ck_assert_uint_eq(page.next, 0);
+    ck_assert_str_eq(page.inputs[0].label, "pass");
+    ck_assert_double_eq(page.inputs[0].score, 0.75);
+    ck_assert(page.inputs[0].is_sampled);
+    ck_assert_int_eq(review_look(review, "die-1", 1, &place, &err), ERR_NOT_FOUND);
+    err = (struct err){0};
+    ck_assert_int_eq(review_look(review, "die-1", 0, &place, &err), ERR_OK);
+    ck_assert_int_eq(review_read(review, &place, &arena, &input, &err), ERR_OK);
+    ck_assert_str_eq(input.bytes, "VDD short");
+    arena_deinit(&arena);
+    review_close(review);
+    ck_assert_uint_eq(memory_taken(&memory), 0);
+    end();
+}
+END_TEST
+
+START_TEST(what_memory_has_no_room_for_is_dropped_and_counted)
+{
+    begin();
+    opened(300, 100000);
+    offer("die-1", "VDD short");
+    ck_assert_uint_eq(kept().dropped, 1);
+    review_close(review);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_not_in_the_sample_is_not_kept)
+{
+    begin();
+    snapshot.config.keep_inputs_share = 0;
+    opened((size_t)64 << 20, 100000);
+    offer("die-1", "VDD short");
+    snapshot.config.keep_inputs_share = 1;
+    offer("die-2", "VDD short");
+    await(1); /* they are written in order */
+    struct review_place place;
+    struct err err = {0};
+    ck_assert_int_eq(review_look(review, "die-2", 0, &place, &err), ERR_OK);
+    ck_assert_int_eq(review_look(review, "die-1", 0, &place, &err), ERR_NOT_FOUND);
+    review_close(review);
+    end();
+}
+END_TEST
+
+/* Closing writes what waits; what was written is there when it is opened again. */
+START_TEST(what_waits_is_written_when_it_is_closed)
+{
+    struct review_page page;
+    struct arena arena;
+    const struct review_filter filter = {DECISION_AUTO, UINT64_MAX, 3};
+    begin();
+    opened((size_t)64 << 20, 100000);
+    for (int i = 0; i < 5; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "die-%d", i);
+        offer(id, "VDD short");
+    }
+    review_close(review);
+    opened((size_t)64 << 20, 100000);
+    arena_init(&arena);
+    struct err err = {.code = ERR_NOT_READY};
+    while (err.code == ERR_NOT_READY) {
+        err = (struct err){0};
+        review_list(review, &filter, &arena, &page, &err);
+    }
+    ck_assert_uint_eq(page.count, 3);
+    ck_assert_str_eq(page.inputs[0].id, "die-4");
+    ck_assert_uint_eq(page.next, page.inputs[2].number);
+    arena_deinit(&arena);
+    review_close(review);
+    end();
+}
+END_TEST
+
+static void *offer_main(void *context)
+{
+    const unsigned thread = *(const unsigned *)context;
+    for (int i = 0; i < OFFERS; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "die-%u-%d", thread, i);
+        offer(id, "VDD short");
+    }
+    return NULL;
+}
+
+static void list_once(void)
+{
+    struct review_page page;
+    struct arena arena;
+    struct err err = {0};
+    const struct review_filter filter = {DECISION_COUNT, UINT64_MAX, 20};
+    arena_init(&arena);
+    review_list(review, &filter, &arena, &page, &err);
+    ck_assert(err.code == ERR_OK || err.code == ERR_NOT_READY);
+    arena_deinit(&arena);
+}
+
+/* Room for about ten files, so that they are removed while they are listed. */
+START_TEST(threads_offer_while_others_list)
+{
+    pthread_t threads[THREADS];
+    unsigned numbers[THREADS];
+    begin();
+    opened((size_t)64 << 20, 4000);
+    for (unsigned i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, offer_main, &numbers[i]), 0);
+    }
+    while (kept().kept + kept().dropped < THREADS * OFFERS)
+        list_once();
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(kept().kept + kept().dropped, THREADS * OFFERS);
+    ck_assert_uint_le(kept().bytes, 4000);
+    ck_assert_uint_gt(kept().bytes, 2000);
+    review_close(review);
+    ck_assert_uint_eq(memory_taken(&memory), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_directory_that_cannot_be_made_is_refused)
+{
+    const struct review_options options = {
+        .state_dir = "/dev/null/state", .bytes_max = 7, .memory = &memory};
+    struct err err = {0};
+    ck_assert_int_eq(review_open(&review, &options, &err), ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(err.text, "state_dir /dev/null/state: "));
+    ck_assert_ptr_null(review);
+    review_close(NULL);
+}
+END_TEST
+
+SUITE("review/review", an_input_is_listed_and_read_as_it_was_answered,
+      what_memory_has_no_room_for_is_dropped_and_counted, what_is_not_in_the_sample_is_not_kept,
+      what_waits_is_written_when_it_is_closed, threads_offer_while_others_list,
+      a_directory_that_cannot_be_made_is_refused)
