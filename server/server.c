@@ -33,9 +33,9 @@
 #include "server/review/review.h"
 #include "server/scrape.h"
 #include "server/serve/worker.h"
+#include "server/signals.h"
 #include "server/systemd.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -407,54 +407,6 @@ static void announce(const struct server *server, FILE *ready)
     addresses_log(&server->addresses, &server->service);
 }
 
-/* Our threads inherit the mask: only the main thread waits for these. */
-static void block_signals(sigset_t *set)
-{
-    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    sigemptyset(set);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        sigaddset(set, numbers[i]);
-    pthread_sigmask(SIG_BLOCK, set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
-}
-
-/* The service manager restarts a server that does not say in time that it is alive. It says so
- * unless inputs wait and no worker has taken any since it was asked last. */
-static void tell_alive(const struct server *server, struct batcher_progress *before)
-{
-    const struct batcher_progress now = batcher_progress(server->service.batcher);
-    if (now.waiting == 0 || now.batches != before->batches)
-        systemd_notify("WATCHDOG=1");
-    *before = now;
-}
-
-/* The next signal; 0 when it is time to tell that the server is alive. */
-static int next_signal(const sigset_t *set, unsigned watchdog_ms)
-{
-    const struct timespec most = {.tv_sec = watchdog_ms / 1000,
-                                  .tv_nsec = (long)(watchdog_ms % 1000) * CLOCK_NS_PER_MS};
-    int number = watchdog_ms > 0 ? sigtimedwait(set, NULL, &most) : sigwaitinfo(set, NULL);
-    return number > 0 ? number : 0;
-}
-
-/* SIGHUP reloads. */
-static void await_stop_signal(const struct server *server, const sigset_t *set)
-{
-    const unsigned watchdog_ms = systemd_watchdog_ms();
-    struct batcher_progress before = {0};
-    int number = 0;
-    while (number != SIGTERM && number != SIGINT) {
-        number = next_signal(set, watchdog_ms);
-        if (number == SIGHUP)
-            reloader_signal(server->service.reloader);
-        else if (number == 0)
-            tell_alive(server, &before);
-    }
-    log_event(LOG_INFO, "stop_requested",
-              LOG_TEXT("signal", number == SIGINT ? "SIGINT" : "SIGTERM"));
-}
-
 /* What they say is read, and not run: that takes a model that is open. */
 static enum err_code check_selftests(const struct config *config, struct err *err)
 {
@@ -498,13 +450,12 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
 
 static void serve(struct server *server, FILE *ready, struct err *err)
 {
-    sigset_t signals;
     memory_tune_heap();
-    block_signals(&signals);
+    signals_block();
     arena_init(&server->arena);
     if (server_start(server, err) == ERR_OK) {
         announce(server, ready);
-        await_stop_signal(server, &signals);
+        signals_await_stop(&server->service);
         server_drain(server);
     }
     server_stop(server);
