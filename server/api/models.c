@@ -99,38 +99,68 @@ enum http_next models_list(struct service *service, struct request *request)
     return reply(request, json, len);
 }
 
+struct options {
+    bool with_confusion;
+    const char *version; /* NULL: the primary */
+    struct arena *arena;
+    struct err *err;
+};
+
 /* Options of other names do not matter here, as on every route that only reads. */
 static void visit_option(void *context, const char *name, const char *value)
 {
-    bool *with_confusion = context;
+    struct options *options = context;
     if (strcmp(name, "confusion") == 0)
-        *with_confusion = value != NULL && strcmp(value, "true") == 0;
+        options->with_confusion = value != NULL && strcmp(value, "true") == 0;
+    if (strcmp(name, "version") != 0 || value == NULL)
+        return;
+    options->version = arena_copy(options->arena, value, strlen(value));
+    if (options->version == NULL)
+        err_no_memory(options->err, strlen(value));
+}
+
+/* The version that is asked for, else the primary. */
+static const struct served_model *find_model(struct request *request, const char *version)
+{
+    const struct snapshot *snapshot = request->snapshot;
+    const char *name = route_value(request, "name");
+    if (name == NULL) {
+        err_no_memory(&request->err, strlen(request->exchange->path));
+        return NULL;
+    }
+    const struct served_model *primary = snapshot_find(snapshot, name);
+    if (primary == NULL)
+        err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /models");
+    if (primary == NULL || version == NULL)
+        return primary;
+    for (unsigned i = 0; i < snapshot->model_count; i++)
+        if (strcmp(snapshot->models[i]->name, name) == 0 &&
+            strcmp(snapshot->models[i]->info->version, version) == 0)
+            return snapshot->models[i];
+    err_set(
+        &request->err, ERR_NOT_FOUND,
+        "?version: the model has no such version; without it \"versions\" of the reply lists them");
+    return NULL;
 }
 
 enum http_next models_one(struct service *service, struct request *request)
 {
-    const char *name = route_value(request, "name");
-    if (name == NULL)
-        return reply(request, NULL, 0);
-    const struct served_model *model = snapshot_find(request->snapshot, name);
-    if (model == NULL) {
-        err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /models");
+    struct options options = {.arena = &request->exchange->arena, .err = &request->err};
+    http_query_each(request->exchange, visit_option, &options);
+    const struct served_model *model =
+        request->err.code == ERR_OK ? find_model(request, options.version) : NULL;
+    size_t pairs = service->feedback != NULL ? feedback_series(service->feedback) : 0;
+    if (model == NULL ||
+        (options.with_confusion && claim_reply(service, request, pairs * PAIR_BYTES))) {
         reply_problem(request);
         return HTTP_REPLY;
     }
     struct model_row row;
-    bool with_confusion = false;
     size_t len = 0;
-    http_query_each(request->exchange, visit_option, &with_confusion);
-    size_t pairs = service->feedback != NULL ? feedback_series(service->feedback) : 0;
-    if (with_confusion && claim_reply(service, request, pairs * PAIR_BYTES)) {
-        reply_problem(request);
-        return HTTP_REPLY;
-    }
     if (fill_row(service, request, model, true, &row) ||
         fill_versions(service, request, model->name, &row))
         return reply(request, NULL, 0);
-    row.with_confusion = with_confusion;
+    row.with_confusion = options.with_confusion;
     const char *json = codec_encode_model(&row, &request->exchange->arena, &len);
     return reply(request, json, len);
 }

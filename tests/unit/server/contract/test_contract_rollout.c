@@ -243,6 +243,16 @@ START_TEST(a_promotion_needs_labels_or_a_reason)
         reply_free(&models);
         expect("POST", "/feedback", label, 200);
     }
+    struct reply second = ask("GET", "/models/text?version=2&confusion=true", NULL);
+    ck_assert_str_eq(reply_text(&second, "version"), "2");
+    ck_assert_double_eq(reply_number(&second, "accuracy.n"), 2);
+    ck_assert_double_eq(reply_number(&second, "accuracy.confusion.0.count"), 2);
+    reply_free(&second);
+    second = ask("GET", "/models/text", NULL);
+    ck_assert_str_eq(reply_text(&second, "version"), "1");
+    ck_assert_double_eq(reply_number(&second, "accuracy.n"), 0);
+    reply_free(&second);
+    refused("GET", "/models/text?version=9", NULL, 404, "not_found", "?version: the model has no");
     expect("POST", "/admin/models/text/2/promote", NULL, 200);
     expect_versions("2 primary 1, 1 retiring 0");
     expect("POST", "/admin/models/text/rollback", NULL, 200);
