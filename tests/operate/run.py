@@ -99,7 +99,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/slack":
             status, alert = body["attachments"][0]["title"].split(" ")[:2]
             told = [(status.split(":")[0], alert)]
-            told += [(status, f"{alert} {model}") for model in MODELS if model in body["attachments"][0]["text"]]
+            told += [(status.split(":")[0], f"{alert} {model}") for model in MODELS if model in body["attachments"][0]["text"]]
         else:
             told = [(alert["status"].upper(), alert["labels"]["alertname"]) for alert in body["alerts"]]
         for status, alert in told:
@@ -115,12 +115,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 # ---- causes ----
 
 def post(port, body, kind="application/json", path="/predict"):
+    """What is answered, also if that is a problem."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request("POST", path, body, {"Content-Type": kind})
-        reply = connection.getresponse()
-        reply.read()
-        return reply.status
+        return connection.getresponse().read()
     finally:
         connection.close()
 
@@ -297,6 +296,24 @@ def strange(house):
                              ("AttndDrift wafer-vit", ("/slack",)), ("AttndDrift testlog-bert", ("/slack",))], load)
 
 
+def give_labels(house, labels):
+    given = [{"id": name, "label": label} for name, label in labels.items()]
+    told = json.loads(post(house.port, json.dumps({"feedback": given}), path="/feedback"))
+    assert told["accepted"] == len(given), told
+
+
+def wrong(house):
+    """People say that all answers were wrong, and then that they were right."""
+    began, said = time.monotonic(), {}
+    for i in range(40):
+        answer = json.loads(post(house.port, json.dumps({"text": usual_text(i), "id": f"text-{i}"})))
+        said[answer["id"]] = answer["label"]
+    give_labels(house, {name: "scan" if label != "scan" else "leakage" for name, label in said.items()})
+    came = expect(house, "AttndAccuracyLow testlog-bert", began)
+    give_labels(house, said)
+    return expect_gone(house, "AttndAccuracyLow testlog-bert") and came
+
+
 def usual(house):
     """Inputs like those of the references, of which every fifth gets a label: drift goes, and value shows."""
     pictures = [wafer_png(i) for i in range(USUAL)]
@@ -362,7 +379,7 @@ def dashboards(house):
     return passed
 
 
-CAUSES = (overload, strange, usual, dashboards, broken_reload, full_disk, gone)
+CAUSES = (overload, strange, wrong, usual, dashboards, broken_reload, full_disk, gone)
 GO_AGAIN = ("AttndDown", "AttndAuditLoss", "AttndReloadFailed", "AttndShedding", "AttndQueueFilling", "AttndManyUnknown",
             "AttndManyTruncated", "AttndUnavailable")
 
