@@ -191,7 +191,7 @@ START_TEST(a_shadow_judges_copies_and_is_never_heard)
     bench_open();
     expect("POST", "/admin/models", "{\"name\":\"text\",\"dir\":\"v2\",\"shadow\":1}", 201);
     expect_versions("1 primary 1, 2 shadow 0");
-    char id[8];
+    char id[16];
     for (int i = 0; i < 4; i++) {
         snprintf(id, sizeof id, "s%d", i);
         char *version = answering("a", id);
@@ -232,7 +232,7 @@ START_TEST(a_promotion_needs_labels_or_a_reason)
     refused("POST", "/admin/models/text/2/promote", "{\"force\":true}", 422, "unusable",
             "$: expected a \"reason\"");
     for (int i = 0; i < 2; i++) {
-        char id[8], label[128];
+        char id[16], label[128];
         snprintf(id, sizeof id, "p%d", i);
         char *version = answering("a", id);
         ck_assert_str_eq(version, "2");
