@@ -121,13 +121,13 @@ START_TEST(a_model_that_fails_its_selftest_is_not_served)
     ck_assert_int_eq(server_process_stop(&server), 0);
     write_selftest(label, score);
     start();
-    ck_assert_double_eq(learn(label), score);
+    ck_assert_double_eq_tol(learn(label), score, 1e-5);
     ck_assert_int_eq(server_process_stop(&server), 0);
     write_selftest(label, score + 0.01);
     snprintf(told, sizeof told,
              "model text: " SELFTEST_FILE ": case 1 of 1: label \"%s\": expected a score of %.9g "
-             "within 0.001 in f32, found %.9g",
-             label, score + 0.01, score);
+             "within 0.001 in f32, found ",
+             label, score + 0.01); /* the last digits depend on the number of threads */
     expect_start_to_fail(told);
     exchange_file("{\"format\": 1, \"case\": []}");
     expect_start_to_fail("$: a member is unknown; did you mean \\\"cases\\\"?");
@@ -190,7 +190,7 @@ START_TEST(a_reload_into_a_model_that_fails_changes_nothing)
     atomic_store(&clients.stop, true);
     pthread_join(thread, NULL);
     ck_assert_uint_eq(atomic_load(&clients.failures), 0);
-    ck_assert_double_eq(learn(label), score);
+    ck_assert_double_eq_tol(learn(label), score, 1e-5);
     ck_assert_int_eq(server_process_stop(&server), 0);
     tempdir_close(&dir);
 }
