@@ -4,12 +4,13 @@
  *     shadow_offer(shadow, request);          its reply is out; copies are taken, or skipped
  *     shadow_stop(shadow);                    after the last offer
  *
- * "Spare" is meant thrice. An input is copied only while little waits (SHADOW_JOBS_MAX,
+ * "Spare" is meant in three ways. An input is copied only while little waits (SHADOW_JOBS_MAX,
  * SHADOW_BYTES_MAX, and the process's memory for requests); else it is counted as skipped. A copy
- * is begun only while every worker sleeps. And it is computed by one thread of the scheduling class
- * SCHED_IDLE, which the system interrupts for anything else; that thread takes no lock and no
- * memory, so that nobody can wait for it. What takes them, preparing inputs and telling results, is
- * done by a second one, of the lowest priority of the usual class.
+ * is begun only while every worker sleeps, and long after one beside which an answer was computed,
+ * so that beside steady work copies take a 400th of the time. And it is computed by one thread of
+ * the scheduling class SCHED_IDLE, which the system interrupts for anything else; that thread takes
+ * no lock and no memory, so that nobody can wait for it. What takes them, preparing inputs and
+ * telling results, is done by a second one, of the lowest priority of the usual class.
  *
  * Threads: shadow_offer may be called by any; start and stop belong to the main thread.
  */

@@ -208,6 +208,40 @@ START_TEST(a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it)
 }
 END_TEST
 
+/* As a worker: what it takes is one more batch. */
+static void take_a_batch(struct bench *bench)
+{
+    struct err err = {0};
+    struct batch batch;
+    struct row row = {.model = bench->snapshot->models[0], .input.tokens = 1};
+    ck_assert_int_eq(batch_init(&batch, 4, &err), ERR_OK);
+    ck_assert_int_eq(batcher_reserve(bench->batcher, 1, &err), ERR_OK);
+    ck_assert(batcher_submit(bench->batcher, (struct row *[]){&row}, 1));
+    ck_assert(batcher_take(bench->batcher, &batch));
+    batch_deinit(&batch);
+}
+
+START_TEST(after_a_copy_that_met_an_answer_the_next_one_rests)
+{
+    const struct timespec some = {.tv_nsec = 5 * CLOCK_NS_PER_MS};
+    struct bench bench;
+    bench_open(&bench, 1, 0, 0);
+    fake_gate(true);
+    offer(&bench, 0, "p", ERR_OK);
+    offer(&bench, 0, "p", ERR_OK);
+    fake_await_inside(1);
+    take_a_batch(&bench);
+    nanosleep(&some, NULL);
+    fake_gate(false);
+    await(&bench, 1, SHADOW_AGREES, 1);
+    nanosleep(&some, NULL);
+    nanosleep(&some, NULL);
+    ck_assert_uint_eq(count(&bench, 1, SHADOW_AGREES), 1); /* for two seconds at least */
+    bench_close(&bench);                                   /* which a stop does not wait for */
+    ck_assert_uint_eq(atomic_load(&told.calls), 1);
+}
+END_TEST
+
 START_TEST(a_model_lives_until_its_last_copy_is_done)
 {
     struct bench bench;
@@ -226,4 +260,4 @@ SUITE("shadow", a_copy_is_judged_and_told_by_who_can_wait, each_shadow_but_who_a
       what_was_not_answered_gives_no_copy, a_copy_that_cannot_be_judged_has_failed,
       what_there_is_no_room_for_is_skipped, without_memory_for_requests_there_is_no_copy,
       a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it,
-      a_model_lives_until_its_last_copy_is_done)
+      after_a_copy_that_met_an_answer_the_next_one_rests, a_model_lives_until_its_last_copy_is_done)
