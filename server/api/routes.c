@@ -114,11 +114,9 @@ enum { ROUTES = sizeof table / sizeof table[0] };
 /* Adds what a route's method allows. */
 static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
 {
-    static const char *const names[] = {
-        [HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_PATCH] = "PATCH",
-        [HTTP_DELETE] = "DELETE"};
     size_t len = strlen(allow);
-    snprintf(allow + len, ROUTES_ALLOW_BYTES - len, "%s%s", len > 0 ? ", " : "", names[method]);
+    snprintf(allow + len, ROUTES_ALLOW_BYTES - len, "%s%s%s", len > 0 ? ", " : "",
+             http_method_name(method), method == HTTP_GET ? ", HEAD" : "");
 }
 
 static const struct route *first_of(const char *pattern);
@@ -175,8 +173,9 @@ static const struct route *first_of(const char *pattern)
 
 unsigned routes_path_of(const struct route *route)
 {
+    const struct route *first = first_of(route->pattern);
     unsigned index = 0;
-    for (const struct route *before = table; before < first_of(route->pattern); before++)
+    for (const struct route *before = table; before < first; before++)
         index += first_of(before->pattern) == before;
     return index;
 }

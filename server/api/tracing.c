@@ -118,16 +118,6 @@ static void put_rows(struct trace_times stages[TRACE_STAGES], const struct reque
     }
 }
 
-static const char *http_method_name(enum http_method method)
-{
-    static const char *const names[] = {[HTTP_GET] = "GET",
-                                        [HTTP_HEAD] = "HEAD",
-                                        [HTTP_POST] = "POST",
-                                        [HTTP_DELETE] = "DELETE",
-                                        [HTTP_OTHER] = "_OTHER"};
-    return names[method];
-}
-
 void tracing_record(struct trace_record *out, const struct request *request)
 {
     const uint64_t now_ns = clock_now_ns();

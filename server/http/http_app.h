@@ -16,7 +16,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PATCH, HTTP_DELETE, HTTP_OTHER };
+#define HTTP_METHODS(X) X(GET) X(HEAD) X(POST) X(PATCH) X(DELETE)
+
+enum http_method {
+#define X(method) HTTP_##method,
+    HTTP_METHODS(X)
+#undef X
+        HTTP_OTHER
+};
+
+/* "GET", ...; "_OTHER" of one that is none of them. */
+static inline const char *http_method_name(enum http_method method)
+{
+    static const char *const names[] = {
+#define X(method) #method,
+        HTTP_METHODS(X)
+#undef X
+            "_OTHER"};
+    return names[method];
+}
 
 struct http_field {
     const char *name, *value;

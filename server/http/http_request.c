@@ -58,12 +58,10 @@ static void answer_raw(struct http_request *request)
 
 static enum http_method parse_method(const char *method)
 {
-    return strcmp(method, "GET") == 0      ? HTTP_GET
-           : strcmp(method, "HEAD") == 0   ? HTTP_HEAD
-           : strcmp(method, "POST") == 0   ? HTTP_POST
-           : strcmp(method, "PATCH") == 0  ? HTTP_PATCH
-           : strcmp(method, "DELETE") == 0 ? HTTP_DELETE
-                                           : HTTP_OTHER;
+    enum http_method known = 0;
+    while (known < HTTP_OTHER && strcmp(method, http_method_name(known)) != 0)
+        known++;
+    return known;
 }
 
 enum err_code http_request_check_head(struct http_request *request, const struct layout_head *head,

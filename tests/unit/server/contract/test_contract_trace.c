@@ -255,6 +255,31 @@ START_TEST(a_request_without_a_trace_begins_one_unless_it_only_gets)
 }
 END_TEST
 
+/* Also one that changes something, and one that nobody knows. */
+START_TEST(a_request_of_any_method_is_a_span)
+{
+    static const char *const cases[][2] = {{"GET", "GET /models/{name}"},
+                                           {"PATCH", "PATCH /admin/models/{name}/{version}"},
+                                           {"DELETE", "DELETE /admin/models/{name}/{version}"},
+                                           {"POST", "POST /admin/models/{name}/rollback"},
+                                           {"BREW", "HTTP"}};
+    static const char *const paths[] = {"/models/text", "/admin/models/text/9",
+                                        "/admin/models/text/9", "/admin/models/text/rollback",
+                                        "/"};
+    struct collector *collector = start_with_collector();
+    for (unsigned i = 0; i < 5; i++) {
+        struct reply reply = ask(cases[i][0], paths[i], SAMPLED, "");
+        reply_free(&reply);
+    }
+    stop_and_read(collector);
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_str_eq(otlp_attribute(otlp_span_named(&message, cases[i][1]),
+                                        "http.request.method"),
+                         cases[i][0]);
+    ck_assert_uint_eq(message.span_count, 5);
+}
+END_TEST
+
 START_TEST(what_is_refused_is_a_span_without_the_stages_it_never_reached)
 {
     struct collector *collector = start_with_collector();
@@ -325,5 +350,5 @@ SUITE("contract_trace", a_trace_goes_through_reply_log_and_audit_log,
       a_traceparent_that_is_not_one_is_as_if_it_were_not_there, what_is_not_sampled_stays_so,
       a_sampled_prediction_becomes_a_span_and_one_for_each_stage,
       a_request_without_a_trace_begins_one_unless_it_only_gets,
-      what_is_refused_is_a_span_without_the_stages_it_never_reached, what_was_sent_is_a_metric,
+      a_request_of_any_method_is_a_span, what_is_refused_is_a_span_without_the_stages_it_never_reached, what_was_sent_is_a_metric,
       an_endpoint_that_is_not_understood_is_an_error_of_the_start)

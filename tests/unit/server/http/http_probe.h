@@ -42,15 +42,9 @@ struct app {
     pthread_t thread;
 };
 
-static const char *method_name(enum http_method method)
-{
-    static const char *const names[] = {"GET", "HEAD", "POST", "PATCH", "DELETE", "OTHER"};
-    return names[method];
-}
-
 static void app_reply(struct app *app, struct http_exchange *exchange, unsigned status)
 {
-    char *text = arena_format(&exchange->arena, "%s %s %zu\n", method_name(exchange->method),
+    char *text = arena_format(&exchange->arena, "%s %s %zu\n", http_method_name(exchange->method),
                               exchange->path, exchange->body_len);
     exchange->reply = (struct http_reply){.status = status,
                                           .content_type = "text/plain",
