@@ -44,7 +44,7 @@ struct batcher {
     unsigned count;
     unsigned reserved;
     unsigned idle; /* takers that wait on filled */
-    uint64_t batches; /* taken so far */
+    uint64_t batches, rows; /* taken so far */
     bool closed;
     bool hurry_next;      /* the last batch was led by a row that is not hurried */
     struct lane *waiting; /* the lanes in which something waits */
@@ -382,6 +382,7 @@ bool batcher_take(struct batcher *batcher, struct batch *batch)
     if (any)
         take_locked(batcher, batch);
     batcher->batches += any;
+    batcher->rows += batch->row_count;
     bool more = batcher->count > 0 && batcher->idle > 0;
     pthread_mutex_unlock(&batcher->lock);
     if (more)
@@ -417,7 +418,8 @@ unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max)
 struct batcher_progress batcher_progress(struct batcher *batcher)
 {
     pthread_mutex_lock(&batcher->lock);
-    const struct batcher_progress now = {.waiting = batcher->count, .batches = batcher->batches};
+    const struct batcher_progress now = {
+        .waiting = batcher->count, .batches = batcher->batches, .rows = batcher->rows};
     pthread_mutex_unlock(&batcher->lock);
     return now;
 }

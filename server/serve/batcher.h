@@ -90,10 +90,10 @@ void batcher_close(struct batcher *batcher);
 /* Takes up to `max` waiting rows of any model without waiting; returns how many. */
 unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max);
 
-/* Does the queue move? Rows that wait now, and batches that were taken so far. */
+/* Does the queue move? Rows that wait now; batches that were taken so far, and rows in them. */
 struct batcher_progress {
     unsigned waiting;
-    uint64_t batches;
+    uint64_t batches, rows;
 };
 struct batcher_progress batcher_progress(struct batcher *batcher);
 

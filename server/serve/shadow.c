@@ -19,10 +19,7 @@
 enum {
     LOWEST_NICE = 19,
     SPARE_POLL_NS = 1000 * 1000,
-    /* A copy beside which an answer was computed has slowed it, by its share of caches and of what
-     * two processors have in common: the next one comes after so many times its length. */
-    REST_FACTOR = 400,
-    REST_STEP_NS = 20 * 1000 * 1000, /* how soon a stop ends a rest */
+    REST_STEP_NS = 20 * 1000 * 1000,
 };
 
 /* One input for one version; in one piece with its strings and the input's bytes. */
@@ -281,25 +278,28 @@ static void await_spare(struct shadow *shadow)
         nanosleep(&rest, NULL);
 }
 
-static void rest_until(struct shadow *shadow, uint64_t end_ns)
+static uint64_t answers(const struct shadow *shadow)
 {
-    for (uint64_t now = clock_now_ns(); now < end_ns && !is_closing(shadow); now = clock_now_ns()) {
-        const uint64_t left = end_ns - now;
-        const struct timespec step = {.tv_nsec = left < REST_STEP_NS ? (long)left : REST_STEP_NS};
-        nanosleep(&step, NULL);
-    }
+    return batcher_progress(shadow->options.batcher).rows;
 }
 
-/* Where nothing else happens copies follow each other; beside steady work they take 1 part in
- * REST_FACTOR of the time. */
+static void rest_until(struct shadow *shadow, uint64_t wanted)
+{
+    const struct timespec step = {.tv_nsec = REST_STEP_NS};
+    const uint64_t end_ns = clock_now_ns() + (uint64_t)SHADOW_REST_S_MAX * CLOCK_NS_PER_S;
+    while (answers(shadow) < wanted && clock_now_ns() < end_ns && !is_closing(shadow))
+        nanosleep(&step, NULL);
+}
+
+/* A copy slows the answers that are computed beside it, by its share of caches and of what two
+ * processors have in common. Where there are none copies follow each other. */
 static void judge_sparingly(struct shadow *shadow, const struct job *job)
 {
-    const uint64_t batches = batcher_progress(shadow->options.batcher).batches;
-    const uint64_t begun_ns = clock_now_ns();
+    const uint64_t before = answers(shadow);
     judge(shadow, job);
-    const uint64_t done_ns = clock_now_ns();
-    if (batcher_progress(shadow->options.batcher).batches != batches)
-        rest_until(shadow, done_ns + REST_FACTOR * (done_ns - begun_ns));
+    const uint64_t after = answers(shadow);
+    if (after > before)
+        rest_until(shadow, after + SHADOW_ANSWERS * (after - before));
 }
 
 /* On Linux a priority is an attribute of the thread. */
