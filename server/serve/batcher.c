@@ -200,8 +200,10 @@ void batcher_release(struct batcher *batcher, unsigned count)
 static struct entry entry_of(struct row *row)
 {
     uint64_t patience = row->submitted_ns + (uint64_t)BATCHER_PATIENCE_MS * CLOCK_NS_PER_MS;
+    uint64_t turn = patience + row->window * (uint64_t)BATCHER_WINDOW_MS * CLOCK_NS_PER_MS;
     bool hurried = row->deadline_ns != 0 && row->deadline_ns < patience;
-    return (struct entry){.due_ns = hurried ? row->deadline_ns : patience,
+    bool is_bound = row->deadline_ns != 0 && row->deadline_ns < turn;
+    return (struct entry){.due_ns = is_bound ? row->deadline_ns : turn,
                           .row = row,
                           .model = row->model,
                           .tokens = row->input.tokens,

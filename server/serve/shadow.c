@@ -28,6 +28,7 @@ struct job {
     struct served_model *model; /* held */
     enum engine_kind kind;
     size_t pixels_max;
+    struct engine_reading reading;
     size_t held; /* of the process's memory */
     unsigned index;
     const char *id, *label; /* of the answer */
@@ -62,11 +63,11 @@ static void count(struct served_model *model, enum shadow_result result)
 /* ---- offering ---- */
 
 static size_t need_of(const struct served_model *model, const struct predict_item *item,
-                      size_t pixels_max)
+                      const struct engine_reading *reading, size_t pixels_max)
 {
     struct engine_need need =
         item->kind == ENGINE_TEXT
-            ? engine_need_text(model->engine, item->bytes, item->len)
+            ? engine_need_text(model->engine, item->bytes, item->len, reading)
             : engine_need_image(model->engine, item->bytes, item->len, pixels_max);
     size_t numbers = memory_product(2 * (size_t)model->info->label_count, sizeof(float));
     return memory_sum(memory_sum(need.kept, need.passing), numbers);
@@ -133,10 +134,12 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
 {
     const struct predict_item *item = &request->call.items[row - request->rows];
     const size_t pixels_max = request->snapshot->config.image_pixels_max;
+    const struct engine_reading reading = request_reading(request);
     struct err err = {0};
     if (is_full(shadow))
         return false;
-    size_t held = memory_sum(need_of(model, item, pixels_max), item->len + sizeof(struct job));
+    size_t held =
+        memory_sum(need_of(model, item, &reading, pixels_max), item->len + sizeof(struct job));
     if (memory_take(shadow->options.memory, held, MEMORY_LARGE, &err))
         return false;
     struct job *job = copy_job(row, item, request_reply_id(request));
@@ -147,6 +150,7 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
     served_model_acquire(model);
     job->model = model;
     job->pixels_max = pixels_max;
+    job->reading = reading;
     job->held = held;
     job->index = (unsigned)(row - request->rows);
     if (enqueue(shadow, job))
@@ -201,7 +205,8 @@ static enum err_code prepare_input(const struct job *job, struct arena *arena,
     const struct engine_model *engine = job->model->engine;
     *input = (struct engine_input){0};
     if (job->kind == ENGINE_TEXT)
-        return engine_prepare_utf8(engine, job->bytes, job->len, NULL, arena, input, err);
+        return engine_prepare_utf8(engine, job->bytes, job->len, &job->reading, NULL, arena, input,
+                                   err);
     return engine_prepare_image(engine, job->bytes, job->len, job->pixels_max, NULL, arena, input,
                                 err);
 }
