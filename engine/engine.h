@@ -108,7 +108,7 @@ struct engine_reading {
     enum engine_long_text long_text; /* of a text that is longer than tokens_max */
     unsigned text_tokens_max;        /* of a text in windows; 0: ENGINE_TEXT_TOKENS_MAX */
 };
-enum { ENGINE_TEXT_TOKENS_MAX = 16384 };
+enum { ENGINE_TEXT_TOKENS_MAX = 65536 };
 
 /* Client mistakes end here: ERR_UNUSABLE (no token, invalid UTF-8 with its byte offset, not an
  * image, too many pixels). Long preparation checks the interrupt (NULL: none) every few

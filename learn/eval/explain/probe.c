@@ -94,7 +94,7 @@ static void ask(void *context, const bool *kept, struct score *out)
     struct probe *probe = context;
     struct engine_input *input = &probe->inputs[probe->rows];
     if (probe->rows == PROBE_ROWS ||
-        probe->parts->input->tokens > probe->tokens_max - probe->tokens) {
+        probe->tokens + probe->parts->input->tokens > probe->tokens_max) {
         flush(probe);
         input = &probe->inputs[0];
     }

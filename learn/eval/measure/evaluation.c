@@ -120,8 +120,8 @@ static void run_batch(struct runner *runner, unsigned *at)
         const struct engine_input *input = &chunk->inputs[*at];
         if (chunk->errs[*at].code != ERR_OK)
             continue;
-        if (input->tokens > runner->tokens_max - tokens)
-            break;
+        if (rows > 0 && tokens + input->tokens > runner->tokens_max)
+            break; /* but a text in windows, run in several passes, may be longer */
         logits[rows] = row_of(runner->out, chunk->first + *at);
         runner->out->truncated[chunk->first + *at] = input->truncated;
         inputs[rows++] = input;
