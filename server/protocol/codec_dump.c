@@ -77,3 +77,23 @@ const char *codec_dump(const struct json_t *object, const char *tail, struct are
     *len = dump.total - 1;
     return dump.first == dump.last ? dump.first->bytes : put_together(&dump);
 }
+
+const char *codec_finish(struct json_t *object, const char *tail, struct arena *arena, size_t *len)
+{
+    const char *text = object != NULL ? codec_dump(object, tail, arena, len) : NULL;
+    json_decref(object);
+    return text;
+}
+
+int codec_add(struct json_t *object, const char *key, struct json_t *value)
+{
+    return json_object_set_new_nocheck(object, key, value);
+}
+
+struct json_t *codec_whole(struct json_t *object, int failed)
+{
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}

@@ -181,40 +181,19 @@ size_t codec_feedback_bytes(size_t len, unsigned inputs_max)
 
 /* ---- answering ---- */
 
-static int add(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new_nocheck(object, key, value);
-}
-
-/* Drops the object if something failed. */
-static json_t *whole(json_t *object, int failed)
-{
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
-static const char *finish(json_t *object, struct arena *arena, size_t *len)
-{
-    const char *text = object != NULL ? codec_dump(object, "", arena, len) : NULL;
-    json_decref(object);
-    return text;
-}
-
 static json_t *result_json(const struct feedback_item *item)
 {
     if (item->err.code != ERR_OK)
         return problem_document(&item->err, NULL);
     json_t *result = json_object();
-    int failed = add(result, "id", json_string(item->id));
-    failed |= add(result, "index", json_integer(item->index));
-    failed |= add(result, "label", json_string(item->label));
-    failed |= add(result, "predicted", json_string(item->predicted));
-    failed |= add(result, "correct", json_boolean(item->is_correct));
+    int failed = codec_add(result, "id", json_string(item->id));
+    failed |= codec_add(result, "index", json_integer(item->index));
+    failed |= codec_add(result, "label", json_string(item->label));
+    failed |= codec_add(result, "predicted", json_string(item->predicted));
+    failed |= codec_add(result, "correct", json_boolean(item->is_correct));
     if (item->replaced != NULL)
-        failed |= add(result, "replaced", json_string(item->replaced));
-    return whole(result, failed);
+        failed |= codec_add(result, "replaced", json_string(item->replaced));
+    return codec_whole(result, failed);
 }
 
 const char *codec_feedback_encode(const struct feedback_call *call, struct arena *arena,
@@ -227,20 +206,20 @@ const char *codec_feedback_encode(const struct feedback_call *call, struct arena
         accepted += call->items[i].err.code == ERR_OK;
         failed |= json_array_append_new(results, result_json(&call->items[i]));
     }
-    failed |= add(reply, "accepted", json_integer(accepted));
-    failed |= add(reply, "results", results);
-    return finish(whole(reply, failed), arena, len);
+    failed |= codec_add(reply, "accepted", json_integer(accepted));
+    failed |= codec_add(reply, "results", results);
+    return codec_finish(codec_whole(reply, failed), "", arena, len);
 }
 
 const char *codec_feedback_encode_removed(const struct feedback_item *item, struct arena *arena,
                                           size_t *len)
 {
     json_t *reply = json_object();
-    int failed = add(reply, "id", json_string(item->id));
-    failed |= add(reply, "index", json_integer(item->index));
-    failed |= add(reply, "removed", json_string(item->replaced));
-    failed |= add(reply, "predicted", json_string(item->predicted));
-    return finish(whole(reply, failed), arena, len);
+    int failed = codec_add(reply, "id", json_string(item->id));
+    failed |= codec_add(reply, "index", json_integer(item->index));
+    failed |= codec_add(reply, "removed", json_string(item->replaced));
+    failed |= codec_add(reply, "predicted", json_string(item->predicted));
+    return codec_finish(codec_whole(reply, failed), "", arena, len);
 }
 
 /* ---- accuracy ---- */
@@ -255,11 +234,11 @@ static json_t *share_json(const struct feedback_share *share)
 {
     const struct interval interval = wilson_interval(share->right, share->count);
     json_t *object = json_object();
-    int failed = add(object, "value", ratio(share->right, share->count));
-    failed |= add(object, "low", json_real(interval.low));
-    failed |= add(object, "high", json_real(interval.high));
-    failed |= add(object, "n", json_integer((json_int_t)share->count));
-    return whole(object, failed);
+    int failed = codec_add(object, "value", ratio(share->right, share->count));
+    failed |= codec_add(object, "low", json_real(interval.low));
+    failed |= codec_add(object, "high", json_real(interval.high));
+    failed |= codec_add(object, "n", json_integer((json_int_t)share->count));
+    return codec_whole(object, failed);
 }
 
 /* null where it cannot be said. */
@@ -268,11 +247,11 @@ static json_t *weighted_json(const struct feedback_weighted *weighted)
     if (!weighted->is_known)
         return json_null();
     json_t *object = json_object();
-    int failed = add(object, "value", json_real(weighted->value));
-    failed |= add(object, "low", json_real(weighted->interval.low));
-    failed |= add(object, "high", json_real(weighted->interval.high));
-    failed |= add(object, "n", json_integer((json_int_t)weighted->count));
-    return whole(object, failed);
+    int failed = codec_add(object, "value", json_real(weighted->value));
+    failed |= codec_add(object, "low", json_real(weighted->interval.low));
+    failed |= codec_add(object, "high", json_real(weighted->interval.high));
+    failed |= codec_add(object, "n", json_integer((json_int_t)weighted->count));
+    return codec_whole(object, failed);
 }
 
 static json_t *decisions_json(const struct feedback_accuracy *accuracy)
@@ -280,9 +259,9 @@ static json_t *decisions_json(const struct feedback_accuracy *accuracy)
     json_t *object = json_object();
     int failed = 0;
     for (unsigned i = 0; i < DECISION_COUNT; i++)
-        failed |=
-            add(object, decision_name((enum decision)i), share_json(&accuracy->by_decision[i]));
-    return whole(object, failed);
+        failed |= codec_add(object, decision_name((enum decision)i),
+                            share_json(&accuracy->by_decision[i]));
+    return codec_whole(object, failed);
 }
 
 static json_t *classes_json(const struct feedback_accuracy *accuracy)
@@ -292,12 +271,12 @@ static json_t *classes_json(const struct feedback_accuracy *accuracy)
     for (unsigned i = 0; i < accuracy->class_count; i++) {
         const struct feedback_class *class = &accuracy->classes[i];
         json_t *row = json_object();
-        failed |= add(row, "precision", ratio(class->right, class->predicted));
-        failed |= add(row, "recall", ratio(class->right, class->told));
-        failed |= add(row, "support", json_integer((json_int_t) class->told));
+        failed |= codec_add(row, "precision", ratio(class->right, class->predicted));
+        failed |= codec_add(row, "recall", ratio(class->right, class->told));
+        failed |= codec_add(row, "support", json_integer((json_int_t) class->told));
         failed |= json_object_set_new(object, class->label, row);
     }
-    return whole(object, failed);
+    return codec_whole(object, failed);
 }
 
 static json_t *confusion_json(const struct feedback_accuracy *accuracy)
@@ -307,23 +286,23 @@ static json_t *confusion_json(const struct feedback_accuracy *accuracy)
     for (unsigned i = 0; i < accuracy->pair_count; i++) {
         const struct feedback_pair *pair = &accuracy->pairs[i];
         json_t *row = json_object();
-        failed |= add(row, "label", json_string(pair->label));
-        failed |= add(row, "predicted", json_string(pair->predicted));
-        failed |= add(row, "count", json_integer((json_int_t)pair->count));
+        failed |= codec_add(row, "label", json_string(pair->label));
+        failed |= codec_add(row, "predicted", json_string(pair->predicted));
+        failed |= codec_add(row, "count", json_integer((json_int_t)pair->count));
         failed |= json_array_append_new(array, row);
     }
-    return whole(array, failed);
+    return codec_whole(array, failed);
 }
 
 struct json_t *codec_feedback_accuracy(const struct feedback_accuracy *accuracy,
                                        bool with_confusion)
 {
     json_t *object = share_json(&accuracy->all);
-    int failed = add(object, "by_decision", decisions_json(accuracy));
-    failed |= add(object, "weighted", weighted_json(&accuracy->weighted));
+    int failed = codec_add(object, "by_decision", decisions_json(accuracy));
+    failed |= codec_add(object, "weighted", weighted_json(&accuracy->weighted));
     if (accuracy->classes != NULL)
-        failed |= add(object, "per_class", classes_json(accuracy));
+        failed |= codec_add(object, "per_class", classes_json(accuracy));
     if (with_confusion)
-        failed |= add(object, "confusion", confusion_json(accuracy));
-    return whole(object, failed);
+        failed |= codec_add(object, "confusion", confusion_json(accuracy));
+    return codec_whole(object, failed);
 }

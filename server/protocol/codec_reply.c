@@ -25,18 +25,6 @@
 #include <string.h>
 
 /* Drops the object, which may be NULL. */
-static const char *finish(json_t *object, const char *tail, struct arena *arena, size_t *len)
-{
-    const char *text = object != NULL ? codec_dump(object, tail, arena, len) : NULL;
-    json_decref(object);
-    return text;
-}
-
-static int add(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new_nocheck(object, key, value);
-}
-
 /* ---- the reply to a predict call ---- */
 
 static json_t *milliseconds(double ms)
@@ -47,12 +35,12 @@ static json_t *milliseconds(double ms)
 static json_t *timing_json(const struct predict_call *call, const struct protocol_timing *timing)
 {
     json_t *object = json_object();
-    int failed = add(object, "queue", milliseconds(timing->queue_ms));
-    failed |= add(object, "prepare", milliseconds(timing->prepare_ms));
-    failed |= add(object, "inference", milliseconds(timing->inference_ms));
+    int failed = codec_add(object, "queue", milliseconds(timing->queue_ms));
+    failed |= codec_add(object, "prepare", milliseconds(timing->prepare_ms));
+    failed |= codec_add(object, "inference", milliseconds(timing->inference_ms));
     if (call->explain)
-        failed |= add(object, "explain", milliseconds(timing->explain_ms));
-    failed |= add(object, "total", milliseconds(timing->total_ms));
+        failed |= codec_add(object, "explain", milliseconds(timing->explain_ms));
+    failed |= codec_add(object, "total", milliseconds(timing->total_ms));
     if (!failed)
         return object;
     json_decref(object);
@@ -73,9 +61,9 @@ static json_t *item_json(const struct predict_call *call, const struct row *row,
                                              : answer_prediction(&row->answer, call->top_k);
     int failed = object == NULL;
     if (item->id != NULL)
-        failed |= add(object, "id", json_string(item->id));
+        failed |= codec_add(object, "id", json_string(item->id));
     if (item->context != NULL)
-        failed |= add(object, "context", json_loads(item->context, 0, NULL));
+        failed |= codec_add(object, "context", json_loads(item->context, 0, NULL));
     if (!failed)
         return object;
     json_decref(object);
@@ -98,7 +86,7 @@ static json_t *results_json(const struct predict_call *call, const struct row *r
 static int add_results(json_t *reply, const struct predict_call *call, const struct row *rows)
 {
     if (call->envelope)
-        return add(reply, "results", results_json(call, rows));
+        return codec_add(reply, "results", results_json(call, rows));
     json_t *result = answer_prediction(&rows[0].answer, call->top_k);
     int failed = result == NULL || json_object_update(reply, result) != 0;
     json_decref(result);
@@ -113,11 +101,11 @@ const char *codec_encode_reply(const struct predict_call *call, const char *id,
     json_t *reply = json_object();
     int failed = tail == NULL || reply == NULL;
     if (id != NULL && utf8_is_valid(id, strlen(id)))
-        failed |= add(reply, "id", json_string(id));
+        failed |= codec_add(reply, "id", json_string(id));
     failed |= add_results(reply, call, rows);
-    failed |= add(reply, "timing_ms", timing_json(call, timing));
+    failed |= codec_add(reply, "timing_ms", timing_json(call, timing));
     if (!failed)
-        return finish(reply, tail, arena, len);
+        return codec_finish(reply, tail, arena, len);
     json_decref(reply);
     return NULL;
 }
@@ -127,7 +115,7 @@ const char *codec_encode_reply(const struct predict_call *call, const char *id,
 const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
                                  size_t *len)
 {
-    return finish(problem_document(err, instance), "", arena, len);
+    return codec_finish(problem_document(err, instance), "", arena, len);
 }
 
 /* Adds the members of `more` that the object lacks. jansson's own function does not report a member
@@ -153,9 +141,9 @@ static json_t *drift_json(const struct drift_figures *drift)
     json_t *object = json_object();
     int failed = 0;
     for (enum drift_kind kind = 0; kind < DRIFT_KINDS; kind++)
-        failed |= add(object, drift_kind_name(kind),
-                      drift->has_psi ? json_real(drift->psi[kind]) : json_null());
-    failed |= add(object, "count", json_integer((json_int_t)drift->count));
+        failed |= codec_add(object, drift_kind_name(kind),
+                            drift->has_psi ? json_real(drift->psi[kind]) : json_null());
+    failed |= codec_add(object, "count", json_integer((json_int_t)drift->count));
     if (!failed)
         return object;
     json_decref(object);
@@ -166,25 +154,26 @@ static json_t *row_json(const struct model_row *row)
 {
     json_t *object = json_object(), *model = answer_model(row->info);
     json_t *digest = row->digest != NULL ? json_string(row->digest) : json_null();
-    int failed = add(object, "name", json_string(row->name));
-    failed |= add(object, "version", json_string(row->version));
-    failed |= add(object, "digest", digest);
-    failed |= add(object, "default", json_boolean(row->is_default));
+    int failed = codec_add(object, "name", json_string(row->name));
+    failed |= codec_add(object, "version", json_string(row->version));
+    failed |= codec_add(object, "digest", digest);
+    failed |= codec_add(object, "default", json_boolean(row->is_default));
     failed |= add_missing(object, model);
-    failed |= add(object, "inputs_max", json_integer((json_int_t)row->inputs_max));
-    failed |= add(object, "body_bytes_max", json_integer((json_int_t)row->body_bytes_max));
+    failed |= codec_add(object, "inputs_max", json_integer((json_int_t)row->inputs_max));
+    failed |= codec_add(object, "body_bytes_max", json_integer((json_int_t)row->body_bytes_max));
     if (row->info->kind == ENGINE_IMAGE) {
-        failed |= add(object, "image_pixels_max", json_integer((json_int_t)row->image_pixels_max));
         failed |=
-            add(object, "request_pixels_max", json_integer((json_int_t)row->request_pixels_max));
+            codec_add(object, "image_pixels_max", json_integer((json_int_t)row->image_pixels_max));
+        failed |= codec_add(object, "request_pixels_max",
+                            json_integer((json_int_t)row->request_pixels_max));
     }
     if (row->accuracy != NULL)
-        failed |=
-            add(object, "accuracy", codec_feedback_accuracy(row->accuracy, row->with_confusion));
+        failed |= codec_add(object, "accuracy",
+                            codec_feedback_accuracy(row->accuracy, row->with_confusion));
     if (row->versions != NULL)
-        failed |=
-            add(object, "versions", codec_rollout_versions(row->versions, row->version_count));
-    failed |= add(object, "drift", drift_json(row->drift));
+        failed |= codec_add(object, "versions",
+                            codec_rollout_versions(row->versions, row->version_count));
+    failed |= codec_add(object, "drift", drift_json(row->drift));
     json_decref(model);
     if (!failed)
         return object;
@@ -199,16 +188,16 @@ const char *codec_encode_models(const struct model_row *rows, unsigned count, st
     int failed = array == NULL;
     for (unsigned i = 0; i < count; i++)
         failed |= json_array_append_new(array, row_json(&rows[i]));
-    failed |= add(reply, "models", array);
+    failed |= codec_add(reply, "models", array);
     if (!failed)
-        return finish(reply, "", arena, len);
+        return codec_finish(reply, "", arena, len);
     json_decref(reply);
     return NULL;
 }
 
 const char *codec_encode_model(const struct model_row *row, struct arena *arena, size_t *len)
 {
-    return finish(row_json(row), "", arena, len);
+    return codec_finish(row_json(row), "", arena, len);
 }
 
 /* ---- a reload ---- */
@@ -229,12 +218,12 @@ const char *codec_encode_reload(const struct reload_result *result, struct arena
                                 size_t *len)
 {
     json_t *reply = json_object();
-    int failed = add(reply, "generation", json_integer((json_int_t)result->generation));
-    failed |= add(reply, "changed", texts(result->changed, result->changed_count));
+    int failed = codec_add(reply, "generation", json_integer((json_int_t)result->generation));
+    failed |= codec_add(reply, "changed", texts(result->changed, result->changed_count));
     if (result->restart_count > 0)
-        failed |= add(reply, "restart", texts(result->restart, result->restart_count));
+        failed |= codec_add(reply, "restart", texts(result->restart, result->restart_count));
     if (!failed)
-        return finish(reply, "", arena, len);
+        return codec_finish(reply, "", arena, len);
     json_decref(reply);
     return NULL;
 }

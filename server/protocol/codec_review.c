@@ -56,37 +56,24 @@ enum err_code codec_review_option(struct review_filter *filter, const char *name
 
 /* ---- the list ---- */
 
-static int add(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new_nocheck(object, key, value);
-}
-
-static json_t *whole(json_t *object, int failed)
-{
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
 static json_t *input_json(const struct kept_input *input)
 {
     json_t *object = json_object();
-    int failed = add(object, "id", json_string(input->id));
-    failed |= add(object, "index", json_integer(input->index));
-    failed |= add(object, "time", json_string(input->time));
-    failed |= add(object, "model",
-                  json_pack("{s:s, s:s}", "name", input->model, "version", input->version));
-    failed |= add(object, "label", json_string(input->label));
-    failed |= add(object, "score", json_real(input->score));
-    failed |= add(object, "decision", json_string(decision_name(input->decision)));
-    failed |= add(object, "sampled", json_boolean(input->is_sampled));
-    failed |= add(object, "media_type", json_string(input->media_type));
-    failed |= add(object, "bytes", json_integer((json_int_t)input->len));
-    failed |= add(object, "digest", json_string(input->digest));
+    int failed = codec_add(object, "id", json_string(input->id));
+    failed |= codec_add(object, "index", json_integer(input->index));
+    failed |= codec_add(object, "time", json_string(input->time));
+    failed |= codec_add(object, "model",
+                        json_pack("{s:s, s:s}", "name", input->model, "version", input->version));
+    failed |= codec_add(object, "label", json_string(input->label));
+    failed |= codec_add(object, "score", json_real(input->score));
+    failed |= codec_add(object, "decision", json_string(decision_name(input->decision)));
+    failed |= codec_add(object, "sampled", json_boolean(input->is_sampled));
+    failed |= codec_add(object, "media_type", json_string(input->media_type));
+    failed |= codec_add(object, "bytes", json_integer((json_int_t)input->len));
+    failed |= codec_add(object, "digest", json_string(input->digest));
     if (input->context != NULL)
-        failed |= add(object, "context", json_loads(input->context, 0, NULL));
-    return whole(object, failed);
+        failed |= codec_add(object, "context", json_loads(input->context, 0, NULL));
+    return codec_whole(object, failed);
 }
 
 const char *codec_review_encode(const struct review_page *page, struct arena *arena, size_t *len)
@@ -95,11 +82,8 @@ const char *codec_review_encode(const struct review_page *page, struct arena *ar
     int failed = inputs == NULL;
     for (unsigned i = 0; i < page->count; i++)
         failed |= json_array_append_new(inputs, input_json(&page->inputs[i]));
-    failed |= add(reply, "inputs", inputs);
-    failed |=
-        add(reply, "next", page->next != 0 ? json_integer((json_int_t)page->next) : json_null());
-    reply = whole(reply, failed);
-    const char *text = reply != NULL ? codec_dump(reply, "", arena, len) : NULL;
-    json_decref(reply);
-    return text;
+    failed |= codec_add(reply, "inputs", inputs);
+    failed |= codec_add(reply, "next",
+                        page->next != 0 ? json_integer((json_int_t)page->next) : json_null());
+    return codec_finish(codec_whole(reply, failed), "", arena, len);
 }

@@ -109,19 +109,6 @@ enum err_code codec_rollout_parse(struct rollout_call *call, const char *body, s
 
 /* ---- telling ---- */
 
-static int add(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new_nocheck(object, key, value);
-}
-
-static json_t *whole(json_t *object, int failed)
-{
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
 /* null of none. */
 static json_t *share_json(uint64_t hits, uint64_t count)
 {
@@ -129,11 +116,11 @@ static json_t *share_json(uint64_t hits, uint64_t count)
     if (count == 0)
         return json_null();
     json_t *object = json_object();
-    int failed = add(object, "value", json_real((double)hits / (double)count));
-    failed |= add(object, "low", json_real(interval.low));
-    failed |= add(object, "high", json_real(interval.high));
-    failed |= add(object, "n", json_integer((json_int_t)count));
-    return whole(object, failed);
+    int failed = codec_add(object, "value", json_real((double)hits / (double)count));
+    failed |= codec_add(object, "low", json_real(interval.low));
+    failed |= codec_add(object, "high", json_real(interval.high));
+    failed |= codec_add(object, "n", json_integer((json_int_t)count));
+    return codec_whole(object, failed);
 }
 
 /* A shadow against what was answered, on the same inputs. */
@@ -143,31 +130,32 @@ static json_t *paired_json(const struct feedback_paired *paired)
     if (n == 0)
         return json_null();
     json_t *object = json_object();
-    int failed = add(object, "n", json_integer((json_int_t)n));
-    failed |= add(object, "both_right", json_integer((json_int_t)paired->both));
-    failed |= add(object, "only_answer_right", json_integer((json_int_t)paired->answer_only));
-    failed |= add(object, "only_shadow_right", json_integer((json_int_t)paired->shadow_only));
-    failed |= add(object, "both_wrong", json_integer((json_int_t)paired->neither));
-    failed |=
-        add(object, "mcnemar_p", json_real(mcnemar_p(paired->answer_only, paired->shadow_only)));
-    return whole(object, failed);
+    int failed = codec_add(object, "n", json_integer((json_int_t)n));
+    failed |= codec_add(object, "both_right", json_integer((json_int_t)paired->both));
+    failed |= codec_add(object, "only_answer_right", json_integer((json_int_t)paired->answer_only));
+    failed |= codec_add(object, "only_shadow_right", json_integer((json_int_t)paired->shadow_only));
+    failed |= codec_add(object, "both_wrong", json_integer((json_int_t)paired->neither));
+    failed |= codec_add(object, "mcnemar_p",
+                        json_real(mcnemar_p(paired->answer_only, paired->shadow_only)));
+    return codec_whole(object, failed);
 }
 
 static json_t *row_json(const struct version_row *row)
 {
     json_t *object = json_object();
-    int failed = add(object, "version", json_string(row->version));
-    failed |= add(object, "digest", row->digest != NULL ? json_string(row->digest) : json_null());
-    failed |= add(object, "role", json_string(row->role));
-    failed |= add(object, "share", json_real(row->share));
-    failed |= add(object, "shadow", json_real(row->shadow));
-    failed |= add(object, "predictions", json_integer((json_int_t)row->predictions));
-    failed |= add(object, "agreement", share_json(row->agrees, row->agrees + row->disagrees));
-    failed |= add(object, "skipped", json_integer((json_int_t)row->skipped));
-    failed |= add(object, "failed", json_integer((json_int_t)row->failed));
-    failed |= add(object, "accuracy", share_json(row->accuracy.right, row->accuracy.count));
-    failed |= add(object, "compared", paired_json(&row->paired));
-    return whole(object, failed);
+    int failed = codec_add(object, "version", json_string(row->version));
+    failed |=
+        codec_add(object, "digest", row->digest != NULL ? json_string(row->digest) : json_null());
+    failed |= codec_add(object, "role", json_string(row->role));
+    failed |= codec_add(object, "share", json_real(row->share));
+    failed |= codec_add(object, "shadow", json_real(row->shadow));
+    failed |= codec_add(object, "predictions", json_integer((json_int_t)row->predictions));
+    failed |= codec_add(object, "agreement", share_json(row->agrees, row->agrees + row->disagrees));
+    failed |= codec_add(object, "skipped", json_integer((json_int_t)row->skipped));
+    failed |= codec_add(object, "failed", json_integer((json_int_t)row->failed));
+    failed |= codec_add(object, "accuracy", share_json(row->accuracy.right, row->accuracy.count));
+    failed |= codec_add(object, "compared", paired_json(&row->paired));
+    return codec_whole(object, failed);
 }
 
 json_t *codec_rollout_versions(const struct version_row *rows, unsigned count)
@@ -176,18 +164,15 @@ json_t *codec_rollout_versions(const struct version_row *rows, unsigned count)
     int failed = array == NULL;
     for (unsigned i = 0; i < count; i++)
         failed |= json_array_append_new(array, row_json(&rows[i]));
-    return whole(array, failed);
+    return codec_whole(array, failed);
 }
 
 const char *codec_rollout_encode(const struct rollout_told *told, struct arena *arena, size_t *len)
 {
     json_t *reply = json_object();
-    int failed = add(reply, "generation", json_integer((json_int_t)told->generation));
-    failed |= add(reply, "name", json_string(told->name));
-    failed |= add(reply, "version", json_string(told->version));
-    failed |= add(reply, "versions", codec_rollout_versions(told->rows, told->row_count));
-    reply = whole(reply, failed);
-    const char *text = reply != NULL ? codec_dump(reply, "", arena, len) : NULL;
-    json_decref(reply);
-    return text;
+    int failed = codec_add(reply, "generation", json_integer((json_int_t)told->generation));
+    failed |= codec_add(reply, "name", json_string(told->name));
+    failed |= codec_add(reply, "version", json_string(told->version));
+    failed |= codec_add(reply, "versions", codec_rollout_versions(told->rows, told->row_count));
+    return codec_finish(codec_whole(reply, failed), "", arena, len);
 }
