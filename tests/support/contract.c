@@ -71,6 +71,22 @@ struct reply contract_post_as(const char *path, const char *type, const void *bo
     return reply_of(http_request(shared.port, "POST", path, extra, body, len));
 }
 
+struct reply contract_ask(unsigned port, const char *method, const char *path, const char *headers,
+                          const char *body)
+{
+    char *length =
+        body != NULL ? contract_format("Content-Length: %zu\r\n", strlen(body)) : strdup("");
+    char *request = contract_format("%s %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n%s%s\r\n%s", method,
+                                    path, port, headers, length, body != NULL ? body : "");
+    int fd = http_connect(port);
+    http_send_text(fd, request);
+    struct reply reply = reply_of(http_read(fd, strcmp(method, "HEAD") == 0));
+    close(fd);
+    free(request);
+    free(length);
+    return reply;
+}
+
 struct reply contract_say(const char *bytes)
 {
     int fd = http_connect(shared.port);

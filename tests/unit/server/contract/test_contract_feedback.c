@@ -28,21 +28,9 @@ static void stop(void)
     ck_assert_int_eq(server_process_stop(&server), 0);
 }
 
-/* As a client of this machine. */
-static struct reply ask(const char *method, const char *path, const char *extra, const char *body)
+static struct reply ask(const char *method, const char *path, const char *headers, const char *body)
 {
-    char *request = contract_format("%s %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n%s%s", method, path,
-                                    server.port, extra, body != NULL ? "" : "\r\n");
-    char *whole = body != NULL ? contract_format("%sContent-Length: %zu\r\n\r\n%s", request,
-                                                 strlen(body), body)
-                               : strdup(request);
-    int fd = http_connect(server.port);
-    http_send_text(fd, whole);
-    struct reply reply = reply_of(http_read(fd, false));
-    close(fd);
-    free(whole);
-    free(request);
-    return reply;
+    return contract_ask(server.port, method, path, headers, body);
 }
 
 static struct reply label(const char *body)

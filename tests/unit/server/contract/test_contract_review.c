@@ -73,30 +73,14 @@ static unsigned close_all(void)
     return removed;
 }
 
-/* As a client of this machine. */
 static struct reply get(const char *path)
 {
-    char *request =
-        contract_format("GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", path, server.port);
-    int fd = http_connect(server.port);
-    http_send_text(fd, request);
-    struct reply reply = reply_of(http_read(fd, false));
-    close(fd);
-    free(request);
-    return reply;
+    return contract_ask(server.port, "GET", path, "", NULL);
 }
 
 static struct reply post(const char *path, const char *body)
 {
-    char *request = contract_format("POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
-                                    "Content-Length: %zu\r\n\r\n%s",
-                                    path, server.port, strlen(body), body);
-    int fd = http_connect(server.port);
-    http_send_text(fd, request);
-    struct reply reply = reply_of(http_read(fd, false));
-    close(fd);
-    free(request);
-    return reply;
+    return contract_ask(server.port, "POST", path, "", body);
 }
 
 static void predict(const char *model, const char *id, const char *text)

@@ -75,20 +75,9 @@ static void bench_close(void)
     tempdir_close(&dir);
 }
 
-/* body NULL: none. */
 static struct reply ask(const char *method, const char *path, const char *body)
 {
-    char *length =
-        body != NULL ? contract_format("Content-Length: %zu\r\n", strlen(body)) : strdup("");
-    char *request = contract_format("%s %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n%s\r\n%s", method,
-                                    path, server.port, length, body != NULL ? body : "");
-    int fd = http_connect(server.port);
-    http_send_text(fd, request);
-    struct reply reply = reply_of(http_read(fd, strcmp(method, "HEAD") == 0));
-    close(fd);
-    free(request);
-    free(length);
-    return reply;
+    return contract_ask(server.port, method, path, "", body);
 }
 
 static void expect(const char *method, const char *path, const char *body, int status)

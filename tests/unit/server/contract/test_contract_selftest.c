@@ -59,18 +59,9 @@ static void write_selftest(const char *label, double score)
     free(json);
 }
 
-/* As a client of this machine. */
 static struct reply post(const char *path, const char *body)
 {
-    char *request = contract_format("POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
-                                    "Content-Length: %zu\r\n\r\n%s",
-                                    path, server.port, strlen(body), body);
-    int fd = http_connect(server.port);
-    http_send_text(fd, request);
-    struct reply reply = reply_of(http_read(fd, false));
-    close(fd);
-    free(request);
-    return reply;
+    return contract_ask(server.port, "POST", path, "", body);
 }
 
 static struct reply reload(void)
