@@ -5,6 +5,7 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/format/printable.h"
+#include "engine/model/refused.h"
 #include "engine/model/relative_bias.h"
 
 #include <errno.h>
@@ -43,11 +44,10 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
         snprintf(spec->architecture, sizeof spec->architecture, "%.63s",
                  printable_name(architecture).text);
     if (spec->family != NULL)
-        return ERR_OK;
+        return refused_members(config, err);
     char known[256];
     family_model_types(known, sizeof known);
-    return err_set(err, ERR_UNSUPPORTED, "model_type '%s' is not supported (supported: %s)",
-                   model_type != NULL ? model_type : "", known);
+    return refused_type(model_type, known, err);
 }
 
 static enum err_code read_activation(struct spec *spec, const struct json_t *config,

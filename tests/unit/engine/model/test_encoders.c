@@ -226,8 +226,8 @@ static void check_rounded(const char *name, const char *backend, const char *dty
         worst = fmax(worst, numbers_difference(scores[0], scores[1], one.labels));
         unsigned winner = engine_argmax(exact.model, scores[0]);
         unsigned other = engine_argmax(exact.model, scores[1]);
-        ck_assert_msg(scores[0][winner] - scores[0][other] < (float)bound, "%s (%s) case %u: winner", name,
-                      dtype, i);
+        ck_assert_msg(scores[0][winner] - scores[0][other] < (float)bound,
+                      "%s (%s) case %u: winner", name, dtype, i);
     }
     ck_assert_msg(worst < bound && worst > 0, "%s (%s): %g", name, dtype, worst);
     close_opened(&exact);
