@@ -14,7 +14,7 @@
 #include "engine/model/weights.h"
 #include "engine/model/workspace.h"
 
-/* The position of the next token of a text, whose id is `id`; *counted starts at 0 with the text. */
+/* The position of a text's next token, whose id is `id`; *counted starts at 0 with the text. */
 static inline unsigned position_next(const struct spec *spec, int32_t id, unsigned *counted)
 {
     if (spec->family->positions == POSITION_INDEX)
