@@ -115,6 +115,47 @@ START_TEST(inspection_names_the_family_and_what_is_not_used)
 }
 END_TEST
 
+/* One epoch of two labels each, and the checkpoint that it wrote. */
+static void train_one(const char *name, const struct tempdir *data)
+{
+    static char out[16384], errors[8192];
+    struct tempdir written;
+    char list[128];
+    encoder_model_open(&files[0], name);
+    tempdir_open(&written);
+    snprintf(list, sizeof list, "%s/list.jsonl", data->path);
+    int status =
+        run_program("attnd-train",
+                    (const char *[]){"--model", files[0].dir.path, "--data", list, "--out",
+                                     written.path, "--epochs", "1", "--threads", "1", NULL},
+                    out, sizeof out, errors, sizeof errors);
+    ck_assert_msg(status == 0, "%s: %s", name, errors);
+    status = run_program("attnd-predict",
+                         (const char *[]){"--model", written.path, "--text", "a b", "--json", NULL},
+                         out, sizeof out, errors, sizeof errors);
+    ck_assert_msg(status == 0 && (strstr(out, "\"hot\"") || strstr(out, "\"cold\"")), "%s: %s%s",
+                  name, out, errors);
+    tempdir_close(&written);
+    encoder_model_close(&files[0]);
+}
+
+START_TEST(every_family_is_trained_and_what_was_written_is_served)
+{
+    static char lines[4096];
+    struct tempdir data;
+    size_t len = 0;
+    for (int i = 0; i < 40; i++)
+        len += (size_t)snprintf(lines + len, sizeof lines - len,
+                                "{\"text\": \"%s %s c\", \"label\": \"%s\"}\n", i % 2 ? "a" : "b",
+                                i % 3 ? "c" : "a b", i % 2 ? "hot" : "cold");
+    tempdir_open(&data);
+    tempdir_write(&data, "list.jsonl", lines, len);
+    for (int m = 0; m < MODELS; m++)
+        train_one(encoder_models[m], &data);
+    tempdir_close(&data);
+}
+END_TEST
+
 /* Exit 2, and a sentence that says what to do. */
 START_TEST(models_that_are_none_end_with_what_to_take_instead)
 {
@@ -140,5 +181,6 @@ START_TEST(models_that_are_none_end_with_what_to_take_instead)
 END_TEST
 
 SUITE("contract_encoders", every_family_is_served_and_explains_by_every_method,
-      a_program_answers_as_the_server_does, inspection_names_the_family_and_what_is_not_used,
+      every_family_is_trained_and_what_was_written_is_served, a_program_answers_as_the_server_does,
+      inspection_names_the_family_and_what_is_not_used,
       models_that_are_none_end_with_what_to_take_instead)
