@@ -48,6 +48,7 @@ struct config {
     size_t memory_max; /* 0: what the system allows */
     size_t explain_bytes_max;
     size_t image_pixels_max, request_pixels_max;
+    unsigned text_tokens_max;
     unsigned header_timeout_ms, body_timeout_ms;
     unsigned deadline_ms; /* 0: none */
     unsigned drain_delay_ms, drain_timeout_ms;

@@ -279,7 +279,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
 {
     static const char *const known[] = {"version", "temperature", "grey16",     "target_precision",
                                         "purity",  "thresholds",  "truncation", "class_codes",
-                                        "ood",     "reference"};
+                                        "ood",     "reference",   "long_text",  "window_stride",
+                                        "window_pooling"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -287,7 +288,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported (supported: version, temperature, grey16, "
-                   "target_precision, thresholds, truncation, class_codes, ood, reference)",
+                   "target_precision, thresholds, truncation, class_codes, ood, reference, "
+                   "long_text, window_stride, window_pooling)",
                    key);
 }
 
@@ -296,6 +298,7 @@ static void set_defaults(struct spec *spec)
     spec->version = "1";
     spec->temperature = 1;
     spec->grey16_minmax = false;
+    spec->long_text = (struct long_text){0};
     spec->class_codes = NULL;
     spec->reference = NULL;
     spec->policy = policy_default(spec->scores, spec->label_count, spec->hidden);
@@ -326,6 +329,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err->code;
     if (!(spec->temperature >= 0.001 && spec->temperature <= 1000))
         return err_set(err, ERR_UNSUPPORTED, "$.temperature must be from 0.001 to 1000");
+    if (long_text_read(&spec->long_text, object, err))
+        return err->code;
     spec->grey16_minmax = strcmp(grey16, "minmax") == 0;
     if (!spec->grey16_minmax && strcmp(grey16, "range") != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.grey16 must be \"range\" or \"minmax\"");

@@ -13,6 +13,7 @@
 #include "engine/decide/drift_reference.h"
 #include "engine/decide/policy.h"
 #include "engine/model/family.h"
+#include "engine/model/long_text.h"
 
 struct spec {
     const struct family *family;
@@ -38,6 +39,7 @@ struct spec {
     const char *version; /* "1" if absent */
     double temperature;  /* logits are divided by it; 1 if absent */
     bool grey16_minmax;
+    struct long_text long_text;
     const struct class_code *class_codes; /* [label_count]; NULL: none */
     struct policy policy;
     const struct drift_reference *reference; /* NULL: none */

@@ -35,7 +35,8 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
         take(w, &w->z, tokens, w->hidden_stride, err) ||
         take(w, &w->context, tokens, w->hidden_stride, err) ||
         take(w, &w->mlp, tokens, w->mlp_stride, err) || take(w, &w->cls, rows, hidden, err) ||
-        take(w, &w->pooled, rows, hidden, err) ||
+        take(w, &w->pooled, rows, hidden, err) || take(w, &w->read[0], rows, hidden, err) ||
+        (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, hidden, err)) ||
         take(w, &w->logits[0], rows, spec->label_count, err))
         return err->code;
     return take(w, &w->logits[1], rows, spec->label_count, err);
@@ -102,7 +103,9 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     w->blocks = arena_alloc_array(&w->arena, rows, sizeof *w->blocks);
     w->heads_left = arena_alloc_array(&w->arena, rows, sizeof *w->heads_left);
     w->captures = arena_alloc_array(&w->arena, rows, sizeof *w->captures);
-    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->captures == NULL)
+    w->places = arena_alloc_array(&w->arena, rows, sizeof *w->places);
+    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->captures == NULL ||
+        w->places == NULL)
         return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
     return ERR_OK;
 }
@@ -133,9 +136,11 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
     const size_t mlp = operand_stride(spec->intermediate, sizeof(float));
     const size_t qkv = operand_stride(3 * (size_t)spec->hidden, sizeof(float));
     const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + mlp;
-    const size_t head = (2 * (size_t)spec->hidden + 2 * (size_t)spec->label_count) * sizeof(float);
+    const size_t head = ((2 + (size_t)spec_head_tokens(spec)) * spec->hidden +
+                         2 * (size_t)spec->label_count) *
+                        sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
-                       sizeof(struct capture *);
+                       sizeof(struct capture *) + sizeof(struct window_place);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
     const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec);

@@ -25,6 +25,11 @@ struct query_block {
 
 struct capture;
 
+/* Which input a sequence of the batch is a window of. */
+struct window_place {
+    unsigned input, window, windows; /* the first input of a run is 0 */
+};
+
 struct workspace {
     const struct kernels *kernels;
     struct thread_pool *pool;
@@ -38,6 +43,7 @@ struct workspace {
     atomic_uint *heads_left;   /* [block_count] heads of a block not yet done; partners: the pool */
     unsigned tokens;           /* rows that the linear layers compute now */
     struct capture **captures; /* [rows] where a row's attention is kept, or NULL */
+    struct window_place *places; /* [rows] */
     bool captured;             /* one of the rows has a capture */
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
@@ -60,7 +66,8 @@ struct workspace {
     float *capture_scratch; /* [pool, capture_scratch_floats]; first the probabilities of a block */
     size_t capture_block_floats, capture_scratch_floats;
     float *cls, *pooled; /* [rows, D] */
-    float *logits[2];    /* [rows, labels], the second for a distillation head */
+    float *read[2];      /* [inputs, D] what the classifiers read, pooled over windows */
+    float *logits[2];    /* [inputs, labels], the second for a distillation head */
     struct arena arena;
 };
 

@@ -18,6 +18,9 @@ static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, 
         return err_set(err, ERR_UNSUPPORTED,
                        "the vocabulary has %u entries but config.json's vocab_size is %u", words,
                        spec->vocab_size);
+    if (windows_shape_make(&pipeline->windows, pipeline->tokenizer->limit - CLS_AND_SEP,
+                           spec->long_text.stride, err))
+        return err_prefix(err, "attnd.json: ");
     return ERR_OK;
 }
 

@@ -15,6 +15,7 @@
 /* What the engine shows to who is not of it: its door, and the plain data that the door names. */
 #define DOOR                                                                                       \
     "engine/engine.h", "engine/answer.h", "engine/selftest.h", "engine/model/input.h",             \
+        "engine/model/input_window.h",                                                             \
         "engine/model/attention_stats.h", "engine/decide/decision.h",                              \
         "engine/decide/class_codes.h", "engine/decide/wilson.h", "engine/decide/mcnemar.h",        \
         "engine/decide/psi.h", "engine/decide/drift_reference.h", "engine/decide/stratified.h",    \

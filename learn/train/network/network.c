@@ -3,6 +3,7 @@
  * layer (network_linear) and the steps that work by rows (network_rows). */
 #include "learn/train/network/network.h"
 
+#include "engine/model/input_window.h"
 #include "learn/train/network/network_attention.h"
 #include "learn/train/network/network_block.h"
 #include "learn/train/network/network_embed.h"
@@ -90,22 +91,30 @@ void network_repack(struct network *network, const float *values)
 
 /* ---- the micro-batch ---- */
 
+static void add_row(struct network *network, const struct engine_input *window)
+{
+    const unsigned first = network->tokens;
+    assert(window->tokens <= network->options.tokens_max - first);
+    if (window->ids != NULL)
+        network_embed_list(network, window, first);
+    for (unsigned t = 0; window->ids == NULL && t < window->tokens; t++)
+        network->places[first + t] = t;
+    network->tokens += window->tokens;
+    network->offset[++network->rows] = network->tokens;
+}
+
 static void list_tokens(struct network *network, const struct network_batch *batch)
 {
-    unsigned tokens = 0;
-    for (unsigned r = 0; r < batch->rows; r++) {
-        const struct engine_input *input = batch->inputs[r];
-        assert(input->tokens <= network->options.tokens_max - tokens);
-        network->offset[r] = tokens;
-        if (input->ids != NULL)
-            network_embed_list(network, input, tokens);
-        for (unsigned t = 0; input->ids == NULL && t < input->tokens; t++)
-            network->places[tokens + t] = t;
-        tokens += input->tokens;
+    network->rows = network->tokens = network->offset[0] = 0;
+    network->inputs = batch->rows;
+    for (unsigned i = 0; i < batch->rows; i++) {
+        network->input_first[i] = network->rows;
+        for (unsigned w = 0; w < engine_input_windows(batch->inputs[i]); w++) {
+            const struct engine_input window = engine_input_window(batch->inputs[i], w);
+            add_row(network, &window);
+        }
     }
-    network->offset[batch->rows] = tokens;
-    network->rows = batch->rows;
-    network->tokens = tokens;
+    network->input_first[batch->rows] = network->rows;
 }
 
 /* The first tokens of each sequence. */

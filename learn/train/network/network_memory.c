@@ -38,6 +38,7 @@ static enum err_code open_lists(struct network *network, struct err *err)
     size_t tokens = network->options.tokens_max, heads = network->spec->heads;
     network->attention_floats = network_attention_floats(network);
     network->offset = arena_alloc_array(arena, tokens + 1, sizeof *network->offset);
+    network->input_first = arena_alloc_array(arena, tokens + 1, sizeof *network->input_first);
     network->kept = arena_alloc_array(arena, tokens, sizeof *network->kept);
     network->kept_first = arena_alloc_array(arena, tokens + 1, sizeof *network->kept_first);
     network->ids = arena_alloc_array(arena, tokens, sizeof *network->ids);
@@ -50,9 +51,9 @@ static enum err_code open_lists(struct network *network, struct err *err)
                           sizeof *network->attention_scratch);
     network->gradient =
         arena_alloc_array(arena, network->parameters->numbers, sizeof *network->gradient);
-    if (network->offset == NULL || network->kept == NULL || network->kept_first == NULL ||
-        network->ids == NULL || network->types == NULL || network->places == NULL ||
-        network->stats == NULL || network->penalties == NULL ||
+    if (network->offset == NULL || network->input_first == NULL || network->kept == NULL ||
+        network->kept_first == NULL || network->ids == NULL || network->types == NULL ||
+        network->places == NULL || network->stats == NULL || network->penalties == NULL ||
         network->attention_scratch == NULL || network->gradient == NULL)
         return err_no_memory(err, network->parameters->numbers * sizeof *network->gradient);
     return ERR_OK;

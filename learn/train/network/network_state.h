@@ -76,10 +76,11 @@ struct network_head {
     struct matrix dropped_features;   /* [rows, D] what the pooler read, if that was dropped */
     struct matrix u, pooled;          /* [rows, D] before and after the pooler's activation */
     struct matrix transformed;        /* [kept, D] MLM: after the transform's norm */
-    struct matrix dropped;            /* [rows, D] */
-    struct matrix read[2];            /* [rows, D] what each classifier read: one of the above */
-    struct matrix logits[2], dlogits; /* [rows, labels] or [kept, vocab_size], dense */
-    struct matrix features;           /* [rows, D], dense */
+    struct matrix windows[2];         /* [inputs, D] pooled over windows */
+    struct matrix dropped;            /* [inputs, D] */
+    struct matrix read[2];            /* [inputs, D] what each classifier read: one of the above */
+    struct matrix logits[2], dlogits; /* [inputs, labels] or [kept, vocab_size], dense */
+    struct matrix features;           /* [inputs, D], dense */
 };
 
 struct network {
@@ -93,8 +94,9 @@ struct network {
     const float *values;
     float *gradient;
 
-    /* The micro-batch. */
-    unsigned rows, tokens, kept_count;
+    /* The micro-batch. A row is a sequence: an input, or one window of it. */
+    unsigned inputs, rows, tokens, kept_count;
+    unsigned *input_first; /* [inputs + 1] the rows of input i: input_first[i] to [i + 1] */
     unsigned *offset;     /* [rows + 1] sequence r is tokens offset[r] to offset[r + 1] */
     unsigned *kept;       /* [kept_count] tokens that the head reads, ascending */
     unsigned *kept_first; /* [rows + 1] those of sequence r: kept_first[r] to kept_first[r + 1] */
