@@ -77,7 +77,7 @@ static unsigned either(unsigned value, unsigned otherwise)
     return value > 0 ? value : otherwise;
 }
 
-/* Layers that share blocks: `inner` blocks a group, all of them run for each of num_hidden_layers. */
+/* Layers that share blocks: `inner` a group, which all run for each of num_hidden_layers. */
 static enum err_code read_groups(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
