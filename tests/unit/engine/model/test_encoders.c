@@ -209,8 +209,8 @@ START_TEST(an_answer_does_not_depend_on_what_shares_the_batch)
 }
 END_TEST
 
-/* These are tiny and seeded at random, so their scores are nearly level: a winner with a lead is
- * the same in every precision, and no score is far off. */
+/* These are tiny and seeded at random, so their scores are nearly level: a winner whose lead is more
+ * than two scores can move is the same in every precision, and no score is far off. */
 static void check_rounded(const char *name, const char *backend, const char *dtype, double bound)
 {
     struct opened exact, rounded;
@@ -218,6 +218,7 @@ static void check_rounded(const char *name, const char *backend, const char *dty
     open_as(&exact, name, "auto", "f32");
     open_as(&rounded, name, backend, dtype);
     double worst = 0;
+    unsigned same = 0, all = 0;
     for (unsigned i = 0; encoder_model_case(&exact.files, i, &one); i++) {
         run(&exact, &one.input, scores[0]);
         run(&rounded, &one.input, scores[1]);
@@ -226,19 +227,26 @@ static void check_rounded(const char *name, const char *backend, const char *dty
         worst = fmax(worst, numbers_difference(scores[0], scores[1], one.labels));
         unsigned winner = engine_argmax(exact.model, scores[0]);
         unsigned other = engine_argmax(exact.model, scores[1]);
-        ck_assert_msg(scores[0][winner] - scores[0][other] < (float)bound,
-                      "%s (%s) case %u: winner", name, dtype, i);
+        same += winner == other;
+        all++;
+        ck_assert_msg(scores[0][winner] - scores[0][other] < 2 * (float)bound,
+                      "%s (%s) case %u: winner leads by %g", name, dtype, i,
+                      (double)(scores[0][winner] - scores[0][other]));
     }
+    printf("%s (%s, %s): %u of %u winners, scores differ by %.1e\n", name, dtype, backend, same,
+           all, worst);
     ck_assert_msg(worst < bound && worst > 0, "%s (%s): %g", name, dtype, worst);
     close_opened(&exact);
     close_opened(&rounded);
 }
 
+/* ALBERT's layers make the same rounding error again, each time. */
 START_TEST(int8_and_bf16_keep_winners_and_stay_near_fp32)
 {
     for (int m = 0; m < encoder_models_count(); m++) {
-        check_rounded(encoder_models[m], "auto", "int8", 0.08);
-        check_rounded(encoder_models[m], "reference", "int8", 0.08);
+        double int8 = strcmp(encoder_models[m], "albert-0") == 0 ? 0.1 : 0.05;
+        check_rounded(encoder_models[m], "auto", "int8", int8);
+        check_rounded(encoder_models[m], "reference", "int8", int8);
         check_rounded(encoder_models[m], "reference", "bf16", 0.02);
     }
 }
