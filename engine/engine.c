@@ -101,8 +101,8 @@ static enum err_code test_products(const struct weights *weights, const struct k
 {
     const struct layer *layer = &weights->layers[0];
     const struct linear *const linears[] = {
-        &layer->qkv,     &layer->attention_out, &layer->mlp_in,      &layer->mlp_out,
-        &weights->patch, &weights->pooler,      &weights->classifier};
+        &layer->qkv,     &layer->attention_out, &layer->mlp_in,       &layer->mlp_out,
+        &weights->patch, &weights->pooler,      &weights->classifier, &weights->embedding_project};
     for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
         if (linears[i]->out > 0 && linear_self_test(linears[i], kernels, err))
             return err->code;

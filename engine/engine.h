@@ -45,7 +45,7 @@ struct engine_options {
 /* What a checkpoint is. Strings and arrays are the model's. */
 struct engine_info {
     enum engine_kind kind;
-    const char *family;  /* "bert", "distilbert", "vit", "deit", "deit-distilled" */
+    const char *family;  /* "bert", "roberta", "vit", "deit-distilled", ...: model/family.c */
     const char *version; /* attnd.json's, else "1" */
     const char *dtype;
     const char *stored_dtype;  /* of most numbers of the weight files: "F32", "F16", "BF16" */

@@ -35,7 +35,7 @@ static enum err_code open_path(struct path *path, struct arena *arena, struct er
     path->inner = room + 3 * hidden;
     path->wide = path->inner + inner;
     path->column = path->wide + inner;
-    path->layer = &path->weights->layers[path->spec->layers - 1];
+    path->layer = &path->weights->layers[spec_block(path->spec, path->spec->layers - 1)];
     path->kernels = kernels_best();
     path->backward = backward_best();
     return ERR_OK;

@@ -7,8 +7,9 @@
  *   NORM_BEFORE   a = x + attention(norm(x));  out = a + mlp(norm(a))
  *                 (Dosovitskiy et al. 2021, eq. 2 and 3)
  *
- * attention(n) = W_o softmax(Q K^T / sqrt(d)) V over all tokens of a sequence, with Q, K, V from
- * n W_qkv; mlp(h) = act(h W_1) W_2. Threads: constant data.
+ * attention(n) = W_o softmax(Q K^T / sqrt(d) + B) V over all tokens of a sequence, with Q, K and V
+ * from n W_qkv, and B nothing or a table of relative positions (relative_bias.h);
+ * mlp(h) = act(h W_1) W_2. Threads: constant data.
  */
 #ifndef ATTND_ENGINE_MODEL_BLOCK_SPEC_H
 #define ATTND_ENGINE_MODEL_BLOCK_SPEC_H
@@ -21,6 +22,7 @@ struct block_spec {
     enum norm_placement norm;
     bool always_biased; /* query, key and value have biases whatever config.json's qkv_bias says */
     bool drops_attention_out; /* training: dropout before the residual sum of the attention */
+    bool keeps_mlp_out;       /* training: no dropout before that of the MLP */
 };
 
 #endif

@@ -2,7 +2,7 @@
  *
  *     logits = W_c act(W_p norm(x[CLS])) + b_c
  *
- * where a family may lack the final norm (BERT, DistilBERT) or the pooler (ViT, DeiT). A distilled
+ * where a family may lack the final norm (those of texts) or the pooler (ViT, DeiT). A distilled
  * DeiT has a second classifier on the second token; its logits are the mean of both (Touvron et al.
  * 2021, section 4).
  */

@@ -16,6 +16,7 @@ struct engine_input {
     unsigned tokens;               /* rows it takes in the packed batch, special tokens included */
     bool truncated;                /* a text of which not all is read */
     const int32_t *ids;            /* text: [tokens] */
+    const uint8_t *types;          /* text: [tokens] below the model's token types; NULL: all 0 */
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
     const bool *continued;         /* text: [tokens] goes on with the word of the token before */
     /* text: the sequences that it is read as, one behind the other in the arrays above; 0: one */

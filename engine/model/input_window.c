@@ -10,6 +10,8 @@ struct engine_input engine_input_window(const struct engine_input *input, unsign
     const unsigned at = input->window_offset[window];
     out.tokens = input->window_offset[window + 1] - at;
     out.ids += at;
+    if (input->types != NULL)
+        out.types += at;
     if (input->starts != NULL) {
         out.starts += at;
         out.ends += at;

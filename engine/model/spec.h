@@ -10,8 +10,8 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/class_codes.h"
-#include "engine/decide/policy.h"
 #include "engine/decide/drift_reference.h"
+#include "engine/decide/policy.h"
 #include "engine/model/family.h"
 #include "engine/model/long_text.h"
 
@@ -19,11 +19,15 @@ struct spec {
     const struct family *family;
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
     unsigned layers, heads, hidden, intermediate;
+    unsigned groups, inner; /* ALBERT: blocks that layers share, spec_block; 0: each has its own */
     enum activation activation;
     float norm_eps;
     bool qkv_bias;
 
     unsigned vocab_size, positions, token_types; /* texts */
+    unsigned embedding;                          /* E; 0: the hidden size */
+    unsigned pad_id;                             /* where positions are counted from it */
+    unsigned buckets;                            /* of relative positions; 0: none */
     unsigned image_size, patch, channels;        /* images */
     unsigned patches;                            /* (image_size / patch)^2 */
 
@@ -57,6 +61,18 @@ void spec_set_image_size(struct spec *spec, unsigned image_size);
  * the rest. For a writer that checks what it wrote. */
 enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
                               struct err *err);
+
+/* Tensors of a block are held once: how many blocks there are, and which of them layer `layer` is
+ * (Lan et al. 2020, section 3.1; as AlbertTransformer divides layers among groups). */
+unsigned spec_blocks(const struct spec *spec);
+unsigned spec_block(const struct spec *spec, unsigned layer);
+
+/* E, the numbers of a token's embedding, and whether they are projected to the hidden size. */
+unsigned spec_embedding(const struct spec *spec);
+bool spec_projects(const struct spec *spec);
+
+/* Tokens of the longest text that there are positions for. */
+unsigned spec_text_tokens(const struct spec *spec);
 
 /* Tokens of a prepared image: its patches and the learnt tokens in front. */
 unsigned spec_image_tokens(const struct spec *spec);

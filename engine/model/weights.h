@@ -13,6 +13,7 @@
 #include "engine/base/err.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/spec.h"
+#include "engine/tensor/attention_bias.h"
 #include "engine/tensor/linear/linear.h"
 
 #include <stddef.h>
@@ -28,18 +29,21 @@ struct layer {
     struct linear attention_out; /* [D, D] */
     struct linear mlp_in;        /* [F, D] */
     struct linear mlp_out;       /* [D, F] */
+    struct attention_bias bias;  /* of the scores; nothing in most families */
 };
 
 /* Fields that the family does not have stay zero. */
 struct weights {
-    float *word;                           /* [vocab_size, D] */
-    float *position;                       /* [positions or patches + specials, D] */
-    float *token_type;                     /* [token_types, D] */
+    float *word;                           /* [vocab_size, E] */
+    float *position;                       /* [positions, E] or [patches + specials, D] */
+    float *token_type;                     /* [token_types, E] */
+    struct linear embedding_project;       /* [D, E] */
+    float *relative_bias;                  /* [buckets, heads]; layers[].bias is made of it */
     float *cls_token, *distillation_token; /* [D] */
     struct norm embedding_norm, final_norm;
-    struct linear patch; /* [D, channels patch patch] */
-    struct layer *layers;
-    struct linear pooler;                              /* [D, D] */
+    struct linear patch;  /* [D, channels patch patch] */
+    struct layer *layers; /* [spec_blocks]; layer i computes with layers[spec_block(spec, i)] */
+    struct linear pooler; /* [D, D] */
     struct linear classifier, distillation_classifier; /* [labels, D] */
 
     size_t parameters;    /* numbers bound */

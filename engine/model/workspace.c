@@ -11,9 +11,23 @@ static enum err_code take(struct workspace *workspace, float **out, size_t rows,
     return *out != NULL ? ERR_OK : err_no_memory(err, rows * columns * sizeof(float));
 }
 
+static size_t longest(const struct spec *spec)
+{
+    return spec->patch > 0 ? spec_image_tokens(spec) : spec_text_tokens(spec);
+}
+
+/* Numbers of the longest text's embeddings, before they are projected. */
+static size_t embedded_floats(const struct spec *spec)
+{
+    return spec_projects(spec) ? longest(spec) * spec_embedding(spec) : 0;
+}
+
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
 {
     size_t tokens = w->tokens_max, rows = tokens / 2 + 1, hidden = spec->hidden;
+    size_t embedded = embedded_floats(spec);
+    if (embedded > 0 && take(w, &w->embedded, embedded, 1, err))
+        return err->code;
     w->hidden_stride = operand_stride(hidden, sizeof(float)) / sizeof(float);
     w->mlp_stride = operand_stride(spec->intermediate, sizeof(float)) / sizeof(float);
     if (take(w, &w->x, tokens, w->hidden_stride, err) ||
@@ -26,11 +40,6 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
         take(w, &w->logits[0], rows, spec->label_count, err))
         return err->code;
     return take(w, &w->logits[1], rows, spec->label_count, err);
-}
-
-static size_t longest(const struct spec *spec)
-{
-    return spec->patch > 0 ? spec_image_tokens(spec) : spec->positions;
 }
 
 /* The probabilities of a block of queries. */
@@ -136,6 +145,7 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
     const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec);
     return tokens_max * (4 * hidden + mlp + qkv + operands) + (tokens_max / 2 + 2) * (head + map) +
+           embedded_floats(spec) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;
 }
 

@@ -50,6 +50,7 @@ struct workspace {
     size_t hidden_stride, qkv_stride, mlp_stride;
     float *x;           /* [T, D] the residual stream */
     float *y, *z;       /* [T, D] */
+    float *embedded;    /* [N, E] a text before its projection, if there is one */
     float *qkv;         /* [T, 3 D]; NULL if it is kept in bf16 */
     uint16_t *qkv_bf16; /* [T, 3 D] for bf16 attention, see attention_bf16.h; else NULL */
     float *context;     /* [T, D] attention's output */

@@ -11,7 +11,7 @@ enum { CLS_AND_SEP = 2 };
 static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, struct err *err)
 {
     const struct spec *spec = pipeline->spec;
-    if (tokenizer_open(&pipeline->tokenizer, dir, spec->positions, err))
+    if (tokenizer_open(&pipeline->tokenizer, dir, spec_text_tokens(spec), err))
         return err->code;
     unsigned words = pipeline->tokenizer->vocab_size;
     if (words > spec->vocab_size)

@@ -41,21 +41,32 @@ static enum err_code find_words(struct perturbation *out, struct arena *arena, s
     return ERR_OK;
 }
 
+static size_t offset_count(const struct engine_input *input)
+{
+    return input->windows > 0 ? input->windows + 1 : 0;
+}
+
 /* Windows become shorter; none takes over what the next one has. */
 static void keep_words(const struct perturbation *parts, const bool *kept, int32_t *ids,
                        struct engine_input *out)
 {
     const struct engine_input *input = parts->input;
     unsigned *offset = (unsigned *)(void *)(ids + input->tokens);
+    uint8_t *types = (uint8_t *)(offset + offset_count(input)); /* if it has types */
     const unsigned *part_of = parts->part_of;
     unsigned count = 0;
+    out->types = input->types != NULL ? types : NULL;
     for (unsigned w = 0; w < engine_input_windows(input); w++) {
         const struct engine_input window = engine_input_window(input, w);
         if (input->windows > 0)
             offset[w] = count;
-        for (unsigned t = 0; t < window.tokens; t++)
-            if (part_of[t] == PERTURBATION_NONE || kept[part_of[t]])
-                ids[count++] = window.ids[t];
+        for (unsigned t = 0; t < window.tokens; t++) {
+            if (part_of[t] != PERTURBATION_NONE && !kept[part_of[t]])
+                continue;
+            if (input->types != NULL)
+                types[count] = window.types[t];
+            ids[count++] = window.ids[t];
+        }
         part_of += window.tokens;
     }
     out->ids = ids;
@@ -156,7 +167,8 @@ size_t perturbation_bytes(const struct perturbation *parts)
 {
     if (parts->input->kind == ENGINE_TEXT)
         return parts->input->tokens * sizeof *parts->input->ids +
-               (parts->input->windows > 0 ? parts->input->windows + 1 : 0) * sizeof(unsigned);
+               offset_count(parts->input) * sizeof(unsigned) +
+               (parts->input->types != NULL ? parts->input->tokens : 0);
     return parts->count * parts->patch_numbers * sizeof *parts->input->patches;
 }
 

@@ -334,9 +334,9 @@ void run_close(struct run *run)
 
 enum err_code run_shape(struct run *run, unsigned epoch, struct err *err)
 {
-    unsigned size = plan_image_size(&run->plan, epoch), layers = run->spec.layers;
+    unsigned size = plan_image_size(&run->plan, epoch), blocks = spec_blocks(&run->spec);
     run->plan.learning.image_size = run->plan.judging.image_size = size;
     if (size > 0 && learner_resize(&run->learner, size, err))
         return err->code;
-    return learner_freeze(&run->learner, epoch < run->plan.freeze_epochs ? layers + 1 : 0, err);
+    return learner_freeze(&run->learner, epoch < run->plan.freeze_epochs ? blocks + 1 : 0, err);
 }

@@ -11,7 +11,7 @@
 
 static bool learns(const struct network *network)
 {
-    return network->spec->layers + 1 >= network->options.frozen_depth;
+    return spec_blocks(network->spec) + 1 >= network->options.frozen_depth;
 }
 
 /* A layer in fp32, as the engine's. */
@@ -76,6 +76,8 @@ enum err_code network_head_open(struct network *network, struct err *err)
     if (head->has_pooler) {
         head->activation =
             is_mlm ? network->spec->activation : network->spec->family->pooler_activation;
+        if (network->spec->family->drops_features)
+            head->dropped_features = network_memory_rows(network, hidden, err);
         head->u = network_memory_rows(network, hidden, err);
         head->pooled = network_memory_rows(network, hidden, err);
         if (open_linear(network, &head->pooler, map->pooler_weight, map->pooler_bias, hidden, err))
@@ -119,12 +121,22 @@ static void pool(struct network *network, struct matrix x, size_t rows)
     network_rows_activate(network, head->pooled, head->u, rows, head->activation);
 }
 
+/* What the pooler reads of the rows x, dropped if the family does. */
+static struct matrix drop_features(struct network *network, struct matrix x)
+{
+    if (!network_rows_drops(network, NETWORK_SITE_POOLER))
+        return x;
+    network_rows_dropout(network, NETWORK_SITE_POOLER, 0, network->head.dropped_features, x, NULL,
+                         network->rows);
+    return network->head.dropped_features;
+}
+
 static void classify(struct network *network, unsigned token)
 {
     struct network_head *head = &network->head;
     struct matrix read = token_rows(network, head->normed, token);
     if (head->has_pooler) {
-        pool(network, read, network->rows);
+        pool(network, drop_features(network, read), network->rows);
         read = head->pooled;
     }
     read = network_windows_pool(network, head->windows[token], read);
@@ -170,8 +182,12 @@ static void classify_backward(struct network *network, unsigned token)
     if (!head->has_pooler)
         return;
     network_rows_activation(network, dread, dread, head->u, network->rows, head->activation);
+    struct matrix read = token_rows(network, head->normed, token);
+    bool drops = network_rows_drops(network, NETWORK_SITE_POOLER);
     network_linear_backward(network, &head->pooler, &dx, dread,
-                            token_rows(network, head->normed, token), NULL, network->rows);
+                            drops ? head->dropped_features : read, NULL, network->rows);
+    if (drops)
+        network_rows_dropout(network, NETWORK_SITE_POOLER, 0, dx, dx, NULL, network->rows);
 }
 
 static void classifier_backward(struct network *network, const float *dlogits)

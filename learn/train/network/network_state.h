@@ -73,6 +73,7 @@ struct network_head {
 
     struct matrix x;                  /* [kept, D] the last block's out */
     struct matrix normed;             /* [kept, D] after the final norm, or x */
+    struct matrix dropped_features;   /* [rows, D] what the pooler read, if that was dropped */
     struct matrix u, pooled;          /* [rows, D] before and after the pooler's activation */
     struct matrix transformed;        /* [kept, D] MLM: after the transform's norm */
     struct matrix windows[2];         /* [inputs, D] pooled over windows */
@@ -100,15 +101,22 @@ struct network {
     unsigned *kept;       /* [kept_count] tokens that the head reads, ascending */
     unsigned *kept_first; /* [rows + 1] those of sequence r: kept_first[r] to kept_first[r + 1] */
     int32_t *ids;         /* [T] texts */
-    unsigned *places;     /* [T] of a token in its sequence */
+    uint8_t *types;       /* [T] texts */
+    unsigned *places;     /* [T] of a token in its sequence; of a text, its position's row */
     bool dropping;
     uint64_t dropout;
     double penalty;
 
     struct network_linear patch;
     struct network_norm embedding_norm;
-    struct matrix patches;  /* [T, channels patch patch], zero for learnt tokens */
-    struct matrix embedded; /* [T, D] texts: before the norm */
+    struct matrix patches;                 /* [T, channels patch patch], zero for learnt tokens */
+    struct matrix embedded;                /* [T, E] texts: before the norm */
+    struct network_linear project;         /* of the embeddings, in some texts; then these three: */
+    struct matrix unprojected;             /* [T, E] what it reads */
+    struct matrix dunprojected, dembedded; /* [T, E] */
+    struct attention_bias bias;      /* of the scores, a view of the table; at is NULL: none */
+    float *bias_table, *dbias_table; /* [bias_floats] made of the values, and its gradient */
+    size_t bias_floats;
     struct network_block *blocks;
     struct network_head head;
 
@@ -131,7 +139,10 @@ enum network_site {
     NETWORK_SITE_ATTENTION_OUT,
     NETWORK_SITE_MLP_OUT,
     NETWORK_SITE_CLASSIFIER,
-    NETWORK_SITE_COUNT
+    NETWORK_SITE_COUNT,
+    /* Came later: takes the number of the embeddings' site in layer 1, which nothing has, so that
+     * the masks of the others stay what they were. */
+    NETWORK_SITE_POOLER = NETWORK_SITE_COUNT
 };
 
 /* `width` columns of a matrix from `first` on; its rows from row `first` on. */

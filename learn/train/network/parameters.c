@@ -35,6 +35,8 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_POSITION] = OUTSIDE(position, position),
     [TENSOR_TOKEN_TYPE] = OUTSIDE(token_type, token_type),
     [TENSOR_EMBEDDING_NORM] = OUTSIDE(embedding_gamma, embedding_beta),
+    [TENSOR_EMBEDDING_PROJECT] = OUTSIDE(project_weight, project_bias),
+    [TENSOR_RELATIVE_BIAS] = OUTSIDE(relative_bias, relative_bias),
     [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token, cls_token),
     [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token, distillation_token),
     [TENSOR_PATCH] = OUTSIDE(patch_weight, patch_bias),
@@ -109,9 +111,9 @@ static enum err_code check_head(const struct spec *spec, enum family_head head, 
 
 /* Every offset "none" until it is given. */
 static const struct parameters_map empty_map = {
-    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
-    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
-    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, NULL};
+    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
+    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
+    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, NULL};
 static const struct parameters_layer empty_layer = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
                                                     SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
                                                     SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
@@ -125,10 +127,10 @@ enum err_code parameters_open(struct parameters *out, const struct spec *spec,
         return err->code;
     out->count = count_tensors(out);
     out->list = arena_alloc_array(&out->arena, out->count + 1u, sizeof *out->list);
-    out->map.layers = arena_alloc_array(&out->arena, spec->layers, sizeof *out->map.layers);
+    out->map.layers = arena_alloc_array(&out->arena, spec_blocks(spec), sizeof *out->map.layers);
     if (out->list == NULL || out->map.layers == NULL)
         return err_no_memory(err, out->count * sizeof *out->list);
-    for (unsigned i = 0; i < spec->layers; i++)
+    for (unsigned i = 0; i < spec_blocks(spec); i++)
         out->map.layers[i] = empty_layer;
     deal_out(out);
     out->values = arena_alloc_array(&out->arena, out->numbers, sizeof *out->values);

@@ -221,7 +221,29 @@ START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
 }
 END_TEST
 
-SUITE("perturbation", removed_patches_become_the_median_of_each_channel,
+/* [CLS] ab ##c [SEP'] , d of a pair: types leave with their tokens. */
+START_TEST(words_of_a_pair_keep_their_types)
+{
+    static const uint8_t types[] = {0, 0, 0, 1, 1, 1}, left[] = {0, 1, 1, 1};
+    static const bool kept[] = {false, true, true};
+    int32_t room[6 + 2];
+    struct arena arena;
+    struct engine_input pair = text, out;
+    pair.types = types;
+    struct perturbation parts = open_parts(&pair, PERTURBATION_MEDIAN, &arena);
+    ck_assert_uint_eq(perturbation_bytes(&parts), 6 * sizeof *ids + 6);
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert_uint_eq(out.tokens, 4);
+    ck_assert_mem_eq(out.types, left, sizeof left);
+    pair.types = NULL;
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert_ptr_null(out.types);
+    arena_deinit(&arena);
+}
+END_TEST
+
+SUITE("perturbation", words_of_a_pair_keep_their_types,
+      removed_patches_become_the_median_of_each_channel,
       removed_patches_become_zero_where_the_mean_is_asked_for,
       clipped_patches_lose_only_what_is_brighter, fills_are_known_by_name,
       removed_words_leave_with_all_their_pieces, the_empty_text_keeps_its_special_tokens,
