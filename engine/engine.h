@@ -58,6 +58,7 @@ struct engine_info {
     const struct class_code *class_codes; /* [label_count] attnd.json's; NULL: none */
     unsigned label_count;
     unsigned layers, heads, hidden_size, intermediate_size;
+    unsigned feature_size; /* of what the classifier reads: the hidden size, or twice that */
     unsigned tokens_max;                            /* longest sequence, special tokens included */
     unsigned vocab_size;                            /* texts; 0 for images */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
@@ -149,7 +150,7 @@ void engine_session_close(struct engine_session *session);
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits);
 
-/* What the classifier read of a row of the last run: its features, [hidden_size]. The session's,
+/* What the classifier read of a row of the last run: its features, [feature_size]. The session's,
  * until it runs again. */
 const float *engine_features(const struct engine_session *session, unsigned row);
 
@@ -161,7 +162,7 @@ bool engine_scores(const struct engine_model *model, const float *logits, float 
 unsigned engine_argmax(const struct engine_model *model, const float *scores);
 
 /* auto, review or unknown, by the checkpoint's attnd.json (decide/policy.h), for logits whose
- * scores are finite. features [hidden_size] as engine_features gives them; truncated is the
+ * scores are finite. features [feature_size] as engine_features gives them; truncated is the
  * input's. Allocates nothing. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, bool truncated, struct judgement *out);

@@ -5,6 +5,7 @@
 #include "engine/format/checkpoint.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/workspace.h"
+#include "engine/prepare/pipeline.h"
 #include "engine/tensor/gemm/operand.h"
 #include "engine/text/tokenizer.h"
 
@@ -92,7 +93,7 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
         return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not known (known: f32, bf16, int8)",
                        options->dtype);
     arena_init(&arena);
-    if (!spec_read_config(&spec, dir, &arena, err) &&
+    if (!spec_read_config(&spec, dir, &arena, err) && !pipeline_fit(&spec, dir, err) &&
         !measure(out, &spec, dir, precision, batch_tokens_max, threads, err))
         out->model_bytes += arena.bytes;
     arena_deinit(&arena);

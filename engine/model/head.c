@@ -16,6 +16,36 @@ static void gather(const struct spec *spec, const struct weights *weights, struc
                                weights->final_norm.beta, w->rows, hidden, spec->norm_eps);
 }
 
+static void add_mean(float *out, const float *x, size_t stride, size_t rows, size_t width)
+{
+    memset(out, 0, width * sizeof *out);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < width; c++)
+            out[c] += x[r * stride + c] / (float)rows;
+}
+
+/* All tokens' rows: normalised where they lie, then pooled into cls [rows, spec_features]. */
+static void pool(const struct spec *spec, const struct weights *weights, struct workspace *w)
+{
+    size_t hidden = spec->hidden, stride = w->hidden_stride, patches = spec->patches;
+    bool has_first = spec->family->pooling == POOLING_FIRST_AND_PATCHES;
+    const struct norm *each = &weights->final_norm, *pooled = &weights->pooled_norm;
+    for (unsigned r = 0; r < w->rows; r++) {
+        float *x = w->x + w->offset[r] * stride, *out = w->cls + (size_t)r * spec_features(spec);
+        unsigned tokens = w->offset[r + 1] - w->offset[r];
+        if (each->gamma != NULL)
+            w->kernels->layer_norm(x, stride, x, stride, each->gamma, each->beta, tokens, hidden,
+                                   spec->norm_eps);
+        if (has_first)
+            memcpy(out, x, hidden * sizeof *out);
+        add_mean(has_first ? out + hidden : out, x + (tokens - patches) * stride, stride, patches,
+                 hidden);
+        if (pooled->gamma != NULL)
+            w->kernels->layer_norm(out, hidden, out, hidden, pooled->gamma, pooled->beta, 1, hidden,
+                                   spec->norm_eps);
+    }
+}
+
 /* y = act(x W^T + b) over one row a sequence. */
 static void project(struct workspace *w, const struct linear *linear, float *y, const float *x,
                     enum activation act)
@@ -32,7 +62,10 @@ static void classify(const struct spec *spec, const struct weights *weights, str
                      const struct linear *classifier, unsigned token, float *logits)
 {
     const float *features = w->cls;
-    gather(spec, weights, w, token);
+    if (spec_head_reads_all(spec))
+        pool(spec, weights, w);
+    else
+        gather(spec, weights, w, token);
     if (spec->family->tensors[TENSOR_POOLER] != NULL) {
         project(w, &weights->pooler, w->pooled, w->cls, spec->family->pooler_activation);
         features = w->pooled;
@@ -62,7 +95,7 @@ const float *head_features(const struct spec *spec, const struct workspace *work
 {
     const float *features =
         spec->family->tensors[TENSOR_POOLER] != NULL ? workspace->pooled : workspace->cls;
-    return features + (size_t)row * spec->hidden;
+    return features + (size_t)row * spec_features(spec);
 }
 
 void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,

@@ -6,6 +6,7 @@
 
 #include "engine/model/family_tensors.h"
 #include "engine/model/loader.h"
+#include "engine/model/positions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,16 +41,22 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_EMBEDDING_NORM] = OUTSIDE(embedding_norm),
     [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token),
     [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token),
+    [TENSOR_REGISTERS] = OUTSIDE(registers),
     [TENSOR_PATCH] = OUTSIDE(patch),
     [TENSOR_QUERY] = PART(qkv, 0),
     [TENSOR_KEY] = PART(qkv, 1),
     [TENSOR_VALUE] = PART(qkv, 2),
     [TENSOR_ATTENTION_OUT] = IN_BLOCK(attention_out),
+    [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_out),
     [TENSOR_ATTENTION_NORM] = IN_BLOCK(attention_norm),
     [TENSOR_MLP_IN] = IN_BLOCK(mlp_in),
     [TENSOR_MLP_OUT] = IN_BLOCK(mlp_out),
+    [TENSOR_GATED_IN] = IN_BLOCK(mlp_in),
+    [TENSOR_GATED_OUT] = IN_BLOCK(mlp_out),
+    [TENSOR_MLP_SCALE] = IN_BLOCK(mlp_out),
     [TENSOR_MLP_NORM] = IN_BLOCK(mlp_norm),
     [TENSOR_FINAL_NORM] = OUTSIDE(final_norm),
+    [TENSOR_POOLED_NORM] = OUTSIDE(pooled_norm),
     [TENSOR_POOLER] = OUTSIDE(pooler),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_classifier),
@@ -178,6 +185,9 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
         return add_table(binder, info, &((struct norm *)place)->gamma);
     case TENSOR_BETA:
         return add_table(binder, info, &((struct norm *)place)->beta);
+    case TENSOR_SCALE: /* the linear's weights come before it */
+        loader_scale(&binder->loader, linear, info);
+        return ERR_OK;
     case TENSOR_TABLE:
         break;
     }
@@ -217,6 +227,24 @@ static enum err_code bind_all(struct binder *binder)
     return list_unbound(binder);
 }
 
+/* From the checkpoint's grid of positions to the images', with the specials' in front. */
+static enum err_code fit_positions(struct weights *weights, const struct spec *spec,
+                                   struct err *err)
+{
+    size_t hidden = spec->hidden, specials = spec->family->image_specials * hidden;
+    size_t to = spec->image_size / (spec->patch > 0 ? spec->patch : 1);
+    if (spec->position_grid == 0 || spec->position_grid == to)
+        return ERR_OK;
+    float *fitted = arena_alloc_array(&weights->arena, specials + to * to * hidden, sizeof *fitted);
+    if (fitted == NULL)
+        return err_no_memory(err, (specials + to * to * hidden) * sizeof *fitted);
+    memcpy(fitted, weights->position, specials * sizeof *fitted);
+    positions_resize(fitted + specials, to, weights->position + specials, spec->position_grid,
+                     hidden, spec->family->positions_antialiased);
+    weights->position = fitted;
+    return ERR_OK;
+}
+
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
                            const struct linear_backend *encoder, const struct linear_backend *other,
@@ -235,7 +263,8 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
                             .bound = bound,
                             .err = err};
     loader_init(&binder.loader, checkpoint);
-    if (bind_all(&binder) || loader_run(&binder.loader, threads, err))
+    if (bind_all(&binder) || loader_run(&binder.loader, threads, err) ||
+        fit_positions(out, spec, err))
         weights_close(out, spec);
     loader_deinit(&binder.loader);
     free(bound);

@@ -226,7 +226,7 @@ struct contrast_count samples_contrast(const struct samples *samples)
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view)
 {
     if (samples->spec.family->kind == ENGINE_IMAGE)
-        return samples_patches(samples, view) + samples->spec.family->image_specials;
+        return samples_patches(samples, view) + spec_image_specials(&samples->spec);
     unsigned room = samples_room(samples, view->tokens_max);
     return (samples->longest_pieces < room ? samples->longest_pieces : room) + 2;
 }

@@ -4,6 +4,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/file.h"
+#include "engine/prepare/pipeline.h"
 #include "engine/tensor/linear/bf16.h"
 #include "learn/train/loop/run_output.h"
 
@@ -34,7 +35,8 @@ static enum err_code check_vocabulary(const char *dir, struct err *err)
 static enum err_code read_source(struct run *run, struct err *err)
 {
     const struct train_options *options = run->options;
-    if (spec_read(&run->spec, options->model, &run->arena, err))
+    if (spec_read(&run->spec, options->model, &run->arena, err) ||
+        pipeline_fit(&run->spec, options->model, err))
         return err_prefix(err, "%s: ", options->model);
     if (run->is_mlm && run->spec.family->architectures[HEAD_MLM] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "--task mlm learns BERT; %s is '%s'", options->model,

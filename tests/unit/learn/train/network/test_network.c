@@ -46,6 +46,8 @@ static const struct choice choices[] = {
     {"vit", NULL, HEAD_CLASSIFIER, 0},
     {"deit", NULL, HEAD_CLASSIFIER, 0},
     {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0},
+    {"dinov2", NULL, HEAD_CLASSIFIER, 0},
+    {"dinov2_with_registers", NULL, HEAD_CLASSIFIER, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -65,6 +67,8 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
         spec->token_types = 2;
         return;
     }
+    spec->is_gated = strcmp(choice->model_type, "dinov2") == 0;
+    spec->registers = spec->family->key_registers != NULL ? 2 : 0;
     spec->image_size = 9;
     spec->patch = 3;
     spec->channels = 3;
@@ -503,7 +507,7 @@ START_TEST(network_drops_by_the_batch_number_and_only_in_training)
 END_TEST
 
 /* Hugging Face's places: DistilBERT has none behind attention, image models none before the
- * classifier. */
+ * classifier, DINOv2 none behind its MLP. */
 START_TEST(network_drops_where_hugging_face_does)
 {
     for (int i = 0; i < CHOICES; i++) {
@@ -515,7 +519,8 @@ START_TEST(network_drops_where_hugging_face_does)
         bool is_distilbert = strcmp(choices[i].model_type, "distilbert") == 0;
         network_forward(tiny.network, &tiny.batch);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
-        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT));
+        bool is_dinov2 = strncmp(choices[i].model_type, "dinov2", 6) == 0;
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT) == !is_dinov2);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == !is_distilbert);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);
         ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
