@@ -12,6 +12,7 @@ enum {
 struct run {
     const struct spec *spec;
     const struct workspace *workspace;
+    const struct attention_bias *bias;
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
@@ -51,10 +52,17 @@ static void attend(const struct run *run, const struct query_block *block, unsig
     size_t query = block->first * stride + head * width;
     size_t key = block->sequence * stride + hidden + head * width, value = key + hidden;
     float *out = w->context + block->out * w->hidden_stride + head * width;
+    struct attention_bias bias = {0};
+    if (run->bias->at != NULL)
+        bias = attention_bias_at(run->bias, head, block->first - block->sequence);
     if (w->qkv_bf16 != NULL)
         attention_bf16(out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key,
                        w->qkv_bf16 + value, stride, block->count, block->sequence_tokens, width,
-                       scratch);
+                       &bias, scratch);
+    else if (bias.at != NULL)
+        w->kernels->attention_biased(out, w->hidden_stride, w->qkv + query, w->qkv + key,
+                                     w->qkv + value, stride, block->count, block->sequence_tokens,
+                                     width, &bias, scratch);
     else
         w->kernels->attention(out, w->hidden_stride, w->qkv + query, w->qkv + key, w->qkv + value,
                               stride, block->count, block->sequence_tokens, width, scratch);
@@ -87,9 +95,10 @@ static void attend_share(void *context, unsigned index, unsigned count)
     }
 }
 
-void attention_run(const struct spec *spec, struct workspace *workspace)
+void attention_run(const struct spec *spec, struct workspace *workspace,
+                   const struct attention_bias *bias)
 {
-    struct run run = {.spec = spec, .workspace = workspace};
+    struct run run = {.spec = spec, .workspace = workspace, .bias = bias};
     for (unsigned i = 0; i < workspace->block_count; i++)
         atomic_store_explicit(&workspace->heads_left[i], spec->heads, memory_order_relaxed);
     thread_pool_run(workspace->pool, attend_share, &run);

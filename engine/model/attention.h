@@ -5,7 +5,7 @@
  * the cache.
  *
  *     attention_plan(spec, workspace, 0);     // once a batch: cuts the sequences into blocks
- *     attention_run(spec, workspace);         // each layer: workspace->qkv [T, 3 D] -> attended
+ *     attention_run(spec, workspace, bias);   // each layer: workspace->qkv [T, 3 D] -> attended
  */
 #ifndef ATTND_ENGINE_MODEL_ATTENTION_H
 #define ATTND_ENGINE_MODEL_ATTENTION_H
@@ -17,6 +17,8 @@
  * kept > 0: only the first `kept` queries of each sequence, whose rows come out side by side. */
 void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept);
 
-void attention_run(const struct spec *spec, struct workspace *workspace);
+/* `bias` is what the layer adds to its scores; its query 0 is each sequence's first token. */
+void attention_run(const struct spec *spec, struct workspace *workspace,
+                   const struct attention_bias *bias);
 
 #endif

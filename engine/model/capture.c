@@ -63,6 +63,7 @@ enum err_code capture_open(struct capture *out, const struct spec *spec, unsigne
 struct taking {
     const struct spec *spec;
     const struct workspace *workspace;
+    const struct attention_bias *bias;
     unsigned layer;
     atomic_uint next; /* the next block of queries; partners: the members of the pool */
 };
@@ -83,6 +84,24 @@ static bool is_copied(const struct taking *taking)
     return taking->layer + 1 == taking->spec->layers;
 }
 
+/* One head or several of fp32 queries and keys; `bias` is seen from the first of them. */
+static void average_fp32(const struct kernels *kernels, float *out, size_t out_stride,
+                         const float *q, const float *k, size_t stride, size_t count, size_t n,
+                         size_t heads, size_t width, const struct attention_bias *bias,
+                         float *scratch)
+{
+    if (bias->at != NULL)
+        kernels->attention_mean_biased(out, out_stride, q, k, stride, count, n, heads, width, bias,
+                                       scratch);
+    else
+        kernels->attention_mean(out, out_stride, q, k, stride, count, n, heads, width, scratch);
+}
+
+static struct attention_bias bias_of(const struct taking *taking, size_t head, size_t query)
+{
+    return taking->bias->at != NULL ? attention_bias_at(taking->bias, head, query) : *taking->bias;
+}
+
 /* A block of a row's queries: out [count][N], the mean of `heads` heads from `head` on. Returns the
  * count. */
 static size_t average(const struct taking *taking, unsigned row, size_t block, size_t head,
@@ -98,12 +117,13 @@ static size_t average(const struct taking *taking, unsigned row, size_t block, s
     size_t row_at = is_copied(taking) ? 0 : w->offset[row] * stride;
     size_t query = row_at + first * stride + head * width, key = row_at + hidden + head * width;
     const float *fp32 = is_copied(taking) ? capture->projected : w->qkv;
+    const struct attention_bias bias = bias_of(taking, head, first);
     if (fp32 != NULL)
-        w->kernels->attention_mean(out, n, fp32 + query, fp32 + key, stride, count, n, heads, width,
-                                   scratch);
+        average_fp32(w->kernels, out, n, fp32 + query, fp32 + key, stride, count, n, heads, width,
+                     &bias, scratch);
     else
         attention_bf16_mean(out, n, w->qkv_bf16 + query, w->qkv_bf16 + key, stride, count, n, heads,
-                            width, scratch);
+                            width, &bias, scratch);
     return count;
 }
 
@@ -123,9 +143,9 @@ static void take_head(const struct taking *taking, unsigned row, size_t head, fl
     const struct capture *capture = w->captures[row];
     size_t n = capture->tokens, width = spec->hidden / spec->heads;
     const float *q = capture->projected + head * width;
-    w->kernels->attention_mean(capture->last + head * n, spec->heads * n, q, q + spec->hidden,
-                               3 * (size_t)spec->hidden, spec_head_tokens(spec), n, 1, width,
-                               scratch);
+    const struct attention_bias bias = bias_of(taking, head, 0);
+    average_fp32(w->kernels, capture->last + head * n, spec->heads * n, q, q + spec->hidden,
+                 3 * (size_t)spec->hidden, spec_head_tokens(spec), n, 1, width, &bias, scratch);
 }
 
 /* Whether a row keeps anything of this layer. */
@@ -211,9 +231,10 @@ static void copy_share(void *context, unsigned index, unsigned count)
     }
 }
 
-void capture_layer(const struct spec *spec, struct workspace *workspace, unsigned layer)
+void capture_layer(const struct spec *spec, struct workspace *workspace,
+                   const struct attention_bias *bias, unsigned layer)
 {
-    struct taking taking = {.spec = spec, .workspace = workspace, .layer = layer};
+    struct taking taking = {.spec = spec, .workspace = workspace, .bias = bias, .layer = layer};
     bool taken = false, judged = false;
     for (unsigned row = 0; workspace->captured && row < workspace->rows; row++) {
         taken = taken || is_taken(workspace->captures[row], spec, layer);

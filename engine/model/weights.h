@@ -14,6 +14,7 @@
 #include "engine/base/err.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/spec.h"
+#include "engine/tensor/attention_bias.h"
 #include "engine/tensor/linear/linear.h"
 
 #include <stddef.h>
@@ -29,6 +30,7 @@ struct layer {
     struct linear attention_out; /* [D, D] */
     struct linear mlp_in;        /* [F, D]; [2 F, D] of a gated MLP */
     struct linear mlp_out;       /* [D, F] */
+    struct attention_bias bias;  /* of the scores; nothing in most families */
 };
 
 /* Fields that the family does not have stay zero. */

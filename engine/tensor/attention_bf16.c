@@ -24,6 +24,7 @@ enum {
     ROWS = 8, /* x VECTORS accumulators */
     COLUMNS = VECTORS * LANES,
 };
+#define LOG2_E 1.44269504f
 
 struct block {
     uint32_t *queries; /* [d / 2, WIDTH] pairs over d */
@@ -31,6 +32,7 @@ struct block {
     uint32_t *pairs;   /* [ATTENTION_KEYS / 2, WIDTH] the softmax, pairs over keys */
     uint32_t *values;  /* [ATTENTION_KEYS / 2, d] pairs over keys */
     float *out;
+    struct attention_bias bias; /* of the block's first query and the tile's first key */
     size_t out_stride, stride, d, count;
     vec top[VECTORS], total[VECTORS];
     float decay[WIDTH], scale[WIDTH];
@@ -63,6 +65,24 @@ INLINE void multiply(vec acc[ROWS][VECTORS], const char *a, size_t row_step, siz
     }
 }
 
+/* Of scores in units of log 2, so that the softmax takes 2^x. */
+INLINE float scale_of(const struct block *block)
+{
+    return LOG2_E / sqrtf((float)block->d);
+}
+
+/* Scores with a bias are stored in units of log 2, others as they are. */
+INLINE vec add_bias(const struct block *block, vec score, size_t j, int v)
+{
+    return score * scale_of(block) + load(attention_bias_key(&block->bias, j) + v * LANES) * LOG2_E;
+}
+
+/* What stored scores are multiplied with. */
+INLINE float stored_scale(const struct block *block)
+{
+    return block->bias.at != NULL ? 1 : scale_of(block);
+}
+
 INLINE void score_rows(const struct block *block, const uint16_t *k, size_t j, vec *best,
                        const int rows, const int vectors)
 {
@@ -73,6 +93,8 @@ INLINE void score_rows(const struct block *block, const uint16_t *k, size_t j, v
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++) {
+            if (block->bias.at != NULL)
+                acc[r][v] = add_bias(block, acc[r][v], j + (size_t)r, v);
             store(block->scores + (j + (size_t)r) * WIDTH + v * LANES, acc[r][v]);
             best[v] = vec_max(best[v], acc[r][v]);
         }
@@ -103,7 +125,7 @@ INLINE vec_int pack(vec low, vec high)
 INLINE void exponentials(struct block *block, size_t keys, const vec *best, bool last,
                          const int vectors)
 {
-    const float scale = 1.44269504f / sqrtf((float)block->d); /* 2^x instead of e^x */
+    const float scale = stored_scale(block);
     for (size_t v = 0; v < (size_t)vectors; v++) {
         vec top = vec_max(block->top[v], best[v] * scale), total = {0};
         const float *scores = block->scores + v * LANES;
@@ -222,10 +244,13 @@ INLINE void attend(struct block *block, const uint16_t *q, const uint16_t *k, co
                    size_t n, const int vectors)
 {
     const size_t step = tile_keys(n);
+    const struct attention_bias bias = block->bias;
     load_queries(block, q, vectors);
     for (size_t j = 0; j < n; j += step) {
         size_t keys = n - j < step ? n - j : step;
         vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
+        if (bias.at != NULL)
+            block->bias.at = attention_bias_key(&bias, j);
         score(block, k + j * block->stride, keys, best, vectors);
         exponentials(block, keys, best, j + keys == n, vectors);
         interleave(block, v + j * block->stride, keys);
@@ -235,7 +260,7 @@ INLINE void attend(struct block *block, const uint16_t *q, const uint16_t *k, co
 
 void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                     const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
-                    float *scratch)
+                    const struct attention_bias *bias, float *scratch)
 {
     struct block block = {.scores = scratch,
                           .out = out,
@@ -243,6 +268,8 @@ void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint
                           .stride = stride,
                           .d = d,
                           .count = count};
+    if (bias != NULL)
+        block.bias = *bias;
     block.queries = (uint32_t *)(void *)(scratch + ATTENTION_KEYS * WIDTH);
     block.pairs = block.queries + d / 2 * WIDTH;
     block.values = block.pairs + ATTENTION_KEYS / 2 * WIDTH;
@@ -263,7 +290,7 @@ size_t attention_bf16_mean_scratch(size_t n, size_t d)
 INLINE void add_softmax(const struct block *block, size_t n, const vec *best, float *mean,
                         bool first, const int vectors)
 {
-    const float scale = 1.44269504f / sqrtf((float)block->d);
+    const float scale = stored_scale(block);
     for (size_t v = 0; v < (size_t)vectors; v++) {
         vec top = best[v] * scale, total = {0};
         float *scores = block->scores + v * LANES;
@@ -284,8 +311,11 @@ INLINE void add_softmax(const struct block *block, size_t n, const vec *best, fl
 INLINE void sum_heads(struct block *block, const uint16_t *q, const uint16_t *k, size_t n,
                       size_t heads, float *mean, const int vectors)
 {
+    const struct attention_bias bias = block->bias;
     for (size_t h = 0; h < heads; h++) {
         vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
+        if (bias.at != NULL)
+            block->bias = attention_bias_at(&bias, h, 0);
         load_queries(block, q + h * block->d, vectors);
         score(block, k + h * block->d, n, best, vectors);
         add_softmax(block, n, best, mean, h == 0, vectors);
@@ -295,10 +325,12 @@ INLINE void sum_heads(struct block *block, const uint16_t *q, const uint16_t *k,
 /* All scores of a block and one head are held at once: [n, WIDTH]. */
 void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                          size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                         float *scratch)
+                         const struct attention_bias *bias, float *scratch)
 {
     float *mean = scratch + n * WIDTH;
     struct block block = {.scores = scratch, .stride = stride, .d = d, .count = count};
+    if (bias != NULL)
+        block.bias = *bias;
     block.queries = (uint32_t *)(void *)(mean + n * WIDTH);
     if (count <= LANES)
         sum_heads(&block, q, k, n, heads, mean, 1);

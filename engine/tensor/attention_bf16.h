@@ -5,6 +5,8 @@
 #ifndef ATTND_ENGINE_TENSOR_ATTENTION_BF16_H
 #define ATTND_ENGINE_TENSOR_ATTENTION_BF16_H
 
+#include "engine/tensor/attention_bias.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,18 +14,19 @@
 /* Whether this CPU can, for heads of width d. */
 bool attention_bf16_runnable(size_t d);
 
-/* As kernels.attention; q, k, v are bf16, rows `stride` (even) numbers apart. */
+/* As kernels.attention_biased (bias NULL or without numbers: kernels.attention); q, k, v are bf16,
+ * rows `stride` (even) numbers apart; the bias is fp32. */
 void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                     const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
-                    float *scratch);
+                    const struct attention_bias *bias, float *scratch);
 
 /* Floats of 64-byte aligned scratch. */
 size_t attention_bf16_scratch(size_t d);
 
-/* As kernels.attention_mean. */
+/* As kernels.attention_mean_biased, likewise. */
 void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                          size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                         float *scratch);
+                         const struct attention_bias *bias, float *scratch);
 size_t attention_bf16_mean_scratch(size_t n, size_t d);
 
 #endif

@@ -17,6 +17,7 @@
 
 /* A block's queries that TILE_VECTORS vectors hold: all that happens to them. */
 enum { SLICE = TILE_VECTORS * LANES };
+#define LOG2_E 1.44269504f
 _Static_assert((int)SLICE <= (int)ATTENTION_QUERIES, "the scratch holds a slice");
 _Static_assert(ATTENTION_KEYS % TILE_ROWS == 0, "tile_keys rounds up to whole tiles");
 
@@ -25,6 +26,7 @@ struct slice {
     float *scores;  /* [ATTENTION_KEYS, width], then the exponentials */
     float *out;     /* [count, d], rows out_stride apart */
     const float *k, *v;
+    struct attention_bias bias; /* of the slice's first query and the tile's first key */
     size_t stride, out_stride, d;
     size_t count, width;     /* queries, and as whole vectors */
     vec top[TILE_VECTORS];   /* the largest score so far */
@@ -70,6 +72,17 @@ INLINE void multiply(vec acc[TILE_ROWS][TILE_VECTORS], const float *a, size_t ro
                              load_some(x + t * x_step + b * LANES, part);
 }
 
+/* acc[r] += what the keys from j on add to the scores, in units of log 2. */
+INLINE void add_bias(vec acc[TILE_ROWS][TILE_VECTORS], const struct slice *slice, size_t j,
+                     const int rows, const int vectors)
+{
+#pragma GCC unroll 16
+    for (size_t r = 0; r < (size_t)rows; r++)
+#pragma GCC unroll 4
+        for (int b = 0; b < vectors; b++)
+            acc[r][b] += load(attention_bias_key(&slice->bias, j + r) + b * LANES) * LOG2_E;
+}
+
 /* scores[j .. j + rows) of the keys k + j stride; their maximum into best. */
 INLINE void score_tile(const struct slice *slice, size_t j, vec *best, const int rows,
                        const int vectors)
@@ -77,6 +90,8 @@ INLINE void score_tile(const struct slice *slice, size_t j, vec *best, const int
     vec acc[TILE_ROWS][TILE_VECTORS] = {0};
     multiply(acc, slice->k + j * slice->stride, slice->stride, 1, slice->queries,
              (size_t)vectors * LANES, slice->d, 0, rows, vectors);
+    if (slice->bias.at != NULL)
+        add_bias(acc, slice, j, rows, vectors);
     float *scores = slice->scores + j * (size_t)vectors * LANES;
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -188,7 +203,7 @@ INLINE void exponentials(struct slice *slice, size_t keys, const vec *best, bool
 /* The queries of a slice; behind the last, the last one again, not stored. */
 INLINE void slice_load(struct slice *slice, const float *q, const int vectors)
 {
-    const float scale = 1.44269504f / sqrtf((float)slice->d);
+    const float scale = LOG2_E / sqrtf((float)slice->d);
     for (size_t b = 0; b < (size_t)vectors; b++) {
         const float *rows[LANES];
         for (size_t i = 0; i < LANES; i++) {
@@ -208,10 +223,19 @@ INLINE size_t tile_keys(size_t n)
     return ((n + tiles - 1) / tiles + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
 }
 
+/* Of a slice's first query; none of none. */
+INLINE struct attention_bias slice_bias(const struct attention_bias *bias, size_t head,
+                                        size_t query)
+{
+    return bias != NULL && bias->at != NULL ? attention_bias_at(bias, head, query)
+                                            : (struct attention_bias){0};
+}
+
 INLINE void attend(struct slice *slice, const float *q, const float *k, const float *v, size_t n,
                    const int vectors)
 {
     const size_t step = tile_keys(n);
+    const struct attention_bias bias = slice->bias;
     slice_load(slice, q, vectors);
     for (size_t j = 0; j < n; j += step) {
         size_t keys = n - j < step ? n - j : step;
@@ -220,14 +244,17 @@ INLINE void attend(struct slice *slice, const float *q, const float *k, const fl
             best[b] = slice->top[b];
         slice->k = k + j * slice->stride;
         slice->v = v + j * slice->stride;
+        if (bias.at != NULL)
+            slice->bias.at = attention_bias_key(&bias, j);
         score(slice, keys, best, vectors);
         exponentials(slice, keys, best, j + keys == n, vectors);
         gather(slice, keys, j == 0);
     }
 }
 
-static void attention(float *out, size_t out_stride, const float *q, const float *k, const float *v,
-                      size_t stride, size_t count, size_t n, size_t d, float *scratch)
+static void attention_biased(float *out, size_t out_stride, const float *q, const float *k,
+                             const float *v, size_t stride, size_t count, size_t n, size_t d,
+                             const struct attention_bias *bias, float *scratch)
 {
     struct slice slice = {.queries = scratch,
                           .scores = scratch + d * SLICE,
@@ -238,11 +265,18 @@ static void attention(float *out, size_t out_stride, const float *q, const float
         slice.out = out + i * out_stride;
         slice.count = count - i < SLICE ? count - i : SLICE;
         slice.width = slice.count > LANES ? SLICE : LANES;
+        slice.bias = slice_bias(bias, 0, i);
         if (slice.count > LANES)
             attend(&slice, q + i * stride, k, v, n, TILE_VECTORS);
         else
             attend(&slice, q + i * stride, k, v, n, 1);
     }
+}
+
+static void attention(float *out, size_t out_stride, const float *q, const float *k, const float *v,
+                      size_t stride, size_t count, size_t n, size_t d, float *scratch)
+{
+    attention_biased(out, out_stride, q, k, v, stride, count, n, d, NULL, scratch);
 }
 
 /* ---- the mean over heads ---- */
@@ -272,8 +306,10 @@ INLINE void add_softmax(const struct slice *slice, size_t n, const vec *best, fl
 INLINE void sum_heads(struct slice *slice, const float *q, const float *k, size_t n, size_t heads,
                       float *mean, const int vectors)
 {
+    const struct attention_bias bias = slice->bias;
     for (size_t h = 0; h < heads; h++) {
         vec best[TILE_VECTORS];
+        slice->bias = slice_bias(&bias, h, 0);
         slice_load(slice, q + h * slice->d, vectors);
         for (int b = 0; b < vectors; b++)
             best[b] = slice->top[b];
@@ -284,9 +320,9 @@ INLINE void sum_heads(struct slice *slice, const float *q, const float *k, size_
 }
 
 /* All scores of a slice and one head are held at once: [n, width]. */
-static void attention_mean(float *out, size_t out_stride, const float *q, const float *k,
-                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                           float *scratch)
+static void attention_mean_biased(float *out, size_t out_stride, const float *q, const float *k,
+                                  size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                                  const struct attention_bias *bias, float *scratch)
 {
     const float share = 1.0f / (float)heads;
     struct slice slice = {
@@ -295,6 +331,7 @@ static void attention_mean(float *out, size_t out_stride, const float *q, const 
     for (size_t first = 0; first < count; first += SLICE) {
         slice.count = count - first < SLICE ? count - first : SLICE;
         slice.width = slice.count > LANES ? SLICE : LANES;
+        slice.bias = slice_bias(bias, 0, first);
         if (slice.count > LANES)
             sum_heads(&slice, q + first * stride, k, n, heads, mean, TILE_VECTORS);
         else
@@ -302,4 +339,11 @@ static void attention_mean(float *out, size_t out_stride, const float *q, const 
         store_transposed(out + first * out_stride, out_stride, mean, slice.width, slice.count, n,
                          share);
     }
+}
+
+static void attention_mean(float *out, size_t out_stride, const float *q, const float *k,
+                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                           float *scratch)
+{
+    attention_mean_biased(out, out_stride, q, k, stride, count, n, heads, d, NULL, scratch);
 }

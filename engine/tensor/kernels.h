@@ -19,6 +19,8 @@
 #ifndef ATTND_ENGINE_TENSOR_KERNELS_H
 #define ATTND_ENGINE_TENSOR_KERNELS_H
 
+#include "engine/tensor/attention_bias.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -112,6 +114,16 @@ struct kernels {
     void (*attention_mean)(float *out, size_t out_stride, const float *q, const float *k,
                            size_t stride, size_t count, size_t n, size_t heads, size_t d,
                            float *scratch);
+
+    /* Both with a bias, seen from the first head and query, added to the scores:
+     *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
+     * Cost beside them: one read and one multiply-add a score. */
+    void (*attention_biased)(float *out, size_t out_stride, const float *q, const float *k,
+                             const float *v, size_t stride, size_t count, size_t n, size_t d,
+                             const struct attention_bias *bias, float *scratch);
+    void (*attention_mean_biased)(float *out, size_t out_stride, const float *q, const float *k,
+                                  size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                                  const struct attention_bias *bias, float *scratch);
 };
 
 /* Floats of scratch that `attention` needs for heads of width d. */

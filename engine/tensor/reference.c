@@ -127,18 +127,31 @@ static double dot(const float *a, const float *b, size_t n)
     return total;
 }
 
+/* One query's score of key j, the bias being seen from that query. */
+static double score(const float *q, const float *k, size_t stride, size_t d,
+                    const struct attention_bias *bias, size_t j)
+{
+    double plain = dot(q, k + j * stride, d) / sqrt((double)d);
+    return bias->at != NULL ? plain + (double)*attention_bias_key(bias, j) : plain;
+}
+
+/* The bias of one head and query; of none, none. */
+static struct attention_bias bias_of(const struct attention_bias *bias, size_t head, size_t query)
+{
+    return bias->at != NULL ? attention_bias_at(bias, head, query) : *bias;
+}
+
 /* The scores are computed twice, so that the scratch need not hold them: it holds out[i]. */
 static void attention_row(float *out, const float *q, const float *k, const float *v, size_t stride,
-                          size_t n, size_t d, double *total)
+                          size_t n, size_t d, const struct attention_bias *bias, double *total)
 {
-    const double scale = 1 / sqrt((double)d);
     double max = -INFINITY, sum = 0;
     for (size_t j = 0; j < n; j++)
-        max = fmax(max, dot(q, k + j * stride, d) * scale);
+        max = fmax(max, score(q, k, stride, d, bias, j));
     for (size_t c = 0; c < d; c++)
         total[c] = 0;
     for (size_t j = 0; j < n; j++) {
-        double p = exp(dot(q, k + j * stride, d) * scale - max);
+        double p = exp(score(q, k, stride, d, bias, j) - max);
         sum += p;
         for (size_t c = 0; c < d; c++)
             total[c] += p * v[j * stride + c];
@@ -147,35 +160,61 @@ static void attention_row(float *out, const float *q, const float *k, const floa
         out[c] = (float)(total[c] / sum);
 }
 
+static void attention_biased(float *out, size_t out_stride, const float *q, const float *k,
+                             const float *v, size_t stride, size_t count, size_t n, size_t d,
+                             const struct attention_bias *bias, float *scratch)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct attention_bias one = bias_of(bias, 0, i);
+        attention_row(out + i * out_stride, q + i * stride, k, v, stride, n, d, &one,
+                      (void *)scratch);
+    }
+}
+
 static void attention(float *out, size_t out_stride, const float *q, const float *k, const float *v,
                       size_t stride, size_t count, size_t n, size_t d, float *scratch)
 {
-    for (size_t i = 0; i < count; i++)
-        attention_row(out + i * out_stride, q + i * stride, k, v, stride, n, d, (void *)scratch);
+    attention_biased(out, out_stride, q, k, v, stride, count, n, d, &(struct attention_bias){0},
+                     scratch);
+}
+
+/* out[j] += softmax_j of one query and head, over `heads`. */
+static void add_softmax(float *out, const float *q, const float *k, size_t stride, size_t n,
+                        size_t d, size_t heads, const struct attention_bias *bias, double *scores)
+{
+    double max = -INFINITY, sum = 0;
+    for (size_t j = 0; j < n; j++) {
+        scores[j] = score(q, k, stride, d, bias, j);
+        max = fmax(max, scores[j]);
+    }
+    for (size_t j = 0; j < n; j++)
+        sum += exp(scores[j] - max);
+    for (size_t j = 0; j < n; j++)
+        out[j] += (float)(exp(scores[j] - max) / sum / (double)heads);
 }
 
 /* The scratch holds one row of scores. */
-static void attention_mean(float *out, size_t out_stride, const float *q, const float *k,
-                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                           float *scratch)
+static void attention_mean_biased(float *out, size_t out_stride, const float *q, const float *k,
+                                  size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                                  const struct attention_bias *bias, float *scratch)
 {
-    const double scale = 1 / sqrt((double)d);
-    double *scores = (void *)scratch;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < n; j++)
             out[i * out_stride + j] = 0;
         for (size_t h = 0; h < heads; h++) {
-            double max = -INFINITY, sum = 0;
-            for (size_t j = 0; j < n; j++) {
-                scores[j] = dot(q + i * stride + h * d, k + j * stride + h * d, d) * scale;
-                max = fmax(max, scores[j]);
-            }
-            for (size_t j = 0; j < n; j++)
-                sum += exp(scores[j] - max);
-            for (size_t j = 0; j < n; j++)
-                out[i * out_stride + j] += (float)(exp(scores[j] - max) / sum / (double)heads);
+            struct attention_bias one = bias_of(bias, h, i);
+            add_softmax(out + i * out_stride, q + i * stride + h * d, k + h * d, stride, n, d,
+                        heads, &one, (void *)scratch);
         }
     }
+}
+
+static void attention_mean(float *out, size_t out_stride, const float *q, const float *k,
+                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
+                           float *scratch)
+{
+    attention_mean_biased(out, out_stride, q, k, stride, count, n, heads, d,
+                          &(struct attention_bias){0}, scratch);
 }
 
 const struct kernels kernels_reference = {.name = "reference",
@@ -188,4 +227,6 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .pair_bf16 = pair_bf16,
                                           .softmax = softmax,
                                           .attention = attention,
-                                          .attention_mean = attention_mean};
+                                          .attention_mean = attention_mean,
+                                          .attention_biased = attention_biased,
+                                          .attention_mean_biased = attention_mean_biased};

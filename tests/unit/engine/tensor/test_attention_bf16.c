@@ -61,7 +61,8 @@ static void run(struct problem *p, size_t first, size_t count)
 {
     guard(p->scratch + attention_bf16_scratch(p->d));
     attention_bf16(p->out + first * p->out_stride, p->out_stride, p->qkv + first * p->stride,
-                   p->qkv + p->d, p->qkv + 2 * p->d, p->stride, count, p->n, p->d, p->scratch);
+                   p->qkv + p->d, p->qkv + 2 * p->d, p->stride, count, p->n, p->d, NULL,
+                   p->scratch);
     check_guard(p->scratch + attention_bf16_scratch(p->d));
 }
 
@@ -131,7 +132,7 @@ START_TEST(bf16_attention_averaged_over_heads_agrees_with_the_oracle)
             size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
             guard(scratch + attention_bf16_mean_scratch(n, D));
             attention_bf16_mean(out + first * n, n, p.qkv + first * stride, p.qkv + HEADS * D,
-                                stride, count, n, HEADS, D, scratch);
+                                stride, count, n, HEADS, D, NULL, scratch);
             check_guard(scratch + attention_bf16_mean_scratch(n, D));
             kernels_reference.attention_mean(expected + first * n, n, p.wide + first * stride,
                                              p.wide + HEADS * D, stride, count, n, HEADS, D,

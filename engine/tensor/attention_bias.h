@@ -1,0 +1,47 @@
+/* attention_bias.h - what is added to the scores of attention before the softmax, one number for
+ * each head, query and key: relative positions (Raffel et al. 2020, section 2.1; Bao et al. 2022).
+ *
+ *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
+ *
+ *     by difference   b[h, i, j] = table[h][i - j + N - 1], any sequence of at most N tokens:
+ *         bias = (struct attention_bias){table + N - 1, -1, simd_round_up(2 * N - 1) + SIMD_WIDTH};
+ *     by matrix       b[h, i, j] = matrix[h][j][i], keys outside, sequences of N tokens:
+ *         bias = (struct attention_bias){matrix, S, N * S};    with S = simd_round_up(N)
+ *     one = attention_bias_at(&bias, head, first_query);
+ *     kernels->attention_biased(out, ..., n, d, &one, scratch);
+ *
+ * Neighbouring queries lie side by side, as the vectors of the kernels want them, which read whole
+ * vectors of SIMD_WIDTH: for each key as many numbers must be readable as simd_round_up(count) says
+ * of a block of `count` queries. What lies behind the last query does not count.
+ *
+ * A layer says what it adds in struct layer (model/weights.h). Threads: plain data; the numbers
+ * belong to whoever made them.
+ */
+#ifndef ATTND_ENGINE_TENSOR_ATTENTION_BIAS_H
+#define ATTND_ENGINE_TENSOR_ATTENTION_BIAS_H
+
+#include "engine/tensor/simd.h"
+
+#include <stddef.h>
+
+struct attention_bias {
+    const float *at;    /* of head 0, query 0 and key 0; NULL: nothing is added */
+    ptrdiff_t key_step; /* numbers from one key's to the next one's; from query to query it is 1 */
+    size_t head_step;   /* numbers from one head's to the next one's */
+};
+
+/* The same, seen from head `head` and query `query`. */
+static inline struct attention_bias attention_bias_at(const struct attention_bias *bias,
+                                                      size_t head, size_t query)
+{
+    return (struct attention_bias){bias->at + head * bias->head_step + query, bias->key_step,
+                                   bias->head_step};
+}
+
+/* The numbers of a key, for the queries from the first on. */
+static inline const float *attention_bias_key(const struct attention_bias *bias, size_t key)
+{
+    return bias->at + (ptrdiff_t)key * bias->key_step;
+}
+
+#endif
