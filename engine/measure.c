@@ -4,6 +4,7 @@
 
 #include "engine/format/checkpoint.h"
 #include "engine/model/family_tensors.h"
+#include "engine/model/window_bias.h"
 #include "engine/model/workspace.h"
 #include "engine/prepare/pipeline.h"
 #include "engine/tensor/gemm/operand.h"
@@ -27,6 +28,8 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
     linear = linear < numbers ? linear : numbers;
+    if (spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL) /* spread out for all pairs of tokens */
+        numbers += spec->layers * window_bias_floats(spec->heads, spec->image_size / spec->patch);
     const size_t bytes = (numbers - linear) * sizeof(float) + linear * precision_bytes(precision);
     return bytes + bytes / ROUNDING_SHARE + ROUNDING_BYTES;
 }

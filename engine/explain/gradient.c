@@ -327,8 +327,16 @@ static void add_block(const struct path *path, const struct capture *capture, si
     size_t hidden = spec->hidden, width = hidden / spec->heads, n = capture->tokens;
     size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
     const float *key = capture->projected + hidden + head * width, *value = key + hidden;
-    path->kernels->attention_mean(attention, n, key - hidden + first * 3 * hidden, key, 3 * hidden,
-                                  count, n, 1, width, scratch);
+    const float *query = key - hidden + first * 3 * hidden;
+    struct attention_bias bias = path->layer->bias;
+    if (bias.at != NULL) {
+        bias = attention_bias_at(&bias, head, first);
+        path->kernels->attention_mean_biased(attention, n, query, key, 3 * hidden, count, n, 1,
+                                             width, &bias, scratch);
+    } else {
+        path->kernels->attention_mean(attention, n, query, key, 3 * hidden, count, n, 1, width,
+                                      scratch);
+    }
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < n; j++) {
             const float *d = path->normed + (first + i) * hidden + head * width;

@@ -57,8 +57,8 @@ static inline float *capture_mean(const struct capture *capture, size_t layer)
     return capture->mean + (layer - capture->from) * capture->tokens * capture->tokens;
 }
 
-/* Records layer `layer`, which adds `bias` to its scores, from workspace->qkv, for every row that has
- * a capture. */
+/* Records layer `layer`, which adds `bias` to its scores, from workspace->qkv, for every row that
+ * has a capture. */
 void capture_layer(const struct spec *spec, struct workspace *workspace,
                    const struct attention_bias *bias, unsigned layer);
 

@@ -48,6 +48,24 @@
 #define DINOV2_KEYS                                                                                \
     ENCODER_KEYS, .key_mlp_ratio = "mlp_ratio", .key_gated = "use_swiglu_ffn", .default_eps = 1e-6
 
+#define BEIT_NAMES(root)                                                                           \
+    .tensors[TENSOR_PATCH] = root ".embeddings.patch_embeddings.projection",                       \
+    .tensors[TENSOR_CLS_TOKEN] = root ".embeddings.cls_token",                                     \
+    .tensors[TENSOR_QUERY] = root ".encoder.layer.%u.attention.attention.query",                   \
+    .tensors[TENSOR_KEY] = root ".encoder.layer.%u.attention.attention.key",                       \
+    .tensors[TENSOR_VALUE] = root ".encoder.layer.%u.attention.attention.value",                   \
+    .tensors[TENSOR_WINDOW_BIAS] =                                                                 \
+        root ".encoder.layer.%u.attention.attention.relative_position_bias"                        \
+             ".relative_position_bias_table",                                                      \
+    .tensors[TENSOR_ATTENTION_OUT] = root ".encoder.layer.%u.attention.output.dense",              \
+    .tensors[TENSOR_ATTENTION_SCALE] = root ".encoder.layer.%u.lambda_1",                          \
+    .tensors[TENSOR_ATTENTION_NORM] = root ".encoder.layer.%u.layernorm_before",                   \
+    .tensors[TENSOR_MLP_IN] = root ".encoder.layer.%u.intermediate.dense",                         \
+    .tensors[TENSOR_MLP_OUT] = root ".encoder.layer.%u.output.dense",                              \
+    .tensors[TENSOR_MLP_SCALE] = root ".encoder.layer.%u.lambda_2",                                \
+    .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.layernorm_after",                          \
+    .tensors[TENSOR_POOLED_NORM] = root ".pooler.layernorm"
+
 static const struct family families[] = {
     {
         /* Devlin et al. 2019 */
@@ -176,6 +194,25 @@ static const struct family families[] = {
         DINOV2_NAMES("dinov2_with_registers"),
         .tensors[TENSOR_REGISTERS] = "dinov2_with_registers.embeddings.register_tokens",
         .architectures = {[HEAD_CLASSIFIER] = "Dinov2WithRegistersForImageClassification"},
+    },
+    {
+        /* Bao et al. 2022 */
+        .name = "beit",
+        .model_type = "beit",
+        .kind = ENGINE_IMAGE,
+        .block = {NORM_BEFORE, .always_biased = true, .key_unbiased = true,
+                  .drops_attention_out = true},
+        .image_specials = 1,
+        .pooling = POOLING_PATCHES,
+        COMMON_KEYS,
+        .key_layer_scale = "layer_scale_init_value",
+        .demands = {{"use_absolute_position_embeddings", false, false},
+                    {"use_relative_position_bias", true, false},
+                    {"use_shared_relative_position_bias", false, false},
+                    {"use_mean_pooling", true, true}},
+        BEIT_NAMES("beit"),
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "BeitForImageClassification"},
     },
 };
 

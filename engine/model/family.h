@@ -31,7 +31,7 @@ enum tensor_field {
     TENSOR_KEY,
     TENSOR_VALUE,
     TENSOR_ATTENTION_OUT,
-    TENSOR_RELATIVE_BIAS,   /* added to the scores, by the places of query and key */
+    TENSOR_WINDOW_BIAS,     /* added to the scores, by the places of query and key */
     TENSOR_ATTENTION_SCALE, /* layer scale: the branch times a vector, before the residual sum */
     TENSOR_ATTENTION_NORM,
     TENSOR_MLP_IN,

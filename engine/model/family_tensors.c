@@ -1,5 +1,7 @@
 #include "engine/model/family_tensors.h"
 
+#include "engine/model/window_bias.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +22,8 @@ enum dim {
     TOKEN_TYPES,
     CHANNELS,
     PATCH,
+    WINDOW_PLACES,
+    HEADS,
     LABELS,
     FEATURES,
 };
@@ -77,6 +81,7 @@ static const struct entry block[] = {
     {TENSOR_QUERY, TENSOR_BIAS, {HIDDEN}},
     {TENSOR_KEY, TENSOR_BIAS, {HIDDEN}},
     {TENSOR_VALUE, TENSOR_BIAS, {HIDDEN}},
+    {TENSOR_WINDOW_BIAS, TENSOR_TABLE, {WINDOW_PLACES, HEADS}},
     LINEAR(TENSOR_ATTENTION_OUT, HIDDEN, HIDDEN),
     {TENSOR_ATTENTION_SCALE, TENSOR_SCALE, {HIDDEN}},
     NORM(TENSOR_ATTENTION_NORM),
@@ -156,6 +161,10 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return spec->channels;
     case PATCH:
         return spec->patch;
+    case WINDOW_PLACES:
+        return window_bias_rows(spec->image_size / spec->patch);
+    case HEADS:
+        return spec->heads;
     case LABELS:
         return spec->label_count;
     case FEATURES:

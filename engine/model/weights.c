@@ -7,6 +7,7 @@
 #include "engine/model/family_tensors.h"
 #include "engine/model/loader.h"
 #include "engine/model/positions.h"
+#include "engine/model/window_bias.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_KEY] = PART(qkv, 1),
     [TENSOR_VALUE] = PART(qkv, 2),
     [TENSOR_ATTENTION_OUT] = IN_BLOCK(attention_out),
+    [TENSOR_WINDOW_BIAS] = IN_BLOCK(window_bias),
     [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_out),
     [TENSOR_ATTENTION_NORM] = IN_BLOCK(attention_norm),
     [TENSOR_MLP_IN] = IN_BLOCK(mlp_in),
@@ -245,6 +247,23 @@ static enum err_code fit_positions(struct weights *weights, const struct spec *s
     return ERR_OK;
 }
 
+/* Each layer has its own. */
+static enum err_code expand_bias(struct weights *weights, const struct spec *spec, struct err *err)
+{
+    if (spec->family->tensors[TENSOR_WINDOW_BIAS] == NULL)
+        return ERR_OK;
+    size_t side = spec->image_size / spec->patch;
+    size_t floats = window_bias_floats(spec->heads, side);
+    for (unsigned i = 0; i < spec->layers; i++) {
+        struct layer *layer = &weights->layers[i];
+        float *matrix = arena_alloc_array(&weights->arena, floats, sizeof *matrix);
+        if (matrix == NULL)
+            return err_no_memory(err, floats * sizeof *matrix);
+        layer->bias = window_bias_expand(matrix, layer->window_bias, spec->heads, side);
+    }
+    return ERR_OK;
+}
+
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
                            const struct linear_backend *encoder, const struct linear_backend *other,
@@ -264,7 +283,7 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
                             .err = err};
     loader_init(&binder.loader, checkpoint);
     if (bind_all(&binder) || loader_run(&binder.loader, threads, err) ||
-        fit_positions(out, spec, err))
+        fit_positions(out, spec, err) || expand_bias(out, spec, err))
         weights_close(out, spec);
     loader_deinit(&binder.loader);
     free(bound);

@@ -31,6 +31,7 @@ struct layer {
     struct linear mlp_in;        /* [F, D]; [2 F, D] of a gated MLP */
     struct linear mlp_out;       /* [D, F] */
     struct attention_bias bias;  /* of the scores; nothing in most families */
+    float *window_bias;          /* what it is made of: window_bias.h */
 };
 
 /* Fields that the family does not have stay zero. */

@@ -226,6 +226,31 @@ static float scale_of(const struct attention_train *head)
     return 1.0f / sqrtf((float)head->d);
 }
 
+/* scores += B */
+static void add_bias(const struct block *block)
+{
+    const struct work *work = block->work;
+    const struct attention_bias *bias = work->head->bias;
+    for (size_t r = 0; r < block->rows; r++) {
+        float *scores = work->scores + r * work->token_stride;
+        for (size_t j = 0; j < work->head->n; j++)
+            scores[j] += attention_bias_key(bias, j)[block->first + r];
+    }
+}
+
+/* dB += sqrt(d) dS */
+static void add_dbias(const struct block *block, const float *dscores)
+{
+    const struct work *work = block->work;
+    const struct attention_train *head = work->head;
+    const float scale = sqrtf((float)head->d);
+    for (size_t r = 0; r < block->rows; r++, dscores += work->token_stride) {
+        float *dbias = head->dbias + block->first + r;
+        for (size_t j = 0; j < head->n; j++)
+            dbias[(ptrdiff_t)j * head->bias->key_step] += scale * dscores[j];
+    }
+}
+
 /* P of the block; its scores stay. */
 static void attend(const struct block *block)
 {
@@ -239,6 +264,8 @@ static void attend(const struct block *block)
     multiply(work, work->scores, work->token_stride,
              operand_of(work, work->queries, work->width_stride, block->rows, head->d), block->rows,
              work->key_columns, head->d, head->n);
+    if (head->bias != NULL)
+        add_bias(block);
     for (size_t r = 0; r < block->rows; r++)
         head->kernels->softmax(work->softmax + r * work->token_stride,
                                work->scores + r * work->token_stride, head->n);
@@ -363,6 +390,8 @@ static void block_backward(const struct block *block, const float *dout, size_t 
         head->backward->softmax(row, work->softmax + r * work->token_stride, row, head->n,
                                 scale_of(head));
     }
+    if (head->dbias != NULL)
+        add_dbias(block, gradient);
     keep_rows(block, work->dscores_kept, gradient);
     multiply(work, dq + block->first * dq_stride, dq_stride,
              operand_of(work, gradient, work->token_stride, block->rows, head->n), block->rows,

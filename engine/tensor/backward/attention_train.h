@@ -3,12 +3,12 @@
  * Forward, for m queries over the n tokens of a sequence (kernels.h: attention), with dropout D on
  * the probabilities (Vaswani et al. 2017, section 5.4; the mask as backward.h's dropout):
  *
- *     S = Q K^T / sqrt(d)     P = softmax(S) by rows     O = D(P) V
+ *     S = Q K^T / sqrt(d) + B     P = softmax(S) by rows     O = D(P) V
  *
  * Backward, from dO (P is computed again: n x m numbers a head are cheaper to make than to keep):
  *
  *     dV += D(P)^T dO     dP = D(dO V^T) + dR/dP     dS = P (dP - rowsum(P dP)) / sqrt(d)
- *     dQ = dS K           dK += dS^T Q
+ *     dQ = dS K           dK += dS^T Q     dB += sqrt(d) dS
  *
  * R is the regulariser on attention, summed over heads and queries, with its two weights:
  *
@@ -41,6 +41,8 @@ struct attention_train {
     float dropout; /* rate; 0: none */
     uint32_t key;  /* of the mask of this head: index i n + j for query i and key j */
     float entropy, sparsity;
+    const struct attention_bias *bias; /* B, of this head and its first query; NULL: none */
+    float *dbias; /* laid out as the bias, at the same place; NULL: not asked */
 };
 
 /* Floats of 64-byte aligned scratch for either pass, for m <= queries_max and n <= tokens_max. */
@@ -50,7 +52,7 @@ size_t attention_train_scratch(size_t queries_max, size_t tokens_max, size_t d);
 double attention_train_forward(const struct attention_train *head, float *out, size_t out_stride,
                                float *scratch);
 
-/* dq [m, d] is written; dk, dv [n, d] are added to. */
+/* dq [m, d] is written; dk, dv [n, d] and dbias are added to. */
 void attention_train_backward(const struct attention_train *head, const float *dout,
                               size_t dout_stride, float *dq, size_t dq_stride, float *dk, float *dv,
                               size_t dkv_stride, float *scratch);

@@ -307,7 +307,7 @@ INLINE vec tanh_slope(vec x)
     return 4.0f * e * (s * s);
 }
 
-/* s + x s (1 - s), s = 1 / (1 + e), e = e^-x, and 1 - s = e s. Clamped where s would lose digits. */
+/* s + x s (1 - s), s = 1 / (1 + e), e = e^-x, 1 - s = e s. Clamped where s would lose digits. */
 INLINE vec silu_slope(vec x)
 {
     x = vec_max(splat(-80.0f), vec_min(splat(80.0f), x));

@@ -1,6 +1,7 @@
 #include "learn/train/network/network_attention.h"
 
 #include "engine/base/rng.h"
+#include "engine/model/window_bias.h"
 #include "engine/tensor/backward/attention_train.h"
 #include "learn/train/network/network_rows.h"
 
@@ -15,6 +16,7 @@ struct run {
     float dropout, entropy, sparsity;
     uint32_t key;
     struct matrix dcontext, dquery, dqkv;
+    unsigned tasks;
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
@@ -28,12 +30,68 @@ size_t network_attention_floats(const struct network *network)
     return (floats + 15) / 16 * 16;
 }
 
-static struct attention_train head_of(const struct run *run, unsigned sequence, unsigned head)
+/* ---- a bias of the scores ---- */
+
+static size_t offset_of_bias(const struct network *network, const struct network_block *block)
+{
+    return network->parameters->map.layers[block->layer].window_bias;
+}
+
+static size_t side_of(const struct network *network)
+{
+    return network->spec->image_size / network->spec->patch;
+}
+
+enum err_code network_attention_open(struct network *network, struct network_block *block,
+                                     struct err *err)
+{
+    if (offset_of_bias(network, block) == SIZE_MAX)
+        return ERR_OK;
+    size_t floats = window_bias_floats(network->spec->heads, side_of(network));
+    block->bias_table = arena_alloc_array(&network->arena, floats, sizeof *block->bias_table);
+    block->dbias_table = arena_alloc_array(&network->arena, floats, sizeof *block->dbias_table);
+    if (block->bias_table == NULL || block->dbias_table == NULL)
+        return err_no_memory(err, floats * sizeof *block->bias_table);
+    return ERR_OK;
+}
+
+void network_attention_pack(struct network *network, struct network_block *block)
+{
+    if (block->bias_table != NULL)
+        block->bias =
+            window_bias_expand(block->bias_table, network->values + offset_of_bias(network, block),
+                               network->spec->heads, side_of(network));
+}
+
+static bool learns_bias(const struct network *network, const struct network_block *block)
+{
+    return block->bias_table != NULL && block->layer + 1 >= network->options.frozen_depth;
+}
+
+void network_attention_unpack(struct network *network, struct network_block *block)
+{
+    size_t heads = network->spec->heads, side = side_of(network);
+    if (!learns_bias(network, block))
+        return;
+    window_bias_fold(network->gradient + offset_of_bias(network, block), block->dbias_table, heads,
+                     side);
+    memset(block->dbias_table, 0, window_bias_floats(heads, side) * sizeof *block->dbias_table);
+}
+
+/* ---- a head of a sequence ---- */
+
+/* The queries that are kept of a last layer are the first of their sequence, or all. `bias` is
+ * filled for the head, which borrows it. */
+static struct attention_train head_of(const struct run *run, unsigned sequence, unsigned head,
+                                      struct attention_bias *bias)
 {
     const struct network *network = run->network;
     const struct network_block *block = run->block;
     size_t hidden = network->spec->hidden, width = hidden / network->spec->heads;
     unsigned first = network->offset[sequence], query = run->query_first[sequence];
+    bool is_biased = block->bias.at != NULL;
+    if (is_biased)
+        *bias = attention_bias_at(&block->bias, head, 0);
     const float *keys = block->qkv_rows.x + first * block->qkv_rows.stride + hidden + head * width;
     return (struct attention_train){
         .kernels = network->kernels,
@@ -50,14 +108,15 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
         .dropout = run->dropout,
         .key = rng_hash(run->key, sequence * network->spec->heads + head),
         .entropy = run->entropy,
-        .sparsity = run->sparsity};
+        .sparsity = run->sparsity,
+        .bias = is_biased ? bias : NULL};
 }
 
 static void run_tasks(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
     const struct network *network = run->network;
-    unsigned heads = network->spec->heads, tasks = network->rows * heads;
+    unsigned heads = network->spec->heads, tasks = run->tasks;
     float *scratch = network->attention_scratch + index * network->attention_floats;
     (void)count;
     for (;;) {
@@ -73,6 +132,7 @@ static struct run begin(struct network *network, const struct network_block *blo
     bool drops = network_rows_drops(network, NETWORK_SITE_ATTENTION);
     return (struct run){.network = network,
                         .block = block,
+                        .tasks = network->rows * network->spec->heads,
                         .query_first = block->is_last ? network->kept_first : network->offset,
                         .dropout = drops ? network->options.attention_dropout : 0,
                         .key = network_rows_key(network, NETWORK_SITE_ATTENTION, block->layer)};
@@ -89,7 +149,8 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
 {
     const struct network *network = run->network;
     const struct matrix *context = &run->block->context;
-    struct attention_train one = head_of(run, sequence, head);
+    struct attention_bias bias;
+    struct attention_train one = head_of(run, sequence, head, &bias);
     double *penalty = &network->penalties[sequence * network->spec->heads + head];
     float *out = context->x + run->query_first[sequence] * context->stride + head * one.d;
     *penalty = one.m > 0 ? attention_train_forward(&one, out, context->stride, scratch) : 0;
@@ -110,10 +171,13 @@ void network_attention_forward(struct network *network, const struct network_blo
 
 static void backward_task(const struct run *run, unsigned sequence, unsigned head, float *scratch)
 {
-    struct attention_train one = head_of(run, sequence, head);
+    struct attention_bias bias;
+    struct attention_train one = head_of(run, sequence, head, &bias);
     size_t hidden = run->network->spec->hidden, query = run->query_first[sequence];
     float *dk =
         run->dqkv.x + run->network->offset[sequence] * run->dqkv.stride + hidden + head * one.d;
+    if (learns_bias(run->network, run->block))
+        one.dbias = run->block->dbias_table + (bias.at - run->block->bias_table);
     for (size_t t = 0; t < one.n; t++) {
         memset(dk + t * run->dqkv.stride, 0, one.d * sizeof *dk);
         memset(dk + t * run->dqkv.stride + hidden, 0, one.d * sizeof *dk);
@@ -125,6 +189,14 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
             run->dquery.stride, dk, dk + hidden, run->dqkv.stride, scratch);
 }
 
+/* All sequences of one head, one after another: they add to the same gradient of the bias. */
+static void backward_head_task(const struct run *run, unsigned none, unsigned head, float *scratch)
+{
+    (void)none;
+    for (unsigned sequence = 0; sequence < run->network->rows; sequence++)
+        backward_task(run, sequence, head, scratch);
+}
+
 void network_attention_backward(struct network *network, const struct network_block *block,
                                 struct matrix dcontext, struct matrix dquery, struct matrix dqkv,
                                 float share)
@@ -132,6 +204,10 @@ void network_attention_backward(struct network *network, const struct network_bl
     struct run run = begin(network, block);
     float weight = (float)(weight_of(network, block) * share);
     run.task = backward_task;
+    if (learns_bias(network, block)) {
+        run.task = backward_head_task;
+        run.tasks = network->spec->heads;
+    }
     run.entropy = network->options.entropy * weight;
     run.sparsity = network->options.sparsity * weight;
     run.dcontext = dcontext;

@@ -98,7 +98,7 @@ enum err_code network_block_open(struct network *network, struct network_block *
     block->attention_norm =
         (struct network_norm){map->attention_gamma, map->attention_beta, is_learnt};
     block->mlp_norm = (struct network_norm){map->mlp_gamma, map->mlp_beta, is_learnt};
-    if (open_qkv(network, block, err) ||
+    if (open_qkv(network, block, err) || network_attention_open(network, block, err) ||
         open_linear(network, block, &block->attention_out, map->out_weight, map->out_bias, hidden,
                     hidden, err) ||
         open_linear(network, block, &block->mlp_in, map->mlp_in_weight, map->mlp_in_bias, hidden,
@@ -111,6 +111,7 @@ enum err_code network_block_open(struct network *network, struct network_block *
 
 void network_block_pack(struct network *network, struct network_block *block)
 {
+    network_attention_pack(network, block);
     if (block->is_last) {
         network_linear_pack(network, &block->query);
         network_linear_pack(network, &block->key_value);
@@ -316,4 +317,5 @@ void network_block_backward(struct network *network, struct network_block *block
         norm_after_backward(network, block, share);
     else
         norm_before_backward(network, block, share);
+    network_attention_unpack(network, block);
 }

@@ -49,6 +49,8 @@ struct network_block {
     struct network_linear query, key_value; /* the last */
     struct network_linear attention_out, mlp_in, mlp_out;
     size_t attention_scale, mlp_scale; /* offsets; SIZE_MAX: no layer scale */
+    struct attention_bias bias;        /* of the scores, a view of the table; at is NULL: none */
+    float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h */
 
     struct matrix x, n;           /* [T, D]; n is x in a post-norm block */
     struct matrix qkv_rows;       /* [T, 3 D]; in the last block the first D columns are not used */

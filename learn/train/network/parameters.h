@@ -35,7 +35,7 @@ struct parameters_layer {
     size_t qkv_weight, qkv_bias, out_weight, out_bias;
     size_t mlp_in_weight, mlp_in_bias, mlp_out_weight, mlp_out_bias; /* or the gated MLP's */
     size_t attention_scale, mlp_scale;                               /* of layer scale */
-    size_t relative_bias;
+    size_t window_bias;
 };
 
 /* Offsets of the others; SIZE_MAX: the model has none. */

@@ -21,7 +21,8 @@ enum { TOKENS = 9, WIDEST = 512 };
 
 static const char *const models[] = {"bert-3",   "bert-4",   "distilbert-0",
                                      "vit-0",    "vit-1",    "deit-1",
-                                     "dinov2-0", "dinov2-1", "dinov2-with-registers-0"};
+                                     "dinov2-0", "dinov2-1", "dinov2-with-registers-0",
+                                     "beit-0"};
 enum { MODELS = sizeof models / sizeof *models };
 
 /* A model whose encoder has run over one input, with its capture. */
@@ -183,6 +184,20 @@ static void pooled(const struct fixture *fixture, unsigned token, double *featur
         features[hidden + c] = from[c] / spec->patches;
 }
 
+/* The mean of the patches, the token's own hidden state being `last`, after the norm behind it. */
+static void pooled_and_normed(const struct fixture *fixture, unsigned token, const double *last,
+                              double *features)
+{
+    const struct spec *spec = &fixture->spec;
+    const float *sums = fixture->capture.sums[CAPTURE_MLP];
+    double mean[WIDEST] = {0};
+    size_t hidden = spec->hidden;
+    for (size_t t = spec_image_specials(spec); t < fixture->tokens; t++)
+        for (size_t c = 0; c < hidden; c++)
+            mean[c] += (t == token ? last[c] : (double)sums[t * hidden + c]) / spec->patches;
+    normalise(&fixture->weights.pooled_norm, features, mean, hidden, spec->norm_eps);
+}
+
 static double logit_of(const struct fixture *fixture, unsigned token, unsigned label, size_t h,
                        size_t j, double delta)
 {
@@ -198,15 +213,18 @@ static double logit_of(const struct fixture *fixture, unsigned token, unsigned l
     } else {
         normalise(&layer->mlp_norm, normed, sum, spec->hidden, spec->norm_eps);
         mlp(fixture, last, normed, sum);
-        normalise(&weights->final_norm, features, last, spec->hidden, spec->norm_eps);
+        if (weights->final_norm.gamma != NULL)
+            normalise(&weights->final_norm, features, last, spec->hidden, spec->norm_eps);
     }
     if (spec->family->tensors[TENSOR_POOLER] != NULL) {
         multiply(&weights->pooler, normed, features, true);
         for (size_t c = 0; c < spec->hidden; c++)
             features[c] = activate(normed[c], spec->family->pooler_activation);
     }
-    if (spec_head_reads_all(spec))
+    if (spec->family->pooling == POOLING_FIRST_AND_PATCHES)
         pooled(fixture, token, features);
+    if (spec->family->pooling == POOLING_PATCHES)
+        pooled_and_normed(fixture, token, last, features);
     multiply(token == 0 || spec_head_reads_all(spec) ? &weights->classifier
                                                      : &weights->distillation_classifier,
              logits, features, true);
@@ -221,10 +239,12 @@ static double largest_of(const float *x, size_t n)
     return largest;
 }
 
-/* The tokens to look at: those that the head reads or, of all, [CLS] and the outermost patches. */
+/* The tokens to look at: those that the head reads or, of all, [CLS] if it is one of them, and some
+ * patches. */
 static unsigned tokens_of(const struct spec *spec, unsigned tokens[3])
 {
-    const unsigned all[] = {0, spec_image_specials(spec), spec_image_tokens(spec) - 1};
+    const unsigned first = spec->family->pooling == POOLING_PATCHES ? 5 : 0;
+    const unsigned all[] = {first, spec_image_specials(spec), spec_image_tokens(spec) - 1};
     for (unsigned i = 0; i < 3; i++)
         tokens[i] = spec_head_reads_all(spec) ? all[i] : i;
     return spec_head_reads_all(spec) ? 3 : spec_head_tokens(spec);
@@ -282,6 +302,7 @@ static const float *attention_of(struct fixture *fixture, unsigned token)
     size_t n = fixture->tokens, hidden = spec->hidden, width = hidden / spec->heads;
     if (!spec_head_reads_all(spec))
         return fixture->capture.last + token * spec->heads * n;
+    const struct attention_bias *bias = &fixture->weights.layers[spec->layers - 1].bias;
     float *out = arena_alloc(&fixture->arena, spec->heads * n * sizeof *out);
     for (size_t h = 0; h < spec->heads; h++) {
         const float *q = fixture->capture.projected + token * 3 * hidden + h * width;
@@ -291,6 +312,8 @@ static const float *attention_of(struct fixture *fixture, unsigned token)
             for (size_t c = 0; c < width; c++)
                 sum += (double)q[c] * (double)k[c];
             out[h * n + j] = (float)(sum / sqrt((double)width));
+            if (bias->at != NULL)
+                out[h * n + j] += attention_bias_key(bias, j)[h * bias->head_step + token];
         }
         kernels_reference.softmax(out + h * n, out + h * n, n);
     }

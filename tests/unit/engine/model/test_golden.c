@@ -214,7 +214,8 @@ static unsigned each_model(void (*check)(const char *name, const char *backend),
     DIR *dir = opendir(golden_dir());
     ck_assert_ptr_nonnull(dir);
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        static const char *const families[] = {"bert-", "distilbert-", "vit-", "deit-", "dinov2-"};
+        static const char *const families[] = {"bert-", "distilbert-", "vit-",
+                                               "deit-", "dinov2-",     "beit-"};
         for (size_t f = 0; f < sizeof families / sizeof *families; f++)
             if (strncmp(entry->d_name, families[f], strlen(families[f])) == 0) {
                 check(entry->d_name, backend);

@@ -48,6 +48,7 @@ static const struct choice choices[] = {
     {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0},
     {"dinov2", NULL, HEAD_CLASSIFIER, 0},
     {"dinov2_with_registers", NULL, HEAD_CLASSIFIER, 0},
+    {"beit", NULL, HEAD_CLASSIFIER, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
