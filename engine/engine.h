@@ -176,7 +176,8 @@ bool engine_is_picture(const void *bytes, size_t len);
 enum err_code engine_capture(const struct engine_model *model, struct engine_input *input,
                              const struct explain_options *options, struct arena *arena,
                              struct err *err);
-/* The bytes of it; they grow with the square of the tokens. */
+/* The bytes of it, and of what a gradient through all tokens takes beside; they grow with the
+ * square of the tokens. */
 size_t engine_capture_bytes(const struct engine_model *model, const struct engine_input *input,
                             const struct explain_options *options);
 

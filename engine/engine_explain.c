@@ -59,7 +59,10 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
                             const struct explain_options *options)
 {
     const struct capture_wish wish = wish_of(model, options);
-    return capture_bytes(&model->spec, input->tokens, &wish);
+    const enum explain_method method = method_of(model, options);
+    const bool is_gradient = method == EXPLAIN_GRADIENT || method == EXPLAIN_GRADIENT_LAST;
+    return capture_bytes(&model->spec, input->tokens, &wish) +
+           (is_gradient ? gradient_bytes(&model->spec, input->tokens) : 0);
 }
 
 enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,

@@ -44,6 +44,10 @@ enum err_code gradient_map_last(const struct spec *spec, const struct weights *w
                                 const struct capture *capture, unsigned label, struct arena *arena,
                                 float *relevance, struct err *err);
 
+/* What either takes of the arena where the head reads all of so many tokens; else 0, a few vectors
+ * that grow with nothing. */
+size_t gradient_bytes(const struct spec *spec, unsigned tokens);
+
 /* dy/dA of the last layer for head token `token`: gradient [heads][N]. For tests. */
 enum err_code gradient_of_attention(const struct spec *spec, const struct weights *weights,
                                     const struct capture *capture, unsigned label, unsigned token,

@@ -85,7 +85,7 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
     return ERR_OK;
 }
 
-/* The configuration to write, and the size of the source's own images. *out is yours to doc_free. */
+/* The configuration to write, and the size of the source's own images. *out is yours to free. */
 static enum err_code make_config(struct json_t **out, unsigned *image_size,
                                  const struct export *what, struct err *err)
 {

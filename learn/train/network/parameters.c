@@ -121,7 +121,7 @@ static enum err_code check_head(const struct spec *spec, enum family_head head, 
     return ERR_OK;
 }
 
-/* Every offset "none" until it is given: both structs are offsets, but for the layers at the end. */
+/* Every offset "none" until it is given: the structs are offsets, but for the layers at the end. */
 static void empty(void *offsets, size_t bytes)
 {
     size_t *offset = offsets;

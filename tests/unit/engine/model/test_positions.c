@@ -28,7 +28,7 @@ START_TEST(positions_resize_as_pytorch_does)
 }
 END_TEST
 
-/* The same with antialias=True, PyTorch 2.9: wider filters where the grid shrinks, and other weights
+/* The same with antialias=True, PyTorch 2.9: wider filters where the grid shrinks, other weights
  * where it grows. */
 START_TEST(positions_resize_antialiased_as_pytorch_does)
 {

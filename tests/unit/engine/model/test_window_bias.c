@@ -59,7 +59,7 @@ START_TEST(matrix_has_the_tables_number_of_each_head_query_and_key)
 }
 END_TEST
 
-/* sum of matrix * dmatrix = sum of table * dtable, whatever the numbers: what makes it a gradient. */
+/* sum of matrix * dmatrix = sum of table * dtable, whatever the numbers: it is a gradient. */
 START_TEST(fold_is_the_transpose_of_expand_and_adds)
 {
     enum { SIDE = 3 };
