@@ -70,9 +70,9 @@ static bool learns_bias(const struct network *network, const struct network_bloc
 
 void network_attention_unpack(struct network *network, struct network_block *block)
 {
-    size_t heads = network->spec->heads, side = side_of(network);
-    if (!learns_bias(network, block))
+    if (!learns_bias(network, block)) /* a text has no patches to divide by */
         return;
+    size_t heads = network->spec->heads, side = side_of(network);
     window_bias_fold(network->gradient + offset_of_bias(network, block), block->dbias_table, heads,
                      side);
     memset(block->dbias_table, 0, window_bias_floats(heads, side) * sizeof *block->dbias_table);
