@@ -283,6 +283,8 @@ struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
         rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
     if (answer->truncated)
         add(&reply, "truncated", json_true());
+    if (answer->windows > 0)
+        add(&reply, "windows", json_integer(answer->windows));
     if (answer->explanation != NULL)
         add(&reply, "explanation", explanation_of(answer->explanation));
     if (answer->explanation != NULL && answer->explanation->stats != NULL)
@@ -338,6 +340,9 @@ struct json_t *answer_model(const struct engine_info *info)
         add_count(&model, "patch_size", info->patch_size);
     } else {
         add_count(&model, "vocab_size", info->vocab_size);
+        add(&model, "long_text", json_string_nocheck(info->reads_windows ? "windows" : "truncate"));
+        add_count(&model, "window_stride", info->window_stride);
+        add(&model, "window_pooling", text_or_null(info->window_pooling));
     }
     add_count(&model, "parameters", info->parameters);
     add_count(&model, "weight_bytes", info->weight_bytes);

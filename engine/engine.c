@@ -101,8 +101,8 @@ static enum err_code test_products(const struct weights *weights, const struct k
 {
     const struct layer *layer = &weights->layers[0];
     const struct linear *const linears[] = {
-        &layer->qkv,     &layer->attention_out, &layer->mlp_in,      &layer->mlp_out,
-        &weights->patch, &weights->pooler,      &weights->classifier};
+        &layer->qkv,     &layer->attention_out, &layer->mlp_in,       &layer->mlp_out,
+        &weights->patch, &weights->pooler,      &weights->classifier, &weights->embedding_project};
     for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
         if (linears[i]->out > 0 && linear_self_test(linears[i], kernels, err))
             return err->code;
@@ -137,6 +137,9 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->image_height = info->image_width = spec->image_size;
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
+    info->reads_windows = spec->long_text.in_windows;
+    info->window_stride = model->pipeline.windows.stride;
+    info->window_pooling = is_text ? window_pooling_name(spec->long_text.pooling) : NULL;
     info->parameters = model->weights.parameters;
     info->weight_bytes = weights_bytes(&model->weights, spec);
     info->unbound = model->weights.unbound;

@@ -20,18 +20,18 @@
 #include "engine/decide/class_codes.h"
 #include "engine/decide/decision.h"
 #include "engine/explain/explanation.h"
-#include "engine/model/input.h"
+#include "engine/model/input_window.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct engine_model;   /* immutable after open: any number of threads */
-struct engine_session; /* one worker's workspace for one model: one thread at a time */
-struct thread_pool;    /* base/thread_pool.h */
-struct image;          /* vision/pixels.h */
-struct drift_reference;      /* decide/drift_reference.h */
+struct engine_model;    /* immutable after open: any number of threads */
+struct engine_session;  /* one worker's workspace for one model: one thread at a time */
+struct thread_pool;     /* base/thread_pool.h */
+struct image;           /* vision/pixels.h */
+struct drift_reference; /* decide/drift_reference.h */
 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
@@ -45,7 +45,7 @@ struct engine_options {
 /* What a checkpoint is. Strings and arrays are the model's. */
 struct engine_info {
     enum engine_kind kind;
-    const char *family;  /* "bert", "distilbert", "vit", "deit", "deit-distilled" */
+    const char *family;  /* "bert", "roberta", "vit", "deit-distilled", ...: model/family.c */
     const char *version; /* attnd.json's, else "1" */
     const char *dtype;
     const char *stored_dtype;  /* of most numbers of the weight files: "F32", "F16", "BF16" */
@@ -59,9 +59,12 @@ struct engine_info {
     unsigned label_count;
     unsigned layers, heads, hidden_size, intermediate_size;
     unsigned feature_size; /* of what the classifier reads: the hidden size, or twice that */
-    unsigned tokens_max;                            /* longest sequence, special tokens included */
-    unsigned vocab_size;                            /* texts; 0 for images */
+    unsigned tokens_max;   /* longest sequence, special tokens included */
+    unsigned vocab_size;   /* texts; 0 for images */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
+    bool reads_windows;         /* of a text that is longer, all in windows; else its beginning */
+    unsigned window_stride;     /* texts: tokens from one window to the next */
+    const char *window_pooling; /* texts: "mean" or "max" */
     bool grey16_minmax;         /* 16-bit grey images are stretched to their own range */
     size_t parameters;          /* weights in use, counted as numbers */
     size_t weight_bytes;        /* as held in memory */
@@ -100,6 +103,14 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
 enum err_code engine_digest(const struct engine_model *model, const atomic_bool *stop, char out[72],
                             struct err *err);
 
+/* What a client may ask for, and what bounds it. All zeros: the model's own way. */
+enum engine_long_text { LONG_TEXT_OWN, LONG_TEXT_TRUNCATE, LONG_TEXT_WINDOWS };
+struct engine_reading {
+    enum engine_long_text long_text; /* of a text that is longer than tokens_max */
+    unsigned text_tokens_max;        /* of a text in windows; 0: ENGINE_TEXT_TOKENS_MAX */
+};
+enum { ENGINE_TEXT_TOKENS_MAX = 16384 };
+
 /* Client mistakes end here: ERR_UNUSABLE (no token, invalid UTF-8 with its byte offset, not an
  * image, too many pixels). Long preparation checks the interrupt (NULL: none) every few
  * milliseconds at least. Any thread; the arena is the caller's. */
@@ -107,10 +118,11 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct engine_input *out, struct err *err);
 /* The same of a text that is known to be UTF-8, as a JSON parser's strings are: not checked
- * again. */
+ * again. `reading` NULL: the model's own way, as above. ERR_TOO_LARGE for a text of more than
+ * text_tokens_max tokens that is to be read in windows. */
 enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err);
+                                  const struct engine_reading *reading, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err);
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err);
@@ -126,10 +138,12 @@ size_t engine_image_pixels(const void *bytes, size_t len);
 /* Upper bounds of the memory that preparing takes, from the headers alone. An image of more than
  * pixels_max pixels is refused before it takes any. */
 struct engine_need {
-    size_t kept;    /* in the arena */
-    size_t passing; /* given back before engine_prepare_image returns */
+    size_t kept;      /* in the arena */
+    size_t passing;   /* given back before engine_prepare_image returns */
+    unsigned windows; /* of a text that is read in more than one; else 0 */
 };
-struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len);
+struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len,
+                                    const struct engine_reading *reading);
 struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
                                      size_t len, size_t pixels_max);
 
@@ -146,13 +160,21 @@ void engine_session_lend(struct engine_session *session, struct thread_pool *poo
 void engine_session_close(struct engine_session *session);
 
 /* Runs inputs[0..rows) as one packed batch and writes logits[r][0..label_count). The sum of tokens
- * must fit the session. A row's logits do not depend on what shares its batch (to 1e-5). */
+ * must fit the session, but for texts in windows: more of them than fit are run in several passes.
+ * A row's logits do not depend on what shares its batch (to 1e-5). */
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits);
 
-/* What the classifier read of a row of the last run: its features, [feature_size]. The session's,
- * until it runs again. */
+/* What the classifier read of a row of the last run: its features, [feature_size], pooled over its
+ * windows. The session's, until it runs again. */
 const float *engine_features(const struct engine_session *session, unsigned row);
+
+/* For a text whose windows were run as inputs of their own: takes the features of one after the
+ * other, from 0 to windows - 1. Then engine_pooled writes the text's logits and returns its
+ * features, both as engine_run of the whole gives them; the session's, until it runs again. */
+void engine_pool(struct engine_session *session, const float *features, unsigned window,
+                 unsigned windows);
+const float *engine_pooled(struct engine_session *session, float *logits);
 
 /* logits -> scores [label_count] by the checkpoint's problem type: softmax, sigmoid or as is.
  * False: one of them is not finite, and the scores must not be used. */
@@ -182,8 +204,8 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
                             const struct explain_options *options);
 
 /* After engine_run, for an input with a capture: how relevant each token was, [input->tokens],
- * special ones included; `label` is what a class-specific method explains. From the arena; any
- * thread. ERR_NO_MEMORY. */
+ * special ones included, each window weighted by what it alone scores for the label; `label` is
+ * what a class-specific method explains. From the arena; any thread. ERR_NO_MEMORY. */
 enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
                                const struct explain_options *options, unsigned label,
                                struct arena *arena, const float **relevance, struct err *err);

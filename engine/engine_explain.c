@@ -5,6 +5,7 @@
 #include "engine/explain/patches.h"
 #include "engine/explain/words.h"
 #include "engine/model/capture.h"
+#include "engine/model/head.h"
 
 static enum explain_method method_of(const struct engine_model *model,
                                      const struct explain_options *options)
@@ -26,14 +27,16 @@ static enum err_code check_layer(const struct engine_model *model,
     return ERR_OK;
 }
 
-/* The layers below the last that a method reads. */
+/* The layers below the last that a method reads; of windows also what each alone would answer. */
 static struct capture_wish wish_of(const struct engine_model *model,
+                                   const struct engine_input *input,
                                    const struct explain_options *options)
 {
     const enum explain_method method = method_of(model, options);
     const unsigned lower = model->spec.layers - 1, layer = options->layer;
     struct capture_wish wish = {.to = layer > 0 && layer < lower ? layer : lower,
-                                .stats = options->statistics};
+                                .stats = options->statistics,
+                                .logits = input->windows > 1};
     if (method == EXPLAIN_ATTENTION || method == EXPLAIN_GRADIENT_LAST)
         wish.from = layer > 0 && layer <= lower ? layer - 1 : wish.to;
     return wish;
@@ -43,47 +46,83 @@ enum err_code engine_capture(const struct engine_model *model, struct engine_inp
                              const struct explain_options *options, struct arena *arena,
                              struct err *err)
 {
+    const unsigned windows = engine_input_windows(input);
+    const struct capture_wish wish = wish_of(model, input, options);
     if (check_layer(model, options, err))
         return err->code;
-    struct capture *capture = arena_alloc(arena, sizeof *capture);
-    if (capture == NULL)
-        return err_no_memory(err, sizeof *capture);
-    const struct capture_wish wish = wish_of(model, options);
-    if (capture_open(capture, &model->spec, input->tokens, &wish, arena, err))
-        return err->code;
-    input->capture = capture;
+    struct capture *captures = arena_alloc_array(arena, windows, sizeof *captures);
+    if (captures == NULL)
+        return err_no_memory(err, windows * sizeof *captures);
+    for (unsigned i = 0; i < windows; i++)
+        if (capture_open(&captures[i], &model->spec, engine_input_window(input, i).tokens, &wish,
+                         arena, err))
+            return err->code;
+    input->capture = captures;
     return ERR_OK;
 }
 
 size_t engine_capture_bytes(const struct engine_model *model, const struct engine_input *input,
                             const struct explain_options *options)
 {
-    const struct capture_wish wish = wish_of(model, options);
+    const struct capture_wish wish = wish_of(model, input, options);
     const enum explain_method method = method_of(model, options);
     const bool is_gradient = method == EXPLAIN_GRADIENT || method == EXPLAIN_GRADIENT_LAST;
-    return capture_bytes(&model->spec, input->tokens, &wish) +
-           (is_gradient ? gradient_bytes(&model->spec, input->tokens) : 0);
+    size_t bytes = 0;
+    for (unsigned i = 0; i < engine_input_windows(input); i++) {
+        const unsigned tokens = engine_input_window(input, i).tokens;
+        bytes += capture_bytes(&model->spec, tokens, &wish);
+        bytes += is_gradient ? gradient_bytes(&model->spec, tokens) : 0;
+    }
+    return bytes;
+}
+
+/* relevance has room for twice the tokens. */
+static enum err_code window_relevance(const struct engine_model *model,
+                                      const struct capture *capture,
+                                      const struct explain_options *options, unsigned label,
+                                      struct arena *arena, float *relevance, struct err *err)
+{
+    const struct spec *spec = &model->spec;
+    const enum explain_method method = method_of(model, options);
+    const unsigned layer = options->layer > 0 ? options->layer : spec->layers;
+    if (method == EXPLAIN_GRADIENT)
+        return gradient_map(spec, &model->weights, capture, label, arena, relevance, err);
+    if (method == EXPLAIN_GRADIENT_LAST)
+        return gradient_map_last(spec, &model->weights, capture, label, arena, relevance, err);
+    if (method == EXPLAIN_ROLLOUT)
+        attention_map_rollout(spec, capture, layer, relevance, relevance + capture->tokens);
+    else
+        attention_map_layer(spec, capture, layer, relevance);
+    return ERR_OK;
+}
+
+/* What a window alone scores for the label; of a regression all weigh alike. */
+static float weight_of(const struct engine_model *model, const struct capture *capture,
+                       unsigned label)
+{
+    if (capture->logits == NULL || model->spec.scores == SCORES_NONE)
+        return 1;
+    head_scores(&model->spec, model->kernels, capture->logits, capture->logits);
+    return capture->logits[label];
 }
 
 enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
                                const struct explain_options *options, unsigned label,
                                struct arena *arena, const float **relevance, struct err *err)
 {
-    const struct spec *spec = &model->spec;
-    const enum explain_method method = method_of(model, options);
-    const unsigned layer = options->layer > 0 ? options->layer : spec->layers;
     float *found = arena_alloc_array(arena, input->tokens, 2 * sizeof *found);
     if (found == NULL)
         return err_no_memory(err, input->tokens * 2 * sizeof *found);
     *relevance = found;
-    if (method == EXPLAIN_GRADIENT)
-        return gradient_map(spec, &model->weights, input->capture, label, arena, found, err);
-    if (method == EXPLAIN_GRADIENT_LAST)
-        return gradient_map_last(spec, &model->weights, input->capture, label, arena, found, err);
-    if (method == EXPLAIN_ROLLOUT)
-        attention_map_rollout(spec, input->capture, layer, found, found + input->tokens);
-    else
-        attention_map_layer(spec, input->capture, layer, found);
+    for (unsigned i = 0; i < engine_input_windows(input); i++) {
+        const struct engine_input window = engine_input_window(input, i);
+        const float weight = weight_of(model, window.capture, label);
+        if (window_relevance(model, window.capture, options, label, arena, found, err))
+            return err->code;
+        for (unsigned t = 0; t < window.tokens; t++)
+            found[t] *= weight;
+        found += window.tokens;
+    }
     return ERR_OK;
 }
 
@@ -114,6 +153,22 @@ static enum err_code explain_image(const struct engine_model *model,
     return ERR_OK;
 }
 
+/* Of a text in windows their mean, which the first one keeps. */
+static struct attention_stats *stats_of(const struct engine_model *model,
+                                        const struct engine_input *input)
+{
+    const unsigned windows = engine_input_windows(input);
+    const size_t numbers = (size_t)model->spec.layers * model->spec.heads *
+                           (sizeof(struct attention_stats) / sizeof(float));
+    float *sum = (float *)input->capture->stats;
+    for (unsigned w = 1; sum != NULL && w < windows; w++)
+        for (size_t i = 0; i < numbers; i++)
+            sum[i] += ((const float *)input->capture[w].stats)[i];
+    for (size_t i = 0; sum != NULL && windows > 1 && i < numbers; i++)
+        sum[i] /= (float)windows;
+    return input->capture->stats;
+}
+
 enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err)
@@ -121,7 +176,7 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     const float *relevance = NULL;
     *out = (struct explanation){.method = method_of(model, options),
                                 .layer = options->layer,
-                                .stats = input->capture->stats,
+                                .stats = stats_of(model, input),
                                 .layers = model->spec.layers,
                                 .heads = model->spec.heads};
     if (engine_relevance(model, input, options, label, arena, &relevance, err))

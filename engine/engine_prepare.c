@@ -2,21 +2,42 @@
 #include "engine/engine_state.h"
 #include "engine/vision/image.h"
 
+static bool is_in_windows(const struct engine_model *model, const struct engine_reading *reading)
+{
+    if (reading == NULL || reading->long_text == LONG_TEXT_OWN)
+        return model->spec.long_text.in_windows;
+    return reading->long_text == LONG_TEXT_WINDOWS;
+}
+
+/* Tokens of a text's encoding, special ones included; 0: as many as the model reads at once. */
+static unsigned limit_of(const struct engine_model *model, const struct engine_reading *reading)
+{
+    const unsigned shortest = model->pipeline.tokenizer->limit;
+    unsigned most = ENGINE_TEXT_TOKENS_MAX;
+    if (!is_in_windows(model, reading))
+        return 0;
+    if (reading != NULL && reading->text_tokens_max > 0)
+        most = reading->text_tokens_max;
+    most += shortest - model->pipeline.windows.room;
+    return most > shortest ? most : shortest;
+}
+
 static enum err_code prepare_text(const struct engine_model *model,
-                                  const struct pipeline_text *text, struct interrupt *interrupt,
+                                  const struct pipeline_text *text,
+                                  const struct engine_reading *reading, struct interrupt *interrupt,
                                   struct arena *arena, struct engine_input *out, struct err *err)
 {
+    const struct pipeline *pipeline = &model->pipeline;
+    const unsigned limit = limit_of(model, reading);
     struct encoding encoding;
-    if (pipeline_encode(&model->pipeline, 0, text, interrupt, arena, &encoding, err))
+    if (pipeline_encode(pipeline, limit, text, interrupt, arena, &encoding, err))
         return err->code;
-    *out = (struct engine_input){.kind = ENGINE_TEXT,
-                                 .tokens = encoding.count,
-                                 .truncated = encoding.truncated,
-                                 .ids = encoding.ids,
-                                 .starts = encoding.starts,
-                                 .ends = encoding.ends,
-                                 .continued = encoding.continued};
-    return ERR_OK;
+    if (limit > 0 && encoding.truncated)
+        return err_set(err, ERR_TOO_LARGE,
+                       "the text has more than %u tokens, the limit for a text in windows "
+                       "(text_tokens_max); send less of it, or \"long_text\": \"truncate\"",
+                       limit - (pipeline->tokenizer->limit - pipeline->windows.room));
+    return windows_cut(&encoding, &pipeline->windows, arena, out, err);
 }
 
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
@@ -24,15 +45,15 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
                                   struct engine_input *out, struct err *err)
 {
     const struct pipeline_text given = {.bytes = text, .len = len};
-    return prepare_text(model, &given, interrupt, arena, out, err);
+    return prepare_text(model, &given, NULL, interrupt, arena, out, err);
 }
 
 enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err)
+                                  const struct engine_reading *reading, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
 {
     const struct pipeline_text given = {.bytes = text, .len = len, .is_utf8 = true};
-    return prepare_text(model, &given, interrupt, arena, out, err);
+    return prepare_text(model, &given, reading, interrupt, arena, out, err);
 }
 
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
@@ -68,10 +89,18 @@ size_t engine_image_pixels(const void *bytes, size_t len)
     return image_probe(bytes, len, &width, &height) ? (size_t)width * height : 0;
 }
 
-struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len)
+/* A text has no more tokens than bytes. */
+struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len,
+                                    const struct engine_reading *reading)
 {
-    return (struct engine_need){.kept =
-                                    tokenizer_encode_bytes(model->pipeline.tokenizer, text, len)};
+    const struct pipeline *pipeline = &model->pipeline;
+    const unsigned limit = limit_of(model, reading);
+    const unsigned tokens = len < limit ? (unsigned)len : limit;
+    const unsigned windows = windows_count(&pipeline->windows, tokens);
+    return (struct engine_need){.windows = windows > 1 ? windows : 0,
+                                .kept =
+                                    tokenizer_encode_bytes(pipeline->tokenizer, limit, text, len) +
+                                    windows_bytes(&pipeline->windows, tokens)};
 }
 
 struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,

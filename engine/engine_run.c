@@ -65,24 +65,65 @@ void engine_session_close(struct engine_session *session)
     free(session);
 }
 
+/* ---- running ---- */
+
+static void begin_pass(struct workspace *workspace)
+{
+    workspace->rows = workspace->offset[0] = 0;
+    workspace->captured = false;
+}
+
+static void run_pass(struct engine_session *session)
+{
+    const struct engine_model *model = session->model;
+    encoder_run(&model->spec, &model->weights, &session->workspace);
+    head_read(&model->spec, &model->weights, &session->workspace);
+    begin_pass(&session->workspace);
+}
+
+/* A sequence of its own, at the end of the packed batch; of the next one if this has no room. */
+static void add_window(struct engine_session *session, const struct engine_input *window,
+                       struct window_place place)
+{
+    struct workspace *workspace = &session->workspace;
+    if (window->tokens > workspace->tokens_max - workspace->offset[workspace->rows])
+        run_pass(session);
+    const unsigned row = workspace->rows++, first = workspace->offset[row];
+    workspace->places[row] = place;
+    workspace->captures[row] = window->capture;
+    workspace->captured = workspace->captured || window->capture != NULL;
+    workspace->offset[row + 1] = first + window->tokens;
+    embed(&session->model->spec, &session->model->weights, workspace, window, first);
+}
+
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits)
 {
     const struct engine_model *model = session->model;
-    struct workspace *workspace = &session->workspace;
-    unsigned tokens = 0;
-    workspace->captured = false;
+    begin_pass(&session->workspace);
     for (unsigned r = 0; r < rows; r++) {
-        workspace->captures[r] = inputs[r]->capture;
-        workspace->captured = workspace->captured || inputs[r]->capture != NULL;
-        workspace->offset[r] = tokens;
-        embed(&model->spec, &model->weights, workspace, inputs[r], tokens);
-        tokens += inputs[r]->tokens;
+        struct window_place place = {.input = r, .windows = engine_input_windows(inputs[r])};
+        for (; place.window < place.windows; place.window++) {
+            const struct engine_input window = engine_input_window(inputs[r], place.window);
+            add_window(session, &window, place);
+        }
     }
-    workspace->offset[rows] = tokens;
-    workspace->rows = rows;
-    encoder_run(&model->spec, &model->weights, workspace);
-    head_logits(&model->spec, &model->weights, workspace, logits);
+    run_pass(session);
+    head_logits(&model->spec, &model->weights, &session->workspace, rows, logits);
+}
+
+void engine_pool(struct engine_session *session, const float *features, unsigned window,
+                 unsigned windows)
+{
+    const struct window_place place = {.window = window, .windows = windows};
+    head_pool(&session->model->spec, &place, session->workspace.read[0], features);
+}
+
+const float *engine_pooled(struct engine_session *session, float *logits)
+{
+    const struct engine_model *model = session->model;
+    head_logits(&model->spec, &model->weights, &session->workspace, 1, &logits);
+    return engine_features(session, 0);
 }
 
 const float *engine_features(const struct engine_session *session, unsigned row)

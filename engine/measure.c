@@ -4,6 +4,7 @@
 
 #include "engine/format/checkpoint.h"
 #include "engine/model/family_tensors.h"
+#include "engine/model/relative_bias.h"
 #include "engine/model/window_bias.h"
 #include "engine/model/workspace.h"
 #include "engine/prepare/pipeline.h"
@@ -30,6 +31,8 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
     linear = linear < numbers ? linear : numbers;
     if (spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL) /* spread out for all pairs of tokens */
         numbers += spec->layers * window_bias_floats(spec->heads, spec->image_size / spec->patch);
+    if (spec->buckets > 0)
+        numbers += relative_bias_floats(spec->heads, spec_text_tokens(spec));
     const size_t bytes = (numbers - linear) * sizeof(float) + linear * precision_bytes(precision);
     return bytes + bytes / ROUNDING_SHARE + ROUNDING_BYTES;
 }
@@ -45,7 +48,7 @@ static enum err_code tokenizer_measure(const struct spec *spec, const char *dir,
         *longest = spec_image_tokens(spec);
         return ERR_OK;
     }
-    if (tokenizer_open(&tokenizer, dir, spec->positions, err))
+    if (tokenizer_open(&tokenizer, dir, spec_text_tokens(spec), err))
         return err->code;
     *bytes = tokenizer_bytes(tokenizer);
     *longest = tokenizer->limit;

@@ -206,7 +206,7 @@ size_t selftest_bytes(const struct selftest *selftest, const struct engine_model
         const struct selftest_case *item = &selftest->cases[i];
         struct engine_need need = {.passing = IMAGE_BYTES};
         if (item->kind == ENGINE_TEXT)
-            need = engine_need_text(model, item->bytes, item->len);
+            need = engine_need_text(model, item->bytes, item->len, NULL);
         else if (item->image_file == NULL)
             need = engine_need_image(model, item->bytes, item->len, SELFTEST_PIXELS_MAX);
         most = need.kept + need.passing > most ? need.kept + need.passing : most;

@@ -32,6 +32,7 @@
 #include "server/restore.h"
 #include "server/review/review.h"
 #include "server/scrape.h"
+#include "server/serve/windows.h"
 #include "server/serve/worker.h"
 #include "server/signals.h"
 #include "server/systemd.h"
@@ -336,7 +337,9 @@ static void fail_waiting(struct batcher *batcher)
     for (unsigned count; (count = batcher_flush(batcher, rows, 64)) > 0;)
         for (unsigned i = 0; i < count; i++) {
             err_set(&rows[i]->err, ERR_NOT_READY, "the server is stopping");
-            request_row_done(rows[i]);
+            struct row *done = windows_done(rows[i]);
+            if (done != NULL)
+                request_row_done(done);
         }
 }
 

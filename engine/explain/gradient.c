@@ -47,7 +47,7 @@ static enum err_code open_path(struct path *path, struct arena *arena, struct er
     path->column[0] = path->inner + rows * inner;
     path->column[1] = path->column[0] + widest;
     path->read = path->column[1] + widest;
-    path->layer = &path->weights->layers[path->spec->layers - 1];
+    path->layer = &path->weights->layers[spec_block(path->spec, path->spec->layers - 1)];
     path->kernels = kernels_best();
     path->backward = backward_best();
     return ERR_OK;

@@ -1,5 +1,7 @@
 #include "engine/explain/words.h"
 
+#include "engine/model/input_window.h"
+
 #include <stdbool.h>
 
 /* ---- words ---- */
@@ -7,6 +9,36 @@
 static bool is_ours(const struct engine_input *input, unsigned token)
 {
     return input->ends[token] == 0; /* [CLS] or [SEP] */
+}
+
+/* Adds the tokens of a window from `first` on to the words found so far, whose last may go on. */
+static unsigned fold(const struct engine_input *window, const float *relevance, unsigned first,
+                     struct excerpt *out, unsigned count)
+{
+    for (unsigned t = first; t < window->tokens; t++) {
+        if (is_ours(window, t))
+            continue;
+        if (count > 0 && window->continued[t]) {
+            out[count - 1].end = window->ends[t];
+            out[count - 1].relevance += relevance[t];
+        } else {
+            out[count++] = (struct excerpt){window->starts[t], window->ends[t], relevance[t]};
+        }
+    }
+    return count;
+}
+
+/* Adds the first `overlap` tokens of a window, which the one before had too, to their words. */
+static void add_again(const struct engine_input *window, const float *relevance, unsigned overlap,
+                      struct excerpt *words, unsigned count)
+{
+    unsigned word = count;
+    for (unsigned t = overlap; t > 0; t--) {
+        while (word > 0 && words[word - 1].start > window->starts[t])
+            word--;
+        if (word > 0)
+            words[word - 1].relevance += relevance[t];
+    }
 }
 
 static void normalise(struct excerpt *words, unsigned count)
@@ -20,16 +52,14 @@ static void normalise(struct excerpt *words, unsigned count)
 
 unsigned words_fold(const struct engine_input *input, const float *relevance, struct excerpt *out)
 {
-    unsigned count = 0;
-    for (unsigned t = 0; t < input->tokens; t++) {
-        if (is_ours(input, t))
-            continue;
-        if (count > 0 && input->continued[t]) {
-            out[count - 1].end = input->ends[t];
-            out[count - 1].relevance += relevance[t];
-        } else {
-            out[count++] = (struct excerpt){input->starts[t], input->ends[t], relevance[t]};
-        }
+    unsigned count = 0, seen = 0; /* words; tokens of the text that windows had so far */
+    for (unsigned i = 0; i < engine_input_windows(input); i++) {
+        const struct engine_input window = engine_input_window(input, i);
+        const unsigned overlap = input->windows > 0 ? seen - input->window_first[i] : 0;
+        add_again(&window, relevance, overlap, out, count);
+        count = fold(&window, relevance, 1 + overlap, out, count);
+        seen += window.tokens - 2 - overlap;
+        relevance += window.tokens;
     }
     normalise(out, count);
     return count;

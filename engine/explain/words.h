@@ -1,7 +1,8 @@
 /* words.h - the relevance of tokens as relevance of words and spans of a text.
  *
  * A word is what the tokenizer took for one (letters and digits, or one sign of punctuation), its
- * pieces added up; [CLS] and [SEP] are left out, and what is left sums to one.
+ * pieces added up, in every window that has them; [CLS] and [SEP] are left out, and what is left
+ * sums to one.
  *
  * A span is a stretch of neighbouring words that is denser than twice the average of the text: the
  * stretch with the largest sum of (relevance - 2 / words) (Bentley 1984, "Algorithm design

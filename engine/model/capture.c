@@ -7,7 +7,7 @@
 
 /* ---- memory ---- */
 
-enum { ARRAYS = 5 };
+enum { ARRAYS = 6 };
 
 static void array_sizes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish,
                         size_t sizes[ARRAYS])
@@ -17,6 +17,7 @@ static void array_sizes(const struct spec *spec, unsigned tokens, const struct c
     sizes[1] = n * spec->heads * spec_head_tokens(spec);
     sizes[2] = n * 3 * hidden;
     sizes[3] = sizes[4] = kept * hidden;
+    sizes[5] = wish->logits ? spec->label_count : 0;
 }
 
 size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish)
@@ -45,13 +46,16 @@ enum err_code capture_open(struct capture *out, const struct spec *spec, unsigne
     size_t sizes[ARRAYS], stats = wish->stats ? (size_t)spec->layers * spec->heads : 0;
     *out = (struct capture){
         .tokens = tokens, .from = wish->from, .to = wish->to, .layout = layout_of(spec, tokens)};
-    float **arrays[] = {&out->mean, &out->last, &out->projected, &out->sums[0], &out->sums[1]};
+    float **arrays[] = {&out->mean,    &out->last,    &out->projected,
+                        &out->sums[0], &out->sums[1], &out->logits};
     array_sizes(spec, tokens, wish, sizes);
     for (size_t i = 0; i < ARRAYS; i++) {
         *arrays[i] = arena_alloc(arena, sizes[i] * sizeof(float));
         if (*arrays[i] == NULL)
             return err_no_memory(err, sizes[i] * sizeof(float));
     }
+    if (!wish->logits)
+        out->logits = NULL;
     if (stats > 0)
         out->stats = arena_alloc_array(arena, stats, sizeof *out->stats);
     return stats > 0 && out->stats == NULL ? err_no_memory(err, stats * sizeof *out->stats)

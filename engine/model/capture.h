@@ -32,6 +32,8 @@ struct capture {
     float *projected;          /* [N][3 D] query, key and value (of all tokens) */
     float *sums[CAPTURE_SUMS]; /* [K][D] each, of the K tokens that the head reads */
 
+    float *logits; /* [labels] of a window alone; NULL: the input is one window */
+
     /* [layers][heads]; NULL: not asked for. Asked for, each head's attention is computed once more.
      */
     struct attention_stats *stats;
@@ -42,13 +44,15 @@ struct capture {
 struct capture_wish {
     unsigned from, to; /* as above; to < layers */
     bool stats;
+    bool logits;
 };
 
 /* From the arena, capture_bytes of it. ERR_NO_MEMORY. */
 enum err_code capture_open(struct capture *out, const struct spec *spec, unsigned tokens,
                            const struct capture_wish *wish, struct arena *arena, struct err *err);
 
-/* What the arrays of a capture take: 4 (N (N (to - from) + K heads + 3 D) + 2 K D) bytes. */
+/* What the arrays of a capture take: 4 (N (N (to - from) + K heads + 3 D) + 2 K D) bytes, and those
+ * of its logits. */
 size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish);
 
 /* The mean of layer `layer`, [N][N]. */

@@ -1,5 +1,6 @@
 #include "engine/model/embed.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void add(float *x, const float *a, size_t n)
@@ -8,20 +9,48 @@ static void add(float *x, const float *a, size_t n)
         x[i] += a[i];
 }
 
+static const float *type_row(const struct spec *spec, const struct weights *weights,
+                             const struct engine_input *input, unsigned t)
+{
+    unsigned type = input->types != NULL ? input->types[t] : 0;
+    assert(type < spec->token_types);
+    return weights->token_type + type * spec_embedding(spec);
+}
+
+/* x = norm(the sum of the three) [tokens, E] */
+static void look_up(const struct spec *spec, const struct weights *weights,
+                    struct workspace *workspace, const struct engine_input *input, float *x,
+                    size_t stride)
+{
+    size_t width = spec_embedding(spec);
+    unsigned counted = 0;
+    for (unsigned t = 0; t < input->tokens; t++) {
+        float *row = x + t * stride;
+        unsigned position = position_next(spec, input->ids[t], &counted);
+        memcpy(row, weights->word + (size_t)input->ids[t] * width, width * sizeof *row);
+        add(row, weights->position + position * width, width);
+        if (weights->token_type != NULL)
+            add(row, type_row(spec, weights, input, t), width);
+    }
+    workspace->kernels->layer_norm(x, stride, x, stride, weights->embedding_norm.gamma,
+                                   weights->embedding_norm.beta, input->tokens, width,
+                                   spec->norm_eps);
+}
+
 static void embed_text(const struct spec *spec, const struct weights *weights,
                        struct workspace *workspace, const struct engine_input *input, float *x)
 {
-    size_t hidden = spec->hidden, stride = workspace->hidden_stride;
-    for (unsigned t = 0; t < input->tokens; t++) {
-        float *row = x + t * stride;
-        memcpy(row, weights->word + (size_t)input->ids[t] * hidden, hidden * sizeof *row);
-        add(row, weights->position + t * hidden, hidden);
-        if (weights->token_type != NULL)
-            add(row, weights->token_type, hidden);
+    size_t width = spec_embedding(spec);
+    if (!spec_projects(spec)) {
+        look_up(spec, weights, workspace, input, x, workspace->hidden_stride);
+        return;
     }
-    workspace->kernels->layer_norm(x, stride, x, stride, weights->embedding_norm.gamma,
-                                   weights->embedding_norm.beta, input->tokens, hidden,
-                                   spec->norm_eps);
+    look_up(spec, weights, workspace, input, workspace->embedded, width);
+    struct linear_io io = {.x = operand_f32(workspace->embedded, width),
+                           .rows = input->tokens,
+                           .y = x,
+                           .y_stride = workspace->hidden_stride};
+    linear_run(&weights->embedding_project, workspace->kernels, workspace->pool, &io);
 }
 
 static void embed_image(const struct spec *spec, const struct weights *weights,

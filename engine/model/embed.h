@@ -1,6 +1,8 @@
 /* embed.h - a prepared input -> token vectors, the rows of workspace->x from `first` on.
  *
- *   text   x[t] = norm(word[id[t]] + position[t] + token_type[0])          (Devlin et al. 2019)
+ *   text   x[t] = norm(word[id[t]] + position[p(t)] + token_type[type[t]])  (Devlin et al. 2019)
+ *          where embeddings have another size than blocks, times W_e + b_e     (Lan et al. 2020)
+ *          p(t) is t, or as position_next says
  *   image  x[0] = [CLS] + position[0], (x[1] = distillation token + position[1],) then registers,
  *          which have no position (Darcet et al. 2024), then
  *          x[s + p] = W_patch patch[p] + b + position[s + p]     (Dosovitskiy et al. 2021, eq. 1)
@@ -12,6 +14,14 @@
 #include "engine/model/spec.h"
 #include "engine/model/weights.h"
 #include "engine/model/workspace.h"
+
+/* The position of a text's next token, whose id is `id`; *counted starts at 0 with the text. */
+static inline unsigned position_next(const struct spec *spec, int32_t id, unsigned *counted)
+{
+    if (spec->family->positions == POSITION_INDEX)
+        return (*counted)++;
+    return id == (int32_t)spec->pad_id ? spec->pad_id : spec->pad_id + ++*counted;
+}
 
 void embed(const struct spec *spec, const struct weights *weights, struct workspace *workspace,
            const struct engine_input *input, unsigned first);

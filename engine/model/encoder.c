@@ -213,5 +213,5 @@ void encoder_run(const struct spec *spec, const struct weights *weights,
     if (spec->family->block.norm == NORM_AFTER)
         store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride, spec->hidden);
     for (unsigned i = 0; i < spec->layers; i++)
-        block(spec, &weights->layers[i], workspace, i);
+        block(spec, &weights->layers[spec_block(spec, i)], workspace, i);
 }

@@ -65,6 +65,35 @@
     .tensors[TENSOR_MLP_SCALE] = root ".encoder.layer.%u.lambda_2",                                \
     .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.layernorm_after",                          \
     .tensors[TENSOR_POOLED_NORM] = root ".pooler.layernorm"
+/* So are those of what was made from BERT. */
+#define BERT_NAMES(root)                                                                           \
+    .tensors[TENSOR_WORD] = root ".embeddings.word_embeddings.weight",                             \
+    .tensors[TENSOR_POSITION] = root ".embeddings.position_embeddings.weight",                     \
+    .tensors[TENSOR_TOKEN_TYPE] = root ".embeddings.token_type_embeddings.weight",                 \
+    .tensors[TENSOR_EMBEDDING_NORM] = root ".embeddings.LayerNorm",                                \
+    .tensors[TENSOR_QUERY] = root ".encoder.layer.%u.attention.self.query",                        \
+    .tensors[TENSOR_KEY] = root ".encoder.layer.%u.attention.self.key",                            \
+    .tensors[TENSOR_VALUE] = root ".encoder.layer.%u.attention.self.value",                        \
+    .tensors[TENSOR_ATTENTION_OUT] = root ".encoder.layer.%u.attention.output.dense",              \
+    .tensors[TENSOR_ATTENTION_NORM] = root ".encoder.layer.%u.attention.output.LayerNorm",         \
+    .tensors[TENSOR_MLP_IN] = root ".encoder.layer.%u.intermediate.dense",                         \
+    .tensors[TENSOR_MLP_OUT] = root ".encoder.layer.%u.output.dense",                              \
+    .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.output.LayerNorm"
+
+#define ALBERT_LAYER "albert.encoder.albert_layer_groups.%u.albert_layers.%u."
+
+/* A head of its own class: dense, activation, out_proj, with dropout before both layers. */
+#define DENSE_HEAD(activation)                                                                     \
+    .drops_features = true, .drops_classifier = true,                                              \
+    .tensors[TENSOR_POOLER] = "classifier.dense", .pooler_activation = activation,                 \
+    .tensors[TENSOR_CLASSIFIER] = "classifier.out_proj"
+
+/* RoBERTa and XLM-R differ in their vocabulary only. */
+#define ROBERTA                                                                                    \
+    .kind = ENGINE_TEXT,                                                                           \
+    .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true},                     \
+    .positions = POSITION_PAST_PAD, .key_pad = "pad_token_id", .default_pad = 1, COMMON_KEYS,      \
+    BERT_NAMES("roberta"), DENSE_HEAD(ACTIVATION_TANH)
 
 static const struct family families[] = {
     {
@@ -75,18 +104,7 @@ static const struct family families[] = {
         .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true},
         .drops_classifier = true,
         COMMON_KEYS,
-        .tensors[TENSOR_WORD] = "bert.embeddings.word_embeddings.weight",
-        .tensors[TENSOR_POSITION] = "bert.embeddings.position_embeddings.weight",
-        .tensors[TENSOR_TOKEN_TYPE] = "bert.embeddings.token_type_embeddings.weight",
-        .tensors[TENSOR_EMBEDDING_NORM] = "bert.embeddings.LayerNorm",
-        .tensors[TENSOR_QUERY] = "bert.encoder.layer.%u.attention.self.query",
-        .tensors[TENSOR_KEY] = "bert.encoder.layer.%u.attention.self.key",
-        .tensors[TENSOR_VALUE] = "bert.encoder.layer.%u.attention.self.value",
-        .tensors[TENSOR_ATTENTION_OUT] = "bert.encoder.layer.%u.attention.output.dense",
-        .tensors[TENSOR_ATTENTION_NORM] = "bert.encoder.layer.%u.attention.output.LayerNorm",
-        .tensors[TENSOR_MLP_IN] = "bert.encoder.layer.%u.intermediate.dense",
-        .tensors[TENSOR_MLP_OUT] = "bert.encoder.layer.%u.output.dense",
-        .tensors[TENSOR_MLP_NORM] = "bert.encoder.layer.%u.output.LayerNorm",
+        BERT_NAMES("bert"),
         .tensors[TENSOR_POOLER] = "bert.pooler.dense",
         .pooler_activation = ACTIVATION_TANH,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
@@ -125,6 +143,100 @@ static const struct family families[] = {
         .pooler_activation = ACTIVATION_RELU,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
         .architectures = {[HEAD_CLASSIFIER] = "DistilBertForSequenceClassification"},
+    },
+    {
+        /* Liu et al. 2019 */
+        .name = "roberta",
+        .model_type = "roberta",
+        ROBERTA,
+        .default_vocab = 50265,
+        .architectures = {[HEAD_CLASSIFIER] = "RobertaForSequenceClassification"},
+    },
+    {
+        /* Conneau et al. 2020 */
+        .name = "xlm-roberta",
+        .model_type = "xlm-roberta",
+        ROBERTA,
+        .architectures = {[HEAD_CLASSIFIER] = "XLMRobertaForSequenceClassification"},
+    },
+    {
+        /* Clark et al. 2020, the discriminator */
+        .name = "electra",
+        .model_type = "electra",
+        .kind = ENGINE_TEXT,
+        .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true},
+        COMMON_KEYS,
+        .key_embedding = "embedding_size",
+        .default_embedding = 128,
+        .default_hidden = 256,
+        .default_heads = 4,
+        .default_intermediate = 1024,
+        BERT_NAMES("electra"),
+        .tensors[TENSOR_EMBEDDING_PROJECT] = "electra.embeddings_project",
+        DENSE_HEAD(ACTIVATION_GELU),
+        .architectures = {[HEAD_CLASSIFIER] = "ElectraForSequenceClassification"},
+    },
+    {
+        /* Lan et al. 2020 */
+        .name = "albert",
+        .model_type = "albert",
+        .kind = ENGINE_TEXT,
+        .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true,
+                  .keeps_mlp_out = true},
+        .drops_classifier = true,
+        .always_projects = true,
+        COMMON_KEYS,
+        .key_embedding = "embedding_size",
+        .key_groups = "num_hidden_groups",
+        .key_inner = "inner_group_num",
+        .default_embedding = 128,
+        .default_hidden = 4096,
+        .default_heads = 64,
+        .default_intermediate = 16384,
+        .default_vocab = 30000,
+        .default_activation = "gelu_new",
+        .tensors[TENSOR_WORD] = "albert.embeddings.word_embeddings.weight",
+        .tensors[TENSOR_POSITION] = "albert.embeddings.position_embeddings.weight",
+        .tensors[TENSOR_TOKEN_TYPE] = "albert.embeddings.token_type_embeddings.weight",
+        .tensors[TENSOR_EMBEDDING_NORM] = "albert.embeddings.LayerNorm",
+        .tensors[TENSOR_EMBEDDING_PROJECT] = "albert.encoder.embedding_hidden_mapping_in",
+        .tensors[TENSOR_QUERY] = ALBERT_LAYER "attention.query",
+        .tensors[TENSOR_KEY] = ALBERT_LAYER "attention.key",
+        .tensors[TENSOR_VALUE] = ALBERT_LAYER "attention.value",
+        .tensors[TENSOR_ATTENTION_OUT] = ALBERT_LAYER "attention.dense",
+        .tensors[TENSOR_ATTENTION_NORM] = ALBERT_LAYER "attention.LayerNorm",
+        .tensors[TENSOR_MLP_IN] = ALBERT_LAYER "ffn",
+        .tensors[TENSOR_MLP_OUT] = ALBERT_LAYER "ffn_output",
+        .tensors[TENSOR_MLP_NORM] = ALBERT_LAYER "full_layer_layer_norm",
+        .tensors[TENSOR_POOLER] = "albert.pooler",
+        .pooler_activation = ACTIVATION_TANH,
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "AlbertForSequenceClassification"},
+    },
+    {
+        /* Song et al. 2020 */
+        .name = "mpnet",
+        .model_type = "mpnet",
+        .kind = ENGINE_TEXT,
+        .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true},
+        .positions = POSITION_PAST_PAD,
+        .default_pad = 1, /* in MPNetEmbeddings itself */
+        COMMON_KEYS,
+        .default_vocab = 30527,
+        .tensors[TENSOR_WORD] = "mpnet.embeddings.word_embeddings.weight",
+        .tensors[TENSOR_POSITION] = "mpnet.embeddings.position_embeddings.weight",
+        .tensors[TENSOR_EMBEDDING_NORM] = "mpnet.embeddings.LayerNorm",
+        .tensors[TENSOR_RELATIVE_BIAS] = "mpnet.encoder.relative_attention_bias.weight",
+        .tensors[TENSOR_QUERY] = "mpnet.encoder.layer.%u.attention.attn.q",
+        .tensors[TENSOR_KEY] = "mpnet.encoder.layer.%u.attention.attn.k",
+        .tensors[TENSOR_VALUE] = "mpnet.encoder.layer.%u.attention.attn.v",
+        .tensors[TENSOR_ATTENTION_OUT] = "mpnet.encoder.layer.%u.attention.attn.o",
+        .tensors[TENSOR_ATTENTION_NORM] = "mpnet.encoder.layer.%u.attention.LayerNorm",
+        .tensors[TENSOR_MLP_IN] = "mpnet.encoder.layer.%u.intermediate.dense",
+        .tensors[TENSOR_MLP_OUT] = "mpnet.encoder.layer.%u.output.dense",
+        .tensors[TENSOR_MLP_NORM] = "mpnet.encoder.layer.%u.output.LayerNorm",
+        DENSE_HEAD(ACTIVATION_TANH),
+        .architectures = {[HEAD_CLASSIFIER] = "MPNetForSequenceClassification"},
     },
     {
         /* Dosovitskiy et al. 2021 */

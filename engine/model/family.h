@@ -3,7 +3,8 @@
  * inspecting and explaining read this one description. A new family is a new row.
  *
  * Names of linear layers and norms are bases: ".weight" and ".bias" are appended. "%u" stands for
- * the layer's number. NULL: the family has no such thing. Threads: constant data.
+ * the layer's number, twice for that of its group and that in the group. NULL: the family has no
+ * such thing. Threads: constant data.
  */
 #ifndef ATTND_ENGINE_MODEL_FAMILY_H
 #define ATTND_ENGINE_MODEL_FAMILY_H
@@ -22,6 +23,8 @@ enum tensor_field {
     TENSOR_POSITION,
     TENSOR_TOKEN_TYPE,
     TENSOR_EMBEDDING_NORM,
+    TENSOR_EMBEDDING_PROJECT, /* [D, E], where embeddings have E numbers */
+    TENSOR_RELATIVE_BIAS,     /* [buckets, heads], of all layers: relative_bias.h */
     TENSOR_CLS_TOKEN,
     TENSOR_DISTILLATION_TOKEN,
     TENSOR_REGISTERS, /* learnt tokens behind [CLS] that have no place and that no head reads */
@@ -52,6 +55,13 @@ enum tensor_field {
     TENSOR_MLM_NORM,
     TENSOR_MLM_BIAS,
     TENSOR_FIELDS
+};
+
+/* How the positions of a text are counted. */
+enum position_kind {
+    POSITION_INDEX,    /* 0, 1, 2, ... */
+    POSITION_PAST_PAD, /* pad id + 1, pad id + 2, ...; a literal pad token has its id's and is
+                             not counted (Liu et al. 2019, as fairseq pads) */
 };
 
 /* What sits on the encoder. */
@@ -86,6 +96,10 @@ struct family {
     bool positions_antialiased; /* positions.h */
     enum activation pooler_activation;
     bool drops_classifier; /* training: dropout before the classifier */
+    bool drops_features;   /* training: dropout before the pooler */
+    bool always_projects;  /* embeddings, also to their own size */
+    enum position_kind positions;
+    unsigned default_pad; /* id of the pad token; without key_pad always */
 
     /* config.json's keys; its defaults are those of the Hugging Face class */
     const char *key_hidden, *key_layers, *key_heads, *key_intermediate, *key_activation;
@@ -93,9 +107,15 @@ struct family {
     const char *key_gated;       /* whether the MLP has the block's gate; NULL: it has, if any */
     const char *key_registers;   /* how many registers */
     const char *key_layer_scale; /* has to be above 0 */
+    const char *key_embedding;   /* NULL: embeddings have the hidden size */
+    const char *key_groups, *key_inner; /* NULL: no layers are alike */
+    const char *key_pad;
     struct family_demand demands[FAMILY_DEMANDS];
     unsigned default_layers, default_patch; /* a patch of 0: 16 */
     double default_eps;
+    unsigned default_hidden, default_heads, default_intermediate; /* 0: 768, 12, 3072 */
+    unsigned default_vocab, default_embedding;                    /* 0: 30522, none */
+    const char *default_activation;                               /* NULL: gelu */
 
     const char *tensors[TENSOR_FIELDS];
     const char *architectures[HEAD_COUNT]; /* the Hugging Face classes; NULL: not with this head */

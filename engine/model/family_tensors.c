@@ -13,6 +13,9 @@ enum dim {
     NONE,
     ONE,
     HIDDEN,
+    EMBEDDING,
+    BUCKETS,
+    HEADS,
     INTERMEDIATE,
     GATE_AND_VALUE,
     VOCAB,
@@ -23,7 +26,6 @@ enum dim {
     CHANNELS,
     PATCH,
     WINDOW_PLACES,
-    HEADS,
     LABELS,
     FEATURES,
 };
@@ -34,14 +36,15 @@ struct entry {
     enum dim shape[TENSOR_RANK_MAX];
 };
 
-#define NORM(field)                                                                                \
-    {field, TENSOR_GAMMA, {HIDDEN}},                                                               \
+#define NORM_OF(field, width)                                                                      \
+    {field, TENSOR_GAMMA, {width}},                                                                \
     {                                                                                              \
         field, TENSOR_BETA,                                                                        \
         {                                                                                          \
-            HIDDEN                                                                                 \
+            width                                                                                  \
         }                                                                                          \
     }
+#define NORM(field) NORM_OF(field, HIDDEN)
 #define LINEAR(field, out, in)                                                                     \
     {field, TENSOR_WEIGHT, {out, in}},                                                             \
     {                                                                                              \
@@ -56,10 +59,12 @@ struct entry {
     }
 
 static const struct entry text_embeddings[] = {
-    {TENSOR_WORD, TENSOR_TABLE, {VOCAB, HIDDEN}},
-    {TENSOR_POSITION, TENSOR_TABLE, {POSITIONS, HIDDEN}},
-    {TENSOR_TOKEN_TYPE, TENSOR_TABLE, {TOKEN_TYPES, HIDDEN}},
-    NORM(TENSOR_EMBEDDING_NORM),
+    {TENSOR_WORD, TENSOR_TABLE, {VOCAB, EMBEDDING}},
+    {TENSOR_POSITION, TENSOR_TABLE, {POSITIONS, EMBEDDING}},
+    {TENSOR_TOKEN_TYPE, TENSOR_TABLE, {TOKEN_TYPES, EMBEDDING}},
+    NORM_OF(TENSOR_EMBEDDING_NORM, EMBEDDING),
+    LINEAR(TENSOR_EMBEDDING_PROJECT, HIDDEN, EMBEDDING),
+    {TENSOR_RELATIVE_BIAS, TENSOR_TABLE, {BUCKETS, HEADS}},
     END,
 };
 
@@ -114,7 +119,7 @@ static const struct entry *list_of(const struct tensor_walk *walk)
 {
     if (walk->depth == 0)
         return walk->spec->family->kind == ENGINE_TEXT ? text_embeddings : image_embeddings;
-    if (walk->depth <= walk->spec->layers)
+    if (walk->depth <= spec_blocks(walk->spec))
         return block;
     return walk->head == HEAD_MLM ? masked_language_model : classifier;
 }
@@ -123,6 +128,8 @@ static bool exists(const struct spec *spec, const struct entry *entry)
 {
     const enum tensor_field field = entry->field;
     if (spec->family->tensors[field] == NULL)
+        return false;
+    if (field == TENSOR_EMBEDDING_PROJECT && !spec_projects(spec))
         return false;
     if (entry->part == TENSOR_BIAS && field == TENSOR_KEY && spec->family->block.key_unbiased)
         return false;
@@ -143,6 +150,12 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return 1;
     case HIDDEN:
         return spec->hidden;
+    case EMBEDDING:
+        return spec_embedding(spec);
+    case BUCKETS:
+        return spec->buckets;
+    case HEADS:
+        return spec->heads;
     case INTERMEDIATE:
         return spec->intermediate;
     case GATE_AND_VALUE:
@@ -163,8 +176,6 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return spec->patch;
     case WINDOW_PLACES:
         return window_bias_rows(spec->image_size / spec->patch);
-    case HEADS:
-        return spec->heads;
     case LABELS:
         return spec->label_count;
     case FEATURES:
@@ -173,16 +184,27 @@ static size_t dimension(const struct spec *spec, enum dim dim)
     return 0;
 }
 
-/* "%u" in a family's name becomes the layer's number; what the part is called is appended. */
-static void format_name(struct tensor_row *row, const char *base)
+/* "%u" in a family's name becomes the layer's number, or the first the group's and the second that
+ * in the group; what the part is called is appended. */
+static void format_name(const struct spec *spec, struct tensor_row *row, const char *base)
 {
     static const char *const endings[] = {
         [TENSOR_TABLE] = "",        [TENSOR_WEIGHT] = ".weight", [TENSOR_BIAS] = ".bias",
         [TENSOR_GAMMA] = ".weight", [TENSOR_BETA] = ".bias",     [TENSOR_SCALE] = ""};
-    const char *number = strstr(base, "%u"), *ending = endings[row->part];
-    int len = number == NULL ? snprintf(row->name, sizeof row->name, "%s%s", base, ending)
-                             : snprintf(row->name, sizeof row->name, "%.*s%u%s%s",
-                                        (int)(number - base), base, row->layer, number + 2, ending);
+    const char *first = strstr(base, "%u"),
+               *second = first != NULL ? strstr(first + 2, "%u") : NULL;
+    const char *ending = endings[row->part];
+    unsigned inner = spec->inner > 0 ? spec->inner : 1;
+    int len;
+    if (first == NULL)
+        len = snprintf(row->name, sizeof row->name, "%s%s", base, ending);
+    else if (second == NULL)
+        len = snprintf(row->name, sizeof row->name, "%.*s%u%s%s", (int)(first - base), base,
+                       row->layer, first + 2, ending);
+    else
+        len = snprintf(row->name, sizeof row->name, "%.*s%u%.*s%u%s%s", (int)(first - base), base,
+                       row->layer / inner, (int)(second - first - 2), first + 2, row->layer % inner,
+                       second + 2, ending);
     assert((size_t)len < sizeof row->name);
 }
 
@@ -193,18 +215,18 @@ static void fill(const struct tensor_walk *walk, const struct entry *entry, stru
                                .part = entry->part,
                                .layer = walk->depth > 0 ? walk->depth - 1 : 0,
                                .depth = walk->depth,
-                               .is_of_head = walk->depth > spec->layers,
+                               .is_of_head = walk->depth > spec_blocks(spec),
                                .count = 1};
     for (; row->rank < TENSOR_RANK_MAX && entry->shape[row->rank] != NONE; row->rank++) {
         row->shape[row->rank] = dimension(spec, entry->shape[row->rank]);
         row->count *= row->shape[row->rank];
     }
-    format_name(row, spec->family->tensors[entry->field]);
+    format_name(spec, row, spec->family->tensors[entry->field]);
 }
 
 bool family_tensors_next(struct tensor_walk *walk, struct tensor_row *row)
 {
-    for (; walk->depth <= walk->spec->layers + 1; walk->depth++, walk->at = 0)
+    for (; walk->depth <= spec_blocks(walk->spec) + 1; walk->depth++, walk->at = 0)
         for (const struct entry *list = list_of(walk); list[walk->at].field != TENSOR_FIELDS;) {
             const struct entry *entry = &list[walk->at++];
             if (!exists(walk->spec, entry))

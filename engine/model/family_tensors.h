@@ -31,8 +31,8 @@ enum tensor_part {
 struct tensor_row {
     enum tensor_field field;
     enum tensor_part part;
-    unsigned layer;  /* of a block's */
-    unsigned depth;  /* 0: embeddings, 1 .. layers: a block, layers + 1: the head */
+    unsigned layer;  /* of a block's; where layers share blocks, the block's number */
+    unsigned depth;  /* 0: embeddings, 1 .. spec_blocks: a block, spec_blocks + 1: the head */
     bool is_of_head; /* absent from a checkpoint of the encoder alone */
     unsigned rank;
     size_t shape[TENSOR_RANK_MAX];

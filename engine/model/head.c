@@ -1,5 +1,7 @@
 #include "engine/model/head.h"
 
+#include "engine/model/capture.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -46,56 +48,92 @@ static void pool(const struct spec *spec, const struct weights *weights, struct 
     }
 }
 
-/* y = act(x W^T + b) over one row a sequence. */
+/* y = act(x W^T + b) */
 static void project(struct workspace *w, const struct linear *linear, float *y, const float *x,
-                    enum activation act)
+                    unsigned rows, enum activation act)
 {
-    struct linear_io io = {.x = operand_f32(x, linear->in),
-                           .rows = w->rows,
-                           .y = y,
-                           .y_stride = linear->out,
-                           .act = act};
+    struct linear_io io = {
+        .x = operand_f32(x, linear->in), .rows = rows, .y = y, .y_stride = linear->out, .act = act};
     linear_run(linear, w->kernels, w->pool, &io);
 }
 
-static void classify(const struct spec *spec, const struct weights *weights, struct workspace *w,
-                     const struct linear *classifier, unsigned token, float *logits)
+/* The features of every sequence at its token `token`, [rows, D]. */
+static const float *features_of(const struct spec *spec, const struct weights *weights,
+                                struct workspace *w, unsigned token)
 {
-    const float *features = w->cls;
     if (spec_head_reads_all(spec))
         pool(spec, weights, w);
     else
         gather(spec, weights, w, token);
-    if (spec->family->tensors[TENSOR_POOLER] != NULL) {
-        project(w, &weights->pooler, w->pooled, w->cls, spec->family->pooler_activation);
-        features = w->pooled;
-    }
-    project(w, classifier, logits, features, ACTIVATION_NONE);
+    if (spec->family->tensors[TENSOR_POOLER] == NULL)
+        return w->cls;
+    project(w, &weights->pooler, w->pooled, w->cls, w->rows, spec->family->pooler_activation);
+    return w->pooled;
 }
 
-void head_logits(const struct spec *spec, const struct weights *weights,
-                 struct workspace *workspace, float *const *logits)
+void head_pool(const struct spec *spec, const struct window_place *place, float *read,
+               const float *features)
 {
-    size_t labels = spec->label_count;
-    bool distilled = spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL;
-    /* The class token last, so that the features left in the buffer are its own. */
-    if (distilled)
-        classify(spec, weights, workspace, &weights->distillation_classifier, 1,
-                 workspace->logits[1]);
-    classify(spec, weights, workspace, &weights->classifier, 0, workspace->logits[0]);
-    for (unsigned r = 0; r < workspace->rows; r++)
+    const size_t width = spec_features(spec);
+    if (place->windows == 1) {
+        memcpy(read, features, width * sizeof *read);
+        return;
+    }
+    const bool is_first = place->window == 0;
+    for (size_t i = 0; i < width; i++)
+        if (spec->long_text.pooling == WINDOW_MEAN)
+            read[i] = (is_first ? 0 : read[i]) + features[i] / (float)place->windows;
+        else
+            read[i] = is_first || features[i] > read[i] ? features[i] : read[i];
+}
+
+static const struct linear *classifier_of(const struct weights *weights, unsigned token)
+{
+    return token == 0 ? &weights->classifier : &weights->distillation_classifier;
+}
+
+/* What a captured window alone would answer. */
+static void capture_logits(const struct weights *weights, struct workspace *w,
+                           const float *features, unsigned row)
+{
+    const struct linear *classifier = classifier_of(weights, 0);
+    if (w->captures[row] != NULL && w->captures[row]->logits != NULL)
+        project(w, classifier, w->captures[row]->logits, features + row * classifier->in, 1,
+                ACTIVATION_NONE);
+}
+
+void head_read(const struct spec *spec, const struct weights *weights, struct workspace *w)
+{
+    const size_t width = spec_features(spec);
+    for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
+        const float *features = features_of(spec, weights, w, token);
+        for (unsigned r = 0; r < w->rows; r++) {
+            const struct window_place *place = &w->places[r];
+            head_pool(spec, place, w->read[token] + place->input * width, features + r * width);
+            if (token == 0)
+                capture_logits(weights, w, features, r);
+        }
+    }
+}
+
+void head_logits(const struct spec *spec, const struct weights *weights, struct workspace *w,
+                 unsigned inputs, float *const *logits)
+{
+    const size_t labels = spec->label_count;
+    const unsigned tokens = spec_head_tokens(spec);
+    for (unsigned token = 0; token < tokens; token++)
+        project(w, classifier_of(weights, token), w->logits[token], w->read[token], inputs,
+                ACTIVATION_NONE);
+    for (unsigned r = 0; r < inputs; r++)
         for (size_t i = 0; i < labels; i++) {
-            float value = workspace->logits[0][r * labels + i];
-            logits[r][i] =
-                distilled ? (value + workspace->logits[1][r * labels + i]) * 0.5f : value;
+            float value = w->logits[0][r * labels + i];
+            logits[r][i] = tokens == 2 ? (value + w->logits[1][r * labels + i]) * 0.5f : value;
         }
 }
 
 const float *head_features(const struct spec *spec, const struct workspace *workspace, unsigned row)
 {
-    const float *features =
-        spec->family->tensors[TENSOR_POOLER] != NULL ? workspace->pooled : workspace->cls;
-    return features + (size_t)row * spec_features(spec);
+    return workspace->read[0] + (size_t)row * spec_features(spec);
 }
 
 void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,

@@ -2,9 +2,9 @@
  *
  *     logits = W_c act(W_p pooling(norm(x))) + b_c
  *
- * where a family may lack the final norm (BERT, DistilBERT) or the pooler (ViT, DeiT). The pooling
- * is the [CLS] row, the mean of the patches' rows, or both side by side (Oquab et al. 2023); a norm
- * of its own may follow (BEiT). A distilled
+ * where a family may lack the final norm (those of texts) or the pooler (ViT, DeiT). The pooling is
+ * the [CLS] row, the mean of the patches' rows, or both side by side (Oquab et al. 2023); a norm of
+ * its own may follow (BEiT). A distilled
  * DeiT has a second classifier on the second token; its logits are the mean of both (Touvron et al.
  * 2021, section 4).
  */
@@ -15,14 +15,23 @@
 #include "engine/model/weights.h"
 #include "engine/model/workspace.h"
 
-/* Reads workspace->x; writes logits[r][0 .. label_count) for every row of the batch. */
-void head_logits(const struct spec *spec, const struct weights *weights,
-                 struct workspace *workspace, float *const *logits);
+/* Reads workspace->x; pools what the classifier reads of every sequence of the batch into its
+ * input's row of workspace->read (spec->long_text), and writes the logits of windows that have a
+ * capture. The windows of an input come in their order, in one batch or several. */
+void head_read(const struct spec *spec, const struct weights *weights, struct workspace *workspace);
 
-/* What the classifier read of a row of the last head_logits: [spec_features], the workspace's. Of a
- * distilled DeiT, the class token's. */
+/* read [spec_features] = the mean or the largest of what was read so far and of one more window. */
+void head_pool(const struct spec *spec, const struct window_place *place, float *read,
+               const float *features);
+
+/* workspace->read -> logits[i][0 .. label_count) of the first `inputs` inputs. */
+void head_logits(const struct spec *spec, const struct weights *weights,
+                 struct workspace *workspace, unsigned inputs, float *const *logits);
+
+/* What the classifier read of an input of the last head_logits: [spec_features], the workspace's.
+ * Of a distilled DeiT, the class token's. */
 const float *head_features(const struct spec *spec, const struct workspace *workspace,
-                           unsigned row);
+                           unsigned input);
 
 /* scores may be logits. */
 void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,

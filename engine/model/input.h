@@ -14,13 +14,24 @@ struct capture; /* model/capture.h */
 struct engine_input {
     enum engine_kind kind;
     unsigned tokens;               /* rows it takes in the packed batch, special tokens included */
-    bool truncated;                /* a text that was longer than tokens_max */
+    bool truncated;                /* a text of which not all is read */
     const int32_t *ids;            /* text: [tokens] */
+    const uint8_t *types;          /* text: [tokens] below the model's token types; NULL: all 0 */
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
     const bool *continued;         /* text: [tokens] goes on with the word of the token before */
+    /* text: the sequences that it is read as, one behind the other in the arrays above; 0: one */
+    unsigned windows;
+    const unsigned *window_offset; /* [windows + 1] where each begins in them */
+    const unsigned *window_first;  /* [windows] the token of the text after its [CLS] */
     const float *patches;          /* image: [patches, channels x patch x patch], normalised */
     unsigned width, height;        /* image: as it was posted, in pixels */
-    struct capture *capture;       /* where to keep what its tokens attend to; NULL: nowhere */
+    struct capture *capture;       /* [windows] what their tokens attend to; NULL: not kept */
 };
+
+/* The sequences that an input is read as, at least one. */
+static inline unsigned engine_input_windows(const struct engine_input *input)
+{
+    return input->windows > 0 ? input->windows : 1;
+}
 
 #endif

@@ -5,6 +5,8 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/format/printable.h"
+#include "engine/model/refused.h"
+#include "engine/model/relative_bias.h"
 
 #include <errno.h>
 #include <float.h>
@@ -14,7 +16,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FILE_BYTES_MAX = 64 * 1024 * 1024, SIZE_LIMIT = 65536, VOCAB_LIMIT = 16 * 1024 * 1024 };
+enum {
+    FILE_BYTES_MAX = 64 * 1024 * 1024,
+    SIZE_LIMIT = 65536,
+    LAYERS_LIMIT = 1024,
+    VOCAB_LIMIT = 16 * 1024 * 1024
+};
 
 /* An unsigned member from 1 to max; absent: `fallback`. */
 static enum err_code get_size(const struct json_t *config, const char *key, unsigned max,
@@ -38,11 +45,10 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
         snprintf(spec->architecture, sizeof spec->architecture, "%.63s",
                  printable_name(architecture).text);
     if (spec->family != NULL)
-        return ERR_OK;
+        return refused_members(config, err);
     char known[256];
     family_model_types(known, sizeof known);
-    return err_set(err, ERR_UNSUPPORTED, "model_type '%s' is not supported (supported: %s)",
-                   model_type != NULL ? model_type : "", known);
+    return refused_type(model_type, known, err);
 }
 
 static enum err_code read_activation(struct spec *spec, const struct json_t *config,
@@ -53,7 +59,8 @@ static enum err_code read_activation(struct spec *spec, const struct json_t *con
         enum activation activation;
     } known[] = {
         {"gelu", ACTIVATION_GELU}, {"gelu_new", ACTIVATION_GELU_TANH}, {"relu", ACTIVATION_RELU}};
-    const char *name = "gelu";
+    const char *name = spec->family->default_activation;
+    name = name != NULL ? name : "gelu";
     if (doc_get_string(config, "$", spec->family->key_activation, &name, err))
         return err->code;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -64,6 +71,11 @@ static enum err_code read_activation(struct spec *spec, const struct json_t *con
     return err_set(err, ERR_UNSUPPORTED,
                    "%s '%s' is not supported (supported: gelu, gelu_new, relu)",
                    spec->family->key_activation, name);
+}
+
+static unsigned either(unsigned value, unsigned otherwise)
+{
+    return value > 0 ? value : otherwise;
 }
 
 /* A gated MLP of DINOv2 has two thirds of the width, rounded up to a multiple of 8. */
@@ -93,8 +105,8 @@ static enum err_code read_mlp(struct spec *spec, const struct json_t *config, st
         return err->code;
     if (family->key_mlp_ratio != NULL)
         return read_mlp_ratio(spec, config, err);
-    return get_size(config, family->key_intermediate, 4 * SIZE_LIMIT, 3072, &spec->intermediate,
-                    err);
+    return get_size(config, family->key_intermediate, 4 * SIZE_LIMIT,
+                    either(family->default_intermediate, 3072), &spec->intermediate, err);
 }
 
 /* Switches that have one value here, and a layer scale that the class leaves out at 0. */
@@ -120,19 +132,39 @@ static enum err_code check_demands(const struct spec *spec, const struct json_t 
     return ERR_OK;
 }
 
+/* Layers that share blocks: `inner` blocks a group, all run for each of num_hidden_layers. */
+static enum err_code read_groups(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    if (family->key_groups == NULL)
+        return ERR_OK;
+    get_size(config, family->key_groups, LAYERS_LIMIT, 1, &spec->groups, err);
+    if (get_size(config, family->key_inner, LAYERS_LIMIT, 1, &spec->inner, err))
+        return err->code;
+    if (spec->inner * spec->groups > LAYERS_LIMIT || spec->inner * spec->layers > LAYERS_LIMIT)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %u times %s %u or %s %u is more than %d, the most that is supported",
+                       family->key_inner, spec->inner, family->key_groups, spec->groups,
+                       family->key_layers, spec->layers, LAYERS_LIMIT);
+    spec->layers *= spec->inner;
+    return ERR_OK;
+}
+
 static enum err_code read_encoder(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
     double eps = family->default_eps;
     spec->qkv_bias = true;
-    get_size(config, family->key_hidden, SIZE_LIMIT, 768, &spec->hidden, err);
-    get_size(config, family->key_layers, 1024, family->default_layers, &spec->layers, err);
-    get_size(config, family->key_heads, SIZE_LIMIT, 12, &spec->heads, err);
+    get_size(config, family->key_hidden, SIZE_LIMIT, either(family->default_hidden, 768),
+             &spec->hidden, err);
+    get_size(config, family->key_layers, LAYERS_LIMIT, family->default_layers, &spec->layers, err);
+    get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12), &spec->heads,
+             err);
     doc_get_number(config, "$", "layer_norm_eps", &eps, err);
     if (!family->block.always_biased)
         doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
     if (read_mlp(spec, config, err) || read_activation(spec, config, err) ||
-        check_demands(spec, config, err))
+        check_demands(spec, config, err) || read_groups(spec, config, err))
         return err->code;
     if (spec->hidden % spec->heads != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s %u is not a multiple of %s %u", family->key_hidden,
@@ -144,11 +176,52 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     return ERR_OK;
 }
 
+/* Where positions begin behind the pad token's, that many fewer are left. */
+static enum err_code read_positions(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    long long pad = family->default_pad;
+    get_size(config, "max_position_embeddings", SIZE_LIMIT, 512, &spec->positions, err);
+    if (family->positions == POSITION_PAST_PAD && family->key_pad != NULL)
+        doc_get_integer(config, "$", family->key_pad, 0, spec->vocab_size - 1, &pad, err);
+    if (err->code != ERR_OK)
+        return err->code;
+    if (family->positions == POSITION_PAST_PAD)
+        spec->pad_id = (unsigned)pad;
+    if (spec->positions < 3)
+        return err_set(err, ERR_UNSUPPORTED, "max_position_embeddings must be at least 3");
+    if (family->positions == POSITION_PAST_PAD && spec->positions - 3 < spec->pad_id + 1)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "max_position_embeddings %u leaves no three positions behind that of the "
+                       "pad token, %u",
+                       spec->positions, spec->pad_id);
+    return ERR_OK;
+}
+
+/* More rows than the buckets that there are are never read, fewer would be read beyond. */
+static enum err_code read_buckets(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    static const char key[] = "relative_attention_num_buckets";
+    if (spec->family->tensors[TENSOR_RELATIVE_BIAS] == NULL)
+        return ERR_OK;
+    if (get_size(config, key, SIZE_LIMIT, RELATIVE_BUCKETS, &spec->buckets, err))
+        return err->code;
+    if (spec->buckets < RELATIVE_BUCKETS)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %u is not supported (supported: at least %d, the buckets of %s)", key,
+                       spec->buckets, RELATIVE_BUCKETS, spec->family->name);
+    return ERR_OK;
+}
+
 static enum err_code read_text(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const char *position_type = "absolute";
-    get_size(config, "vocab_size", VOCAB_LIMIT, 30522, &spec->vocab_size, err);
-    get_size(config, "max_position_embeddings", SIZE_LIMIT, 512, &spec->positions, err);
+    const struct family *family = spec->family;
+    get_size(config, "vocab_size", VOCAB_LIMIT, either(family->default_vocab, 30522),
+             &spec->vocab_size, err);
+    if (family->key_embedding != NULL)
+        get_size(config, family->key_embedding, SIZE_LIMIT, family->default_embedding,
+                 &spec->embedding, err);
     get_size(config, "type_vocab_size", SIZE_LIMIT, 2, &spec->token_types, err);
     if (doc_get_string(config, "$", "position_embedding_type", &position_type, err))
         return err->code;
@@ -156,9 +229,9 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
         return err_set(err, ERR_UNSUPPORTED,
                        "position_embedding_type '%s' is not supported (supported: absolute)",
                        position_type);
-    if (spec->positions < 3)
-        return err_set(err, ERR_UNSUPPORTED, "max_position_embeddings must be at least 3");
-    return ERR_OK;
+    if (read_positions(spec, config, err))
+        return err->code;
+    return read_buckets(spec, config, err);
 }
 
 static enum err_code set_image_size(struct spec *spec, unsigned image_size, struct err *err)
@@ -267,9 +340,10 @@ static enum err_code read_config(struct spec *spec, const struct json_t *config,
 static enum err_code check_attnd_key(void *context, const char *key, const struct json_t *value,
                                      struct err *err)
 {
-    static const char *const known[] = {"version", "temperature", "grey16",     "target_precision",
-                                        "purity",  "thresholds",  "truncation", "class_codes",
-                                        "ood",     "reference"};
+    static const char *const known[] = {
+        "version",       "temperature", "grey16", "target_precision", "purity",    "thresholds",
+        "truncation",    "class_codes", "ood",    "reference",        "long_text", "window_stride",
+        "window_pooling"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -277,7 +351,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported (supported: version, temperature, grey16, "
-                   "target_precision, thresholds, truncation, class_codes, ood, reference)",
+                   "target_precision, thresholds, truncation, class_codes, ood, reference, "
+                   "long_text, window_stride, window_pooling)",
                    key);
 }
 
@@ -286,6 +361,7 @@ static void set_defaults(struct spec *spec)
     spec->version = "1";
     spec->temperature = 1;
     spec->grey16_minmax = false;
+    spec->long_text = (struct long_text){0};
     spec->class_codes = NULL;
     spec->reference = NULL;
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
@@ -316,6 +392,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err->code;
     if (!(spec->temperature >= 0.001 && spec->temperature <= 1000))
         return err_set(err, ERR_UNSUPPORTED, "$.temperature must be from 0.001 to 1000");
+    if (long_text_read(&spec->long_text, object, err))
+        return err->code;
     spec->grey16_minmax = strcmp(grey16, "minmax") == 0;
     if (!spec->grey16_minmax && strcmp(grey16, "range") != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.grey16 must be \"range\" or \"minmax\"");
@@ -413,6 +491,37 @@ enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct
 unsigned spec_image_specials(const struct spec *spec)
 {
     return spec->family->image_specials + spec->registers;
+}
+
+unsigned spec_blocks(const struct spec *spec)
+{
+    return spec->groups > 0 ? spec->groups * spec->inner : spec->layers;
+}
+
+unsigned spec_block(const struct spec *spec, unsigned layer)
+{
+    if (spec->groups == 0)
+        return layer;
+    double layers_each = (double)(spec->layers / spec->inner) / spec->groups;
+    unsigned group = (unsigned)(layer / spec->inner / layers_each);
+    return group * spec->inner + layer % spec->inner;
+}
+
+unsigned spec_embedding(const struct spec *spec)
+{
+    return either(spec->embedding, spec->hidden);
+}
+
+bool spec_projects(const struct spec *spec)
+{
+    return spec->family->tensors[TENSOR_EMBEDDING_PROJECT] != NULL &&
+           (spec->family->always_projects || spec_embedding(spec) != spec->hidden);
+}
+
+unsigned spec_text_tokens(const struct spec *spec)
+{
+    return spec->family->positions == POSITION_PAST_PAD ? spec->positions - spec->pad_id - 1
+                                                        : spec->positions;
 }
 
 unsigned spec_image_tokens(const struct spec *spec)

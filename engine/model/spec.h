@@ -13,17 +13,22 @@
 #include "engine/decide/drift_reference.h"
 #include "engine/decide/policy.h"
 #include "engine/model/family.h"
+#include "engine/model/long_text.h"
 
 struct spec {
     const struct family *family;
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
     unsigned layers, heads, hidden, intermediate;
+    unsigned groups, inner; /* ALBERT: blocks that layers share, spec_block; 0: each has its own */
     enum activation activation;
     float norm_eps;
     bool qkv_bias;
     bool is_gated; /* the MLP: `intermediate` is the width of its value */
 
     unsigned vocab_size, positions, token_types; /* texts */
+    unsigned embedding;                          /* E; 0: the hidden size */
+    unsigned pad_id;                             /* where positions are counted from it */
+    unsigned buckets;                            /* of relative positions; 0: none */
     unsigned image_size, patch, channels;        /* images */
     unsigned patches;                            /* (image_size / patch)^2 */
     unsigned registers;
@@ -38,6 +43,7 @@ struct spec {
     const char *version; /* "1" if absent */
     double temperature;  /* logits are divided by it; 1 if absent */
     bool grey16_minmax;
+    struct long_text long_text;
     const struct class_code *class_codes; /* [label_count]; NULL: none */
     struct policy policy;
     const struct drift_reference *reference; /* NULL: none */
@@ -64,6 +70,18 @@ enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct
  * the rest. For a writer that checks what it wrote. */
 enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
                               struct err *err);
+
+/* Tensors of a block are held once: how many blocks there are, and which of them layer `layer` is
+ * (Lan et al. 2020, section 3.1; as AlbertTransformer divides layers among groups). */
+unsigned spec_blocks(const struct spec *spec);
+unsigned spec_block(const struct spec *spec, unsigned layer);
+
+/* E, the numbers of a token's embedding, and whether they are projected to the hidden size. */
+unsigned spec_embedding(const struct spec *spec);
+bool spec_projects(const struct spec *spec);
+
+/* Tokens of the longest text that there are positions for. */
+unsigned spec_text_tokens(const struct spec *spec);
 
 /* Tokens of a prepared image: its patches and the learnt tokens in front. */
 unsigned spec_image_tokens(const struct spec *spec);

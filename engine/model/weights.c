@@ -7,6 +7,7 @@
 #include "engine/model/family_tensors.h"
 #include "engine/model/loader.h"
 #include "engine/model/positions.h"
+#include "engine/model/relative_bias.h"
 #include "engine/model/window_bias.h"
 
 #include <stdlib.h>
@@ -40,6 +41,8 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_POSITION] = OUTSIDE(position),
     [TENSOR_TOKEN_TYPE] = OUTSIDE(token_type),
     [TENSOR_EMBEDDING_NORM] = OUTSIDE(embedding_norm),
+    [TENSOR_EMBEDDING_PROJECT] = OUTSIDE(embedding_project),
+    [TENSOR_RELATIVE_BIAS] = OUTSIDE(relative_bias),
     [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token),
     [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token),
     [TENSOR_REGISTERS] = OUTSIDE(registers),
@@ -218,7 +221,7 @@ static enum err_code list_unbound(struct binder *binder)
 static enum err_code bind_all(struct binder *binder)
 {
     struct weights *weights = binder->weights;
-    unsigned count = binder->spec->layers;
+    unsigned count = spec_blocks(binder->spec);
     weights->layers = arena_alloc_array(&weights->arena, count, sizeof *weights->layers);
     if (weights->layers == NULL)
         return err_no_memory(binder->err, count * sizeof *weights->layers);
@@ -247,8 +250,9 @@ static enum err_code fit_positions(struct weights *weights, const struct spec *s
     return ERR_OK;
 }
 
-/* Each layer has its own. */
-static enum err_code expand_bias(struct weights *weights, const struct spec *spec, struct err *err)
+/* Each layer has its own table. */
+static enum err_code expand_windows(struct weights *weights, const struct spec *spec,
+                                    struct err *err)
 {
     if (spec->family->tensors[TENSOR_WINDOW_BIAS] == NULL)
         return ERR_OK;
@@ -261,6 +265,21 @@ static enum err_code expand_bias(struct weights *weights, const struct spec *spe
             return err_no_memory(err, floats * sizeof *matrix);
         layer->bias = window_bias_expand(matrix, layer->window_bias, spec->heads, side);
     }
+    return ERR_OK;
+}
+
+/* One table for all layers. */
+static enum err_code expand_bias(struct weights *weights, const struct spec *spec, struct err *err)
+{
+    if (weights->relative_bias == NULL)
+        return ERR_OK;
+    size_t tokens = spec_text_tokens(spec), floats = relative_bias_floats(spec->heads, tokens);
+    float *table = arena_alloc_array(&weights->arena, floats, sizeof *table);
+    if (table == NULL)
+        return err_no_memory(err, floats * sizeof *table);
+    for (unsigned i = 0; i < spec_blocks(spec); i++)
+        weights->layers[i].bias =
+            relative_bias_expand(table, weights->relative_bias, spec->heads, tokens);
     return ERR_OK;
 }
 
@@ -283,7 +302,8 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
                             .err = err};
     loader_init(&binder.loader, checkpoint);
     if (bind_all(&binder) || loader_run(&binder.loader, threads, err) ||
-        fit_positions(out, spec, err) || expand_bias(out, spec, err))
+        fit_positions(out, spec, err) || expand_windows(out, spec, err) ||
+        expand_bias(out, spec, err))
         weights_close(out, spec);
     loader_deinit(&binder.loader);
     free(bound);
@@ -292,13 +312,14 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
 
 void weights_close(struct weights *weights, const struct spec *spec)
 {
-    for (unsigned i = 0; weights->layers != NULL && i < spec->layers; i++) {
+    for (unsigned i = 0; weights->layers != NULL && i < spec_blocks(spec); i++) {
         struct layer *layer = &weights->layers[i];
         linear_close(&layer->qkv);
         linear_close(&layer->attention_out);
         linear_close(&layer->mlp_in);
         linear_close(&layer->mlp_out);
     }
+    linear_close(&weights->embedding_project);
     linear_close(&weights->patch);
     linear_close(&weights->pooler);
     linear_close(&weights->classifier);
@@ -310,8 +331,9 @@ void weights_close(struct weights *weights, const struct spec *spec)
 size_t weights_bytes(const struct weights *weights, const struct spec *spec)
 {
     size_t bytes = weights->arena.bytes + weights->patch.bytes + weights->pooler.bytes +
-                   weights->classifier.bytes + weights->distillation_classifier.bytes;
-    for (unsigned i = 0; i < spec->layers; i++) {
+                   weights->embedding_project.bytes + weights->classifier.bytes +
+                   weights->distillation_classifier.bytes;
+    for (unsigned i = 0; i < spec_blocks(spec); i++) {
         const struct layer *layer = &weights->layers[i];
         bytes += layer->qkv.bytes + layer->attention_out.bytes + layer->mlp_in.bytes +
                  layer->mlp_out.bytes;

@@ -36,15 +36,17 @@ struct layer {
 
 /* Fields that the family does not have stay zero. */
 struct weights {
-    float *word;                           /* [vocab_size, D] */
-    float *position;                       /* [positions or patches + specials, D]; NULL: none */
-    float *registers;                      /* [registers, D] */
-    float *token_type;                     /* [token_types, D] */
+    float *word;                     /* [vocab_size, E] */
+    float *position;                 /* [positions, E] or [patches + specials, D]; NULL: none */
+    float *registers;                /* [registers, D] */
+    float *token_type;               /* [token_types, E] */
+    struct linear embedding_project; /* [D, E] */
+    float *relative_bias;            /* [buckets, heads]; layers[].bias is made of it */
     float *cls_token, *distillation_token; /* [D] */
     struct norm embedding_norm, final_norm, pooled_norm;
-    struct linear patch; /* [D, channels patch patch] */
-    struct layer *layers;
-    struct linear pooler;                              /* [D, D] */
+    struct linear patch;  /* [D, channels patch patch] */
+    struct layer *layers; /* [spec_blocks]; layer i computes with layers[spec_block(spec, i)] */
+    struct linear pooler; /* [D, D] */
     struct linear classifier, distillation_classifier; /* [labels, D or 2 D] */
 
     size_t parameters;    /* numbers bound */

@@ -17,10 +17,24 @@ static size_t mlp_columns(const struct spec *spec)
     return spec->is_gated ? 2 * (size_t)spec->intermediate : spec->intermediate;
 }
 
+static size_t longest(const struct spec *spec)
+{
+    return spec->patch > 0 ? spec_image_tokens(spec) : spec_text_tokens(spec);
+}
+
+/* Numbers of the longest text's embeddings, before they are projected. */
+static size_t embedded_floats(const struct spec *spec)
+{
+    return spec_projects(spec) ? longest(spec) * spec_embedding(spec) : 0;
+}
+
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
 {
     size_t tokens = w->tokens_max, rows = tokens / 2 + 1, hidden = spec->hidden;
     size_t features = spec_features(spec);
+    size_t embedded = embedded_floats(spec);
+    if (embedded > 0 && take(w, &w->embedded, embedded, 1, err))
+        return err->code;
     w->hidden_stride = operand_stride(hidden, sizeof(float)) / sizeof(float);
     w->mlp_stride = operand_stride(mlp_columns(spec), sizeof(float)) / sizeof(float);
     w->gated_stride = operand_stride(spec->intermediate, sizeof(float)) / sizeof(float);
@@ -31,14 +45,11 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
         take(w, &w->mlp, tokens, w->mlp_stride, err) ||
         (spec->is_gated && take(w, &w->gated, tokens, w->gated_stride, err)) ||
         take(w, &w->cls, rows, features, err) || take(w, &w->pooled, rows, features, err) ||
+        take(w, &w->read[0], rows, features, err) ||
+        (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, features, err)) ||
         take(w, &w->logits[0], rows, spec->label_count, err))
         return err->code;
     return take(w, &w->logits[1], rows, spec->label_count, err);
-}
-
-static size_t longest(const struct spec *spec)
-{
-    return spec->patch > 0 ? spec_image_tokens(spec) : spec->positions;
 }
 
 /* The probabilities of a block of queries. */
@@ -103,7 +114,9 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     w->blocks = arena_alloc_array(&w->arena, rows, sizeof *w->blocks);
     w->heads_left = arena_alloc_array(&w->arena, rows, sizeof *w->heads_left);
     w->captures = arena_alloc_array(&w->arena, rows, sizeof *w->captures);
-    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->captures == NULL)
+    w->places = arena_alloc_array(&w->arena, rows, sizeof *w->places);
+    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->captures == NULL ||
+        w->places == NULL)
         return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
     return ERR_OK;
 }
@@ -136,14 +149,16 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
         spec->is_gated ? operand_stride(mlp_columns(spec), sizeof(float)) + activated : activated;
     const size_t qkv = operand_stride(3 * (size_t)spec->hidden, sizeof(float));
     const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + activated;
-    const size_t head =
-        (2 * (size_t)spec_features(spec) + 2 * (size_t)spec->label_count) * sizeof(float);
+    const size_t head = ((2 + (size_t)spec_head_tokens(spec)) * spec_features(spec) +
+                         2 * (size_t)spec->label_count) *
+                        sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
-                       sizeof(struct capture *);
+                       sizeof(struct capture *) + sizeof(struct window_place);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
     const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec);
     return tokens_max * (4 * hidden + mlp + qkv + operands) + (tokens_max / 2 + 2) * (head + map) +
+           embedded_floats(spec) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;
 }
 

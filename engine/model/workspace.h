@@ -25,6 +25,11 @@ struct query_block {
 
 struct capture;
 
+/* Which input a sequence of the batch is a window of. */
+struct window_place {
+    unsigned input, window, windows; /* the first input of a run is 0 */
+};
+
 struct workspace {
     const struct kernels *kernels;
     struct thread_pool *pool;
@@ -38,12 +43,14 @@ struct workspace {
     atomic_uint *heads_left;   /* [block_count] heads of a block not yet done; partners: the pool */
     unsigned tokens;           /* rows that the linear layers compute now */
     struct capture **captures; /* [rows] where a row's attention is kept, or NULL */
-    bool captured;             /* one of the rows has a capture */
+    struct window_place *places; /* [rows] */
+    bool captured;               /* one of the rows has a capture */
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride, gated_stride;
     float *x;           /* [T, D] the residual stream */
     float *y, *z;       /* [T, D] */
+    float *embedded;    /* [N, E] a text before its projection, if there is one */
     float *qkv;         /* [T, 3 D]; NULL if it is kept in bf16 */
     uint16_t *qkv_bf16; /* [T, 3 D] for bf16 attention, see attention_bf16.h; else NULL */
     float *context;     /* [T, D] attention's output */
@@ -60,7 +67,8 @@ struct workspace {
     float *capture_scratch; /* [pool, capture_scratch_floats]; first the probabilities of a block */
     size_t capture_block_floats, capture_scratch_floats;
     float *cls, *pooled; /* [rows, spec_features] */
-    float *logits[2];    /* [rows, labels], the second for a distillation head */
+    float *read[2];      /* [inputs, spec_features] of the classifiers, pooled over windows */
+    float *logits[2];    /* [inputs, labels], the second for a distillation head */
     struct arena arena;
 };
 

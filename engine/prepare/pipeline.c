@@ -11,13 +11,16 @@ enum { CLS_AND_SEP = 2 };
 static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, struct err *err)
 {
     const struct spec *spec = pipeline->spec;
-    if (tokenizer_open(&pipeline->tokenizer, dir, spec->positions, err))
+    if (tokenizer_open(&pipeline->tokenizer, dir, spec_text_tokens(spec), err))
         return err->code;
     unsigned words = pipeline->tokenizer->vocab_size;
     if (words > spec->vocab_size)
         return err_set(err, ERR_UNSUPPORTED,
                        "the vocabulary has %u entries but config.json's vocab_size is %u", words,
                        spec->vocab_size);
+    if (windows_shape_make(&pipeline->windows, pipeline->tokenizer->limit - CLS_AND_SEP,
+                           spec->long_text.stride, err))
+        return err_prefix(err, "attnd.json: ");
     return ERR_OK;
 }
 

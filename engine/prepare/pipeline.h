@@ -16,12 +16,14 @@
 
 #include "engine/model/input.h"
 #include "engine/model/spec.h"
+#include "engine/prepare/windows.h"
 #include "engine/text/tokenizer.h"
 #include "engine/vision/preprocess.h"
 
 struct pipeline {
     const struct spec *spec;      /* the caller's */
     struct tokenizer *tokenizer;  /* of texts, else NULL */
+    struct windows_shape windows; /* of texts that are read in windows */
     struct preprocess preprocess; /* of images */
 };
 

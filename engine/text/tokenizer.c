@@ -36,9 +36,11 @@ enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit
     return tokenizer_encode_utf8(tokenizer, limit, text, len, interrupt, arena, out, err);
 }
 
-size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len)
+size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, unsigned limit, const char *text,
+                              size_t len)
 {
-    return tokenizer->kind->encode_bytes(tokenizer, text, len);
+    return tokenizer->kind->encode_bytes(tokenizer, limit != 0 ? limit : tokenizer->limit, text,
+                                         len);
 }
 
 size_t tokenizer_bytes(const struct tokenizer *tokenizer)

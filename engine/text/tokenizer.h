@@ -33,8 +33,9 @@ enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned 
                                     const char *text, size_t len, struct interrupt *interrupt,
                                     struct arena *arena, struct encoding *out, struct err *err);
 
-/* Upper bound of what tokenizer_encode takes from the arena, with the tokenizer's limit. */
-size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len);
+/* Upper bound of what tokenizer_encode takes from the arena, with the same limit. */
+size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, unsigned limit, const char *text,
+                              size_t len);
 
 size_t tokenizer_bytes(const struct tokenizer *tokenizer); /* that it holds */
 

@@ -36,7 +36,8 @@ struct tokenizer_kind {
     enum err_code (*encode)(const struct tokenizer *tokenizer, unsigned limit, const char *text,
                             size_t len, struct interrupt *interrupt, struct arena *arena,
                             struct encoding *out, struct err *err);
-    size_t (*encode_bytes)(const struct tokenizer *tokenizer, const char *text, size_t len);
+    size_t (*encode_bytes)(const struct tokenizer *tokenizer, unsigned limit, const char *text,
+                           size_t len);
     size_t (*bytes)(const struct tokenizer *tokenizer);
     void (*close)(struct tokenizer *tokenizer);
 };

@@ -243,10 +243,12 @@ static enum err_code encode(const struct tokenizer *tokenizer, unsigned limit, c
  * characters. Those have two bytes and more, none of them ASCII, decompose into as many at most and
  * take eight each, twice by doubling; or a line of the arena in each piece between special tokens.
  */
-static size_t encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len)
+static size_t encode_bytes(const struct tokenizer *tokenizer, unsigned limit, const char *text,
+                           size_t len)
 {
     enum { BYTES_PER_TOKEN = 3 * sizeof(int32_t) + sizeof(bool), RUN_BYTES_PER_BYTE = 32 };
-    size_t marks = 0, limit = tokenizer->limit, tokens = len < limit ? len + 2 : limit;
+    size_t marks = 0, tokens = len < limit ? len + 2 : limit;
+    (void)tokenizer;
     for (size_t i = 0; i < len; i++)
         marks += (unsigned char)text[i] >> 7;
     return tokens * BYTES_PER_TOKEN + sizeof(struct word) + 6 * ARENA_ALIGNMENT +

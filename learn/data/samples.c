@@ -223,12 +223,26 @@ struct contrast_count samples_contrast(const struct samples *samples)
     return count;
 }
 
+enum err_code samples_check_windows(const struct samples *samples, const struct samples_view *view,
+                                    struct err *err)
+{
+    struct windows_shape shape;
+    if (samples->spec.family->kind == ENGINE_IMAGE || view->windows == 0)
+        return ERR_OK;
+    return windows_shape_make(&shape, samples_room(samples, view->tokens_max), view->window_stride,
+                              err);
+}
+
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view)
 {
     if (samples->spec.family->kind == ENGINE_IMAGE)
         return samples_patches(samples, view) + spec_image_specials(&samples->spec);
-    unsigned room = samples_room(samples, view->tokens_max);
-    return (samples->longest_pieces < room ? samples->longest_pieces : room) + 2;
+    const struct windows_shape shape = samples_windows_shape(samples, view);
+    if (samples->longest_pieces <= shape.room)
+        return samples->longest_pieces + 2;
+    const unsigned all = windows_count(&shape, samples->longest_pieces);
+    const unsigned most = view->windows > 0 ? view->windows : 1;
+    return (all < most ? all : most) * (shape.room + 2);
 }
 
 enum err_code samples_input(const struct samples *samples, size_t item,

@@ -56,7 +56,11 @@ struct samples_view {
      * an rng only. Windows are consecutive and cover the text; the last ends with it, and overlaps
      * with the one before so as to be full. */
     bool any_window;
-    /* Of the text's lines from the window's start, each is left out with a probability drawn for
+    /* Of such a text several windows, each `window_stride` pieces (0: as many as fit) behind the
+     * one before: all of them, or if there are more than `windows`, so many: with an rng at random,
+     * else spread evenly. 0: one alone, as above. */
+    unsigned windows, window_stride;
+    /* Of the text's lines from where reading begins, each is left out with a probability drawn for
      * the text from 0 .. line_dropout, and later lines move up into the room; if none is left, all
      * stay. With an rng only. */
     float line_dropout;
@@ -95,7 +99,12 @@ uint64_t samples_digest(const struct samples *samples, size_t item);
 /* Of the images that can be used; zeros for texts. */
 struct contrast_count samples_contrast(const struct samples *samples);
 
-/* Tokens of the longest text in a view, [CLS] and [SEP] included, or of an image at its size. */
+/* Whether the view's window_stride goes with the length of its windows. ERR_UNSUPPORTED. */
+enum err_code samples_check_windows(const struct samples *samples, const struct samples_view *view,
+                                    struct err *err);
+
+/* Tokens of the longest text in a view, special ones of all its windows included, or of an image at
+ * its size. */
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view);
 
 /* Prepares one item; `rng` NULL: no augmentation, no dropout. Arrays live in the arena.

@@ -58,6 +58,16 @@ enum err_code samples_prepare_text(const struct samples *samples, const struct s
                                    const struct samples_view *view, struct rng *rng,
                                    struct arena *arena, struct engine_input *out, struct err *err);
 
+/* Windows of `count` pieces, which are more than fit one; at most windows_max of them. */
+enum err_code samples_cut_windows(const struct samples *samples, const struct windows_shape *shape,
+                                  unsigned windows_max, const int32_t *pieces, unsigned count,
+                                  struct rng *rng, struct arena *arena, struct engine_input *out,
+                                  struct err *err);
+
+/* The windows of a view. */
+struct windows_shape samples_windows_shape(const struct samples *samples,
+                                           const struct samples_view *view);
+
 /* Pieces that a view of tokens_max (0: the model's) tokens has room for, at least 1, and the
  * windows of so many that cover a text. */
 unsigned samples_room(const struct samples *samples, unsigned tokens_max);

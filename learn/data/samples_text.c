@@ -110,7 +110,7 @@ static unsigned take_lines(const struct sample *sample, float dropout, unsigned 
     return count;
 }
 
-/* Writes the view's pieces; at most `room`. */
+/* Writes the view's pieces, of one window or of all; at most `room`. */
 static unsigned take_window(const struct sample *sample, const struct samples_view *view,
                             unsigned room, struct rng *rng, int32_t *out)
 {
@@ -137,13 +137,23 @@ static void drop_words(const struct samples *samples, float rate, struct rng *rn
             pieces[i] = hidden;
 }
 
+struct windows_shape samples_windows_shape(const struct samples *samples,
+                                           const struct samples_view *view)
+{
+    const unsigned room = samples_room(samples, view->tokens_max);
+    const unsigned stride = view->window_stride;
+    return (struct windows_shape){.room = room,
+                                  .stride = stride == 0 || stride > room ? room : stride};
+}
+
 enum err_code samples_prepare_text(const struct samples *samples, const struct sample *sample,
                                    const struct samples_view *view, struct rng *rng,
                                    struct arena *arena, struct engine_input *out, struct err *err)
 {
     const struct tokenizer_specials *specials = &samples->pipeline.tokenizer->specials;
-    unsigned room = samples_room(samples, view->tokens_max);
-    unsigned most = sample->piece_count < room ? sample->piece_count : room;
+    const struct windows_shape shape = samples_windows_shape(samples, view);
+    const unsigned room = view->windows > 0 ? sample->piece_count : shape.room;
+    const unsigned most = sample->piece_count < room ? sample->piece_count : room;
     int32_t *ids = arena_alloc_array(arena, most + CLS_AND_SEP, sizeof *ids);
     if (ids == NULL)
         return err_no_memory(err, (most + CLS_AND_SEP) * sizeof *ids);
@@ -152,6 +162,9 @@ enum err_code samples_prepare_text(const struct samples *samples, const struct s
     ids[count + 1] = specials->sep;
     if (rng != NULL && view->word_dropout > 0)
         drop_words(samples, view->word_dropout, rng, ids + 1, count);
+    if (count > shape.room)
+        return samples_cut_windows(samples, &shape, view->windows, ids + 1, count, rng, arena, out,
+                                   err);
     *out = (struct engine_input){.kind = ENGINE_TEXT,
                                  .tokens = count + CLS_AND_SEP,
                                  .truncated = sample->piece_count > room || sample->is_cut,

@@ -103,7 +103,7 @@ static enum err_code prepare(struct service *service, struct request *request)
 {
     if (reserve(service, request, request->call.item_count))
         return request->err.code;
-    if (rows_prepare(service, request))
+    if (rows_prepare(service, request) || reserve(service, request, request->queued_count))
         return overloaded(service, request);
     return ERR_OK;
 }
@@ -112,12 +112,12 @@ static enum err_code prepare(struct service *service, struct request *request)
  * After either, it is no longer ours. */
 static void enter_queue(struct service *service, struct request *request)
 {
-    unsigned count = request->err.code == ERR_OK ? request->good_count : 0;
+    unsigned count = request->err.code == ERR_OK ? request->queued_count : 0;
     keep_places(service, request, count);
     if (count > 0) {
         request_enter(request, REQUEST_QUEUED);
-        request_expect_rows(request, count);
-        if (batcher_submit(service->batcher, request->good, count))
+        request_expect_rows(request, request->good_count);
+        if (batcher_submit(service->batcher, request->queued, count))
             return;
         err_set(&request->err, ERR_NOT_READY, "the server is stopping");
     }

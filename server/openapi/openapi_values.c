@@ -119,6 +119,7 @@ static json_t *number_of(const char *name, const struct config *config)
         {"body_bytes_max", (json_int_t)config->body_bytes_max},
         {"image_pixels_max", (json_int_t)config->image_pixels_max},
         {"request_pixels_max", (json_int_t)config->request_pixels_max},
+        {"text_tokens_max", config->text_tokens_max},
         {"deadline_ms", config->deadline_ms},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)

@@ -183,6 +183,17 @@ static enum err_code read_explanation(const struct reader *reader, struct err *e
     return codec_check_explain(call, "$", err);
 }
 
+static enum err_code read_long_text(const struct reader *reader, struct err *err)
+{
+    const json_t *value = doc_member(reader->tree, "long_text");
+    if (value == NULL)
+        return ERR_OK;
+    if (!json_is_string(value))
+        return wrong_type("$", "long_text", "a string", value, err);
+    struct string word = string_of(reader, value);
+    return codec_check_long_text(word.bytes, word.len, "$", &reader->call->long_text, err);
+}
+
 static enum err_code read_context(const struct reader *reader, struct err *err)
 {
     json_t *context = json_object_get(reader->tree, "context");
@@ -203,7 +214,8 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
 {
     struct predict_call *call = reader->call;
     if (read_label(reader, reader->tree, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
-        read_top_k(reader, err) || read_deadline(reader, err) || read_explanation(reader, err))
+        read_top_k(reader, err) || read_deadline(reader, err) || read_explanation(reader, err) ||
+        read_long_text(reader, err))
         return err->code;
     return read_context(reader, err);
 }

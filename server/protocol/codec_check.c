@@ -77,6 +77,20 @@ enum err_code codec_check_method(const char *word, size_t len, const char *path,
                    path, joint(path), method_names());
 }
 
+enum err_code codec_check_long_text(const char *word, size_t len, const char *path,
+                                    enum engine_long_text *out, struct err *err)
+{
+    static const char truncate[] = "truncate", windows[] = "windows";
+    if (len == sizeof truncate - 1 && memcmp(word, truncate, len) == 0)
+        *out = LONG_TEXT_TRUNCATE;
+    else if (len == sizeof windows - 1 && memcmp(word, windows, len) == 0)
+        *out = LONG_TEXT_WINDOWS;
+    else
+        return err_set(err, ERR_UNUSABLE, "%s%slong_text: expected truncate or windows", path,
+                       joint(path));
+    return ERR_OK;
+}
+
 enum err_code codec_check_explain(const struct predict_call *call, const char *path,
                                   struct err *err)
 {

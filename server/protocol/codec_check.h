@@ -32,6 +32,10 @@ enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max,
 enum err_code codec_check_method(const char *word, size_t len, const char *path,
                                  enum explain_method *out, struct err *err);
 
+/* The word of a `long_text`. */
+enum err_code codec_check_long_text(const char *word, size_t len, const char *path,
+                                    enum engine_long_text *out, struct err *err);
+
 /* Options of explanations are refused without one. */
 enum err_code codec_check_explain(const struct predict_call *call, const char *path,
                                   struct err *err);

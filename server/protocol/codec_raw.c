@@ -121,6 +121,9 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         return read_explain(call, value, err);
     if (strcmp(name, "explain_layer") == 0)
         return read_layer(call, value, err);
+    if (strcmp(name, "long_text") == 0)
+        return codec_check_long_text(value, strlen(value), CODEC_CHECK_QUERY, &call->long_text,
+                                     err);
     return read_flag(name, value,
                      strcmp(name, "overlay") == 0 ? &call->overlay : &call->how.statistics, err);
 }

@@ -43,8 +43,8 @@ struct batcher {
     struct entry *entries; /* [limit], of which count are in use */
     unsigned count;
     unsigned reserved;
-    unsigned idle; /* takers that wait on filled */
-    uint64_t batches; /* taken so far */
+    unsigned idle;          /* takers that wait on filled */
+    uint64_t batches, rows; /* taken so far */
     bool closed;
     bool hurry_next;      /* the last batch was led by a row that is not hurried */
     struct lane *waiting; /* the lanes in which something waits */
@@ -200,8 +200,10 @@ void batcher_release(struct batcher *batcher, unsigned count)
 static struct entry entry_of(struct row *row)
 {
     uint64_t patience = row->submitted_ns + (uint64_t)BATCHER_PATIENCE_MS * CLOCK_NS_PER_MS;
+    uint64_t turn = patience + row->window * (uint64_t)BATCHER_WINDOW_MS * CLOCK_NS_PER_MS;
     bool hurried = row->deadline_ns != 0 && row->deadline_ns < patience;
-    return (struct entry){.due_ns = hurried ? row->deadline_ns : patience,
+    bool is_bound = row->deadline_ns != 0 && row->deadline_ns < turn;
+    return (struct entry){.due_ns = is_bound ? row->deadline_ns : turn,
                           .row = row,
                           .model = row->model,
                           .tokens = row->input.tokens,
@@ -382,6 +384,7 @@ bool batcher_take(struct batcher *batcher, struct batch *batch)
     if (any)
         take_locked(batcher, batch);
     batcher->batches += any;
+    batcher->rows += batch->row_count;
     bool more = batcher->count > 0 && batcher->idle > 0;
     pthread_mutex_unlock(&batcher->lock);
     if (more)
@@ -417,7 +420,8 @@ unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max)
 struct batcher_progress batcher_progress(struct batcher *batcher)
 {
     pthread_mutex_lock(&batcher->lock);
-    const struct batcher_progress now = {.waiting = batcher->count, .batches = batcher->batches};
+    const struct batcher_progress now = {
+        .waiting = batcher->count, .batches = batcher->batches, .rows = batcher->rows};
     pthread_mutex_unlock(&batcher->lock);
     return now;
 }

@@ -13,7 +13,8 @@
  * the queue is longer than the patience, every row in it is overdue, and a text with a deadline of
  * half a second would wait behind all of them. So a batch led by a row that is not hurried is
  * followed by one led by a hurried row, if any waits: either kind has at least every other batch.
- * Equal rows keep the order of arrival.
+ * Equal rows keep the order of arrival. Of a long text each further window counts as if it had come
+ * BATCHER_WINDOW_MS later, so that what others send meanwhile is not behind all of them.
  *
  * Threads: internally locked. The lock is held for one pass over the queue at most, and no other
  * subsystem is called under it.
@@ -27,6 +28,7 @@
 
 enum {
     BATCHER_PATIENCE_MS = 1000,
+    BATCHER_WINDOW_MS = 50,
     /* An idle worker is worth waking only for at least this many tokens: below, a batch costs what
      * streaming the weights costs, whatever its size. */
     BATCHER_SHARE_TOKENS_MIN = 64,
@@ -90,10 +92,10 @@ void batcher_close(struct batcher *batcher);
 /* Takes up to `max` waiting rows of any model without waiting; returns how many. */
 unsigned batcher_flush(struct batcher *batcher, struct row **rows, unsigned max);
 
-/* Does the queue move? Rows that wait now, and batches that were taken so far. */
+/* Does the queue move? Rows that wait now; batches that were taken so far, and rows in them. */
 struct batcher_progress {
     unsigned waiting;
-    uint64_t batches;
+    uint64_t batches, rows;
 };
 struct batcher_progress batcher_progress(struct batcher *batcher);
 

@@ -1,6 +1,7 @@
 #include "server/serve/claim.h"
 
 #include "server/bounds/limits.h"
+#include "server/serve/windows.h"
 
 enum {
     ROW_BYTES = 2048,  /* struct row, its places in arrays, its part of a reply without scores */
@@ -36,8 +37,9 @@ static struct engine_need need_of(const struct request *request, const struct pr
                                   const struct row *row)
 {
     const struct engine_model *engine = row->model->engine;
+    const struct engine_reading reading = request_reading(request);
     if (item->kind == ENGINE_TEXT)
-        return engine_need_text(engine, item->bytes, item->len);
+        return engine_need_text(engine, item->bytes, item->len, &reading);
     return engine_need_image(engine, item->bytes, item->len,
                              request->snapshot->config.image_pixels_max);
 }
@@ -60,7 +62,9 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
         if (row->err.code != ERR_OK)
             continue;
         struct engine_need need = need_of(request, &request->call.items[i], row);
-        kept = memory_sum(kept, memory_sum(need.kept, result_bytes(request, row)));
+        size_t windows = memory_product(need.windows, windows_row_bytes(row->model->info));
+        kept = memory_sum(kept,
+                          memory_sum(memory_sum(need.kept, windows), result_bytes(request, row)));
         *passing = need.passing > *passing ? need.passing : *passing;
     }
     return claim(service, request, memory_sum(kept, *passing));

@@ -4,6 +4,7 @@
 #include "engine/base/rng.h"
 #include "engine/base/utf8.h"
 #include "server/bounds/limits.h"
+#include "server/serve/snapshots.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -74,6 +75,12 @@ void request_enter(struct request *request, enum request_phase phase)
     const enum request_phase *may = next[request->phase];
     assert(phase == may[0] || phase == may[1] || phase == REQUEST_DONE);
     request->phase = phase;
+}
+
+struct engine_reading request_reading(const struct request *request)
+{
+    return (struct engine_reading){.long_text = request->call.long_text,
+                                   .text_tokens_max = request->snapshot->config.text_tokens_max};
 }
 
 uint64_t request_deadline_ns(const struct request *request, unsigned default_ms)

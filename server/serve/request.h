@@ -46,7 +46,7 @@ enum request_phase {
         REQUEST_PHASES_COUNT
 };
 
-/* One input of a request on its way through the queue. */
+/* One input of a request on its way through the queue, or one window of a long text (windows.h). */
 struct row {
     struct request *request;
     struct served_model *model; /* the snapshot's; NULL: none could be found for the item */
@@ -59,6 +59,12 @@ struct row {
     uint64_t deadline_ns;     /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;
     bool is_abandoned; /* the client had gone before the row's turn */
+
+    struct row *windows;             /* [input.windows] queued in its place; NULL: it is itself */
+    atomic_uint windows_outstanding; /* partners: windows_open, windows_done */
+    struct row *whole;               /* of a window: the text that it is of; else NULL */
+    unsigned window;                 /* of a window: which */
+    float *features;                 /* of a window: [hidden_size] what the classifier read */
 };
 
 /* How the body is to be read; from Content-Type. */
@@ -77,10 +83,10 @@ struct request {
     const struct snapshot *snapshot; /* the one in service when the head came; held */
     const struct route *route;       /* NULL: no such path */
     struct auth_grant grant;         /* of the key that it sent; released when it is done */
-    const char *id;           /* printable ASCII: the client's X-Request-Id, or one of ours */
+    const char *id;              /* printable ASCII: the client's X-Request-Id, or one of ours */
     const struct tracing *trace; /* its place in a trace; NULL: it is in none */
-    enum request_phase phase; /* changed by request_enter alone */
-    struct err err;           /* of the whole request; code != ERR_OK: answered as a problem */
+    enum request_phase phase;    /* changed by request_enter alone */
+    struct err err;              /* of the whole request; code != ERR_OK: answered as a problem */
     enum request_body body;
     const char *charset; /* of a text: iconv's name; "": UTF-8, or what its first bytes say */
     bool is_packed;      /* the body came as gzip */
@@ -93,6 +99,8 @@ struct request {
     struct row *rows;  /* [call.item_count], also of items that never reach the queue */
     struct row **good; /* [good_count]: those that do */
     unsigned good_count;
+    struct row **queued; /* [queued_count]: the good ones, or their windows */
+    unsigned queued_count;
     uint64_t deadline_ns;   /* 0: none; of every row */
     size_t pixels;          /* that its images have, by their headers */
     unsigned retry_after_s; /* what a 429 advises; 0: the least */
@@ -134,13 +142,16 @@ const char *request_reply_id(const struct request *request);
 /* The next phase, which must be one that REQUEST_PHASES lets follow. By the owner. */
 void request_enter(struct request *request, enum request_phase phase);
 
+/* How its texts are read: by the call, within the configuration. */
+struct engine_reading request_reading(const struct request *request);
+
 /* When the call's deadline_ms passes, or the configured one; 0: never. */
 uint64_t request_deadline_ns(const struct request *request, unsigned default_ms);
 
 /* Before submitting: how many rows must be done until the request is passed on. */
 void request_expect_rows(struct request *request, unsigned count);
-/* The row is computed or failed. With the last row of a request, ownership goes to request->then,
- * or the exchange is resumed. */
+/* The row, no window, is computed or failed. With the last row of a request, ownership goes to
+ * request->then, or the exchange is resumed. */
 void request_row_done(struct row *row);
 
 /* Whether an id may stand in a header field and in a URN: printable ASCII of bounded length. */

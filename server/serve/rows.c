@@ -11,6 +11,7 @@
 #include "server/serve/explain.h"
 #include "server/serve/versions.h"
 #include "server/serve/watch.h"
+#include "server/serve/windows.h"
 
 /* ---- a row for each item ---- */
 
@@ -113,12 +114,24 @@ static enum err_code prepare_input(const struct predict_item *item, struct row *
 {
     const struct request *request = row->request;
     const struct engine_model *engine = row->model->engine;
+    const struct engine_reading reading = request_reading(request);
     if (item->kind == ENGINE_TEXT)
-        return engine_prepare_utf8(engine, item->bytes, item->len, interrupt, arena, &row->input,
-                                   &row->err);
+        return engine_prepare_utf8(engine, item->bytes, item->len, &reading, interrupt, arena,
+                                   &row->input, &row->err);
     return engine_prepare_image(engine, item->bytes, item->len,
                                 request->snapshot->config.image_pixels_max, interrupt, arena,
                                 &row->input, &row->err);
+}
+
+static enum err_code check_windows(const struct service *service, struct row *row)
+{
+    const unsigned most = service->config->queue_limit;
+    if (row->input.windows > most - row->request->queued_count)
+        return err_set(&row->err, ERR_TOO_LARGE,
+                       "the request's texts up to this one are read in %u windows, the limit "
+                       "(queue_limit) is %u; send fewer or shorter ones",
+                       row->request->queued_count + row->input.windows, most);
+    return ERR_OK;
 }
 
 /* Of the picture's bytes or of the text, as UTF-8; NULL without memory. */
@@ -136,6 +149,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     struct arena *arena = &request->exchange->arena;
     unsigned labels = row->model->info->label_count;
     if (prepare_input(&request->call.items[index], row, interrupt, arena) ||
+        check_windows(service, row) ||
         (request->call.explain && explain_keep(service, request, row)))
         return prefix_item(request, index, &row->err);
     row->logits = arena_alloc_array(arena, labels, sizeof *row->logits);
@@ -145,7 +159,32 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     if (row->logits == NULL || row->scores == NULL ||
         (service->audit != NULL && row->input_digest == NULL))
         return err_no_memory(&row->err, 2 * labels * sizeof *row->scores);
+    if (row->input.windows > 0 && windows_open(row, arena))
+        return row->err.code;
     request->good[request->good_count++] = row;
+    request->queued_count += engine_input_windows(&row->input);
+    return ERR_OK;
+}
+
+/* What goes through the queue, in order. */
+static enum err_code list_queued(struct request *request)
+{
+    unsigned count = 0;
+    if (request->queued_count == request->good_count) {
+        request->queued = request->good;
+        return ERR_OK;
+    }
+    request->queued =
+        arena_alloc_array(&request->exchange->arena, request->queued_count, sizeof(struct row *));
+    if (request->queued == NULL)
+        return err_no_memory(&request->err, request->queued_count * sizeof(struct row *));
+    for (unsigned i = 0; i < request->good_count; i++) {
+        struct row *row = request->good[i];
+        if (row->windows == NULL)
+            request->queued[count++] = row;
+        for (unsigned w = 0; w < row->input.windows; w++)
+            request->queued[count++] = &row->windows[w];
+    }
     return ERR_OK;
 }
 
@@ -159,6 +198,8 @@ enum err_code rows_prepare(struct service *service, struct request *request)
     for (unsigned i = 0; i < request->call.item_count && request->err.code == ERR_OK; i++)
         if (request->rows[i].err.code == ERR_OK)
             prepare_item(service, request, i, interrupt);
+    if (request->err.code == ERR_OK)
+        list_queued(request);
     claim_prepared(service, request, passing);
     request->prepared_ns = clock_now_ns();
     return request->err.code;

@@ -1,7 +1,7 @@
 /* rows.h - from a call to rows that may enter the queue.
  *
  *     rows_open        a row for each item, its model found; its cost is then known
- *     rows_prepare     texts -> tokens, images -> patches: request->good
+ *     rows_prepare     texts -> tokens, images -> patches: request->good, request->queued
  *
  * A mistake of the whole call goes into request->err, one of an item into its row.
  *

@@ -19,10 +19,7 @@
 enum {
     LOWEST_NICE = 19,
     SPARE_POLL_NS = 1000 * 1000,
-    /* A copy beside which an answer was computed has slowed it, by its share of caches and of what
-     * two processors have in common: the next one comes after so many times its length. */
-    REST_FACTOR = 400,
-    REST_STEP_NS = 20 * 1000 * 1000, /* how soon a stop ends a rest */
+    REST_STEP_NS = 20 * 1000 * 1000,
 };
 
 /* One input for one version; in one piece with its strings and the input's bytes. */
@@ -31,6 +28,7 @@ struct job {
     struct served_model *model; /* held */
     enum engine_kind kind;
     size_t pixels_max;
+    struct engine_reading reading;
     size_t held; /* of the process's memory */
     unsigned index;
     const char *id, *label; /* of the answer */
@@ -65,11 +63,11 @@ static void count(struct served_model *model, enum shadow_result result)
 /* ---- offering ---- */
 
 static size_t need_of(const struct served_model *model, const struct predict_item *item,
-                      size_t pixels_max)
+                      const struct engine_reading *reading, size_t pixels_max)
 {
     struct engine_need need =
         item->kind == ENGINE_TEXT
-            ? engine_need_text(model->engine, item->bytes, item->len)
+            ? engine_need_text(model->engine, item->bytes, item->len, reading)
             : engine_need_image(model->engine, item->bytes, item->len, pixels_max);
     size_t numbers = memory_product(2 * (size_t)model->info->label_count, sizeof(float));
     return memory_sum(memory_sum(need.kept, need.passing), numbers);
@@ -136,10 +134,12 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
 {
     const struct predict_item *item = &request->call.items[row - request->rows];
     const size_t pixels_max = request->snapshot->config.image_pixels_max;
+    const struct engine_reading reading = request_reading(request);
     struct err err = {0};
     if (is_full(shadow))
         return false;
-    size_t held = memory_sum(need_of(model, item, pixels_max), item->len + sizeof(struct job));
+    size_t held =
+        memory_sum(need_of(model, item, &reading, pixels_max), item->len + sizeof(struct job));
     if (memory_take(shadow->options.memory, held, MEMORY_LARGE, &err))
         return false;
     struct job *job = copy_job(row, item, request_reply_id(request));
@@ -150,6 +150,7 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
     served_model_acquire(model);
     job->model = model;
     job->pixels_max = pixels_max;
+    job->reading = reading;
     job->held = held;
     job->index = (unsigned)(row - request->rows);
     if (enqueue(shadow, job))
@@ -204,7 +205,8 @@ static enum err_code prepare_input(const struct job *job, struct arena *arena,
     const struct engine_model *engine = job->model->engine;
     *input = (struct engine_input){0};
     if (job->kind == ENGINE_TEXT)
-        return engine_prepare_utf8(engine, job->bytes, job->len, NULL, arena, input, err);
+        return engine_prepare_utf8(engine, job->bytes, job->len, &job->reading, NULL, arena, input,
+                                   err);
     return engine_prepare_image(engine, job->bytes, job->len, job->pixels_max, NULL, arena, input,
                                 err);
 }
@@ -281,25 +283,28 @@ static void await_spare(struct shadow *shadow)
         nanosleep(&rest, NULL);
 }
 
-static void rest_until(struct shadow *shadow, uint64_t end_ns)
+static uint64_t answers(const struct shadow *shadow)
 {
-    for (uint64_t now = clock_now_ns(); now < end_ns && !is_closing(shadow); now = clock_now_ns()) {
-        const uint64_t left = end_ns - now;
-        const struct timespec step = {.tv_nsec = left < REST_STEP_NS ? (long)left : REST_STEP_NS};
-        nanosleep(&step, NULL);
-    }
+    return batcher_progress(shadow->options.batcher).rows;
 }
 
-/* Where nothing else happens copies follow each other; beside steady work they take 1 part in
- * REST_FACTOR of the time. */
+static void rest_until(struct shadow *shadow, uint64_t wanted)
+{
+    const struct timespec step = {.tv_nsec = REST_STEP_NS};
+    const uint64_t end_ns = clock_now_ns() + (uint64_t)SHADOW_REST_S_MAX * CLOCK_NS_PER_S;
+    while (answers(shadow) < wanted && clock_now_ns() < end_ns && !is_closing(shadow))
+        nanosleep(&step, NULL);
+}
+
+/* A copy slows the answers that are computed beside it, by its share of caches and of what two
+ * processors have in common. Where there are none copies follow each other. */
 static void judge_sparingly(struct shadow *shadow, const struct job *job)
 {
-    const uint64_t batches = batcher_progress(shadow->options.batcher).batches;
-    const uint64_t begun_ns = clock_now_ns();
+    const uint64_t before = answers(shadow);
     judge(shadow, job);
-    const uint64_t done_ns = clock_now_ns();
-    if (batcher_progress(shadow->options.batcher).batches != batches)
-        rest_until(shadow, done_ns + REST_FACTOR * (done_ns - begun_ns));
+    const uint64_t after = answers(shadow);
+    if (after > before)
+        rest_until(shadow, after + SHADOW_ANSWERS * (after - before));
 }
 
 /* On Linux a priority is an attribute of the thread. */

@@ -6,11 +6,12 @@
  *
  * "Spare" is meant in three ways. An input is copied only while little waits (SHADOW_JOBS_MAX,
  * SHADOW_BYTES_MAX, and the process's memory for requests); else it is counted as skipped. A copy
- * is begun only while every worker sleeps, and long after one beside which an answer was computed,
- * so that beside steady work copies take a 400th of the time. And it is computed by one thread of
- * the scheduling class SCHED_IDLE, which the system interrupts for anything else; that thread takes
- * no lock and no memory, so that nobody can wait for it. What takes them, preparing inputs and
- * telling results, is done by a second one, of the lowest priority of the usual class.
+ * is begun only while every worker sleeps, and after one beside which answers were computed only
+ * when SHADOW_ANSWERS times as many have been: so few share their time with a copy that the 99th
+ * percentile cannot tell. It is computed by one thread of the scheduling class SCHED_IDLE, which
+ * the system interrupts for anything else; that thread takes no lock and no memory, so that nobody
+ * can wait for it. What takes them, preparing inputs and telling results, is done by a second one,
+ * of the lowest priority of the usual class.
  *
  * Threads: shadow_offer may be called by any; start and stop belong to the main thread.
  */
@@ -21,7 +22,13 @@
 #include "server/observe/record.h"
 #include "server/serve/batcher.h"
 
-enum { SHADOW_JOBS_MAX = 64, SHADOW_BYTES_MAX = 32 * 1024 * 1024, SHADOW_THREADS = 2 };
+enum {
+    SHADOW_JOBS_MAX = 64,
+    SHADOW_BYTES_MAX = 32 * 1024 * 1024,
+    SHADOW_THREADS = 2,
+    SHADOW_ANSWERS = 1000,
+    SHADOW_REST_S_MAX = 30, /* where answers are too few to wait for a thousand */
+};
 
 struct shadow;
 

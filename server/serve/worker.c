@@ -11,6 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/thread_pool.h"
+#include "server/serve/windows.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -32,6 +33,46 @@ struct workers {
     struct thread_pool **pools; /* [options.workers] */
 };
 
+/* JSON cannot represent infinity, and a result that is not finite must not become a confident
+ * answer. */
+static void answer(struct row *row, const float *features)
+{
+    const struct served_model *model = row->model;
+    row->answer.model_name = model->name;
+    row->answer.model_version = model->info->version;
+    row->answer.model_digest = served_model_digest(model);
+    row->answer.info = model->info;
+    row->answer.scores = row->scores;
+    row->answer.truncated = row->input.truncated;
+    row->answer.windows = row->input.windows;
+    atomic_fetch_add_explicit(&row->model->answered, 1, memory_order_relaxed);
+    if (engine_scores(model->engine, row->logits, row->scores))
+        engine_judge(model->engine, row->logits, row->scores, features, row->input.truncated,
+                     &row->answer.judgement);
+    else
+        err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
+}
+
+/* All windows of a text are computed: what they give together. */
+static void join(const struct worker *worker, struct row *row)
+{
+    struct engine_session *session = row->model->sessions[worker->index];
+    for (unsigned i = 0; i < row->input.windows; i++)
+        engine_pool(session, row->windows[i].features, i, row->input.windows);
+    answer(row, engine_pooled(session, row->logits));
+}
+
+/* Afterwards the row may be gone. */
+static void finish(const struct worker *worker, struct row *row)
+{
+    struct row *done = windows_done(row);
+    if (done == NULL)
+        return;
+    if (done != row && done->err.code == ERR_OK)
+        join(worker, done);
+    request_row_done(done);
+}
+
 /* Keeps the rows whose clients still wait; finishes the others. */
 static void drop_abandoned(struct worker *worker)
 {
@@ -46,27 +87,17 @@ static void drop_abandoned(struct worker *worker)
         batch->tokens -= row->input.tokens;
         row->is_abandoned = true;
         err_set(&row->err, ERR_SLOW, "the client closed the connection before its turn");
-        request_row_done(row);
+        finish(worker, row);
     }
     batch->row_count = kept;
 }
 
-/* JSON cannot represent infinity, and a result that is not finite must not become a confident
- * answer. */
-static void answer(struct row *row, const float *features)
+static void keep_result(struct row *row, const float *features)
 {
-    const struct served_model *model = row->model;
-    row->answer.model_name = model->name;
-    row->answer.model_version = model->info->version;
-    row->answer.model_digest = served_model_digest(model);
-    row->answer.info = model->info;
-    row->answer.scores = row->scores;
-    row->answer.truncated = row->input.truncated;
-    if (engine_scores(model->engine, row->logits, row->scores))
-        engine_judge(model->engine, row->logits, row->scores, features, row->input.truncated,
-                     &row->answer.judgement);
+    if (row->whole == NULL)
+        answer(row, features);
     else
-        err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
+        memcpy(row->features, features, row->model->info->hidden_size * sizeof *features);
 }
 
 static void run_batch(struct worker *worker)
@@ -84,20 +115,19 @@ static void run_batch(struct worker *worker)
     uint64_t done = clock_now_ns();
     batcher_computed(worker->options->batcher, model, batch->tokens, done - started);
     metrics_batch(worker->options->metrics, model->slot, batch->row_count, batch->tokens);
-    atomic_fetch_add_explicit(&model->answered, batch->row_count, memory_order_relaxed);
     for (unsigned i = 0; i < batch->row_count; i++) {
-        struct row *row = batch->rows[i];
-        answer(row, engine_features(session, i));
-        row->done_ns = done;
-        request_row_done(row);
+        keep_result(batch->rows[i], engine_features(session, i));
+        batch->rows[i]->done_ns = done;
     }
+    for (unsigned i = 0; i < batch->row_count; i++)
+        finish(worker, batch->rows[i]);
 }
 
 static void worker_loop(struct worker *worker)
 {
     while (batcher_take(worker->options->batcher, &worker->batch)) {
         for (unsigned i = 0; i < worker->batch.expired_count; i++)
-            request_row_done(worker->batch.expired[i]);
+            finish(worker, worker->batch.expired[i]);
         drop_abandoned(worker);
         if (worker->batch.row_count > 0)
             run_batch(worker);

@@ -174,6 +174,7 @@ struct attention {
     const float *qkv; /* [n, 3 HIDDEN] */
     float *out;       /* [n, HIDDEN] */
     float *scratch;
+    struct attention_bias bias; /* by difference; at NULL: none */
 };
 
 /* One head over one whole sequence, in blocks of queries as the encoder cuts it. */
@@ -182,28 +183,43 @@ static void run_attention(void *context)
     struct attention *run = context;
     for (size_t first = 0; first < run->n; first += ATTENTION_QUERIES) {
         size_t left = run->n - first;
-        run->kernels->attention(run->out + first * HIDDEN, HIDDEN, run->qkv + first * 3 * HIDDEN,
-                                run->qkv + HIDDEN, run->qkv + 2 * HIDDEN, 3 * HIDDEN,
-                                left < ATTENTION_QUERIES ? left : ATTENTION_QUERIES, run->n, WIDTH,
-                                run->scratch);
+        size_t count = left < ATTENTION_QUERIES ? left : ATTENTION_QUERIES;
+        struct attention_bias bias = {run->bias.at + first, run->bias.key_step, 0};
+        float *out = run->out + first * HIDDEN;
+        const float *q = run->qkv + first * 3 * HIDDEN, *k = run->qkv + HIDDEN, *v = k + HIDDEN;
+        if (run->bias.at != NULL)
+            run->kernels->attention_biased(out, HIDDEN, q, k, v, 3 * HIDDEN, count, run->n, WIDTH,
+                                           &bias, run->scratch);
+        else
+            run->kernels->attention(out, HIDDEN, q, k, v, 3 * HIDDEN, count, run->n, WIDTH,
+                                    run->scratch);
     }
+}
+
+static void print_attention_line(const char *name, struct attention *run,
+                                 const struct machine *machine, FILE *file)
+{
+    double us = 1e3 * stopwatch_take(run_attention, run, STOPWATCH_KERNEL).minimum_ms;
+    double rate = 4.0 * (double)(run->n * run->n) * WIDTH * 1e-3 / us;
+    fprintf(file, "%-24s n = %3zu, d = %d %6.2f us  %7.1f Gop/s  %5.1f %% of the f32 peak\n", name,
+            run->n, WIDTH, us, rate, 100 * rate / machine->peak[PEAK_F32].one);
 }
 
 static enum err_code print_attention(size_t n, const struct machine *machine, FILE *file,
                                      struct err *err)
 {
     float *qkv = numbers(n * 3 * HIDDEN), *out = numbers(n * HIDDEN);
-    float *scratch = numbers(attention_scratch(WIDTH));
-    if (qkv == NULL || out == NULL || scratch == NULL) {
+    float *scratch = numbers(attention_scratch(WIDTH)), *table = numbers(2 * n + SIMD_WIDTH);
+    if (qkv == NULL || out == NULL || scratch == NULL || table == NULL) {
         err_no_memory(err, n * 3 * HIDDEN * sizeof *qkv);
     } else {
-        struct attention run = {kernels_best(), n, qkv, out, scratch};
-        double us = 1e3 * stopwatch_take(run_attention, &run, STOPWATCH_KERNEL).minimum_ms;
-        double rate = 4.0 * (double)(n * n) * WIDTH * 1e-3 / us, peak = machine->peak[PEAK_F32].one;
-        fprintf(file, "%-24s n = %3zu, d = %d %6.2f us  %7.1f Gop/s  %5.1f %% of the f32 peak\n",
-                "attention, one head", n, WIDTH, us, rate, 100 * rate / peak);
+        struct attention run = {
+            .kernels = kernels_best(), .n = n, .qkv = qkv, .out = out, .scratch = scratch};
+        print_attention_line("attention, one head", &run, machine, file);
+        run.bias = (struct attention_bias){table + n - 1, -1, 0};
+        print_attention_line("  with a bias", &run, machine, file);
     }
-    free(qkv), free(out), free(scratch);
+    free(qkv), free(out), free(scratch), free(table);
     return err->code;
 }
 

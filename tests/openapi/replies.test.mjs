@@ -148,6 +148,16 @@ for (const explain of [true, ...METHODS])
             await predict({ text: LOG, explain, explain_layer: 1 });
     });
 
+test('a text that is longer than the model, in windows and cut', async () => {
+    const text = LOG.repeat(40);
+    const { windows, truncated, explanation } = await predict({ text, long_text: 'windows', explain: true });
+    assert.ok(windows > 1 && truncated === undefined);
+    assert.ok(explanation.words.at(-1).end > text.length - 20);
+    assert.equal((await predict({ text, long_text: 'truncate' })).truncated, true);
+    await predictRaw('text/plain', text, 'long_text=windows');
+    await predictRaw('text/plain', text, 'long_text=no', 422);
+});
+
 test('raw bodies with options in the query', async () => {
     const context = 'context.lot=A1&context.die_x=3&context.step=etch';
     await predictRaw('image/png', PNG, `top_k=all&id=raw&model=wafer-vit&${context}`);

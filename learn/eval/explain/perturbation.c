@@ -1,37 +1,81 @@
 #include "learn/eval/explain/perturbation.h"
 
+#include "engine/model/input_window.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- words ---- */
 
-/* As words_fold counts them. */
+/* The first token of a window that the one before does not have, special ones counted. */
+static unsigned first_new(const struct engine_input *input, unsigned window, unsigned seen)
+{
+    return input->windows > 0 ? 1 + seen - input->window_first[window] : 0;
+}
+
+/* As words_fold counts them. A token that two windows have is the same word in both. */
 static enum err_code find_words(struct perturbation *out, struct arena *arena, struct err *err)
 {
     const struct engine_input *input = out->input;
     unsigned *part_of = arena_alloc_array(arena, input->tokens, sizeof *part_of);
+    unsigned seen = 0; /* tokens of the text that windows had so far */
     if (part_of == NULL)
         return err_no_memory(err, input->tokens * sizeof *part_of);
-    for (unsigned t = 0; t < input->tokens; t++) {
-        bool special = input->ends[t] == 0;
-        if (!special && (out->count == 0 || !input->continued[t]))
-            out->count++;
-        part_of[t] = special ? PERTURBATION_NONE : out->count - 1;
-    }
     out->part_of = part_of;
+    for (unsigned w = 0; w < engine_input_windows(input); w++) {
+        const struct engine_input window = engine_input_window(input, w);
+        const unsigned first = first_new(input, w, seen);
+        for (unsigned t = 1; t < first; t++) /* the end of the window before, without its [SEP] */
+            part_of[t] = part_of[(int)(t - first) - 1];
+        for (unsigned t = 0; t < window.tokens; t++) {
+            const bool special = window.ends[t] == 0;
+            if (t > 0 && t < first)
+                continue;
+            if (!special && (out->count == 0 || !window.continued[t]))
+                out->count++;
+            part_of[t] = special ? PERTURBATION_NONE : out->count - 1;
+        }
+        seen = input->windows > 0 ? input->window_first[w] + window.tokens - 2 : 0;
+        part_of += window.tokens;
+    }
     return ERR_OK;
 }
 
+static size_t offset_count(const struct engine_input *input)
+{
+    return input->windows > 0 ? input->windows + 1 : 0;
+}
+
+/* Windows become shorter; none takes over what the next one has. */
 static void keep_words(const struct perturbation *parts, const bool *kept, int32_t *ids,
                        struct engine_input *out)
 {
     const struct engine_input *input = parts->input;
+    unsigned *offset = (unsigned *)(void *)(ids + input->tokens);
+    uint8_t *types = (uint8_t *)(offset + offset_count(input)); /* if it has types */
+    const unsigned *part_of = parts->part_of;
     unsigned count = 0;
-    for (unsigned t = 0; t < input->tokens; t++)
-        if (parts->part_of[t] == PERTURBATION_NONE || kept[parts->part_of[t]])
-            ids[count++] = input->ids[t];
+    out->types = input->types != NULL ? types : NULL;
+    for (unsigned w = 0; w < engine_input_windows(input); w++) {
+        const struct engine_input window = engine_input_window(input, w);
+        if (input->windows > 0)
+            offset[w] = count;
+        for (unsigned t = 0; t < window.tokens; t++) {
+            if (part_of[t] != PERTURBATION_NONE && !kept[part_of[t]])
+                continue;
+            if (input->types != NULL)
+                types[count] = window.types[t];
+            ids[count++] = window.ids[t];
+        }
+        part_of += window.tokens;
+    }
     out->ids = ids;
     out->tokens = count;
+    if (input->windows == 0)
+        return;
+    offset[input->windows] = count;
+    out->windows = input->windows;
+    out->window_offset = offset;
 }
 
 /* ---- patches ---- */
@@ -122,7 +166,9 @@ enum err_code perturbation_open(struct perturbation *out, const struct engine_in
 size_t perturbation_bytes(const struct perturbation *parts)
 {
     if (parts->input->kind == ENGINE_TEXT)
-        return parts->input->tokens * sizeof *parts->input->ids;
+        return parts->input->tokens * sizeof *parts->input->ids +
+               offset_count(parts->input) * sizeof(unsigned) +
+               (parts->input->types != NULL ? parts->input->tokens : 0);
     return parts->count * parts->patch_numbers * sizeof *parts->input->patches;
 }
 

@@ -141,6 +141,14 @@ static void put_reference(FILE *out, const struct spec *spec)
     fputs("}", out);
 }
 
+static void put_long_text(FILE *out, const struct long_text *long_text)
+{
+    fputs(",\n \"long_text\": \"windows\"", out);
+    if (long_text->stride > 0)
+        fprintf(out, ",\n \"window_stride\": %u", long_text->stride);
+    fprintf(out, ",\n \"window_pooling\": \"%s\"", window_pooling_name(long_text->pooling));
+}
+
 static void put_spec(FILE *out, const struct spec *spec)
 {
     fputs("{\"version\": ", out);
@@ -160,6 +168,8 @@ static void put_spec(FILE *out, const struct spec *spec)
     }
     if (spec->policy.accepts_truncated)
         fputs(",\n \"truncation\": \"accept\"", out);
+    if (spec->long_text.in_windows)
+        put_long_text(out, &spec->long_text);
     put_ood(out, spec);
     if (spec->reference != NULL)
         put_reference(out, spec);

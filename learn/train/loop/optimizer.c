@@ -108,7 +108,7 @@ static void step_tensor(const struct step_run *run, const struct parameter *tens
     size_t first = tensor->offset + tensor->row.count * index / count;
     size_t numbers = tensor->offset + tensor->row.count * (index + 1) / count - first;
     struct adamw adamw = run->adamw;
-    unsigned below_head = parameters->spec.layers + 1 - tensor->row.depth;
+    unsigned below_head = spec_blocks(&parameters->spec) + 1 - tensor->row.depth;
     adamw.rate *= powf(optimizer->options.layer_decay, (float)below_head);
     adamw.decay = decays(tensor->row.part) ? optimizer->options.weight_decay : 0;
     if (tensor->row.depth >= run->frozen_depth)

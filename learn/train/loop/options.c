@@ -100,15 +100,26 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 /* Each value as it is typed; options of paths and of speed alone are left out. */
 
 enum { OTHERS = 8, PLACES = 3 };
-static const char *const others[OTHERS] = {
-    "out", "restart", "threads", "store", "ood_method", "target_precision", "version",
-    "truncation"};
+static const char *const others[OTHERS] = {"out",     "restart",    "threads",
+                                           "store",   "ood_method", "target_precision",
+                                           "version", "truncation"};
+
+/* Options that came later: left at their default, the fingerprints from before must stay. */
+static bool is_new_default(const struct train_options *options, const char *field)
+{
+    if (strcmp(field, "grey16") == 0)
+        return strcmp(options->grey16, "auto") == 0;
+    const bool is_plain = strcmp(options->long_text, "keep") == 0 && options->windows == 8 &&
+                          options->window_stride == 0 &&
+                          strcmp(options->window_pooling, "mean") == 0;
+    return is_plain && (strcmp(field, "long_text") == 0 || strcmp(field, "windows") == 0 ||
+                        strncmp(field, "window_", strlen("window_")) == 0);
+}
 
 /* But for the first so many of the others. */
 static bool is_printed(const struct train_options *options, const char *field, size_t left_out)
 {
-    bool is_newer = strcmp(field, "grey16") == 0; /* fingerprints from before must stay */
-    if (is_newer && left_out == OTHERS && strcmp(options->grey16, "auto") == 0)
+    if (left_out == OTHERS && is_new_default(options, field))
         return false;
     for (size_t i = 0; i < left_out; i++)
         if (strcmp(field, others[i]) == 0)

@@ -26,9 +26,13 @@ static enum err_code plan_stages(struct plan *plan, const struct train_options *
     return ERR_OK;
 }
 
-static void plan_views(struct plan *plan, const struct train_options *options)
+static void plan_views(struct plan *plan, const struct train_options *options,
+                       const struct long_text *long_text)
 {
-    plan->judging = (struct samples_view){.tokens_max = options->tokens};
+    const bool in_windows = long_text->in_windows && strcmp(options->task, "mlm") != 0;
+    plan->judging = (struct samples_view){.tokens_max = options->tokens,
+                                          .windows = in_windows ? options->windows : 0,
+                                          .window_stride = long_text->stride};
     plan->learning = plan->judging;
     plan->learning.any_window = strcmp(options->window, "any") == 0;
     plan->learning.line_dropout = options->line_dropout;
@@ -58,7 +62,7 @@ enum err_code plan_make(struct plan *out, const struct train_options *options,
                                       .floor = options->rate * options->rate_floor,
                                       .warmup = warmup,
                                       .end = out->steps};
-    plan_views(out, options);
+    plan_views(out, options, &spec->long_text);
     return plan_stages(out, options, spec, err);
 }
 

@@ -44,6 +44,17 @@ static enum err_code read_source(struct run *run, struct err *err)
     return run->spec.family->kind == ENGINE_TEXT ? check_vocabulary(options->model, err) : ERR_OK;
 }
 
+static void settle_long_text(struct long_text *long_text, const struct train_options *options)
+{
+    if (strcmp(options->long_text, "keep") == 0)
+        return;
+    *long_text = (struct long_text){.in_windows = strcmp(options->long_text, "windows") == 0};
+    if (!long_text->in_windows)
+        return;
+    long_text->stride = options->window_stride;
+    long_text->pooling = strcmp(options->window_pooling, "max") == 0 ? WINDOW_MAX : WINDOW_MEAN;
+}
+
 /* Of the source's description, what the options and the data say anew. */
 static void settle_spec(struct run *run)
 {
@@ -53,6 +64,7 @@ static void settle_spec(struct run *run)
     spec->grey16_minmax = run->corpus.grey16_minmax;
     if (strcmp(truncation, "keep") != 0)
         spec->policy.accepts_truncated = strcmp(truncation, "accept") == 0;
+    settle_long_text(&spec->long_text, run->options);
     if (run->is_mlm)
         return;
     spec->labels = run->corpus.labels.name;
@@ -113,6 +125,7 @@ static enum err_code open_data(struct run *run, const struct corpus_progress *pr
         return err->code;
     settle_spec(run);
     if (plan_make(&run->plan, run->options, &run->spec, run->corpus.train.count, err) ||
+        samples_check_windows(run->corpus.train.part->samples, &run->plan.learning, err) ||
         weigh_classes(run, err) || open_order(run, err))
         return err->code;
     run->loss = (struct loss){.scores = run->spec.scores,
@@ -325,9 +338,9 @@ void run_close(struct run *run)
 
 enum err_code run_shape(struct run *run, unsigned epoch, struct err *err)
 {
-    unsigned size = plan_image_size(&run->plan, epoch), layers = run->spec.layers;
+    unsigned size = plan_image_size(&run->plan, epoch), blocks = spec_blocks(&run->spec);
     run->plan.learning.image_size = run->plan.judging.image_size = size;
     if (size > 0 && learner_resize(&run->learner, size, err))
         return err->code;
-    return learner_freeze(&run->learner, epoch < run->plan.freeze_epochs ? layers + 1 : 0, err);
+    return learner_freeze(&run->learner, epoch < run->plan.freeze_epochs ? blocks + 1 : 0, err);
 }

@@ -3,6 +3,8 @@
  * layer (network_linear) and the steps that work by rows (network_rows). */
 #include "learn/train/network/network.h"
 
+#include "engine/model/input_window.h"
+#include "learn/train/network/network_attention.h"
 #include "learn/train/network/network_block.h"
 #include "learn/train/network/network_embed.h"
 #include "learn/train/network/network_head.h"
@@ -57,8 +59,9 @@ enum err_code network_open(struct network **out, const struct parameters *parame
     network->backward = backward_best();
     network->gemm = gemm_best(options->precision);
     if (thread_pool_open(&network->pool, options->threads, err) ||
-        network_memory_open(network, err) || open_blocks(network, err) ||
-        network_embed_open(network, err) || network_head_open(network, err)) {
+        network_memory_open(network, err) || network_attention_open(network, err) ||
+        open_blocks(network, err) || network_embed_open(network, err) ||
+        network_head_open(network, err)) {
         network_close(network);
         return err->code;
     }
@@ -79,6 +82,7 @@ void network_close(struct network *network)
 void network_repack(struct network *network, const float *values)
 {
     network->values = values;
+    network_attention_pack(network);
     network_embed_pack(network);
     for (unsigned i = 0; i < network->spec->layers; i++)
         network_block_pack(network, &network->blocks[i]);
@@ -87,22 +91,30 @@ void network_repack(struct network *network, const float *values)
 
 /* ---- the micro-batch ---- */
 
+static void add_row(struct network *network, const struct engine_input *window)
+{
+    const unsigned first = network->tokens;
+    assert(window->tokens <= network->options.tokens_max - first);
+    if (window->ids != NULL)
+        network_embed_list(network, window, first);
+    for (unsigned t = 0; window->ids == NULL && t < window->tokens; t++)
+        network->places[first + t] = t;
+    network->tokens += window->tokens;
+    network->offset[++network->rows] = network->tokens;
+}
+
 static void list_tokens(struct network *network, const struct network_batch *batch)
 {
-    unsigned tokens = 0;
-    for (unsigned r = 0; r < batch->rows; r++) {
-        const struct engine_input *input = batch->inputs[r];
-        assert(input->tokens <= network->options.tokens_max - tokens);
-        network->offset[r] = tokens;
-        for (unsigned t = 0; t < input->tokens; t++)
-            network->places[tokens + t] = t;
-        if (input->ids != NULL)
-            memcpy(network->ids + tokens, input->ids, input->tokens * sizeof *input->ids);
-        tokens += input->tokens;
+    network->rows = network->tokens = network->offset[0] = 0;
+    network->inputs = batch->rows;
+    for (unsigned i = 0; i < batch->rows; i++) {
+        network->input_first[i] = network->rows;
+        for (unsigned w = 0; w < engine_input_windows(batch->inputs[i]); w++) {
+            const struct engine_input window = engine_input_window(batch->inputs[i], w);
+            add_row(network, &window);
+        }
     }
-    network->offset[batch->rows] = tokens;
-    network->rows = batch->rows;
-    network->tokens = tokens;
+    network->input_first[batch->rows] = network->rows;
 }
 
 static void keep_all(struct network *network)
@@ -162,12 +174,23 @@ void network_forward(struct network *network, const struct network_batch *batch)
     network_head_forward(network);
 }
 
+/* The first layer whose block learns; beyond the last if none does. */
+static unsigned lowest_learning(const struct network *network)
+{
+    unsigned layer = 0;
+    while (layer < network->spec->layers && !network_block_learns(network, layer))
+        layer++;
+    return layer;
+}
+
 void network_backward(struct network *network, const float *dlogits, float share)
 {
     unsigned frozen = network->options.frozen_depth;
     network_head_backward(network, dlogits);
-    for (unsigned i = network->spec->layers; i > 0 && i >= frozen; i--)
+    unsigned lowest = lowest_learning(network);
+    for (unsigned i = network->spec->layers; i > lowest; i--)
         network_block_backward(network, &network->blocks[i - 1], share);
+    network_attention_unpack(network);
     if (frozen == 0)
         network_embed_backward(network);
 }

@@ -39,8 +39,9 @@ struct network_options {
     unsigned frozen_depth;   /* gradients are neither computed nor needed for depths below it */
 };
 
-/* One micro-batch. For MLM, `kept` lists the tokens (of the packed batch, ascending) whose words
- * are predicted; a classifier keeps the family's head tokens by itself (kept_count 0). */
+/* One micro-batch; an input may be a text in windows, which are pooled as the spec says. For MLM,
+ * `kept` lists the tokens (of the packed batch, ascending) whose words are predicted; a classifier
+ * keeps the family's head tokens by itself (kept_count 0). */
 struct network_batch {
     const struct engine_input *const *inputs;
     unsigned rows;

@@ -1,6 +1,7 @@
 #include "learn/train/network/network_attention.h"
 
 #include "engine/base/rng.h"
+#include "engine/model/relative_bias.h"
 #include "engine/model/window_bias.h"
 #include "engine/tensor/backward/attention_train.h"
 #include "learn/train/network/network_rows.h"
@@ -20,10 +21,16 @@ struct run {
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
+static unsigned longest(const struct network *network)
+{
+    const struct spec *spec = network->spec;
+    return spec->family->kind == ENGINE_TEXT ? spec_text_tokens(spec) : spec_image_tokens(spec);
+}
+
 size_t network_attention_floats(const struct network *network)
 {
     const struct spec *spec = network->spec;
-    unsigned tokens = spec->family->kind == ENGINE_TEXT ? spec->positions : spec_image_tokens(spec);
+    unsigned tokens = longest(network);
     if (tokens > network->options.tokens_max)
         tokens = network->options.tokens_max;
     size_t floats = attention_train_scratch(tokens, tokens, spec->hidden / spec->heads);
@@ -34,7 +41,7 @@ size_t network_attention_floats(const struct network *network)
 
 static size_t offset_of_bias(const struct network *network, const struct network_block *block)
 {
-    return network->parameters->map.layers[block->layer].window_bias;
+    return network->parameters->map.layers[spec_block(network->spec, block->layer)].window_bias;
 }
 
 static size_t side_of(const struct network *network)
@@ -42,8 +49,8 @@ static size_t side_of(const struct network *network)
     return network->spec->image_size / network->spec->patch;
 }
 
-enum err_code network_attention_open(struct network *network, struct network_block *block,
-                                     struct err *err)
+enum err_code network_attention_open_block(struct network *network, struct network_block *block,
+                                           struct err *err)
 {
     if (offset_of_bias(network, block) == SIZE_MAX)
         return ERR_OK;
@@ -55,7 +62,7 @@ enum err_code network_attention_open(struct network *network, struct network_blo
     return ERR_OK;
 }
 
-void network_attention_pack(struct network *network, struct network_block *block)
+void network_attention_pack_block(struct network *network, struct network_block *block)
 {
     if (block->bias_table != NULL)
         block->bias =
@@ -63,19 +70,53 @@ void network_attention_pack(struct network *network, struct network_block *block
                                network->spec->heads, side_of(network));
 }
 
-static bool learns_bias(const struct network *network, const struct network_block *block)
+static bool learns_window(const struct network *network, const struct network_block *block)
 {
     return block->bias_table != NULL && block->layer + 1 >= network->options.frozen_depth;
 }
 
-void network_attention_unpack(struct network *network, struct network_block *block)
+void network_attention_unpack_block(struct network *network, struct network_block *block)
 {
-    if (!learns_bias(network, block)) /* a text has no patches to divide by */
+    if (!learns_window(network, block)) /* a text has no patches to divide by */
         return;
     size_t heads = network->spec->heads, side = side_of(network);
     window_bias_fold(network->gradient + offset_of_bias(network, block), block->dbias_table, heads,
                      side);
     memset(block->dbias_table, 0, window_bias_floats(heads, side) * sizeof *block->dbias_table);
+}
+
+enum err_code network_attention_open(struct network *network, struct err *err)
+{
+    if (network->parameters->map.relative_bias == SIZE_MAX)
+        return ERR_OK;
+    network->bias_floats = relative_bias_floats(network->spec->heads, longest(network));
+    network->bias_table = arena_alloc_array(&network->arena, network->bias_floats, sizeof(float));
+    network->dbias_table = arena_alloc_array(&network->arena, network->bias_floats, sizeof(float));
+    if (network->bias_table == NULL || network->dbias_table == NULL)
+        return err_no_memory(err, network->bias_floats * sizeof(float));
+    return ERR_OK;
+}
+
+void network_attention_pack(struct network *network)
+{
+    if (network->bias_table != NULL)
+        network->bias = relative_bias_expand(
+            network->bias_table, network->values + network->parameters->map.relative_bias,
+            network->spec->heads, longest(network));
+}
+
+static bool learns_bias(const struct network *network)
+{
+    return network->bias_table != NULL && network->options.frozen_depth == 0;
+}
+
+void network_attention_unpack(struct network *network)
+{
+    if (!learns_bias(network))
+        return;
+    relative_bias_fold(network->gradient + network->parameters->map.relative_bias,
+                       network->dbias_table, network->spec->heads, longest(network));
+    memset(network->dbias_table, 0, network->bias_floats * sizeof *network->dbias_table);
 }
 
 /* ---- a head of a sequence ---- */
@@ -89,9 +130,10 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
     const struct network_block *block = run->block;
     size_t hidden = network->spec->hidden, width = hidden / network->spec->heads;
     unsigned first = network->offset[sequence], query = run->query_first[sequence];
-    bool is_biased = block->bias.at != NULL;
+    const struct attention_bias *own = block->bias.at != NULL ? &block->bias : &network->bias;
+    bool is_biased = own->at != NULL;
     if (is_biased)
-        *bias = attention_bias_at(&block->bias, head, 0);
+        *bias = attention_bias_at(own, head, 0);
     const float *keys = block->qkv_rows.x + first * block->qkv_rows.stride + hidden + head * width;
     return (struct attention_train){
         .kernels = network->kernels,
@@ -176,8 +218,10 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
     size_t hidden = run->network->spec->hidden, query = run->query_first[sequence];
     float *dk =
         run->dqkv.x + run->network->offset[sequence] * run->dqkv.stride + hidden + head * one.d;
-    if (learns_bias(run->network, run->block))
+    if (learns_window(run->network, run->block))
         one.dbias = run->block->dbias_table + (bias.at - run->block->bias_table);
+    else if (learns_bias(run->network))
+        one.dbias = run->network->dbias_table + (bias.at - run->network->bias_table);
     for (size_t t = 0; t < one.n; t++) {
         memset(dk + t * run->dqkv.stride, 0, one.d * sizeof *dk);
         memset(dk + t * run->dqkv.stride + hidden, 0, one.d * sizeof *dk);
@@ -204,7 +248,7 @@ void network_attention_backward(struct network *network, const struct network_bl
     struct run run = begin(network, block);
     float weight = (float)(weight_of(network, block) * share);
     run.task = backward_task;
-    if (learns_bias(network, block)) {
+    if (learns_window(network, block) || learns_bias(network)) {
         run.task = backward_head_task;
         run.tasks = network->spec->heads;
     }

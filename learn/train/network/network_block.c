@@ -18,16 +18,28 @@
 
 /* ---- open ---- */
 
-static bool learns(const struct network *network, const struct network_block *block)
+bool network_block_learns(const struct network *network, unsigned layer)
 {
-    return block->layer + 1 >= network->options.frozen_depth;
+    return spec_block(network->spec, layer) + 1 >= network->options.frozen_depth;
+}
+
+/* A layer below that has the same weights, packed once for both and before this one; NULL: there is
+ * none. */
+static const struct network_block *twin_of(const struct network *network,
+                                           const struct network_block *block)
+{
+    const struct spec *spec = network->spec;
+    for (unsigned i = 0; i < block->layer; i++)
+        if (spec_block(spec, i) == spec_block(spec, block->layer))
+            return &network->blocks[i];
+    return NULL;
 }
 
 static enum err_code open_linear(struct network *network, const struct network_block *block,
                                  struct network_linear *linear, size_t weight, size_t bias,
                                  size_t in, size_t out, struct err *err)
 {
-    bool is_learnt = learns(network, block);
+    bool is_learnt = network_block_learns(network, block->layer);
     *linear = (struct network_linear){.weight = weight,
                                       .bias = bias,
                                       .in = in,
@@ -38,10 +50,17 @@ static enum err_code open_linear(struct network *network, const struct network_b
     return network_linear_open(network, linear, err);
 }
 
+static const struct parameters_layer *map_of(const struct network *network, unsigned layer)
+{
+    return &network->parameters->map.layers[spec_block(network->spec, layer)];
+}
+
 static enum err_code open_qkv(struct network *network, struct network_block *block, struct err *err)
 {
-    const struct parameters_layer *layer = &network->parameters->map.layers[block->layer];
+    const struct parameters_layer *layer = map_of(network, block->layer);
     size_t hidden = network->spec->hidden, weight = layer->qkv_weight, bias = layer->qkv_bias;
+    if (!block->is_last && twin_of(network, block) != NULL)
+        return ERR_OK;
     if (!block->is_last)
         return open_linear(network, block, &block->qkv, weight, bias, hidden, 3 * hidden, err);
     if (open_linear(network, block, &block->query, weight, bias, hidden, hidden, err))
@@ -85,39 +104,59 @@ static enum err_code open_matrices(struct network *network, struct network_block
     return err->code;
 }
 
+/* All but query, key and value, which the last layer computes apart. Those of a twin are taken when
+ * they are packed. */
+static enum err_code open_others(struct network *network, struct network_block *block,
+                                 struct err *err)
+{
+    const struct parameters_layer *map = map_of(network, block->layer);
+    size_t hidden = network->spec->hidden, intermediate = network->spec->intermediate;
+    if (twin_of(network, block) != NULL)
+        return ERR_OK;
+    if (open_linear(network, block, &block->attention_out, map->out_weight, map->out_bias, hidden,
+                    hidden, err) ||
+        open_linear(network, block, &block->mlp_in, map->mlp_in_weight, map->mlp_in_bias, hidden,
+                    mlp_columns(network), err))
+        return err->code;
+    return open_linear(network, block, &block->mlp_out, map->mlp_out_weight, map->mlp_out_bias,
+                       intermediate, hidden, err);
+}
+
 enum err_code network_block_open(struct network *network, struct network_block *block,
                                  unsigned layer, struct err *err)
 {
-    const struct parameters_layer *map = &network->parameters->map.layers[layer];
-    size_t hidden = network->spec->hidden, intermediate = network->spec->intermediate;
+    const struct parameters_layer *map = map_of(network, layer);
     block->layer = layer;
     block->is_last = layer + 1 == network->spec->layers;
-    bool is_learnt = learns(network, block);
+    bool is_learnt = network_block_learns(network, layer);
     block->attention_scale = map->attention_scale;
     block->mlp_scale = map->mlp_scale;
     block->attention_norm =
         (struct network_norm){map->attention_gamma, map->attention_beta, is_learnt};
     block->mlp_norm = (struct network_norm){map->mlp_gamma, map->mlp_beta, is_learnt};
-    if (open_qkv(network, block, err) || network_attention_open(network, block, err) ||
-        open_linear(network, block, &block->attention_out, map->out_weight, map->out_bias, hidden,
-                    hidden, err) ||
-        open_linear(network, block, &block->mlp_in, map->mlp_in_weight, map->mlp_in_bias, hidden,
-                    mlp_columns(network), err) ||
-        open_linear(network, block, &block->mlp_out, map->mlp_out_weight, map->mlp_out_bias,
-                    intermediate, hidden, err))
+    if (open_qkv(network, block, err) || network_attention_open_block(network, block, err) ||
+        open_others(network, block, err))
         return err->code;
     return open_matrices(network, block, err);
 }
 
 void network_block_pack(struct network *network, struct network_block *block)
 {
-    network_attention_pack(network, block);
+    network_attention_pack_block(network, block);
     if (block->is_last) {
         network_linear_pack(network, &block->query);
         network_linear_pack(network, &block->key_value);
-    } else {
-        network_linear_pack(network, &block->qkv);
     }
+    const struct network_block *twin = twin_of(network, block);
+    if (twin != NULL) {
+        block->qkv = twin->qkv;
+        block->attention_out = twin->attention_out;
+        block->mlp_in = twin->mlp_in;
+        block->mlp_out = twin->mlp_out;
+        return;
+    }
+    if (!block->is_last)
+        network_linear_pack(network, &block->qkv);
     network_linear_pack(network, &block->attention_out);
     network_linear_pack(network, &block->mlp_in);
     network_linear_pack(network, &block->mlp_out);
@@ -223,8 +262,8 @@ static void branch_backward(struct network *network, const struct network_block 
     struct matrix branch;
     size_t scale = scale_of(block, site, &branch);
     if (scale != SIZE_MAX) {
-        network_rows_scale_backward(network, scale, learns(network, block), network->f, dy, branch,
-                                    rows);
+        network_rows_scale_backward(network, scale, network_block_learns(network, block->layer),
+                                    network->f, dy, branch, rows);
         dy = network->f;
     }
     if (network_rows_drops(network, site)) {
@@ -317,5 +356,5 @@ void network_block_backward(struct network *network, struct network_block *block
         norm_after_backward(network, block, share);
     else
         norm_before_backward(network, block, share);
-    network_attention_unpack(network, block);
+    network_attention_unpack_block(network, block);
 }

@@ -9,6 +9,8 @@
 /* Offsets, sizes and packed weights of block `layer`; x and out are the caller's to set. */
 enum err_code network_block_open(struct network *network, struct network_block *block,
                                  unsigned layer, struct err *err);
+/* Whether layer `layer` learns: its block does not lie below the frozen depth. */
+bool network_block_learns(const struct network *network, unsigned layer);
 void network_block_pack(struct network *network, struct network_block *block);
 
 /* x -> out; of the last block only the kept rows. */

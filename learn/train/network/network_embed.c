@@ -3,6 +3,7 @@
  * of tables are sums over tokens: each member of the pool has its columns. */
 #include "learn/train/network/network_embed.h"
 
+#include "engine/model/embed.h"
 #include "learn/train/network/network_linear.h"
 #include "learn/train/network/network_memory.h"
 #include "learn/train/network/network_rows.h"
@@ -22,6 +23,24 @@ static bool is_text(const struct network *network)
     return network->spec->family->kind == ENGINE_TEXT;
 }
 
+static enum err_code open_projection(struct network *network, struct err *err)
+{
+    const struct parameters_map *map = &network->parameters->map;
+    size_t width = spec_embedding(network->spec);
+    bool is_learnt = network->options.frozen_depth == 0;
+    network->project = (struct network_linear){.weight = map->project_weight,
+                                               .bias = map->project_bias,
+                                               .in = width,
+                                               .out = network->spec->hidden,
+                                               .precision = PRECISION_F32,
+                                               .learns_weight = is_learnt,
+                                               .learns_bias = is_learnt};
+    network->unprojected = network_memory_rows(network, width, err);
+    network->dunprojected = network_memory_rows(network, width, err);
+    network->dembedded = network_memory_rows(network, width, err);
+    return err->code != ERR_OK ? err->code : network_linear_open(network, &network->project, err);
+}
+
 enum err_code network_embed_open(struct network *network, struct err *err)
 {
     const struct spec *spec = network->spec;
@@ -30,8 +49,8 @@ enum err_code network_embed_open(struct network *network, struct err *err)
     if (is_text(network)) {
         network->embedding_norm =
             (struct network_norm){map->embedding_gamma, map->embedding_beta, is_learnt};
-        network->embedded = network_memory_rows(network, spec->hidden, err);
-        return err->code;
+        network->embedded = network_memory_rows(network, spec_embedding(spec), err);
+        return spec_projects(spec) ? open_projection(network, err) : err->code;
     }
     size_t in = (size_t)spec->channels * spec->patch * spec->patch;
     network->patch = (struct network_linear){.weight = map->patch_weight,
@@ -48,6 +67,8 @@ void network_embed_pack(struct network *network)
 {
     if (!is_text(network))
         network_linear_pack(network, &network->patch);
+    else if (spec_projects(network->spec))
+        network_linear_pack(network, &network->project);
 }
 
 /* ---- forward ---- */
@@ -64,20 +85,35 @@ static void run_shares(struct embedding *embedding,
     thread_pool_run(embedding->network->pool, share, embedding);
 }
 
+void network_embed_list(struct network *network, const struct engine_input *input, unsigned first)
+{
+    unsigned counted = 0;
+    for (unsigned t = 0; t < input->tokens; t++) {
+        network->ids[first + t] = input->ids[t];
+        network->types[first + t] = input->types != NULL ? input->types[t] : 0;
+        network->places[first + t] = position_next(network->spec, input->ids[t], &counted);
+    }
+}
+
+static size_t type_at(const struct network *network, size_t t)
+{
+    return network->parameters->map.token_type + network->types[t] * spec_embedding(network->spec);
+}
+
 static void look_up_words(void *context, unsigned index, unsigned count)
 {
     const struct embedding *embedding = context;
     const struct network *network = embedding->network;
     const struct parameters_map *map = &network->parameters->map;
     const float *values = network->values;
-    size_t width = network->spec->hidden;
+    size_t width = spec_embedding(network->spec);
     size_t last = share_begin(network->tokens, 1, index + 1, count);
     for (size_t t = share_begin(network->tokens, 1, index, count); t < last; t++) {
         float *row = embedding->x.x + t * embedding->x.stride;
         memcpy(row, values + map->word + (size_t)network->ids[t] * width, width * sizeof *row);
         add(row, values + map->position + network->places[t] * width, width);
         if (map->token_type != SIZE_MAX)
-            add(row, values + map->token_type, width);
+            add(row, values + type_at(network, t), width);
     }
 }
 
@@ -135,22 +171,39 @@ static void add_positions(void *context, unsigned index, unsigned count)
     }
 }
 
+static void drop(struct network *network, struct matrix x)
+{
+    if (network_rows_drops(network, NETWORK_SITE_EMBEDDING))
+        network_rows_dropout(network, NETWORK_SITE_EMBEDDING, 0, x, x, NULL, network->tokens);
+}
+
+static void text_forward(struct embedding *embedding)
+{
+    struct network *network = embedding->network;
+    struct matrix x = embedding->x;
+    bool projects = spec_projects(network->spec);
+    struct matrix normed = projects ? network->unprojected : x;
+    embedding->x = network->embedded;
+    run_shares(embedding, look_up_words);
+    network_rows_norm(network, &network->embedding_norm, normed, network->embedded,
+                      network->tokens);
+    drop(network, normed);
+    if (projects)
+        network_linear_forward(network, &network->project, x, normed, NULL, network->tokens);
+}
+
 void network_embed_forward(struct network *network, const struct engine_input *const *inputs,
                            struct matrix x)
 {
     struct embedding embedding = {network, inputs, x};
     if (is_text(network)) {
-        embedding.x = network->embedded;
-        run_shares(&embedding, look_up_words);
-        network_rows_norm(network, &network->embedding_norm, x, network->embedded, network->tokens);
-    } else {
-        run_shares(&embedding, copy_patches);
-        network_linear_forward(network, &network->patch, x, network->patches, NULL,
-                               network->tokens);
-        run_shares(&embedding, add_positions);
+        text_forward(&embedding);
+        return;
     }
-    if (network_rows_drops(network, NETWORK_SITE_EMBEDDING))
-        network_rows_dropout(network, NETWORK_SITE_EMBEDDING, 0, x, x, NULL, network->tokens);
+    run_shares(&embedding, copy_patches);
+    network_linear_forward(network, &network->patch, x, network->patches, NULL, network->tokens);
+    run_shares(&embedding, add_positions);
+    drop(network, x);
 }
 
 /* ---- backward ---- */
@@ -161,7 +214,7 @@ static void add_word_gradients(void *context, unsigned index, unsigned count)
     const struct network *network = embedding->network;
     const struct parameters_map *map = &network->parameters->map;
     float *gradient = network->gradient;
-    size_t width = network->spec->hidden;
+    size_t width = spec_embedding(network->spec);
     size_t first = share_begin(width, COLUMNS_UNIT, index, count);
     size_t columns = share_begin(width, COLUMNS_UNIT, index + 1, count) - first;
     for (size_t t = 0; t < network->tokens; t++) {
@@ -169,7 +222,7 @@ static void add_word_gradients(void *context, unsigned index, unsigned count)
         add(gradient + map->word + (size_t)network->ids[t] * width + first, d, columns);
         add(gradient + map->position + network->places[t] * width + first, d, columns);
         if (map->token_type != SIZE_MAX)
-            add(gradient + map->token_type + first, d, columns);
+            add(gradient + type_at(network, t) + first, d, columns);
     }
 }
 
@@ -192,20 +245,30 @@ static void add_image_gradients(void *context, unsigned index, unsigned count)
     }
 }
 
+static void text_backward(struct network *network)
+{
+    bool projects = spec_projects(network->spec);
+    struct matrix d = projects ? network->dunprojected : network->d;
+    struct matrix dembedded = projects ? network->dembedded : network->e;
+    struct embedding embedding = {.network = network, .x = dembedded};
+    if (projects)
+        network_linear_backward(network, &network->project, &d, network->d, network->unprojected,
+                                NULL, network->tokens);
+    drop(network, d);
+    network_rows_norm_backward(network, &network->embedding_norm, dembedded, d, network->embedded,
+                               NULL, network->tokens);
+    run_shares(&embedding, add_word_gradients);
+}
+
 void network_embed_backward(struct network *network)
 {
     struct embedding embedding = {.network = network, .x = network->d};
-    if (network_rows_drops(network, NETWORK_SITE_EMBEDDING))
-        network_rows_dropout(network, NETWORK_SITE_EMBEDDING, 0, network->d, network->d, NULL,
-                             network->tokens);
     if (is_text(network)) {
-        network_rows_norm_backward(network, &network->embedding_norm, network->e, network->d,
-                                   network->embedded, NULL, network->tokens);
-        embedding.x = network->e;
-        run_shares(&embedding, add_word_gradients);
-    } else {
-        network_linear_backward(network, &network->patch, NULL, network->d, network->patches, NULL,
-                                network->tokens);
-        run_shares(&embedding, add_image_gradients);
+        text_backward(network);
+        return;
     }
+    drop(network, network->d);
+    network_linear_backward(network, &network->patch, NULL, network->d, network->patches, NULL,
+                            network->tokens);
+    run_shares(&embedding, add_image_gradients);
 }

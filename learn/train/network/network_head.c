@@ -3,6 +3,7 @@
 #include "learn/train/network/network_linear.h"
 #include "learn/train/network/network_memory.h"
 #include "learn/train/network/network_rows.h"
+#include "learn/train/network/network_windows.h"
 
 #include <string.h>
 
@@ -10,7 +11,7 @@
 
 static bool learns(const struct network *network)
 {
-    return network->spec->layers + 1 >= network->options.frozen_depth;
+    return spec_blocks(network->spec) + 1 >= network->options.frozen_depth;
 }
 
 /* A layer in fp32, as the engine's. */
@@ -79,6 +80,7 @@ static enum err_code open_classifier(struct network *network, struct err *err)
     head->normed = head->has_norm ? network_memory_rows(network, hidden, err) : head->x;
     for (unsigned i = 0; i < head->classifiers; i++) {
         head->logits[i] = network_memory_dense(network, labels, err);
+        head->windows[i] = network_memory_rows(network, features, err);
         if (open_linear(network, &head->classifier[i], weights[i], biases[i], features, labels,
                         err))
             return err->code;
@@ -97,6 +99,8 @@ enum err_code network_head_open(struct network *network, struct err *err)
     if (head->has_pooler) {
         head->activation =
             is_mlm ? network->spec->activation : network->spec->family->pooler_activation;
+        if (network->spec->family->drops_features)
+            head->dropped_features = network_memory_rows(network, hidden, err);
         head->u = network_memory_rows(network, hidden, err);
         head->pooled = network_memory_rows(network, hidden, err);
         if (open_linear(network, &head->pooler, map->pooler_weight, map->pooler_bias, hidden,
@@ -129,7 +133,7 @@ static struct matrix token_rows(const struct network *network, struct matrix kep
 static void copy_features(struct network *network, struct matrix from)
 {
     struct matrix to = network->head.features;
-    for (size_t r = 0; r < network->rows; r++)
+    for (size_t r = 0; r < network->inputs; r++)
         memcpy(to.x + r * to.stride, from.x + r * from.stride, to.width * sizeof *to.x);
 }
 
@@ -195,31 +199,42 @@ static struct matrix pool_all(struct network *network)
     return head->pooled_normed;
 }
 
+/* What the pooler reads of the rows x, dropped if the family does. */
+static struct matrix drop_features(struct network *network, struct matrix x)
+{
+    if (!network_rows_drops(network, NETWORK_SITE_POOLER))
+        return x;
+    network_rows_dropout(network, NETWORK_SITE_POOLER, 0, network->head.dropped_features, x, NULL,
+                         network->rows);
+    return network->head.dropped_features;
+}
+
 static void classify(struct network *network, unsigned token)
 {
     struct network_head *head = &network->head;
     struct matrix read =
         head->reads_all ? pool_all(network) : token_rows(network, head->normed, token);
     if (head->has_pooler) {
-        pool(network, read, network->rows);
+        pool(network, drop_features(network, read), network->rows);
         read = head->pooled;
     }
+    read = network_windows_pool(network, head->windows[token], read);
     if (token == 0)
         copy_features(network, read);
     if (network_rows_drops(network, NETWORK_SITE_CLASSIFIER)) {
         network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, head->dropped, read, NULL,
-                             network->rows);
+                             network->inputs);
         read = head->dropped;
     }
     head->read[token] = read;
     network_linear_forward(network, &head->classifier[token], head->logits[token], read, NULL,
-                           network->rows);
+                           network->inputs);
 }
 
 static void classifier_forward(struct network *network)
 {
     struct network_head *head = &network->head;
-    size_t numbers = (size_t)network->rows * network->spec->label_count;
+    size_t numbers = (size_t)network->inputs * network->spec->label_count;
     if (head->has_norm)
         network_rows_norm(network, &head->final_norm, head->normed, head->x, network->kept_count);
     for (unsigned i = 0; i < head->classifiers; i++)
@@ -234,22 +249,30 @@ static void classify_backward(struct network *network, unsigned token)
     struct network_head *head = &network->head;
     struct matrix dx = head->reads_all ? head->dnormed : token_rows(network, network->g, token);
     struct matrix dread = head->has_pooler ? network->e : dx;
-    network_linear_backward(network, &head->classifier[token], &dread, head->dlogits,
-                            head->read[token], NULL, network->rows);
+    struct matrix dpooled = network->inputs < network->rows ? network->f : dread;
+    network_linear_backward(network, &head->classifier[token], &dpooled, head->dlogits,
+                            head->read[token], NULL, network->inputs);
     if (network_rows_drops(network, NETWORK_SITE_CLASSIFIER))
-        network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, dread, dread, NULL,
-                             network->rows);
+        network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, dpooled, dpooled, NULL,
+                             network->inputs);
+    network_windows_backward(network, dread, dpooled, head->windows[token],
+                             head->has_pooler ? head->pooled
+                                              : token_rows(network, head->normed, token));
     if (!head->has_pooler)
         return;
     network_rows_activation(network, dread, dread, head->u, network->rows, head->activation);
+    struct matrix read = token_rows(network, head->normed, token);
+    bool drops = network_rows_drops(network, NETWORK_SITE_POOLER);
     network_linear_backward(network, &head->pooler, &dx, dread,
-                            token_rows(network, head->normed, token), NULL, network->rows);
+                            drops ? head->dropped_features : read, NULL, network->rows);
+    if (drops)
+        network_rows_dropout(network, NETWORK_SITE_POOLER, 0, dx, dx, NULL, network->rows);
 }
 
 static void classifier_backward(struct network *network, const float *dlogits)
 {
     struct network_head *head = &network->head;
-    size_t numbers = (size_t)network->rows * network->spec->label_count;
+    size_t numbers = (size_t)network->inputs * network->spec->label_count;
     struct matrix d = network->d;
     for (size_t i = 0; i < numbers; i++)
         head->dlogits.x[i] = dlogits[i] / (float)head->classifiers;

@@ -38,9 +38,11 @@ static enum err_code open_lists(struct network *network, struct err *err)
     size_t tokens = network->options.tokens_max, heads = network->spec->heads;
     network->attention_floats = network_attention_floats(network);
     network->offset = arena_alloc_array(arena, tokens + 1, sizeof *network->offset);
+    network->input_first = arena_alloc_array(arena, tokens + 1, sizeof *network->input_first);
     network->kept = arena_alloc_array(arena, tokens, sizeof *network->kept);
     network->kept_first = arena_alloc_array(arena, tokens + 1, sizeof *network->kept_first);
     network->ids = arena_alloc_array(arena, tokens, sizeof *network->ids);
+    network->types = arena_alloc_array(arena, tokens, sizeof *network->types);
     network->places = arena_alloc_array(arena, tokens, sizeof *network->places);
     network->stats = arena_alloc_array(arena, 2 * tokens, sizeof *network->stats);
     network->penalties = arena_alloc_array(arena, tokens * heads, sizeof *network->penalties);
@@ -49,10 +51,10 @@ static enum err_code open_lists(struct network *network, struct err *err)
                           sizeof *network->attention_scratch);
     network->gradient =
         arena_alloc_array(arena, network->parameters->numbers, sizeof *network->gradient);
-    if (network->offset == NULL || network->kept == NULL || network->kept_first == NULL ||
-        network->ids == NULL || network->places == NULL || network->stats == NULL ||
-        network->penalties == NULL || network->attention_scratch == NULL ||
-        network->gradient == NULL)
+    if (network->offset == NULL || network->input_first == NULL || network->kept == NULL ||
+        network->kept_first == NULL || network->ids == NULL || network->types == NULL ||
+        network->places == NULL || network->stats == NULL || network->penalties == NULL ||
+        network->attention_scratch == NULL || network->gradient == NULL)
         return err_no_memory(err, network->parameters->numbers * sizeof *network->gradient);
     return ERR_OK;
 }
@@ -95,6 +97,8 @@ enum err_code network_memory_open(struct network *network, struct err *err)
     size_t features = spec_features(spec);
     size_t patch = (size_t)spec->channels * spec->patch * spec->patch;
     size_t labels = larger(spec->label_count, spec->vocab_size);
+    patch = larger(patch, spec_embedding(spec)); /* what fp32 layers read beside hidden states */
+    labels = larger(labels, spec_embedding(spec));
     enum precision precision = network->options.precision;
     if (open_lists(network, err) || open_scratch(network, err))
         return err->code;

@@ -2,14 +2,19 @@
  * range of rows, which the members of the pool call for their shares.
  *
  * Dropout sites, as Hugging Face's classes have them (modeling_bert.py, modeling_distilbert.py,
- * modeling_vit.py, modeling_deit.py):
+ * modeling_vit.py, modeling_deit.py, and those of the other families' names; "roberta" stands for
+ * XLM-R, ELECTRA and MPNet too):
  *
- *     site                 bert   distilbert   vit, deit, beit   dinov2
- *     embeddings            x         x              x             x      behind norm or positions
- *     attention             x         x              x             x      on the probabilities
- *     attention_out         x         -              x             x      before the residual sum
- *     mlp_out               x         x              x             -      before the residual sum
- *     classifier            x         x              -             -      behind pooler, activation
+ *     site            bert   distilbert   roberta   albert   vit, deit, beit   dinov2
+ *     embeddings       x         x           x        x             x             x
+ *     attention        x         x           x        x             x             x
+ *     attention_out    x         -           x        x             x             x
+ *     mlp_out          x         x           x        -             x             -
+ *     pooler           -         -           x        -             -             -
+ *     classifier       x         x           x        x             -             -
+ *
+ * Embeddings are dropped behind norm or positions and before a projection, attention on the
+ * probabilities, both outs before the residual sum, the classifier behind pooler and activation.
  *
  * A layer scale comes behind the dropout. Stochastic depth (drop_path_rate) is not done.
  */
@@ -216,8 +221,9 @@ bool network_rows_drops(const struct network *network, enum network_site site)
         return false;
     if (site == NETWORK_SITE_ATTENTION)
         return network->options.attention_dropout > 0;
-    if ((site == NETWORK_SITE_MLP_OUT && family->block.keeps_mlp_out) ||
-        (site == NETWORK_SITE_ATTENTION_OUT && !family->block.drops_attention_out) ||
+    if ((site == NETWORK_SITE_ATTENTION_OUT && !family->block.drops_attention_out) ||
+        (site == NETWORK_SITE_MLP_OUT && family->block.keeps_mlp_out) ||
+        (site == NETWORK_SITE_POOLER && !family->drops_features) ||
         (site == NETWORK_SITE_CLASSIFIER && !family->drops_classifier))
         return false;
     return network->options.hidden_dropout > 0;

@@ -81,15 +81,17 @@ struct network_head {
 
     struct matrix x;                  /* [kept, D] the last block's out */
     struct matrix normed;             /* [kept, D] after the final norm, or x */
+    struct matrix dropped_features;   /* [rows, D] what the pooler read, if that was dropped */
     struct matrix u, pooled;          /* [rows, D] before and after the pooler's activation */
     struct matrix means;              /* [rows, features] pooled from all tokens */
     struct matrix pooled_normed;      /* the same after the norm that follows */
     struct matrix dmeans, dnormed;    /* their gradients */
     struct matrix transformed;        /* [kept, D] MLM: after the transform's norm */
-    struct matrix dropped;            /* [rows, D] */
-    struct matrix read[2];            /* [rows, D] what each classifier read: one of the above */
-    struct matrix logits[2], dlogits; /* [rows, labels] or [kept, vocab_size], dense */
-    struct matrix features;           /* [rows, D], dense */
+    struct matrix windows[2];         /* [inputs, D] pooled over windows */
+    struct matrix dropped;            /* [inputs, D] */
+    struct matrix read[2];            /* [inputs, D] what each classifier read: one of the above */
+    struct matrix logits[2], dlogits; /* [inputs, labels] or [kept, vocab_size], dense */
+    struct matrix features;           /* [inputs, D], dense */
 };
 
 struct network {
@@ -103,21 +105,29 @@ struct network {
     const float *values;
     float *gradient;
 
-    /* The micro-batch. */
-    unsigned rows, tokens, kept_count;
-    unsigned *offset;     /* [rows + 1] sequence r is tokens offset[r] to offset[r + 1] */
-    unsigned *kept;       /* [kept_count] tokens that the head reads, ascending */
-    unsigned *kept_first; /* [rows + 1] those of sequence r: kept_first[r] to kept_first[r + 1] */
-    int32_t *ids;         /* [T] texts */
-    unsigned *places;     /* [T] of a token in its sequence */
+    /* The micro-batch. A row is a sequence: an input, or one window of it. */
+    unsigned inputs, rows, tokens, kept_count;
+    unsigned *input_first; /* [inputs + 1] the rows of input i: input_first[i] to [i + 1] */
+    unsigned *offset;      /* [rows + 1] sequence r is tokens offset[r] to offset[r + 1] */
+    unsigned *kept;        /* [kept_count] tokens that the head reads, ascending */
+    unsigned *kept_first;  /* [rows + 1] those of sequence r: kept_first[r] to kept_first[r + 1] */
+    int32_t *ids;          /* [T] texts */
+    uint8_t *types;        /* [T] texts */
+    unsigned *places;      /* [T] of a token in its sequence; of a text, its position's row */
     bool dropping;
     uint64_t dropout;
     double penalty;
 
     struct network_linear patch;
     struct network_norm embedding_norm;
-    struct matrix patches;  /* [T, channels patch patch], zero for learnt tokens */
-    struct matrix embedded; /* [T, D] texts: before the norm */
+    struct matrix patches;                 /* [T, channels patch patch], zero for learnt tokens */
+    struct matrix embedded;                /* [T, E] texts: before the norm */
+    struct network_linear project;         /* of the embeddings, in some texts; then these three: */
+    struct matrix unprojected;             /* [T, E] what it reads */
+    struct matrix dunprojected, dembedded; /* [T, E] */
+    struct attention_bias bias;      /* of the scores, a view of the table; at is NULL: none */
+    float *bias_table, *dbias_table; /* [bias_floats] made of the values, and its gradient */
+    size_t bias_floats;
     struct network_block *blocks;
     struct network_head head;
 
@@ -141,7 +151,10 @@ enum network_site {
     NETWORK_SITE_ATTENTION_OUT,
     NETWORK_SITE_MLP_OUT,
     NETWORK_SITE_CLASSIFIER,
-    NETWORK_SITE_COUNT
+    NETWORK_SITE_COUNT,
+    /* Came later: takes the number of the embeddings' site in layer 1, which nothing has, so that
+     * the masks of the others stay what they were. */
+    NETWORK_SITE_POOLER = NETWORK_SITE_COUNT
 };
 
 /* `width` columns of a matrix from `first` on; its rows from row `first` on. */

@@ -35,6 +35,8 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_POSITION] = OUTSIDE(position, position),
     [TENSOR_TOKEN_TYPE] = OUTSIDE(token_type, token_type),
     [TENSOR_EMBEDDING_NORM] = OUTSIDE(embedding_gamma, embedding_beta),
+    [TENSOR_EMBEDDING_PROJECT] = OUTSIDE(project_weight, project_bias),
+    [TENSOR_RELATIVE_BIAS] = OUTSIDE(relative_bias, relative_bias),
     [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token, cls_token),
     [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token, distillation_token),
     [TENSOR_REGISTERS] = OUTSIDE(registers, registers),
@@ -139,10 +141,10 @@ enum err_code parameters_open(struct parameters *out, const struct spec *spec,
         return err->code;
     out->count = count_tensors(out);
     out->list = arena_alloc_array(&out->arena, out->count + 1u, sizeof *out->list);
-    out->map.layers = arena_alloc_array(&out->arena, spec->layers, sizeof *out->map.layers);
+    out->map.layers = arena_alloc_array(&out->arena, spec_blocks(spec), sizeof *out->map.layers);
     if (out->list == NULL || out->map.layers == NULL)
         return err_no_memory(err, out->count * sizeof *out->list);
-    empty(out->map.layers, spec->layers * sizeof *out->map.layers);
+    empty(out->map.layers, spec_blocks(spec) * sizeof *out->map.layers);
     deal_out(out);
     out->values = arena_alloc_array(&out->arena, out->numbers, sizeof *out->values);
     return out->values != NULL ? ERR_OK : err_no_memory(err, out->numbers * sizeof *out->values);

@@ -41,13 +41,14 @@ struct parameters_layer {
 /* Offsets of the others; SIZE_MAX: the model has none. */
 struct parameters_map {
     size_t word, position, token_type, embedding_gamma, embedding_beta;
+    size_t project_weight, project_bias, relative_bias;
     size_t cls_token, distillation_token, registers, patch_weight, patch_bias;
     size_t final_gamma, final_beta, pooled_gamma, pooled_beta;
     size_t pooler_weight, pooler_bias; /* MLM: the transform's */
     size_t mlm_gamma, mlm_beta, mlm_bias;
     size_t classifier_weight, classifier_bias;
     size_t distillation_weight, distillation_bias; /* the second classifier of a distilled DeiT */
-    struct parameters_layer *layers;
+    struct parameters_layer *layers; /* [spec_blocks]: layers that share one have its offsets */
 };
 
 struct parameters {

@@ -89,6 +89,7 @@ static const struct {
     {"--body-bytes-max", "7"},
     {"--image-pixels-max", "7"},
     {"--request-pixels-max", "99999999"},
+    {"--text-tokens-max", "7"},
     {"--memory-max", "7777777777"},
     {"--explain-bytes-max", "7"},
     {"--header-timeout-ms", "7"},

@@ -292,12 +292,16 @@ START_TEST(answer_describes_a_model_member_by_member)
                               .scores = "none",
                               .labels = two,
                               .label_count = 1,
-                              .vocab_size = 30522},
+                              .vocab_size = 30522,
+                              .reads_windows = true,
+                              .window_stride = 64,
+                              .window_pooling = "max"},
         "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
         "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
         "\"ood_method\":null,\"ood_threshold\":null,\"explain_default\":\"rollout\","
         "\"labels\":[\"a\"],\"layers\":0,\"heads\":0,\"hidden_size\":0,"
         "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"
+        "\"long_text\":\"windows\",\"window_stride\":64,\"window_pooling\":\"max\","
         "\"parameters\":0,\"weight_bytes\":0,\"unbound_tensors\":[]}");
 }
 END_TEST

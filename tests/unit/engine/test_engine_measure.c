@@ -97,7 +97,7 @@ START_TEST(engine_need_bounds_what_a_text_keeps)
         arena_init(&arena);
         err = (struct err){0};
         engine_prepare_text(model, texts[i], strlen(texts[i]), NULL, &arena, &input, &err);
-        struct engine_need need = engine_need_text(model, texts[i], strlen(texts[i]));
+        struct engine_need need = engine_need_text(model, texts[i], strlen(texts[i]), NULL);
         ck_assert_uint_le(arena.bytes, need.kept);
         ck_assert_uint_eq(need.passing, 0);
         arena_deinit(&arena);

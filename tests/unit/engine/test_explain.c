@@ -116,7 +116,7 @@ static float *expected_relevance(struct fixture *f, const struct explain_options
 static void check_request(struct fixture *f, size_t i)
 {
     const struct explain_options *options = &requests[i].options;
-    const struct capture_wish wish = {requests[i].from, requests[i].to, options->statistics};
+    const struct capture_wish wish = {requests[i].from, requests[i].to, options->statistics, false};
     const float *found;
     double sum = 0;
     capture_and_run(f, options);

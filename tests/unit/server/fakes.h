@@ -33,6 +33,7 @@ struct engine_session {
     const struct engine_model *model;
     const struct thread_pool *opened_on, *pool;
     unsigned runs, inside; /* so far, and that go on now; under fake_lock */
+    float features[256];
 };
 
 static const char *const fake_labels[] = {"fail", "pass"};
@@ -46,6 +47,7 @@ static struct engine_model fake_models[2] = {
       .scores = "softmax",
       .labels = fake_labels,
       .label_count = 2,
+      .hidden_size = 1,
       .tokens_max = 64,
       .ood_method = "energy"}},
     {{.kind = ENGINE_IMAGE,
@@ -79,8 +81,9 @@ static struct {
     atomic_uint runs[2];                       /* by model */
     atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
     atomic_uint digests_ended;
-    atomic_int run_policy;     /* how the thread of the last run is scheduled */
-    atomic_uint prepared_utf8; /* texts that were known to be UTF-8 */
+    atomic_int run_policy;                  /* how the thread of the last run is scheduled */
+    atomic_uint prepared_utf8;              /* texts that were known to be UTF-8 */
+    atomic_uint long_text, text_tokens_max; /* how the last of them was to be read */
 } fake_seen;
 
 /* What a model and one session of it are said to cost. */
@@ -235,12 +238,35 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
     return ERR_OK;
 }
 
+/* Windows of 64 bytes, the last one shorter; each has the token that it begins with. */
+static void fake_cut(const char *text, size_t len, struct arena *arena, struct engine_input *out)
+{
+    const unsigned windows = (unsigned)(len + 63) / 64;
+    unsigned *offset = arena_alloc_array(arena, windows + 1, sizeof *offset);
+    int32_t *ids = arena_alloc_array(arena, len, sizeof *ids);
+    for (unsigned i = 0; i < windows; i++) {
+        offset[i] = 64 * i;
+        ids[offset[i]] = (unsigned char)text[offset[i]];
+    }
+    offset[windows] = (unsigned)len;
+    out->ids = ids;
+    out->tokens = (unsigned)len;
+    out->windows = windows;
+    out->window_offset = out->window_first = offset;
+}
+
 enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err)
+                                  const struct engine_reading *reading, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
 {
     fake_seen.prepared_utf8++;
-    return engine_prepare_text(model, text, len, interrupt, arena, out, err);
+    fake_seen.long_text = reading != NULL ? reading->long_text : LONG_TEXT_OWN;
+    fake_seen.text_tokens_max = reading != NULL ? reading->text_tokens_max : 0;
+    if (engine_prepare_text(model, text, len, interrupt, arena, out, err))
+        return err->code;
+    if (fake_seen.long_text == LONG_TEXT_WINDOWS && len > 64)
+        fake_cut(text, len, arena, out);
+    return ERR_OK;
 }
 
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
@@ -264,10 +290,12 @@ size_t engine_image_pixels(const void *bytes, size_t len)
 }
 
 /* What stands for a text takes its length; an image its pixels, until it is prepared. */
-struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len)
+struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len,
+                                    const struct engine_reading *reading)
 {
     (void)model;
     (void)text;
+    (void)reading;
     return (struct engine_need){.kept = len};
 }
 
@@ -325,17 +353,30 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     for (unsigned i = 0; i < rows; i++) {
         logits[i][0] = (float)inputs[i]->ids[0];
         logits[i][1] = 0;
+        session->features[i] = logits[i][0];
     }
     atomic_fetch_add(&fake_runs, 1);
     atomic_fetch_add(&fake_rows, rows);
 }
 
+/* What a row was read as is its first token; a text has the sum of its windows'. */
 const float *engine_features(const struct engine_session *session, unsigned row)
 {
-    static const float none[1];
-    (void)session;
-    (void)row;
-    return none;
+    return &session->features[row];
+}
+
+void engine_pool(struct engine_session *session, const float *features, unsigned window,
+                 unsigned windows)
+{
+    (void)windows;
+    session->features[0] = (window == 0 ? 0 : session->features[0]) + features[0];
+}
+
+const float *engine_pooled(struct engine_session *session, float *logits)
+{
+    logits[0] = session->features[0];
+    logits[1] = 0;
+    return session->features;
 }
 
 /* 'N' yields a NaN for the first label, 'M' for the last; else the scores sum to 1. */
@@ -432,9 +473,9 @@ static const struct fake_header *fake_query;
 static atomic_bool fake_client_gone;                             /* every client */
 static _Atomic(const struct http_exchange *) fake_client_left;   /* or this one */
 static void (*fake_resume_deed)(struct http_exchange *exchange); /* before the client has it */
-static bool fake_secure;              /* whether connections are of TLS */
-static const char *fake_client_name;  /* of every client's certificate; NULL: they have none */
-static const char *fake_loopback; /* where every connection came in; NULL: no loopback address */
+static bool fake_secure;             /* whether connections are of TLS */
+static const char *fake_client_name; /* of every client's certificate; NULL: they have none */
+static const char *fake_loopback;    /* where every connection came in; NULL: no loopback address */
 
 static inline const char *fake_find(const struct fake_header *at, const char *name)
 {

@@ -19,10 +19,20 @@
 
 enum { TOKENS = 9, WIDEST = 512 };
 
-static const char *const models[] = {"bert-3",   "bert-4",   "distilbert-0",
-                                     "vit-0",    "vit-1",    "deit-1",
-                                     "dinov2-0", "dinov2-1", "dinov2-with-registers-0",
-                                     "beit-0"};
+static const char *const models[] = {"bert-3",
+                                     "bert-4",
+                                     "distilbert-0",
+                                     "vit-0",
+                                     "vit-1",
+                                     "deit-1",
+                                     "dinov2-0",
+                                     "dinov2-1",
+                                     "dinov2-with-registers-0",
+                                     "beit-0",
+                                     "../encoders/roberta-1",
+                                     "../encoders/electra-0",
+                                     "../encoders/albert-0",
+                                     "../encoders/mpnet-0"};
 enum { MODELS = sizeof models / sizeof *models };
 
 /* A model whose encoder has run over one input, with its capture. */
@@ -141,7 +151,8 @@ static double activate(double x, enum activation act)
 /* y = W_2 act(W_1 x + b_1) + b_2 + residual, or with a gate in place of act */
 static void mlp(const struct fixture *fixture, double *y, const double *x, const double *residual)
 {
-    const struct layer *layer = &fixture->weights.layers[fixture->spec.layers - 1];
+    const struct layer *layer =
+        &fixture->weights.layers[spec_block(&fixture->spec, fixture->spec.layers - 1)];
     double inner[WIDEST];
     multiply(&layer->mlp_in, inner, x, true);
     for (size_t c = 0; c < fixture->spec.intermediate; c++)
@@ -164,7 +175,8 @@ static void attention_sum(const struct fixture *fixture, unsigned token, size_t 
     double moved[WIDEST] = {0}, out[WIDEST];
     for (size_t c = h * width; c < (h + 1) * width; c++)
         moved[c] = delta * (double)fixture->capture.projected[(3 * j + 2) * hidden + c];
-    multiply(&fixture->weights.layers[spec->layers - 1].attention_out, out, moved, false);
+    multiply(&fixture->weights.layers[spec_block(spec, spec->layers - 1)].attention_out, out, moved,
+             false);
     for (size_t c = 0; c < hidden; c++)
         sum[c] = (double)fixture->capture.sums[CAPTURE_ATTENTION][token * hidden + c] + out[c];
 }
@@ -203,7 +215,7 @@ static double logit_of(const struct fixture *fixture, unsigned token, unsigned l
 {
     const struct spec *spec = &fixture->spec;
     const struct weights *weights = &fixture->weights;
-    const struct layer *layer = &weights->layers[spec->layers - 1];
+    const struct layer *layer = &weights->layers[spec_block(spec, spec->layers - 1)];
     double sum[WIDEST], normed[WIDEST], last[WIDEST], features[WIDEST], logits[WIDEST];
     attention_sum(fixture, token, h, j, delta, sum);
     if (spec->family->block.norm == NORM_AFTER) {

@@ -43,19 +43,25 @@ START_TEST(scores_are_the_logits_over_the_temperature_by_the_kind_of_problem)
 }
 END_TEST
 
-START_TEST(features_are_those_of_the_pooler_or_of_the_class_token)
+START_TEST(windows_are_pooled_by_their_mean_or_by_the_largest_in_each_place)
 {
-    static const struct family pooled = {.tensors[TENSOR_POOLER] = "pooler"}, plain = {0};
-    float cls[6] = {0}, pooler[6] = {0};
-    const struct workspace workspace = {.cls = cls, .pooled = pooler};
-    struct spec spec = {.family = &pooled, .hidden = 3};
-    ck_assert_ptr_eq(head_features(&spec, &workspace, 0), pooler);
-    ck_assert_ptr_eq(head_features(&spec, &workspace, 1), pooler + 3);
-    spec.family = &plain;
-    ck_assert_ptr_eq(head_features(&spec, &workspace, 0), cls);
-    ck_assert_ptr_eq(head_features(&spec, &workspace, 1), cls + 3);
+    static const float windows[3][2] = {{1, -6}, {4, -2}, {-2, 5}};
+    static const float expected[2][2] = {{1, -1}, {4, 5}};
+    for (unsigned pooling = WINDOW_MEAN; pooling <= WINDOW_MAX; pooling++) {
+        struct spec spec = {.family = family_find("bert", NULL),
+                            .hidden = 2,
+                            .long_text.pooling = (enum window_pooling)pooling};
+        float read[3] = {99, 99, 77};
+        for (unsigned i = 0; i < 3; i++)
+            head_pool(&spec, &(struct window_place){.window = i, .windows = 3}, read, windows[i]);
+        ck_assert_float_eq_tol(read[0], expected[pooling][0], 1e-6);
+        ck_assert_float_eq_tol(read[1], expected[pooling][1], 1e-6);
+        ck_assert_float_eq(read[2], 77);
+        head_pool(&spec, &(struct window_place){.windows = 1}, read, windows[2]);
+        ck_assert_mem_eq(read, windows[2], sizeof windows[2]);
+    }
 }
 END_TEST
 
 SUITE("head", scores_are_the_logits_over_the_temperature_by_the_kind_of_problem,
-      features_are_those_of_the_pooler_or_of_the_class_token)
+      windows_are_pooled_by_their_mean_or_by_the_largest_in_each_place)

@@ -197,8 +197,8 @@ START_TEST(what_is_wrong_is_said_exactly)
         const char *config, *attnd, *text;
     } cases[] = {
         {"{}", NULL,
-         "config.json: model_type '' is not supported (supported: bert, distilbert, vit, deit, "
-         "dinov2, dinov2_with_registers, beit)"},
+         "config.json: model_type '' is not supported (supported: bert, distilbert, roberta, "
+         "xlm-roberta, electra, albert, mpnet, vit, deit, dinov2, dinov2_with_registers, beit)"},
         {"{\"model_type\": \"bert\", \"hidden_act\": \"silu\"}", NULL,
          "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu)"},
         {"{\"model_type\": \"bert\", \"hidden_size\": 10, \"num_attention_heads\": 4}", NULL,
@@ -218,7 +218,8 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{\"model_type\": \"bert\"}", "7", "attnd.json: expected an object, found a number"},
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
-         "target_precision, thresholds, truncation, class_codes, ood, reference)"},
+         "target_precision, thresholds, truncation, class_codes, ood, reference, "
+         "long_text, window_stride, window_pooling)"},
         {"{\"model_type\": \"bert\"}", "{\"reference\": {\"count\": 5, \"labels\": {}}}",
          "attnd.json: $.reference.labels lacks the label 'LABEL_0'"},
         {"{\"model_type\": \"bert\", \"problem_type\": \"regression\"}", "{\"reference\": {}}",

@@ -145,7 +145,7 @@ static void check_repeated(const struct tokenizer *tokenizer, const char *unit, 
     ck_assert(!tokenizer_encode(tokenizer, 0, text, count * len, NULL, &arena, &encoding, &err));
     ck_assert_uint_ge(encoding.count, 2);
     ck_assert_uint_le(arena.bytes, 16 * total + (1 << 20));
-    ck_assert_uint_le(arena.bytes, tokenizer_encode_bytes(tokenizer, text, count * len));
+    ck_assert_uint_le(arena.bytes, tokenizer_encode_bytes(tokenizer, 0, text, count * len));
     arena_deinit(&arena);
     free(text);
 }
@@ -308,15 +308,15 @@ START_TEST(wordpiece_tells_what_an_encoding_takes)
     ck_assert(!fixture_try(&t, vocab, NULL, NULL, 5, &err));
     arena_init(&arena);
     ck_assert(!tokenizer_encode(t, 0, "", 0, NULL, &arena, &encoding, &err));
-    size_t none = tokenizer_encode_bytes(t, "", 0);
+    size_t none = tokenizer_encode_bytes(t, 0, "", 0);
     ck_assert_uint_ge(none, arena.bytes);
     ck_assert_uint_le(none, arena.bytes + 4 * ARENA_ALIGNMENT);
     arena_deinit(&arena);
-    ck_assert_uint_eq(tokenizer_encode_bytes(t, "aa", 2), none + 2 * 13);
-    ck_assert_uint_eq(tokenizer_encode_bytes(t, "aaaa", 4), none + 4 * 13);
-    ck_assert_uint_eq(tokenizer_encode_bytes(t, "aaaaa", 5), none + 3 * 13);
-    ck_assert_uint_eq(tokenizer_encode_bytes(t, "a\x7F\x80\xFF", 4), none + 4 * 13 + 2 * 32);
-    ck_assert_uint_eq(tokenizer_encode_bytes(t, "\x80", 1), none + 13 + 32);
+    ck_assert_uint_eq(tokenizer_encode_bytes(t, 0, "aa", 2), none + 2 * 13);
+    ck_assert_uint_eq(tokenizer_encode_bytes(t, 0, "aaaa", 4), none + 4 * 13);
+    ck_assert_uint_eq(tokenizer_encode_bytes(t, 0, "aaaaa", 5), none + 3 * 13);
+    ck_assert_uint_eq(tokenizer_encode_bytes(t, 0, "a\x7F\x80\xFF", 4), none + 4 * 13 + 2 * 32);
+    ck_assert_uint_eq(tokenizer_encode_bytes(t, 0, "\x80", 1), none + 13 + 32);
     ck_assert_uint_gt(tokenizer_bytes(t), 36);
     tokenizer_close(t);
 }

@@ -402,7 +402,47 @@ START_TEST(batcher_takes_from_a_thousand_rows_in_microseconds)
 }
 END_TEST
 
-SUITE("batcher", batcher_returns_the_nearest_deadline_first,
+/* Each further window counts as come BATCHER_WINDOW_MS later: the text that comes after all of them
+ * is only behind those whose time has come. */
+START_TEST(batcher_lets_others_in_between_the_windows_of_a_long_text)
+{
+    struct batcher *batcher = open_batcher(8);
+    struct batch batch = open_batch();
+    struct row rows[5];
+    for (unsigned i = 0; i < 4; i++) {
+        rows[i] = make_row(0, 100, 0);
+        rows[i].window = i;
+    }
+    rows[4] = make_row(0, 100, 0);
+    submit_all(batcher, rows, 5);
+    static const unsigned expected[] = {0, 4, 1, 2, 3};
+    for (unsigned i = 0; i < 5; i++) {
+        ck_assert(batcher_take(batcher, &batch));
+        ck_assert_ptr_eq(batch.rows[0], &rows[expected[i]]);
+    }
+    batch_deinit(&batch);
+    batcher_free(batcher);
+}
+END_TEST
+
+START_TEST(batcher_makes_no_window_due_after_its_deadline)
+{
+    struct batcher *batcher = open_batcher(8);
+    struct batch batch = open_batch();
+    struct row rows[] = {make_row(0, 100, in_ms(1100)), make_row(0, 100, in_ms(1050))};
+    rows[0].window = 3;
+    rows[1].window = 2;
+    submit_all(batcher, rows, 2);
+    ck_assert(batcher_take(batcher, &batch));
+    ck_assert_ptr_eq(batch.rows[0], &rows[1]);
+    batcher_flush(batcher, (struct row *[1]){NULL}, 1);
+    batch_deinit(&batch);
+    batcher_free(batcher);
+}
+END_TEST
+
+SUITE("batcher", batcher_lets_others_in_between_the_windows_of_a_long_text,
+      batcher_makes_no_window_due_after_its_deadline, batcher_returns_the_nearest_deadline_first,
       batcher_keeps_the_order_of_arrival_without_deadlines,
       batcher_does_not_starve_rows_without_deadlines,
       batcher_passes_a_hurried_text_through_eight_images,

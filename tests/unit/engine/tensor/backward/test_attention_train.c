@@ -112,6 +112,8 @@ static void exact_softmax(const struct attention_train *head, size_t i, double *
         for (size_t c = 0; c < head->d; c++)
             p[j] += (double)head->q[i * head->q_stride + c] * head->k[j * head->kv_stride + c];
         p[j] /= sqrt((double)head->d);
+        if (head->bias != NULL)
+            p[j] += (double)attention_bias_key(head->bias, j)[i];
         max = fmax(max, p[j]);
     }
     for (size_t j = 0; j < head->n; j++)
@@ -273,6 +275,57 @@ START_TEST(gradients_hold_with_dropout_and_with_either_regulariser)
 }
 END_TEST
 
+/* Against finite differences of the biases that any query and key have, which others share if it is
+ * by difference; dbias is added to. */
+static void check_bias(struct problem *p, struct attention_bias bias, float *numbers, size_t count)
+{
+    float *dbias = numbers_new(count, 1, 6), *before = numbers_new(count, 1, 6);
+    p->head.bias = &bias;
+    p->head.dbias = dbias + (bias.at - numbers);
+    forward(p);
+    check_gradient(p);
+    for (size_t i = 0; i < count; i++) {
+        double expected = difference(p, &numbers[i]), got = (double)dbias[i] - (double)before[i];
+        ck_assert_msg(fabs(got - expected) < 2e-4, "db[%zu] of %zu x %zu x %zu: %g, not %g", i,
+                      p->head.m, p->head.n, p->head.d, got, expected);
+    }
+    free(dbias), free(before);
+}
+
+START_TEST(gradients_hold_with_a_bias_and_so_does_its_own)
+{
+    for (size_t i = 0; i < 2 * SIZES; i++) {
+        size_t m = sizes[i / 2][0], n = sizes[i / 2][1];
+        struct problem p = new_problem(m, n, sizes[i / 2][2]);
+        bool by_difference = i % 2 == 0;
+        size_t count = by_difference ? m + n - 1 : m * n;
+        float *numbers = numbers_new(count, 2, 8);
+        struct attention_bias bias = {numbers, (ptrdiff_t)m, 0};
+        if (by_difference)
+            bias = (struct attention_bias){numbers + n - 1, -1, 0};
+        p.head.entropy = 0.4f;
+        check_bias(&p, bias, numbers, count);
+        free(numbers);
+        free_problem(&p);
+    }
+}
+END_TEST
+
+START_TEST(forward_with_a_bias_agrees_with_the_oracle)
+{
+    struct problem p = new_problem(29, 29, 12);
+    float *numbers = numbers_new(57, 3, 8), *expected = numbers_new(29 * (12 + SPARE), 1, 2);
+    struct attention_bias bias = {numbers + 28, -1, 0};
+    kernels_reference.attention_biased(expected, 12 + SPARE, p.head.q, p.head.k, p.head.v, p.stride,
+                                       29, 29, 12, &bias, p.scratch);
+    p.head.bias = &bias;
+    forward(&p);
+    ck_assert_double_lt(numbers_difference(p.out, expected, 29 * (12 + SPARE)), 2e-6);
+    free(numbers), free(expected);
+    free_problem(&p);
+}
+END_TEST
+
 /* |a - b| / |b| over `count` numbers. */
 static double distance(const float *a, const float *b, size_t count)
 {
@@ -340,5 +393,6 @@ SUITE("attention_train", scratch_is_no_more_than_three_times_what_a_pass_holds,
       forward_drops_probabilities_and_returns_the_regulariser,
       gradients_are_those_of_finite_differences_and_dk_and_dv_are_added,
       gradients_hold_with_dropout_and_with_either_regulariser,
+      gradients_hold_with_a_bias_and_so_does_its_own, forward_with_a_bias_agrees_with_the_oracle,
       products_in_bf16_come_close_to_those_in_fp32,
       regularisers_stay_finite_when_attention_is_one_hot)

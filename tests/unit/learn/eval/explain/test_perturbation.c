@@ -1,5 +1,6 @@
 /* Parts taken out of images and texts that are made by hand, and of real ones. */
 #include "engine/engine.h"
+#include "engine/prepare/windows.h"
 #include "learn/eval/explain/perturbation.h"
 #include "tests/support/suite.h"
 
@@ -152,6 +153,38 @@ START_TEST(the_whole_input_stays_as_it_is)
 }
 END_TEST
 
+/* Three windows of four tokens, three apart, over eight: words of 2, 1, 1, 3 and 1 tokens. */
+START_TEST(a_word_leaves_every_window_that_has_it)
+{
+    static const int32_t all[] = {101, 1, 2, 3, 4, 5, 6, 7, 8, 102};
+    static const uint32_t from[10] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0};
+    static const uint32_t to[10] = {0, 2, 3, 4, 5, 6, 7, 8, 9, 0};
+    static const bool goes_on[10] = {[2] = true, [6] = true, [7] = true};
+    const struct encoding whole = {
+        .count = 10, .ids = all, .starts = from, .ends = to, .continued = goes_on};
+    static const bool kept[] = {true, false, false, true, false};
+    static const int32_t expected[] = {101, 1, 2, 102, 101, 5, 6, 7, 102, 101, 5, 6, 7, 102};
+    static const unsigned offset[] = {0, 4, 9, 14};
+    int32_t room[18 + 4];
+    struct err err = {0};
+    struct arena arena, cut;
+    struct engine_input input, out;
+    arena_init(&cut);
+    ck_assert_int_eq(windows_cut(&whole, &(struct windows_shape){4, 3}, &cut, &input, &err),
+                     ERR_OK);
+    struct perturbation parts = open_parts(&input, PERTURBATION_MEDIAN, &arena);
+    ck_assert_uint_eq(parts.count, 5);
+    ck_assert_uint_eq(perturbation_bytes(&parts), sizeof room);
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert_uint_eq(out.tokens, 14);
+    ck_assert_uint_eq(out.windows, 3);
+    ck_assert_mem_eq(out.ids, expected, sizeof expected);
+    ck_assert_mem_eq(out.window_offset, offset, sizeof offset);
+    arena_deinit(&arena);
+    arena_deinit(&cut);
+}
+END_TEST
+
 static const char report[] = "BUG: KASAN: use-after-free in tcp_v4_connect+0x1b2/0x310";
 
 /* Parts and the words that an explanation lists are the same, and a text of [CLS] [SEP] runs. */
@@ -188,8 +221,31 @@ START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
 }
 END_TEST
 
-SUITE("perturbation", removed_patches_become_the_median_of_each_channel,
+/* [CLS] ab ##c [SEP'] , d of a pair: types leave with their tokens. */
+START_TEST(words_of_a_pair_keep_their_types)
+{
+    static const uint8_t types[] = {0, 0, 0, 1, 1, 1}, left[] = {0, 1, 1, 1};
+    static const bool kept[] = {false, true, true};
+    int32_t room[6 + 2];
+    struct arena arena;
+    struct engine_input pair = text, out;
+    pair.types = types;
+    struct perturbation parts = open_parts(&pair, PERTURBATION_MEDIAN, &arena);
+    ck_assert_uint_eq(perturbation_bytes(&parts), 6 * sizeof *ids + 6);
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert_uint_eq(out.tokens, 4);
+    ck_assert_mem_eq(out.types, left, sizeof left);
+    pair.types = NULL;
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert_ptr_null(out.types);
+    arena_deinit(&arena);
+}
+END_TEST
+
+SUITE("perturbation", words_of_a_pair_keep_their_types,
+      removed_patches_become_the_median_of_each_channel,
       removed_patches_become_zero_where_the_mean_is_asked_for,
       clipped_patches_lose_only_what_is_brighter, fills_are_known_by_name,
       removed_words_leave_with_all_their_pieces, the_empty_text_keeps_its_special_tokens,
-      the_whole_input_stays_as_it_is, parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
+      the_whole_input_stays_as_it_is, a_word_leaves_every_window_that_has_it,
+      parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)

@@ -26,6 +26,7 @@ struct tiny {
     struct engine_input inputs[ROWS_MAX];
     const struct engine_input *pointers[ROWS_MAX];
     int32_t ids[TOKENS_MAX];
+    uint8_t types[TOKENS_MAX];
     float *patches;
     unsigned kept[KEPT];
     struct network_batch batch;
@@ -43,6 +44,10 @@ static const struct choice choices[] = {
     {"bert", NULL, HEAD_CLASSIFIER, 0},
     {"bert", NULL, HEAD_MLM, 0},
     {"distilbert", NULL, HEAD_CLASSIFIER, 0},
+    {"roberta", NULL, HEAD_CLASSIFIER, 0},
+    {"electra", NULL, HEAD_CLASSIFIER, 0},
+    {"albert", NULL, HEAD_CLASSIFIER, 0},
+    {"mpnet", NULL, HEAD_CLASSIFIER, 0},
     {"vit", NULL, HEAD_CLASSIFIER, 0},
     {"deit", NULL, HEAD_CLASSIFIER, 0},
     {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0},
@@ -51,6 +56,22 @@ static const struct choice choices[] = {
     {"beit", NULL, HEAD_CLASSIFIER, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
+
+/* Embeddings narrower and wider than the blocks, four layers of two blocks, pads at 1. */
+static void fill_text_spec(struct spec *spec)
+{
+    const struct family *family = spec->family;
+    if (family->key_embedding != NULL)
+        spec->embedding = family->always_projects ? HIDDEN + 5 : HIDDEN - 5;
+    if (family->key_groups != NULL) {
+        spec->layers = 2 * LAYERS;
+        spec->groups = 1;
+        spec->inner = 2;
+    }
+    if (family->tensors[TENSOR_RELATIVE_BIAS] != NULL)
+        spec->buckets = 32;
+    spec->pad_id = family->positions == POSITION_PAST_PAD ? 1 : 0;
+}
 
 static void fill_spec(struct spec *spec, const struct choice *choice)
 {
@@ -66,6 +87,7 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
     if (spec->family->kind == ENGINE_TEXT) {
         spec->positions = 20;
         spec->token_types = 2;
+        fill_text_spec(spec);
         return;
     }
     spec->is_gated = strcmp(choice->model_type, "dinov2") == 0;
@@ -99,11 +121,18 @@ static void fill_texts(struct tiny *tiny)
 {
     static const unsigned lengths[] = {5, 17, 2, 9};
     unsigned at = 0;
-    for (unsigned i = 0; i < TOKENS_MAX; i++)
+    bool is_typed = tiny->spec.family->positions == POSITION_INDEX;
+    for (unsigned i = 0; i < TOKENS_MAX; i++) {
         tiny->ids[i] = (int32_t)(rng_hash(5, i) % VOCAB);
+        tiny->types[i] = i % 3 == 1;
+    }
+    tiny->ids[8] = 1; /* a pad token */
     for (unsigned r = 0; r < 4; r++) {
         tiny->inputs[r] =
-            (struct engine_input){.kind = ENGINE_TEXT, .tokens = lengths[r], .ids = tiny->ids + at};
+            (struct engine_input){.kind = ENGINE_TEXT,
+                                  .tokens = lengths[r],
+                                  .ids = tiny->ids + at,
+                                  .types = is_typed && r % 2 == 1 ? tiny->types + at : NULL};
         at += lengths[r];
     }
     tiny->batch.rows = 4;
@@ -260,8 +289,7 @@ static void check_tensor(struct tiny *tiny, const struct parameter *parameter, c
 {
     const float *gradient = all + parameter->offset;
     double size = root_mean_square(gradient, parameter->row.count);
-    bool is_key_bias =
-        strstr(parameter->row.name, "key.bias") || strstr(parameter->row.name, "k_lin.bias");
+    bool is_key_bias = parameter->row.field == TENSOR_KEY && parameter->row.part == TENSOR_BIAS;
     if (!is_key_bias) /* which softmax cancels */
         ck_assert_msg(size > 5e-3, "%s: no gradient", parameter->row.name);
     for (unsigned s = 0; s < SAMPLES; s++)
@@ -507,8 +535,9 @@ START_TEST(network_drops_by_the_batch_number_and_only_in_training)
 }
 END_TEST
 
-/* Hugging Face's places: DistilBERT has none behind attention, image models none before the
- * classifier, DINOv2 none behind its MLP. */
+/* Hugging Face's places: DistilBERT has none behind attention, ALBERT and DINOv2 none behind the
+ * MLP, image models none before the classifier; heads of RoBERTa's kind have one before the pooler
+ * too. */
 START_TEST(network_drops_where_hugging_face_does)
 {
     for (int i = 0; i < CHOICES; i++) {
@@ -520,8 +549,13 @@ START_TEST(network_drops_where_hugging_face_does)
         bool is_distilbert = strcmp(choices[i].model_type, "distilbert") == 0;
         network_forward(tiny.network, &tiny.batch);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
+        bool is_albert = strcmp(choices[i].model_type, "albert") == 0;
         bool is_dinov2 = strncmp(choices[i].model_type, "dinov2", 6) == 0;
-        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT) == !is_dinov2);
+        bool has_own_head =
+            strcmp(tiny.spec.family->tensors[TENSOR_CLASSIFIER], "classifier.out_proj") == 0;
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT) ==
+                  !(is_albert || is_dinov2));
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_POOLER) == has_own_head);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == !is_distilbert);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);
         ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));

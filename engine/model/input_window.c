@@ -1,0 +1,24 @@
+#include "engine/model/input_window.h"
+
+#include "engine/model/capture.h"
+
+struct engine_input engine_input_window(const struct engine_input *input, unsigned window)
+{
+    struct engine_input out = *input;
+    if (input->windows == 0)
+        return out;
+    const unsigned at = input->window_offset[window];
+    out.tokens = input->window_offset[window + 1] - at;
+    out.ids += at;
+    if (input->types != NULL)
+        out.types += at;
+    if (input->starts != NULL) {
+        out.starts += at;
+        out.ends += at;
+        out.continued += at;
+    }
+    out.windows = 0;
+    out.window_offset = out.window_first = NULL;
+    out.capture = input->capture != NULL ? input->capture + window : NULL;
+    return out;
+}

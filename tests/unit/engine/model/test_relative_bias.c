@@ -1,0 +1,103 @@
+/* Relative positions: the buckets against MPNet's formula, the table's places, and the way back. */
+#include "engine/model/relative_bias.h"
+#include "tests/support/numbers.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* MPNetEncoder.relative_position_bucket, in fp32 as there. */
+static unsigned by_formula(long distance)
+{
+    unsigned side = distance < 0 ? 16 : 0;
+    long far = labs(distance);
+    if (far < 8)
+        return side + (unsigned)far;
+    float log_share = logf((float)far / 8) / logf(128.0f / 8);
+    unsigned bucket = 8 + (unsigned)(log_share * 8);
+    return side + (bucket < 15 ? bucket : 15);
+}
+
+START_TEST(buckets_are_those_of_the_formula_at_any_distance)
+{
+    for (long distance = -70000; distance <= 70000; distance++)
+        ck_assert_msg(relative_bias_bucket(distance) == by_formula(distance), "distance %ld: %u",
+                      distance, relative_bias_bucket(distance));
+}
+END_TEST
+
+/* As torch.log gives them: 16, 32 and 64 begin theirs. */
+START_TEST(powers_of_two_begin_their_buckets)
+{
+    static const struct {
+        long distance;
+        unsigned bucket;
+    } cases[] = {{0, 0},   {7, 7},   {8, 8},    {11, 8},   {12, 9},   {15, 9},  {16, 10},
+                 {31, 11}, {32, 12}, {63, 13},  {64, 14},  {90, 14},  {91, 15}, {5000, 15},
+                 {-1, 17}, {-8, 24}, {-16, 26}, {-32, 28}, {-64, 30}, {-91, 31}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_uint_eq(relative_bias_bucket(cases[i].distance), cases[i].bucket);
+}
+END_TEST
+
+enum { HEADS = 3, TOKENS = 100 };
+
+START_TEST(a_score_finds_the_number_of_its_head_and_distance)
+{
+    float *weights = numbers_new(RELATIVE_BUCKETS * HEADS, 1, 3);
+    float *table = numbers_new(relative_bias_floats(HEADS, TOKENS), 1, 4);
+    struct attention_bias bias = relative_bias_expand(table, weights, HEADS, TOKENS);
+    for (size_t h = 0; h < HEADS; h++)
+        for (size_t i = 0; i < TOKENS; i++)
+            for (size_t j = 0; j < TOKENS; j++) {
+                struct attention_bias one = attention_bias_at(&bias, h, i);
+                unsigned bucket = relative_bias_bucket((long)i - (long)j);
+                ck_assert_float_eq(*attention_bias_key(&one, j), weights[bucket * HEADS + h]);
+            }
+    free(weights), free(table);
+}
+END_TEST
+
+/* Vectors of the last query may read that far behind it. */
+START_TEST(what_is_read_behind_the_last_query_belongs_to_the_table)
+{
+    float *weights = numbers_new(RELATIVE_BUCKETS * HEADS, 1, 3);
+    for (size_t tokens = 1; tokens <= 70; tokens++) {
+        float *table = numbers_new(relative_bias_floats(HEADS, tokens), 1, 4);
+        struct attention_bias bias = relative_bias_expand(table, weights, HEADS, tokens);
+        struct attention_bias last = attention_bias_at(&bias, HEADS - 1, tokens - 1);
+        size_t end = (size_t)(attention_bias_key(&last, 0) - table) + SIMD_WIDTH;
+        ck_assert_uint_le(end, relative_bias_floats(HEADS, tokens));
+        ck_assert_ptr_eq(attention_bias_key(&bias, tokens - 1), table);
+        free(table);
+    }
+    free(weights);
+}
+END_TEST
+
+START_TEST(the_gradient_of_a_bucket_is_the_sum_over_its_distances)
+{
+    float weights[RELATIVE_BUCKETS * HEADS] = {0}, sums[RELATIVE_BUCKETS * HEADS] = {0};
+    float *table = numbers_new(relative_bias_floats(HEADS, TOKENS), 1, 4);
+    struct attention_bias bias = relative_bias_expand(table, weights, HEADS, TOKENS);
+    for (size_t i = 0; i < relative_bias_floats(HEADS, TOKENS); i++)
+        table[i] = NAN; /* what no distance has must not be added */
+    for (size_t h = 0; h < HEADS; h++)
+        for (long distance = 1 - TOKENS; distance < TOKENS; distance++)
+            table[(bias.at - table) + (ptrdiff_t)(h * bias.head_step) + distance] = (float)(h + 1);
+    relative_bias_fold(sums, table, HEADS, TOKENS);
+    for (unsigned b = 0; b < RELATIVE_BUCKETS; b++)
+        for (size_t h = 0; h < HEADS; h++) {
+            size_t count = 0;
+            for (long distance = 1 - TOKENS; distance < TOKENS; distance++)
+                count += relative_bias_bucket(distance) == b;
+            ck_assert_float_eq(sums[b * HEADS + h], (float)(count * (h + 1)));
+        }
+    free(table);
+}
+END_TEST
+
+SUITE("relative_bias", buckets_are_those_of_the_formula_at_any_distance,
+      powers_of_two_begin_their_buckets, a_score_finds_the_number_of_its_head_and_distance,
+      what_is_read_behind_the_last_query_belongs_to_the_table,
+      the_gradient_of_a_bucket_is_the_sum_over_its_distances)

@@ -1,0 +1,309 @@
+/* Texts that are longer than a model: as windows in one answer, within bounds, and explained as a
+ * whole. */
+#include "engine/engine.h"
+#include "tests/support/checkpoint_writer.h"
+#include "tests/support/numbers.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROOM = 10, LABELS = 3, WIDTH = 16, WORDS_MAX = 200, BYTES_MAX = WORDS_MAX * 4 };
+
+static const char config[] =
+    "{\"model_type\": \"bert\", \"hidden_size\": 16, \"num_hidden_layers\": 2, "
+    "\"num_attention_heads\": 4, \"intermediate_size\": 24, \"vocab_size\": 40, "
+    "\"max_position_embeddings\": 12, \"id2label\": {\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}}";
+
+struct fixture {
+    struct checkpoint_writer writer;
+    struct engine_model *model;
+    struct engine_session *session;
+    struct arena arena;
+    struct err err;
+    char text[BYTES_MAX];
+};
+
+static enum err_code try_open(struct fixture *f, const char *attnd)
+{
+    *f = (struct fixture){0};
+    arena_init(&f->arena);
+    checkpoint_writer_open(&f->writer);
+    checkpoint_writer_file(&f->writer, "config.json", config);
+    if (attnd != NULL)
+        checkpoint_writer_file(&f->writer, "attnd.json", attnd);
+    checkpoint_writer_bert(&f->writer, WIDTH, 2, 24, 40, ROOM + 2, LABELS);
+    checkpoint_writer_finish(&f->writer);
+    return engine_open(&f->model, f->writer.dir, &(struct engine_options){0}, &f->err);
+}
+
+/* The least session: room for two windows. */
+static void setup(struct fixture *f, const char *attnd)
+{
+    ck_assert_msg(try_open(f, attnd) == ERR_OK, "%s", f->err.text);
+    ck_assert_int_eq(engine_session_open(&f->session, f->model, 2 * (ROOM + 2), 2, &f->err),
+                     ERR_OK);
+}
+
+static void drop(struct fixture *f)
+{
+    engine_session_close(f->session);
+    engine_close(f->model);
+    checkpoint_writer_close(&f->writer);
+    arena_deinit(&f->arena);
+}
+
+/* Words w5, w6, ... of one token each, from `first` on. */
+static const char *words(struct fixture *f, unsigned first, unsigned count)
+{
+    size_t len = 0;
+    ck_assert_uint_le(count, WORDS_MAX);
+    for (unsigned i = first; i < first + count; i++)
+        len += (size_t)snprintf(f->text + len, BYTES_MAX - len, "w%u ", 5 + i % 30);
+    return f->text;
+}
+
+static struct engine_input prepare(struct fixture *f, const char *text,
+                                   const struct engine_reading *reading)
+{
+    struct engine_input input;
+    ck_assert_msg(!engine_prepare_utf8(f->model, text, strlen(text), reading, NULL, &f->arena,
+                                       &input, &f->err),
+                  "%s", f->err.text);
+    return input;
+}
+
+static void run(struct fixture *f, const struct engine_input *input, float *logits, float *features)
+{
+    engine_run(f->session, &input, 1, &logits);
+    memcpy(features, engine_features(f->session, 0), WIDTH * sizeof *features);
+}
+
+static const struct engine_reading in_windows = {.long_text = LONG_TEXT_WINDOWS};
+static const struct engine_reading truncated = {.long_text = LONG_TEXT_TRUNCATE};
+
+START_TEST(a_long_text_has_the_mean_of_what_its_windows_have_alone)
+{
+    struct fixture f;
+    float logits[LABELS], features[WIDTH], one[LABELS], part[WIDTH], mean[WIDTH] = {0};
+    setup(&f, NULL);
+    struct engine_input input = prepare(&f, words(&f, 0, 47), &in_windows);
+    ck_assert_uint_eq(input.windows, 5);
+    ck_assert(!input.truncated);
+    run(&f, &input, logits, features);
+    for (unsigned w = 0; w < 5; w++) {
+        unsigned first = w < 4 ? w * ROOM : 47 - ROOM;
+        struct engine_input alone = prepare(&f, words(&f, first, ROOM), &truncated);
+        run(&f, &alone, one, part);
+        for (unsigned i = 0; i < WIDTH; i++)
+            mean[i] += part[i] / 5;
+    }
+    ck_assert_double_lt(numbers_difference(features, mean, WIDTH), 1e-5);
+    drop(&f);
+}
+END_TEST
+
+START_TEST(the_largest_of_each_feature_is_pooled_if_attnd_json_says_so)
+{
+    struct fixture f;
+    float logits[LABELS], features[WIDTH], one[LABELS], part[WIDTH], most[WIDTH];
+    setup(&f, "{\"long_text\": \"windows\", \"window_pooling\": \"max\", \"window_stride\": 5}");
+    struct engine_input input = prepare(&f, words(&f, 0, 20), NULL);
+    ck_assert_uint_eq(input.windows, 3);
+    run(&f, &input, logits, features);
+    for (unsigned w = 0; w < 3; w++) {
+        struct engine_input alone = prepare(&f, words(&f, 5 * w, ROOM), NULL);
+        ck_assert_uint_eq(alone.windows, 0);
+        run(&f, &alone, one, part);
+        for (unsigned i = 0; i < WIDTH; i++)
+            most[i] = w == 0 || part[i] > most[i] ? part[i] : most[i];
+    }
+    ck_assert_double_lt(numbers_difference(features, most, WIDTH), 1e-5);
+    const struct engine_info *info = engine_describe(f.model);
+    ck_assert(info->reads_windows);
+    ck_assert_uint_eq(info->window_stride, 5);
+    ck_assert_str_eq(info->window_pooling, "max");
+    drop(&f);
+}
+END_TEST
+
+/* As a server does, whose queue mixes windows of many texts. */
+START_TEST(windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives)
+{
+    static const char *const ways[] = {"{}", "{\"window_pooling\": \"max\"}"};
+    for (unsigned way = 0; way < 2; way++) {
+        struct fixture f;
+        float logits[LABELS], features[WIDTH], parts[4][WIDTH], one[LABELS], pooled[LABELS];
+        setup(&f, ways[way]);
+        struct engine_input input = prepare(&f, words(&f, 3, 33), &in_windows);
+        ck_assert_uint_eq(input.windows, 4);
+        run(&f, &input, logits, features);
+        for (unsigned w = 0; w < 4; w++) {
+            struct engine_input window = engine_input_window(&input, w);
+            run(&f, &window, one, parts[w]);
+        }
+        for (unsigned w = 0; w < 4; w++)
+            engine_pool(f.session, parts[w], w, 4);
+        const float *found = engine_pooled(f.session, pooled);
+        ck_assert_double_lt(numbers_difference(found, features, WIDTH), 5e-6);
+        ck_assert_double_lt(numbers_difference(pooled, logits, LABELS), 5e-6);
+        ck_assert_double_gt(numbers_difference(one, logits, LABELS), 2e-5);
+        drop(&f);
+    }
+}
+END_TEST
+
+START_TEST(texts_with_and_without_windows_share_a_run)
+{
+    struct fixture f;
+    struct engine_input inputs[3];
+    const struct engine_input *batch[3];
+    float alone[3][LABELS], together[3][LABELS], features[WIDTH], *rows[3];
+    static const unsigned counts[3] = {4, 37, 9};
+    setup(&f, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        inputs[i] = prepare(&f, words(&f, 7 * i, counts[i]), &in_windows);
+        batch[i] = &inputs[i];
+        rows[i] = together[i];
+        run(&f, &inputs[i], alone[i], features);
+    }
+    engine_run(f.session, batch, 3, rows);
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_double_lt(numbers_difference(together[i], alone[i], LABELS), 1e-5);
+    drop(&f);
+}
+END_TEST
+
+START_TEST(a_text_of_more_tokens_than_allowed_is_refused_with_both_ways_out)
+{
+    struct fixture f;
+    struct engine_reading reading = {LONG_TEXT_WINDOWS, 30};
+    struct engine_input input;
+    setup(&f, NULL);
+    ck_assert_uint_eq(prepare(&f, words(&f, 0, 30), &reading).windows, 3);
+    words(&f, 0, 31);
+    ck_assert_int_eq(engine_prepare_utf8(f.model, f.text, strlen(f.text), &reading, NULL, &f.arena,
+                                         &input, &f.err),
+                     ERR_TOO_LARGE);
+    ck_assert_str_eq(f.err.text,
+                     "the text has more than 30 tokens, the limit for a text in windows "
+                     "(text_tokens_max); send less of it, or \"long_text\": \"truncate\"");
+    f.err = (struct err){0};
+    reading.long_text = LONG_TEXT_TRUNCATE;
+    ck_assert(prepare(&f, f.text, &reading).truncated);
+    drop(&f);
+}
+END_TEST
+
+START_TEST(the_memory_of_windows_is_foreseen)
+{
+    struct fixture f;
+    setup(&f, "{\"window_stride\": 3}");
+    for (unsigned count = 1; count <= WORDS_MAX; count += 7) {
+        struct arena arena, whole = f.arena;
+        const char *text = words(&f, 0, count);
+        struct engine_need need = engine_need_text(f.model, text, strlen(text), &in_windows);
+        arena_init(&f.arena);
+        struct engine_input input = prepare(&f, text, &in_windows);
+        arena = f.arena;
+        ck_assert_uint_le(arena.bytes, need.kept);
+        ck_assert_uint_le(input.windows, need.windows);
+        arena_deinit(&f.arena);
+        f.arena = whole;
+    }
+    drop(&f);
+}
+END_TEST
+
+START_TEST(an_explanation_is_of_the_whole_text)
+{
+    struct fixture f;
+    struct explain_options options = {.statistics = true};
+    struct explanation found;
+    float logits[LABELS], features[WIDTH], sum = 0;
+    setup(&f, "{\"window_stride\": 4}");
+    struct engine_input input = prepare(&f, words(&f, 0, 25), &in_windows);
+    for (unsigned method = 0; method < 4; method++) {
+        static const enum explain_method methods[] = {EXPLAIN_ROLLOUT, EXPLAIN_ATTENTION,
+                                                      EXPLAIN_GRADIENT, EXPLAIN_GRADIENT_LAST};
+        options.method = methods[method];
+        sum = 0;
+        ck_assert(!engine_capture(f.model, &input, &options, &f.arena, &f.err));
+        run(&f, &input, logits, features);
+        ck_assert(!engine_explain(f.model, &input, &options, 1, &f.arena, &found, &f.err));
+        ck_assert_uint_eq(found.word_count, 25);
+        for (unsigned i = 0; i < 25; i++) {
+            sum += found.words[i].relevance;
+            ck_assert_float_ge(found.words[i].relevance, 0);
+            ck_assert_mem_eq(f.text + found.words[i].start, "w", 1);
+            ck_assert_int_eq(f.text[found.words[i].end], ' ');
+        }
+        ck_assert_float_eq_tol(sum, 1, 1e-5);
+        ck_assert_float_gt(found.stats[0].entropy, 0);
+    }
+    drop(&f);
+}
+END_TEST
+
+/* Two windows without overlap: each word's share of its own window, weighted by what that window
+ * alone scores for the label. */
+START_TEST(a_window_weighs_what_it_alone_scores)
+{
+    struct fixture f;
+    const struct explain_options options = {.method = EXPLAIN_ROLLOUT};
+    const float *whole, *parts[2];
+    float logits[LABELS], features[WIDTH], scores[2][LABELS];
+    setup(&f, NULL);
+    struct engine_input input = prepare(&f, words(&f, 0, 20), &in_windows);
+    ck_assert(!engine_capture(f.model, &input, &options, &f.arena, &f.err));
+    run(&f, &input, logits, features);
+    ck_assert(!engine_relevance(f.model, &input, &options, 2, &f.arena, &whole, &f.err));
+    for (unsigned w = 0; w < 2; w++) {
+        struct engine_input alone = prepare(&f, words(&f, w * ROOM, ROOM), &truncated);
+        ck_assert(!engine_capture(f.model, &alone, &options, &f.arena, &f.err));
+        run(&f, &alone, logits, features);
+        ck_assert(engine_scores(f.model, logits, scores[w]));
+        ck_assert(!engine_relevance(f.model, &alone, &options, 2, &f.arena, &parts[w], &f.err));
+        for (unsigned t = 0; t < ROOM + 2; t++)
+            ck_assert_float_eq_tol(whole[w * (ROOM + 2) + t], parts[w][t] * scores[w][2], 1e-5);
+    }
+    drop(&f);
+}
+END_TEST
+
+START_TEST(what_attnd_json_says_wrongly_is_refused)
+{
+    static const struct {
+        const char *attnd, *text;
+    } cases[] = {
+        {"{\"long_text\": \"split\"}",
+         "attnd.json: $.long_text must be \"truncate\" or \"windows\""},
+        {"{\"long_text\": 1}", "attnd.json: $.long_text: expected a string, found a number"},
+        {"{\"window_pooling\": \"sum\"}",
+         "attnd.json: $.window_pooling must be \"mean\" or \"max\""},
+        {"{\"window_stride\": -1}", "attnd.json: $.window_stride must be a number of tokens"},
+        {"{\"window_stride\": 2.5}", "attnd.json: $.window_stride must be a number of tokens"},
+        {"{\"window_stride\": 2}",
+         "attnd.json: the window stride is 2; this model's windows hold 10 "
+         "tokens of a text, so it must be from 3 to 10"},
+        {"{\"window_stride\": 11}",
+         "attnd.json: the window stride is 11; this model's windows hold "
+         "10 tokens of a text, so it must be from 3 to 10"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture f;
+        ck_assert_int_eq(try_open(&f, cases[i].attnd), ERR_UNSUPPORTED);
+        ck_assert_str_eq(f.err.text, cases[i].text);
+        checkpoint_writer_close(&f.writer);
+        arena_deinit(&f.arena);
+    }
+}
+END_TEST
+
+SUITE("long_text", a_long_text_has_the_mean_of_what_its_windows_have_alone,
+      the_largest_of_each_feature_is_pooled_if_attnd_json_says_so,
+      windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives,
+      texts_with_and_without_windows_share_a_run,
+      a_text_of_more_tokens_than_allowed_is_refused_with_both_ways_out,
+      the_memory_of_windows_is_foreseen, an_explanation_is_of_the_whole_text,
+      a_window_weighs_what_it_alone_scores, what_attnd_json_says_wrongly_is_refused)
