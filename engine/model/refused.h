@@ -1,6 +1,6 @@
-/* refused.h - what a config.json may say that no family here can honour: another kind of model, code
- * of the checkpoint's own, or a change of the encoder that is not implemented. Each is refused by
- * name, with what to do instead; the list is one table a kind.
+/* refused.h - what a config.json may say that no family here can honour: another kind of model,
+ * code of the checkpoint's own, or a change of the encoder that is not implemented. Each is refused
+ * by name, with what to do instead; the list is one table a kind.
  *
  *     if (refused_members(config, &err))               // any family: auto_map, is_decoder, ...
  *         return err.code;
@@ -16,8 +16,9 @@
 struct json_t;
 
 /* ERR_UNSUPPORTED for a member that would change the result: code to be run (auto_map), a causal
- * mask (is_decoder), attention to another model (add_cross_attention), heads cut out (pruned_heads),
- * weights in packed numbers (quantization_config). Absent, null, false and empty ones pass. */
+ * mask (is_decoder), attention to another model (add_cross_attention), heads cut out
+ * (pruned_heads), or packed weights (quantization_config). Absent, null, false and empty ones
+ * pass. */
 enum err_code refused_members(const struct json_t *config, struct err *err);
 
 /* ERR_UNSUPPORTED, always: what kind of model it is and what to take instead, if that is known.

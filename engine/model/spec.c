@@ -132,7 +132,7 @@ static enum err_code check_demands(const struct spec *spec, const struct json_t 
     return ERR_OK;
 }
 
-/* Layers that share blocks: `inner` blocks a group, all run for each of num_hidden_layers. */
+/* Layers that share blocks: `inner` a group, which all run for each of num_hidden_layers. */
 static enum err_code read_groups(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;

@@ -5,6 +5,18 @@
 
 #include <string.h>
 
+/* What embeddings, shared blocks and relative positions are laid out by. */
+static void check_text(const struct spec *spec)
+{
+    FUZZ_CLAIM(spec->vocab_size >= 1 && spec->positions >= 3 && spec->token_types >= 1);
+    FUZZ_CLAIM(spec_text_tokens(spec) >= 3 && spec_text_tokens(spec) <= spec->positions);
+    FUZZ_CLAIM(spec->pad_id < spec->positions && spec_embedding(spec) >= 1);
+    FUZZ_CLAIM(spec->buckets == 0 || spec->buckets >= 32);
+    FUZZ_CLAIM(spec_blocks(spec) >= 1 && spec_blocks(spec) <= 1024);
+    for (unsigned i = 0; i < spec->layers; i++)
+        FUZZ_CLAIM(spec_block(spec, i) < spec_blocks(spec));
+}
+
 static void check_sizes(const struct spec *spec)
 {
     FUZZ_CLAIM(spec->heads >= 1 && spec->hidden % spec->heads == 0 && spec->layers >= 1);
@@ -13,7 +25,7 @@ static void check_sizes(const struct spec *spec)
     for (unsigned i = 0; i < spec->label_count; i++)
         FUZZ_CLAIM(spec->labels[i] != NULL && strlen(spec->labels[i]) < SIZE_MAX);
     if (spec->family->kind == ENGINE_TEXT)
-        FUZZ_CLAIM(spec->vocab_size >= 1 && spec->positions >= 3 && spec->token_types >= 1);
+        check_text(spec);
     else
         FUZZ_CLAIM(spec->patch >= 1 && spec->patches >= 1 && spec->channels == 3);
     FUZZ_CLAIM(spec->intermediate <= 4 * 65536 && spec->registers <= 1024);
