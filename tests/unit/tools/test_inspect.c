@@ -82,7 +82,7 @@ START_TEST(inspect_says_how_a_checkpoint_decides)
                    "preprocessing  resized to 48 x 48 (bilinear), times 0.00392157, less 0.5 0.5 "
                    "0.5, over 0.5 0.5 0.5; greys of 16 bits by their full range\n",
                    "");
-    outcome_expect(RUN("models/wafer-vit"), 0, "(4.8 MB as f32, stored as F16)\n", "");
+    outcome_expect(RUN("models/wafer-vit"), 0, "(4.9 MB as f32, stored as F16)\n", "");
     outcome_expect(RUN("models/wafer-vit"), 0, "input          image, 48 x 48 pixels in patches of",
                    "");
 }
