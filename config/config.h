@@ -19,7 +19,7 @@
 struct config_model {
     const char *name, *dir, *dtype; /* dtype NULL: f32 */
     double split;                   /* share of the requests that it answers, 0..1 */
-    double shadow; /* share of the others that it gets a copy of, never answering */
+    double shadow;   /* share of the others that it gets a copy of, never answering */
     bool is_standby; /* the primary before, kept for a rollback; never in a file (rollout.h) */
 };
 
@@ -32,9 +32,9 @@ struct config {
     const char *admin_listen;  /* as given: "127.0.0.1:8081", "unix:/run/a.sock"; "": none */
     const char *admin_address; /* "127.0.0.1", "unix:/run/a.sock" */
     unsigned admin_port;
-    const char *keys_file; /* "": none */
+    const char *keys_file;                                         /* "": none */
     const char *tls_cert_file, *tls_key_file, *tls_client_ca_file; /* "": none */
-    const char *models_root, *state_dir; /* "": none */
+    const char *models_root, *state_dir;                           /* "": none */
     unsigned promote_min_feedback;
     struct config_model *models;
     unsigned model_count;

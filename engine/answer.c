@@ -340,8 +340,7 @@ struct json_t *answer_model(const struct engine_info *info)
         add_count(&model, "patch_size", info->patch_size);
     } else {
         add_count(&model, "vocab_size", info->vocab_size);
-        add(&model, "long_text",
-            json_string_nocheck(info->reads_windows ? "windows" : "truncate"));
+        add(&model, "long_text", json_string_nocheck(info->reads_windows ? "windows" : "truncate"));
         add_count(&model, "window_stride", info->window_stride);
         add(&model, "window_pooling", text_or_null(info->window_pooling));
     }

@@ -130,6 +130,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->layers = spec->layers;
     info->heads = spec->heads;
     info->hidden_size = spec->hidden;
+    info->feature_size = spec_features(spec);
     info->intermediate_size = spec->intermediate;
     info->tokens_max = is_text ? model->pipeline.tokenizer->limit : spec_image_tokens(spec);
     info->vocab_size = spec->vocab_size;
@@ -155,6 +156,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
 {
     struct choice choice;
     if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
+        pipeline_fit(&model->spec, dir, err) ||
         pipeline_open(&model->pipeline, &model->spec, dir, err) ||
         open_weights(model, dir, &choice, options->load_threads, err) ||
         test_products(&model->weights, choice.kernels, err))

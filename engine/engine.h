@@ -27,11 +27,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct engine_model;   /* immutable after open: any number of threads */
-struct engine_session; /* one worker's workspace for one model: one thread at a time */
-struct thread_pool;    /* base/thread_pool.h */
-struct image;          /* vision/pixels.h */
-struct drift_reference;      /* decide/drift_reference.h */
+struct engine_model;    /* immutable after open: any number of threads */
+struct engine_session;  /* one worker's workspace for one model: one thread at a time */
+struct thread_pool;     /* base/thread_pool.h */
+struct image;           /* vision/pixels.h */
+struct drift_reference; /* decide/drift_reference.h */
 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
@@ -58,8 +58,9 @@ struct engine_info {
     const struct class_code *class_codes; /* [label_count] attnd.json's; NULL: none */
     unsigned label_count;
     unsigned layers, heads, hidden_size, intermediate_size;
-    unsigned tokens_max;                            /* longest sequence, special tokens included */
-    unsigned vocab_size;                            /* texts; 0 for images */
+    unsigned feature_size; /* of what the classifier reads: the hidden size, or twice that */
+    unsigned tokens_max;   /* longest sequence, special tokens included */
+    unsigned vocab_size;   /* texts; 0 for images */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
     bool reads_windows;         /* of a text that is longer, all in windows; else its beginning */
     unsigned window_stride;     /* texts: tokens from one window to the next */
@@ -120,9 +121,8 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
  * again. `reading` NULL: the model's own way, as above. ERR_TOO_LARGE for a text of more than
  * text_tokens_max tokens that is to be read in windows. */
 enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
-                                  const struct engine_reading *reading,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err);
+                                  const struct engine_reading *reading, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err);
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err);
@@ -138,8 +138,8 @@ size_t engine_image_pixels(const void *bytes, size_t len);
 /* Upper bounds of the memory that preparing takes, from the headers alone. An image of more than
  * pixels_max pixels is refused before it takes any. */
 struct engine_need {
-    size_t kept;    /* in the arena */
-    size_t passing; /* given back before engine_prepare_image returns */
+    size_t kept;      /* in the arena */
+    size_t passing;   /* given back before engine_prepare_image returns */
     unsigned windows; /* of a text that is read in more than one; else 0 */
 };
 struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len,
@@ -165,7 +165,7 @@ void engine_session_close(struct engine_session *session);
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits);
 
-/* What the classifier read of a row of the last run: its features, [hidden_size], pooled over its
+/* What the classifier read of a row of the last run: its features, [feature_size], pooled over its
  * windows. The session's, until it runs again. */
 const float *engine_features(const struct engine_session *session, unsigned row);
 
@@ -184,7 +184,7 @@ bool engine_scores(const struct engine_model *model, const float *logits, float 
 unsigned engine_argmax(const struct engine_model *model, const float *scores);
 
 /* auto, review or unknown, by the checkpoint's attnd.json (decide/policy.h), for logits whose
- * scores are finite. features [hidden_size] as engine_features gives them; truncated is the
+ * scores are finite. features [feature_size] as engine_features gives them; truncated is the
  * input's. Allocates nothing. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, bool truncated, struct judgement *out);
@@ -198,7 +198,8 @@ bool engine_is_picture(const void *bytes, size_t len);
 enum err_code engine_capture(const struct engine_model *model, struct engine_input *input,
                              const struct explain_options *options, struct arena *arena,
                              struct err *err);
-/* The bytes of it; they grow with the square of the tokens. */
+/* The bytes of it, and of what a gradient through all tokens takes beside; they grow with the
+ * square of the tokens. */
 size_t engine_capture_bytes(const struct engine_model *model, const struct engine_input *input,
                             const struct explain_options *options);
 

@@ -65,9 +65,14 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
                             const struct explain_options *options)
 {
     const struct capture_wish wish = wish_of(model, input, options);
+    const enum explain_method method = method_of(model, options);
+    const bool is_gradient = method == EXPLAIN_GRADIENT || method == EXPLAIN_GRADIENT_LAST;
     size_t bytes = 0;
-    for (unsigned i = 0; i < engine_input_windows(input); i++)
-        bytes += capture_bytes(&model->spec, engine_input_window(input, i).tokens, &wish);
+    for (unsigned i = 0; i < engine_input_windows(input); i++) {
+        const unsigned tokens = engine_input_window(input, i).tokens;
+        bytes += capture_bytes(&model->spec, tokens, &wish);
+        bytes += is_gradient ? gradient_bytes(&model->spec, tokens) : 0;
+    }
     return bytes;
 }
 

@@ -24,9 +24,8 @@ static unsigned limit_of(const struct engine_model *model, const struct engine_r
 
 static enum err_code prepare_text(const struct engine_model *model,
                                   const struct pipeline_text *text,
-                                  const struct engine_reading *reading,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err)
+                                  const struct engine_reading *reading, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
 {
     const struct pipeline *pipeline = &model->pipeline;
     const unsigned limit = limit_of(model, reading);
@@ -50,9 +49,8 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
 }
 
 enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
-                                  const struct engine_reading *reading,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err)
+                                  const struct engine_reading *reading, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
 {
     const struct pipeline_text given = {.bytes = text, .len = len, .is_utf8 = true};
     return prepare_text(model, &given, reading, interrupt, arena, out, err);
@@ -99,10 +97,10 @@ struct engine_need engine_need_text(const struct engine_model *model, const char
     const unsigned limit = limit_of(model, reading);
     const unsigned tokens = len < limit ? (unsigned)len : limit;
     const unsigned windows = windows_count(&pipeline->windows, tokens);
-    return (struct engine_need){
-        .windows = windows > 1 ? windows : 0,
-        .kept = tokenizer_encode_bytes(pipeline->tokenizer, limit, text, len) +
-                windows_bytes(&pipeline->windows, tokens)};
+    return (struct engine_need){.windows = windows > 1 ? windows : 0,
+                                .kept =
+                                    tokenizer_encode_bytes(pipeline->tokenizer, limit, text, len) +
+                                    windows_bytes(&pipeline->windows, tokens)};
 }
 
 struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,

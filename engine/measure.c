@@ -5,7 +5,9 @@
 #include "engine/format/checkpoint.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/relative_bias.h"
+#include "engine/model/window_bias.h"
 #include "engine/model/workspace.h"
+#include "engine/prepare/pipeline.h"
 #include "engine/tensor/gemm/operand.h"
 #include "engine/text/tokenizer.h"
 
@@ -27,6 +29,8 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
     linear = linear < numbers ? linear : numbers;
+    if (spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL) /* spread out for all pairs of tokens */
+        numbers += spec->layers * window_bias_floats(spec->heads, spec->image_size / spec->patch);
     if (spec->buckets > 0)
         numbers += relative_bias_floats(spec->heads, spec_text_tokens(spec));
     const size_t bytes = (numbers - linear) * sizeof(float) + linear * precision_bytes(precision);
@@ -95,7 +99,7 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
         return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not known (known: f32, bf16, int8)",
                        options->dtype);
     arena_init(&arena);
-    if (!spec_read_config(&spec, dir, &arena, err) &&
+    if (!spec_read_config(&spec, dir, &arena, err) && !pipeline_fit(&spec, dir, err) &&
         !measure(out, &spec, dir, precision, batch_tokens_max, threads, err))
         out->model_bytes += arena.bytes;
     arena_deinit(&arena);

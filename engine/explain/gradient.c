@@ -7,45 +7,66 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Buffers of one token's backward pass, from the last block's sums to its attention. */
+/* Buffers of the backward pass of `rows` neighbouring tokens, from the head to the last block's
+ * attention. A weight's column is unpacked once for all of them. */
 struct path {
     const struct spec *spec;
     const struct weights *weights;
     const struct layer *layer; /* the last */
     const struct kernels *kernels;
     const struct backward *backward;
-    unsigned token;
-    float *column;         /* [D or F] one output's weights */
-    float *normed;         /* [D] what the MLP reads */
-    float *features;       /* [D] what the pooler reads, then the residual gradient of the MLP */
-    float *hidden, *inner; /* gradients: [D], [F] */
-    float *wide;           /* [F] */
+    const float *attention_sum, *mlp_sum; /* [rows, D] of the capture */
+    unsigned token;                       /* the first one's number */
+    size_t rows;
+    float *column[2]; /* [D or F] an output's weights; two of a gated MLP */
+    float *normed;    /* [rows, D] what the MLP reads */
+    float *features;  /* [rows, D] what the pooler reads, then the residual gradient of the MLP */
+    float *hidden;    /* [rows, D] gradients */
+    float *inner;     /* [rows, F] gradients */
+    float *read;      /* [spec_features] the gradient of what the classifier reads */
 };
+
+static size_t path_floats(const struct spec *spec, size_t rows)
+{
+    size_t hidden = spec->hidden, inner = spec->intermediate;
+    size_t widest = hidden > inner ? hidden : inner;
+    return rows * (3 * hidden + inner) + 2 * widest + spec_features(spec);
+}
 
 static enum err_code open_path(struct path *path, struct arena *arena, struct err *err)
 {
-    size_t hidden = path->spec->hidden, inner = path->spec->intermediate;
-    size_t widest = hidden > inner ? hidden : inner;
-    float *room = arena_alloc_array(arena, 3 * hidden + 2 * inner + widest, sizeof *room);
+    size_t hidden = path->spec->hidden, inner = path->spec->intermediate, rows = path->rows;
+    size_t widest = hidden > inner ? hidden : inner, numbers = path_floats(path->spec, rows);
+    float *room = arena_alloc_array(arena, numbers, sizeof *room);
     if (room == NULL)
-        return err_no_memory(err, (3 * hidden + 2 * inner + widest) * sizeof *room);
+        return err_no_memory(err, numbers * sizeof *room);
     path->normed = room;
-    path->features = room + hidden;
-    path->hidden = room + 2 * hidden;
-    path->inner = room + 3 * hidden;
-    path->wide = path->inner + inner;
-    path->column = path->wide + inner;
+    path->features = path->normed + rows * hidden;
+    path->hidden = path->features + rows * hidden;
+    path->inner = path->hidden + rows * hidden;
+    path->column[0] = path->inner + rows * inner;
+    path->column[1] = path->column[0] + widest;
+    path->read = path->column[1] + widest;
     path->layer = &path->weights->layers[spec_block(path->spec, path->spec->layers - 1)];
     path->kernels = kernels_best();
     path->backward = backward_best();
     return ERR_OK;
 }
 
+/* In DOT_LANES sums, which the compiler keeps in vectors: half of what a gradient takes where the
+ * head reads all tokens. */
 static float dot(const float *a, const float *b, size_t n)
 {
-    float total = 0;
-    for (size_t i = 0; i < n; i++)
+    enum { DOT_LANES = 16 };
+    float sums[DOT_LANES] = {0}, total = 0;
+    size_t i = 0;
+    for (; i + DOT_LANES <= n; i += DOT_LANES)
+        for (size_t l = 0; l < DOT_LANES; l++)
+            sums[l] += a[i + l] * b[i + l];
+    for (; i < n; i++)
         total += a[i] * b[i];
+    for (size_t l = 0; l < DOT_LANES; l++)
+        total += sums[l];
     return total;
 }
 
@@ -60,27 +81,29 @@ static void unpack(const struct linear *linear, size_t column, float *weight)
     linear->backend->unpack(linear, column, weight);
 }
 
-/* y = norm(x) of one row. */
-static void norm_row(const struct path *path, const struct norm *norm, float *y, const float *x)
+/* y = norm(x) of all rows. */
+static void norm_rows(const struct path *path, const struct norm *norm, float *y, const float *x)
 {
     size_t hidden = path->spec->hidden;
-    path->kernels->layer_norm(y, hidden, x, hidden, norm->gamma, norm->beta, 1, hidden,
+    path->kernels->layer_norm(y, hidden, x, hidden, norm->gamma, norm->beta, path->rows, hidden,
                               path->spec->norm_eps);
 }
 
-/* dx = d norm(x) / dx . dy, dx may be dy; plus the residual gradient. */
+/* dx = d norm(x) / dx . dy of so many rows, dx may be dy; plus the residual gradient. */
 static void norm_back(const struct path *path, const struct norm *norm, float *dx, const float *x,
-                      const float *residual)
+                      const float *residual, size_t rows)
 {
     float stats[2];
     size_t hidden = path->spec->hidden;
-    path->backward->layer_norm(dx, hidden, stats, dx, hidden, x, hidden, norm->gamma, residual,
-                               hidden, 1, hidden, path->spec->norm_eps);
+    for (size_t r = 0; r < rows; r++, dx += hidden, x += hidden)
+        path->backward->layer_norm(dx, hidden, stats, dx, hidden, x, hidden, norm->gamma,
+                                   residual != NULL ? residual + r * hidden : NULL, hidden, 1,
+                                   hidden, path->spec->norm_eps);
 }
 
 /* ---- the head ---- */
 
-/* hidden = dy / dfeatures; y = classifier(pooler(features)) [label]. */
+/* hidden = dy / dfeatures; y = classifier(pooler(features)) [label], of one row. */
 static void head_back(const struct path *path, const struct linear *classifier, unsigned label)
 {
     const struct linear *pooler = &path->weights->pooler;
@@ -89,92 +112,193 @@ static void head_back(const struct path *path, const struct linear *classifier, 
         unpack(classifier, label, path->hidden);
         return;
     }
-    unpack(classifier, label, path->wide);
+    unpack(classifier, label, path->read);
     memset(path->hidden, 0, hidden * sizeof *path->hidden);
     for (size_t c = 0; c < hidden; c++) {
-        unpack(pooler, c, path->column);
-        float before = dot(path->column, path->features, hidden) + pooler->bias[c], slope;
-        path->backward->activation(&slope, &path->wide[c], &before, 1,
+        unpack(pooler, c, path->column[0]);
+        float before = dot(path->column[0], path->features, hidden) + pooler->bias[c], slope;
+        path->backward->activation(&slope, &path->read[c], &before, 1,
                                    path->spec->family->pooler_activation);
-        add_scaled(path->hidden, slope, path->column, hidden);
+        add_scaled(path->hidden, slope, path->column[0], hidden);
     }
 }
 
+static bool is_patch(const struct path *path, size_t row)
+{
+    return path->token + row >= spec_image_specials(path->spec);
+}
+
+/* The gradient of the patches' mean, back through the norm that a family has behind it. `mean` is
+ * computed for that from the sums of all tokens (there is no norm before it then). */
+static void pooled_back(const struct path *path, const struct capture *capture, float *gradient)
+{
+    const struct spec *spec = path->spec;
+    size_t hidden = spec->hidden;
+    float *mean = path->column[0];
+    if (path->weights->pooled_norm.gamma == NULL)
+        return;
+    assert(path->weights->final_norm.gamma == NULL);
+    memset(mean, 0, hidden * sizeof *mean);
+    for (size_t t = spec_image_specials(spec); t < capture->tokens; t++)
+        add_scaled(mean, 1 / (float)spec->patches, capture->sums[CAPTURE_MLP] + t * hidden, hidden);
+    norm_back(path, &path->weights->pooled_norm, gradient, mean, NULL, 1);
+}
+
+/* hidden = dy / dnormed of tokens that a pooling reads. */
+static void pooling_back(const struct path *path, const struct capture *capture, unsigned label)
+{
+    const struct spec *spec = path->spec;
+    size_t hidden = spec->hidden;
+    bool has_first = spec->family->pooling == POOLING_FIRST_AND_PATCHES;
+    float *mean = has_first ? path->read + hidden : path->read;
+    unpack(&path->weights->classifier, label, path->read);
+    pooled_back(path, capture, mean);
+    memset(path->hidden, 0, path->rows * hidden * sizeof *path->hidden);
+    for (size_t r = 0; r < path->rows; r++)
+        if (is_patch(path, r))
+            add_scaled(path->hidden + r * hidden, 1 / (float)spec->patches, mean, hidden);
+        else if (has_first && path->token + r == 0)
+            memcpy(path->hidden, path->read, hidden * sizeof *path->hidden);
+}
+
 /* ---- the block ---- */
+
+/* inner = dy / d(what W_2 reads) */
+static void mlp_out_back(const struct path *path)
+{
+    size_t hidden = path->spec->hidden, inner = path->spec->intermediate;
+    memset(path->inner, 0, path->rows * inner * sizeof *path->inner);
+    for (size_t c = 0; c < hidden; c++) {
+        unpack(&path->layer->mlp_out, c, path->column[0]);
+        for (size_t r = 0; r < path->rows; r++)
+            add_scaled(path->inner + r * inner, path->hidden[r * hidden + c], path->column[0],
+                       inner);
+    }
+}
+
+/* What output c of W_1 was for a row. */
+static float mlp_before(const struct path *path, const float *column, size_t c, size_t row)
+{
+    size_t hidden = path->spec->hidden;
+    return dot(column, path->normed + row * hidden, hidden) + path->layer->mlp_in.bias[c];
+}
+
+/* Back through column c of W_1, and, of a gated MLP, column F + c. */
+static void mlp_column_back(const struct path *path, size_t c)
+{
+    const struct spec *spec = path->spec;
+    size_t hidden = spec->hidden, inner = spec->intermediate;
+    for (size_t r = 0; r < path->rows; r++) {
+        float dy = path->inner[r * inner + c], *to = path->hidden + r * hidden, slopes[2];
+        float before[2] = {mlp_before(path, path->column[0], c, r)};
+        if (spec->is_gated) {
+            before[1] = mlp_before(path, path->column[1], inner + c, r);
+            path->backward->gate(slopes, &dy, before, 1, spec->family->block.gate);
+            add_scaled(to, slopes[1], path->column[1], hidden);
+        } else {
+            path->backward->activation(slopes, &dy, before, 1, spec->activation);
+        }
+        add_scaled(to, slopes[0], path->column[0], hidden);
+    }
+}
 
 /* hidden = dy / dnormed, from hidden = dy / d(MLP's output). */
 static void mlp_back(const struct path *path)
 {
     size_t hidden = path->spec->hidden, inner = path->spec->intermediate;
-    const struct linear *in = &path->layer->mlp_in, *out = &path->layer->mlp_out;
-    memset(path->inner, 0, inner * sizeof *path->inner);
-    for (size_t c = 0; c < hidden; c++) {
-        unpack(out, c, path->column);
-        add_scaled(path->inner, path->hidden[c], path->column, inner);
-    }
-    memset(path->hidden, 0, hidden * sizeof *path->hidden);
+    mlp_out_back(path);
+    memset(path->hidden, 0, path->rows * hidden * sizeof *path->hidden);
     for (size_t c = 0; c < inner; c++) {
-        unpack(in, c, path->column);
-        float before = dot(path->column, path->normed, hidden) + in->bias[c], slope;
-        path->backward->activation(&slope, &path->inner[c], &before, 1, path->spec->activation);
-        add_scaled(path->hidden, slope, path->column, hidden);
+        unpack(&path->layer->mlp_in, c, path->column[0]);
+        if (path->spec->is_gated)
+            unpack(&path->layer->mlp_in, inner + c, path->column[1]);
+        mlp_column_back(path, c);
     }
 }
 
 /* BERT: y of h = norm_2(s_2), s_2 = z + MLP(z), z = norm_1(s_1). hidden = dy / ds_1. */
 static void norm_after_back(const struct path *path, const struct linear *classifier,
-                            unsigned label, const float *attention_sum, const float *mlp_sum)
+                            unsigned label)
 {
-    size_t hidden = path->spec->hidden;
-    norm_row(path, &path->layer->mlp_norm, path->features, mlp_sum);
+    size_t numbers = path->rows * path->spec->hidden;
+    norm_rows(path, &path->layer->mlp_norm, path->features, path->mlp_sum);
     head_back(path, classifier, label);
-    norm_back(path, &path->layer->mlp_norm, path->hidden, mlp_sum, NULL);
-    memcpy(path->features, path->hidden, hidden * sizeof *path->hidden); /* past the MLP */
-    norm_row(path, &path->layer->attention_norm, path->normed, attention_sum);
+    norm_back(path, &path->layer->mlp_norm, path->hidden, path->mlp_sum, NULL, path->rows);
+    memcpy(path->features, path->hidden, numbers * sizeof *path->hidden); /* past the MLP */
+    norm_rows(path, &path->layer->attention_norm, path->normed, path->attention_sum);
     mlp_back(path);
-    add_scaled(path->hidden, 1, path->features, hidden);
-    norm_back(path, &path->layer->attention_norm, path->hidden, attention_sum, NULL);
+    add_scaled(path->hidden, 1, path->features, numbers);
+    norm_back(path, &path->layer->attention_norm, path->hidden, path->attention_sum, NULL,
+              path->rows);
 }
 
-/* ViT: y of h = norm(s_2), s_2 = s_1 + MLP(norm_2(s_1)). hidden = dy / ds_1. */
-static void norm_before_back(const struct path *path, const struct linear *classifier,
-                             unsigned label, const float *attention_sum, const float *mlp_sum)
+/* ViT: y of h = norm(s_2), s_2 = s_1 + MLP(norm_2(s_1)). hidden = dy / ds_1, from dy / dh. */
+static void norm_before_back(const struct path *path)
 {
-    size_t hidden = path->spec->hidden;
-    assert(path->spec->family->tensors[TENSOR_POOLER] ==
-           NULL); /* the only reader of the head's features */
-    head_back(path, classifier, label);
-    norm_back(path, &path->weights->final_norm, path->hidden, mlp_sum, NULL);
-    memcpy(path->features, path->hidden, hidden * sizeof *path->hidden); /* past the MLP */
-    norm_row(path, &path->layer->mlp_norm, path->normed, attention_sum);
+    size_t numbers = path->rows * path->spec->hidden;
+    if (path->weights->final_norm.gamma != NULL)
+        norm_back(path, &path->weights->final_norm, path->hidden, path->mlp_sum, NULL, path->rows);
+    memcpy(path->features, path->hidden, numbers * sizeof *path->hidden); /* past the MLP */
+    norm_rows(path, &path->layer->mlp_norm, path->normed, path->attention_sum);
     mlp_back(path);
-    norm_back(path, &path->layer->mlp_norm, path->hidden, attention_sum, path->features);
+    norm_back(path, &path->layer->mlp_norm, path->hidden, path->attention_sum, path->features,
+              path->rows);
 }
 
-/* wide[0 .. D) = dy / dO, O the heads' outputs side by side. */
+/* normed = dy / dO, O the heads' outputs side by side. */
 static void attention_back(const struct path *path)
 {
     size_t hidden = path->spec->hidden;
-    memset(path->normed, 0, hidden * sizeof *path->normed);
+    memset(path->normed, 0, path->rows * hidden * sizeof *path->normed);
     for (size_t c = 0; c < hidden; c++) {
-        unpack(&path->layer->attention_out, c, path->column);
-        add_scaled(path->normed, path->hidden[c], path->column, hidden);
+        unpack(&path->layer->attention_out, c, path->column[0]);
+        for (size_t r = 0; r < path->rows; r++)
+            add_scaled(path->normed + r * hidden, path->hidden[r * hidden + c], path->column[0],
+                       hidden);
     }
+}
+
+/* path->normed [rows, D] = dy / dO of the tokens from `token` on. */
+static enum err_code go_back(struct path *path, const struct spec *spec,
+                             const struct weights *weights, const struct capture *capture,
+                             unsigned label, unsigned token, size_t rows, struct arena *arena,
+                             struct err *err)
+{
+    size_t first = (size_t)token * spec->hidden;
+    *path = (struct path){.spec = spec,
+                          .weights = weights,
+                          .token = token,
+                          .rows = rows,
+                          .attention_sum = capture->sums[CAPTURE_ATTENTION] + first,
+                          .mlp_sum = capture->sums[CAPTURE_MLP] + first};
+    const struct linear *classifier = spec_head_reads_all(spec) || token == 0
+                                          ? &weights->classifier
+                                          : &weights->distillation_classifier;
+    if (open_path(path, arena, err))
+        return err->code;
+    if (spec->family->block.norm == NORM_AFTER) {
+        assert(!spec_head_reads_all(spec)); /* no family pools so */
+        norm_after_back(path, classifier, label);
+    } else {
+        assert(spec->family->tensors[TENSOR_POOLER] == NULL); /* who reads the head's features */
+        if (spec_head_reads_all(spec))
+            pooling_back(path, capture, label);
+        else
+            head_back(path, classifier, label);
+        norm_before_back(path);
+    }
+    attention_back(path);
+    return ERR_OK;
 }
 
 enum err_code gradient_of_attention(const struct spec *spec, const struct weights *weights,
                                     const struct capture *capture, unsigned label, unsigned token,
                                     struct arena *arena, float *gradient, struct err *err)
 {
-    struct path path = {.spec = spec, .weights = weights, .token = token};
+    struct path path;
     size_t hidden = spec->hidden, width = hidden / spec->heads, n = capture->tokens;
-    if (open_path(&path, arena, err))
+    if (go_back(&path, spec, weights, capture, label, token, 1, arena, err))
         return err->code;
-    (spec->family->block.norm == NORM_AFTER ? norm_after_back : norm_before_back)(
-        &path, token == 0 ? &weights->classifier : &weights->distillation_classifier, label,
-        capture->sums[CAPTURE_ATTENTION] + token * hidden,
-        capture->sums[CAPTURE_MLP] + token * hidden);
-    attention_back(&path);
     for (size_t h = 0; h < spec->heads; h++)
         for (size_t j = 0; j < n; j++)
             gradient[h * n + j] =
@@ -209,20 +333,87 @@ static bool normalise(float *relevance, size_t n)
     return total > 0;
 }
 
-enum err_code gradient_map_last(const struct spec *spec, const struct weights *weights,
-                                const struct capture *capture, unsigned label, struct arena *arena,
-                                float *relevance, struct err *err)
+/* One head of a block of queries from `first` on: their attention, computed once more from what the
+ * capture has, with the gradient that dO and the values give. */
+static void add_block(const struct path *path, const struct capture *capture, size_t head,
+                      size_t first, float *attention, float *scratch, float *relevance)
+{
+    const struct spec *spec = path->spec;
+    size_t hidden = spec->hidden, width = hidden / spec->heads, n = capture->tokens;
+    size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
+    const float *key = capture->projected + hidden + head * width, *value = key + hidden;
+    const float *query = key - hidden + first * 3 * hidden;
+    struct attention_bias bias = path->layer->bias;
+    if (bias.at != NULL) {
+        bias = attention_bias_at(&bias, head, first);
+        path->kernels->attention_mean_biased(attention, n, query, key, 3 * hidden, count, n, 1,
+                                             width, &bias, scratch);
+    } else {
+        path->kernels->attention_mean(attention, n, query, key, 3 * hidden, count, n, 1, width,
+                                      scratch);
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < n; j++) {
+            const float *d = path->normed + (first + i) * hidden + head * width;
+            float product = dot(d, value + j * 3 * hidden, width) * attention[i * n + j];
+            relevance[j] += product > 0 ? product / (float)spec->heads : 0;
+        }
+}
+
+/* Of a head that reads all tokens: the paths of all. */
+static enum err_code add_all(const struct spec *spec, const struct weights *weights,
+                             const struct capture *capture, unsigned label, struct arena *arena,
+                             float *relevance, struct err *err)
+{
+    struct path path;
+    size_t n = capture->tokens, numbers = attention_mean_scratch(n, spec->hidden / spec->heads);
+    float *attention = arena_alloc_array(arena, ATTENTION_QUERIES * n, sizeof *attention);
+    float *scratch = arena_alloc_array(arena, numbers, sizeof *scratch);
+    if (attention == NULL || scratch == NULL)
+        return err_no_memory(err, (ATTENTION_QUERIES * n + numbers) * sizeof *scratch);
+    if (go_back(&path, spec, weights, capture, label, 0, n, arena, err))
+        return err->code;
+    for (size_t h = 0; h < spec->heads; h++)
+        for (size_t first = 0; first < n; first += ATTENTION_QUERIES)
+            add_block(&path, capture, h, first, attention, scratch, relevance);
+    return ERR_OK;
+}
+
+size_t gradient_bytes(const struct spec *spec, unsigned tokens)
+{
+    size_t width = spec->hidden / spec->heads;
+    if (!spec_head_reads_all(spec))
+        return 0;
+    return (path_floats(spec, tokens) + ATTENTION_QUERIES * (size_t)tokens +
+            attention_mean_scratch(tokens, width)) *
+           sizeof(float);
+}
+
+static enum err_code add_first(const struct spec *spec, const struct weights *weights,
+                               const struct capture *capture, unsigned label, struct arena *arena,
+                               float *relevance, struct err *err)
 {
     size_t n = capture->tokens, numbers = spec->heads * n;
     float *gradient = arena_alloc_array(arena, numbers, sizeof *gradient);
     if (gradient == NULL)
         return err_no_memory(err, numbers * sizeof *gradient);
-    memset(relevance, 0, n * sizeof *relevance);
     for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
         if (gradient_of_attention(spec, weights, capture, label, token, arena, gradient, err))
             return err->code;
         add_positive(spec, capture, token, gradient, relevance);
     }
+    return ERR_OK;
+}
+
+enum err_code gradient_map_last(const struct spec *spec, const struct weights *weights,
+                                const struct capture *capture, unsigned label, struct arena *arena,
+                                float *relevance, struct err *err)
+{
+    size_t n = capture->tokens;
+    memset(relevance, 0, n * sizeof *relevance);
+    if ((spec_head_reads_all(spec) ? add_all : add_first)(spec, weights, capture, label, arena,
+                                                          relevance, err))
+        return err->code;
     if (!normalise(relevance, n))
         attention_map_layer(spec, capture, spec->layers, relevance);
     return ERR_OK;

@@ -16,7 +16,8 @@
  * products keep them, as they are multiplied (rounded, if the model runs in bf16 or int8).
  *
  * A distilled DeiT, whose logits are the mean of two classifiers on two tokens, has g for each
- * token.
+ * token. A head that reads the mean of the patches (DINOv2, BEiT) has it for each token that it
+ * reads, and g is their sum.
  *
  * Threads: a pure function of a model and a capture.
  */
@@ -29,7 +30,8 @@
 #include "engine/model/spec.h"
 #include "engine/model/weights.h"
 
-/* relevance [N], not negative, sums to one. Some 2 (2 D F + D D) flops. ERR_NO_MEMORY. */
+/* relevance [N], not negative, sums to one. Some 2 (2 D F + D D) flops a token that
+ * the head reads. ERR_NO_MEMORY. */
 enum err_code gradient_map(const struct spec *spec, const struct weights *weights,
                            const struct capture *capture, unsigned label, struct arena *arena,
                            float *relevance, struct err *err);
@@ -41,6 +43,10 @@ enum err_code gradient_map(const struct spec *spec, const struct weights *weight
 enum err_code gradient_map_last(const struct spec *spec, const struct weights *weights,
                                 const struct capture *capture, unsigned label, struct arena *arena,
                                 float *relevance, struct err *err);
+
+/* What either takes of the arena where the head reads all of so many tokens; else 0, a few vectors
+ * that grow with nothing. */
+size_t gradient_bytes(const struct spec *spec, unsigned tokens);
 
 /* dy/dA of the last layer for head token `token`: gradient [heads][N]. For tests. */
 enum err_code gradient_of_attention(const struct spec *spec, const struct weights *weights,

@@ -26,7 +26,7 @@ struct patches_view patches_view(const struct spec *spec, const struct preproces
 
 void patches_fold(const struct spec *spec, const float *relevance, float *out)
 {
-    const float *patches = relevance + spec->family->image_specials;
+    const float *patches = relevance + spec_image_specials(spec);
     float total = 0;
     for (unsigned p = 0; p < spec->patches; p++)
         total += patches[p];

@@ -12,9 +12,9 @@ enum { ARRAYS = 6 };
 static void array_sizes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish,
                         size_t sizes[ARRAYS])
 {
-    size_t n = tokens, kept = spec_head_tokens(spec), hidden = spec->hidden;
+    size_t n = tokens, kept = spec_kept_tokens(spec, tokens), hidden = spec->hidden;
     sizes[0] = n * n * (wish->to - wish->from);
-    sizes[1] = n * spec->heads * kept;
+    sizes[1] = n * spec->heads * spec_head_tokens(spec);
     sizes[2] = n * 3 * hidden;
     sizes[3] = sizes[4] = kept * hidden;
     sizes[5] = wish->logits ? spec->label_count : 0;
@@ -257,11 +257,13 @@ void capture_layer(const struct spec *spec, struct workspace *workspace,
 void capture_sum(const struct spec *spec, const struct workspace *workspace, enum capture_sum which,
                  const float *sum)
 {
-    size_t kept = spec_head_tokens(spec), numbers = spec->hidden;
+    size_t numbers = spec->hidden, stride = workspace->hidden_stride;
     for (size_t row = 0; workspace->captured && row < workspace->rows; row++) {
         const struct capture *capture = workspace->captures[row];
-        for (size_t t = 0; capture != NULL && t < kept; t++)
-            memcpy(capture->sums[which] + t * numbers,
-                   sum + (row * kept + t) * workspace->hidden_stride, numbers * sizeof *sum);
+        size_t kept = capture != NULL ? spec_kept_tokens(spec, capture->tokens) : 0;
+        size_t first = spec_head_reads_all(spec) ? workspace->offset[row] : row * kept;
+        for (size_t t = 0; t < kept; t++)
+            memcpy(capture->sums[which] + t * numbers, sum + (first + t) * stride,
+                   numbers * sizeof *sum);
     }
 }

@@ -27,10 +27,10 @@ struct capture {
     unsigned from, to; /* the layers, counted from 0, of which the mean is kept: from <= l < to */
     float *mean;       /* [to - from][N][N] probabilities: row i is what token i attends to */
 
-    /* Of the last layer, for the K tokens that the classifier reads: */
-    float *last;               /* [K][heads][N] probabilities */
+    /* Of the last layer: */
+    float *last;               /* [spec_head_tokens][heads][N] probabilities of the first tokens */
     float *projected;          /* [N][3 D] query, key and value (of all tokens) */
-    float *sums[CAPTURE_SUMS]; /* [K][D] each */
+    float *sums[CAPTURE_SUMS]; /* [K][D] each, of the K tokens that the head reads */
 
     float *logits; /* [labels] of a window alone; NULL: the input is one window */
 

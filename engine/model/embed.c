@@ -56,21 +56,23 @@ static void embed_text(const struct spec *spec, const struct weights *weights,
 static void embed_image(const struct spec *spec, const struct weights *weights,
                         struct workspace *workspace, const struct engine_input *input, float *x)
 {
-    size_t hidden = spec->hidden, specials = spec->family->image_specials;
+    size_t hidden = spec->hidden, placed = spec->family->image_specials;
     size_t stride = workspace->hidden_stride;
+    const float *position = weights->position;
     struct linear_io io = {
         .x = operand_f32(input->patches, (size_t)spec->channels * spec->patch * spec->patch),
         .rows = spec->patches,
-        .y = x + specials * stride,
+        .y = x + spec_image_specials(spec) * stride,
         .y_stride = stride,
-        .residual = weights->position + specials * hidden,
+        .residual = position != NULL ? position + placed * hidden : NULL,
         .residual_stride = hidden};
     memcpy(x, weights->cls_token, hidden * sizeof *x);
-    add(x, weights->position, hidden);
-    if (weights->distillation_token != NULL) {
+    if (weights->distillation_token != NULL)
         memcpy(x + stride, weights->distillation_token, hidden * sizeof *x);
-        add(x + stride, weights->position + hidden, hidden);
-    }
+    for (size_t t = 0; position != NULL && t < placed; t++)
+        add(x + t * stride, position + t * hidden, hidden);
+    for (size_t t = 0; t < spec->registers; t++)
+        memcpy(x + (placed + t) * stride, weights->registers + t * hidden, hidden * sizeof *x);
     linear_run(&weights->patch, workspace->kernels, workspace->pool, &io);
 }
 

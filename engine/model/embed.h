@@ -3,7 +3,8 @@
  *   text   x[t] = norm(word[id[t]] + position[p(t)] + token_type[type[t]])  (Devlin et al. 2019)
  *          where embeddings have another size than blocks, times W_e + b_e     (Lan et al. 2020)
  *          p(t) is t, or as position_next says
- *   image  x[0] = [CLS] + position[0], (x[1] = distillation token + position[1],) then
+ *   image  x[0] = [CLS] + position[0], (x[1] = distillation token + position[1],) then registers,
+ *          which have no position (Darcet et al. 2024), then
  *          x[s + p] = W_patch patch[p] + b + position[s + p]     (Dosovitskiy et al. 2021, eq. 1)
  */
 #ifndef ATTND_ENGINE_MODEL_EMBED_H

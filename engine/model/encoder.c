@@ -71,6 +71,25 @@ static void store(struct workspace *workspace, const struct operand *operand, co
         thread_pool_run(workspace->pool, run_rows, &run);
 }
 
+/* activated = act(u) v for the rows [u, v] of mlp. */
+struct gate_run {
+    const struct spec *spec;
+    struct workspace *workspace;
+};
+
+static void gate_rows(void *context, unsigned index, unsigned count)
+{
+    const struct gate_run *run = context;
+    struct workspace *w = run->workspace;
+    size_t width = run->spec->intermediate;
+    size_t last = (size_t)w->tokens * (index + 1) / count;
+    for (size_t r = (size_t)w->tokens * index / count; r < last; r++) {
+        float *row = w->gated + r * w->gated_stride;
+        w->kernels->gate(row, w->mlp + r * w->mlp_stride, width, run->spec->family->block.gate);
+        operand_store(&w->activated, w->kernels, r, row, width);
+    }
+}
+
 /* ---- the block ---- */
 
 static void multiply(struct workspace *w, const struct linear *linear, const struct operand *x,
@@ -95,9 +114,22 @@ static void project_qkv(struct workspace *w, const struct linear *linear)
     linear_run(linear, w->kernels, w->pool, &io);
 }
 
+static void activate_gated(const struct spec *spec, struct workspace *w,
+                           const struct linear *linear)
+{
+    struct linear_io io = {
+        .x = w->normed, .rows = w->tokens, .y = w->mlp, .y_stride = w->mlp_stride};
+    linear_run(linear, w->kernels, w->pool, &io);
+    thread_pool_run(w->pool, gate_rows, &(struct gate_run){spec, w});
+}
+
 /* activated = act(normed W_1) */
 static void activate(const struct spec *spec, struct workspace *w, const struct linear *linear)
 {
+    if (spec->is_gated) {
+        activate_gated(spec, w, linear);
+        return;
+    }
     bool is_bf16 = w->activated.precision == PRECISION_BF16 && linear->backend->writes_bf16;
     struct linear_io io = {.x = w->normed,
                            .rows = w->tokens,
@@ -116,6 +148,8 @@ static void activate(const struct spec *spec, struct workspace *w, const struct 
 static void keep_head_tokens(const struct spec *spec, struct workspace *w)
 {
     unsigned kept = spec_head_tokens(spec);
+    if (spec_head_reads_all(spec))
+        return;
     for (unsigned r = 0; r < w->rows; r++)
         for (unsigned t = 0; t < kept; t++)
             memmove(w->x + (r * kept + t) * w->hidden_stride,

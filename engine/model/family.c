@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COMMON_KEYS                                                                                \
+#define ENCODER_KEYS                                                                               \
     .key_hidden = "hidden_size", .key_layers = "num_hidden_layers",                                \
-    .key_heads = "num_attention_heads", .key_intermediate = "intermediate_size",                   \
-    .key_activation = "hidden_act", .default_layers = 12, .default_eps = 1e-12
+    .key_heads = "num_attention_heads", .key_activation = "hidden_act", .default_layers = 12
+#define COMMON_KEYS ENCODER_KEYS, .key_intermediate = "intermediate_size", .default_eps = 1e-12
 
 /* ViT and DeiT have the same tensors under different roots. */
 #define VIT_NAMES(root)                                                                            \
@@ -23,6 +23,48 @@
     .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.layernorm_after",                          \
     .tensors[TENSOR_FINAL_NORM] = root ".layernorm"
 
+/* DINOv2 with and without registers differ in the tokens, and in how positions are interpolated. */
+#define DINOV2_BLOCK                                                                               \
+    {                                                                                              \
+        NORM_BEFORE, .drops_attention_out = true, .keeps_mlp_out = true, .gate = ACTIVATION_SILU   \
+    }
+#define DINOV2_NAMES(root)                                                                         \
+    .tensors[TENSOR_POSITION] = root ".embeddings.position_embeddings",                            \
+    .tensors[TENSOR_PATCH] = root ".embeddings.patch_embeddings.projection",                       \
+    .tensors[TENSOR_CLS_TOKEN] = root ".embeddings.cls_token",                                     \
+    .tensors[TENSOR_QUERY] = root ".encoder.layer.%u.attention.attention.query",                   \
+    .tensors[TENSOR_KEY] = root ".encoder.layer.%u.attention.attention.key",                       \
+    .tensors[TENSOR_VALUE] = root ".encoder.layer.%u.attention.attention.value",                   \
+    .tensors[TENSOR_ATTENTION_OUT] = root ".encoder.layer.%u.attention.output.dense",              \
+    .tensors[TENSOR_ATTENTION_SCALE] = root ".encoder.layer.%u.layer_scale1.lambda1",              \
+    .tensors[TENSOR_ATTENTION_NORM] = root ".encoder.layer.%u.norm1",                              \
+    .tensors[TENSOR_MLP_IN] = root ".encoder.layer.%u.mlp.fc1",                                    \
+    .tensors[TENSOR_MLP_OUT] = root ".encoder.layer.%u.mlp.fc2",                                   \
+    .tensors[TENSOR_GATED_IN] = root ".encoder.layer.%u.mlp.weights_in",                           \
+    .tensors[TENSOR_GATED_OUT] = root ".encoder.layer.%u.mlp.weights_out",                         \
+    .tensors[TENSOR_MLP_SCALE] = root ".encoder.layer.%u.layer_scale2.lambda1",                    \
+    .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.norm2",                                    \
+    .tensors[TENSOR_FINAL_NORM] = root ".layernorm", .tensors[TENSOR_CLASSIFIER] = "classifier"
+#define DINOV2_KEYS                                                                                \
+    ENCODER_KEYS, .key_mlp_ratio = "mlp_ratio", .key_gated = "use_swiglu_ffn", .default_eps = 1e-6
+
+#define BEIT_NAMES(root)                                                                           \
+    .tensors[TENSOR_PATCH] = root ".embeddings.patch_embeddings.projection",                       \
+    .tensors[TENSOR_CLS_TOKEN] = root ".embeddings.cls_token",                                     \
+    .tensors[TENSOR_QUERY] = root ".encoder.layer.%u.attention.attention.query",                   \
+    .tensors[TENSOR_KEY] = root ".encoder.layer.%u.attention.attention.key",                       \
+    .tensors[TENSOR_VALUE] = root ".encoder.layer.%u.attention.attention.value",                   \
+    .tensors[TENSOR_WINDOW_BIAS] =                                                                 \
+        root ".encoder.layer.%u.attention.attention.relative_position_bias"                        \
+             ".relative_position_bias_table",                                                      \
+    .tensors[TENSOR_ATTENTION_OUT] = root ".encoder.layer.%u.attention.output.dense",              \
+    .tensors[TENSOR_ATTENTION_SCALE] = root ".encoder.layer.%u.lambda_1",                          \
+    .tensors[TENSOR_ATTENTION_NORM] = root ".encoder.layer.%u.layernorm_before",                   \
+    .tensors[TENSOR_MLP_IN] = root ".encoder.layer.%u.intermediate.dense",                         \
+    .tensors[TENSOR_MLP_OUT] = root ".encoder.layer.%u.output.dense",                              \
+    .tensors[TENSOR_MLP_SCALE] = root ".encoder.layer.%u.lambda_2",                                \
+    .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.layernorm_after",                          \
+    .tensors[TENSOR_POOLED_NORM] = root ".pooler.layernorm"
 /* So are those of what was made from BERT. */
 #define BERT_NAMES(root)                                                                           \
     .tensors[TENSOR_WORD] = root ".embeddings.word_embeddings.weight",                             \
@@ -235,6 +277,55 @@ static const struct family families[] = {
         .tensors[TENSOR_CLASSIFIER] = "classifier",
         .architectures = {[HEAD_CLASSIFIER] = "DeiTForImageClassification"},
     },
+    {
+        /* Oquab et al. 2023 */
+        .name = "dinov2",
+        .model_type = "dinov2",
+        .kind = ENGINE_IMAGE,
+        .block = DINOV2_BLOCK,
+        .image_specials = 1,
+        .pooling = POOLING_FIRST_AND_PATCHES,
+        .takes_any_size = true,
+        DINOV2_KEYS,
+        .default_patch = 14,
+        DINOV2_NAMES("dinov2"),
+        .architectures = {[HEAD_CLASSIFIER] = "Dinov2ForImageClassification"},
+    },
+    {
+        /* Darcet et al. 2024 */
+        .name = "dinov2-with-registers",
+        .model_type = "dinov2_with_registers",
+        .kind = ENGINE_IMAGE,
+        .block = DINOV2_BLOCK,
+        .image_specials = 1,
+        .pooling = POOLING_FIRST_AND_PATCHES,
+        .takes_any_size = true,
+        .positions_antialiased = true,
+        DINOV2_KEYS,
+        .key_registers = "num_register_tokens",
+        DINOV2_NAMES("dinov2_with_registers"),
+        .tensors[TENSOR_REGISTERS] = "dinov2_with_registers.embeddings.register_tokens",
+        .architectures = {[HEAD_CLASSIFIER] = "Dinov2WithRegistersForImageClassification"},
+    },
+    {
+        /* Bao et al. 2022 */
+        .name = "beit",
+        .model_type = "beit",
+        .kind = ENGINE_IMAGE,
+        .block = {NORM_BEFORE, .always_biased = true, .key_unbiased = true,
+                  .drops_attention_out = true},
+        .image_specials = 1,
+        .pooling = POOLING_PATCHES,
+        COMMON_KEYS,
+        .key_layer_scale = "layer_scale_init_value",
+        .demands = {{"use_absolute_position_embeddings", false, false},
+                    {"use_relative_position_bias", true, false},
+                    {"use_shared_relative_position_bias", false, false},
+                    {"use_mean_pooling", true, true}},
+        BEIT_NAMES("beit"),
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "BeitForImageClassification"},
+    },
 };
 
 const struct family *family_find(const char *model_type, const char *architecture)
@@ -265,5 +356,5 @@ void family_model_types(char *out, size_t size)
 
 size_t family_root(const struct family *family)
 {
-    return strcspn(family->tensors[TENSOR_POSITION], ".") + 1;
+    return strcspn(family->tensors[TENSOR_QUERY], ".") + 1;
 }

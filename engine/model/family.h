@@ -27,18 +27,25 @@ enum tensor_field {
     TENSOR_RELATIVE_BIAS,     /* [buckets, heads], of all layers: relative_bias.h */
     TENSOR_CLS_TOKEN,
     TENSOR_DISTILLATION_TOKEN,
+    TENSOR_REGISTERS, /* learnt tokens behind [CLS] that have no place and that no head reads */
     TENSOR_PATCH,
     /* a block */
     TENSOR_QUERY,
     TENSOR_KEY,
     TENSOR_VALUE,
     TENSOR_ATTENTION_OUT,
+    TENSOR_WINDOW_BIAS,     /* added to the scores, by the places of query and key */
+    TENSOR_ATTENTION_SCALE, /* layer scale: the branch times a vector, before the residual sum */
     TENSOR_ATTENTION_NORM,
     TENSOR_MLP_IN,
     TENSOR_MLP_OUT,
+    TENSOR_GATED_IN, /* in place of MLP_IN and MLP_OUT in a gated MLP */
+    TENSOR_GATED_OUT,
+    TENSOR_MLP_SCALE,
     TENSOR_MLP_NORM,
-    /* the classifier's head: classifier(activation(pooler(final_norm(x[CLS])))) */
+    /* the classifier's head: classifier(activation(pooler(pooled_norm(pooling(final_norm(x)))))) */
     TENSOR_FINAL_NORM,
+    TENSOR_POOLED_NORM,
     TENSOR_POOLER,
     TENSOR_CLASSIFIER,
     TENSOR_DISTILLATION_CLASSIFIER, /* on the second token; the logits are averaged */
@@ -60,13 +67,33 @@ enum position_kind {
 /* What sits on the encoder. */
 enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_COUNT };
 
+/* What the head makes of a sequence's last hidden states. */
+enum family_pooling {
+    POOLING_FIRST,             /* the first token, [CLS]; a distilled DeiT's second one likewise */
+    POOLING_PATCHES,           /* the mean of an image's patches */
+    POOLING_FIRST_AND_PATCHES, /* [CLS] and, beside it, the mean of the patches: twice as wide */
+};
+
+/* A switch of config.json that has only one value here; `fallback` is the Hugging Face class's. */
+struct family_demand {
+    const char *key; /* NULL: the list's end */
+    bool value, fallback;
+};
+
+enum { FAMILY_DEMANDS = 5 };
+
 struct family {
     const char *name;         /* ours */
     const char *model_type;   /* config.json's */
     const char *architecture; /* config.json's architectures[0], where model_type is not enough */
     enum engine_kind kind;
     struct block_spec block;
-    unsigned image_specials; /* learnt tokens in front of the patches: [CLS], distillation */
+    unsigned image_specials; /* learnt tokens with a position in front of the patches: [CLS],
+                                distillation */
+    enum family_pooling pooling;
+    /* The image size is the preprocessor's: positions are interpolated when the model is opened. */
+    bool takes_any_size;
+    bool positions_antialiased; /* positions.h */
     enum activation pooler_activation;
     bool drops_classifier; /* training: dropout before the classifier */
     bool drops_features;   /* training: dropout before the pooler */
@@ -76,10 +103,15 @@ struct family {
 
     /* config.json's keys; its defaults are those of the Hugging Face class */
     const char *key_hidden, *key_layers, *key_heads, *key_intermediate, *key_activation;
-    const char *key_embedding;          /* NULL: embeddings have the hidden size */
+    const char *key_mlp_ratio;   /* instead of key_intermediate: a multiple of the hidden size */
+    const char *key_gated;       /* whether the MLP has the block's gate; NULL: it has, if any */
+    const char *key_registers;   /* how many registers */
+    const char *key_layer_scale; /* has to be above 0 */
+    const char *key_embedding;   /* NULL: embeddings have the hidden size */
     const char *key_groups, *key_inner; /* NULL: no layers are alike */
     const char *key_pad;
-    unsigned default_layers;
+    struct family_demand demands[FAMILY_DEMANDS];
+    unsigned default_layers, default_patch; /* a patch of 0: 16 */
     double default_eps;
     unsigned default_hidden, default_heads, default_intermediate; /* 0: 768, 12, 3072 */
     unsigned default_vocab, default_embedding;                    /* 0: 30522, none */

@@ -1,5 +1,7 @@
 #include "engine/model/family_tensors.h"
 
+#include "engine/model/window_bias.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,13 +17,17 @@ enum dim {
     BUCKETS,
     HEADS,
     INTERMEDIATE,
+    GATE_AND_VALUE,
     VOCAB,
     POSITIONS,
+    PLACES,
+    REGISTERS,
     TOKEN_TYPES,
-    IMAGE_TOKENS,
     CHANNELS,
     PATCH,
+    WINDOW_PLACES,
     LABELS,
+    FEATURES,
 };
 
 struct entry {
@@ -65,7 +71,8 @@ static const struct entry text_embeddings[] = {
 static const struct entry image_embeddings[] = {
     {TENSOR_CLS_TOKEN, TENSOR_TABLE, {ONE, ONE, HIDDEN}},
     {TENSOR_DISTILLATION_TOKEN, TENSOR_TABLE, {ONE, ONE, HIDDEN}},
-    {TENSOR_POSITION, TENSOR_TABLE, {ONE, IMAGE_TOKENS, HIDDEN}},
+    {TENSOR_POSITION, TENSOR_TABLE, {ONE, PLACES, HIDDEN}},
+    {TENSOR_REGISTERS, TENSOR_TABLE, {ONE, REGISTERS, HIDDEN}},
     {TENSOR_PATCH, TENSOR_WEIGHT, {HIDDEN, CHANNELS, PATCH, PATCH}},
     {TENSOR_PATCH, TENSOR_BIAS, {HIDDEN}},
     END,
@@ -79,18 +86,24 @@ static const struct entry block[] = {
     {TENSOR_QUERY, TENSOR_BIAS, {HIDDEN}},
     {TENSOR_KEY, TENSOR_BIAS, {HIDDEN}},
     {TENSOR_VALUE, TENSOR_BIAS, {HIDDEN}},
+    {TENSOR_WINDOW_BIAS, TENSOR_TABLE, {WINDOW_PLACES, HEADS}},
     LINEAR(TENSOR_ATTENTION_OUT, HIDDEN, HIDDEN),
+    {TENSOR_ATTENTION_SCALE, TENSOR_SCALE, {HIDDEN}},
     NORM(TENSOR_ATTENTION_NORM),
     LINEAR(TENSOR_MLP_IN, INTERMEDIATE, HIDDEN),
     LINEAR(TENSOR_MLP_OUT, HIDDEN, INTERMEDIATE),
+    LINEAR(TENSOR_GATED_IN, GATE_AND_VALUE, HIDDEN),
+    LINEAR(TENSOR_GATED_OUT, HIDDEN, INTERMEDIATE),
+    {TENSOR_MLP_SCALE, TENSOR_SCALE, {HIDDEN}},
     NORM(TENSOR_MLP_NORM),
     END,
 };
 
 static const struct entry classifier[] = {
     NORM(TENSOR_FINAL_NORM),
+    NORM(TENSOR_POOLED_NORM),
     LINEAR(TENSOR_POOLER, HIDDEN, HIDDEN),
-    LINEAR(TENSOR_CLASSIFIER, LABELS, HIDDEN),
+    LINEAR(TENSOR_CLASSIFIER, LABELS, FEATURES),
     LINEAR(TENSOR_DISTILLATION_CLASSIFIER, LABELS, HIDDEN),
     END,
 };
@@ -113,12 +126,19 @@ static const struct entry *list_of(const struct tensor_walk *walk)
 
 static bool exists(const struct spec *spec, const struct entry *entry)
 {
-    if (entry->field == TENSOR_EMBEDDING_PROJECT && !spec_projects(spec))
+    const enum tensor_field field = entry->field;
+    if (spec->family->tensors[field] == NULL)
         return false;
-    bool is_projection =
-        entry->field == TENSOR_QUERY || entry->field == TENSOR_KEY || entry->field == TENSOR_VALUE;
-    return spec->family->tensors[entry->field] != NULL &&
-           (spec->qkv_bias || !is_projection || entry->part != TENSOR_BIAS);
+    if (field == TENSOR_EMBEDDING_PROJECT && !spec_projects(spec))
+        return false;
+    if (entry->part == TENSOR_BIAS && field == TENSOR_KEY && spec->family->block.key_unbiased)
+        return false;
+    if (field == TENSOR_MLP_IN || field == TENSOR_MLP_OUT)
+        return !spec->is_gated;
+    if (field == TENSOR_GATED_IN || field == TENSOR_GATED_OUT)
+        return spec->is_gated;
+    bool is_projection = field == TENSOR_QUERY || field == TENSOR_KEY || field == TENSOR_VALUE;
+    return spec->qkv_bias || !is_projection || entry->part != TENSOR_BIAS;
 }
 
 static size_t dimension(const struct spec *spec, enum dim dim)
@@ -138,20 +158,28 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return spec->heads;
     case INTERMEDIATE:
         return spec->intermediate;
+    case GATE_AND_VALUE:
+        return 2 * (size_t)spec->intermediate;
     case VOCAB:
         return spec->vocab_size;
     case POSITIONS:
         return spec->positions;
     case TOKEN_TYPES:
         return spec->token_types;
-    case IMAGE_TOKENS:
-        return spec_image_tokens(spec);
+    case PLACES:
+        return spec_places(spec);
+    case REGISTERS:
+        return spec->registers;
     case CHANNELS:
         return spec->channels;
     case PATCH:
         return spec->patch;
+    case WINDOW_PLACES:
+        return window_bias_rows(spec->image_size / spec->patch);
     case LABELS:
         return spec->label_count;
+    case FEATURES:
+        return spec_features(spec);
     }
     return 0;
 }
@@ -160,11 +188,9 @@ static size_t dimension(const struct spec *spec, enum dim dim)
  * in the group; what the part is called is appended. */
 static void format_name(const struct spec *spec, struct tensor_row *row, const char *base)
 {
-    static const char *const endings[] = {[TENSOR_TABLE] = "",
-                                          [TENSOR_WEIGHT] = ".weight",
-                                          [TENSOR_BIAS] = ".bias",
-                                          [TENSOR_GAMMA] = ".weight",
-                                          [TENSOR_BETA] = ".bias"};
+    static const char *const endings[] = {
+        [TENSOR_TABLE] = "",        [TENSOR_WEIGHT] = ".weight", [TENSOR_BIAS] = ".bias",
+        [TENSOR_GAMMA] = ".weight", [TENSOR_BETA] = ".bias",     [TENSOR_SCALE] = ""};
     const char *first = strstr(base, "%u"),
                *second = first != NULL ? strstr(first + 2, "%u") : NULL;
     const char *ending = endings[row->part];
@@ -218,7 +244,7 @@ static const struct tensor_info *find_name(const char *name, const struct checkp
 {
     const struct tensor_info *info = checkpoint_find(checkpoint, name);
     size_t root = bare != NULL ? family_root(bare) : 0;
-    bool has_root = bare != NULL && strncmp(name, bare->tensors[TENSOR_POSITION], root) == 0;
+    bool has_root = bare != NULL && strncmp(name, bare->tensors[TENSOR_QUERY], root) == 0;
     return info == NULL && has_root ? checkpoint_find(checkpoint, name + root) : info;
 }
 

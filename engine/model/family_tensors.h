@@ -25,6 +25,7 @@ enum tensor_part {
     TENSOR_BIAS,
     TENSOR_GAMMA, /* of a norm */
     TENSOR_BETA,
+    TENSOR_SCALE, /* a layer scale: [D] */
 };
 
 struct tensor_row {

@@ -18,15 +18,42 @@ static void gather(const struct spec *spec, const struct weights *weights, struc
                                weights->final_norm.beta, w->rows, hidden, spec->norm_eps);
 }
 
+static void add_mean(float *out, const float *x, size_t stride, size_t rows, size_t width)
+{
+    memset(out, 0, width * sizeof *out);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < width; c++)
+            out[c] += x[r * stride + c] / (float)rows;
+}
+
+/* All tokens' rows: normalised where they lie, then pooled into cls [rows, spec_features]. */
+static void pool(const struct spec *spec, const struct weights *weights, struct workspace *w)
+{
+    size_t hidden = spec->hidden, stride = w->hidden_stride, patches = spec->patches;
+    bool has_first = spec->family->pooling == POOLING_FIRST_AND_PATCHES;
+    const struct norm *each = &weights->final_norm, *pooled = &weights->pooled_norm;
+    for (unsigned r = 0; r < w->rows; r++) {
+        float *x = w->x + w->offset[r] * stride, *out = w->cls + (size_t)r * spec_features(spec);
+        unsigned tokens = w->offset[r + 1] - w->offset[r];
+        if (each->gamma != NULL)
+            w->kernels->layer_norm(x, stride, x, stride, each->gamma, each->beta, tokens, hidden,
+                                   spec->norm_eps);
+        if (has_first)
+            memcpy(out, x, hidden * sizeof *out);
+        add_mean(has_first ? out + hidden : out, x + (tokens - patches) * stride, stride, patches,
+                 hidden);
+        if (pooled->gamma != NULL)
+            w->kernels->layer_norm(out, hidden, out, hidden, pooled->gamma, pooled->beta, 1, hidden,
+                                   spec->norm_eps);
+    }
+}
+
 /* y = act(x W^T + b) */
 static void project(struct workspace *w, const struct linear *linear, float *y, const float *x,
                     unsigned rows, enum activation act)
 {
-    struct linear_io io = {.x = operand_f32(x, linear->in),
-                           .rows = rows,
-                           .y = y,
-                           .y_stride = linear->out,
-                           .act = act};
+    struct linear_io io = {
+        .x = operand_f32(x, linear->in), .rows = rows, .y = y, .y_stride = linear->out, .act = act};
     linear_run(linear, w->kernels, w->pool, &io);
 }
 
@@ -34,7 +61,10 @@ static void project(struct workspace *w, const struct linear *linear, float *y, 
 static const float *features_of(const struct spec *spec, const struct weights *weights,
                                 struct workspace *w, unsigned token)
 {
-    gather(spec, weights, w, token);
+    if (spec_head_reads_all(spec))
+        pool(spec, weights, w);
+    else
+        gather(spec, weights, w, token);
     if (spec->family->tensors[TENSOR_POOLER] == NULL)
         return w->cls;
     project(w, &weights->pooler, w->pooled, w->cls, w->rows, spec->family->pooler_activation);
@@ -44,13 +74,13 @@ static const float *features_of(const struct spec *spec, const struct weights *w
 void head_pool(const struct spec *spec, const struct window_place *place, float *read,
                const float *features)
 {
-    const size_t hidden = spec->hidden;
+    const size_t width = spec_features(spec);
     if (place->windows == 1) {
-        memcpy(read, features, hidden * sizeof *read);
+        memcpy(read, features, width * sizeof *read);
         return;
     }
     const bool is_first = place->window == 0;
-    for (size_t i = 0; i < hidden; i++)
+    for (size_t i = 0; i < width; i++)
         if (spec->long_text.pooling == WINDOW_MEAN)
             read[i] = (is_first ? 0 : read[i]) + features[i] / (float)place->windows;
         else
@@ -74,12 +104,12 @@ static void capture_logits(const struct weights *weights, struct workspace *w,
 
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *w)
 {
-    const size_t hidden = spec->hidden;
+    const size_t width = spec_features(spec);
     for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
         const float *features = features_of(spec, weights, w, token);
         for (unsigned r = 0; r < w->rows; r++) {
             const struct window_place *place = &w->places[r];
-            head_pool(spec, place, w->read[token] + place->input * hidden, features + r * hidden);
+            head_pool(spec, place, w->read[token] + place->input * width, features + r * width);
             if (token == 0)
                 capture_logits(weights, w, features, r);
         }
@@ -103,7 +133,7 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
 
 const float *head_features(const struct spec *spec, const struct workspace *workspace, unsigned row)
 {
-    return workspace->read[0] + (size_t)row * spec->hidden;
+    return workspace->read[0] + (size_t)row * spec_features(spec);
 }
 
 void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,

@@ -1,8 +1,10 @@
 /* head.h - last hidden states -> logits, and logits -> scores.
  *
- *     logits = W_c act(W_p norm(x[CLS])) + b_c
+ *     logits = W_c act(W_p pooling(norm(x))) + b_c
  *
- * where a family may lack the final norm (those of texts) or the pooler (ViT, DeiT). A distilled
+ * where a family may lack the final norm (those of texts) or the pooler (ViT, DeiT). The pooling is
+ * the [CLS] row, the mean of the patches' rows, or both side by side (Oquab et al. 2023); a norm of
+ * its own may follow (BEiT). A distilled
  * DeiT has a second classifier on the second token; its logits are the mean of both (Touvron et al.
  * 2021, section 4).
  */
@@ -18,7 +20,7 @@
  * capture. The windows of an input come in their order, in one batch or several. */
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *workspace);
 
-/* read [hidden] = the mean or the largest of what was read so far and of one more window. */
+/* read [spec_features] = the mean or the largest of what was read so far and of one more window. */
 void head_pool(const struct spec *spec, const struct window_place *place, float *read,
                const float *features);
 
@@ -26,8 +28,8 @@ void head_pool(const struct spec *spec, const struct window_place *place, float 
 void head_logits(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace, unsigned inputs, float *const *logits);
 
-/* What the classifier read of an input of the last head_logits: [hidden], the workspace's. Of a
- * distilled DeiT, the class token's. */
+/* What the classifier read of an input of the last head_logits: [spec_features], the workspace's.
+ * Of a distilled DeiT, the class token's. */
 const float *head_features(const struct spec *spec, const struct workspace *workspace,
                            unsigned input);
 

@@ -35,6 +35,7 @@ struct load_target {
     float *table;
     struct linear *linear; /* NULL for a table */
     const struct tensor_info *parts[LOADER_PARTS_MAX];
+    const struct tensor_info *scale; /* of the linear's outputs; NULL: none */
 };
 
 struct load_chunk {
@@ -46,7 +47,7 @@ struct load_chunk {
 
 /* One member of the pool. */
 struct lane {
-    float *buffer; /* [buffer_floats] */
+    float *buffer; /* [buffer_floats], then as many as a matrix's chunk has rows */
     struct err err;
     size_t failed; /* index of the chunk that `err` is about */
 };
@@ -151,15 +152,15 @@ enum err_code loader_add_matrix(struct loader *loader, struct linear *linear,
                                 struct err *err)
 {
     struct load_target target = {.linear = linear};
-    size_t numbers = 0, rows = chunk_rows(linear);
+    size_t numbers = 0, rows = chunk_rows(linear), floats = rows * linear->in + rows;
     assert(part_count <= LOADER_PARTS_MAX);
     for (unsigned i = 0; i < part_count; i++) {
         target.parts[i] = parts[i];
         numbers += parts[i]->count;
     }
     assert(numbers == linear->in * linear->out);
-    if (rows * linear->in > loader->buffer_floats)
-        loader->buffer_floats = rows * linear->in;
+    if (floats > loader->buffer_floats)
+        loader->buffer_floats = floats;
     if (add_target(loader, &target, err))
         return err->code;
     for (size_t first = 0; first < linear->out; first += rows) {
@@ -169,6 +170,18 @@ enum err_code loader_add_matrix(struct loader *loader, struct linear *linear,
             return err->code;
     }
     return ERR_OK;
+}
+
+void loader_scale(struct loader *loader, const struct linear *linear,
+                  const struct tensor_info *scale)
+{
+    size_t i = loader->target_count;
+    do {
+        assert(i > 0);
+        i--;
+    } while (loader->targets[i].linear != linear);
+    assert(scale->count == linear->out);
+    loader->targets[i].scale = scale;
 }
 
 /* ---- the run ---- */
@@ -199,6 +212,41 @@ static enum err_code read_rows(const struct checkpoint *checkpoint,
     return ERR_OK;
 }
 
+static void multiply(float *x, float by, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] *= by;
+}
+
+/* The rows of a chunk, each times its number of the scale, which is read behind them. */
+static enum err_code scale_rows(const struct checkpoint *checkpoint,
+                                const struct load_target *target, const struct load_chunk *chunk,
+                                float *buffer, struct err *err)
+{
+    size_t in = target->linear->in;
+    float *scale = buffer + chunk->count * in;
+    if (target->scale == NULL)
+        return ERR_OK;
+    if (checkpoint_read_f32(checkpoint, target->scale, chunk->first, chunk->count, scale, err))
+        return err->code;
+    for (size_t r = 0; r < chunk->count; r++)
+        multiply(buffer + r * in, scale[r], in);
+    return ERR_OK;
+}
+
+/* The biases, which are tables of their own, once all is read. */
+static enum err_code scale_bias(const struct loader *loader, const struct load_target *target,
+                                struct err *err)
+{
+    float scale;
+    for (size_t c = 0; target->scale != NULL && c < target->linear->out; c++) {
+        if (checkpoint_read_f32(loader->checkpoint, target->scale, c, 1, &scale, err))
+            return err->code;
+        target->linear->bias[c] *= scale;
+    }
+    return ERR_OK;
+}
+
 static enum err_code load_chunk(const struct loader *loader, const struct load_chunk *chunk,
                                 struct lane *lane)
 {
@@ -206,7 +254,8 @@ static enum err_code load_chunk(const struct loader *loader, const struct load_c
     if (target->linear == NULL)
         return checkpoint_read_f32(loader->checkpoint, target->parts[0], chunk->first, chunk->count,
                                    target->table + chunk->first, &lane->err);
-    if (read_rows(loader->checkpoint, target, chunk, lane->buffer, &lane->err))
+    if (read_rows(loader->checkpoint, target, chunk, lane->buffer, &lane->err) ||
+        scale_rows(loader->checkpoint, target, chunk, lane->buffer, &lane->err))
         return lane->err.code;
     linear_fill(target->linear, chunk->first, chunk->count, lane->buffer);
     return ERR_OK;
@@ -271,7 +320,8 @@ enum err_code loader_run(struct loader *loader, unsigned threads, struct err *er
         return err->code;
     for (size_t i = 0; i < loader->target_count; i++) {
         struct linear *linear = loader->targets[i].linear;
-        if (linear != NULL && linear_open(linear, err))
+        if (linear != NULL &&
+            (scale_bias(loader, &loader->targets[i], err) || linear_open(linear, err)))
             return err->code;
     }
     return ERR_OK;

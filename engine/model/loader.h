@@ -3,6 +3,7 @@
  *     loader_init(&loader, checkpoint);
  *     loader_add_table(&loader, info, table, &err);              // into memory as it is
  *     loader_add_matrix(&loader, &linear, parts, 3, &err);       // into a linear, row by row
+ *     loader_scale(&loader, &linear, scale);                     // whose outputs are multiplied
  *     loader_run(&loader, threads, &err);
  *     loader_deinit(&loader);
  *
@@ -43,6 +44,12 @@ enum err_code loader_add_table(struct loader *loader, const struct tensor_info *
 enum err_code loader_add_matrix(struct loader *loader, struct linear *linear,
                                 const struct tensor_info *const *parts, unsigned part_count,
                                 struct err *err);
+
+/* Has output c of a planned linear multiplied by number c of `scale`, its weights as they are read
+ * and its bias at the end: what a layer scale after it does, for nothing at run time. An int8
+ * product has a scale for each output, so its weights round as they would without. */
+void loader_scale(struct loader *loader, const struct linear *linear,
+                  const struct tensor_info *scale);
 
 /* Reads everything that was added and opens the linears. Of several errors the first one in the
  * order of the checkpoint's files is reported, whichever occurred first. */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,6 +78,60 @@ static unsigned either(unsigned value, unsigned otherwise)
     return value > 0 ? value : otherwise;
 }
 
+/* A gated MLP of DINOv2 has two thirds of the width, rounded up to a multiple of 8. */
+static enum err_code read_mlp_ratio(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *key = spec->family->key_mlp_ratio;
+    double ratio = 4;
+    if (doc_get_number(config, "$", key, &ratio, err))
+        return err->code;
+    double width = floor(spec->hidden * ratio);
+    if (!(width >= 1 && width <= 4.0 * SIZE_LIMIT))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %g makes the MLP's width %g; from 1 to %d is supported", key, ratio,
+                       width, 4 * SIZE_LIMIT);
+    spec->intermediate = (unsigned)width;
+    if (spec->is_gated)
+        spec->intermediate = ((unsigned)(width * 2 / 3) + 7) / 8 * 8;
+    return ERR_OK;
+}
+
+static enum err_code read_mlp(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    spec->is_gated = family->block.gate != ACTIVATION_NONE && family->key_gated == NULL;
+    if (family->key_gated != NULL &&
+        doc_get_bool(config, "$", family->key_gated, &spec->is_gated, err))
+        return err->code;
+    if (family->key_mlp_ratio != NULL)
+        return read_mlp_ratio(spec, config, err);
+    return get_size(config, family->key_intermediate, 4 * SIZE_LIMIT,
+                    either(family->default_intermediate, 3072), &spec->intermediate, err);
+}
+
+/* Switches that have one value here, and a layer scale that the class leaves out at 0. */
+static enum err_code check_demands(const struct spec *spec, const struct json_t *config,
+                                   struct err *err)
+{
+    const struct family *family = spec->family;
+    double scale = 1;
+    for (const struct family_demand *demand = family->demands; demand->key != NULL; demand++) {
+        bool value = demand->fallback;
+        if (doc_get_bool(config, "$", demand->key, &value, err))
+            return err->code;
+        if (value != demand->value)
+            return err_set(err, ERR_UNSUPPORTED, "%s %s is not supported (supported: %s)",
+                           demand->key, value ? "true" : "false", demand->value ? "true" : "false");
+    }
+    if (family->key_layer_scale != NULL &&
+        doc_get_number(config, "$", family->key_layer_scale, &scale, err))
+        return err->code;
+    if (!(scale > 0))
+        return err_set(err, ERR_UNSUPPORTED, "%s %g is not supported (supported: above 0)",
+                       family->key_layer_scale, scale);
+    return ERR_OK;
+}
+
 /* Layers that share blocks: `inner` a group, which all run for each of num_hidden_layers. */
 static enum err_code read_groups(struct spec *spec, const struct json_t *config, struct err *err)
 {
@@ -105,12 +160,11 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     get_size(config, family->key_layers, LAYERS_LIMIT, family->default_layers, &spec->layers, err);
     get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12), &spec->heads,
              err);
-    get_size(config, family->key_intermediate, 4 * SIZE_LIMIT,
-             either(family->default_intermediate, 3072), &spec->intermediate, err);
     doc_get_number(config, "$", "layer_norm_eps", &eps, err);
     if (!family->block.always_biased)
         doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
-    if (read_activation(spec, config, err) || read_groups(spec, config, err))
+    if (read_mlp(spec, config, err) || read_activation(spec, config, err) ||
+        check_demands(spec, config, err) || read_groups(spec, config, err))
         return err->code;
     if (spec->hidden % spec->heads != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s %u is not a multiple of %s %u", family->key_hidden,
@@ -180,23 +234,32 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
     return read_buckets(spec, config, err);
 }
 
+static enum err_code set_image_size(struct spec *spec, unsigned image_size, struct err *err)
+{
+    if (spec->patch > image_size)
+        return err_set(err, ERR_UNSUPPORTED, "patch_size %u is larger than image_size %u",
+                       spec->patch, image_size);
+    spec_set_image_size(spec, image_size);
+    if (spec->patches > SIZE_LIMIT)
+        return err_set(err, ERR_UNSUPPORTED, "%u patches an image; at most %d are supported",
+                       spec->patches, SIZE_LIMIT);
+    return ERR_OK;
+}
+
 static enum err_code read_image(struct spec *spec, const struct json_t *config, struct err *err)
 {
     get_size(config, "image_size", 4096, 224, &spec->image_size, err);
-    get_size(config, "patch_size", 4096, 16, &spec->patch, err);
+    const struct family *family = spec->family;
+    get_size(config, "patch_size", 4096, family->default_patch > 0 ? family->default_patch : 16,
+             &spec->patch, err);
+    if (family->key_registers != NULL)
+        get_size(config, family->key_registers, 1024, 4, &spec->registers, err);
     if (get_size(config, "num_channels", 3, 3, &spec->channels, err))
         return err->code;
     if (spec->channels != 3)
         return err_set(err, ERR_UNSUPPORTED, "num_channels %u is not supported (supported: 3)",
                        spec->channels);
-    if (spec->patch > spec->image_size)
-        return err_set(err, ERR_UNSUPPORTED, "patch_size %u is larger than image_size %u",
-                       spec->patch, spec->image_size);
-    spec_set_image_size(spec, spec->image_size);
-    if (spec->patches > SIZE_LIMIT)
-        return err_set(err, ERR_UNSUPPORTED, "%u patches an image; at most %d are supported",
-                       spec->patches, SIZE_LIMIT);
-    return ERR_OK;
+    return set_image_size(spec, spec->image_size, err);
 }
 
 /* id2label's keys are the integers 0 .. n-1 in decimal. */
@@ -277,10 +340,10 @@ static enum err_code read_config(struct spec *spec, const struct json_t *config,
 static enum err_code check_attnd_key(void *context, const char *key, const struct json_t *value,
                                      struct err *err)
 {
-    static const char *const known[] = {"version", "temperature", "grey16",     "target_precision",
-                                        "purity",  "thresholds",  "truncation", "class_codes",
-                                        "ood",     "reference",   "long_text",  "window_stride",
-                                        "window_pooling"};
+    static const char *const known[] = {
+        "version",       "temperature", "grey16", "target_precision", "purity",    "thresholds",
+        "truncation",    "class_codes", "ood",    "reference",        "long_text", "window_stride",
+        "window_pooling"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -301,7 +364,7 @@ static void set_defaults(struct spec *spec)
     spec->long_text = (struct long_text){0};
     spec->class_codes = NULL;
     spec->reference = NULL;
-    spec->policy = policy_default(spec->scores, spec->label_count, spec->hidden);
+    spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
 }
 
 static enum err_code read_reference(struct spec *spec, const struct json_t *object,
@@ -413,6 +476,21 @@ void spec_set_image_size(struct spec *spec, unsigned image_size)
     unsigned across = image_size / spec->patch;
     spec->image_size = image_size;
     spec->patches = across * across;
+    spec->position_grid = 0;
+}
+
+enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct err *err)
+{
+    unsigned grid = spec->position_grid > 0 ? spec->position_grid : spec->image_size / spec->patch;
+    if (set_image_size(spec, image_size, err))
+        return err->code;
+    spec->position_grid = grid;
+    return ERR_OK;
+}
+
+unsigned spec_image_specials(const struct spec *spec)
+{
+    return spec->family->image_specials + spec->registers;
 }
 
 unsigned spec_blocks(const struct spec *spec)
@@ -448,10 +526,31 @@ unsigned spec_text_tokens(const struct spec *spec)
 
 unsigned spec_image_tokens(const struct spec *spec)
 {
-    return spec->patches + spec->family->image_specials;
+    return spec->patches + spec_image_specials(spec);
+}
+
+unsigned spec_places(const struct spec *spec)
+{
+    unsigned grid = spec->position_grid;
+    return spec->family->image_specials + (grid > 0 ? grid * grid : spec->patches);
 }
 
 unsigned spec_head_tokens(const struct spec *spec)
 {
     return spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL ? 2 : 1;
+}
+
+bool spec_head_reads_all(const struct spec *spec)
+{
+    return spec->family->pooling != POOLING_FIRST;
+}
+
+unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
+{
+    return spec_head_reads_all(spec) ? tokens : spec_head_tokens(spec);
+}
+
+unsigned spec_features(const struct spec *spec)
+{
+    return spec->family->pooling == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
 }

@@ -23,6 +23,7 @@ struct spec {
     enum activation activation;
     float norm_eps;
     bool qkv_bias;
+    bool is_gated; /* the MLP: `intermediate` is the width of its value */
 
     unsigned vocab_size, positions, token_types; /* texts */
     unsigned embedding;                          /* E; 0: the hidden size */
@@ -30,6 +31,9 @@ struct spec {
     unsigned buckets;                            /* of relative positions; 0: none */
     unsigned image_size, patch, channels;        /* images */
     unsigned patches;                            /* (image_size / patch)^2 */
+    unsigned registers;
+    unsigned position_grid; /* patches on a side that the checkpoint has positions of; 0: as many as
+                               images have */
 
     const char **labels; /* [label_count], in the order of id2label's integer keys */
     unsigned label_count;
@@ -54,8 +58,13 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
 enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
                                struct err *err);
 
-/* The same model for square images of another size, a multiple of the patch. */
+/* The same model for square images of another size, a multiple of the patch, with positions of its
+ * own. */
 void spec_set_image_size(struct spec *spec, unsigned image_size);
+
+/* Images of another size for the same checkpoint, whose positions keep their number.
+ * ERR_UNSUPPORTED for a size below the patch's or of too many patches. */
+enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct err *err);
 
 /* The second half: attnd.json's object over a spec that holds config.json's, with its defaults for
  * the rest. For a writer that checks what it wrote. */
@@ -76,9 +85,19 @@ unsigned spec_text_tokens(const struct spec *spec);
 
 /* Tokens of a prepared image: its patches and the learnt tokens in front. */
 unsigned spec_image_tokens(const struct spec *spec);
+/* Those learnt tokens: the family's and the registers. */
+unsigned spec_image_specials(const struct spec *spec);
+/* Rows of an image model's table of positions: specials that have one, and the grid. */
+unsigned spec_places(const struct spec *spec);
 
 /* Tokens at the start of each sequence that the head reads: [CLS], and a distilled DeiT's second.
  */
 unsigned spec_head_tokens(const struct spec *spec);
+/* Whether the head reads all tokens instead, for a mean of them. */
+bool spec_head_reads_all(const struct spec *spec);
+/* How many the head reads of a sequence of so many. */
+unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens);
+/* Numbers that the classifier reads: the hidden size or, for two of a kind, twice that. */
+unsigned spec_features(const struct spec *spec);
 
 #endif

@@ -6,7 +6,9 @@
 
 #include "engine/model/family_tensors.h"
 #include "engine/model/loader.h"
+#include "engine/model/positions.h"
 #include "engine/model/relative_bias.h"
+#include "engine/model/window_bias.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,16 +45,23 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_RELATIVE_BIAS] = OUTSIDE(relative_bias),
     [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token),
     [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token),
+    [TENSOR_REGISTERS] = OUTSIDE(registers),
     [TENSOR_PATCH] = OUTSIDE(patch),
     [TENSOR_QUERY] = PART(qkv, 0),
     [TENSOR_KEY] = PART(qkv, 1),
     [TENSOR_VALUE] = PART(qkv, 2),
     [TENSOR_ATTENTION_OUT] = IN_BLOCK(attention_out),
+    [TENSOR_WINDOW_BIAS] = IN_BLOCK(window_bias),
+    [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_out),
     [TENSOR_ATTENTION_NORM] = IN_BLOCK(attention_norm),
     [TENSOR_MLP_IN] = IN_BLOCK(mlp_in),
     [TENSOR_MLP_OUT] = IN_BLOCK(mlp_out),
+    [TENSOR_GATED_IN] = IN_BLOCK(mlp_in),
+    [TENSOR_GATED_OUT] = IN_BLOCK(mlp_out),
+    [TENSOR_MLP_SCALE] = IN_BLOCK(mlp_out),
     [TENSOR_MLP_NORM] = IN_BLOCK(mlp_norm),
     [TENSOR_FINAL_NORM] = OUTSIDE(final_norm),
+    [TENSOR_POOLED_NORM] = OUTSIDE(pooled_norm),
     [TENSOR_POOLER] = OUTSIDE(pooler),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_classifier),
@@ -181,6 +190,9 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
         return add_table(binder, info, &((struct norm *)place)->gamma);
     case TENSOR_BETA:
         return add_table(binder, info, &((struct norm *)place)->beta);
+    case TENSOR_SCALE: /* the linear's weights come before it */
+        loader_scale(&binder->loader, linear, info);
+        return ERR_OK;
     case TENSOR_TABLE:
         break;
     }
@@ -220,6 +232,42 @@ static enum err_code bind_all(struct binder *binder)
     return list_unbound(binder);
 }
 
+/* From the checkpoint's grid of positions to the images', with the specials' in front. */
+static enum err_code fit_positions(struct weights *weights, const struct spec *spec,
+                                   struct err *err)
+{
+    size_t hidden = spec->hidden, specials = spec->family->image_specials * hidden;
+    size_t to = spec->image_size / (spec->patch > 0 ? spec->patch : 1);
+    if (spec->position_grid == 0 || spec->position_grid == to)
+        return ERR_OK;
+    float *fitted = arena_alloc_array(&weights->arena, specials + to * to * hidden, sizeof *fitted);
+    if (fitted == NULL)
+        return err_no_memory(err, (specials + to * to * hidden) * sizeof *fitted);
+    memcpy(fitted, weights->position, specials * sizeof *fitted);
+    positions_resize(fitted + specials, to, weights->position + specials, spec->position_grid,
+                     hidden, spec->family->positions_antialiased);
+    weights->position = fitted;
+    return ERR_OK;
+}
+
+/* Each layer has its own table. */
+static enum err_code expand_windows(struct weights *weights, const struct spec *spec,
+                                    struct err *err)
+{
+    if (spec->family->tensors[TENSOR_WINDOW_BIAS] == NULL)
+        return ERR_OK;
+    size_t side = spec->image_size / spec->patch;
+    size_t floats = window_bias_floats(spec->heads, side);
+    for (unsigned i = 0; i < spec->layers; i++) {
+        struct layer *layer = &weights->layers[i];
+        float *matrix = arena_alloc_array(&weights->arena, floats, sizeof *matrix);
+        if (matrix == NULL)
+            return err_no_memory(err, floats * sizeof *matrix);
+        layer->bias = window_bias_expand(matrix, layer->window_bias, spec->heads, side);
+    }
+    return ERR_OK;
+}
+
 /* One table for all layers. */
 static enum err_code expand_bias(struct weights *weights, const struct spec *spec, struct err *err)
 {
@@ -254,6 +302,7 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
                             .err = err};
     loader_init(&binder.loader, checkpoint);
     if (bind_all(&binder) || loader_run(&binder.loader, threads, err) ||
+        fit_positions(out, spec, err) || expand_windows(out, spec, err) ||
         expand_bias(out, spec, err))
         weights_close(out, spec);
     loader_deinit(&binder.loader);

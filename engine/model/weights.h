@@ -2,7 +2,8 @@
  *
  * Every tensor is bound by name from the family's row with the shape that the spec demands: a
  * missing one, or one of another shape or dtype, is refused by name before anything is read. Then
- * the loader reads them all: the weights are held once, in the layout of the backend.
+ * the loader reads them all: the weights are held once, in the layout of the backend, layer scales
+ * folded into them. Positions of another grid than the images' are interpolated last.
  *
  * Threads: immutable after weights_open.
  */
@@ -27,24 +28,26 @@ struct layer {
     struct norm attention_norm, mlp_norm;
     struct linear qkv;           /* [3 D, D]: query, key and value as one product */
     struct linear attention_out; /* [D, D] */
-    struct linear mlp_in;        /* [F, D] */
+    struct linear mlp_in;        /* [F, D]; [2 F, D] of a gated MLP */
     struct linear mlp_out;       /* [D, F] */
     struct attention_bias bias;  /* of the scores; nothing in most families */
+    float *window_bias;          /* what it is made of: window_bias.h */
 };
 
 /* Fields that the family does not have stay zero. */
 struct weights {
-    float *word;                           /* [vocab_size, E] */
-    float *position;                       /* [positions, E] or [patches + specials, D] */
-    float *token_type;                     /* [token_types, E] */
-    struct linear embedding_project;       /* [D, E] */
-    float *relative_bias;                  /* [buckets, heads]; layers[].bias is made of it */
+    float *word;                     /* [vocab_size, E] */
+    float *position;                 /* [positions, E] or [patches + specials, D]; NULL: none */
+    float *registers;                /* [registers, D] */
+    float *token_type;               /* [token_types, E] */
+    struct linear embedding_project; /* [D, E] */
+    float *relative_bias;            /* [buckets, heads]; layers[].bias is made of it */
     float *cls_token, *distillation_token; /* [D] */
-    struct norm embedding_norm, final_norm;
+    struct norm embedding_norm, final_norm, pooled_norm;
     struct linear patch;  /* [D, channels patch patch] */
     struct layer *layers; /* [spec_blocks]; layer i computes with layers[spec_block(spec, i)] */
     struct linear pooler; /* [D, D] */
-    struct linear classifier, distillation_classifier; /* [labels, D] */
+    struct linear classifier, distillation_classifier; /* [labels, D or 2 D] */
 
     size_t parameters;    /* numbers bound */
     const char **unbound; /* tensors of the checkpoint that nothing binds, sorted */

@@ -11,6 +11,12 @@ static enum err_code take(struct workspace *workspace, float **out, size_t rows,
     return *out != NULL ? ERR_OK : err_no_memory(err, rows * columns * sizeof(float));
 }
 
+/* Columns of the MLP's first product. */
+static size_t mlp_columns(const struct spec *spec)
+{
+    return spec->is_gated ? 2 * (size_t)spec->intermediate : spec->intermediate;
+}
+
 static size_t longest(const struct spec *spec)
 {
     return spec->patch > 0 ? spec_image_tokens(spec) : spec_text_tokens(spec);
@@ -25,18 +31,22 @@ static size_t embedded_floats(const struct spec *spec)
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
 {
     size_t tokens = w->tokens_max, rows = tokens / 2 + 1, hidden = spec->hidden;
+    size_t features = spec_features(spec);
     size_t embedded = embedded_floats(spec);
     if (embedded > 0 && take(w, &w->embedded, embedded, 1, err))
         return err->code;
     w->hidden_stride = operand_stride(hidden, sizeof(float)) / sizeof(float);
-    w->mlp_stride = operand_stride(spec->intermediate, sizeof(float)) / sizeof(float);
+    w->mlp_stride = operand_stride(mlp_columns(spec), sizeof(float)) / sizeof(float);
+    w->gated_stride = operand_stride(spec->intermediate, sizeof(float)) / sizeof(float);
     if (take(w, &w->x, tokens, w->hidden_stride, err) ||
         take(w, &w->y, tokens, w->hidden_stride, err) ||
         take(w, &w->z, tokens, w->hidden_stride, err) ||
         take(w, &w->context, tokens, w->hidden_stride, err) ||
-        take(w, &w->mlp, tokens, w->mlp_stride, err) || take(w, &w->cls, rows, hidden, err) ||
-        take(w, &w->pooled, rows, hidden, err) || take(w, &w->read[0], rows, hidden, err) ||
-        (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, hidden, err)) ||
+        take(w, &w->mlp, tokens, w->mlp_stride, err) ||
+        (spec->is_gated && take(w, &w->gated, tokens, w->gated_stride, err)) ||
+        take(w, &w->cls, rows, features, err) || take(w, &w->pooled, rows, features, err) ||
+        take(w, &w->read[0], rows, features, err) ||
+        (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, features, err)) ||
         take(w, &w->logits[0], rows, spec->label_count, err))
         return err->code;
     return take(w, &w->logits[1], rows, spec->label_count, err);
@@ -85,7 +95,8 @@ static enum err_code take_operands(struct workspace *w, const struct spec *spec,
 {
     w->normed = operand_f32(spec->family->block.norm == NORM_AFTER ? w->x : w->y, w->hidden_stride);
     w->attended = operand_f32(w->context, w->hidden_stride);
-    w->activated = operand_f32(w->mlp, w->mlp_stride);
+    w->activated = spec->is_gated ? operand_f32(w->gated, w->gated_stride)
+                                  : operand_f32(w->mlp, w->mlp_stride);
     if (precision == PRECISION_F32)
         return ERR_OK;
     size_t tokens = w->tokens_max;
@@ -133,10 +144,12 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
 {
     enum { SMALL_BYTES = 64 * 1024, POOL_MEMBER_BYTES = 4096 }; /* lines of the arena; the pool */
     const size_t hidden = operand_stride(spec->hidden, sizeof(float));
-    const size_t mlp = operand_stride(spec->intermediate, sizeof(float));
+    const size_t activated = operand_stride(spec->intermediate, sizeof(float));
+    const size_t mlp =
+        spec->is_gated ? operand_stride(mlp_columns(spec), sizeof(float)) + activated : activated;
     const size_t qkv = operand_stride(3 * (size_t)spec->hidden, sizeof(float));
-    const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + mlp;
-    const size_t head = ((2 + (size_t)spec_head_tokens(spec)) * spec->hidden +
+    const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + activated;
+    const size_t head = ((2 + (size_t)spec_head_tokens(spec)) * spec_features(spec) +
                          2 * (size_t)spec->label_count) *
                         sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +

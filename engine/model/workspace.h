@@ -44,29 +44,30 @@ struct workspace {
     unsigned tokens;           /* rows that the linear layers compute now */
     struct capture **captures; /* [rows] where a row's attention is kept, or NULL */
     struct window_place *places; /* [rows] */
-    bool captured;             /* one of the rows has a capture */
+    bool captured;               /* one of the rows has a capture */
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
-    size_t hidden_stride, qkv_stride, mlp_stride;
+    size_t hidden_stride, qkv_stride, mlp_stride, gated_stride;
     float *x;           /* [T, D] the residual stream */
     float *y, *z;       /* [T, D] */
     float *embedded;    /* [N, E] a text before its projection, if there is one */
     float *qkv;         /* [T, 3 D]; NULL if it is kept in bf16 */
     uint16_t *qkv_bf16; /* [T, 3 D] for bf16 attention, see attention_bf16.h; else NULL */
     float *context;     /* [T, D] attention's output */
-    float *mlp;         /* [T, F] */
+    float *mlp;         /* [T, F]; [T, 2 F] before a gate */
+    float *gated;       /* [T, F] behind the gate; NULL: there is none */
 
     /* What the linear layers read, in their precision; in fp32 the matrices above themselves. */
     struct operand normed;    /* [T, D] the norm's output: x (post-norm) or y (pre-norm) */
     struct operand attended;  /* [T, D] context */
-    struct operand activated; /* [T, F] mlp */
+    struct operand activated; /* [T, F] mlp or gated */
 
     float *scratch; /* [pool, scratch_floats] attention's */
     size_t scratch_floats;
     float *capture_scratch; /* [pool, capture_scratch_floats]; first the probabilities of a block */
     size_t capture_block_floats, capture_scratch_floats;
-    float *cls, *pooled; /* [rows, D] */
-    float *read[2];      /* [inputs, D] what the classifiers read, pooled over windows */
+    float *cls, *pooled; /* [rows, spec_features] */
+    float *read[2];      /* [inputs, spec_features] of the classifiers, pooled over windows */
     float *logits[2];    /* [inputs, labels], the second for a distillation head */
     struct arena arena;
 };

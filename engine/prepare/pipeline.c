@@ -24,6 +24,17 @@ static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, 
     return ERR_OK;
 }
 
+enum err_code pipeline_fit(struct spec *spec, const char *dir, struct err *err)
+{
+    unsigned size = spec->image_size;
+    if (!spec->family->takes_any_size)
+        return ERR_OK;
+    if (preprocess_size(dir, &size, err))
+        return err->code;
+    return spec_fit_image_size(spec, size, err) ? err_prefix(err, "preprocessor_config.json: ")
+                                                : ERR_OK;
+}
+
 enum err_code pipeline_open(struct pipeline *out, const struct spec *spec, const char *dir,
                             struct err *err)
 {
@@ -146,7 +157,7 @@ enum err_code pipeline_patches(const struct pipeline *pipeline, const struct ima
         return err_no_memory(err, numbers * sizeof *patches);
     preprocess_patches(&preprocess, &fitted, size->patch, patches);
     *out = (struct engine_input){.kind = ENGINE_IMAGE,
-                                 .tokens = count + spec->family->image_specials,
+                                 .tokens = count + spec_image_specials(spec),
                                  .patches = patches,
                                  .width = image->width,
                                  .height = image->height};

@@ -1,6 +1,7 @@
 /* pipeline.h - turns texts and images of a client or a data set into the encoder's inputs, by a
  * checkpoint's own files: the same code for serving and for training.
  *
+ *     pipeline_fit(&spec, dir, &err);
  *     pipeline_open(&pipeline, &spec, dir, &err);
  *     pipeline_encode(&pipeline, 0, &text, NULL, &arena, &encoding, &err);
  *
@@ -25,6 +26,12 @@ struct pipeline {
     struct windows_shape windows; /* of texts that are read in windows */
     struct preprocess preprocess; /* of images */
 };
+
+/* A family that takes images of any size, by interpolating its positions, sees them in the size
+ * that DIR/preprocessor_config.json makes: tells the spec, before anything else is opened with it.
+ * Of other families, and without the file, nothing changes. ERR_UNSUPPORTED for a shape that is not
+ * square, or a size that spec_fit_image_size refuses. */
+enum err_code pipeline_fit(struct spec *spec, const char *dir, struct err *err);
 
 /* Reads the tokenizer's files or preprocessor_config.json, and compares them with the spec, which
  * has to live as long. ERR_UNSUPPORTED, ERR_UNUSABLE, ERR_MALFORMED, ERR_IO. Close it in any case.

@@ -33,6 +33,7 @@ enum activation {
     ACTIVATION_GELU_TANH, /* [gelu_new] x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (ibid.) */
     ACTIVATION_RELU,      /* [relu]     max(x, 0) */
     ACTIVATION_TANH,      /* BERT's pooler */
+    ACTIVATION_SILU,      /* [silu]     x / (1 + e^-x) (Elfwing, Uchibe and Doya 2018) */
     ACTIVATION_COUNT
 };
 
@@ -75,6 +76,10 @@ struct kernels {
 
     /* Bias, activation and residual after a product, see struct epilogue. */
     void (*epilogue)(const struct epilogue *epilogue);
+
+    /* y[i] = act(x[i]) x[n + i], i < n: the gate of a gated MLP (Shazeer 2020, eq. 6). y may be x.
+     * Cost: two reads, one write. */
+    void (*gate)(float *y, const float *x, size_t n, enum activation act);
 
     /* max |x[i]|, n >= 1; NaN if one of them is NaN. */
     float (*max_abs)(const float *x, size_t n);

@@ -32,6 +32,8 @@ static double activate(double x, enum activation act)
         return x <= 0 ? 0 : x;
     case ACTIVATION_TANH:
         return tanh(x);
+    case ACTIVATION_SILU:
+        return x / (1 + exp(-x));
     default:
         return x;
     }
@@ -81,6 +83,12 @@ static void epilogue(const struct epilogue *e)
             else
                 e->y[r * e->y_stride + c] = y;
         }
+}
+
+static void gate(float *y, const float *x, size_t n, enum activation act)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = (float)(activate(x[i], act) * x[n + i]);
 }
 
 static float max_abs(const float *x, size_t n)
@@ -212,6 +220,7 @@ static void attention_mean(float *out, size_t out_stride, const float *q, const 
 const struct kernels kernels_reference = {.name = "reference",
                                           .layer_norm = layer_norm,
                                           .epilogue = epilogue,
+                                          .gate = gate,
                                           .max_abs = max_abs,
                                           .quantize = quantize,
                                           .round_bf16 = round_bf16,

@@ -199,9 +199,35 @@ static void epilogue(const struct epilogue *given)
     case ACTIVATION_TANH:
         epilogue_as(&e, ACTIVATION_TANH);
         break;
+    case ACTIVATION_SILU:
+        epilogue_as(&e, ACTIVATION_SILU);
+        break;
     default:
         epilogue_as(&e, ACTIVATION_NONE);
     }
+}
+
+/* ---- a gated MLP ---- */
+
+INLINE void gate_as(float *y, const float *x, size_t n, enum activation act)
+{
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        store(y + i, vec_activate(load(x + i), act) * load(x + n + i));
+    if (i < n)
+        store_part(y + i, vec_activate(load_part(x + i, n - i), act) * load_part(x + n + i, n - i),
+                   n - i);
+}
+
+/* Constant `act` for the gates that models have. */
+static void gate(float *y, const float *x, size_t n, enum activation act)
+{
+    if (act == ACTIVATION_SILU)
+        gate_as(y, x, n, ACTIVATION_SILU);
+    else if (act == ACTIVATION_GELU)
+        gate_as(y, x, n, ACTIVATION_GELU);
+    else
+        gate_as(y, x, n, act);
 }
 
 /* ---- activations in fewer bits ---- */
@@ -300,6 +326,7 @@ static void softmax(float *p, const float *x, size_t n)
 const struct kernels KERNELS = {.name = NAME,
                                 .layer_norm = layer_norm,
                                 .epilogue = epilogue,
+                                .gate = gate,
                                 .max_abs = max_abs,
                                 .quantize = quantize,
                                 .round_bf16 = round_bf16,

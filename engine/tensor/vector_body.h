@@ -402,6 +402,11 @@ INLINE vec vec_gelu_tanh(vec x)
     return x / (1.0f + vec_exp(u));
 }
 
+INLINE vec vec_silu(vec x)
+{
+    return x / (1.0f + vec_exp(-x));
+}
+
 INLINE vec vec_activate(vec x, enum activation act)
 {
     switch (act) {
@@ -413,6 +418,8 @@ INLINE vec vec_activate(vec x, enum activation act)
         return vec_max(splat(0.0f), x) + 0.0f; /* which makes -0 to 0 */
     case ACTIVATION_TANH:
         return vec_tanh(x);
+    case ACTIVATION_SILU:
+        return vec_silu(x);
     default:
         return x;
     }

@@ -59,6 +59,14 @@ static const struct processor {
       .resample = RESAMPLE_BICUBIC,
       .mean = HALVES,
       .std = HALVES}},
+    {"Beit",
+     true,
+     false,
+     {.resize_height = 256,
+      .resize_width = 256,
+      .resample = RESAMPLE_BICUBIC,
+      .mean = HALVES,
+      .std = HALVES}},
     {"Bit",
      true,
      true,
@@ -110,7 +118,7 @@ static enum err_code find_processor(const struct json_t *root, const struct proc
     }
     return err_set(err, ERR_UNSUPPORTED,
                    "$.image_processor_type: '%.64s' is not one of the image processors of ViT, "
-                   "DeiT, Bit and CLIP",
+                   "DeiT, BEiT, Bit and CLIP",
                    name);
 }
 
@@ -246,17 +254,22 @@ static enum err_code check_pixels(const struct preprocess *preprocess, struct er
     return ERR_OK;
 }
 
-/* The result must have the model's input size, for every image. */
+/* The result must have the model's input size, for every image; of 0, it has to be a square. */
 static enum err_code check_result(const struct preprocess *preprocess, unsigned image_size,
                                   struct err *err)
 {
     bool crop = preprocess->do_center_crop;
+    if (!crop && (!preprocess->do_resize || preprocess->shortest_edge != 0) && image_size == 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "images would keep their own shape; the model takes squares");
     if (!crop && (!preprocess->do_resize || preprocess->shortest_edge != 0))
         return err_set(err, ERR_UNSUPPORTED,
                        "images would keep their own shape; the model takes %u x %u", image_size,
                        image_size);
     unsigned height = crop ? preprocess->crop_height : preprocess->resize_height;
     unsigned width = crop ? preprocess->crop_width : preprocess->resize_width;
+    if (image_size == 0)
+        image_size = height;
     if (height != image_size || width != image_size)
         return err_set(err, ERR_UNSUPPORTED, "images become %u x %u; the model takes %u x %u",
                        height, width, image_size, image_size);
@@ -304,6 +317,17 @@ enum err_code preprocess_open(struct preprocess *out, const char *dir, unsigned 
                                       : err_no_memory(err, strlen(dir) + sizeof FILE_NAME);
     arena_deinit(&scratch);
     return code;
+}
+
+enum err_code preprocess_size(const char *dir, unsigned *image_size, struct err *err)
+{
+    struct preprocess preprocess;
+    if (preprocess_open(&preprocess, dir, 0, err))
+        return err->code;
+    unsigned side = preprocess.do_center_crop ? preprocess.crop_height : preprocess.resize_height;
+    if (side > 0) /* no file: 0 was all that is known */
+        *image_size = side;
+    return ERR_OK;
 }
 
 /* The size before the crop. transformers' get_resize_output_image_size computes the longer side as

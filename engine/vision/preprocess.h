@@ -34,6 +34,10 @@ struct preprocess {
 enum err_code preprocess_open(struct preprocess *out, const char *dir, unsigned image_size,
                               struct err *err);
 
+/* The side of the square that DIR/preprocessor_config.json makes of every image; *image_size stays
+ * what it was if there is no such file. Errors as preprocess_open. */
+enum err_code preprocess_size(const char *dir, unsigned *image_size, struct err *err);
+
 /* Resize and crop only: 8-bit RGB [image_size, image_size, 3] in the arena. ERR_UNUSABLE for an
  * image so thin that its resized length would exceed IMAGE_SIDE_MAX; what the interrupt (or NULL)
  * returns. */

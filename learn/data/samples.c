@@ -229,14 +229,14 @@ enum err_code samples_check_windows(const struct samples *samples, const struct 
     struct windows_shape shape;
     if (samples->spec.family->kind == ENGINE_IMAGE || view->windows == 0)
         return ERR_OK;
-    return windows_shape_make(&shape, samples_room(samples, view->tokens_max),
-                              view->window_stride, err);
+    return windows_shape_make(&shape, samples_room(samples, view->tokens_max), view->window_stride,
+                              err);
 }
 
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view)
 {
     if (samples->spec.family->kind == ENGINE_IMAGE)
-        return samples_patches(samples, view) + samples->spec.family->image_specials;
+        return samples_patches(samples, view) + spec_image_specials(&samples->spec);
     const struct windows_shape shape = samples_windows_shape(samples, view);
     if (samples->longest_pieces <= shape.room)
         return samples->longest_pieces + 2;

@@ -43,7 +43,7 @@ struct batcher {
     struct entry *entries; /* [limit], of which count are in use */
     unsigned count;
     unsigned reserved;
-    unsigned idle; /* takers that wait on filled */
+    unsigned idle;          /* takers that wait on filled */
     uint64_t batches, rows; /* taken so far */
     bool closed;
     bool hurry_next;      /* the last batch was led by a row that is not hurried */

@@ -35,7 +35,7 @@ struct predict_call {
     const char *id;       /* NULL: none named (an empty one counts as none) */
     bool explain;
     struct explain_options how;
-    bool overlay;        /* of images; a text has none */
+    bool overlay; /* of images; a text has none */
     enum engine_long_text long_text;
     const char *context; /* a checked object as JSON text; NULL: none */
     const char *lot;     /* its member, a number as its text; NULL: none */

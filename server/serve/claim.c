@@ -63,8 +63,8 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
             continue;
         struct engine_need need = need_of(request, &request->call.items[i], row);
         size_t windows = memory_product(need.windows, windows_row_bytes(row->model->info));
-        kept = memory_sum(kept, memory_sum(memory_sum(need.kept, windows),
-                                           result_bytes(request, row)));
+        kept = memory_sum(kept,
+                          memory_sum(memory_sum(need.kept, windows), result_bytes(request, row)));
         *passing = need.passing > *passing ? need.passing : *passing;
     }
     return claim(service, request, memory_sum(kept, *passing));

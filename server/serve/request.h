@@ -83,10 +83,10 @@ struct request {
     const struct snapshot *snapshot; /* the one in service when the head came; held */
     const struct route *route;       /* NULL: no such path */
     struct auth_grant grant;         /* of the key that it sent; released when it is done */
-    const char *id;           /* printable ASCII: the client's X-Request-Id, or one of ours */
+    const char *id;              /* printable ASCII: the client's X-Request-Id, or one of ours */
     const struct tracing *trace; /* its place in a trace; NULL: it is in none */
-    enum request_phase phase; /* changed by request_enter alone */
-    struct err err;           /* of the whole request; code != ERR_OK: answered as a problem */
+    enum request_phase phase;    /* changed by request_enter alone */
+    struct err err;              /* of the whole request; code != ERR_OK: answered as a problem */
     enum request_body body;
     const char *charset; /* of a text: iconv's name; "": UTF-8, or what its first bytes say */
     bool is_packed;      /* the body came as gzip */

@@ -174,8 +174,8 @@ static enum err_code list_queued(struct request *request)
         request->queued = request->good;
         return ERR_OK;
     }
-    request->queued = arena_alloc_array(&request->exchange->arena, request->queued_count,
-                                        sizeof(struct row *));
+    request->queued =
+        arena_alloc_array(&request->exchange->arena, request->queued_count, sizeof(struct row *));
     if (request->queued == NULL)
         return err_no_memory(&request->err, request->queued_count * sizeof(struct row *));
     for (unsigned i = 0; i < request->good_count; i++) {

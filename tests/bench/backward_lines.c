@@ -62,6 +62,13 @@ static void run_activation(void *context)
     r->backward->activation(r->c, r->a, r->b, r->rows * r->width, r->act);
 }
 
+static void run_gate(void *context)
+{
+    struct run *r = context;
+    for (size_t i = 0; i < r->rows * r->width; i += r->width)
+        r->backward->gate(r->c + i, r->a + i, r->b + i, r->width / 2, r->act);
+}
+
 static void run_softmax(void *context)
 {
     struct run *r = context;
@@ -117,6 +124,7 @@ static const struct line {
     {"activation gelu_tanh", run_activation, 3072, 3, 3, false, ACTIVATION_GELU_TANH},
     {"activation relu", run_activation, 3072, 3, 3, false, ACTIVATION_RELU},
     {"activation tanh", run_activation, 768, 3, 3, false, ACTIVATION_TANH},
+    {"gate silu", run_gate, 3072, 3, 3, false, ACTIVATION_SILU},
     {"softmax", run_softmax, 128, 3, 3, false, ACTIVATION_NONE},
     {"softmax", run_softmax, 512, 3, 3, false, ACTIVATION_NONE},
     {"dropout", run_dropout, 768, 2, 2, false, ACTIVATION_NONE},

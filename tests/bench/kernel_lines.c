@@ -81,6 +81,15 @@ static void run_epilogue(void *context)
     run->kernels->epilogue(&epilogue);
 }
 
+/* [u, v] -> act(u) v: half as many are written. */
+static void run_gate(void *context)
+{
+    struct rowwise *run = context;
+    for (size_t r = 0; r < run->rows; r++)
+        run->kernels->gate(run->y + r * run->width, run->x + r * run->width, run->width / 2,
+                           run->act);
+}
+
 /* What a norm leaves for an int8 product: read twice, a quarter written. */
 static void run_quantize(void *context)
 {
@@ -112,6 +121,8 @@ static const struct rowwise_line {
     {"epilogue gelu+residual", run_epilogue, 768, 2, true, true, ACTIVATION_GELU},
     {"epilogue gelu_tanh", run_epilogue, 3072, 1, false, true, ACTIVATION_GELU_TANH},
     {"epilogue relu", run_epilogue, 3072, 1, false, true, ACTIVATION_RELU},
+    {"gate silu", run_gate, 3072, 2, false, false, ACTIVATION_SILU},
+    {"gate gelu", run_gate, 3072, 2, false, false, ACTIVATION_GELU},
     {"epilogue tanh", run_epilogue, 768, 1, false, true, ACTIVATION_TANH},
 };
 

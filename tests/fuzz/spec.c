@@ -28,6 +28,19 @@ static void check_sizes(const struct spec *spec)
         check_text(spec);
     else
         FUZZ_CLAIM(spec->patch >= 1 && spec->patches >= 1 && spec->channels == 3);
+    FUZZ_CLAIM(spec->intermediate <= 4 * 65536 && spec->registers <= 1024);
+    FUZZ_CLAIM(spec_features(spec) >= spec->hidden);
+}
+
+/* Whatever the preprocessor may ask for. */
+static void check_fit(struct spec *spec, unsigned image_size)
+{
+    struct err err = {0};
+    unsigned places = spec_places(spec);
+    if (spec->family->kind != ENGINE_IMAGE || spec_fit_image_size(spec, image_size, &err))
+        return;
+    FUZZ_CLAIM(spec_places(spec) == places);
+    FUZZ_CLAIM(spec_image_tokens(spec) == spec->patches + spec_image_specials(spec));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -37,8 +50,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err = {0};
     arena_init(&arena);
     fuzz_file("config.json", data, size);
-    if (spec_read(&spec, fuzz_dir(), &arena, &err) == ERR_OK)
+    if (spec_read(&spec, fuzz_dir(), &arena, &err) == ERR_OK) {
         check_sizes(&spec);
+        check_fit(&spec, size > 0 ? data[0] * 64u : 0);
+    }
     fuzz_check_err(&err);
     arena_deinit(&arena);
     return 0;

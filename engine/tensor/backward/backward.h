@@ -54,6 +54,11 @@ struct backward {
     void (*activate)(float *y, const float *x, size_t n, enum activation act);
     void (*activation)(float *dx, const float *dy, const float *x, size_t n, enum activation act);
 
+    /* y[i] = act(x[i]) x[n + i] (kernels.gate), with u = x[i] and v = x[n + i]:
+     *     dx[i] = dy[i] v act'(u)         dx[n + i] = dy[i] act(u)
+     * dx [2 n] is neither x nor dy. */
+    void (*gate)(float *dx, const float *dy, const float *x, size_t n, enum activation act);
+
     /* p = softmax(s): ds[i] = scale p[i] (dp[i] - sum_j p[j] dp[j]); ds may be dp. */
     void (*softmax)(float *ds, const float *p, const float *dp, size_t n, float scale);
 

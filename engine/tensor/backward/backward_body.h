@@ -307,6 +307,15 @@ INLINE vec tanh_slope(vec x)
     return 4.0f * e * (s * s);
 }
 
+/* s + x s (1 - s), s = 1 / (1 + e), e = e^-x, 1 - s = e s. Clamped where s would lose digits. */
+INLINE vec silu_slope(vec x)
+{
+    x = vec_max(splat(-80.0f), vec_min(splat(80.0f), x));
+    vec e = vec_exp(-x);
+    vec s = 1.0f / (1.0f + e);
+    return s + x * (e * s) * s;
+}
+
 INLINE vec slope_times(vec dy, vec x, enum activation act)
 {
     switch (act) {
@@ -318,6 +327,8 @@ INLINE vec slope_times(vec dy, vec x, enum activation act)
         return (vec)((vec_int)dy & (x > 0.0f));
     case ACTIVATION_TANH:
         return dy * tanh_slope(x);
+    case ACTIVATION_SILU:
+        return dy * silu_slope(x);
     default:
         return dy;
     }
@@ -353,6 +364,9 @@ INLINE void activation_any(float *y, const float *dy, const float *x, size_t n, 
     case ACTIVATION_TANH:
         activation_as(y, dy, x, n, ACTIVATION_TANH);
         break;
+    case ACTIVATION_SILU:
+        activation_as(y, dy, x, n, ACTIVATION_SILU);
+        break;
     default:
         activation_as(y, dy, x, n, ACTIVATION_NONE);
     }
@@ -366,6 +380,29 @@ static void activate(float *y, const float *x, size_t n, enum activation act)
 static void activation(float *dx, const float *dy, const float *x, size_t n, enum activation act)
 {
     activation_any(dx, dy, x, n, act);
+}
+
+INLINE void gate_as(float *dx, const float *dy, const float *x, size_t n, enum activation act)
+{
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        vec u = load(x + i), d = load(dy + i);
+        store(dx + i, slope_times(d * load(x + n + i), u, act));
+        store(dx + n + i, d * vec_activate(u, act));
+    }
+    if (i == n)
+        return;
+    vec u = load_part(x + i, n - i), d = load_part(dy + i, n - i);
+    store_part(dx + i, slope_times(d * load_part(x + n + i, n - i), u, act), n - i);
+    store_part(dx + n + i, d * vec_activate(u, act), n - i);
+}
+
+static void gate(float *dx, const float *dy, const float *x, size_t n, enum activation act)
+{
+    if (act == ACTIVATION_SILU)
+        gate_as(dx, dy, x, n, ACTIVATION_SILU);
+    else
+        gate_as(dx, dy, x, n, act);
 }
 
 /* ---- softmax ---- */
@@ -485,6 +522,7 @@ const struct backward BACKWARD = {.name = NAME,
                                   .column_sums = column_sums,
                                   .activate = activate,
                                   .activation = activation,
+                                  .gate = gate,
                                   .softmax = softmax,
                                   .dropout = dropout,
                                   .square_sum = square_sum,

@@ -107,6 +107,10 @@ static double slope(double x, enum activation act)
         return x > 0 ? 1 : 0;
     case ACTIVATION_TANH:
         return 1 / (cosh(x) * cosh(x));
+    case ACTIVATION_SILU: {
+        double above = 1 / (1 + exp(-x)), below = 1 / (1 + exp(x));
+        return above + x * above * below;
+    }
     default:
         return 1;
     }
@@ -116,6 +120,16 @@ static void activation(float *dx, const float *dy, const float *x, size_t n, enu
 {
     for (size_t i = 0; i < n; i++)
         dx[i] = (float)(dy[i] * slope(x[i], act));
+}
+
+static void gate(float *dx, const float *dy, const float *x, size_t n, enum activation act)
+{
+    for (size_t i = 0; i < n; i++) {
+        float value;
+        activate(&value, &x[i], 1, act);
+        dx[i] = (float)((double)dy[i] * x[n + i] * slope(x[i], act));
+        dx[n + i] = (float)((double)dy[i] * value);
+    }
 }
 
 static void softmax(float *ds, const float *p, const float *dp, size_t n, float scale)
@@ -170,6 +184,7 @@ const struct backward backward_reference = {.name = "reference",
                                             .column_sums = column_sums,
                                             .activate = activate,
                                             .activation = activation,
+                                            .gate = gate,
                                             .softmax = softmax,
                                             .dropout = dropout,
                                             .square_sum = square_sum,

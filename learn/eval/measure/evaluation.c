@@ -212,7 +212,7 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
 {
     size_t count = dataset->count;
     unsigned labels = engine_describe(model)->label_count;
-    unsigned width = engine_describe(model)->hidden_size;
+    unsigned width = engine_describe(model)->feature_size;
     *out = (struct evaluation){.count = count, .label_count = labels, .hidden_size = width};
     arena_init(&out->arena);
     out->problems = calloc(count, sizeof *out->problems);

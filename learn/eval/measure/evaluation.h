@@ -31,7 +31,7 @@ struct evaluation {
     size_t count; /* the data set's */
     unsigned label_count;
     float *logits; /* [count, label_count]; zeros where an item failed */
-    unsigned hidden_size;
+    unsigned hidden_size; /* engine_info's feature_size */
     float *features;   /* [count, hidden_size] if asked for, else NULL; zeros likewise */
     uint64_t *digests; /* [count] digest.h; 0 where an image cannot be read */
     struct contrast_count contrast; /* of the images */

@@ -12,6 +12,7 @@
 #include "engine/base/doc_edit.h"
 #include "engine/base/file.h"
 #include "engine/format/safetensors_write.h"
+#include "engine/vision/preprocess.h"
 #include "learn/train/checkpoint/export_files.h"
 
 #include <assert.h>
@@ -84,7 +85,7 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
     return ERR_OK;
 }
 
-/* The configuration to write, and the source's own image size. *out is yours to doc_free. */
+/* The configuration to write, and the size of the source's own images. *out is yours to free. */
 static enum err_code make_config(struct json_t **out, unsigned *image_size,
                                  const struct export *what, struct err *err)
 {
@@ -96,6 +97,9 @@ static enum err_code make_config(struct json_t **out, unsigned *image_size,
         edit_config(*out, what, err))
         return err_prefix(err, "%s: ", path);
     *image_size = (unsigned)size;
+    /* The preprocessor's own size then, from which its steps are scaled. */
+    if (what->parameters->spec.family->takes_any_size)
+        return preprocess_size(what->source_dir, image_size, err);
     return ERR_OK;
 }
 

@@ -100,9 +100,9 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 /* Each value as it is typed; options of paths and of speed alone are left out. */
 
 enum { OTHERS = 8, PLACES = 3 };
-static const char *const others[OTHERS] = {
-    "out", "restart", "threads", "store", "ood_method", "target_precision", "version",
-    "truncation"};
+static const char *const others[OTHERS] = {"out",     "restart",    "threads",
+                                           "store",   "ood_method", "target_precision",
+                                           "version", "truncation"};
 
 /* Options that came later: left at their default, the fingerprints from before must stay. */
 static bool is_new_default(const struct train_options *options, const char *field)

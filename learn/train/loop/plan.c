@@ -12,6 +12,12 @@ static enum err_code plan_stages(struct plan *plan, const struct train_options *
     if (options->stages.count == 0)
         plan->stages = (struct train_stages){
             .stage = {{is_text ? 0 : spec->image_size, options->epochs}}, .count = 1};
+    bool has_window = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
+    for (unsigned i = 0; i < plan->stages.count && has_window; i++)
+        if (plan->stages.stage[i].image_size != spec->image_size)
+            return err_set(err, ERR_UNUSABLE,
+                           "--stages: %u pixels: the relative positions of a %s are for its %u",
+                           plan->stages.stage[i].image_size, spec->family->name, spec->image_size);
     for (unsigned i = 0; i < plan->stages.count && !is_text; i++)
         if (plan->stages.stage[i].image_size % spec->patch != 0)
             return err_set(err, ERR_UNUSABLE,

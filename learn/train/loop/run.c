@@ -4,6 +4,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/file.h"
+#include "engine/prepare/pipeline.h"
 #include "engine/tensor/linear/bf16.h"
 #include "learn/train/loop/run_output.h"
 
@@ -34,7 +35,8 @@ static enum err_code check_vocabulary(const char *dir, struct err *err)
 static enum err_code read_source(struct run *run, struct err *err)
 {
     const struct train_options *options = run->options;
-    if (spec_read(&run->spec, options->model, &run->arena, err))
+    if (spec_read(&run->spec, options->model, &run->arena, err) ||
+        pipeline_fit(&run->spec, options->model, err))
         return err_prefix(err, "%s: ", options->model);
     if (run->is_mlm && run->spec.family->architectures[HEAD_MLM] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "--task mlm learns BERT; %s is '%s'", options->model,
@@ -50,8 +52,7 @@ static void settle_long_text(struct long_text *long_text, const struct train_opt
     if (!long_text->in_windows)
         return;
     long_text->stride = options->window_stride;
-    long_text->pooling =
-        strcmp(options->window_pooling, "max") == 0 ? WINDOW_MAX : WINDOW_MEAN;
+    long_text->pooling = strcmp(options->window_pooling, "max") == 0 ? WINDOW_MAX : WINDOW_MEAN;
 }
 
 /* Of the source's description, what the options and the data say anew. */
@@ -209,6 +210,9 @@ static enum err_code check_structured(const struct spec *spec, struct err *err)
     if (spec->family->kind == ENGINE_TEXT || head % 4 != 0)
         return err_set(err, ERR_UNUSABLE,
                        "--init structured is for images and heads that are a multiple of 4 wide");
+    if (spec->family->tensors[TENSOR_POSITION] == NULL || spec->is_gated)
+        return err_set(err, ERR_UNUSABLE,
+                       "--init structured is for learnt positions and an MLP without a gate");
     return ERR_OK;
 }
 

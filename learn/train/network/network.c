@@ -117,10 +117,22 @@ static void list_tokens(struct network *network, const struct network_batch *bat
     network->input_first[batch->rows] = network->rows;
 }
 
-/* The first tokens of each sequence. */
+static void keep_all(struct network *network)
+{
+    memcpy(network->kept_first, network->offset, (network->rows + 1) * sizeof *network->offset);
+    for (unsigned t = 0; t < network->tokens; t++)
+        network->kept[t] = t;
+    network->kept_count = network->tokens;
+}
+
+/* The first tokens of each sequence, unless the head reads them all. */
 static void keep_head_tokens(struct network *network)
 {
     unsigned each = spec_head_tokens(network->spec);
+    if (spec_head_reads_all(network->spec)) {
+        keep_all(network);
+        return;
+    }
     for (unsigned r = 0; r <= network->rows; r++)
         network->kept_first[r] = r * each;
     for (unsigned i = 0; i < network->rows * each; i++)

@@ -68,8 +68,9 @@ void network_forward(struct network *network, const struct network_batch *batch)
 /* Of the last forward pass: [rows, labels] (of a distilled DeiT the mean of both heads), or for MLM
  * [kept_count, vocab_size]. */
 const float *network_logits(const struct network *network);
-/* What the classifier read in the last forward pass, before dropout: [rows, D]; the class token
- * after the final norm or the pooler. NULL for MLM. */
+/* What the classifier read in the last forward pass, before dropout: [rows, spec_features]; the
+ * class token after the final norm or the pooler, or the mean of the patches, or both. NULL for
+ * MLM. */
 const float *network_features(const struct network *network);
 /* What query and key of a block read in the last forward pass: [tokens, D], rows *stride apart. */
 const float *network_attention_input(const struct network *network, unsigned layer, size_t *stride);

@@ -2,6 +2,7 @@
 
 #include "engine/base/rng.h"
 #include "engine/model/relative_bias.h"
+#include "engine/model/window_bias.h"
 #include "engine/tensor/backward/attention_train.h"
 #include "learn/train/network/network_rows.h"
 
@@ -37,6 +38,52 @@ size_t network_attention_floats(const struct network *network)
 }
 
 /* ---- a bias of the scores ---- */
+
+static size_t offset_of_bias(const struct network *network, const struct network_block *block)
+{
+    return network->parameters->map.layers[spec_block(network->spec, block->layer)].window_bias;
+}
+
+static size_t side_of(const struct network *network)
+{
+    return network->spec->image_size / network->spec->patch;
+}
+
+enum err_code network_attention_open_block(struct network *network, struct network_block *block,
+                                           struct err *err)
+{
+    if (offset_of_bias(network, block) == SIZE_MAX)
+        return ERR_OK;
+    size_t floats = window_bias_floats(network->spec->heads, side_of(network));
+    block->bias_table = arena_alloc_array(&network->arena, floats, sizeof *block->bias_table);
+    block->dbias_table = arena_alloc_array(&network->arena, floats, sizeof *block->dbias_table);
+    if (block->bias_table == NULL || block->dbias_table == NULL)
+        return err_no_memory(err, floats * sizeof *block->bias_table);
+    return ERR_OK;
+}
+
+void network_attention_pack_block(struct network *network, struct network_block *block)
+{
+    if (block->bias_table != NULL)
+        block->bias =
+            window_bias_expand(block->bias_table, network->values + offset_of_bias(network, block),
+                               network->spec->heads, side_of(network));
+}
+
+static bool learns_window(const struct network *network, const struct network_block *block)
+{
+    return block->bias_table != NULL && block->layer + 1 >= network->options.frozen_depth;
+}
+
+void network_attention_unpack_block(struct network *network, struct network_block *block)
+{
+    if (!learns_window(network, block)) /* a text has no patches to divide by */
+        return;
+    size_t heads = network->spec->heads, side = side_of(network);
+    window_bias_fold(network->gradient + offset_of_bias(network, block), block->dbias_table, heads,
+                     side);
+    memset(block->dbias_table, 0, window_bias_floats(heads, side) * sizeof *block->dbias_table);
+}
 
 enum err_code network_attention_open(struct network *network, struct err *err)
 {
@@ -74,8 +121,8 @@ void network_attention_unpack(struct network *network)
 
 /* ---- a head of a sequence ---- */
 
-/* The queries that are kept of a last layer are the first of their sequence where there is a bias.
- * `bias` is filled for the head, which borrows it. */
+/* The queries that are kept of a last layer are the first of their sequence, or all. `bias` is
+ * filled for the head, which borrows it. */
 static struct attention_train head_of(const struct run *run, unsigned sequence, unsigned head,
                                       struct attention_bias *bias)
 {
@@ -83,9 +130,10 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
     const struct network_block *block = run->block;
     size_t hidden = network->spec->hidden, width = hidden / network->spec->heads;
     unsigned first = network->offset[sequence], query = run->query_first[sequence];
-    bool is_biased = network->bias.at != NULL;
+    const struct attention_bias *own = block->bias.at != NULL ? &block->bias : &network->bias;
+    bool is_biased = own->at != NULL;
     if (is_biased)
-        *bias = attention_bias_at(&network->bias, head, 0);
+        *bias = attention_bias_at(own, head, 0);
     const float *keys = block->qkv_rows.x + first * block->qkv_rows.stride + hidden + head * width;
     return (struct attention_train){
         .kernels = network->kernels,
@@ -170,7 +218,9 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
     size_t hidden = run->network->spec->hidden, query = run->query_first[sequence];
     float *dk =
         run->dqkv.x + run->network->offset[sequence] * run->dqkv.stride + hidden + head * one.d;
-    if (learns_bias(run->network))
+    if (learns_window(run->network, run->block))
+        one.dbias = run->block->dbias_table + (bias.at - run->block->bias_table);
+    else if (learns_bias(run->network))
         one.dbias = run->network->dbias_table + (bias.at - run->network->bias_table);
     for (size_t t = 0; t < one.n; t++) {
         memset(dk + t * run->dqkv.stride, 0, one.d * sizeof *dk);
@@ -198,7 +248,7 @@ void network_attention_backward(struct network *network, const struct network_bl
     struct run run = begin(network, block);
     float weight = (float)(weight_of(network, block) * share);
     run.task = backward_task;
-    if (learns_bias(network)) {
+    if (learns_window(network, block) || learns_bias(network)) {
         run.task = backward_head_task;
         run.tasks = network->spec->heads;
     }

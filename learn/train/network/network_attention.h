@@ -16,6 +16,12 @@ enum err_code network_attention_open(struct network *network, struct err *err);
 void network_attention_pack(struct network *network);
 void network_attention_unpack(struct network *network);
 
+/* The same where a block has a bias of its own. */
+enum err_code network_attention_open_block(struct network *network, struct network_block *block,
+                                           struct err *err);
+void network_attention_pack_block(struct network *network, struct network_block *block);
+void network_attention_unpack_block(struct network *network, struct network_block *block);
+
 /* qkv_rows, query_rows -> context; adds to network->penalty. */
 void network_attention_forward(struct network *network, const struct network_block *block);
 

@@ -69,6 +69,12 @@ static enum err_code open_qkv(struct network *network, struct network_block *blo
                        bias != SIZE_MAX ? bias + hidden : SIZE_MAX, hidden, 2 * hidden, err);
 }
 
+/* Of the MLP's first product. */
+static size_t mlp_columns(const struct network *network)
+{
+    return (network->spec->is_gated ? 2 : 1) * (size_t)network->spec->intermediate;
+}
+
 static enum err_code open_matrices(struct network *network, struct network_block *block,
                                    struct err *err)
 {
@@ -87,9 +93,13 @@ static enum err_code open_matrices(struct network *network, struct network_block
     block->context = network_memory_rows(network, hidden, err);
     block->a = network_memory_rows(network, hidden, err);
     block->h = network_memory_rows(network, hidden, err);
-    block->u = network_memory_rows(network, intermediate, err);
+    block->u = network_memory_rows(network, mlp_columns(network), err);
     block->activated = network_memory_rows(network, intermediate, err);
     block->out = network_memory_rows(network, hidden, err);
+    if (block->attention_scale != SIZE_MAX)
+        block->branches[0] = network_memory_rows(network, hidden, err);
+    if (block->mlp_scale != SIZE_MAX)
+        block->branches[1] = network_memory_rows(network, hidden, err);
     block->m = norm_after ? network_memory_rows(network, hidden, err) : block->out;
     return err->code;
 }
@@ -106,7 +116,7 @@ static enum err_code open_others(struct network *network, struct network_block *
     if (open_linear(network, block, &block->attention_out, map->out_weight, map->out_bias, hidden,
                     hidden, err) ||
         open_linear(network, block, &block->mlp_in, map->mlp_in_weight, map->mlp_in_bias, hidden,
-                    intermediate, err))
+                    mlp_columns(network), err))
         return err->code;
     return open_linear(network, block, &block->mlp_out, map->mlp_out_weight, map->mlp_out_bias,
                        intermediate, hidden, err);
@@ -119,16 +129,20 @@ enum err_code network_block_open(struct network *network, struct network_block *
     block->layer = layer;
     block->is_last = layer + 1 == network->spec->layers;
     bool is_learnt = network_block_learns(network, layer);
+    block->attention_scale = map->attention_scale;
+    block->mlp_scale = map->mlp_scale;
     block->attention_norm =
         (struct network_norm){map->attention_gamma, map->attention_beta, is_learnt};
     block->mlp_norm = (struct network_norm){map->mlp_gamma, map->mlp_beta, is_learnt};
-    if (open_qkv(network, block, err) || open_others(network, block, err))
+    if (open_qkv(network, block, err) || network_attention_open_block(network, block, err) ||
+        open_others(network, block, err))
         return err->code;
     return open_matrices(network, block, err);
 }
 
 void network_block_pack(struct network *network, struct network_block *block)
 {
+    network_attention_pack_block(network, block);
     if (block->is_last) {
         network_linear_pack(network, &block->query);
         network_linear_pack(network, &block->key_value);
@@ -173,6 +187,29 @@ static void project_qkv(struct network *network, struct network_block *block)
                            network->kept_count);
 }
 
+/* Offset of a branch's layer scale, or SIZE_MAX, and where the branch is kept before it. */
+static size_t scale_of(const struct network_block *block, enum network_site site,
+                       struct matrix *branch)
+{
+    bool is_mlp = site == NETWORK_SITE_MLP_OUT;
+    *branch = block->branches[is_mlp];
+    return is_mlp ? block->mlp_scale : block->attention_scale;
+}
+
+/* y = residual + s D(x W^T + b) */
+static void add_scaled_branch(struct network *network, const struct network_block *block,
+                              enum network_site site, const struct network_linear *linear,
+                              struct matrix y, struct matrix x, struct matrix residual)
+{
+    size_t rows = rows_of(network, block);
+    struct matrix branch;
+    size_t scale = scale_of(block, site, &branch);
+    network_linear_forward(network, linear, branch, x, NULL, rows);
+    if (network_rows_drops(network, site))
+        network_rows_dropout(network, site, block->layer, branch, branch, NULL, rows);
+    network_rows_scale(network, scale, y, branch, &residual, rows);
+}
+
 /* y = residual + D(x W^T + b) */
 static void add_branch(struct network *network, const struct network_block *block,
                        enum network_site site, const struct network_linear *linear, struct matrix y,
@@ -180,6 +217,11 @@ static void add_branch(struct network *network, const struct network_block *bloc
 {
     size_t rows = rows_of(network, block);
     bool drops = network_rows_drops(network, site);
+    struct matrix branch;
+    if (scale_of(block, site, &branch) != SIZE_MAX) {
+        add_scaled_branch(network, block, site, linear, y, x, residual);
+        return;
+    }
     network_linear_forward(network, linear, y, x, drops ? NULL : &residual, rows);
     if (drops)
         network_rows_dropout(network, site, block->layer, y, y, &residual, rows);
@@ -198,7 +240,11 @@ void network_block_forward(struct network *network, struct network_block *block)
     network_rows_norm(network, norm_after ? &block->attention_norm : &block->mlp_norm, block->h,
                       block->a, rows);
     network_linear_forward(network, &block->mlp_in, block->u, block->h, NULL, rows);
-    network_rows_activate(network, block->activated, block->u, rows, network->spec->activation);
+    if (network->spec->is_gated)
+        network_rows_gate(network, block->activated, block->u, rows,
+                          network->spec->family->block.gate);
+    else
+        network_rows_activate(network, block->activated, block->u, rows, network->spec->activation);
     add_branch(network, block, NETWORK_SITE_MLP_OUT, &block->mlp_out, block->m, block->activated,
                norm_after ? block->h : block->a);
     if (norm_after)
@@ -207,12 +253,19 @@ void network_block_forward(struct network *network, struct network_block *block)
 
 /* ---- backward ---- */
 
-/* Back through y = D(x W^T + b): dx from dy; network->f may be used on the way. */
+/* Back through y = s D(x W^T + b): dx from dy; network->f may be used on the way. */
 static void branch_backward(struct network *network, const struct network_block *block,
                             enum network_site site, const struct network_linear *linear,
                             struct matrix dx, struct matrix dy, struct matrix x)
 {
     size_t rows = rows_of(network, block);
+    struct matrix branch;
+    size_t scale = scale_of(block, site, &branch);
+    if (scale != SIZE_MAX) {
+        network_rows_scale_backward(network, scale, network_block_learns(network, block->layer),
+                                    network->f, dy, branch, rows);
+        dy = network->f;
+    }
     if (network_rows_drops(network, site)) {
         network_rows_dropout(network, site, block->layer, network->f, dy, NULL, rows);
         dy = network->f;
@@ -227,9 +280,15 @@ static void mlp_backward(struct network *network, struct network_block *block, s
     size_t rows = rows_of(network, block);
     branch_backward(network, block, NETWORK_SITE_MLP_OUT, &block->mlp_out, network->du, dy,
                     block->activated);
-    network_rows_activation(network, network->du, network->du, block->u, rows,
-                            network->spec->activation);
-    network_linear_backward(network, &block->mlp_in, &dh, network->du, block->h, residual, rows);
+    struct matrix du = network->du;
+    if (network->spec->is_gated) {
+        du = network->dgate;
+        network_rows_gate_backward(network, du, network->du, block->u, rows,
+                                   network->spec->family->block.gate);
+    } else {
+        network_rows_activation(network, du, du, block->u, rows, network->spec->activation);
+    }
+    network_linear_backward(network, &block->mlp_in, &dh, du, block->h, residual, rows);
 }
 
 /* dn [T, D] from dqkv; in a post-norm block (whose n is x) plus da, the residual stream's. */
@@ -297,4 +356,5 @@ void network_block_backward(struct network *network, struct network_block *block
         norm_after_backward(network, block, share);
     else
         norm_before_backward(network, block, share);
+    network_attention_unpack_block(network, block);
 }

@@ -121,7 +121,7 @@ static void copy_patches(void *context, unsigned index, unsigned count)
 {
     const struct embedding *embedding = context;
     const struct network *network = embedding->network;
-    size_t specials = network->spec->family->image_specials, width = network->patches.width;
+    size_t specials = spec_image_specials(network->spec), width = network->patches.width;
     size_t last = share_begin(network->rows, 1, index + 1, count);
     for (size_t r = share_begin(network->rows, 1, index, count); r < last; r++) {
         const float *patches = embedding->inputs[r]->patches;
@@ -139,7 +139,20 @@ static void copy_patches(void *context, unsigned index, unsigned count)
 static size_t learnt_token(const struct network *network, size_t place)
 {
     const struct parameters_map *map = &network->parameters->map;
+    size_t placed = network->spec->family->image_specials;
+    if (place >= placed)
+        return map->registers + (place - placed) * network->spec->hidden;
     return place == 0 ? map->cls_token : map->distillation_token;
+}
+
+/* Where the position of a token is, which registers (and all of a family without) lack. */
+static size_t position_of(const struct network *network, size_t place)
+{
+    size_t table = network->parameters->map.position, registers = network->spec->registers;
+    size_t placed = network->spec->family->image_specials;
+    if (table == SIZE_MAX || (place >= placed && place < placed + registers))
+        return SIZE_MAX;
+    return table + (place < placed ? place : place - registers) * network->spec->hidden;
 }
 
 static void add_positions(void *context, unsigned index, unsigned count)
@@ -147,14 +160,14 @@ static void add_positions(void *context, unsigned index, unsigned count)
     const struct embedding *embedding = context;
     const struct network *network = embedding->network;
     const struct spec *spec = network->spec;
-    const float *position = network->values + network->parameters->map.position;
     size_t width = spec->hidden, last = share_begin(network->tokens, 1, index + 1, count);
     for (size_t t = share_begin(network->tokens, 1, index, count); t < last; t++) {
         float *row = embedding->x.x + t * embedding->x.stride;
-        size_t place = network->places[t];
-        if (place < spec->family->image_specials)
+        size_t place = network->places[t], position = position_of(network, place);
+        if (place < spec_image_specials(spec))
             memcpy(row, network->values + learnt_token(network, place), width * sizeof *row);
-        add(row, position + place * width, width);
+        if (position != SIZE_MAX)
+            add(row, network->values + position, width);
     }
 }
 
@@ -218,14 +231,15 @@ static void add_image_gradients(void *context, unsigned index, unsigned count)
     const struct embedding *embedding = context;
     const struct network *network = embedding->network;
     const struct parameters_map *map = &network->parameters->map;
-    size_t width = network->spec->hidden, specials = network->spec->family->image_specials;
+    size_t width = network->spec->hidden, specials = spec_image_specials(network->spec);
     size_t first = share_begin(width, COLUMNS_UNIT, index, count);
     size_t columns = share_begin(width, COLUMNS_UNIT, index + 1, count) - first;
     float *gradient = network->gradient + first;
     for (size_t t = 0; t < network->tokens; t++) {
         const float *d = embedding->x.x + t * embedding->x.stride + first;
-        size_t place = network->places[t];
-        add(gradient + map->position + place * width, d, columns);
+        size_t place = network->places[t], position = position_of(network, place);
+        if (position != SIZE_MAX)
+            add(gradient + position, d, columns);
         add(gradient + (place < specials ? learnt_token(network, place) : map->patch_bias), d,
             columns);
     }

@@ -16,11 +16,11 @@ static bool learns(const struct network *network)
 
 /* A layer in fp32, as the engine's. */
 static enum err_code open_linear(struct network *network, struct network_linear *linear,
-                                 size_t weight, size_t bias, size_t out, struct err *err)
+                                 size_t weight, size_t bias, size_t in, size_t out, struct err *err)
 {
     *linear = (struct network_linear){.weight = weight,
                                       .bias = bias,
-                                      .in = network->spec->hidden,
+                                      .in = in,
                                       .out = out,
                                       .precision = PRECISION_F32,
                                       .learns_weight = learns(network),
@@ -36,9 +36,30 @@ static enum err_code open_mlm(struct network *network, struct err *err)
     head->mlm_norm = (struct network_norm){map->mlm_gamma, map->mlm_beta, learns(network)};
     head->transformed = network_memory_rows(network, network->spec->hidden, err);
     head->logits[0] = network_memory_dense(network, vocab, err);
-    if (open_linear(network, &head->decoder, map->word, map->mlm_bias, vocab, err))
+    if (open_linear(network, &head->decoder, map->word, map->mlm_bias, network->spec->hidden, vocab,
+                    err))
         return err->code;
     head->decoder.learns_weight = network->options.frozen_depth == 0;
+    return err->code;
+}
+
+/* For a head that reads all tokens. */
+static enum err_code open_pooling(struct network *network, struct err *err)
+{
+    const struct parameters_map *map = &network->parameters->map;
+    struct network_head *head = &network->head;
+    size_t features = spec_features(network->spec);
+    head->reads_all = spec_head_reads_all(network->spec);
+    head->has_pooled_norm = map->pooled_gamma != SIZE_MAX;
+    if (!head->reads_all)
+        return err->code;
+    head->pooled_norm = (struct network_norm){map->pooled_gamma, map->pooled_beta, learns(network)};
+    head->means = network_memory_rows(network, features, err);
+    head->dmeans = network_memory_rows(network, features, err);
+    head->pooled_normed =
+        head->has_pooled_norm ? network_memory_rows(network, features, err) : head->means;
+    head->dnormed =
+        head->has_pooled_norm ? network_memory_rows(network, features, err) : head->dmeans;
     return err->code;
 }
 
@@ -47,22 +68,24 @@ static enum err_code open_classifier(struct network *network, struct err *err)
     const struct parameters_map *map = &network->parameters->map;
     struct network_head *head = &network->head;
     size_t hidden = network->spec->hidden, labels = network->spec->label_count;
+    size_t features = spec_features(network->spec);
     const size_t weights[] = {map->classifier_weight, map->distillation_weight};
     const size_t biases[] = {map->classifier_bias, map->distillation_bias};
     head->final_norm = (struct network_norm){map->final_gamma, map->final_beta, learns(network)};
     head->has_norm = map->final_gamma != SIZE_MAX;
     head->classifiers = spec_head_tokens(network->spec);
-    head->dropped = network_memory_rows(network, hidden, err);
-    head->features = network_memory_dense(network, hidden, err);
+    head->dropped = network_memory_rows(network, features, err);
+    head->features = network_memory_dense(network, features, err);
     head->dlogits = network_memory_dense(network, labels, err);
     head->normed = head->has_norm ? network_memory_rows(network, hidden, err) : head->x;
     for (unsigned i = 0; i < head->classifiers; i++) {
         head->logits[i] = network_memory_dense(network, labels, err);
-        head->windows[i] = network_memory_rows(network, hidden, err);
-        if (open_linear(network, &head->classifier[i], weights[i], biases[i], labels, err))
+        head->windows[i] = network_memory_rows(network, features, err);
+        if (open_linear(network, &head->classifier[i], weights[i], biases[i], features, labels,
+                        err))
             return err->code;
     }
-    return err->code;
+    return open_pooling(network, err);
 }
 
 enum err_code network_head_open(struct network *network, struct err *err)
@@ -80,7 +103,8 @@ enum err_code network_head_open(struct network *network, struct err *err)
             head->dropped_features = network_memory_rows(network, hidden, err);
         head->u = network_memory_rows(network, hidden, err);
         head->pooled = network_memory_rows(network, hidden, err);
-        if (open_linear(network, &head->pooler, map->pooler_weight, map->pooler_bias, hidden, err))
+        if (open_linear(network, &head->pooler, map->pooler_weight, map->pooler_bias, hidden,
+                        hidden, err))
             return err->code;
     }
     return is_mlm ? open_mlm(network, err) : open_classifier(network, err);
@@ -121,6 +145,60 @@ static void pool(struct network *network, struct matrix x, size_t rows)
     network_rows_activate(network, head->pooled, head->u, rows, head->activation);
 }
 
+static bool has_first(const struct network *network)
+{
+    return network->spec->family->pooling == POOLING_FIRST_AND_PATCHES;
+}
+
+/* means[r] = [CLS] and, beside it, the mean of the patches, or the mean alone. */
+static void pool_tokens(struct network *network)
+{
+    const struct network_head *head = &network->head;
+    size_t hidden = network->spec->hidden, patches = network->spec->patches;
+    size_t stride = head->normed.stride;
+    for (size_t r = 0; r < network->rows; r++) {
+        const float *x = head->normed.x + network->offset[r] * stride;
+        const float *patch = head->normed.x + (network->offset[r + 1] - patches) * stride;
+        float *out = head->means.x + r * head->means.stride;
+        float *mean = has_first(network) ? out + hidden : out;
+        memcpy(out, x, hidden * sizeof *out);
+        memset(mean, 0, hidden * sizeof *mean);
+        for (size_t p = 0; p < patches; p++)
+            for (size_t c = 0; c < hidden; c++)
+                mean[c] += patch[p * stride + c] / (float)patches;
+    }
+}
+
+/* g [T, D] from dmeans. */
+static void pool_tokens_backward(struct network *network)
+{
+    const struct network_head *head = &network->head;
+    size_t hidden = network->spec->hidden, patches = network->spec->patches;
+    struct matrix g = network->g;
+    for (size_t r = 0; r < network->rows; r++) {
+        const float *d = head->dmeans.x + r * head->dmeans.stride;
+        const float *mean = has_first(network) ? d + hidden : d;
+        size_t first = network->offset[r], patch = network->offset[r + 1] - patches;
+        for (size_t t = first; t < patch; t++)
+            memset(g.x + t * g.stride, 0, hidden * sizeof *g.x);
+        if (has_first(network))
+            memcpy(g.x + first * g.stride, d, hidden * sizeof *g.x);
+        for (size_t p = 0; p < patches; p++)
+            for (size_t c = 0; c < hidden; c++)
+                g.x[(patch + p) * g.stride + c] = mean[c] / (float)patches;
+    }
+}
+
+static struct matrix pool_all(struct network *network)
+{
+    struct network_head *head = &network->head;
+    pool_tokens(network);
+    if (head->has_pooled_norm)
+        network_rows_norm(network, &head->pooled_norm, head->pooled_normed, head->means,
+                          network->rows);
+    return head->pooled_normed;
+}
+
 /* What the pooler reads of the rows x, dropped if the family does. */
 static struct matrix drop_features(struct network *network, struct matrix x)
 {
@@ -134,7 +212,8 @@ static struct matrix drop_features(struct network *network, struct matrix x)
 static void classify(struct network *network, unsigned token)
 {
     struct network_head *head = &network->head;
-    struct matrix read = token_rows(network, head->normed, token);
+    struct matrix read =
+        head->reads_all ? pool_all(network) : token_rows(network, head->normed, token);
     if (head->has_pooler) {
         pool(network, drop_features(network, read), network->rows);
         read = head->pooled;
@@ -168,7 +247,7 @@ static void classifier_forward(struct network *network)
 static void classify_backward(struct network *network, unsigned token)
 {
     struct network_head *head = &network->head;
-    struct matrix dx = token_rows(network, network->g, token);
+    struct matrix dx = head->reads_all ? head->dnormed : token_rows(network, network->g, token);
     struct matrix dread = head->has_pooler ? network->e : dx;
     struct matrix dpooled = network->inputs < network->rows ? network->f : dread;
     network_linear_backward(network, &head->classifier[token], &dpooled, head->dlogits,
@@ -199,6 +278,11 @@ static void classifier_backward(struct network *network, const float *dlogits)
         head->dlogits.x[i] = dlogits[i] / (float)head->classifiers;
     for (unsigned i = 0; i < head->classifiers; i++)
         classify_backward(network, i);
+    if (head->has_pooled_norm)
+        network_rows_norm_backward(network, &head->pooled_norm, head->dmeans, head->dnormed,
+                                   head->means, NULL, network->rows);
+    if (head->reads_all)
+        pool_tokens_backward(network);
     if (head->has_norm) {
         network_rows_norm_backward(network, &head->final_norm, d, network->g, head->x, NULL,
                                    network->kept_count);

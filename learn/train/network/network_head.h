@@ -2,6 +2,7 @@
  * masked-language-model head. Threads: one caller, with its pool.
  *
  *     classifier   logits = W_c D(act(W_p norm(x))) + b_c       (norm or pooler may be missing)
+ *                  logits = W_c D(norm(pooling(norm(x)))) + b_c of a head that reads all tokens
  *     MLM          logits = E norm(act(W_t x + b_t)) + b        E: the word embeddings
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_HEAD_H

@@ -84,13 +84,17 @@ static enum err_code open_scratch(struct network *network, struct err *err)
     network->dqkv = network_memory_rows(network, 3 * hidden, err);
     network->dquery = network_memory_rows(network, hidden, err);
     network->du = network_memory_rows(network, network->spec->intermediate, err);
+    if (network->spec->is_gated)
+        network->dgate = network_memory_rows(network, 2 * (size_t)network->spec->intermediate, err);
     return err->code;
 }
 
 enum err_code network_memory_open(struct network *network, struct err *err)
 {
     const struct spec *spec = network->spec;
-    size_t hidden = spec->hidden, widest = larger(3 * hidden, spec->intermediate);
+    size_t mlp = (spec->is_gated ? 2 : 1) * (size_t)spec->intermediate;
+    size_t hidden = spec->hidden, widest = larger(3 * hidden, mlp);
+    size_t features = spec_features(spec);
     size_t patch = (size_t)spec->channels * spec->patch * spec->patch;
     size_t labels = larger(spec->label_count, spec->vocab_size);
     patch = larger(patch, spec_embedding(spec)); /* what fp32 layers read beside hidden states */
@@ -99,7 +103,7 @@ enum err_code network_memory_open(struct network *network, struct err *err)
     if (open_lists(network, err) || open_scratch(network, err))
         return err->code;
     if (precision != PRECISION_F32)
-        return open_buffers(network, PRECISION_F32, larger(hidden, patch), larger(hidden, labels),
+        return open_buffers(network, PRECISION_F32, larger(features, patch), larger(hidden, labels),
                             err) ||
                        open_buffers(network, precision, widest, widest, err)
                    ? err->code

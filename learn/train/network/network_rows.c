@@ -5,14 +5,18 @@
  * modeling_vit.py, modeling_deit.py, and those of the other families' names; "roberta" stands for
  * XLM-R, ELECTRA and MPNet too):
  *
- *     site            bert   distilbert   roberta   albert   vit, deit
- *     embeddings       x         x           x        x         x      behind norm or positions,
- *                                                                      before a projection
- *     attention        x         x           x        x         x      on the probabilities
- *     attention_out    x         -           x        x         x      before the residual sum
- *     mlp_out          x         x           x        -         x      before the residual sum
- *     pooler           -         -           x        -         -      before it
- *     classifier       x         x           x        x         -      behind pooler and activation
+ *     site            bert   distilbert   roberta   albert   vit, deit, beit   dinov2
+ *     embeddings       x         x           x        x             x             x
+ *     attention        x         x           x        x             x             x
+ *     attention_out    x         -           x        x             x             x
+ *     mlp_out          x         x           x        -             x             -
+ *     pooler           -         -           x        -             -             -
+ *     classifier       x         x           x        x             -             -
+ *
+ * Embeddings are dropped behind norm or positions and before a projection, attention on the
+ * probabilities, both outs before the residual sum, the classifier behind pooler and activation.
+ *
+ * A layer scale comes behind the dropout. Stochastic depth (drop_path_rate) is not done.
  */
 #include "learn/train/network/network_rows.h"
 
@@ -33,6 +37,7 @@ struct pass {
     const struct matrix *residual;
     size_t count;
     enum activation act;
+    size_t scale;
     uint32_t key;
     float rate;
 };
@@ -135,6 +140,76 @@ void network_rows_activation(struct network *network, struct matrix dx, struct m
 {
     run((struct pass){network, activation_rows, .y = dx, .x = x, .dy = dy, .count = rows,
                       .act = act});
+}
+
+static void gate_rows(const struct pass *pass, size_t first, size_t last)
+{
+    for (size_t r = first; r < last; r++)
+        pass->network->kernels->gate(row_of(pass->y, r), row_of(pass->x, r), pass->y.width,
+                                     pass->act);
+}
+
+void network_rows_gate(struct network *network, struct matrix y, struct matrix x, size_t rows,
+                       enum activation act)
+{
+    run((struct pass){network, gate_rows, .y = y, .x = x, .count = rows, .act = act});
+}
+
+static void gate_backward_rows(const struct pass *pass, size_t first, size_t last)
+{
+    for (size_t r = first; r < last; r++)
+        pass->network->backward->gate(row_of(pass->y, r), row_of(pass->dy, r), row_of(pass->x, r),
+                                      pass->dy.width, pass->act);
+}
+
+void network_rows_gate_backward(struct network *network, struct matrix dx, struct matrix dy,
+                                struct matrix x, size_t rows, enum activation act)
+{
+    run((struct pass){network, gate_backward_rows, .y = dx, .x = x, .dy = dy, .count = rows,
+                      .act = act});
+}
+
+/* ---- layer scale ---- */
+
+static void scale_rows(const struct pass *pass, size_t first, size_t last)
+{
+    const float *scale = pass->network->values + pass->scale;
+    for (size_t r = first; r < last; r++) {
+        const float *x = row_of(pass->x, r);
+        float *y = row_of(pass->y, r);
+        const float *residual = pass->residual != NULL ? row_of(*pass->residual, r) : NULL;
+        for (size_t c = 0; c < pass->x.width; c++)
+            y[c] = x[c] * scale[c] + (residual != NULL ? residual[c] : 0);
+    }
+}
+
+void network_rows_scale(struct network *network, size_t scale, struct matrix y, struct matrix x,
+                        const struct matrix *residual, size_t rows)
+{
+    run((struct pass){network, scale_rows, .y = y, .x = x, .residual = residual, .count = rows,
+                      .scale = scale});
+}
+
+static void scale_columns(void *context, unsigned index, unsigned count)
+{
+    const struct pass *pass = context;
+    float *gradient = pass->network->gradient + pass->scale;
+    size_t first = share_begin(pass->x.width, COLUMNS_UNIT, index, count);
+    size_t last = share_begin(pass->x.width, COLUMNS_UNIT, index + 1, count);
+    for (size_t r = 0; r < pass->count; r++) {
+        const float *x = row_of(pass->x, r), *dy = row_of(pass->dy, r);
+        for (size_t c = first; c < last; c++)
+            gradient[c] += dy[c] * x[c];
+    }
+}
+
+void network_rows_scale_backward(struct network *network, size_t scale, bool learns,
+                                 struct matrix dx, struct matrix dy, struct matrix x, size_t rows)
+{
+    struct pass pass = {.network = network, .x = x, .dy = dy, .count = rows, .scale = scale};
+    if (learns)
+        thread_pool_run(network->pool, scale_columns, &pass);
+    network_rows_scale(network, scale, dx, dy, NULL, rows);
 }
 
 /* ---- dropout ---- */

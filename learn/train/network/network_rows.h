@@ -22,6 +22,19 @@ void network_rows_activate(struct network *network, struct matrix y, struct matr
 void network_rows_activation(struct network *network, struct matrix dx, struct matrix dy,
                              struct matrix x, size_t rows, enum activation act);
 
+/* A gated MLP: y [rows, F] = act(u) v of x = [u, v] [rows, 2 F], and dx from dy; dx is neither. */
+void network_rows_gate(struct network *network, struct matrix y, struct matrix x, size_t rows,
+                       enum activation act);
+void network_rows_gate_backward(struct network *network, struct matrix dx, struct matrix dy,
+                                struct matrix x, size_t rows, enum activation act);
+
+/* Layer scale: y = x * s + residual (NULL: none) for each row, s being the values at `scale`; y may
+ * be x. And its gradients: ds += column sums of dy * x; dx = dy * s; dx may be dy. */
+void network_rows_scale(struct network *network, size_t scale, struct matrix y, struct matrix x,
+                        const struct matrix *residual, size_t rows);
+void network_rows_scale_backward(struct network *network, size_t scale, bool learns,
+                                 struct matrix dx, struct matrix dy, struct matrix x, size_t rows);
+
 /* Does the micro-batch have dropout at this site? */
 bool network_rows_drops(const struct network *network, enum network_site site);
 /* The key of a site's mask; layer 0 for sites outside the blocks. */

@@ -37,6 +37,9 @@ struct network_norm {
  *   post-norm  n = x;        a = x + D(attention(n) W_o); h = norm(a); m = h + D(act(h W_1) W_2);
  *              out = norm(m)
  *   pre-norm   n = norm(x);  a = x + D(attention(n) W_o); h = norm(a); out = a + D(act(h W_1) W_2)
+ *
+ * A gated MLP has gate(h W_1) for act(h W_1); a layer scale multiplies each D(...), which is kept
+ * then.
  */
 struct network_block {
     unsigned layer;
@@ -45,13 +48,17 @@ struct network_block {
     struct network_linear qkv;              /* not the last */
     struct network_linear query, key_value; /* the last */
     struct network_linear attention_out, mlp_in, mlp_out;
+    size_t attention_scale, mlp_scale; /* offsets; SIZE_MAX: no layer scale */
+    struct attention_bias bias;        /* of the scores, a view of the table; at is NULL: none */
+    float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h */
 
     struct matrix x, n;           /* [T, D]; n is x in a post-norm block */
     struct matrix qkv_rows;       /* [T, 3 D]; in the last block the first D columns are not used */
     struct matrix query_rows;     /* [T, D]: those of qkv_rows, or the last block's own */
     struct matrix kept_x, kept_n; /* [kept, D] rows of x and n; the last block's */
     struct matrix context, a, h;  /* [T, D] */
-    struct matrix u, activated;   /* [T, F] */
+    struct matrix u, activated;   /* [T, F]; of a gated MLP u is [T, 2 F] */
+    struct matrix branches[2];    /* [T, D] what attention and MLP have before their layer scale */
     struct matrix m;              /* [T, D]; post-norm */
     struct matrix out;            /* [T, D]: the next block's x */
 };
@@ -63,11 +70,12 @@ struct network_buffers {
 };
 
 struct network_head {
-    struct network_norm final_norm, mlm_norm;
+    struct network_norm final_norm, pooled_norm, mlm_norm;
     struct network_linear pooler; /* MLM: the transform */
     struct network_linear classifier[2];
     struct network_linear decoder; /* its weight is the word embedding */
     bool has_norm, has_pooler;
+    bool reads_all, has_pooled_norm;
     unsigned classifiers;       /* 2: of a distilled DeiT; 0: MLM */
     enum activation activation; /* the pooler's */
 
@@ -75,6 +83,9 @@ struct network_head {
     struct matrix normed;             /* [kept, D] after the final norm, or x */
     struct matrix dropped_features;   /* [rows, D] what the pooler read, if that was dropped */
     struct matrix u, pooled;          /* [rows, D] before and after the pooler's activation */
+    struct matrix means;              /* [rows, features] pooled from all tokens */
+    struct matrix pooled_normed;      /* the same after the norm that follows */
+    struct matrix dmeans, dnormed;    /* their gradients */
     struct matrix transformed;        /* [kept, D] MLM: after the transform's norm */
     struct matrix windows[2];         /* [inputs, D] pooled over windows */
     struct matrix dropped;            /* [inputs, D] */
@@ -97,12 +108,12 @@ struct network {
     /* The micro-batch. A row is a sequence: an input, or one window of it. */
     unsigned inputs, rows, tokens, kept_count;
     unsigned *input_first; /* [inputs + 1] the rows of input i: input_first[i] to [i + 1] */
-    unsigned *offset;     /* [rows + 1] sequence r is tokens offset[r] to offset[r + 1] */
-    unsigned *kept;       /* [kept_count] tokens that the head reads, ascending */
-    unsigned *kept_first; /* [rows + 1] those of sequence r: kept_first[r] to kept_first[r + 1] */
-    int32_t *ids;         /* [T] texts */
-    uint8_t *types;       /* [T] texts */
-    unsigned *places;     /* [T] of a token in its sequence; of a text, its position's row */
+    unsigned *offset;      /* [rows + 1] sequence r is tokens offset[r] to offset[r + 1] */
+    unsigned *kept;        /* [kept_count] tokens that the head reads, ascending */
+    unsigned *kept_first;  /* [rows + 1] those of sequence r: kept_first[r] to kept_first[r + 1] */
+    int32_t *ids;          /* [T] texts */
+    uint8_t *types;        /* [T] texts */
+    unsigned *places;      /* [T] of a token in its sequence; of a text, its position's row */
     bool dropping;
     uint64_t dropout;
     double penalty;
@@ -125,6 +136,7 @@ struct network {
     struct matrix d, e, f, g;   /* [T, D] gradients on their way down; d leads */
     struct matrix dqkv, dquery; /* [T, 3 D], [T, D] */
     struct matrix du;           /* [T, F] */
+    struct matrix dgate;        /* [T, 2 F]; of a gated MLP */
     float *stats;               /* [T, 2] of a norm */
     double *penalties;          /* [rows heads] */
     float *attention_scratch;   /* [pool, attention_floats] */

@@ -39,14 +39,21 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_RELATIVE_BIAS] = OUTSIDE(relative_bias, relative_bias),
     [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token, cls_token),
     [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token, distillation_token),
+    [TENSOR_REGISTERS] = OUTSIDE(registers, registers),
     [TENSOR_PATCH] = OUTSIDE(patch_weight, patch_bias),
     [TENSOR_QUERY] = IN_BLOCK(qkv_weight, qkv_bias),
     [TENSOR_ATTENTION_OUT] = IN_BLOCK(out_weight, out_bias),
+    [TENSOR_WINDOW_BIAS] = IN_BLOCK(window_bias, window_bias),
+    [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_scale, attention_scale),
     [TENSOR_ATTENTION_NORM] = IN_BLOCK(attention_gamma, attention_beta),
     [TENSOR_MLP_IN] = IN_BLOCK(mlp_in_weight, mlp_in_bias),
     [TENSOR_MLP_OUT] = IN_BLOCK(mlp_out_weight, mlp_out_bias),
+    [TENSOR_GATED_IN] = IN_BLOCK(mlp_in_weight, mlp_in_bias),
+    [TENSOR_GATED_OUT] = IN_BLOCK(mlp_out_weight, mlp_out_bias),
+    [TENSOR_MLP_SCALE] = IN_BLOCK(mlp_scale, mlp_scale),
     [TENSOR_MLP_NORM] = IN_BLOCK(mlp_gamma, mlp_beta),
     [TENSOR_FINAL_NORM] = OUTSIDE(final_gamma, final_beta),
+    [TENSOR_POOLED_NORM] = OUTSIDE(pooled_gamma, pooled_beta),
     [TENSOR_POOLER] = OUTSIDE(pooler_weight, pooler_bias),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier_weight, classifier_bias),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_weight, distillation_bias),
@@ -86,6 +93,11 @@ static unsigned count_tensors(const struct parameters *parameters)
     return count;
 }
 
+static bool is_value_bias(const struct tensor_row *row)
+{
+    return row->field == TENSOR_VALUE && row->part == TENSOR_BIAS;
+}
+
 static void deal_out(struct parameters *parameters)
 {
     struct tensor_walk walk = walk_of(parameters);
@@ -93,6 +105,8 @@ static void deal_out(struct parameters *parameters)
          next++) {
         if (next->row.field != TENSOR_KEY && next->row.field != TENSOR_VALUE)
             align(parameters);
+        if (is_value_bias(&next->row) && parameters->spec.family->block.key_unbiased)
+            parameters->numbers += next->row.count; /* zeros in place of the key's */
         next->offset = parameters->numbers;
         parameters->numbers += next->row.count;
         keep_offset(parameters, next);
@@ -109,19 +123,19 @@ static enum err_code check_head(const struct spec *spec, enum family_head head, 
     return ERR_OK;
 }
 
-/* Every offset "none" until it is given. */
-static const struct parameters_map empty_map = {
-    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
-    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
-    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, NULL};
-static const struct parameters_layer empty_layer = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
-                                                    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
-                                                    SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+/* Every offset "none" until it is given: the structs are offsets, but for the layers at the end. */
+static void empty(void *offsets, size_t bytes)
+{
+    size_t *offset = offsets;
+    for (size_t i = 0; i < bytes / sizeof *offset; i++)
+        offset[i] = SIZE_MAX;
+}
 
 enum err_code parameters_open(struct parameters *out, const struct spec *spec,
                               enum family_head head, struct err *err)
 {
-    *out = (struct parameters){.spec = *spec, .head = head, .map = empty_map};
+    *out = (struct parameters){.spec = *spec, .head = head};
+    empty(&out->map, offsetof(struct parameters_map, layers));
     arena_init(&out->arena);
     if (check_head(spec, head, err))
         return err->code;
@@ -130,8 +144,7 @@ enum err_code parameters_open(struct parameters *out, const struct spec *spec,
     out->map.layers = arena_alloc_array(&out->arena, spec_blocks(spec), sizeof *out->map.layers);
     if (out->list == NULL || out->map.layers == NULL)
         return err_no_memory(err, out->count * sizeof *out->list);
-    for (unsigned i = 0; i < spec_blocks(spec); i++)
-        out->map.layers[i] = empty_layer;
+    empty(out->map.layers, spec_blocks(spec) * sizeof *out->map.layers);
     deal_out(out);
     out->values = arena_alloc_array(&out->arena, out->numbers, sizeof *out->values);
     return out->values != NULL ? ERR_OK : err_no_memory(err, out->numbers * sizeof *out->values);
@@ -164,6 +177,6 @@ void parameters_init(struct parameters *parameters, uint64_t seed)
         if (is_random)
             init_normal(values, parameter->row.count, &rng);
         for (size_t i = 0; i < parameter->row.count && !is_random; i++)
-            values[i] = parameter->row.part == TENSOR_GAMMA;
+            values[i] = parameter->row.part == TENSOR_GAMMA || parameter->row.part == TENSOR_SCALE;
     }
 }

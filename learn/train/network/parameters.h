@@ -33,15 +33,17 @@ struct parameter {
 struct parameters_layer {
     size_t attention_gamma, attention_beta, mlp_gamma, mlp_beta;
     size_t qkv_weight, qkv_bias, out_weight, out_bias;
-    size_t mlp_in_weight, mlp_in_bias, mlp_out_weight, mlp_out_bias;
+    size_t mlp_in_weight, mlp_in_bias, mlp_out_weight, mlp_out_bias; /* or the gated MLP's */
+    size_t attention_scale, mlp_scale;                               /* of layer scale */
+    size_t window_bias;
 };
 
 /* Offsets of the others; SIZE_MAX: the model has none. */
 struct parameters_map {
     size_t word, position, token_type, embedding_gamma, embedding_beta;
     size_t project_weight, project_bias, relative_bias;
-    size_t cls_token, distillation_token, patch_weight, patch_bias;
-    size_t final_gamma, final_beta;
+    size_t cls_token, distillation_token, registers, patch_weight, patch_bias;
+    size_t final_gamma, final_beta, pooled_gamma, pooled_beta;
     size_t pooler_weight, pooler_bias; /* MLM: the transform's */
     size_t mlm_gamma, mlm_beta, mlm_bias;
     size_t classifier_weight, classifier_bias;

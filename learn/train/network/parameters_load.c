@@ -5,7 +5,7 @@
  * resampled; and the positions of a text model that has more of them. */
 #include "learn/train/network/parameters.h"
 
-#include "learn/train/network/positions.h"
+#include "engine/model/positions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,8 @@ static enum err_code resize_positions(const struct loading *loading,
         ERR_OK) {
         memcpy(values, grid, specials * width * sizeof *grid);
         positions_resize(values + specials * width, spec->image_size / spec->patch,
-                         grid + specials * width, square_root(info->shape[1] - specials), width);
+                         grid + specials * width, square_root(info->shape[1] - specials), width,
+                         spec->family->positions_antialiased);
         loading->loaded->found++;
         loading->loaded->positions_resized = true;
     }

@@ -1,6 +1,6 @@
 #include "learn/train/network/resize.h"
 
-#include "learn/train/network/positions.h"
+#include "engine/model/positions.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ static void resize_positions(const struct parameters *from, const float *from_va
     memcpy(to_values, from_values, specials * hidden * sizeof *to_values);
     positions_resize(to_values + specials * hidden, to->spec.image_size / to->spec.patch,
                      from_values + specials * hidden, from->spec.image_size / from->spec.patch,
-                     hidden);
+                     hidden, to->spec.family->positions_antialiased);
 }
 
 enum err_code resize_values(const struct parameters *from, const float *from_values,

@@ -136,7 +136,7 @@ static double mean_match(const struct parameters *parameters, const struct shape
                          const struct network *network, const struct network_batch *batch,
                          unsigned layer)
 {
-    size_t stride, specials = parameters->spec.family->image_specials;
+    size_t stride, specials = spec_image_specials(&parameters->spec);
     const float *x = network_attention_input(network, layer, &stride);
     size_t tokens = specials + parameters->spec.patches, counted = 0;
     double sum = 0;

@@ -81,8 +81,8 @@ static struct {
     atomic_uint runs[2];                       /* by model */
     atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
     atomic_uint digests_ended;
-    atomic_int run_policy;     /* how the thread of the last run is scheduled */
-    atomic_uint prepared_utf8; /* texts that were known to be UTF-8 */
+    atomic_int run_policy;                  /* how the thread of the last run is scheduled */
+    atomic_uint prepared_utf8;              /* texts that were known to be UTF-8 */
     atomic_uint long_text, text_tokens_max; /* how the last of them was to be read */
 } fake_seen;
 
@@ -256,9 +256,8 @@ static void fake_cut(const char *text, size_t len, struct arena *arena, struct e
 }
 
 enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
-                                  const struct engine_reading *reading,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err)
+                                  const struct engine_reading *reading, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
 {
     fake_seen.prepared_utf8++;
     fake_seen.long_text = reading != NULL ? reading->long_text : LONG_TEXT_OWN;
@@ -474,9 +473,9 @@ static const struct fake_header *fake_query;
 static atomic_bool fake_client_gone;                             /* every client */
 static _Atomic(const struct http_exchange *) fake_client_left;   /* or this one */
 static void (*fake_resume_deed)(struct http_exchange *exchange); /* before the client has it */
-static bool fake_secure;              /* whether connections are of TLS */
-static const char *fake_client_name;  /* of every client's certificate; NULL: they have none */
-static const char *fake_loopback; /* where every connection came in; NULL: no loopback address */
+static bool fake_secure;             /* whether connections are of TLS */
+static const char *fake_client_name; /* of every client's certificate; NULL: they have none */
+static const char *fake_loopback;    /* where every connection came in; NULL: no loopback address */
 
 static inline const char *fake_find(const struct fake_header *at, const char *name)
 {

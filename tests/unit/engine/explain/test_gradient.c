@@ -25,6 +25,10 @@ static const char *const models[] = {"bert-3",
                                      "vit-0",
                                      "vit-1",
                                      "deit-1",
+                                     "dinov2-0",
+                                     "dinov2-1",
+                                     "dinov2-with-registers-0",
+                                     "beit-0",
                                      "../encoders/roberta-1",
                                      "../encoders/electra-0",
                                      "../encoders/albert-0",
@@ -137,12 +141,14 @@ static double activate(double x, enum activation act)
         return x > 0 ? x : 0;
     case ACTIVATION_TANH:
         return tanh(x);
+    case ACTIVATION_SILU:
+        return x / (1 + exp(-x));
     default:
         return x;
     }
 }
 
-/* y = W_2 act(W_1 x + b_1) + b_2 + residual */
+/* y = W_2 act(W_1 x + b_1) + b_2 + residual, or with a gate in place of act */
 static void mlp(const struct fixture *fixture, double *y, const double *x, const double *residual)
 {
     const struct layer *layer =
@@ -150,7 +156,11 @@ static void mlp(const struct fixture *fixture, double *y, const double *x, const
     double inner[WIDEST];
     multiply(&layer->mlp_in, inner, x, true);
     for (size_t c = 0; c < fixture->spec.intermediate; c++)
-        inner[c] = activate(inner[c], fixture->spec.activation);
+        if (fixture->spec.is_gated)
+            inner[c] = activate(inner[c], fixture->spec.family->block.gate) *
+                       inner[fixture->spec.intermediate + c];
+        else
+            inner[c] = activate(inner[c], fixture->spec.activation);
     multiply(&layer->mlp_out, y, inner, true);
     for (size_t c = 0; c < fixture->spec.hidden; c++)
         y[c] += residual[c];
@@ -171,6 +181,35 @@ static void attention_sum(const struct fixture *fixture, unsigned token, size_t 
         sum[c] = (double)fixture->capture.sums[CAPTURE_ATTENTION][token * hidden + c] + out[c];
 }
 
+/* What a pooling makes of the token's last hidden state, all others being zero. */
+static void pooled(const struct fixture *fixture, unsigned token, double *features)
+{
+    const struct spec *spec = &fixture->spec;
+    double from[WIDEST];
+    size_t hidden = spec->hidden;
+    memcpy(from, features, hidden * sizeof *from);
+    for (size_t c = 0; c < 2 * hidden; c++)
+        features[c] = 0;
+    for (size_t c = 0; c < hidden && token == 0; c++)
+        features[c] = from[c];
+    for (size_t c = 0; c < hidden && token >= spec_image_specials(spec); c++)
+        features[hidden + c] = from[c] / spec->patches;
+}
+
+/* The mean of the patches, the token's own hidden state being `last`, after the norm behind it. */
+static void pooled_and_normed(const struct fixture *fixture, unsigned token, const double *last,
+                              double *features)
+{
+    const struct spec *spec = &fixture->spec;
+    const float *sums = fixture->capture.sums[CAPTURE_MLP];
+    double mean[WIDEST] = {0};
+    size_t hidden = spec->hidden;
+    for (size_t t = spec_image_specials(spec); t < fixture->tokens; t++)
+        for (size_t c = 0; c < hidden; c++)
+            mean[c] += (t == token ? last[c] : (double)sums[t * hidden + c]) / spec->patches;
+    normalise(&fixture->weights.pooled_norm, features, mean, hidden, spec->norm_eps);
+}
+
 static double logit_of(const struct fixture *fixture, unsigned token, unsigned label, size_t h,
                        size_t j, double delta)
 {
@@ -186,15 +225,21 @@ static double logit_of(const struct fixture *fixture, unsigned token, unsigned l
     } else {
         normalise(&layer->mlp_norm, normed, sum, spec->hidden, spec->norm_eps);
         mlp(fixture, last, normed, sum);
-        normalise(&weights->final_norm, features, last, spec->hidden, spec->norm_eps);
+        if (weights->final_norm.gamma != NULL)
+            normalise(&weights->final_norm, features, last, spec->hidden, spec->norm_eps);
     }
     if (spec->family->tensors[TENSOR_POOLER] != NULL) {
         multiply(&weights->pooler, normed, features, true);
         for (size_t c = 0; c < spec->hidden; c++)
             features[c] = activate(normed[c], spec->family->pooler_activation);
     }
-    multiply(token == 0 ? &weights->classifier : &weights->distillation_classifier, logits,
-             features, true);
+    if (spec->family->pooling == POOLING_FIRST_AND_PATCHES)
+        pooled(fixture, token, features);
+    if (spec->family->pooling == POOLING_PATCHES)
+        pooled_and_normed(fixture, token, last, features);
+    multiply(token == 0 || spec_head_reads_all(spec) ? &weights->classifier
+                                                     : &weights->distillation_classifier,
+             logits, features, true);
     return logits[label] / spec_head_tokens(spec);
 }
 
@@ -206,6 +251,17 @@ static double largest_of(const float *x, size_t n)
     return largest;
 }
 
+/* The tokens to look at: those that the head reads or, of all, [CLS] if it is one of them, and some
+ * patches. */
+static unsigned tokens_of(const struct spec *spec, unsigned tokens[3])
+{
+    const unsigned first = spec->family->pooling == POOLING_PATCHES ? 5 : 0;
+    const unsigned all[] = {first, spec_image_specials(spec), spec_image_tokens(spec) - 1};
+    for (unsigned i = 0; i < 3; i++)
+        tokens[i] = spec_head_reads_all(spec) ? all[i] : i;
+    return spec_head_reads_all(spec) ? 3 : spec_head_tokens(spec);
+}
+
 static void check_model(const char *name)
 {
     struct fixture fixture;
@@ -214,8 +270,9 @@ static void check_model(const char *name)
     const struct spec *spec = &fixture.spec;
     size_t n = fixture.tokens;
     float *gradient = arena_alloc(&fixture.arena, spec->heads * n * sizeof *gradient);
-    unsigned label = spec->label_count - 1;
-    for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
+    unsigned label = spec->label_count - 1, tokens[3], count = tokens_of(spec, tokens);
+    for (unsigned k = 0; k < count; k++) {
+        unsigned token = tokens[k];
         ck_assert(!gradient_of_attention(spec, &fixture.weights, &fixture.capture, label, token,
                                          &fixture.arena, gradient, &err));
         double largest = largest_of(gradient, spec->heads * n);
@@ -250,6 +307,31 @@ static void expect_distribution(const float *relevance, size_t n, const char *wh
     ck_assert_msg(fabs(sum - 1) < 1e-5, "%s sums to %g", what, sum);
 }
 
+/* [heads][N] of one token in the last layer. */
+static const float *attention_of(struct fixture *fixture, unsigned token)
+{
+    const struct spec *spec = &fixture->spec;
+    size_t n = fixture->tokens, hidden = spec->hidden, width = hidden / spec->heads;
+    if (!spec_head_reads_all(spec))
+        return fixture->capture.last + token * spec->heads * n;
+    const struct attention_bias *bias = &fixture->weights.layers[spec->layers - 1].bias;
+    float *out = arena_alloc(&fixture->arena, spec->heads * n * sizeof *out);
+    for (size_t h = 0; h < spec->heads; h++) {
+        const float *q = fixture->capture.projected + token * 3 * hidden + h * width;
+        for (size_t j = 0; j < n; j++) {
+            const float *k = fixture->capture.projected + (3 * j + 1) * hidden + h * width;
+            double sum = 0;
+            for (size_t c = 0; c < width; c++)
+                sum += (double)q[c] * (double)k[c];
+            out[h * n + j] = (float)(sum / sqrt((double)width));
+            if (bias->at != NULL)
+                out[h * n + j] += attention_bias_key(bias, j)[h * bias->head_step + token];
+        }
+        kernels_reference.softmax(out + h * n, out + h * n, n);
+    }
+    return out;
+}
+
 /* The mean over heads of max(0, gradient x attention), over the tokens that the head reads; sums to
  * one. */
 static void expected_last(struct fixture *fixture, unsigned label, double *expected)
@@ -262,8 +344,8 @@ static void expected_last(struct fixture *fixture, unsigned label, double *expec
     gradient[spec->heads * n] = 123;
     for (size_t j = 0; j < n; j++)
         expected[j] = 0;
-    for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
-        const float *attention = fixture->capture.last + token * spec->heads * n;
+    for (unsigned token = 0; token < spec_kept_tokens(spec, fixture->tokens); token++) {
+        const float *attention = attention_of(fixture, token);
         ck_assert(!gradient_of_attention(spec, &fixture->weights, &fixture->capture, label, token,
                                          &fixture->arena, gradient, &err));
         for (size_t h = 0; h < spec->heads; h++)

@@ -214,8 +214,9 @@ static unsigned each_model(void (*check)(const char *name, const char *backend),
     DIR *dir = opendir(golden_dir());
     ck_assert_ptr_nonnull(dir);
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        static const char *const families[] = {"bert-", "distilbert-", "vit-", "deit-"};
-        for (int f = 0; f < 4; f++)
+        static const char *const families[] = {"bert-", "distilbert-", "vit-",
+                                               "deit-", "dinov2-",     "beit-"};
+        for (size_t f = 0; f < sizeof families / sizeof *families; f++)
             if (strncmp(entry->d_name, families[f], strlen(families[f])) == 0) {
                 check(entry->d_name, backend);
                 count++;
@@ -385,9 +386,9 @@ static void check_features(const char *name, const char *backend)
     struct json_t *cases = open_cases(name);
     float logits[LABELS], *row = logits;
     double again[LABELS];
-    ck_assert_uint_le(info->hidden_size, 1024);
+    ck_assert_uint_le(info->feature_size, 1024);
     ck_assert_int_eq(engine_session_open(&session, model, 0, 1, &err), ERR_OK);
-    bool one = read_classifier(name, info->hidden_size, info->label_count, weight, bias);
+    bool one = read_classifier(name, info->feature_size, info->label_count, weight, bias);
     for (size_t i = 0; one && i < doc_array_count(cases); i++) {
         struct arena arena;
         struct engine_input input;
@@ -397,8 +398,8 @@ static void check_features(const char *name, const char *backend)
             const float *features = engine_features(session, 0);
             for (unsigned l = 0; l < info->label_count; l++) {
                 again[l] = (double)bias[l];
-                for (unsigned d = 0; d < info->hidden_size; d++)
-                    again[l] += (double)weight[l * info->hidden_size + d] * (double)features[d];
+                for (unsigned d = 0; d < info->feature_size; d++)
+                    again[l] += (double)weight[l * info->feature_size + d] * (double)features[d];
             }
             ck_assert_msg(relative(logits, again, info->label_count) < 1e-5, "%s", name);
             feature_rows++;

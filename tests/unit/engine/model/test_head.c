@@ -48,7 +48,9 @@ START_TEST(windows_are_pooled_by_their_mean_or_by_the_largest_in_each_place)
     static const float windows[3][2] = {{1, -6}, {4, -2}, {-2, 5}};
     static const float expected[2][2] = {{1, -1}, {4, 5}};
     for (unsigned pooling = WINDOW_MEAN; pooling <= WINDOW_MAX; pooling++) {
-        struct spec spec = {.hidden = 2, .long_text.pooling = (enum window_pooling)pooling};
+        struct spec spec = {.family = family_find("bert", NULL),
+                            .hidden = 2,
+                            .long_text.pooling = (enum window_pooling)pooling};
         float read[3] = {99, 99, 77};
         for (unsigned i = 0; i < 3; i++)
             head_pool(&spec, &(struct window_place){.window = i, .windows = 3}, read, windows[i]);

@@ -62,6 +62,8 @@ static const struct {
     {"vit", "image_size", MEMBER(image_size), 224, 4096},
     {"vit", "patch_size", MEMBER(patch), 16, 4096},
     {"vit", "num_channels", MEMBER(channels), 3, 3},
+    {"dinov2", "patch_size", MEMBER(patch), 14, 4096},
+    {"dinov2_with_registers", "num_register_tokens", MEMBER(registers), 4, 1024},
     {"deit", "num_hidden_layers", MEMBER(layers), 12, 1024},
 #undef MEMBER
 };
@@ -196,7 +198,7 @@ START_TEST(what_is_wrong_is_said_exactly)
     } cases[] = {
         {"{}", NULL,
          "config.json: model_type '' is not supported (supported: bert, distilbert, roberta, "
-         "xlm-roberta, electra, albert, mpnet, vit, deit)"},
+         "xlm-roberta, electra, albert, mpnet, vit, deit, dinov2, dinov2_with_registers, beit)"},
         {"{\"model_type\": \"bert\", \"hidden_act\": \"silu\"}", NULL,
          "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu)"},
         {"{\"model_type\": \"bert\", \"hidden_size\": 10, \"num_attention_heads\": 4}", NULL,

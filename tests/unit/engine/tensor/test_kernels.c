@@ -112,6 +112,26 @@ static void activate(const struct kernels *kernels, float *x, const float *zero,
     kernels->epilogue(&epilogue);
 }
 
+/* At odd widths, in place and not, and nothing is written behind. */
+START_TEST(gate_agrees_with_the_oracle_and_may_overwrite_its_operand)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++)
+            for (int act = 0; act < ACTIVATION_COUNT; act++) {
+                size_t n = sizes[s];
+                float *x = numbers_new(2 * n, 6, 4), *y = numbers_new(n + 1, 1, 5);
+                float *expected = numbers_new(n + 1, 1, 5);
+                kernels_reference.gate(expected, x, n, (enum activation)act);
+                variants[v]->gate(y, x, n, (enum activation)act);
+                ck_assert_msg(numbers_difference(y, expected, n + 1) < 1e-5, "%s, %zu, %d",
+                              variants[v]->name, n, act);
+                variants[v]->gate(x, x, n, (enum activation)act);
+                ck_assert_mem_eq(x, y, n * sizeof *x);
+                free(x), free(y), free(expected);
+            }
+}
+END_TEST
+
 /* Both GELUs and tanh over [-20, 20] and, every seventh, over [-20000, 20000]. */
 START_TEST(activations_are_exact_over_the_whole_range)
 {
@@ -618,6 +638,7 @@ START_TEST(attention_mean_of_every_query_sums_to_one)
 END_TEST
 
 SUITE("kernels", kernels_run_here_at_least_in_plain_c,
+      gate_agrees_with_the_oracle_and_may_overwrite_its_operand,
       activations_let_nan_pass_and_touch_no_neighbour,
       activations_of_infinities_are_their_limits_or_not_finite,
       softmax_of_nan_or_infinity_is_nan_throughout, softmax_of_minus_infinity_is_zero,

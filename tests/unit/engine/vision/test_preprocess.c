@@ -203,7 +203,7 @@ END_TEST
 #define PIXELS "$.rescale_factor, $.image_mean and $.image_std make pixels that are "
 #define NO_PROCESSOR(name)                                                                         \
     "$.image_processor_type: '" name                                                               \
-    "' is not one of the image processors of ViT, DeiT, Bit and CLIP"
+    "' is not one of the image processors of ViT, DeiT, BEiT, Bit and CLIP"
 
 struct refusal {
     const char *config, *text;

@@ -314,6 +314,72 @@ START_TEST(a_structured_beginning_is_for_images_with_heads_that_can_be_turned)
 }
 END_TEST
 
+/* Without learnt positions, and with a gate, there is nothing that it is made for. */
+START_TEST(a_structured_beginning_is_for_learnt_positions_and_a_plain_mlp)
+{
+    static const char *const configs[] = {
+        "{\"model_type\":\"beit\",\"hidden_size\":16,\"num_hidden_layers\":1,"
+        "\"num_attention_heads\":2,\"image_size\":16,\"patch_size\":4,"
+        "\"use_relative_position_bias\":true}",
+        "{\"model_type\":\"dinov2\",\"hidden_size\":16,\"num_hidden_layers\":1,"
+        "\"num_attention_heads\":2,\"image_size\":16,\"patch_size\":4,\"use_swiglu_ffn\":true}"};
+    for (size_t i = 0; i < 2; i++) {
+        struct trainer_hooks hooks = {0};
+        struct trainer_result result;
+        struct err err = {0};
+        train_fixture_images(&f, "right");
+        tempdir_write(&f.model, "config.json", configs[i], strlen(configs[i]));
+        f.options.init = "structured";
+        ck_assert_int_eq(trainer_run(&f.options, &hooks, &result, &err), ERR_UNUSABLE);
+        ck_assert_str_eq(err.text, "--init structured is for learnt positions and an MLP without a "
+                                   "gate");
+        train_fixture_close(&f);
+    }
+}
+END_TEST
+
+/* What was written can be opened. */
+static void expect_served(const char *family, unsigned size)
+{
+    struct engine_model *model;
+    struct err err = {0};
+    ck_assert_msg(!engine_open(&model, f.first.path, &(struct engine_options){0}, &err), "%s",
+                  err.text);
+    ck_assert_str_eq(engine_describe(model)->family, family);
+    ck_assert_uint_eq(engine_describe(model)->image_width, size);
+    engine_close(model);
+}
+
+START_TEST(families_that_read_all_patches_are_learnt_and_served)
+{
+    static const struct {
+        const char *name, *config;
+        struct train_stages stages;
+    } cases[] = {
+        {"dinov2", "\"mlp_ratio\":2,\"use_swiglu_ffn\":true", {{{0, 0}}, 0}},
+        {"dinov2-with-registers", "\"mlp_ratio\":2", {{{8, 3}, {16, 3}}, 2}},
+        {"beit", "\"intermediate_size\":32,\"use_relative_position_bias\":true", {{{0, 0}}, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char config[512];
+        train_fixture_images(&f, "right");
+        snprintf(config, sizeof config,
+                 "{\"model_type\":\"%s\",\"hidden_size\":24,\"num_hidden_layers\":2,"
+                 "\"num_attention_heads\":2,\"image_size\":16,\"patch_size\":4,%s}",
+                 i == 1 ? "dinov2_with_registers" : cases[i].name, cases[i].config);
+        tempdir_write(&f.model, "config.json", config, strlen(config));
+        f.options.stages = cases[i].stages;
+        struct trainer_result result = train_fixture_run(&f);
+        const struct history_epoch *last = &result.history.epochs[5];
+        ck_assert_msg(last->macro_f1 > 0.9, "%s: %g", cases[i].name, last->macro_f1);
+        ck_assert_double_lt(last->train_loss, result.history.epochs[0].train_loss);
+        trainer_result_free(&result);
+        expect_served(cases[i].name, 16);
+        train_fixture_close(&f);
+    }
+}
+END_TEST
+
 /* A distilled DeiT, which has one token more than its student and the other image size. All of the
  * loss is the teacher's, so that what is learnt is what it knows. */
 START_TEST(a_student_learns_images_from_a_teacher_of_another_shape)
@@ -349,4 +415,6 @@ SUITE("trainer_images", images_are_learnt_and_their_checkpoint_is_served,
       a_run_in_stages_that_was_stopped_ends_with_the_same_weights, a_plan_tells_what_will_be_learnt,
       a_structured_beginning_learns_images, a_structured_beginning_is_what_averages_begin_with,
       a_structured_beginning_is_for_images_with_heads_that_can_be_turned,
+      a_structured_beginning_is_for_learnt_positions_and_a_plain_mlp,
+      families_that_read_all_patches_are_learnt_and_served,
       a_student_learns_images_from_a_teacher_of_another_shape)

@@ -298,6 +298,23 @@ START_TEST(slopes_at_infinities_and_nan_are_what_they_should_be)
 }
 END_TEST
 
+START_TEST(gate_gradient_agrees_with_the_oracle_and_writes_nothing_behind)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && variant(v) != NULL; s++)
+            for (int a = 0; a < ACTIVATION_COUNT; a++) {
+                size_t n = sizes[s];
+                float *x = numbers_new(2 * n, 6, 4), *dy = numbers_new(n, 2, 6);
+                float *dx = numbers_new(2 * n + 1, 1, 5), *expected = numbers_new(2 * n + 1, 1, 5);
+                backward_reference.gate(expected, dy, x, n, (enum activation)a);
+                variant(v)->gate(dx, dy, x, n, (enum activation)a);
+                ck_assert_msg(numbers_difference(dx, expected, 2 * n + 1) < 1e-5, "%s, %zu, %d",
+                              variant(v)->name, n, a);
+                free(x), free(dy), free(dx), free(expected);
+            }
+}
+END_TEST
+
 START_TEST(activation_gradient_may_overwrite_dy_and_writes_nothing_behind)
 {
     for (int v = 0; v < VARIANTS; v++)
@@ -528,6 +545,7 @@ SUITE("backward", layer_norm_gradient_agrees_with_the_oracle,
       sums_over_rows_leave_the_other_columns,
       activations_and_their_slopes_are_exact_over_the_whole_range,
       slopes_keep_their_digits_in_the_tails, slopes_at_infinities_and_nan_are_what_they_should_be,
+      gate_gradient_agrees_with_the_oracle_and_writes_nothing_behind,
       activation_gradient_may_overwrite_dy_and_writes_nothing_behind,
       softmax_gradient_agrees_with_the_oracle_and_may_overwrite_dp,
       dropout_draws_the_same_mask_in_all_variants, dropout_of_a_part_is_the_part_of_the_whole,

@@ -120,6 +120,27 @@ START_TEST(activation_gradient_is_the_slope_of_the_activation)
 }
 END_TEST
 
+static double gate_loss(const struct loss *loss)
+{
+    kernels_reference.gate(loss->y, loss->x, loss->n, loss->act);
+    return outputs(loss);
+}
+
+START_TEST(gate_gradient_is_the_slope_of_the_gate)
+{
+    enum { N = 5 };
+    float *x = numbers_new(2 * N, 4, 1), y[N], *dy = numbers_new(N, 2, 3), dx[2 * N];
+    for (int act = 0; act < ACTIVATION_COUNT; act++) {
+        struct loss loss = {.of = gate_loss, .x = x, .y = y, .dy = dy, .n = N};
+        loss.act = (enum activation)act;
+        oracle->gate(dx, dy, x, N, loss.act);
+        expect_slopes(&loss, x, dx, 0.03125f, 1e-4, "gate");
+        expect_slopes(&loss, x + N, dx + N, 0.03125f, 1e-4, "value");
+    }
+    free(x), free(dy);
+}
+END_TEST
+
 START_TEST(slope_of_relu_at_zero_is_zero)
 {
     float x[2] = {0, -0.0f}, dy[2] = {3, 3}, dx[2] = {1, 1};
@@ -175,5 +196,6 @@ START_TEST(dropout_of_the_gradient_is_the_slope_of_dropout)
 END_TEST
 
 SUITE("backward_reference", layer_norm_gradient_is_the_slope_of_layer_norm,
-      activation_gradient_is_the_slope_of_the_activation, slope_of_relu_at_zero_is_zero,
-      softmax_gradient_is_the_slope_of_softmax, dropout_of_the_gradient_is_the_slope_of_dropout)
+      gate_gradient_is_the_slope_of_the_gate, activation_gradient_is_the_slope_of_the_activation,
+      slope_of_relu_at_zero_is_zero, softmax_gradient_is_the_slope_of_softmax,
+      dropout_of_the_gradient_is_the_slope_of_dropout)

@@ -44,6 +44,22 @@ START_TEST(a_size_that_patches_do_not_divide_is_refused)
 }
 END_TEST
 
+START_TEST(another_size_than_that_of_relative_positions_is_refused)
+{
+    struct train_options options;
+    struct spec spec = vit();
+    struct plan plan;
+    struct err err = {0};
+    spec.family = family_find("beit", NULL);
+    train_options_default(&options);
+    ck_assert_int_eq(plan_make(&plan, &options, &spec, 95, &err), ERR_OK);
+    options.stages = (struct train_stages){.stage = {{48, 2}, {96, 1}}, .count = 2};
+    ck_assert_int_eq(plan_make(&plan, &options, &spec, 95, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text,
+                     "--stages: 48 pixels: the relative positions of a beit are for its 96");
+}
+END_TEST
+
 static struct spec bert(void)
 {
     return (struct spec){.family = family_find("bert", NULL), .positions = 16};
@@ -164,5 +180,6 @@ START_TEST(work_and_size_change_at_a_stages_first_step)
 END_TEST
 
 SUITE("plan", stages_follow_each_other, a_size_that_patches_do_not_divide_is_refused,
+      another_size_than_that_of_relative_positions_is_refused,
       steps_and_rates_follow_from_the_options, views_take_what_each_option_says,
       texts_have_one_stage_of_no_size, work_and_size_change_at_a_stages_first_step)

@@ -51,6 +51,9 @@ static const struct choice choices[] = {
     {"vit", NULL, HEAD_CLASSIFIER, 0},
     {"deit", NULL, HEAD_CLASSIFIER, 0},
     {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0},
+    {"dinov2", NULL, HEAD_CLASSIFIER, 0},
+    {"dinov2_with_registers", NULL, HEAD_CLASSIFIER, 0},
+    {"beit", NULL, HEAD_CLASSIFIER, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -87,6 +90,8 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
         fill_text_spec(spec);
         return;
     }
+    spec->is_gated = strcmp(choice->model_type, "dinov2") == 0;
+    spec->registers = spec->family->key_registers != NULL ? 2 : 0;
     spec->image_size = 9;
     spec->patch = 3;
     spec->channels = 3;
@@ -530,8 +535,9 @@ START_TEST(network_drops_by_the_batch_number_and_only_in_training)
 }
 END_TEST
 
-/* Hugging Face's places: DistilBERT has none behind attention, ALBERT none behind the MLP, image
- * models none before the classifier; heads of RoBERTa's kind have one before the pooler too. */
+/* Hugging Face's places: DistilBERT has none behind attention, ALBERT and DINOv2 none behind the
+ * MLP, image models none before the classifier; heads of RoBERTa's kind have one before the pooler
+ * too. */
 START_TEST(network_drops_where_hugging_face_does)
 {
     for (int i = 0; i < CHOICES; i++) {
@@ -544,9 +550,11 @@ START_TEST(network_drops_where_hugging_face_does)
         network_forward(tiny.network, &tiny.batch);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
         bool is_albert = strcmp(choices[i].model_type, "albert") == 0;
+        bool is_dinov2 = strncmp(choices[i].model_type, "dinov2", 6) == 0;
         bool has_own_head =
             strcmp(tiny.spec.family->tensors[TENSOR_CLASSIFIER], "classifier.out_proj") == 0;
-        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT) == !is_albert);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT) ==
+                  !(is_albert || is_dinov2));
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_POOLER) == has_own_head);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == !is_distilbert);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);

@@ -2,7 +2,7 @@
  * names and shapes that are not the family's. */
 #include "learn/train/network/parameters.h"
 
-#include "learn/train/network/positions.h"
+#include "engine/model/positions.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
 
@@ -315,7 +315,7 @@ START_TEST(parameters_load_takes_an_image_model_to_another_size)
     const float *from = whole.parameters.values + whole.parameters.map.position;
     const float *to = other.parameters.values + other.parameters.map.position;
     ck_assert_mem_eq(to, from, 48 * sizeof(float));
-    positions_resize(grid, 6, from + 48, 4, 48);
+    positions_resize(grid, 6, from + 48, 4, 48, false);
     ck_assert_mem_eq(to + 48, grid, sizeof grid);
     parameters_close(&whole.parameters);
     parameters_close(&other.parameters);

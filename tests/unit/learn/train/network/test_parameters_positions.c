@@ -1,8 +1,8 @@
 /* parameters.h: positions of another grid or length, tensors of another shape, and what is said of
  * those that cannot be taken. The checkpoints hold numbers of a test's own. */
 #include "engine/format/safetensors_write.h"
+#include "engine/model/positions.h"
 #include "learn/train/network/parameters.h"
-#include "learn/train/network/positions.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -82,7 +82,7 @@ START_TEST(grids_that_are_square_are_resampled)
         ck_assert_msg(!load(parameters.map.position, 3, shape, &err), "%s", err.text);
         const float *found = parameters.values + parameters.map.position;
         ck_assert_mem_eq(found, numbers, HIDDEN * sizeof *found);
-        positions_resize(want, ACROSS, numbers + HIDDEN, n, HIDDEN);
+        positions_resize(want, ACROSS, numbers + HIDDEN, n, HIDDEN, false);
         ck_assert_mem_eq(found + HIDDEN, want, sizeof want);
         ck_assert_int_eq(loaded.positions_resized, n != ACROSS);
         ck_assert(loaded.found == parameters.count && loaded.missing == 0 && !loaded.head_missing);

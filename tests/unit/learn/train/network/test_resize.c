@@ -1,7 +1,7 @@
 /* resize.h: from one grid of patches to another, tensor by tensor. */
 #include "learn/train/network/resize.h"
 
-#include "learn/train/network/positions.h"
+#include "engine/model/positions.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -40,7 +40,7 @@ static void check(const char *model_type, size_t specials)
     numbers_fill(from.values, from.numbers, 1, 3);
     ck_assert_msg(!resize_values(&from, from.values, &to, to.values, &err), "%s", err.text);
     const float *source = from.values + from.map.position, *found = to.values + to.map.position;
-    positions_resize(grid, TO, source + specials * HIDDEN, FROM, HIDDEN);
+    positions_resize(grid, TO, source + specials * HIDDEN, FROM, HIDDEN, false);
     ck_assert_mem_eq(found, source, specials * HIDDEN * sizeof *found);
     ck_assert_mem_eq(found + specials * HIDDEN, grid, sizeof grid);
     ck_assert_uint_eq(from.count, to.count);

@@ -1,0 +1,90 @@
+#include "engine/model/positions.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The inputs of an output along one axis, and what each weighs. */
+struct window {
+    double centre, scale; /* in inputs; scale: inputs a step of the kernel */
+    double a;
+    long first, last; /* inclusive; outside of the grid where the border is repeated */
+    double total;     /* of the weights, which are divided by it */
+};
+
+/* Keys's kernel at distance x >= 0. */
+static double cubic(double x, double a)
+{
+    if (x <= 1)
+        return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+static double weight_of(const struct window *window, long at)
+{
+    double distance = fabs((double)at + 0.5 - window->centre) / window->scale;
+    return cubic(distance, window->a) / window->total;
+}
+
+static struct window plain_window(size_t i, size_t to, size_t from)
+{
+    struct window window = {.scale = 1, .a = -0.75, .total = 1};
+    window.centre = ((double)i + 0.5) * (double)from / (double)to;
+    window.first = (long)floor(window.centre - 0.5) - 1;
+    window.last = window.first + 3;
+    return window;
+}
+
+/* The bounds are cut as PyTorch's upsample_bicubic2d_aa cuts them. */
+static struct window antialiased_window(size_t i, size_t to, size_t from)
+{
+    double ratio = (double)from / (double)to;
+    struct window window = {.scale = fmax(ratio, 1), .a = -0.5, .total = 1};
+    double reach = 2 * window.scale, total = 0;
+    window.centre = ((double)i + 0.5) * ratio;
+    window.first = (long)fmax(window.centre - reach + 0.5, 0);
+    window.last = (long)fmin(window.centre + reach + 0.5, (double)from) - 1;
+    for (long at = window.first; at <= window.last; at++)
+        total += weight_of(&window, at);
+    window.total = total;
+    return window;
+}
+
+static struct window window_of(size_t i, size_t to, size_t from, bool antialiased)
+{
+    return antialiased ? antialiased_window(i, to, from) : plain_window(i, to, from);
+}
+
+static size_t inside(long at, size_t from)
+{
+    return at < 0 ? 0 : (size_t)at < from ? (size_t)at : from - 1;
+}
+
+static void add(float *out, double weight, const float *in, size_t width)
+{
+    for (size_t c = 0; c < width; c++)
+        out[c] += (float)weight * in[c];
+}
+
+/* One output place: [width]. */
+static void sum_up(float *out, const struct window *down, const struct window *across,
+                   const float *in, size_t from, size_t width)
+{
+    memset(out, 0, width * sizeof *out);
+    for (long y = down->first; y <= down->last; y++) {
+        const float *row = in + inside(y, from) * from * width;
+        double weight = weight_of(down, y);
+        for (long x = across->first; x <= across->last; x++)
+            add(out, weight * weight_of(across, x), row + inside(x, from) * width, width);
+    }
+}
+
+void positions_resize(float *out, size_t to, const float *in, size_t from, size_t width,
+                      bool antialiased)
+{
+    for (size_t row = 0; row < to; row++)
+        for (size_t column = 0; column < to; column++) {
+            struct window down = window_of(row, to, from, antialiased);
+            struct window across = window_of(column, to, from, antialiased);
+            sum_up(out + (row * to + column) * width, &down, &across, in, from, width);
+        }
+}

@@ -1,0 +1,258 @@
+/* DINOv2 and BEiT as checkpoints: what their files may say, and what is refused and how. Golden
+ * checkpoints with a text of one file changed, or a preprocessor of their own. */
+#include "engine/base/file.h"
+#include "engine/engine.h"
+#include "engine/model/spec.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GOLDEN "tests/data/golden/"
+#define NEW "dinov2-with-registers-0"
+
+/* ---- a golden checkpoint, changed ---- */
+
+/* The first `from` of a text becomes `to`; without `from` it stays. */
+static void write_changed(const struct tempdir *dir, const char *name, const char *file,
+                          const char *from, const char *to)
+{
+    char path[256], changed[4096], *text = NULL;
+    size_t bytes;
+    struct err err = {0};
+    snprintf(path, sizeof path, GOLDEN "%s/%s", name, file);
+    ck_assert_msg(!file_read(&text, &bytes, path, 1 << 20, &err), "%s", err.text);
+    const char *at = from != NULL ? strstr(text, from) : text;
+    ck_assert_msg(at != NULL, "%s: no %s", file, from);
+    size_t skipped = from != NULL ? strlen(from) : 0;
+    int len = snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text,
+                       from != NULL ? to : "", at + skipped);
+    ck_assert_int_lt(len, (int)sizeof changed);
+    tempdir_write(dir, file, changed, (size_t)len);
+    free(text);
+}
+
+struct change {
+    const char *name, *file, *from, *to, *text;
+};
+
+static void write_model(const struct tempdir *dir, const struct change *change)
+{
+    static const char *const files[] = {"config.json", "preprocessor_config.json"};
+    char here[512], from[1024], to[128];
+    for (size_t i = 0; i < 2; i++)
+        write_changed(dir, change->name, files[i],
+                      strcmp(change->file, files[i]) == 0 ? change->from : NULL, change->to);
+    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+    snprintf(from, sizeof from, "%s/" GOLDEN "%s/model.safetensors", here, change->name);
+    snprintf(to, sizeof to, "%s/model.safetensors", dir->path);
+    ck_assert_int_eq(symlink(from, to), 0);
+}
+
+#define CONFIG "config.json"
+#define PREPROCESSOR "preprocessor_config.json"
+
+START_TEST(what_a_checkpoint_asks_for_and_the_engine_lacks_is_refused_by_name)
+{
+    static const struct change changes[] = {
+        {"beit-0", CONFIG, "\"use_mean_pooling\": true", "\"use_mean_pooling\": false",
+         "config.json: use_mean_pooling false is not supported (supported: true)"},
+        {"beit-0", CONFIG, "\"use_relative_position_bias\": true",
+         "\"use_relative_position_bias\": false",
+         "config.json: use_relative_position_bias false is not supported (supported: true)"},
+        {"beit-0", CONFIG, "\"use_shared_relative_position_bias\": false",
+         "\"use_shared_relative_position_bias\": true",
+         "config.json: use_shared_relative_position_bias true is not supported (supported: false)"},
+        {"beit-0", CONFIG, "\"use_absolute_position_embeddings\": false",
+         "\"use_absolute_position_embeddings\": true",
+         "config.json: use_absolute_position_embeddings true is not supported (supported: false)"},
+        {"beit-0", CONFIG, "\"layer_scale_init_value\": 0.1", "\"layer_scale_init_value\": 0",
+         "config.json: layer_scale_init_value 0 is not supported (supported: above 0)"},
+        {"dinov2-0", CONFIG, "\"mlp_ratio\": 2", "\"mlp_ratio\": 1e9",
+         "config.json: mlp_ratio 1e+09 makes the MLP's width 4.8e+10; from 1 to 262144 is "
+         "supported"},
+        {"dinov2-0", CONFIG, "\"mlp_ratio\": 2", "\"mlp_ratio\": -1",
+         "config.json: mlp_ratio -1 makes the MLP's width -48; from 1 to 262144 is supported"},
+        {"dinov2-0", PREPROCESSOR, "\"height\": 84", "\"height\": 70",
+         "preprocessor_config.json: images become 70 x 84; the model takes 70 x 70"},
+        {"dinov2-0", PREPROCESSOR, "\"do_center_crop\": true", "\"do_center_crop\": false",
+         "preprocessor_config.json: images would keep their own shape; the model takes squares"},
+        {"beit-0", CONFIG, "\"image_size\": 56", "\"image_size\": 48",
+         "preprocessor_config.json: images become 56 x 56; the model takes 48 x 48"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct tempdir dir;
+        struct engine_model *model;
+        struct err err = {0};
+        tempdir_open(&dir);
+        write_model(&dir, &changes[i]);
+        ck_assert_int_eq(engine_open(&model, dir.path, &(struct engine_options){0}, &err),
+                         ERR_UNSUPPORTED);
+        ck_assert_str_eq(err.text, changes[i].text);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
+START_TEST(tensors_that_config_json_does_not_describe_are_refused_by_name)
+{
+    static const struct change changes[] = {
+        {NEW, CONFIG, "\"num_register_tokens\": 4", "\"num_register_tokens\": 3",
+         "tensor 'dinov2_with_registers.embeddings.register_tokens' has shape [1, 4, 42]; "
+         "config.json asks for [1, 3, 42]"},
+        {NEW, CONFIG, "\"image_size\": 98", "\"image_size\": 84",
+         "tensor 'dinov2_with_registers.embeddings.position_embeddings' has shape [1, 50, 42]; "
+         "config.json asks for [1, 37, 42]"},
+        {"dinov2-0", CONFIG, "\"use_swiglu_ffn\": false", "\"use_swiglu_ffn\": true",
+         "tensor 'dinov2.encoder.layer.0.mlp.weights_in.weight' is missing"},
+        {"dinov2-1", CONFIG, "\"mlp_ratio\": 2", "\"mlp_ratio\": 3",
+         "tensor 'dinov2.encoder.layer.0.mlp.weights_in.weight' has shape [144, 52]; config.json "
+         "asks for [208, 52]"},
+        {"beit-0", CONFIG, "\"num_attention_heads\": 4", "\"num_attention_heads\": 3",
+         "tensor 'beit.encoder.layer.0.attention.attention.relative_position_bias."
+         "relative_position_bias_table' has shape [172, 4]; config.json asks for [172, 3]"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct tempdir dir;
+        struct engine_model *model;
+        struct err err = {0};
+        tempdir_open(&dir);
+        write_model(&dir, &changes[i]);
+        ck_assert_int_eq(engine_open(&model, dir.path, &(struct engine_options){0}, &err),
+                         ERR_UNSUPPORTED);
+        ck_assert_msg(strncmp(err.text, changes[i].text, strlen(changes[i].text)) == 0, "%s",
+                      err.text);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
+/* ---- sizes ---- */
+
+static void expect_size(const char *name, const char *from, const char *to, unsigned size,
+                        unsigned tokens)
+{
+    struct change change = {name, PREPROCESSOR, from, to, NULL};
+    struct tempdir dir;
+    struct engine_model *model;
+    struct engine_cost cost;
+    struct err err = {0};
+    tempdir_open(&dir);
+    write_model(&dir, &change);
+    ck_assert_msg(!engine_open(&model, dir.path, &(struct engine_options){0}, &err), "%s",
+                  err.text);
+    ck_assert_uint_eq(engine_describe(model)->image_width, size);
+    ck_assert_uint_eq(engine_describe(model)->tokens_max, tokens);
+    engine_close(model);
+    ck_assert(!engine_measure(&cost, dir.path, &(struct engine_options){0}, 1, 1, &err));
+    tempdir_close(&dir);
+}
+
+/* The preprocessor's size, whatever the positions' grid; pixels behind the last patch are left out.
+ */
+START_TEST(dinov2_takes_the_size_that_its_preprocessor_makes)
+{
+    expect_size("dinov2-0", NULL, NULL, 84, 37);
+    expect_size("dinov2-0", "{\n    \"height\": 84,\n    \"width\": 84",
+                "{\"height\":112,\"width\":112", 112, 65);
+    expect_size("dinov2-0", "{\n    \"height\": 84,\n    \"width\": 84",
+                "{\"height\":27,\"width\":27", 27, 2);
+    expect_size(NEW, "{\n    \"height\": 70,\n    \"width\": 70", "{\"height\":98,\"width\":98", 98,
+                1 + 4 + 49);
+}
+END_TEST
+
+START_TEST(a_size_below_a_patch_or_of_too_many_patches_is_refused)
+{
+    static const struct change changes[] = {
+        {"dinov2-0", PREPROCESSOR, "{\n    \"height\": 84,\n    \"width\": 84",
+         "{\"height\":13,\"width\":13",
+         "preprocessor_config.json: patch_size 14 is larger than image_size 13"},
+        {"dinov2-0", PREPROCESSOR, "{\n    \"height\": 84,\n    \"width\": 84",
+         "{\"height\":16000,\"width\":16000",
+         "preprocessor_config.json: 1304164 patches an image; at most 65536 are supported"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct tempdir dir;
+        struct engine_model *model;
+        struct engine_cost cost;
+        struct err err = {0}, again = {0};
+        tempdir_open(&dir);
+        write_model(&dir, &changes[i]);
+        ck_assert_int_eq(engine_open(&model, dir.path, &(struct engine_options){0}, &err),
+                         ERR_UNSUPPORTED);
+        ck_assert_str_eq(err.text, changes[i].text);
+        ck_assert_int_eq(engine_measure(&cost, dir.path, &(struct engine_options){0}, 1, 1, &again),
+                         ERR_UNSUPPORTED);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
+/* ---- the spec ---- */
+
+static void read_spec(struct spec *spec, const char *config, struct arena *arena)
+{
+    struct tempdir dir;
+    struct err err = {0};
+    tempdir_open(&dir);
+    tempdir_write(&dir, CONFIG, config, strlen(config));
+    ck_assert_msg(!spec_read(spec, dir.path, arena, &err), "%s", err.text);
+    tempdir_close(&dir);
+}
+
+/* The widths of Dinov2SwiGLUFFN: of the published giant, 4096. */
+START_TEST(a_gated_mlp_has_two_thirds_of_the_width_rounded_up_to_eights)
+{
+    struct arena arena;
+    struct spec spec;
+    arena_init(&arena);
+    read_spec(&spec,
+              "{\"model_type\": \"dinov2\", \"hidden_size\": 1536, \"use_swiglu_ffn\": true}",
+              &arena);
+    ck_assert(spec.is_gated);
+    ck_assert_uint_eq(spec.intermediate, 4096);
+    read_spec(&spec, "{\"model_type\": \"dinov2\"}", &arena);
+    ck_assert(!spec.is_gated);
+    ck_assert_uint_eq(spec.intermediate, 3072);
+    ck_assert_uint_eq(spec.patch, 14);
+    ck_assert_uint_eq(spec.registers, 0);
+    ck_assert_uint_eq(spec_features(&spec), 2 * 768);
+    read_spec(&spec, "{\"model_type\": \"dinov2_with_registers\", \"mlp_ratio\": 1.5}", &arena);
+    ck_assert_uint_eq(spec.intermediate, 1152);
+    ck_assert_uint_eq(spec.patch, 16);
+    ck_assert_uint_eq(spec.registers, 4);
+    ck_assert_uint_eq(spec_image_tokens(&spec), 1 + 4 + 196);
+    ck_assert_uint_eq(spec_places(&spec), 197);
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(fitting_keeps_the_places_of_the_checkpoint_and_another_size_has_its_own)
+{
+    struct arena arena;
+    struct spec spec;
+    struct err err = {0};
+    arena_init(&arena);
+    read_spec(&spec, "{\"model_type\": \"dinov2\", \"image_size\": 518}", &arena);
+    for (int again = 0; again < 2; again++) {
+        ck_assert_int_eq(spec_fit_image_size(&spec, 224, &err), ERR_OK);
+        ck_assert_uint_eq(spec_places(&spec), 1 + 37 * 37);
+        ck_assert_uint_eq(spec_image_tokens(&spec), 257);
+    }
+    spec_set_image_size(&spec, 112);
+    ck_assert_uint_eq(spec_places(&spec), 65);
+    ck_assert_int_eq(spec_fit_image_size(&spec, 13, &err), ERR_UNSUPPORTED);
+    arena_deinit(&arena);
+}
+END_TEST
+
+SUITE("image_families", what_a_checkpoint_asks_for_and_the_engine_lacks_is_refused_by_name,
+      tensors_that_config_json_does_not_describe_are_refused_by_name,
+      dinov2_takes_the_size_that_its_preprocessor_makes,
+      a_size_below_a_patch_or_of_too_many_patches_is_refused,
+      a_gated_mlp_has_two_thirds_of_the_width_rounded_up_to_eights,
+      fitting_keeps_the_places_of_the_checkpoint_and_another_size_has_its_own)
