@@ -17,13 +17,21 @@
 #include "engine/base/interrupt.h"
 #include "engine/text/aligned.h"
 
+enum { PRECOMPILED_REPLACEMENT_BYTES_MAX = 1024 }; /* bounds what a character can become */
+
 struct precompiled;
+
+/* Bytes that a text can grow to, for each of its bytes that is ASCII and for each other; at least 1.
+ * The rules nmt_nfkc have 1 and 11. */
+struct precompiled_growth {
+    size_t ascii, other;
+};
 
 /* `base64[len]` is the member precompiled_charsmap: 4 bytes with the size of the trie, the trie (a
  * double array of 4-byte units, as darts-clone writes them), and the replacements, each ended by a
- * NUL. Every unit that a text can lead to is checked here. Memory, some 1.2 times the decoded
- * bytes, from the arena. ERR_UNUSABLE if it is not base64, cut short, not UTF-8, or points outside
- * itself; ERR_NO_MEMORY. Error texts name the member. */
+ * NUL. Memory, the decoded bytes, from the arena. ERR_UNUSABLE if it is not base64, cut short, not
+ * UTF-8, or points outside itself; ERR_UNSUPPORTED for a longer replacement than the above;
+ * ERR_NO_MEMORY. Error texts name the member. Linear in len. */
 enum err_code precompiled_read(struct precompiled **out, const char *base64, size_t len,
                                struct arena *arena, struct err *err);
 
@@ -34,7 +42,6 @@ enum err_code precompiled_apply(const struct precompiled *table, const struct al
                                 struct aligned *out, struct arena *arena,
                                 struct interrupt *interrupt, struct err *err);
 
-/* Bytes that a text can grow to, for each of its bytes: at least 1. */
-size_t precompiled_growth_max(const struct precompiled *table);
+struct precompiled_growth precompiled_growth(const struct precompiled *table);
 
 #endif

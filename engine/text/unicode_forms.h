@@ -24,7 +24,7 @@ enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 enum { UNICODE_FORMS_GROWTH_MAX = 11 };
 
 /* *out is `in` in the form; it may share the arrays of `in`, which is not changed. Memory from the
- * arena: that of an aligned_builder, and 12 bytes twice for each character of the longest run of
+ * arena: that of an aligned_builder, and 48 bytes for each character of the longest run of
  * combining characters. Linear in the text. The interrupt (NULL: none) is looked at every few
  * thousand characters. ERR_NO_MEMORY, or what the interrupt says. */
 enum err_code unicode_forms_apply(enum unicode_form form, const struct aligned *in,
