@@ -147,7 +147,8 @@ static enum err_code refuse_unknown(void *context, const char *key, const struct
         if (strcmp(key, known[i]) == 0)
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
-                   ": an unknown member; a Unigram model has type, vocab, unk_id, byte_fallback");
+                   ".%s is not supported; a Unigram model has type, vocab, unk_id, byte_fallback",
+                   key);
 }
 
 static enum err_code entry_read(struct unigram *model, struct entry *entry,
