@@ -21,8 +21,8 @@ enum { PRECOMPILED_REPLACEMENT_BYTES_MAX = 1024 }; /* bounds what a character ca
 
 struct precompiled;
 
-/* Bytes that a text can grow to, for each of its bytes that is ASCII and for each other; at least 1.
- * The rules nmt_nfkc have 1 and 11. */
+/* Bytes that a text can grow to, for each of its bytes that is ASCII and for each other: at least
+ * 1; the rules nmt_nfkc have 1 and 11. */
 struct precompiled_growth {
     size_t ascii, other;
 };
