@@ -38,9 +38,10 @@ static inline void aligned_fixture_check(const struct aligned *text, const char 
                                          const char *extents, struct arena *arena)
 {
     size_t offset;
-    ck_assert(utf8_valid(text->bytes, text->len, &offset));
-    ck_assert_msg(text->len == strlen(bytes) && memcmp(text->bytes, bytes, text->len) == 0,
-                  "%.*s, not %s", (int)text->len, text->bytes, bytes);
+    const char *got = text->len > 0 ? text->bytes : "";
+    ck_assert(utf8_valid(got, text->len, &offset));
+    ck_assert_msg(text->len == strlen(bytes) && memcmp(got, bytes, text->len) == 0, "%.*s, not %s",
+                  (int)text->len, got, bytes);
     ck_assert_str_eq(aligned_fixture_extents(text, arena), extents);
 }
 

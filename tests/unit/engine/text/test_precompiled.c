@@ -150,7 +150,8 @@ START_TEST(precompiled_of_parts_is_the_part_of_the_whole)
             const char *part = parts[fixture_random(&seed, sizeof parts / sizeof parts[0])];
             strcat(text, part);
             struct aligned one = apply(table, part, strlen(part));
-            strncat(expected, one.bytes, one.len);
+            if (one.len > 0)
+                strncat(expected, one.bytes, one.len);
         }
         struct aligned out = apply(table, text, strlen(text));
         ck_assert_uint_eq(out.len, strlen(expected));

@@ -141,7 +141,7 @@ START_TEST(forms_are_stable_and_agree_with_each_other)
             {&dc, &c}, {&cc, &c}, {&cd, &d}, {&kd, &kd_in}, {&kc, &kc_in}};
         for (size_t k = 0; k < sizeof same / sizeof same[0]; k++)
             if (same[k][0]->len != same[k][1]->len ||
-                memcmp(same[k][0]->bytes, same[k][1]->bytes, same[k][0]->len) != 0)
+                (in.len > 0 && memcmp(same[k][0]->bytes, same[k][1]->bytes, same[k][0]->len) != 0))
                 ck_abort_msg("text %d, pair %zu", i, k);
         arena_deinit(&arena);
     }
