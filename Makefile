@@ -12,6 +12,7 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CFLAGS  := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SANITIZE) -fno-math-errno -ffp-contract=fast \
            -fstack-protector-strong -D_FORTIFY_SOURCE=2 -pthread -I. -MMD -MP \
            -DATTND_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS) openblas)
+PYTHON  ?= python3
 LINKER  ?=# another than the compiler's own: -fuse-ld=mold
 LDFLAGS := -pthread -Wl,-z,relro,-z,now $(SANITIZE) $(LINKER)
 LDLIBS  := $(shell pkg-config --libs $(PKGS)) -lb64 -lm

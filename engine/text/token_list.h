@@ -39,10 +39,10 @@ static inline enum err_code token_list_init(struct token_list *list, unsigned ro
                                             struct arena *arena, struct err *err)
 {
     *list = (struct token_list){.room = room, .enough = (size_t)room + 1};
-    list->ids = arena_alloc_array(arena, room, sizeof *list->ids);
-    list->starts = arena_alloc_array(arena, room, sizeof *list->starts);
-    list->ends = arena_alloc_array(arena, room, sizeof *list->ends);
-    list->continued = arena_alloc_array(arena, room, sizeof *list->continued);
+    list->ids = arena_alloc(arena, room * sizeof *list->ids);
+    list->starts = arena_alloc(arena, room * sizeof *list->starts);
+    list->ends = arena_alloc(arena, room * sizeof *list->ends);
+    list->continued = arena_alloc(arena, room * sizeof *list->continued);
     if (list->ids == NULL || list->starts == NULL || list->ends == NULL || list->continued == NULL)
         return err_no_memory(err, room * sizeof(struct token));
     return ERR_OK;

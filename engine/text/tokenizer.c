@@ -35,11 +35,12 @@ static unsigned count_specials(const struct tokenizer_template *order)
     return count;
 }
 
-/* Tokens of a text of so many bytes, at most `limit`. */
-static unsigned room_for(const struct tokenizer *tokenizer, size_t len, unsigned limit)
+/* Tokens that a text can have, at most `limit`. */
+static unsigned room_for(const struct tokenizer *tokenizer, const char *text, size_t len,
+                         unsigned limit)
 {
-    return len < limit / tokenizer->tokens_per_byte ? (unsigned)len * tokenizer->tokens_per_byte
-                                                    : limit;
+    size_t most = tokenizer->kind->tokens_max(tokenizer, text, len);
+    return most < limit ? (unsigned)most : limit;
 }
 
 static struct encoding encoding_of(const struct token_list *list, bool truncated)
@@ -75,7 +76,7 @@ enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned 
     if (limit <= specials)
         return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; at least %u are needed", limit,
                        specials + 1);
-    unsigned room = room_for(tokenizer, len, limit - specials);
+    unsigned room = room_for(tokenizer, text, len, limit - specials);
     if (token_list_init(&list, room + specials, arena, err))
         return err->code;
     for (unsigned i = 0; i < order->count; i++) {
@@ -121,7 +122,7 @@ struct pair_work {
 static enum err_code encode_side(const struct pair_work *work, struct side *side, unsigned room,
                                  struct err *err)
 {
-    room = room_for(work->tokenizer, side->len, room);
+    room = room_for(work->tokenizer, side->text, side->len, room);
     if (token_list_init(&side->list, room, work->arena, err))
         return err->code;
     return work->tokenizer->kind->encode(work->tokenizer, side->text, side->len, work->interrupt,
@@ -232,7 +233,7 @@ static size_t list_bytes(size_t tokens)
 size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len)
 {
     unsigned specials = count_specials(&tokenizer->single);
-    unsigned room = room_for(tokenizer, len, tokenizer->limit - specials);
+    unsigned room = room_for(tokenizer, text, len, tokenizer->limit - specials);
     return list_bytes(room + specials) + tokenizer->kind->encode_bytes(tokenizer, text, len);
 }
 
@@ -243,8 +244,8 @@ size_t tokenizer_encode_pair_bytes(const struct tokenizer *tokenizer, const char
     const struct tokenizer_kind *kind = tokenizer->kind;
     if (pair_len == 0)
         return tokenizer_encode_bytes(tokenizer, text, len);
-    unsigned first = room_for(tokenizer, len, tokenizer->limit);
-    unsigned second = room_for(tokenizer, pair_len, tokenizer->limit);
+    unsigned first = room_for(tokenizer, text, len, tokenizer->limit);
+    unsigned second = room_for(tokenizer, pair, pair_len, tokenizer->limit);
     return list_bytes(first) + list_bytes(second) + list_bytes(tokenizer->limit) +
            tokenizer->limit + ARENA_ALIGNMENT +
            2 * (kind->encode_bytes(tokenizer, text, len) +

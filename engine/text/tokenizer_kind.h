@@ -57,15 +57,16 @@ struct tokenizer_kind {
                             struct token_list *list, struct err *err);
     /* Upper bound of what that takes, from the arena or for a while; the list is not counted. */
     size_t (*encode_bytes)(const struct tokenizer *tokenizer, const char *text, size_t len);
+    /* Upper bound of the tokens of a text. */
+    size_t (*tokens_max)(const struct tokenizer *tokenizer, const char *text, size_t len);
     size_t (*bytes)(const struct tokenizer *tokenizer);
     void (*close)(struct tokenizer *tokenizer);
 };
 
 struct tokenizer {
     const struct tokenizer_kind *kind;
-    unsigned vocab_size;      /* largest id + 1 */
-    unsigned limit;           /* tokens of the longest encoding */
-    unsigned tokens_per_byte; /* of a text, at most */
+    unsigned vocab_size; /* largest id + 1 */
+    unsigned limit;      /* tokens of the longest encoding */
     struct tokenizer_specials specials;
     struct tokenizer_template single, pair; /* pair.count 0: it takes no pairs */
 };

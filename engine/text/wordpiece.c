@@ -200,6 +200,13 @@ static size_t encode_bytes(const struct tokenizer *tokenizer, const char *text, 
            (marks < SIZE_MAX / RUN_BYTES_PER_BYTE ? marks * RUN_BYTES_PER_BYTE : SIZE_MAX / 2);
 }
 
+/* Every token stands for at least one byte of the text. */
+static size_t tokens_max(const struct tokenizer *tokenizer, const char *text, size_t len)
+{
+    (void)tokenizer, (void)text;
+    return len;
+}
+
 /* ---- open and close ---- */
 
 static size_t held_bytes(const struct tokenizer *tokenizer)
@@ -214,8 +221,8 @@ static void close_wordpiece(struct tokenizer *tokenizer)
     free(wordpiece);
 }
 
-static const struct tokenizer_kind kind = {"WordPiece", encode, encode_bytes, held_bytes,
-                                           close_wordpiece};
+static const struct tokenizer_kind kind = {"WordPiece", encode,     encode_bytes,
+                                           tokens_max,  held_bytes, close_wordpiece};
 
 enum err_code wordpiece_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                              struct err *err)
@@ -237,7 +244,6 @@ enum err_code wordpiece_open(struct tokenizer **out, const char *dir, unsigned t
     wordpiece->tokenizer = (struct tokenizer){.kind = &kind,
                                               .vocab_size = config->vocab_size,
                                               .limit = config->limit,
-                                              .tokens_per_byte = 1,
                                               .single = {{cls, text, sep}, 3},
                                               .pair = {{cls, text, sep, pair, end}, 5},
                                               .specials = {.cls = config->cls,

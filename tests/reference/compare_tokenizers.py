@@ -8,12 +8,14 @@ Texts are random: pieces of the vocabulary, words, scripts, marks, white space, 
 seed is printed. --texts FILE takes the lines of a file instead, --pairs encodes pairs, --limit cuts.
 """
 import argparse
+import gzip
 import json
 import os
 import random
 import struct
 import subprocess
 import sys
+import time
 
 from tokenizers import Tokenizer
 
@@ -85,17 +87,38 @@ def encode_ours(program, folder, texts):
                list(numbers[3 * count:]))
 
 
+def read_texts(path):
+    """Lines; of *.jsonl the members "text"."""
+    opened = gzip.open if path.endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8", errors="replace", newline="\n") as file:
+        lines = [line.rstrip("\n") for line in file]
+    return [json.loads(line)["text"] for line in lines] if ".jsonl" in path else lines
+
+
+def measure(options, folder, texts):
+    """One thread each; the reference keeps words that it has cut, we do not."""
+    reference = open_reference(folder, 0)
+    data = b"".join(struct.pack("<II", len(a), 0) + a for a in (text.encode() for text, _ in texts))
+    ours = subprocess.run([options.program, folder, "5"], input=data, stdout=subprocess.PIPE, check=True)
+    start = time.perf_counter()
+    for text, _ in texts:
+        reference.encode(text)
+    seconds = time.perf_counter() - start
+    size = sum(len(text.encode()) for text, _ in texts)
+    print(f"{folder}: ours {ours.stdout.decode().strip()}, theirs {size / seconds / 1e6:.1f} MB/s")
+
+
 def make_texts(options, folder, rng):
     if options.texts:
-        with open(options.texts, encoding="utf-8", errors="replace", newline="\n") as file:
-            texts = [line.rstrip("\n") for line in file]
+        texts = read_texts(options.texts)
     else:
         reference = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
         pieces = [p.replace("\u0120", " ").replace("\u2581", " ").replace("##", "") or " "
                   for p in sorted(reference.get_vocab())]
         specials = [t.content for t in reference.get_added_tokens_decoder().values()]
         specials = specials + [s.lower() for s in specials] + [s.upper() for s in specials] or ["<s>"]
-        texts = [random_text(rng, pieces, specials) for _ in range(options.count)]
+        texts = ["".join(random_text(rng, pieces, specials) for _ in range(options.join))
+                 for _ in range(options.count)]
     if not options.pairs:
         return [(text, "") for text in texts]
     return [(text, texts[-1 - i]) for i, text in enumerate(texts)]
@@ -104,6 +127,9 @@ def make_texts(options, folder, rng):
 def compare(options, folder):
     rng = random.Random(options.seed)
     texts = make_texts(options, folder, rng)
+    if options.speed:
+        measure(options, folder, texts)
+        return 0
     with open(os.path.join(folder, "tokenizer_config.json"), encoding="utf-8") as file:
         config = json.load(file)
     reference = open_reference(folder, int(min(config.get("model_max_length", 1e9), 1e9)) if options.limit else 0)
@@ -130,8 +156,10 @@ def main():
     parser.add_argument("--count", type=int, default=100000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--texts")
+    parser.add_argument("--join", type=int, default=1, help="so many random texts make one")
     parser.add_argument("--pairs", action="store_true")
     parser.add_argument("--limit", action="store_true", help="cut at model_max_length")
+    parser.add_argument("--speed", action="store_true", help="measure instead")
     parser.add_argument("--show", type=int, default=3)
     options = parser.parse_args()
     print(f"seed {options.seed}")

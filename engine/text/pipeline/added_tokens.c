@@ -107,13 +107,24 @@ static enum err_code add_normalized(struct added_tokens *added,
                                     const struct normalizer_steps *steps,
                                     const struct added_token *token, struct err *err)
 {
-    const struct normalizer_work work = {added->arena, NULL, true, true};
+    const struct normalizer_work work = {NULL, NULL, true, true, VOCAB_PIECE_BYTES_MAX};
+    struct arena pair[2];
     struct aligned text;
-    if (aligned_of_text(&text, token->content, token->len, 0, added->arena, err) ||
-        normalizer_steps_apply(steps, &text, &work, err))
+    const char *content = NULL;
+    arena_init(&pair[0]);
+    arena_init(&pair[1]);
+    if (!aligned_of_text(&text, token->content, token->len, 0, &pair[0], err) &&
+        !normalizer_steps_apply(steps, &text, pair, &work, err)) {
+        content = arena_copy(added->arena, text.bytes, text.len);
+        if (content == NULL)
+            err_no_memory(err, text.len);
+    }
+    arena_deinit(&pair[0]);
+    arena_deinit(&pair[1]);
+    if (content == NULL)
         return err->code;
-    added->keep_words &= keeps_words(token, text.bytes, text.len);
-    return set_add(added, &added->normalized, token, text.bytes, text.len, err);
+    added->keep_words &= keeps_words(token, content, text.len);
+    return set_add(added, &added->normalized, token, content, text.len, err);
 }
 
 /* Special tokens come first. */

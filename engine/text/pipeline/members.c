@@ -39,6 +39,12 @@ enum err_code members_type(const char **out, const struct json_t *object, const 
     return *out != NULL ? ERR_OK : err_set(err, ERR_UNSUPPORTED, "%s.type is missing", path);
 }
 
+bool members_has_type(const struct json_t *json, const char *type)
+{
+    const char *found = doc_as_string(doc_member(json, "type"));
+    return found != NULL && strcmp(found, type) == 0;
+}
+
 enum err_code members_unknown_type(const char *type, const char *path, struct err *err)
 {
     return err_set(err, ERR_UNSUPPORTED, "%s.type '%s' is not supported", path, type);

@@ -13,6 +13,8 @@
 
 #include "engine/base/err.h"
 
+#include <stdbool.h>
+
 struct json_t;
 
 /* known: names, ended by NULL. ERR_UNSUPPORTED for a member of another name, and for a value that
@@ -23,6 +25,9 @@ enum err_code members_check(const struct json_t *object, const char *path, const
 /* The string member "type", borrowed. ERR_UNSUPPORTED if there is none. */
 enum err_code members_type(const char **out, const struct json_t *object, const char *path,
                            struct err *err);
+
+/* Whether `json` is an object of that type. */
+bool members_has_type(const struct json_t *json, const char *type);
 
 /* Of a type that no row of a table has. */
 enum err_code members_unknown_type(const char *type, const char *path, struct err *err);

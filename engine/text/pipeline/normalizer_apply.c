@@ -47,14 +47,14 @@ static enum err_code map_text(const struct aligned *in, struct aligned *out,
     size_t kept = 0, look = LOOK_BYTES; /* [builder.at, kept) is to be kept */
     for (size_t next = 0; kept < in->len; kept = next) {
         struct verdict verdict = judge(utf8_decode(in->bytes, &next));
+        if (kept >= look && is_stopped(work, err))
+            return err->code;
+        look = kept >= look ? kept + LOOK_BYTES : look;
         if (verdict.fate == KEPT)
             continue;
         if (!aligned_keep(&builder, kept - builder.at, err) ||
             !put_verdict(&builder, &verdict, next - kept, err))
             return err->code;
-        if (next >= look && is_stopped(work, err))
-            return err->code;
-        look = next >= look ? next + LOOK_BYTES : look;
     }
     if (builder.at == 0) {
         *out = *in;

@@ -23,6 +23,7 @@ struct normalizer_work {
     struct arena *arena;
     struct interrupt *interrupt; /* NULL: none */
     bool is_first, is_last;
+    size_t size_max; /* bytes that the text may become */
 };
 
 struct normalizer_step {
@@ -30,7 +31,7 @@ struct normalizer_step {
     enum err_code (*apply)(const struct normalizer_step *step, const struct aligned *in,
                            struct aligned *out, const struct normalizer_work *work,
                            struct err *err);
-    size_t growth[TEXT_COST_KINDS]; /* bytes that a byte can become */
+    struct text_growth growth;
     bool keeps_words;       /* "b c" stays between what letters and digits of ASCII surround it */
     struct pattern pattern; /* Replace */
     const char *content;    /* Replace, Prepend */

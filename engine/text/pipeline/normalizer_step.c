@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { NESTED_MAX = 4 };
+enum { NESTED_MAX = 4, LETTERS = 3, FORMS = UNICODE_FORMS_GROWTH_MAX };
 
 struct reader {
     struct normalizer_steps *steps;
@@ -44,6 +44,11 @@ static enum err_code read_strip(struct reader *reader, struct normalizer_step *s
     return doc_get_bool(json, path, "strip_right", &step->right, err);
 }
 
+static void grow_all(struct normalizer_step *step, size_t growth)
+{
+    step->growth = (struct text_growth){{growth, growth, growth}, false};
+}
+
 static bool has_word_or_space(const struct pattern *pattern)
 {
     for (size_t i = 0; i < pattern->len; i++) {
@@ -69,7 +74,7 @@ static enum err_code read_replace(struct reader *reader, struct normalizer_step 
                    : pattern->kind == PATTERN_BLANKS ? 2
                                                      : 1;
     size_t growth = (step->content_len + least - 1) / least;
-    step->growth[TEXT_COST_ASCII] = step->growth[TEXT_COST_OTHER] = growth > 1 ? growth : 1;
+    grow_all(step, growth > 1 ? growth : 1);
     step->keeps_words = pattern->kind == PATTERN_BLANKS ||
                         (pattern->kind == PATTERN_SPACES && strcmp(step->content, " ") == 0) ||
                         (pattern->kind == PATTERN_STRING && !has_word_or_space(pattern));
@@ -83,7 +88,7 @@ static enum err_code read_prepend(struct reader *reader, struct normalizer_step 
         return err->code;
     if (step->content_len == 0)
         return err_set(err, ERR_UNSUPPORTED, "%s.prepend is empty", path);
-    step->growth[TEXT_COST_ASCII] = step->growth[TEXT_COST_OTHER] = 1 + step->content_len;
+    grow_all(step, 1 + step->content_len);
     return ERR_OK;
 }
 
@@ -108,8 +113,8 @@ static enum err_code read_precompiled(struct reader *reader, struct normalizer_s
     if (precompiled_read(&step->table, map, len, reader->arena, err))
         return err_prefix(err, "%s: ", path);
     struct precompiled_growth growth = precompiled_growth(step->table);
-    step->growth[TEXT_COST_ASCII] = growth.ascii;
-    step->growth[TEXT_COST_OTHER] = growth.other;
+    size_t letters = growth.other < LETTERS ? growth.other : LETTERS;
+    step->growth = (struct text_growth){{growth.ascii, letters, growth.other}, true};
     step->keeps_words = table_keeps_words(step->table, reader->arena, err);
     return err->code;
 }
@@ -143,35 +148,41 @@ READ_FORM(read_nfkd, UNICODE_NFKD)
 
 /* ---- the table ---- */
 
-enum { FORM = UNICODE_FORMS_GROWTH_MAX };
-
 static const struct row {
     const char *type;
     enum err_code (*apply)(const struct normalizer_step *, const struct aligned *, struct aligned *,
                            const struct normalizer_work *, struct err *);
     read_step *read; /* NULL: nothing to read */
-    size_t growth[TEXT_COST_KINDS];
+    struct text_growth growth;
     const char *members[6];
 } rows[] = {
-    {"Lowercase", normalizer_lowercase, NULL, {1, 2}, {"type"}},
-    {"Strip", normalizer_strip, read_strip, {1, 1}, {"type", "strip_left", "strip_right"}},
-    {"StripAccents", normalizer_strip_accents, NULL, {1, 1}, {"type"}},
-    {"Nmt", normalizer_nmt, NULL, {1, 1}, {"type"}},
-    {"Replace", normalizer_replace, read_replace, {1, 1}, {"type", "pattern", "content"}},
-    {"Prepend", normalizer_prepend, read_prepend, {1, 1}, {"type", "prepend"}},
-    {"NFC", normalizer_form, read_nfc, {1, FORM}, {"type"}},
-    {"NFD", normalizer_form, read_nfd, {1, FORM}, {"type"}},
-    {"NFKC", normalizer_form, read_nfkc, {1, FORM}, {"type"}},
-    {"NFKD", normalizer_form, read_nfkd, {1, FORM}, {"type"}},
+    {"Lowercase", normalizer_lowercase, NULL, {{1, 2, 2}, false}, {"type"}},
+    {"Strip",
+     normalizer_strip,
+     read_strip,
+     {{1, 1, 1}, false},
+     {"type", "strip_left", "strip_right"}},
+    {"StripAccents", normalizer_strip_accents, NULL, {{1, 1, 1}, false}, {"type"}},
+    {"Nmt", normalizer_nmt, NULL, {{1, 1, 1}, false}, {"type"}},
+    {"Replace",
+     normalizer_replace,
+     read_replace,
+     {{1, 1, 1}, false},
+     {"type", "pattern", "content"}},
+    {"Prepend", normalizer_prepend, read_prepend, {{1, 1, 1}, false}, {"type", "prepend"}},
+    {"NFC", normalizer_form, read_nfc, {{1, LETTERS, FORMS}, true}, {"type"}},
+    {"NFD", normalizer_form, read_nfd, {{1, LETTERS, FORMS}, true}, {"type"}},
+    {"NFKC", normalizer_form, read_nfkc, {{1, LETTERS, FORMS}, true}, {"type"}},
+    {"NFKD", normalizer_form, read_nfkd, {{1, LETTERS, FORMS}, true}, {"type"}},
     {"Precompiled",
      normalizer_precompiled,
      read_precompiled,
-     {1, 1},
+     {{1, 1, 1}, false},
      {"type", "precompiled_charsmap"}},
     {"BertNormalizer",
      normalizer_bert,
      read_bert,
-     {1, FORM},
+     {{1, LETTERS, FORMS}, true},
      {"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"}},
 };
 
@@ -220,8 +231,8 @@ static enum err_code read_any(struct reader *reader, const struct json_t *json, 
     if (steps->count == NORMALIZER_STEPS_MAX)
         return err_set(err, ERR_UNSUPPORTED, "%s: more than %d steps", path, NORMALIZER_STEPS_MAX);
     struct normalizer_step *step = &steps->items[steps->count++];
-    *step = (struct normalizer_step){.apply = row->apply, .keeps_words = true};
-    memcpy(step->growth, row->growth, sizeof step->growth);
+    *step =
+        (struct normalizer_step){.apply = row->apply, .growth = row->growth, .keeps_words = true};
     if (members_check(json, path, row->members, err) ||
         (row->read != NULL && row->read(reader, step, json, path, err)))
         return err->code;
@@ -240,10 +251,10 @@ enum err_code normalizer_steps_read(struct normalizer_steps *out, const struct j
     return json == NULL ? ERR_OK : read_any(&reader, json, "$.normalizer", err);
 }
 
-enum err_code normalizer_steps_override(struct normalizer_steps *steps, const struct json_t *config,
-                                        struct err *err)
+enum err_code normalizer_steps_override(struct normalizer_steps *steps, const struct json_t *json,
+                                        const struct json_t *config, struct err *err)
 {
-    if (steps->count != 1 || steps->items[0].apply != normalizer_bert)
+    if (!members_has_type(json, "BertNormalizer"))
         return ERR_OK;
     struct normalizer_flags *flags = &steps->items[0].flags;
     bool lower_case = flags->lower_case;
@@ -257,26 +268,46 @@ enum err_code normalizer_steps_override(struct normalizer_steps *steps, const st
 
 /* ---- use ---- */
 
-enum err_code normalizer_steps_apply(const struct normalizer_steps *steps, struct aligned *text,
-                                     const struct normalizer_work *work, struct err *err)
+/* The step's result is in the other arena, or shares the arrays of what it was made from; the arena
+ * that is not needed any more is emptied. */
+static unsigned release(struct arena pair[2], unsigned holder, const struct aligned *before,
+                        const struct aligned *after)
 {
+    bool is_shared = after->bytes >= before->bytes && after->bytes < before->bytes + before->len;
+    arena_deinit(&pair[is_shared ? !holder : holder]);
+    return is_shared ? holder : !holder;
+}
+
+enum err_code normalizer_steps_apply(const struct normalizer_steps *steps, struct aligned *text,
+                                     struct arena pair[2], const struct normalizer_work *work,
+                                     struct err *err)
+{
+    struct normalizer_work own = *work;
+    unsigned holder = 0;
     for (size_t i = 0; i < steps->count && text->len > 0; i++) {
         struct aligned next;
+        own.arena = &pair[!holder];
         if (interrupt_look(work->interrupt, err) ||
-            steps->items[i].apply(&steps->items[i], text, &next, work, err))
+            steps->items[i].apply(&steps->items[i], text, &next, &own, err))
             return err->code;
+        if (next.len > work->size_max)
+            return err_set(err, ERR_TOO_LARGE,
+                           "%zu bytes of text become %zu when they are normalised; at most %zu are "
+                           "supported",
+                           text->len, next.len, work->size_max);
+        holder = release(pair, holder, text, &next);
         *text = next;
     }
     return ERR_OK;
 }
 
-/* What sorts runs of marks takes up to 48 bytes for each character. */
+/* What sorts runs of marks takes up to 48 bytes for each character of two bytes and more; where
+ * characters begin, 4 for each. */
 void normalizer_steps_cost(const struct normalizer_steps *steps, struct text_cost *cost)
 {
-    enum { SORT_BYTES = 64 };
-    for (size_t i = 0; i < steps->count; i++) {
-        text_cost_step(cost, steps->items[i].growth);
-        cost->bytes[TEXT_COST_OTHER] += SORT_BYTES * cost->size[TEXT_COST_OTHER];
-        cost->bytes[TEXT_COST_ASCII] += sizeof(uint32_t) * cost->size[TEXT_COST_ASCII];
-    }
+    enum { SORT_BYTES = 32 };
+    for (size_t i = 0; i < steps->count; i++)
+        text_cost_step(cost, &steps->items[i].growth);
+    if (steps->count > 0)
+        text_cost_add(cost, SORT_BYTES);
 }

@@ -2,8 +2,8 @@
  * read from a table by `type`.
  *
  *     normalizer_steps_read(&steps, json, &arena, &err);                 once
- *     struct normalizer_work work = {&scratch, interrupt, true, true};
- *     normalizer_steps_apply(&steps, &text, &work, &err);                text is the result
+ *     struct normalizer_work work = {NULL, interrupt, true, true, size_max};
+ *     normalizer_steps_apply(&steps, &text, arenas, &work, &err);        text is the result
  *
  * Characters and alignments are those of the reference (Hugging Face tokenizers 0.22).
  *
@@ -30,13 +30,15 @@ enum err_code normalizer_steps_read(struct normalizer_steps *out, const struct j
                                     struct arena *arena, struct err *err);
 
 /* What tokenizer_config.json says of the same: do_lower_case and the like, of a BertNormalizer that
- * is the only step. */
-enum err_code normalizer_steps_override(struct normalizer_steps *steps, const struct json_t *config,
-                                        struct err *err);
+ * is all of `json`, not in a Sequence. */
+enum err_code normalizer_steps_override(struct normalizer_steps *steps, const struct json_t *json,
+                                        const struct json_t *config, struct err *err);
 
-/* Replaces *text by what the steps make of it. */
+/* Replaces *text, which lives in pair[0], by what the steps make of it, which lives in either;
+ * work->arena is not used. ERR_TOO_LARGE if it becomes more than work->size_max. */
 enum err_code normalizer_steps_apply(const struct normalizer_steps *steps, struct aligned *text,
-                                     const struct normalizer_work *work, struct err *err);
+                                     struct arena pair[2], const struct normalizer_work *work,
+                                     struct err *err);
 
 void normalizer_steps_cost(const struct normalizer_steps *steps, struct text_cost *cost);
 

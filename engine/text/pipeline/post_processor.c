@@ -216,8 +216,7 @@ enum err_code post_processor_read(struct post_processor *out, const struct json_
 enum err_code post_processor_override(struct post_processor *post, const struct json_t *json,
                                       const struct json_t *config, struct err *err)
 {
-    const char *type = doc_as_string(doc_member(json, "type"));
-    if (type == NULL || strcmp(type, "RobertaProcessing") != 0)
+    if (!members_has_type(json, "RobertaProcessing"))
         return ERR_OK;
     return doc_get_bool(config, "$", "trim_offsets", &post->trims, err)
                ? err->code

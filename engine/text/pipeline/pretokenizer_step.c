@@ -283,10 +283,11 @@ enum err_code pretokenizer_steps_read(struct pretokenizer_steps *out, const stru
 }
 
 enum err_code pretokenizer_steps_override(struct pretokenizer_steps *steps,
-                                          const struct json_t *config, struct err *err)
+                                          const struct json_t *json, const struct json_t *config,
+                                          struct err *err)
 {
     bool adds = false;
-    if (steps->count != 1 || !steps->items[0].is_byte_level)
+    if (!members_has_type(json, "ByteLevel"))
         return ERR_OK;
     if (doc_get_bool(config, "$", "add_prefix_space", &adds, err))
         return err->code;

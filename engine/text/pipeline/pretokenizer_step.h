@@ -77,10 +77,11 @@ struct pretokenizer_steps {
 enum err_code pretokenizer_steps_read(struct pretokenizer_steps *out, const struct json_t *json,
                                       struct arena *arena, struct err *err);
 
-/* What tokenizer_config.json says of the same: add_prefix_space, of a ByteLevel that is the only
- * step. As in the reference, no such member means that no space is added. */
+/* What tokenizer_config.json says of the same: add_prefix_space, of a ByteLevel that is all of
+ * `json`, not in a Sequence. As in the reference, no such member means that no space is added. */
 enum err_code pretokenizer_steps_override(struct pretokenizer_steps *steps,
-                                          const struct json_t *config, struct err *err);
+                                          const struct json_t *json, const struct json_t *config,
+                                          struct err *err);
 
 /* The interrupt is looked at once in some thousand splits. */
 enum err_code pretokenizer_steps_apply(const struct pretokenizer_steps *steps,

@@ -185,14 +185,14 @@ enum err_code pretokenizer_steps_apply(const struct pretokenizer_steps *steps,
 
 void pretokenizer_steps_cost(const struct pretokenizer_steps *steps, struct text_cost *cost)
 {
-    for (int kind = 0; kind < TEXT_COST_KINDS; kind++)
-        cost->bytes[kind] += cost->size[kind] * sizeof(struct split);
+    text_cost_add(cost, sizeof(struct split));
     for (size_t i = 0; i < steps->count; i++) {
         const struct pretokenizer_step *step = &steps->items[i];
-        size_t growth = 1 + step->mark_len, both[TEXT_COST_KINDS] = {growth, growth};
-        if (step->mark_len > 0)
-            text_cost_step(cost, both);
-        for (int kind = 0; kind < TEXT_COST_KINDS; kind++)
-            cost->bytes[kind] += cost->size[kind] * sizeof(struct split);
+        size_t growth = 1 + step->mark_len;
+        if (step->prefix != PREFIX_NEVER || step->marks_spaces) {
+            text_cost_step(cost, &(struct text_growth){{growth, growth, growth}, false});
+            text_cost_add(cost, 2 * TEXT_COST_ALIGNED);
+        }
+        text_cost_add(cost, step->cuts ? sizeof(struct split) : 0);
     }
 }

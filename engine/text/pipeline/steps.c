@@ -231,8 +231,10 @@ static enum err_code read_config(struct reader *reader, const struct json_t *roo
     struct steps *steps = reader->steps;
     steps->length_max = HUGE_VAL;
     if (doc_get_number(config, "$", "model_max_length", &steps->length_max, err) ||
-        normalizer_steps_override(&steps->normalizer, config, err) ||
-        pretokenizer_steps_override(&steps->pretokenizer, config, err) ||
+        normalizer_steps_override(&steps->normalizer, doc_member(root, "normalizer"), config,
+                                  err) ||
+        pretokenizer_steps_override(&steps->pretokenizer, doc_member(root, "pre_tokenizer"), config,
+                                    err) ||
         post_processor_override(&steps->post, doc_member(root, "post_processor"), config, err) ||
         add_from_config(reader, config, err) || add_specials(reader, config, err))
         return err->code;
@@ -277,12 +279,6 @@ enum err_code steps_read(struct steps *out, const struct json_t *root, const str
 
 /* ---- BERT ---- */
 
-static bool has_type(const struct json_t *object, const char *type)
-{
-    const char *found = doc_as_string(doc_member(object, "type"));
-    return found != NULL && strcmp(found, type) == 0;
-}
-
 static bool is_literal(const struct json_t *token)
 {
     struct added_token flags = {0};
@@ -317,8 +313,8 @@ bool steps_are_bert(const struct json_t *root)
     for (size_t i = 0; i < doc_array_count(added); i++)
         if (!is_literal(doc_array_item(added, i)))
             return false;
-    return has_type(doc_member(root, "model"), "WordPiece") &&
-           (normalizer == NULL || has_type(normalizer, "BertNormalizer")) &&
-           has_type(doc_member(root, "pre_tokenizer"), "BertPreTokenizer") &&
+    return members_has_type(doc_member(root, "model"), "WordPiece") &&
+           (normalizer == NULL || members_has_type(normalizer, "BertNormalizer")) &&
+           members_has_type(doc_member(root, "pre_tokenizer"), "BertPreTokenizer") &&
            is_bert_template(doc_member(root, "post_processor"));
 }

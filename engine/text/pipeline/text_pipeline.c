@@ -2,7 +2,7 @@
  *
  * Tokens that are sought in the raw text cut it into segments. A segment is normalised, tokens that
  * are sought in normalised text cut it again, and the pieces are split and given to the model. All
- * but the tokens lives in an arena of its own that goes with each chunk.
+ * but the tokens lives in arenas that go with each chunk and piece.
  *
  * A chunk ends where a letter or digit of ASCII is followed by a space and another: if no step
  * matches anything over such a border (keep_words, cuts_words), the chunks by themselves give the
@@ -29,14 +29,15 @@ struct text_pipeline {
     struct tokenizer tokenizer; /* first */
     struct arena arena;
     struct steps steps;
-    struct text_cost cost;
-    bool has_borders; /* a chunk may end between two words */
+    size_t normalized_size[TEXT_KINDS]; /* bytes that a byte becomes by the normaliser, at most */
+    size_t tokens[TEXT_KINDS];          /* and tokens */
+    size_t bytes[TEXT_KINDS];           /* and what working on it takes */
+    bool has_borders;                   /* a chunk may end between two words */
 };
 
 struct run {
     const struct text_pipeline *pipeline;
     struct interrupt *interrupt;
-    struct arena *scratch; /* of one chunk */
     struct token_list *list;
     bool is_full;
 };
@@ -135,30 +136,40 @@ static void put_split(struct run *run, const struct splits *splits, struct split
             (struct token){.id = cuts[i].id, .continued = i > 0}, false);
 }
 
+static enum err_code encode_splits(struct run *run, const struct splits *splits, struct err *err)
+{
+    const struct text_model *model = &run->pipeline->steps.model;
+    struct text_model_work work;
+    if (text_model_work_init(&work, model, longest_split(splits), splits->arena, run->interrupt,
+                             err))
+        return err->code;
+    for (size_t i = 0; i < splits->count && !run->is_full; i++) {
+        if (i % LOOK_SPLITS == LOOK_SPLITS - 1 && interrupt_look(run->interrupt, err))
+            return err->code;
+        struct split split = splits->items[i];
+        size_t count = text_model_cut(model, &work, splits->text.bytes + split.at, split.len, err);
+        if (err->code != ERR_OK)
+            return err->code;
+        put_split(run, splits, split, work.cuts, count);
+    }
+    return ERR_OK;
+}
+
 /* Text without added tokens. */
 static enum err_code encode_piece(struct run *run, const struct aligned *text, struct err *err)
 {
-    const struct steps *steps = &run->pipeline->steps;
+    struct arena scratch;
     struct splits splits;
-    struct text_model_work work;
     if (text->len == 0)
         return ERR_OK;
-    if (splits_init(&splits, text, run->scratch, err) ||
-        pretokenizer_steps_apply(&steps->pretokenizer, &splits, run->interrupt, err) ||
-        text_model_work_init(&work, &steps->model, longest_split(&splits), run->scratch,
-                             run->interrupt, err))
-        return err->code;
-    for (size_t i = 0; i < splits.count && !run->is_full; i++) {
-        if (i % LOOK_SPLITS == LOOK_SPLITS - 1 && interrupt_look(run->interrupt, err))
-            return err->code;
-        struct split split = splits.items[i];
-        size_t count =
-            text_model_cut(&steps->model, &work, splits.text.bytes + split.at, split.len, err);
-        if (err->code != ERR_OK)
-            return err->code;
-        put_split(run, &splits, split, work.cuts, count);
-    }
-    return ERR_OK;
+    arena_init(&scratch);
+    if (!splits_init(&splits, text, &scratch, err) &&
+        !pretokenizer_steps_apply(&run->pipeline->steps.pretokenizer, &splits, run->interrupt,
+                                  err) &&
+        splits.count > 0)
+        encode_splits(run, &splits, err);
+    arena_deinit(&scratch);
+    return err->code;
 }
 
 /* ---- chunks ---- */
@@ -204,18 +215,24 @@ static size_t chunk_end(const struct text_pipeline *pipeline, const char *text, 
 static enum err_code encode_chunk(struct run *run, const char *text, size_t len, uint32_t *index,
                                   bool is_first, bool is_last, struct err *err)
 {
-    struct arena scratch;
+    struct arena pair[2];
     struct aligned aligned;
-    arena_init(&scratch);
-    run->scratch = &scratch;
-    const struct normalizer_work work = {&scratch, run->interrupt, is_first, is_last};
+    struct text_bytes bytes = text_cost_count(text, len);
+    const struct normalizer_work work = {
+        .interrupt = run->interrupt,
+        .is_first = is_first,
+        .is_last = is_last,
+        .size_max = text_cost_total(&bytes, run->pipeline->normalized_size)};
+    arena_init(&pair[0]);
+    arena_init(&pair[1]);
     if (!interrupt_look(run->interrupt, err) &&
-        !aligned_of_text(&aligned, text, len, *index, &scratch, err)) {
+        !aligned_of_text(&aligned, text, len, *index, &pair[0], err)) {
         *index = aligned.ends[len - 1];
-        if (!normalizer_steps_apply(&run->pipeline->steps.normalizer, &aligned, &work, err))
+        if (!normalizer_steps_apply(&run->pipeline->steps.normalizer, &aligned, pair, &work, err))
             encode_normalized(run, &aligned, err);
     }
-    arena_deinit(&scratch);
+    arena_deinit(&pair[0]);
+    arena_deinit(&pair[1]);
     return err->code;
 }
 
@@ -280,22 +297,23 @@ static size_t longest_chunk(const struct text_pipeline *pipeline, const char *te
     return longest < len - CHUNK_BYTES ? longest + CHUNK_BYTES : len;
 }
 
-static size_t count_other(const char *text, size_t len)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < len; i++)
-        count += (unsigned char)text[i] >> 7;
-    return count;
-}
-
 static size_t encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len)
 {
     enum { OVERHEAD = 64 * 1024 };
     const struct text_pipeline *pipeline = pipeline_of(tokenizer);
-    size_t chunk = longest_chunk(pipeline, text, len), other = count_other(text, len);
-    other = other < chunk ? other : chunk;
-    return OVERHEAD + other * pipeline->cost.bytes[TEXT_COST_OTHER] +
-           (chunk - other) * pipeline->cost.bytes[TEXT_COST_ASCII];
+    size_t chunk = longest_chunk(pipeline, text, len);
+    struct text_bytes bytes = text_cost_count(text, len);
+    for (int kind = TEXT_KINDS - 1; kind >= 0; kind--) {
+        bytes.of[kind] = bytes.of[kind] < chunk ? bytes.of[kind] : chunk;
+        chunk -= bytes.of[kind];
+    }
+    return OVERHEAD + text_cost_total(&bytes, pipeline->bytes);
+}
+
+static size_t tokens_max(const struct tokenizer *tokenizer, const char *text, size_t len)
+{
+    struct text_bytes bytes = text_cost_count(text, len);
+    return text_cost_total(&bytes, pipeline_of(tokenizer)->tokens);
 }
 
 static size_t held_bytes(const struct tokenizer *tokenizer)
@@ -313,14 +331,32 @@ static void close_pipeline(struct tokenizer *tokenizer)
 }
 
 static const struct tokenizer_kind kinds[] = {
-    [MODEL_BPE] = {"BPE", encode, encode_bytes, held_bytes, close_pipeline},
-    [MODEL_WORDPIECE] = {"WordPiece", encode, encode_bytes, held_bytes, close_pipeline},
-    [MODEL_UNIGRAM] = {"Unigram", encode, encode_bytes, held_bytes, close_pipeline},
+    [MODEL_BPE] = {"BPE", encode, encode_bytes, tokens_max, held_bytes, close_pipeline},
+    [MODEL_WORDPIECE] = {"WordPiece", encode, encode_bytes, tokens_max, held_bytes, close_pipeline},
+    [MODEL_UNIGRAM] = {"Unigram", encode, encode_bytes, tokens_max, held_bytes, close_pipeline},
 };
 
 static int32_t special_at(const struct tokenizer_template *order, unsigned at)
 {
     return order->items[at].source == TEMPLATE_SPECIAL ? order->items[at].id : VOCAB_NONE;
+}
+
+/* A mark in front of a split is one character more, whatever bytes it has. */
+static void fill_costs(struct text_pipeline *pipeline)
+{
+    const struct pretokenizer_steps *splits = &pipeline->steps.pretokenizer;
+    struct text_cost cost = TEXT_COST_OF_TEXT;
+    size_t marks = 1;
+    for (size_t i = 0; i < splits->count; i++)
+        marks += splits->items[i].prefix != PREFIX_NEVER;
+    normalizer_steps_cost(&pipeline->steps.normalizer, &cost);
+    for (int kind = 0; kind < TEXT_KINDS; kind++) {
+        pipeline->normalized_size[kind] = cost.size[kind];
+        pipeline->tokens[kind] = marks * cost.size[kind];
+    }
+    pretokenizer_steps_cost(splits, &cost);
+    text_cost_add(&cost, TEXT_MODEL_WORK_BYTES);
+    memcpy(pipeline->bytes, cost.bytes, sizeof pipeline->bytes);
 }
 
 static enum err_code finish(struct text_pipeline *pipeline, unsigned tokens_max, struct err *err)
@@ -333,16 +369,11 @@ static enum err_code finish(struct text_pipeline *pipeline, unsigned tokens_max,
                        single->count);
     pipeline->has_borders =
         steps->normalizer.keep_words && steps->pretokenizer.cuts_words && steps->added.keep_words;
-    pipeline->cost = TEXT_COST_OF_TEXT;
-    normalizer_steps_cost(&steps->normalizer, &pipeline->cost);
-    pretokenizer_steps_cost(&steps->pretokenizer, &pipeline->cost);
-    for (int kind = 0; kind < TEXT_COST_KINDS; kind++)
-        pipeline->cost.bytes[kind] += pipeline->cost.size[kind] * TEXT_MODEL_WORK_BYTES;
+    fill_costs(pipeline);
     pipeline->tokenizer = (struct tokenizer){
         .kind = &kinds[steps->model.kind],
         .vocab_size = steps->vocab_size,
         .limit = limit,
-        .tokens_per_byte = (unsigned)pipeline->cost.size[TEXT_COST_OTHER],
         .specials = {special_at(single, 0), special_at(single, single->count - 1),
                      steps->model.unknown, steps->pad, steps->mask},
         .single = steps->post.single,
