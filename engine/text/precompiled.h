@@ -21,8 +21,8 @@ enum { PRECOMPILED_REPLACEMENT_BYTES_MAX = 1024 }; /* bounds what a character ca
 
 struct precompiled;
 
-/* Bytes that a text can grow to, for each of its bytes that is ASCII and for each other; at least 1.
- * The rules nmt_nfkc have 1 and 11. */
+/* Bytes that a text can grow to, for each of its bytes that is ASCII and for each other: at least
+ * 1; the rules nmt_nfkc have 1 and 11. */
 struct precompiled_growth {
     size_t ascii, other;
 };
@@ -43,5 +43,8 @@ enum err_code precompiled_apply(const struct precompiled *table, const struct al
                                 struct interrupt *interrupt, struct err *err);
 
 struct precompiled_growth precompiled_growth(const struct precompiled *table);
+
+/* The larger of the two. */
+size_t precompiled_growth_max(const struct precompiled *table);
 
 #endif

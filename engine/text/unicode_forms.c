@@ -7,8 +7,8 @@
  * its parts, less 1 for each but the first. A run is sorted by insertion if it is short and by
  * counting else, so a megabyte of marks takes milliseconds.
  *
- * Stretches of characters that no form changes are kept whole. The last of a stretch is not, because
- * what follows may compose with it. */
+ * Stretches of characters that no form changes are kept whole, but for the last of a stretch, with
+ * which what follows may compose. */
 #include "engine/text/unicode_forms.h"
 
 #include "engine/text/form_tables.h"

@@ -20,12 +20,14 @@
 
 enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 
-/* Bytes of a text in form KD, the longest form, for each byte of the text (UAX 15, section 12). */
+/* Bytes of a text in form KD, the longest form, for each of its bytes that is not ASCII (UAX 15,
+ * section 12); ASCII stays as it is. */
 enum { UNICODE_FORMS_GROWTH_MAX = 11 };
 
 /* *out is `in` in the form; it may share the arrays of `in`, which is not changed. Memory from the
- * arena: that of an aligned_builder, and 48 bytes for each character of the longest run of
- * combining characters. Linear in the text. The interrupt (NULL: none) is looked at every few
+ * arena: 1 KiB, 18 bytes for each byte of ASCII, and 18 * UNICODE_FORMS_GROWTH_MAX for each other
+ * at most: what an aligned_builder takes for a text that grows so, or for one of marks alone with
+ * 96 bytes to sort each of them. Linear in the text. The interrupt (NULL: none) is looked at every few
  * thousand characters. ERR_NO_MEMORY, or what the interrupt says. */
 enum err_code unicode_forms_apply(enum unicode_form form, const struct aligned *in,
                                   struct aligned *out, struct arena *arena,

@@ -1,8 +1,8 @@
 /* unigram.c - see unigram.h.
  *
- * The trie is laid out breadth first: the children of a node lie side by side, sorted by their byte,
- * and end where the next node's begin. So a node is 9 bytes, and is built from the sorted pieces
- * without any searching.
+ * The trie is laid out breadth first: the children of a node lie side by side, sorted by their
+ * byte, and end where the next node's begin. So a node is 9 bytes, and is built from the sorted
+ * pieces without any searching.
  *
  * Viterbi's algorithm goes from left to right. Of the best way to each position only the last step
  * is kept, 2 bytes; the sums themselves are needed only as far as the longest piece reaches, in a
@@ -85,7 +85,7 @@ struct range {
     uint32_t from, to;
 };
 
-/* Gives a node of so many bytes its piece and its children; returns how many nodes there are then. */
+/* Gives a node of so many bytes its piece and its children; returns how many nodes there are. */
 static uint32_t node_expand(struct unigram *model, struct range *ranges, uint32_t node,
                             uint32_t nodes, size_t bytes, const struct entry *entries)
 {
@@ -147,7 +147,8 @@ static enum err_code refuse_unknown(void *context, const char *key, const struct
         if (strcmp(key, known[i]) == 0)
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
-                   ": an unknown member; a Unigram model has type, vocab, unk_id, byte_fallback");
+                   ".%s is not supported; a Unigram model has type, vocab, unk_id, byte_fallback",
+                   key);
 }
 
 static enum err_code entry_read(struct unigram *model, struct entry *entry,

@@ -8,8 +8,8 @@
  *
  * Equal to Hugging Face tokenizers 0.22.2: sums in double precision, a later candidate wins only if
  * it is strictly better; where no piece of one character fits, an unknown one costs the lowest
- * score minus 10; neighbouring unknown characters are one piece, which gets the id of the unknown piece
- * unless the whole is in the vocabulary.
+ * score minus 10; neighbouring unknown characters are one piece, which gets the id of the unknown
+ * piece unless the whole is in the vocabulary.
  *
  * Threads: a model is immutable, any number may use it; a cursor belongs to one at a time.
  */

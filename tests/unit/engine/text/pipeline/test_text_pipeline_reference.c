@@ -105,9 +105,9 @@ START_TEST(checkpoints_of_every_family_encode_as_the_reference)
     static const struct {
         const char *name;
         size_t texts;
-    } checkpoints[] = {{"roberta-1", 37},    {"modernbert-1", 44}, {"clip-0", 28},
-                       {"mpnet-0", 37},      {"bert-5", 27},       {"albert-0", 37},
-                       {"xlm-roberta-1", 42}};
+    } checkpoints[] = {{"roberta-1", 37},     {"modernbert-1", 44},  {"clip-0", 28},
+                       {"mpnet-0", 37},       {"bert-5", 27},        {"albert-0", 37},
+                       {"xlm-roberta-1", 42}, {"xlm-roberta-0", 37}, {"deberta-v2-0", 37}};
     for (size_t i = 0; i < sizeof checkpoints / sizeof *checkpoints; i++) {
         char dir[128];
         snprintf(dir, sizeof dir, "tests/data/tokenizer/%s", checkpoints[i].name);
