@@ -12,6 +12,7 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CFLAGS  := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SANITIZE) -fno-math-errno -ffp-contract=fast \
            -fstack-protector-strong -D_FORTIFY_SOURCE=2 -pthread -I. -MMD -MP \
            -DATTND_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS) openblas)
+PYTHON  ?= python3
 LINKER  ?=# another than the compiler's own: -fuse-ld=mold
 LDFLAGS := -pthread -Wl,-z,relro,-z,now $(SANITIZE) $(LINKER)
 LDLIBS  := $(shell pkg-config --libs $(PKGS)) -lb64 -lm
@@ -52,7 +53,7 @@ BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
-        test-operate test-trace test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
+        compare-tokenizers test-operate test-trace test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -85,6 +86,13 @@ $(BUILD)/attnd: $(call objects,server/main.c) $(SERVER_LIB) $(ENGINE_LIB)
 
 $(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# What tests/reference/compare_tokenizers.py runs beside the reference.
+$(BUILD)/encode-texts: $(call objects,tests/reference/encode_texts.c) $(ENGINE_LIB)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+compare-tokenizers: $(BUILD)/encode-texts
+	$(PYTHON) tests/reference/compare_tokenizers.py $< $(CHECKPOINTS)
 
 $(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

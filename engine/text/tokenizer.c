@@ -1,11 +1,21 @@
+/* tokenizer.c - see tokenizer.h.
+ *
+ * A kind makes the tokens of one text; here they are put into the family's template, and here a
+ * text or a pair is cut to the limit. */
 #include "engine/text/tokenizer.h"
 
+#include "engine/text/pipeline/text_pipeline.h"
+#include "engine/text/token_list.h"
 #include "engine/text/utf8.h"
 #include "engine/text/wordpiece.h"
+
+#include <string.h>
 
 enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                              struct err *err)
 {
+    if (text_pipeline_open(out, dir, tokens_max, err) || *out != NULL)
+        return err->code;
     return wordpiece_open(out, dir, tokens_max, err);
 }
 
@@ -15,15 +25,73 @@ void tokenizer_close(struct tokenizer *tokenizer)
         tokenizer->kind->close(tokenizer);
 }
 
+/* ---- templates ---- */
+
+static unsigned count_specials(const struct tokenizer_template *order)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < order->count; i++)
+        count += order->items[i].source == TEMPLATE_SPECIAL;
+    return count;
+}
+
+/* Tokens that a text can have, at most `limit`. */
+static unsigned room_for(const struct tokenizer *tokenizer, const char *text, size_t len,
+                         unsigned limit)
+{
+    size_t most = tokenizer->kind->tokens_max(tokenizer, text, len);
+    return most < limit ? (unsigned)most : limit;
+}
+
+static struct encoding encoding_of(const struct token_list *list, bool truncated)
+{
+    return (struct encoding){.count = list->count,
+                             .truncated = truncated,
+                             .ids = list->ids,
+                             .starts = list->starts,
+                             .ends = list->ends,
+                             .continued = list->continued};
+}
+
+static enum err_code check_len(size_t len, struct err *err)
+{
+    if (len < UINT32_MAX)
+        return ERR_OK;
+    return err_set(err, ERR_TOO_LARGE, "a text of %zu bytes; the limit is %u", len, UINT32_MAX - 1);
+}
+
+/* ---- one text ---- */
+
 enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned limit,
                                     const char *text, size_t len, struct interrupt *interrupt,
                                     struct arena *arena, struct encoding *out, struct err *err)
 {
-    if (len >= UINT32_MAX)
-        return err_set(err, ERR_TOO_LARGE, "a text of %zu bytes; the limit is %u", len,
-                       UINT32_MAX - 1);
-    return tokenizer->kind->encode(tokenizer, limit != 0 ? limit : tokenizer->limit, text, len,
-                                   interrupt, arena, out, err);
+    const struct tokenizer_template *order = &tokenizer->single;
+    struct token_list list;
+    bool truncated = false;
+    if (check_len(len, err))
+        return err->code;
+    limit = limit != 0 ? limit : tokenizer->limit;
+    unsigned specials = count_specials(order);
+    if (limit <= specials)
+        return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; at least %u are needed", limit,
+                       specials + 1);
+    unsigned room = room_for(tokenizer, text, len, limit - specials);
+    if (token_list_init(&list, room + specials, arena, err))
+        return err->code;
+    for (unsigned i = 0; i < order->count; i++) {
+        if (order->items[i].source == TEMPLATE_SPECIAL) {
+            token_list_append(&list, (struct token){.id = order->items[i].id});
+            continue;
+        }
+        struct token_list part = token_list_rest(&list, room);
+        if (tokenizer->kind->encode(tokenizer, text, len, interrupt, arena, &part, err))
+            return err->code;
+        list.count += part.count;
+        truncated = part.total > part.count;
+    }
+    *out = encoding_of(&list, truncated);
+    return ERR_OK;
 }
 
 enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit, const char *text,
@@ -36,11 +104,154 @@ enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit
     return tokenizer_encode_utf8(tokenizer, limit, text, len, interrupt, arena, out, err);
 }
 
+/* ---- two texts ---- */
+
+struct side {
+    const char *text;
+    size_t len;
+    struct token_list list;
+};
+
+/* What both sides are encoded with. */
+struct pair_work {
+    const struct tokenizer *tokenizer;
+    struct interrupt *interrupt;
+    struct arena *arena;
+};
+
+static enum err_code encode_side(const struct pair_work *work, struct side *side, unsigned room,
+                                 struct err *err)
+{
+    room = room_for(work->tokenizer, side->text, side->len, room);
+    if (token_list_init(&side->list, room, work->arena, err))
+        return err->code;
+    return work->tokenizer->kind->encode(work->tokenizer, side->text, side->len, work->interrupt,
+                                         work->arena, &side->list, err);
+}
+
+/* How many tokens a side has, counted until there are `enough`. */
+static size_t count_side(const struct pair_work *work, const struct side *side, size_t enough,
+                         struct err *err)
+{
+    struct token_list list = {.enough = enough};
+    work->tokenizer->kind->encode(work->tokenizer, side->text, side->len, work->interrupt,
+                                  work->arena, &list, err);
+    return list.total;
+}
+
+/* Cuts the sides to `room` tokens together, as the reference does: the shorter stays whole if then
+ * it is not longer than what the other is left with; else each gets a half, the longer the odd one.
+ * Which is longer is known from the encoding, unless both are longer than the room. */
+static enum err_code cut_sides(const struct pair_work *work, struct side *sides, unsigned room,
+                               struct err *err)
+{
+    size_t counts[2] = {sides[0].list.total, sides[1].list.total};
+    if (counts[0] + counts[1] <= room)
+        return ERR_OK;
+    if (counts[0] > room && counts[1] > room && room % 2 == 1) {
+        counts[0] = count_side(work, &sides[0], SIZE_MAX, err);
+        counts[1] = err->code == ERR_OK ? count_side(work, &sides[1], counts[0], err) : 0;
+    }
+    struct token_list *shorter = &sides[counts[0] > counts[1]].list;
+    struct token_list *longer = &sides[counts[0] <= counts[1]].list;
+    if (shorter->total > room / 2) {
+        shorter->count = room / 2;
+        longer->count = room - room / 2;
+    } else {
+        longer->count = room - shorter->count;
+    }
+    return err->code;
+}
+
+/* Both sides in the order of the template; types only where one is not 0. */
+static enum err_code lay_out(const struct tokenizer_template *order, const struct side *sides,
+                             unsigned room, struct arena *arena, struct encoding *out,
+                             struct err *err)
+{
+    struct token_list list;
+    if (token_list_init(&list, room, arena, err))
+        return err->code;
+    uint8_t *types = arena_alloc_array(arena, room, sizeof *types);
+    if (types == NULL)
+        return err_no_memory(err, room);
+    bool has_types = false;
+    unsigned pair_at = 0;
+    for (unsigned i = 0; i < order->count; i++) {
+        const struct template_item *item = &order->items[i];
+        const struct token_list *part = &sides[item->source == TEMPLATE_PAIR].list;
+        unsigned count = item->source == TEMPLATE_SPECIAL ? 1 : part->count;
+        pair_at = item->source == TEMPLATE_PAIR ? list.count : pair_at;
+        memset(types + list.count, item->type, count);
+        has_types |= item->type != 0 && count > 0;
+        for (unsigned k = 0; k < count; k++)
+            token_list_append(&list, item->source == TEMPLATE_SPECIAL
+                                         ? (struct token){.id = item->id}
+                                         : (struct token){part->ids[k], part->starts[k],
+                                                          part->ends[k], part->continued[k]});
+    }
+    *out = encoding_of(&list, sides[0].list.total > sides[0].list.count ||
+                                  sides[1].list.total > sides[1].list.count);
+    out->types = has_types ? types : NULL;
+    out->pair_at = pair_at;
+    return ERR_OK;
+}
+
+enum err_code tokenizer_encode_pair(const struct tokenizer *tokenizer, unsigned limit,
+                                    const char *text, size_t len, const char *pair, size_t pair_len,
+                                    struct interrupt *interrupt, struct arena *arena,
+                                    struct encoding *out, struct err *err)
+{
+    if (pair_len == 0)
+        return tokenizer_encode_utf8(tokenizer, limit, text, len, interrupt, arena, out, err);
+    const struct pair_work work = {tokenizer, interrupt, arena};
+    struct side sides[2] = {{.text = text, .len = len}, {.text = pair, .len = pair_len}};
+    unsigned specials = count_specials(&tokenizer->pair);
+    limit = limit != 0 ? limit : tokenizer->limit;
+    if (tokenizer->pair.count == 0)
+        return err_set(err, ERR_UNSUPPORTED, "the tokenizer takes one text, not a pair");
+    if (limit < specials + 2)
+        return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; a pair needs at least %u",
+                       limit, specials + 2);
+    unsigned room = limit - specials;
+    if (check_len(len, err) || check_len(pair_len, err) ||
+        encode_side(&work, &sides[0], room, err) || encode_side(&work, &sides[1], room, err) ||
+        cut_sides(&work, sides, room, err))
+        return err->code;
+    return lay_out(&tokenizer->pair, sides, sides[0].list.count + sides[1].list.count + specials,
+                   arena, out, err);
+}
+
+/* ---- memory ---- */
+
+enum { ARRAYS = 4, BYTES_PER_TOKEN = 3 * sizeof(int32_t) + sizeof(bool) };
+
+static size_t list_bytes(size_t tokens)
+{
+    return tokens * BYTES_PER_TOKEN + ARRAYS * ARENA_ALIGNMENT;
+}
+
 size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, unsigned limit, const char *text,
                               size_t len)
 {
-    return tokenizer->kind->encode_bytes(tokenizer, limit != 0 ? limit : tokenizer->limit, text,
-                                         len);
+    unsigned specials = count_specials(&tokenizer->single);
+    limit = limit != 0 ? limit : tokenizer->limit;
+    unsigned room = room_for(tokenizer, text, len, limit - specials);
+    return list_bytes(room + specials) + tokenizer->kind->encode_bytes(tokenizer, text, len);
+}
+
+/* Counting encodes both sides again, in memory of its own. */
+size_t tokenizer_encode_pair_bytes(const struct tokenizer *tokenizer, const char *text, size_t len,
+                                   const char *pair, size_t pair_len)
+{
+    const struct tokenizer_kind *kind = tokenizer->kind;
+    if (pair_len == 0)
+        return tokenizer_encode_bytes(tokenizer, 0, text, len);
+    unsigned first = room_for(tokenizer, text, len, tokenizer->limit);
+    unsigned second = room_for(tokenizer, pair, pair_len, tokenizer->limit);
+    return list_bytes(first) + list_bytes(second) + list_bytes(tokenizer->limit) +
+           tokenizer->limit + ARENA_ALIGNMENT +
+           2 * (kind->encode_bytes(tokenizer, text, len) +
+                kind->encode_bytes(tokenizer, pair, pair_len));
 }
 
 size_t tokenizer_bytes(const struct tokenizer *tokenizer)

@@ -21,6 +21,8 @@ struct encoding {
     const uint32_t *starts; /* [count] first character (code point) of the token in the text */
     const uint32_t *ends;   /* [count] one past its last character; special tokens added by us: 0 */
     const bool *continued;  /* [count] goes on with the word of the token before */
+    const uint8_t *types;   /* [count] token types; NULL: all are 0 */
+    unsigned pair_at;       /* the first token of the second text of a pair; 0: a single text */
 };
 
 /* Ids of the special tokens; pad and mask are negative if there are none. */
@@ -28,16 +30,35 @@ struct tokenizer_specials {
     int32_t cls, sep, unk, pad, mask;
 };
 
+/* The order of an encoding: special tokens, and what stands for the texts. */
+enum template_source { TEMPLATE_SPECIAL, TEMPLATE_TEXT, TEMPLATE_PAIR };
+enum { TEMPLATE_ITEMS_MAX = 16 };
+
+struct template_item {
+    enum template_source source;
+    uint8_t type;
+    int32_t id; /* of a special token */
+};
+
+struct tokenizer_template {
+    struct template_item items[TEMPLATE_ITEMS_MAX];
+    unsigned count;
+};
+
 struct tokenizer;
+struct token_list;
 
 struct tokenizer_kind {
     const char *name;
-    /* Of valid UTF-8 of fewer than UINT32_MAX bytes. */
-    enum err_code (*encode)(const struct tokenizer *tokenizer, unsigned limit, const char *text,
-                            size_t len, struct interrupt *interrupt, struct arena *arena,
-                            struct encoding *out, struct err *err);
-    size_t (*encode_bytes)(const struct tokenizer *tokenizer, unsigned limit, const char *text,
-                           size_t len);
+    /* Appends the tokens of a text, without those of the template, until the list has enough
+     * (token_list.h): valid UTF-8 of fewer than UINT32_MAX bytes. */
+    enum err_code (*encode)(const struct tokenizer *tokenizer, const char *text, size_t len,
+                            struct interrupt *interrupt, struct arena *arena,
+                            struct token_list *list, struct err *err);
+    /* Upper bound of what that takes, from the arena or for a while; the list is not counted. */
+    size_t (*encode_bytes)(const struct tokenizer *tokenizer, const char *text, size_t len);
+    /* Upper bound of the tokens of a text. */
+    size_t (*tokens_max)(const struct tokenizer *tokenizer, const char *text, size_t len);
     size_t (*bytes)(const struct tokenizer *tokenizer);
     void (*close)(struct tokenizer *tokenizer);
 };
@@ -47,6 +68,7 @@ struct tokenizer {
     unsigned vocab_size; /* largest id + 1 */
     unsigned limit;      /* tokens of the longest encoding */
     struct tokenizer_specials specials;
+    struct tokenizer_template single, pair; /* pair.count 0: it takes no pairs */
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include "engine/text/wordpiece.h"
 
 #include "engine/text/normalizer.h"
+#include "engine/text/token_list.h"
 #include "engine/text/tokenizer_config.h"
 #include "engine/text/utf8.h"
 #include "engine/text/vocab.h"
@@ -29,12 +30,6 @@ static const struct wordpiece *wordpiece_of(const struct tokenizer *tokenizer)
     return (const struct wordpiece *)tokenizer;
 }
 
-struct token {
-    int32_t id;
-    uint32_t start, end;
-    bool continued;
-};
-
 struct word {
     size_t characters;
     uint32_t first, last; /* sources */
@@ -49,29 +44,8 @@ struct encoder {
     struct arena *arena;
     struct interrupt *interrupt; /* NULL: none */
     struct word *word;
-    int32_t *ids;
-    uint32_t *starts, *ends;
-    bool *continued;
-    unsigned count, count_max; /* count_max leaves room for [SEP] */
-    bool truncated;
+    struct token_list *list;
 };
-
-/* ---- output ---- */
-
-/* False, and truncated, if there is no room. */
-static bool append(struct encoder *encoder, struct token token)
-{
-    if (encoder->count == encoder->count_max) {
-        encoder->truncated = true;
-        return false;
-    }
-    encoder->ids[encoder->count] = token.id;
-    encoder->starts[encoder->count] = token.start;
-    encoder->ends[encoder->count] = token.end;
-    encoder->continued[encoder->count] = token.continued;
-    encoder->count++;
-    return true;
-}
 
 /* ---- words ---- */
 
@@ -104,7 +78,7 @@ static size_t word_match(const struct tokenizer_config *config, struct word *wor
     return count;
 }
 
-/* Appends the word's tokens and empties it. False if there is no room. */
+/* Appends the word's tokens and empties it. False if the list has enough. */
 static bool word_finish(struct encoder *encoder)
 {
     struct word *word = encoder->word;
@@ -117,14 +91,14 @@ static bool word_finish(struct encoder *encoder)
             (struct token){encoder->config->unk, word->first, word->last + 1, false};
     word->characters = word->len = 0;
     for (size_t i = 0; i < count; i++)
-        if (!append(encoder, word->tokens[i]))
+        if (!token_list_append(encoder->list, word->tokens[i]))
             return false;
     return true;
 }
 
 /* ---- segments ---- */
 
-/* False if there is no room. */
+/* False if the list has enough. */
 static bool take_character(struct encoder *encoder, struct normalized next)
 {
     uint8_t flags = unicode_properties(next.character)->flags;
@@ -187,7 +161,7 @@ static void encode_text(struct encoder *encoder, const char *text, size_t len, s
         if (end == len)
             return;
         uint32_t after = index + (uint32_t)utf8_count(text + end, taken);
-        if (!append(encoder, (struct token){id, index, after, false}))
+        if (!token_list_append(encoder->list, (struct token){id, index, after, false}))
             return;
         index = after;
         at = end + taken;
@@ -196,63 +170,41 @@ static void encode_text(struct encoder *encoder, const char *text, size_t len, s
 
 /* ---- the whole ---- */
 
-/* Every token stands for at least one byte of the text, so `len` bounds their number as well. */
-static enum err_code encoder_init(struct encoder *encoder, const struct tokenizer_config *config,
-                                  unsigned limit, size_t len, struct arena *arena, struct err *err)
+static enum err_code encode(const struct tokenizer *tokenizer, const char *text, size_t len,
+                            struct interrupt *interrupt, struct arena *arena,
+                            struct token_list *list, struct err *err)
 {
-    unsigned count_max = len < limit - 2 ? (unsigned)len + 2 : limit;
-    *encoder = (struct encoder){.config = config, .arena = arena, .count_max = count_max - 1};
-    encoder->ids = arena_alloc_array(arena, count_max, sizeof *encoder->ids);
-    encoder->starts = arena_alloc_array(arena, count_max, sizeof *encoder->starts);
-    encoder->ends = arena_alloc_array(arena, count_max, sizeof *encoder->ends);
-    encoder->continued = arena_alloc_array(arena, count_max, sizeof *encoder->continued);
-    encoder->word = arena_alloc(arena, sizeof *encoder->word);
-    if (encoder->ids == NULL || encoder->starts == NULL || encoder->ends == NULL ||
-        encoder->continued == NULL || encoder->word == NULL)
-        return err_no_memory(err, 3 * count_max * sizeof *encoder->ids + sizeof *encoder->word);
-    encoder->word->characters = encoder->word->len = 0;
-    return ERR_OK;
-}
-
-static enum err_code encode(const struct tokenizer *tokenizer, unsigned limit, const char *text,
-                            size_t len, struct interrupt *interrupt, struct arena *arena,
-                            struct encoding *out, struct err *err)
-{
-    const struct tokenizer_config *config = &wordpiece_of(tokenizer)->config;
-    struct encoder encoder;
-    if (encoder_init(&encoder, config, limit, len, arena, err))
-        return err->code;
-    encoder.interrupt = interrupt;
-    append(&encoder, (struct token){.id = config->cls});
+    struct encoder encoder = {.config = &wordpiece_of(tokenizer)->config,
+                              .arena = arena,
+                              .interrupt = interrupt,
+                              .word = arena_alloc(arena, sizeof *encoder.word),
+                              .list = list};
+    if (encoder.word == NULL)
+        return err_no_memory(err, sizeof *encoder.word);
+    encoder.word->characters = encoder.word->len = 0;
     encode_text(&encoder, text, len, err);
-    if (err->code)
-        return err->code;
-    encoder.count_max++;
-    bool truncated = encoder.truncated;
-    append(&encoder, (struct token){.id = config->sep});
-    *out = (struct encoding){.count = encoder.count,
-                             .truncated = truncated,
-                             .ids = encoder.ids,
-                             .starts = encoder.starts,
-                             .ends = encoder.ends,
-                             .continued = encoder.continued};
-    return ERR_OK;
+    return err->code;
 }
 
-/* The arrays of encoder_init; then what the normaliser sorts, the longest run of combining
- * characters. Those have two bytes and more, none of them ASCII, decompose into as many at most and
- * take eight each, twice by doubling; or a line of the arena in each piece between special tokens.
- */
-static size_t encode_bytes(const struct tokenizer *tokenizer, unsigned limit, const char *text,
-                           size_t len)
+/* The word; then what the normaliser sorts, the longest run of combining characters. Those have two
+ * bytes and more, none of them ASCII, decompose into as many at most and take eight each, twice by
+ * doubling; or a line of the arena in each piece between special tokens. */
+static size_t encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len)
 {
-    enum { BYTES_PER_TOKEN = 3 * sizeof(int32_t) + sizeof(bool), RUN_BYTES_PER_BYTE = 32 };
-    size_t marks = 0, tokens = len < limit ? len + 2 : limit;
+    enum { RUN_BYTES_PER_BYTE = 32 };
+    size_t marks = 0;
     (void)tokenizer;
     for (size_t i = 0; i < len; i++)
         marks += (unsigned char)text[i] >> 7;
-    return tokens * BYTES_PER_TOKEN + sizeof(struct word) + 6 * ARENA_ALIGNMENT +
+    return sizeof(struct word) + 2 * ARENA_ALIGNMENT +
            (marks < SIZE_MAX / RUN_BYTES_PER_BYTE ? marks * RUN_BYTES_PER_BYTE : SIZE_MAX / 2);
+}
+
+/* Every token stands for at least one byte of the text. */
+static size_t tokens_max(const struct tokenizer *tokenizer, const char *text, size_t len)
+{
+    (void)tokenizer, (void)text;
+    return len;
 }
 
 /* ---- open and close ---- */
@@ -269,8 +221,8 @@ static void close_wordpiece(struct tokenizer *tokenizer)
     free(wordpiece);
 }
 
-static const struct tokenizer_kind kind = {"WordPiece", encode, encode_bytes, held_bytes,
-                                           close_wordpiece};
+static const struct tokenizer_kind kind = {"WordPiece", encode,     encode_bytes,
+                                           tokens_max,  held_bytes, close_wordpiece};
 
 enum err_code wordpiece_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                              struct err *err)
@@ -285,9 +237,15 @@ enum err_code wordpiece_open(struct tokenizer **out, const char *dir, unsigned t
         close_wordpiece(&wordpiece->tokenizer);
         return err->code;
     }
+    const struct template_item cls = {TEMPLATE_SPECIAL, 0, config->cls};
+    const struct template_item sep = {TEMPLATE_SPECIAL, 0, config->sep};
+    const struct template_item text = {TEMPLATE_TEXT, 0, 0}, pair = {TEMPLATE_PAIR, 1, 0};
+    const struct template_item end = {TEMPLATE_SPECIAL, 1, config->sep};
     wordpiece->tokenizer = (struct tokenizer){.kind = &kind,
                                               .vocab_size = config->vocab_size,
                                               .limit = config->limit,
+                                              .single = {{cls, text, sep}, 3},
+                                              .pair = {{cls, text, sep, pair, end}, 5},
                                               .specials = {.cls = config->cls,
                                                            .sep = config->sep,
                                                            .unk = config->unk,

@@ -93,7 +93,8 @@ static void write_more(const struct tempdir *model)
                                            "\"1\":{\"content\":\"[PAD]\",\"special\":true},"
                                            "\"5\":{\"content\":\"[MASK]\",\"special\":true}}}"},
                  {"special_tokens_map.json", "{\"mask_token\":\"[MASK]\"}"},
-                 {"tokenizer.json", "{}"}};
+                 {"tokenizer.json", "{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"blue\":0}},"
+                                    "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"}}"}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         tempdir_write(model, files[i].name, files[i].text, strlen(files[i].text));
 }

@@ -2,6 +2,7 @@
  * there is no memory or that input failed, and what it answers is what the reference answers. */
 #include "engine/base/doc.h"
 #include "engine/engine.h"
+#include "engine/text/tokenizer.h"
 #include "tests/torture/drill.h"
 
 #include <math.h>
@@ -219,6 +220,58 @@ START_TEST(a_vision_checkpoint_opens_or_says_why)
 }
 END_TEST
 
+/* With tokenizers of the other kinds: opened, and a text encoded, as it was when nothing failed. */
+struct encoded {
+    const char *dir, *text;
+    unsigned count;
+    int32_t ids[TOKENS_MAX];
+};
+
+static enum drill_outcome encode_text(const void *context, char *why, size_t size)
+{
+    const struct encoded *right = context;
+    struct tokenizer *tokenizer;
+    struct encoding encoding = {0};
+    struct arena arena;
+    struct err err = {0};
+    if (tokenizer_open(&tokenizer, right->dir, TOKENS_MAX, &err))
+        return drill_refused(&err, why, size);
+    arena_init(&arena);
+    tokenizer_encode(tokenizer, 0, right->text, strlen(right->text), NULL, &arena, &encoding, &err);
+    bool same = err.code != ERR_OK ||
+                (encoding.count == right->count &&
+                 memcmp(encoding.ids, right->ids, right->count * sizeof *right->ids) == 0);
+    arena_deinit(&arena);
+    tokenizer_close(tokenizer);
+    snprintf(why, size, "other ids");
+    return !same ? DRILL_BAD : err.code != ERR_OK ? drill_refused(&err, why, size) : DRILL_RIGHT;
+}
+
+START_TEST(a_tokenizer_with_a_unigram_model_opens_and_encodes_or_says_why)
+{
+    static const char *const dirs[] = {"tests/data/tokenizer/albert-0",
+                                       "tests/data/tokenizer/xlm-roberta-1"};
+    for (size_t i = 0; i < 2; i++) {
+        struct encoded right = {.dir = dirs[i],
+                                .text = "\xEF\xBC\xA1\xCC\x81 \xEF\xAC\x81x kmalloc"};
+        struct tokenizer *tokenizer;
+        struct encoding encoding;
+        struct arena arena;
+        struct err err = {0};
+        arena_init(&arena);
+        ck_assert(!tokenizer_open(&tokenizer, right.dir, TOKENS_MAX, &err));
+        ck_assert(!tokenizer_encode(tokenizer, 0, right.text, strlen(right.text), NULL, &arena,
+                                    &encoding, &err));
+        right.count = encoding.count;
+        memcpy(right.ids, encoding.ids, right.count * sizeof *right.ids);
+        tokenizer_close(tokenizer);
+        arena_deinit(&arena);
+        struct drill drill = {.name = right.dir, .run = encode_text, .context = &right};
+        ck_assert_uint_eq(drill_run(&drill), 0);
+    }
+}
+END_TEST
+
 static enum drill_outcome open_only(const void *context, char *why, size_t size)
 {
     struct engine_options options = {.linear_backend = "native"};
@@ -226,8 +279,8 @@ static enum drill_outcome open_only(const void *context, char *why, size_t size)
     struct err err = {0};
     if (engine_open(&model, context, &options, &err))
         return drill_refused(&err, why, size);
-    bool whole = engine_describe(model)->ood_threshold != NULL &&
-                 engine_describe(model)->reference != NULL;
+    bool whole =
+        engine_describe(model)->ood_threshold != NULL && engine_describe(model)->reference != NULL;
     engine_close(model);
     snprintf(why, size, "its attnd.json is not heeded");
     return whole ? DRILL_RIGHT : DRILL_BAD;
@@ -290,6 +343,7 @@ END_TEST
 
 DRILLS("engine", a_sharded_checkpoint_with_a_vocabulary_opens_or_says_why,
        a_checkpoint_with_a_tokenizer_json_opens_or_says_why, a_vision_checkpoint_opens_or_says_why,
+       a_tokenizer_with_a_unigram_model_opens_and_encodes_or_says_why,
        a_checkpoint_with_an_attnd_json_opens_with_it_or_says_why,
        a_text_is_predicted_rightly_or_refused, a_png_is_predicted_rightly_or_refused,
        a_baseline_jpeg_is_predicted_rightly_or_refused,

@@ -69,9 +69,12 @@ static void check_case(const struct tokenizer *tokenizer, const struct json_t *o
     struct encoding encoding;
     size_t len;
     const char *text = doc_text(doc_member(object, text_key), &len);
+    size_t pair_len = 0;
+    const char *pair = doc_text(doc_member(object, "text_pair"), &pair_len);
     ck_assert_ptr_nonnull(text);
     arena_init(&arena);
-    ck_assert_msg(!tokenizer_encode(tokenizer, 0, text, len, NULL, &arena, &encoding, &err),
+    ck_assert_msg(!tokenizer_encode_pair(tokenizer, 0, text, len, pair, pair != NULL ? pair_len : 0,
+                                         NULL, &arena, &encoding, &err),
                   "%s: %s", where, err.text);
     check_ids(&encoding, doc_member(object, ids_key), margin, where);
     if (doc_member(object, "offsets") != NULL)

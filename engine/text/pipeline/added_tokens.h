@@ -1,0 +1,79 @@
+/* added_tokens.h - tokens that are sought in a text before the model sees it: some in the raw text,
+ * others in the normalised one.
+ *
+ *     added_tokens_add(&added, &token, &names, &err);              in the order of the files
+ *     added_tokens_build(&added, normalizer, &arena, &err);
+ *     added_cursor_init(&cursor, &added.raw, text, len);
+ *     while (added_next(&cursor, &match)) ... text[match.at .. match.end) is match.id
+ *
+ * Equal to the reference's AddedVocabulary: leftmost match, then longest; `lstrip` takes the white
+ * space before it, `rstrip` that behind it, `single_word` wants no word character beside it.
+ *
+ * Threads: immutable once built; a cursor belongs to one at a time.
+ */
+#ifndef ATTND_ENGINE_TEXT_PIPELINE_ADDED_TOKENS_H
+#define ATTND_ENGINE_TEXT_PIPELINE_ADDED_TOKENS_H
+
+#include "engine/text/pipeline/normalizer_step.h"
+#include "engine/text/vocab.h"
+
+struct added_token {
+    const char *content; /* not empty */
+    size_t len;
+    int32_t id;
+    bool single_word, lstrip, rstrip, normalized, is_special;
+};
+
+/* Those that are sought in one of the two texts. */
+struct added_set {
+    struct vocab contents;            /* as sought; the numbers of `items` in place of ids */
+    const struct added_token **items; /* what a match says */
+    size_t count;
+};
+
+struct added_tokens {
+    struct added_token *entries; /* [count], in the order of the files */
+    struct added_token **sought; /* of one content, which entry decides how it is sought */
+    size_t count, room, sought_count;
+    struct arena *arena;
+    struct added_set raw, normalized;
+    unsigned vocab_size; /* largest id + 1 */
+    bool keep_words; /* none matches over a space between letters or digits, nor looks beyond it */
+};
+
+struct added_match {
+    size_t at, end;
+    int32_t id;
+};
+
+struct added_cursor {
+    const struct added_set *set;
+    const char *text;
+    size_t len;
+    size_t at;    /* where the search goes on */
+    size_t taken; /* end of the last match */
+};
+
+enum err_code added_tokens_init(struct added_tokens *added, size_t room, struct arena *arena,
+                                struct err *err);
+
+/* Adds a token, which is copied. One with an id that is there already replaces what was said of
+ * it. ERR_INTERNAL beyond the room. */
+enum err_code added_tokens_add(struct added_tokens *added, const struct added_token *token,
+                               struct err *err);
+
+/* The id of a token, or VOCAB_NONE. */
+int32_t added_tokens_find(const struct added_tokens *added, const char *content, size_t len);
+
+/* Normalises those that are sought in normalised text. */
+enum err_code added_tokens_build(struct added_tokens *added, const struct normalizer_steps *steps,
+                                 struct err *err);
+
+void added_cursor_init(struct added_cursor *cursor, const struct added_set *set, const char *text,
+                       size_t len);
+
+/* The next match; false if there is none. All matches together cost linear time in the text, times
+ * the longest token. */
+bool added_next(struct added_cursor *cursor, struct added_match *out);
+
+#endif

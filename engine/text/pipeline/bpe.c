@@ -1,0 +1,184 @@
+/* bpe.c - see bpe.h.
+ *
+ * The symbols of a split are a doubly linked list in an array; a merge takes the right one out. The
+ * queue is a binary heap of candidate pairs, lowest rank first, then leftmost. A candidate that
+ * other merges have changed is recognised when it comes up: its symbol is gone, or the two
+ * neighbours no longer become what it says (the reference's own test, kept to the letter). */
+#include "engine/text/pipeline/bpe.h"
+
+#include "engine/text/pipeline/bpe_tables.h"
+#include "engine/text/utf8.h"
+
+enum { NOWHERE = UINT32_MAX, LOOK_MERGES = 16384 };
+
+struct bpe_symbol {
+    int32_t id;
+    uint32_t len; /* 0: taken out */
+    uint32_t previous, next;
+};
+
+struct bpe_merge {
+    uint32_t rank, at;
+    int32_t id;
+};
+
+enum { MERGES_PER_SYMBOL = 3 }; /* one to begin with, two more by each merge */
+_Static_assert(sizeof(struct bpe_symbol) + MERGES_PER_SYMBOL * sizeof(struct bpe_merge) ==
+                   BPE_WORK_BYTES,
+               "what bpe.h says");
+
+int32_t bpe_unknown(const struct bpe *model)
+{
+    return model->unknown;
+}
+
+enum err_code bpe_work_init(struct bpe_work *work, size_t len_max, struct arena *arena,
+                            struct interrupt *interrupt, struct err *err)
+{
+    *work = (struct bpe_work){.interrupt = interrupt};
+    work->symbols = arena_alloc(arena, len_max * sizeof *work->symbols);
+    work->queue = arena_alloc(arena, MERGES_PER_SYMBOL * len_max * sizeof *work->queue);
+    return work->symbols != NULL && work->queue != NULL
+               ? ERR_OK
+               : err_no_memory(err, len_max * BPE_WORK_BYTES);
+}
+
+/* ---- the queue ---- */
+
+static bool is_before(const struct bpe_merge *a, const struct bpe_merge *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
+}
+
+static void queue_push(struct bpe_work *work, struct bpe_merge merge)
+{
+    struct bpe_merge *queue = work->queue;
+    size_t at = work->queued++;
+    for (size_t parent; at > 0 && is_before(&merge, &queue[parent = (at - 1) / 2]); at = parent)
+        queue[at] = queue[parent];
+    queue[at] = merge;
+}
+
+static struct bpe_merge queue_pop(struct bpe_work *work)
+{
+    struct bpe_merge *queue = work->queue, first = queue[0], last = queue[--work->queued];
+    size_t at = 0, count = work->queued;
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && is_before(&queue[child + 1], &queue[child]);
+        if (!is_before(&queue[child], &last))
+            break;
+        queue[at] = queue[child];
+    }
+    queue[at] = last;
+    return first;
+}
+
+static void push_pair(const struct bpe *model, struct bpe_work *work, uint32_t at, uint32_t next)
+{
+    const struct bpe_pair *pair =
+        bpe_tables_merge(model, work->symbols[at].id, work->symbols[next].id);
+    if (pair != NULL)
+        queue_push(work, (struct bpe_merge){pair->rank, at, pair->id});
+}
+
+/* ---- symbols ---- */
+
+static void append_symbol(struct bpe_work *work, uint32_t *count, int32_t id, uint32_t len)
+{
+    work->symbols[*count] = (struct bpe_symbol){id, len, *count - 1, *count + 1};
+    ++*count;
+}
+
+/* One for each byte, or for each character; unknown ones that follow each other are one if the
+ * model fuses them. */
+static uint32_t make_symbols(const struct bpe *model, struct bpe_work *work, const char *text,
+                             size_t len)
+{
+    uint32_t count = 0;
+    bool was_unknown = false;
+    for (size_t at = 0, next; at < len; at = next) {
+        next = at;
+        if (model->is_byte_level)
+            next++;
+        else
+            utf8_decode(text, &next);
+        bool is_first = at == 0, is_last = next == len;
+        int32_t id = next - at == 1
+                         ? model->symbols[is_first][is_last][(unsigned char)text[at]]
+                         : bpe_tables_symbol(model, text + at, next - at, is_first, is_last);
+        bool is_unknown = id == VOCAB_NONE;
+        if (is_unknown && was_unknown && model->fuses_unknown)
+            work->symbols[count - 1].len += (uint32_t)(next - at);
+        else
+            append_symbol(work, &count, is_unknown ? model->unknown : id, (uint32_t)(next - at));
+        was_unknown = is_unknown;
+    }
+    work->symbols[count - 1].next = NOWHERE;
+    return count;
+}
+
+/* ---- merging ---- */
+
+static bool is_expired(const struct bpe *model, const struct bpe_work *work,
+                       const struct bpe_merge *merge)
+{
+    const struct bpe_symbol *symbol = &work->symbols[merge->at];
+    if (symbol->len == 0 || symbol->next == NOWHERE)
+        return true;
+    const struct bpe_pair *pair =
+        bpe_tables_merge(model, symbol->id, work->symbols[symbol->next].id);
+    return pair == NULL || pair->id != merge->id;
+}
+
+static void apply(const struct bpe *model, struct bpe_work *work, const struct bpe_merge *merge)
+{
+    struct bpe_symbol *symbol = &work->symbols[merge->at];
+    struct bpe_symbol *right = &work->symbols[symbol->next];
+    symbol->id = merge->id;
+    symbol->len += right->len;
+    symbol->next = right->next;
+    right->len = 0;
+    if (symbol->next != NOWHERE) {
+        work->symbols[symbol->next].previous = merge->at;
+        push_pair(model, work, merge->at, symbol->next);
+    }
+    if (symbol->previous != NOWHERE)
+        push_pair(model, work, symbol->previous, merge->at);
+}
+
+static enum err_code merge_all(const struct bpe *model, struct bpe_work *work, uint32_t count,
+                               struct err *err)
+{
+    work->queued = 0;
+    for (uint32_t i = 0; i + 1 < count; i++)
+        push_pair(model, work, i, i + 1);
+    for (size_t done = 1; work->queued > 0; done++) {
+        if (done % LOOK_MERGES == 0 && interrupt_look(work->interrupt, err))
+            return err->code;
+        struct bpe_merge merge = queue_pop(work);
+        if (!is_expired(model, work, &merge))
+            apply(model, work, &merge);
+    }
+    return ERR_OK;
+}
+
+size_t bpe_cut(const struct bpe *model, struct bpe_work *work, const char *text, size_t len,
+               struct model_cut *cuts, struct err *err)
+{
+    if (len == 0)
+        return 0;
+    int32_t whole = model->ignores_merges && len <= VOCAB_PIECE_BYTES_MAX
+                        ? vocab_find(&model->vocab, text, len)
+                        : VOCAB_NONE;
+    if (whole != VOCAB_NONE) {
+        cuts[0] = (struct model_cut){whole, (uint32_t)len};
+        return 1;
+    }
+    uint32_t symbols = make_symbols(model, work, text, len), end = 0;
+    if (merge_all(model, work, symbols, err))
+        return 0;
+    size_t count = 0;
+    for (uint32_t i = 0; i != NOWHERE; i = work->symbols[i].next)
+        cuts[count++] = (struct model_cut){work->symbols[i].id, end += work->symbols[i].len};
+    return count;
+}

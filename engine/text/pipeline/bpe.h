@@ -1,0 +1,56 @@
+/* bpe.h - the model "BPE" of tokenizer.json: byte pair encoding of one split of a text (Sennrich et
+ * al. 2016), over bytes (GPT-2, RoBERTa, CLIP) or over characters.
+ *
+ *     bpe_read(&model, json, &pieces, is_byte_level, &arena, &err);              once
+ *     bpe_work_init(&work, longest_split, &scratch, interrupt, &err);
+ *     count = bpe_cut(model, &work, text, len, cuts, &err);
+ *     ... cuts[0].id is text[0 .. cuts[0].end), cuts[1].id follows it
+ *
+ * Of the pairs of neighbours the one that the training merged first is merged, the leftmost of
+ * equals, until none is known: a priority queue, so n log n in the bytes of the split.
+ *
+ * Threads: a model is immutable, any number may use it; work belongs to one at a time.
+ */
+#ifndef ATTND_ENGINE_TEXT_PIPELINE_BPE_H
+#define ATTND_ENGINE_TEXT_PIPELINE_BPE_H
+
+#include "engine/base/interrupt.h"
+#include "engine/text/pipeline/model_cut.h"
+#include "engine/text/pipeline/piece_list.h"
+
+#include <stdbool.h>
+
+struct bpe;
+struct json_t;
+
+struct bpe_symbol;
+struct bpe_merge;
+
+/* Memory for one split of at most `len_max` bytes. */
+struct bpe_work {
+    struct bpe_symbol *symbols;
+    struct bpe_merge *queue;
+    size_t queued;
+    struct interrupt *interrupt;
+};
+
+enum { BPE_WORK_BYTES = 52 }; /* for each byte of the longest split */
+
+/* `json`: the object of type BPE; its vocabulary is `pieces`. Merges are "a b" or ["a", "b"].
+ * ERR_UNSUPPORTED for a dropout, byte_fallback, a merge of pieces that are not in the vocabulary,
+ * and where an unknown character would have no id. Nothing of the tree is kept. */
+enum err_code bpe_read(struct bpe **out, const struct json_t *json, const struct piece_list *pieces,
+                       bool is_byte_level, struct arena *arena, struct err *err);
+
+/* The id of what is unknown, or VOCAB_NONE. */
+int32_t bpe_unknown(const struct bpe *model);
+
+enum err_code bpe_work_init(struct bpe_work *work, size_t len_max, struct arena *arena,
+                            struct interrupt *interrupt, struct err *err);
+
+/* Writes the tokens of a split to cuts[len] and returns how many they are; 0 with an error that the
+ * interrupt made. */
+size_t bpe_cut(const struct bpe *model, struct bpe_work *work, const char *text, size_t len,
+               struct model_cut *cuts, struct err *err);
+
+#endif

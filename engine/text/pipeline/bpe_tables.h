@@ -1,0 +1,59 @@
+/* bpe_tables.h - what bpe_read.c makes of a BPE model and bpe.c cuts by; nobody else includes it.
+ *
+ *     model->symbols[is_first][is_last][byte]           the id that a byte begins with
+ *     bpe_tables_merge(model, left, right)              what two neighbours become, or NULL
+ *
+ * Threads: immutable once read.
+ */
+#ifndef ATTND_ENGINE_TEXT_PIPELINE_BPE_TABLES_H
+#define ATTND_ENGINE_TEXT_PIPELINE_BPE_TABLES_H
+
+#include "engine/text/vocab.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BPE_SUFFIX_BYTES_MAX = 64 }; /* also of the prefix */
+
+struct bpe_pair {
+    int32_t left, right; /* left is VOCAB_NONE: an empty slot */
+    uint32_t rank;
+    int32_t id; /* of both together */
+};
+
+struct bpe {
+    struct vocab vocab;     /* pieces as bytes of a text */
+    struct bpe_pair *pairs; /* [pair_mask + 1], open addressing, at most half full */
+    uint32_t pair_mask;
+    int32_t unknown; /* or VOCAB_NONE */
+    bool fuses_unknown, ignores_merges, is_byte_level;
+    char prefix[BPE_SUFFIX_BYTES_MAX]; /* of every symbol but the first */
+    char suffix[BPE_SUFFIX_BYTES_MAX]; /* of the last symbol */
+    size_t prefix_len, suffix_len;
+    int32_t symbols[2][2][256]; /* [is_first][is_last][byte]: of single bytes, or VOCAB_NONE */
+};
+
+static inline uint32_t bpe_tables_slot(const struct bpe *model, int32_t left, int32_t right)
+{
+    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+    return (uint32_t)(key * 0x9E3779B97F4A7C15u >> 32) & model->pair_mask;
+}
+
+static inline const struct bpe_pair *bpe_tables_merge(const struct bpe *model, int32_t left,
+                                                      int32_t right)
+{
+    for (uint32_t at = bpe_tables_slot(model, left, right);; at = (at + 1) & model->pair_mask) {
+        const struct bpe_pair *pair = &model->pairs[at];
+        if (pair->left == left && pair->right == right)
+            return pair;
+        if (pair->left == VOCAB_NONE)
+            return NULL;
+    }
+}
+
+/* The id of a symbol of `len` bytes at the beginning, within or at the end of a split; VOCAB_NONE.
+ */
+int32_t bpe_tables_symbol(const struct bpe *model, const char *text, size_t len, bool is_first,
+                          bool is_last);
+
+#endif

@@ -1,0 +1,33 @@
+/* character_class.h - the classes of characters that patterns of tokenizer.json name, as the
+ * reference has them (character_class_tables.c says which version).
+ *
+ *     size_t at = 0;
+ *     uint32_t c = utf8_decode(text, &at);
+ *     switch (character_class(c)) {
+ *     case CHARACTER_LETTER: ... \p{L}
+ *     case CHARACTER_SPACE: ...  \s, White_Space
+ *
+ * Threads: no state.
+ */
+#ifndef ATTND_ENGINE_TEXT_PIPELINE_CHARACTER_CLASS_H
+#define ATTND_ENGINE_TEXT_PIPELINE_CHARACTER_CLASS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of a pattern's point of view each character is one of these. */
+enum character_class {
+    CHARACTER_OTHER,
+    CHARACTER_LETTER, /* \p{L} */
+    CHARACTER_NUMBER, /* \p{N} */
+    CHARACTER_SPACE,  /* \s */
+};
+
+enum character_class character_class(uint32_t character);
+
+bool character_is_word(uint32_t character);        /* \w */
+bool character_is_digit(uint32_t character);       /* what "Digits" cuts: Nd, Nl, No */
+bool character_is_space(uint32_t character);       /* White_Space */
+bool character_is_punctuation(uint32_t character); /* P*, and every ASCII symbol */
+
+#endif

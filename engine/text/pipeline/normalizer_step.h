@@ -1,0 +1,45 @@
+/* normalizer_step.h - the member "normalizer" of tokenizer.json: steps that a text passes through,
+ * read from a table by `type`.
+ *
+ *     normalizer_steps_read(&steps, json, &arena, &err);                 once
+ *     struct normalizer_work work = {NULL, interrupt, true, true, size_max};
+ *     normalizer_steps_apply(&steps, &text, arenas, &work, &err);        text is the result
+ *
+ * Characters and alignments are those of the reference (Hugging Face tokenizers 0.22).
+ *
+ * Threads: immutable once read; any number may apply them, each with work of its own.
+ */
+#ifndef ATTND_ENGINE_TEXT_PIPELINE_NORMALIZER_STEP_H
+#define ATTND_ENGINE_TEXT_PIPELINE_NORMALIZER_STEP_H
+
+#include "engine/text/pipeline/normalizer_apply.h"
+
+struct json_t;
+
+enum { NORMALIZER_STEPS_MAX = 32 };
+
+struct normalizer_steps {
+    struct normalizer_step *items;
+    size_t count;
+    bool keep_words; /* all of them */
+};
+
+/* `json`: the member, NULL if absent. Error texts name the path. ERR_UNSUPPORTED for a type, a
+ * member or an expression that is not implemented. Nothing of the tree is kept. */
+enum err_code normalizer_steps_read(struct normalizer_steps *out, const struct json_t *json,
+                                    struct arena *arena, struct err *err);
+
+/* What tokenizer_config.json says of the same: do_lower_case and the like, of a BertNormalizer that
+ * is all of `json`, not in a Sequence. */
+enum err_code normalizer_steps_override(struct normalizer_steps *steps, const struct json_t *json,
+                                        const struct json_t *config, struct err *err);
+
+/* Replaces *text, which lives in pair[0], by what the steps make of it, which lives in either;
+ * work->arena is not used. ERR_TOO_LARGE if it becomes more than work->size_max. */
+enum err_code normalizer_steps_apply(const struct normalizer_steps *steps, struct aligned *text,
+                                     struct arena pair[2], const struct normalizer_work *work,
+                                     struct err *err);
+
+void normalizer_steps_cost(const struct normalizer_steps *steps, struct text_cost *cost);
+
+#endif

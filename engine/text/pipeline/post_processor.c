@@ -1,0 +1,224 @@
+#include "engine/text/pipeline/post_processor.h"
+
+#include "engine/base/doc.h"
+#include "engine/text/pipeline/members.h"
+#include "engine/text/pipeline/piece_list.h"
+
+#include <string.h>
+
+static const char path[] = "$.post_processor";
+
+static enum err_code read_any(struct post_processor *post, const struct json_t *json, bool is_inner,
+                              struct err *err);
+
+static enum err_code append(struct tokenizer_template *order, enum template_source source,
+                            uint8_t type, int32_t id, struct err *err)
+{
+    if (order->count == TEMPLATE_ITEMS_MAX)
+        return err_set(err, ERR_UNSUPPORTED, "%s: more than %d items in a template", path,
+                       TEMPLATE_ITEMS_MAX);
+    order->items[order->count++] = (struct template_item){source, type, id};
+    return ERR_OK;
+}
+
+static enum err_code read_id(int32_t *out, const struct json_t *json, const char *what,
+                             struct err *err)
+{
+    double number = -1;
+    if (!doc_as_number(json, &number) || number < 0 || number > PIECE_ID_MAX ||
+        number != (double)(int32_t)number)
+        return err_set(err, ERR_UNSUPPORTED, "%s.%s: expected an id from 0 to %d", path, what,
+                       PIECE_ID_MAX);
+    *out = (int32_t)number;
+    return ERR_OK;
+}
+
+/* ---- TemplateProcessing ---- */
+
+static enum err_code append_special(struct tokenizer_template *order, const struct json_t *tokens,
+                                    const char *name, uint8_t type, struct err *err)
+{
+    const struct json_t *ids = doc_member(name != NULL ? doc_member(tokens, name) : NULL, "ids");
+    if (doc_array_count(ids) == 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s: the template's '%s' has no ids in special_tokens",
+                       path, name != NULL ? name : "");
+    for (size_t i = 0; i < doc_array_count(ids); i++) {
+        int32_t id = 0;
+        if (read_id(&id, doc_array_item(ids, i), "special_tokens", err) ||
+            append(order, TEMPLATE_SPECIAL, type, id, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+/* {"SpecialToken": {"id": name, "type_id": n}} or {"Sequence": {"id": "A", "type_id": n}} */
+static enum err_code append_item(struct tokenizer_template *order, const struct json_t *item,
+                                 const struct json_t *tokens, struct err *err)
+{
+    const struct json_t *special = doc_member(item, "SpecialToken");
+    const struct json_t *sequence = doc_member(item, "Sequence");
+    const struct json_t *either = special != NULL ? special : sequence;
+    const char *id = doc_as_string(doc_member(either, "id"));
+    long long type = 0;
+    if (id == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "%s: expected a SpecialToken or a Sequence", path);
+    if (doc_get_integer(either, path, "type_id", 0, UINT8_MAX, &type, err))
+        return err->code;
+    if (special != NULL)
+        return append_special(order, tokens, id, (uint8_t)type, err);
+    if (strcmp(id, "A") != 0 && strcmp(id, "B") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s: the sequence '%s' is not A or B", path, id);
+    return append(order, id[0] == 'A' ? TEMPLATE_TEXT : TEMPLATE_PAIR, (uint8_t)type, 0, err);
+}
+
+static unsigned count_source(const struct tokenizer_template *order, enum template_source source)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < order->count; i++)
+        count += order->items[i].source == source;
+    return count;
+}
+
+static enum err_code read_order(struct tokenizer_template *order, const struct json_t *json,
+                                const char *name, unsigned pairs, struct err *err)
+{
+    const struct json_t *items = doc_member(json, name);
+    order->count = 0;
+    for (size_t i = 0; i < doc_array_count(items); i++)
+        if (append_item(order, doc_array_item(items, i), doc_member(json, "special_tokens"), err))
+            return err->code;
+    if (count_source(order, TEMPLATE_TEXT) != 1 || count_source(order, TEMPLATE_PAIR) != pairs)
+        return err_set(err, ERR_UNSUPPORTED, "%s.%s: expected the sequence A%s once", path, name,
+                       pairs > 0 ? " and B" : "");
+    return ERR_OK;
+}
+
+static enum err_code read_template(struct post_processor *post, const struct json_t *json,
+                                   struct err *err)
+{
+    static const char *const known[] = {"type", "single", "pair", "special_tokens", NULL};
+    if (members_check(json, path, known, err) || read_order(&post->single, json, "single", 0, err))
+        return err->code;
+    for (unsigned i = 0; i < post->single.count; i++)
+        if (post->single.items[i].type != 0)
+            return err_set(err, ERR_UNSUPPORTED, "%s.single: only type_id 0 is supported", path);
+    return read_order(&post->pair, json, "pair", 1, err);
+}
+
+/* ---- the fixed ones ---- */
+
+static enum err_code read_named(int32_t *id, const struct json_t *json, const char *name,
+                                struct err *err)
+{
+    return read_id(id, doc_array_item(doc_member(json, name), 1), name, err);
+}
+
+/* [CLS] A [SEP], [CLS] A [SEP] B [SEP] with types 0 and 1. */
+static enum err_code read_bert(struct post_processor *post, const struct json_t *json,
+                               struct err *err)
+{
+    static const char *const known[] = {"type", "sep", "cls", NULL};
+    int32_t cls = 0, sep = 0;
+    if (members_check(json, path, known, err) || read_named(&cls, json, "cls", err) ||
+        read_named(&sep, json, "sep", err))
+        return err->code;
+    const struct template_item first = {TEMPLATE_SPECIAL, 0, cls}, text = {TEMPLATE_TEXT, 0, 0};
+    const struct template_item middle = {TEMPLATE_SPECIAL, 0, sep}, pair = {TEMPLATE_PAIR, 1, 0};
+    const struct template_item last = {TEMPLATE_SPECIAL, 1, sep};
+    post->single = (struct tokenizer_template){{first, text, middle}, 3};
+    post->pair = (struct tokenizer_template){{first, text, middle, pair, last}, 5};
+    return ERR_OK;
+}
+
+/* <s> A </s>, <s> A </s></s> B </s> without types. */
+static enum err_code read_roberta(struct post_processor *post, const struct json_t *json,
+                                  struct err *err)
+{
+    static const char *const known[] = {"type", "sep", "cls", "trim_offsets", "add_prefix_space",
+                                        NULL};
+    int32_t cls = 0, sep = 0;
+    post->trims = post->adds_prefix = true;
+    if (members_check(json, path, known, err) || read_named(&cls, json, "cls", err) ||
+        read_named(&sep, json, "sep", err) ||
+        doc_get_bool(json, path, "trim_offsets", &post->trims, err) ||
+        doc_get_bool(json, path, "add_prefix_space", &post->adds_prefix, err))
+        return err->code;
+    const struct template_item first = {TEMPLATE_SPECIAL, 0, cls}, end = {TEMPLATE_SPECIAL, 0, sep};
+    const struct template_item text = {TEMPLATE_TEXT, 0, 0}, pair = {TEMPLATE_PAIR, 0, 0};
+    post->single = (struct tokenizer_template){{first, text, end}, 3};
+    post->pair = (struct tokenizer_template){{first, text, end, end, pair, end}, 6};
+    return ERR_OK;
+}
+
+/* Trims, and adds nothing. */
+static enum err_code read_byte_level(struct post_processor *post, const struct json_t *json,
+                                     struct err *err)
+{
+    static const char *const known[] = {"type", "add_prefix_space", "trim_offsets", "use_regex",
+                                        NULL};
+    post->trims = post->adds_prefix = true;
+    if (members_check(json, path, known, err) ||
+        doc_get_bool(json, path, "trim_offsets", &post->trims, err))
+        return err->code;
+    return doc_get_bool(json, path, "add_prefix_space", &post->adds_prefix, err);
+}
+
+/* ---- the whole ---- */
+
+static enum err_code read_sequence(struct post_processor *post, const struct json_t *json,
+                                   struct err *err)
+{
+    const struct json_t *list = doc_member(json, "processors");
+    bool had_template = false;
+    for (size_t i = 0; i < doc_array_count(list); i++) {
+        unsigned count = post->single.count;
+        if (read_any(post, doc_array_item(list, i), true, err))
+            return err->code;
+        bool is_template = post->single.count != count;
+        if (had_template)
+            return err_set(err, ERR_UNSUPPORTED, "%s: a step behind a template is not supported",
+                           path);
+        had_template = is_template;
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_any(struct post_processor *post, const struct json_t *json, bool is_inner,
+                              struct err *err)
+{
+    static const struct {
+        const char *type;
+        enum err_code (*read)(struct post_processor *, const struct json_t *, struct err *);
+    } rows[] = {
+        {"TemplateProcessing", read_template}, {"BertProcessing", read_bert},
+        {"RobertaProcessing", read_roberta},   {"ByteLevel", read_byte_level},
+        {"Sequence", read_sequence},
+    };
+    const char *type;
+    if (members_type(&type, json, path, err))
+        return err->code;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].type, type) == 0 && !(is_inner && rows[i].read == read_sequence))
+            return rows[i].read(post, json, err);
+    return members_unknown_type(type, path, err);
+}
+
+enum err_code post_processor_read(struct post_processor *out, const struct json_t *json,
+                                  struct err *err)
+{
+    *out = (struct post_processor){
+        .single = {{{TEMPLATE_TEXT, 0, 0}}, 1},
+        .pair = {{{TEMPLATE_TEXT, 0, 0}, {TEMPLATE_PAIR, 0, 0}}, 2},
+    };
+    return json == NULL ? ERR_OK : read_any(out, json, false, err);
+}
+
+enum err_code post_processor_override(struct post_processor *post, const struct json_t *json,
+                                      const struct json_t *config, struct err *err)
+{
+    if (!members_has_type(json, "RobertaProcessing"))
+        return ERR_OK;
+    return doc_get_bool(config, "$", "trim_offsets", &post->trims, err)
+               ? err->code
+               : doc_get_bool(config, "$", "add_prefix_space", &post->adds_prefix, err);
+}

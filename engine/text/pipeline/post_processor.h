@@ -1,0 +1,31 @@
+/* post_processor.h - the member "post_processor" of tokenizer.json: which special tokens stand
+ * round one text and round two, and whether offsets leave out white space.
+ *
+ *     post_processor_read(&post, json, &err);
+ *     ... post.single, post.pair; post.trims
+ *
+ * Threads: plain data, immutable once read.
+ */
+#ifndef ATTND_ENGINE_TEXT_PIPELINE_POST_PROCESSOR_H
+#define ATTND_ENGINE_TEXT_PIPELINE_POST_PROCESSOR_H
+
+#include "engine/text/tokenizer_kind.h"
+
+struct json_t;
+
+struct post_processor {
+    struct tokenizer_template single, pair;
+    bool trims;       /* spaces at a token's ends are not in its offsets */
+    bool adds_prefix; /* one space before the first token was put there, so stays */
+};
+
+/* NULL: no special tokens. ERR_UNSUPPORTED for a type or a member that is not implemented, for a
+ * template without the text, or with more than TEMPLATE_ITEMS_MAX tokens. */
+enum err_code post_processor_read(struct post_processor *out, const struct json_t *json,
+                                  struct err *err);
+
+/* What tokenizer_config.json says of RobertaProcessing: trim_offsets, add_prefix_space. */
+enum err_code post_processor_override(struct post_processor *post, const struct json_t *json,
+                                      const struct json_t *config, struct err *err);
+
+#endif

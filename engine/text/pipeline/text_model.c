@@ -1,0 +1,182 @@
+#include "engine/text/pipeline/text_model.h"
+
+#include "engine/base/doc.h"
+#include "engine/text/pipeline/members.h"
+#include "engine/text/utf8.h"
+
+#include <string.h>
+
+enum { WORD_CHARACTERS_MAX_MAX = 1000 };
+
+static const char path[] = "$.model";
+static const char vocab_path[] = "$.model.vocab";
+
+/* ---- WordPiece ---- */
+
+static enum err_code add_wordpieces(struct text_model *model, const struct piece_list *pieces,
+                                    const char *prefix, struct arena *arena, struct err *err)
+{
+    size_t prefix_len = strlen(prefix);
+    if (vocab_init(&model->initial, pieces->count, arena, err) ||
+        vocab_init(&model->continued, pieces->count, arena, err))
+        return err->code;
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct piece *piece = &pieces->items[i];
+        const char *text = arena_copy(arena, piece->text, piece->len);
+        if (text == NULL)
+            return err_no_memory(err, piece->len);
+        if (vocab_add(&model->initial, text, piece->len, piece->id, err))
+            return err->code;
+        if (piece->len >= prefix_len && memcmp(text, prefix, prefix_len) == 0 &&
+            vocab_add(&model->continued, text + prefix_len, piece->len - prefix_len, piece->id,
+                      err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_wordpiece(struct text_model *model, const struct json_t *json,
+                                    const struct piece_list *pieces, struct arena *arena,
+                                    struct err *err)
+{
+    static const char *const known[] = {
+        "type",  "unk_token", "continuing_subword_prefix", "max_input_chars_per_word",
+        "vocab", NULL};
+    const char *prefix = "##", *unknown = "[UNK]";
+    long long characters_max = 100;
+    if (members_check(json, path, known, err) ||
+        doc_get_string(json, path, "continuing_subword_prefix", &prefix, err) ||
+        doc_get_string(json, path, "unk_token", &unknown, err) ||
+        doc_get_integer(json, path, "max_input_chars_per_word", 1, WORD_CHARACTERS_MAX_MAX,
+                        &characters_max, err))
+        return err->code;
+    model->word_characters_max = (unsigned)characters_max;
+    model->unknown = vocab_find(&pieces->names, unknown, strlen(unknown));
+    if (model->unknown == VOCAB_NONE)
+        return err_set(err, ERR_UNSUPPORTED, "%s.unk_token '%s' is not in the vocabulary", path,
+                       unknown);
+    return add_wordpieces(model, pieces, prefix, arena, err);
+}
+
+/* Greedy, longest piece first; all of a split that does not match, or is too long, is unknown. */
+static size_t cut_wordpiece(const struct text_model *model, struct model_cut *cuts,
+                            const char *text, size_t len)
+{
+    size_t count = 0;
+    const struct model_cut unknown = {model->unknown, (uint32_t)len};
+    bool is_long =
+        len > model->word_characters_max && utf8_count(text, len) > model->word_characters_max;
+    for (size_t at = 0, taken; at < len && !is_long; at += taken) {
+        int32_t id = vocab_longest(at == 0 ? &model->initial : &model->continued, text + at,
+                                   len - at, &taken);
+        if (id == VOCAB_NONE)
+            is_long = true;
+        else
+            cuts[count++] = (struct model_cut){id, (uint32_t)(at + taken)};
+        if (is_long)
+            break;
+    }
+    if (!is_long)
+        return count;
+    cuts[0] = unknown;
+    return 1;
+}
+
+/* ---- Unigram ---- */
+
+static enum err_code read_unigram(struct text_model *model, const struct json_t *json,
+                                  struct arena *arena, struct err *err)
+{
+    if (unigram_read(&model->unigram, json, path, arena, err))
+        return err->code;
+    model->unknown = unigram_unknown(model->unigram);
+    model->vocab_size = model->pieces = unigram_count(model->unigram);
+    return ERR_OK;
+}
+
+static size_t cut_unigram(struct text_model_work *work, const char *text, size_t len,
+                          struct err *err)
+{
+    struct unigram_piece piece;
+    size_t count = 0;
+    if (unigram_cut(&work->cursor, text, len, err))
+        return 0;
+    while (unigram_next(&work->cursor, &piece))
+        work->cuts[count++] = (struct model_cut){piece.id, (uint32_t)(piece.at + piece.len)};
+    return count;
+}
+
+/* ---- the three ---- */
+
+static enum err_code read_kind(struct text_model *out, const char *type, struct err *err)
+{
+    static const char *const names[] = {"BPE", "WordPiece", "Unigram"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], type) == 0) {
+            *out = (struct text_model){.kind = (enum text_model_kind)i, .name = names[i]};
+            return ERR_OK;
+        }
+    return members_unknown_type(type, path, err);
+}
+
+enum err_code text_model_read(struct text_model *out, const struct json_t *json, bool is_byte_level,
+                              struct piece_list *pieces, struct arena *arena, struct err *err)
+{
+    const char *type;
+    *pieces = (struct piece_list){0};
+    if (members_type(&type, json, path, err) || read_kind(out, type, err))
+        return err->code;
+    if (is_byte_level && out->kind != MODEL_BPE)
+        return err_set(err, ERR_UNSUPPORTED, "%s.type '%s' behind a ByteLevel is not supported",
+                       path, type);
+    if (out->kind == MODEL_UNIGRAM)
+        return read_unigram(out, json, arena, err);
+    if (piece_list_read(pieces, doc_member(json, "vocab"), vocab_path, arena, err))
+        return err->code;
+    out->vocab_size = pieces->vocab_size;
+    out->pieces = (unsigned)pieces->count;
+    if (out->kind == MODEL_WORDPIECE)
+        return read_wordpiece(out, json, pieces, arena, err);
+    if (bpe_read(&out->bpe, json, pieces, is_byte_level, arena, err))
+        return err->code;
+    out->unknown = bpe_unknown(out->bpe);
+    return ERR_OK;
+}
+
+int32_t text_model_find(const struct text_model *model, const struct piece_list *pieces,
+                        const char *piece, size_t len)
+{
+    if (len > VOCAB_PIECE_BYTES_MAX)
+        return VOCAB_NONE;
+    return model->kind == MODEL_UNIGRAM ? unigram_find(model->unigram, piece, len)
+                                        : vocab_find(&pieces->names, piece, len);
+}
+
+enum err_code text_model_work_init(struct text_model_work *work, const struct text_model *model,
+                                   size_t longest, struct arena *arena, struct interrupt *interrupt,
+                                   struct err *err)
+{
+    *work = (struct text_model_work){0};
+    work->cuts = arena_alloc(arena, longest * sizeof *work->cuts);
+    if (work->cuts == NULL)
+        return err_no_memory(err, longest * sizeof *work->cuts);
+    if (model->kind == MODEL_BPE)
+        return bpe_work_init(&work->bpe, longest, arena, interrupt, err);
+    if (model->kind == MODEL_UNIGRAM)
+        unigram_cursor_init(&work->cursor, model->unigram, arena, interrupt);
+    return ERR_OK;
+}
+
+size_t text_model_cut(const struct text_model *model, struct text_model_work *work,
+                      const char *text, size_t len, struct err *err)
+{
+    switch (model->kind) {
+    case MODEL_BPE:
+        return bpe_cut(model->bpe, &work->bpe, text, len, work->cuts, err);
+    case MODEL_WORDPIECE:
+        return cut_wordpiece(model, work->cuts, text, len);
+    case MODEL_UNIGRAM:
+        break;
+    }
+    return cut_unigram(work, text, len, err);
+}

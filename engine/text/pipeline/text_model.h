@@ -1,0 +1,57 @@
+/* text_model.h - the member "model" of tokenizer.json: BPE, WordPiece or Unigram, which cut one
+ * split of a text into tokens.
+ *
+ *     text_model_read(&model, json, is_byte_level, &names, &arena, &err);         once
+ *     text_model_work_init(&work, &model, longest, &scratch, interrupt, &err);
+ *     count = text_model_cut(&model, &work, text, len, &err);          work.cuts[0 .. count)
+ *
+ * Threads: a model is immutable, any number may use it; work belongs to one at a time.
+ */
+#ifndef ATTND_ENGINE_TEXT_PIPELINE_TEXT_MODEL_H
+#define ATTND_ENGINE_TEXT_PIPELINE_TEXT_MODEL_H
+
+#include "engine/text/pipeline/bpe.h"
+#include "engine/text/unigram.h"
+
+enum text_model_kind { MODEL_BPE, MODEL_WORDPIECE, MODEL_UNIGRAM };
+
+struct text_model {
+    enum text_model_kind kind;
+    const char *name; /* "BPE", ... */
+    struct bpe *bpe;
+    struct vocab initial, continued; /* WordPiece: what begins a word, what continues one */
+    unsigned word_characters_max;
+    struct unigram *unigram;
+    int32_t unknown;     /* or VOCAB_NONE */
+    unsigned vocab_size; /* largest id + 1 */
+    unsigned pieces;     /* how many there are */
+};
+
+struct text_model_work {
+    struct model_cut *cuts; /* [longest] */
+    struct bpe_work bpe;
+    struct unigram_cursor cursor;
+};
+
+enum { TEXT_MODEL_WORK_BYTES = BPE_WORK_BYTES + sizeof(struct model_cut) + 16 };
+
+/* `pieces` gets the vocabulary as the file has it, borrowed from the tree, but for Unigram; the
+ * rest of the tree is not kept. ERR_UNSUPPORTED for another type or member. */
+enum err_code text_model_read(struct text_model *out, const struct json_t *json, bool is_byte_level,
+                              struct piece_list *pieces, struct arena *arena, struct err *err);
+
+/* The id of a piece as the file has it, or VOCAB_NONE. */
+int32_t text_model_find(const struct text_model *model, const struct piece_list *pieces,
+                        const char *piece, size_t len);
+
+/* For splits of at most so many bytes: TEXT_MODEL_WORK_BYTES for each of them, and 8 KiB. */
+enum err_code text_model_work_init(struct text_model_work *work, const struct text_model *model,
+                                   size_t longest, struct arena *arena, struct interrupt *interrupt,
+                                   struct err *err);
+
+/* Writes the tokens of a split to work->cuts and returns how many. With an error the number means
+ * nothing: ERR_NO_MEMORY, or what the interrupt says. */
+size_t text_model_cut(const struct text_model *model, struct text_model_work *work,
+                      const char *text, size_t len, struct err *err);
+
+#endif

@@ -1,0 +1,428 @@
+/* text_pipeline.c - see text_pipeline.h.
+ *
+ * Tokens that are sought in the raw text cut it into segments. A segment is normalised, tokens that
+ * are sought in normalised text cut it again, and the pieces are split and given to the model. All
+ * but the tokens lives in arenas that go with each chunk and piece.
+ *
+ * A chunk ends where a letter or digit of ASCII is followed by a space and another: if no step
+ * matches anything over such a border (keep_words, cuts_words), the chunks by themselves give the
+ * same tokens as the whole. */
+#include "engine/text/pipeline/text_pipeline.h"
+
+#include "engine/base/doc.h"
+#include "engine/base/file.h"
+#include "engine/text/pipeline/character_class.h"
+#include "engine/text/pipeline/steps.h"
+#include "engine/text/token_list.h"
+#include "engine/text/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FILE_BYTES_MAX = 64 * 1024 * 1024,
+    CHUNK_BYTES = 4096, /* a chunk ends at the first border behind so many */
+    LOOK_SPLITS = 1024,
+};
+
+struct text_pipeline {
+    struct tokenizer tokenizer; /* first */
+    struct arena arena;
+    struct steps steps;
+    size_t normalized_size[TEXT_KINDS]; /* bytes that a byte becomes by the normaliser, at most */
+    size_t tokens[TEXT_KINDS];          /* and tokens */
+    size_t bytes[TEXT_KINDS];           /* and what working on it takes */
+    bool has_borders;                   /* a chunk may end between two words */
+};
+
+struct run {
+    const struct text_pipeline *pipeline;
+    struct interrupt *interrupt;
+    struct token_list *list;
+    bool is_full;
+};
+
+static const struct text_pipeline *pipeline_of(const struct tokenizer *tokenizer)
+{
+    return (const struct text_pipeline *)tokenizer;
+}
+
+/* ---- tokens ---- */
+
+/* The reference counts spaces in a token's text: all white space, or what stands for a space in the
+ * alphabet of bytes, which a text may hold as well. */
+static bool is_trimmed(const struct run *run, uint32_t character, bool is_added)
+{
+    enum { G_WITH_DOT = 0x120 };
+    if (run->pipeline->steps.pretokenizer.is_byte_level && !is_added)
+        return character == ' ';
+    return character == G_WITH_DOT || character_is_space(character);
+}
+
+static size_t previous(const char *text, size_t at)
+{
+    do
+        at--;
+    while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80);
+    return at;
+}
+
+static uint32_t count_leading(const struct run *run, const char *text, size_t len, bool is_added)
+{
+    uint32_t count = 0;
+    for (size_t at = 0; at < len; count++)
+        if ((unsigned char)text[at] >= 0x80 && !is_added &&
+            run->pipeline->steps.pretokenizer.is_byte_level)
+            break;
+        else if (!is_trimmed(run, utf8_decode(text, &at), is_added))
+            break;
+    return count;
+}
+
+static uint32_t count_trailing(const struct run *run, const char *text, size_t len, bool is_added)
+{
+    uint32_t count = 0;
+    for (size_t at = len; at > 0; count++) {
+        size_t start = previous(text, at), next = start;
+        bool is_byte = run->pipeline->steps.pretokenizer.is_byte_level && !is_added;
+        if (is_byte ? text[at - 1] != ' ' : !is_trimmed(run, utf8_decode(text, &next), is_added))
+            break;
+        at = start;
+    }
+    return count;
+}
+
+/* The white space at a token's ends is left out of its extent, as the reference does: each space
+ * counts for one character, wherever it came from. */
+static void trim(const struct run *run, const char *text, size_t len, bool is_added,
+                 struct token *token)
+{
+    uint32_t leading = count_leading(run, text, len, is_added);
+    uint32_t trailing = count_trailing(run, text, len, is_added);
+    bool is_first = run->list->total == 0 || token->start == 0;
+    if (leading == 1 && is_first && run->pipeline->steps.post.adds_prefix)
+        leading = 0;
+    token->start = token->end - token->start > leading ? token->start + leading : token->end;
+    if (trailing > 0 && token->end >= trailing)
+        token->end = token->end - trailing > token->start ? token->end - trailing : token->start;
+}
+
+static void put(struct run *run, const struct aligned *text, size_t at, size_t end,
+                struct token token, bool is_added)
+{
+    token.start = text->starts[at];
+    token.end = text->ends[end - 1];
+    if (run->pipeline->steps.post.trims &&
+        (is_added || token.id != run->pipeline->steps.model.unknown))
+        trim(run, text->bytes + at, end - at, is_added, &token);
+    run->is_full = !token_list_append(run->list, token);
+}
+
+/* ---- pieces ---- */
+
+static size_t longest_split(const struct splits *splits)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < splits->count; i++)
+        longest = splits->items[i].len > longest ? splits->items[i].len : longest;
+    return longest;
+}
+
+static void put_split(struct run *run, const struct splits *splits, struct split split,
+                      const struct model_cut *cuts, size_t count)
+{
+    for (size_t i = 0, at = 0; i < count && !run->is_full; at = cuts[i++].end)
+        put(run, &splits->text, split.at + at, split.at + cuts[i].end,
+            (struct token){.id = cuts[i].id, .continued = i > 0}, false);
+}
+
+static enum err_code encode_splits(struct run *run, const struct splits *splits, struct err *err)
+{
+    const struct text_model *model = &run->pipeline->steps.model;
+    struct text_model_work work;
+    if (text_model_work_init(&work, model, longest_split(splits), splits->arena, run->interrupt,
+                             err))
+        return err->code;
+    for (size_t i = 0; i < splits->count && !run->is_full; i++) {
+        if (i % LOOK_SPLITS == LOOK_SPLITS - 1 && interrupt_look(run->interrupt, err))
+            return err->code;
+        struct split split = splits->items[i];
+        size_t count = text_model_cut(model, &work, splits->text.bytes + split.at, split.len, err);
+        if (err->code != ERR_OK)
+            return err->code;
+        put_split(run, splits, split, work.cuts, count);
+    }
+    return ERR_OK;
+}
+
+/* Text without added tokens. */
+static enum err_code encode_piece(struct run *run, const struct aligned *text, struct err *err)
+{
+    struct arena scratch;
+    struct splits splits;
+    if (text->len == 0)
+        return ERR_OK;
+    arena_init(&scratch);
+    if (!splits_init(&splits, text, &scratch, err) &&
+        !pretokenizer_steps_apply(&run->pipeline->steps.pretokenizer, &splits, run->interrupt,
+                                  err) &&
+        splits.count > 0)
+        encode_splits(run, &splits, err);
+    arena_deinit(&scratch);
+    return err->code;
+}
+
+/* ---- chunks ---- */
+
+static enum err_code encode_normalized(struct run *run, const struct aligned *text, struct err *err)
+{
+    struct added_cursor cursor;
+    struct added_match match;
+    size_t at = 0;
+    added_cursor_init(&cursor, &run->pipeline->steps.added.normalized, text->bytes, text->len);
+    while (!run->is_full && added_next(&cursor, &match)) {
+        if (match.at > at) {
+            struct aligned piece = aligned_part(text, at, match.at - at);
+            if (encode_piece(run, &piece, err) || interrupt_look(run->interrupt, err))
+                return err->code;
+        }
+        if (!run->is_full)
+            put(run, text, match.at, match.end, (struct token){.id = match.id}, true);
+        at = match.end;
+    }
+    struct aligned rest = aligned_part(text, at, text->len - at);
+    return run->is_full ? ERR_OK : encode_piece(run, &rest, err);
+}
+
+static bool is_plain(char byte)
+{
+    return (unsigned)(byte | 32) - 'a' < 26 || (unsigned)byte - '0' < 10;
+}
+
+/* Where the chunk that begins at `at` ends. */
+static size_t chunk_end(const struct text_pipeline *pipeline, const char *text, size_t len,
+                        size_t at)
+{
+    if (!pipeline->has_borders || len - at <= CHUNK_BYTES)
+        return len;
+    for (size_t end = at + CHUNK_BYTES; end + 1 < len; end++)
+        if (text[end] == ' ' && is_plain(text[end - 1]) && is_plain(text[end + 1]))
+            return end;
+    return len;
+}
+
+/* *index is the chunk's first character, and moves behind it. */
+static enum err_code encode_chunk(struct run *run, const char *text, size_t len, uint32_t *index,
+                                  bool is_first, bool is_last, struct err *err)
+{
+    struct arena pair[2];
+    struct aligned aligned;
+    struct text_bytes bytes = text_cost_count(text, len);
+    const struct normalizer_work work = {
+        .interrupt = run->interrupt,
+        .is_first = is_first,
+        .is_last = is_last,
+        .size_max = text_cost_total(&bytes, run->pipeline->normalized_size)};
+    arena_init(&pair[0]);
+    arena_init(&pair[1]);
+    if (!interrupt_look(run->interrupt, err) &&
+        !aligned_of_text(&aligned, text, len, *index, &pair[0], err)) {
+        *index = aligned.ends[len - 1];
+        if (!normalizer_steps_apply(&run->pipeline->steps.normalizer, &aligned, pair, &work, err))
+            encode_normalized(run, &aligned, err);
+    }
+    arena_deinit(&pair[0]);
+    arena_deinit(&pair[1]);
+    return err->code;
+}
+
+static enum err_code encode_segment(struct run *run, const char *text, size_t len, uint32_t *index,
+                                    struct err *err)
+{
+    for (size_t at = 0, end; at < len && !run->is_full; at = end) {
+        end = chunk_end(run->pipeline, text, len, at);
+        if (encode_chunk(run, text + at, end - at, index, at == 0, end == len, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+/* An added token of the raw text: its extent is its characters. */
+static enum err_code put_raw(struct run *run, const char *text, size_t len, uint32_t *index,
+                             int32_t id)
+{
+    struct token token = {.id = id, .start = *index};
+    token.end = *index += (uint32_t)utf8_count(text, len);
+    if (run->pipeline->steps.post.trims)
+        trim(run, text, len, true, &token);
+    run->is_full = !token_list_append(run->list, token);
+    return ERR_OK;
+}
+
+static enum err_code encode(const struct tokenizer *tokenizer, const char *text, size_t len,
+                            struct interrupt *interrupt, struct arena *arena,
+                            struct token_list *list, struct err *err)
+{
+    struct run run = {.pipeline = pipeline_of(tokenizer), .interrupt = interrupt, .list = list};
+    struct added_cursor cursor;
+    struct added_match match;
+    size_t at = 0;
+    uint32_t index = 0;
+    (void)arena;
+    added_cursor_init(&cursor, &run.pipeline->steps.added.raw, text, len);
+    while (!run.is_full && added_next(&cursor, &match)) {
+        if (match.at > at && encode_segment(&run, text + at, match.at - at, &index, err))
+            return err->code;
+        if (!run.is_full)
+            put_raw(&run, text + match.at, match.end - match.at, &index, match.id);
+        at = match.end;
+    }
+    return run.is_full ? ERR_OK : encode_segment(&run, text + at, len - at, &index, err);
+}
+
+/* ---- memory ---- */
+
+/* The longest chunk that a text can have: where it is cut by added tokens is not looked at. */
+static size_t longest_chunk(const struct text_pipeline *pipeline, const char *text, size_t len)
+{
+    size_t longest = 0, border = 0;
+    if (!pipeline->has_borders || len <= CHUNK_BYTES)
+        return len;
+    for (size_t i = 1; i + 1 < len; i++)
+        if (text[i] == ' ' && is_plain(text[i - 1]) && is_plain(text[i + 1])) {
+            longest = i - border > longest ? i - border : longest;
+            border = i;
+        }
+    longest = len - border > longest ? len - border : longest;
+    return longest < len - CHUNK_BYTES ? longest + CHUNK_BYTES : len;
+}
+
+static size_t encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len)
+{
+    enum { OVERHEAD = 64 * 1024 };
+    const struct text_pipeline *pipeline = pipeline_of(tokenizer);
+    size_t chunk = longest_chunk(pipeline, text, len);
+    struct text_bytes bytes = text_cost_count(text, len);
+    for (int kind = TEXT_KINDS - 1; kind >= 0; kind--) {
+        bytes.of[kind] = bytes.of[kind] < chunk ? bytes.of[kind] : chunk;
+        chunk -= bytes.of[kind];
+    }
+    return OVERHEAD + text_cost_total(&bytes, pipeline->bytes);
+}
+
+static size_t tokens_max(const struct tokenizer *tokenizer, const char *text, size_t len)
+{
+    struct text_bytes bytes = text_cost_count(text, len);
+    return text_cost_total(&bytes, pipeline_of(tokenizer)->tokens);
+}
+
+static size_t held_bytes(const struct tokenizer *tokenizer)
+{
+    return sizeof(struct text_pipeline) + pipeline_of(tokenizer)->arena.bytes;
+}
+
+/* ---- open and close ---- */
+
+static void close_pipeline(struct tokenizer *tokenizer)
+{
+    struct text_pipeline *pipeline = (struct text_pipeline *)tokenizer;
+    arena_deinit(&pipeline->arena);
+    free(pipeline);
+}
+
+static const struct tokenizer_kind kinds[] = {
+    [MODEL_BPE] = {"BPE", encode, encode_bytes, tokens_max, held_bytes, close_pipeline},
+    [MODEL_WORDPIECE] = {"WordPiece", encode, encode_bytes, tokens_max, held_bytes, close_pipeline},
+    [MODEL_UNIGRAM] = {"Unigram", encode, encode_bytes, tokens_max, held_bytes, close_pipeline},
+};
+
+static int32_t special_at(const struct tokenizer_template *order, unsigned at)
+{
+    return order->items[at].source == TEMPLATE_SPECIAL ? order->items[at].id : VOCAB_NONE;
+}
+
+/* A mark in front of a split is one character more, whatever bytes it has. */
+static void fill_costs(struct text_pipeline *pipeline)
+{
+    const struct pretokenizer_steps *splits = &pipeline->steps.pretokenizer;
+    struct text_cost cost = TEXT_COST_OF_TEXT;
+    size_t marks = 1;
+    for (size_t i = 0; i < splits->count; i++)
+        marks += splits->items[i].prefix != PREFIX_NEVER;
+    normalizer_steps_cost(&pipeline->steps.normalizer, &cost);
+    for (int kind = 0; kind < TEXT_KINDS; kind++) {
+        pipeline->normalized_size[kind] = cost.size[kind];
+        pipeline->tokens[kind] = marks * cost.size[kind];
+    }
+    pretokenizer_steps_cost(splits, &cost);
+    text_cost_add(&cost, TEXT_MODEL_WORK_BYTES);
+    memcpy(pipeline->bytes, cost.bytes, sizeof pipeline->bytes);
+}
+
+static enum err_code finish(struct text_pipeline *pipeline, unsigned tokens_max, struct err *err)
+{
+    const struct steps *steps = &pipeline->steps;
+    const struct tokenizer_template *single = &steps->post.single;
+    unsigned limit = steps->length_max < tokens_max ? (unsigned)steps->length_max : tokens_max;
+    if (limit < single->count)
+        return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; at least %u are needed", limit,
+                       single->count);
+    pipeline->has_borders =
+        steps->normalizer.keep_words && steps->pretokenizer.cuts_words && steps->added.keep_words;
+    fill_costs(pipeline);
+    pipeline->tokenizer = (struct tokenizer){
+        .kind = &kinds[steps->model.kind],
+        .vocab_size = steps->vocab_size,
+        .limit = limit,
+        .specials = {special_at(single, 0), special_at(single, single->count - 1),
+                     steps->model.unknown, steps->pad, steps->mask},
+        .single = steps->post.single,
+        .pair = steps->post.pair,
+    };
+    return ERR_OK;
+}
+
+static enum err_code build(struct tokenizer **out, const struct json_t *root,
+                           const struct json_t *config, unsigned tokens_max, struct err *err)
+{
+    struct text_pipeline *pipeline = malloc(sizeof *pipeline);
+    if (pipeline == NULL)
+        return err_no_memory(err, sizeof *pipeline);
+    arena_init(&pipeline->arena);
+    if (steps_read(&pipeline->steps, root, config, &pipeline->arena, err) ||
+        finish(pipeline, tokens_max, err)) {
+        close_pipeline(&pipeline->tokenizer);
+        return err->code;
+    }
+    *out = &pipeline->tokenizer;
+    return ERR_OK;
+}
+
+static enum err_code parse(struct json_t **out, const char *dir, const char *name, struct err *err)
+{
+    struct arena arena;
+    bool exists = false;
+    *out = NULL;
+    arena_init(&arena);
+    const char *path = arena_format(&arena, "%s/%s", dir, name);
+    if (path == NULL)
+        err_no_memory(err, strlen(dir));
+    else if (!file_exists(path, &exists, err) && exists &&
+             doc_parse_file(out, path, FILE_BYTES_MAX, err))
+        err_prefix(err, "%s: ", name);
+    arena_deinit(&arena);
+    return err->code;
+}
+
+enum err_code text_pipeline_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
+                                 struct err *err)
+{
+    struct json_t *root, *config = NULL;
+    *out = NULL;
+    if (!parse(&root, dir, "tokenizer.json", err) && root != NULL && !steps_are_bert(root) &&
+        !parse(&config, dir, "tokenizer_config.json", err))
+        build(out, root, config, tokens_max, err);
+    doc_free(root);
+    doc_free(config);
+    return err->code;
+}

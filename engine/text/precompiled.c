@@ -1,0 +1,349 @@
+/* precompiled.c - see precompiled.h.
+ *
+ * The trie is a double array (Aoe 1989) in the layout of darts-clone. A unit holds the byte that
+ * leads to it, how far away its children are, and whether one of them is a leaf; a leaf holds where
+ * its replacement begins. The child by byte b of the unit at i is at i ^ offset ^ b, and exists if
+ * that unit names b.
+ *
+ * A text is looked up five bytes deep at most, so five passes over the units find all that a text
+ * can lead to: the unit at i is a child of the unit whose children are around i ^ (its own byte).
+ * Leaves found so are checked once, at load; where children are is compared with the size at every
+ * step. */
+#include "engine/text/precompiled.h"
+
+#include "engine/base/base64.h"
+#include "engine/text/grapheme.h"
+#include "engine/text/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CLUSTER_BYTES_MAX = 5, /* longer clusters go character by character */
+    DECODED_BYTES_MAX = 64 * 1024 * 1024,
+    LOOK_CLUSTERS = 4096,
+    ASCII_END = 0x80,
+};
+
+struct precompiled {
+    const unsigned char *units; /* [unit_count] of 4 bytes, little endian */
+    size_t unit_count;
+    const char *strings; /* [strings_len] valid UTF-8, each replacement ended by a NUL */
+    size_t strings_len;
+    struct precompiled_growth growth;
+    bool is_plain[ASCII_END]; /* stays as it is, if another ASCII character follows */
+};
+
+static uint32_t unit_at(const struct precompiled *table, size_t index)
+{
+    const unsigned char *bytes = table->units + 4 * index;
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static size_t offset_of(uint32_t unit)
+{
+    return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
+}
+
+static bool has_leaf(uint32_t unit)
+{
+    return (unit >> 8 & 1) != 0;
+}
+
+/* The byte that leads to a unit; of a leaf more than a byte. */
+static uint32_t label_of(uint32_t unit)
+{
+    return unit & (1u << 31 | 0xFF);
+}
+
+static size_t value_of(uint32_t leaf)
+{
+    return leaf & ~(1u << 31);
+}
+
+/* ---- reading ---- */
+
+/* What leads to a unit's children: bits of `reached`. */
+enum { BY_ASCII = 1, BY_OTHER = 2 };
+
+static size_t replacement_bytes(const struct precompiled *table, size_t at)
+{
+    const char *end = memchr(table->strings + at, '\0', table->strings_len - at);
+    return (end != NULL ? (size_t)(end - table->strings) : table->strings_len) - at;
+}
+
+/* A leaf at the end of keys of so many bytes: is it inside, and how much does the text grow? */
+static bool leaf_check(struct precompiled *table, size_t index, unsigned key_bytes, unsigned by,
+                       struct err *err)
+{
+    if (index >= table->unit_count) {
+        err_set(err, ERR_UNUSABLE, "precompiled_charsmap: a leaf at unit %zu of %zu", index,
+                table->unit_count);
+        return false;
+    }
+    size_t at = value_of(unit_at(table, index));
+    if (at > table->strings_len ||
+        (at < table->strings_len && ((unsigned char)table->strings[at] & 0xC0) == 0x80)) {
+        err_set(err, ERR_UNUSABLE,
+                "precompiled_charsmap: unit %zu: no replacement begins at byte %zu of %zu", index,
+                at, table->strings_len);
+        return false;
+    }
+    size_t bytes = replacement_bytes(table, at), growth = (bytes + key_bytes - 1) / key_bytes;
+    if (bytes > PRECOMPILED_REPLACEMENT_BYTES_MAX) {
+        err_set(err, ERR_UNSUPPORTED,
+                "precompiled_charsmap: a replacement of %zu bytes; supported are %d", bytes,
+                PRECOMPILED_REPLACEMENT_BYTES_MAX);
+        return false;
+    }
+    if (by & BY_ASCII && growth > table->growth.ascii)
+        table->growth.ascii = growth;
+    if (by & BY_OTHER && growth > table->growth.other)
+        table->growth.other = growth;
+    return true;
+}
+
+/* One byte deeper: from the places around which children are, to those of the children. */
+static bool level_check(struct precompiled *table, const uint8_t *reached, uint8_t *deeper,
+                        unsigned key_bytes, struct err *err)
+{
+    for (size_t i = 0; i < table->unit_count; i++) {
+        uint32_t unit = unit_at(table, i), label = label_of(unit);
+        if (label == 0 || label > 0xFF || (i ^ label) >= table->unit_count)
+            continue;
+        unsigned by = reached[i ^ label];
+        if (by == 0)
+            continue;
+        by = (key_bytes > 1 ? by : 0) | (label < ASCII_END ? BY_ASCII : BY_OTHER);
+        size_t children = i ^ offset_of(unit);
+        if (has_leaf(unit) && !leaf_check(table, children, key_bytes, by, err))
+            return false;
+        if (children < table->unit_count)
+            deeper[children] |= (uint8_t)by;
+    }
+    return true;
+}
+
+static enum err_code leaves_check(struct precompiled *table, struct err *err)
+{
+    uint8_t *reached = calloc(2, table->unit_count);
+    if (reached == NULL)
+        return err_no_memory(err, 2 * table->unit_count);
+    uint8_t *deeper = reached + table->unit_count;
+    size_t root = offset_of(unit_at(table, 0));
+    if (root < table->unit_count)
+        reached[root] = BY_ASCII | BY_OTHER;
+    for (unsigned bytes = 1; bytes <= CLUSTER_BYTES_MAX; bytes++) {
+        if (!level_check(table, reached, deeper, bytes, err))
+            break;
+        memcpy(reached, deeper, table->unit_count);
+        memset(deeper, 0, table->unit_count);
+    }
+    free(reached);
+    return err->code;
+}
+
+static enum err_code parts_find(struct precompiled *table, const char *bytes, size_t len,
+                                struct err *err)
+{
+    enum { SIZE_BYTES = 4 };
+    table->units = (const unsigned char *)bytes;
+    size_t size = len < SIZE_BYTES ? 0 : unit_at(table, 0), at;
+    if (size < 4 || size > len - SIZE_BYTES)
+        return err_set(err, ERR_UNUSABLE,
+                       "precompiled_charsmap: a trie of %zu bytes in %zu; at least 4, and 4 less "
+                       "than there are",
+                       size, len);
+    table->units += SIZE_BYTES;
+    table->unit_count = size / 4;
+    table->strings = bytes + SIZE_BYTES + 4 * table->unit_count;
+    table->strings_len = len - SIZE_BYTES - 4 * table->unit_count;
+    if (!utf8_valid(table->strings, table->strings_len, &at))
+        return err_set(err, ERR_UNUSABLE,
+                       "precompiled_charsmap: invalid UTF-8 at byte %zu of the replacements", at);
+    return ERR_OK;
+}
+
+/* ---- looking up ---- */
+
+/* Whether some prefix of key[len] has a replacement: that of the shortest. */
+static bool find(const struct precompiled *table, const char *key, size_t len, const char **out,
+                 size_t *out_len)
+{
+    size_t at = offset_of(unit_at(table, 0));
+    for (size_t i = 0; i < len && key[i] != '\0'; i++) {
+        unsigned char byte = (unsigned char)key[i];
+        at ^= byte;
+        if (at >= table->unit_count)
+            return false;
+        uint32_t unit = unit_at(table, at);
+        if (label_of(unit) != byte)
+            return false;
+        at ^= offset_of(unit);
+        if (!has_leaf(unit))
+            continue;
+        size_t begin = value_of(unit_at(table, at));
+        *out = table->strings + begin;
+        *out_len = replacement_bytes(table, begin);
+        return true;
+    }
+    return false;
+}
+
+enum err_code precompiled_read(struct precompiled **out, const char *base64, size_t len,
+                               struct arena *arena, struct err *err)
+{
+    *out = NULL;
+    if (len / 4 * 3 > DECODED_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "precompiled_charsmap: more than %d bytes",
+                       DECODED_BYTES_MAX);
+    struct precompiled *table = arena_alloc_array(arena, 1, sizeof *table);
+    char *bytes = arena_alloc(arena, base64_decoded_size(len));
+    size_t count;
+    if (table == NULL || bytes == NULL)
+        return err_no_memory(err, base64_decoded_size(len));
+    if (base64_decode(bytes, &count, base64, len, 0, err))
+        return err_prefix(err, "precompiled_charsmap: ");
+    table->growth = (struct precompiled_growth){1, 1};
+    if (parts_find(table, bytes, count, err) || leaves_check(table, err))
+        return err->code;
+    for (unsigned c = 0; c < ASCII_END; c++) {
+        const char *replacement;
+        char key = (char)c;
+        table->is_plain[c] = c != '\r' && !find(table, &key, 1, &replacement, &count);
+    }
+    *out = table;
+    return ERR_OK;
+}
+
+struct precompiled_growth precompiled_growth(const struct precompiled *table)
+{
+    return table->growth;
+}
+
+size_t precompiled_growth_max(const struct precompiled *table)
+{
+    return table->growth.ascii > table->growth.other ? table->growth.ascii : table->growth.other;
+}
+
+/* ---- applying ---- */
+
+/* The last character is held back, because what goes away behind it is added to its change. */
+struct writer {
+    const struct precompiled *table;
+    struct aligned_builder builder;
+    bool is_changed, has_last;
+    uint32_t last;
+    long last_change;
+};
+
+static bool writer_flush(struct writer *writer, struct err *err)
+{
+    bool has_last = writer->has_last;
+    writer->has_last = false;
+    return !has_last || aligned_put(&writer->builder, writer->last, writer->last_change, err);
+}
+
+static bool writer_put(struct writer *writer, uint32_t character, long change, struct err *err)
+{
+    if (!writer_flush(writer, err))
+        return false;
+    writer->has_last = true;
+    writer->last = character;
+    writer->last_change = change;
+    return true;
+}
+
+/* So many characters become those of text[len]. Of more characters than before the last ones are
+ * insertions; what is less goes away behind the last one. With nothing before it, it does not go
+ * away and all extents are late by it, as in the reference. */
+static bool writer_replace(struct writer *writer, size_t characters, const char *text, size_t len,
+                           struct err *err)
+{
+    size_t count = utf8_count(text, len), number = 0;
+    writer->is_changed = true;
+    for (size_t at = 0; at < len; number++)
+        if (!writer_put(writer, utf8_decode(text, &at), number >= characters, err))
+            return false;
+    if (count < characters && writer->has_last)
+        writer->last_change -= (long)(characters - count);
+    return true;
+}
+
+static bool take_characters(struct writer *writer, const char *text, size_t len, struct err *err)
+{
+    for (size_t at = 0, next = 0; at < len; at = next) {
+        const char *replacement;
+        size_t bytes;
+        uint32_t character = utf8_decode(text, &next);
+        bool taken = find(writer->table, text + at, next - at, &replacement, &bytes)
+                         ? writer_replace(writer, 1, replacement, bytes, err)
+                         : writer_put(writer, character, 0, err);
+        if (!taken)
+            return false;
+    }
+    return true;
+}
+
+static bool take_cluster(struct writer *writer, const char *text, size_t len, struct err *err)
+{
+    const char *replacement;
+    size_t bytes;
+    if (len <= CLUSTER_BYTES_MAX && find(writer->table, text, len, &replacement, &bytes))
+        return writer_replace(writer, utf8_count(text, len), replacement, bytes, err);
+    return take_characters(writer, text, len, err);
+}
+
+/* Keeps what stays as it is, from *at on, if the extents are not late. */
+static bool take_plain(struct writer *writer, const struct aligned *in, size_t *at, struct err *err)
+{
+    size_t end = *at;
+    while (end < in->len && (unsigned char)in->bytes[end] < ASCII_END &&
+           writer->table->is_plain[(unsigned char)in->bytes[end]])
+        end++;
+    if (end < in->len && end > *at && (unsigned char)in->bytes[end] >= ASCII_END)
+        end--; /* the next may belong to its cluster */
+    if (end < *at + 2)
+        return true;
+    if (!writer_flush(writer, err))
+        return false;
+    if (writer->builder.at != *at)
+        return true;
+    char last = in->bytes[end - 1];
+    bool kept = aligned_keep(&writer->builder, end - 1 - *at, err) &&
+                writer_put(writer, (unsigned char)last, 0, err);
+    *at = end;
+    return kept;
+}
+
+static enum err_code take_all(struct writer *writer, const struct aligned *in,
+                              struct interrupt *interrupt, struct err *err)
+{
+    size_t looked = 0;
+    for (size_t at = 0; at < in->len;) {
+        if (looked++ % LOOK_CLUSTERS == 0 && interrupt_look(interrupt, err))
+            return err->code;
+        if (!take_plain(writer, in, &at, err))
+            return err->code;
+        if (at == in->len)
+            break;
+        size_t end = grapheme_end(in->bytes, in->len, at);
+        if (!take_cluster(writer, in->bytes + at, end - at, err))
+            return err->code;
+        at = end;
+    }
+    writer_flush(writer, err);
+    return err->code;
+}
+
+enum err_code precompiled_apply(const struct precompiled *table, const struct aligned *in,
+                                struct aligned *out, struct arena *arena,
+                                struct interrupt *interrupt, struct err *err)
+{
+    struct writer writer = {.table = table};
+    *out = *in;
+    aligned_builder_init(&writer.builder, in, arena);
+    if (take_all(&writer, in, interrupt, err) == ERR_OK && writer.is_changed)
+        *out = writer.builder.out;
+    return err->code;
+}

@@ -1,0 +1,50 @@
+/* precompiled.h - the normaliser "Precompiled" of tokenizer.json: SentencePiece's table of what
+ * becomes what (its rules nmt_nfkc and the like).
+ *
+ *     precompiled_read(&table, base64, len, &arena, &err);
+ *     precompiled_apply(table, &text, &next, &work, interrupt, &err);
+ *     text = next;
+ *
+ * A grapheme cluster of fewer than 6 bytes is sought whole and the shortest entry that it begins
+ * with replaces all of it; a longer one, or one without an entry, goes character by character
+ * (crate spm_precompiled 0.1.4 of Hugging Face tokenizers 0.22.2).
+ *
+ * Threads: a table is immutable; any number may apply it.
+ */
+#ifndef ATTND_ENGINE_TEXT_PRECOMPILED_H
+#define ATTND_ENGINE_TEXT_PRECOMPILED_H
+
+#include "engine/base/interrupt.h"
+#include "engine/text/aligned.h"
+
+enum { PRECOMPILED_REPLACEMENT_BYTES_MAX = 1024 }; /* bounds what a character can become */
+
+struct precompiled;
+
+/* Bytes that a text can grow to, for each of its bytes that is ASCII and for each other: at least
+ * 1; the rules nmt_nfkc have 1 and 11. */
+struct precompiled_growth {
+    size_t ascii, other;
+};
+
+/* `base64[len]` is the member precompiled_charsmap: 4 bytes with the size of the trie, the trie (a
+ * double array of 4-byte units, as darts-clone writes them), and the replacements, each ended by a
+ * NUL. Memory, the decoded bytes, from the arena. ERR_UNUSABLE if it is not base64, cut short, not
+ * UTF-8, or points outside itself; ERR_UNSUPPORTED for a longer replacement than the above;
+ * ERR_NO_MEMORY. Error texts name the member. Linear in len. */
+enum err_code precompiled_read(struct precompiled **out, const char *base64, size_t len,
+                               struct arena *arena, struct err *err);
+
+/* *out is `in` with everything replaced; it may share the arrays of `in`, which is not changed.
+ * Memory from the arena as an aligned_builder. Linear in what is written. The interrupt (NULL:
+ * none) is looked at every few thousand clusters. ERR_NO_MEMORY, or what the interrupt says. */
+enum err_code precompiled_apply(const struct precompiled *table, const struct aligned *in,
+                                struct aligned *out, struct arena *arena,
+                                struct interrupt *interrupt, struct err *err);
+
+struct precompiled_growth precompiled_growth(const struct precompiled *table);
+
+/* The larger of the two. */
+size_t precompiled_growth_max(const struct precompiled *table);
+
+#endif
