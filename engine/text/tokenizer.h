@@ -22,9 +22,10 @@ enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned t
                              struct err *err);
 void tokenizer_close(struct tokenizer *tokenizer);
 
-/* limit: tokens at most, one more than the special ones at least; 0: the tokenizer's. The interrupt (NULL: none) is checked
- * every few thousand characters. ERR_UNUSABLE for invalid UTF-8, with its byte offset. Linear in
- * len; memory from the arena. */
+/* limit: tokens at most, one more than the special ones at least; 0: the tokenizer's. The interrupt
+ * (NULL: none) is checked every few thousand characters. ERR_UNUSABLE for invalid UTF-8, with its
+ * byte offset. ERR_TOO_LARGE for a text that grows beyond all bounds when it is normalised. Linear
+ * in len; memory from the arena, and some for a while (tokenizer_encode_bytes). */
 enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit, const char *text,
                                size_t len, struct interrupt *interrupt, struct arena *arena,
                                struct encoding *out, struct err *err);
@@ -34,17 +35,17 @@ enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned 
                                     const char *text, size_t len, struct interrupt *interrupt,
                                     struct arena *arena, struct encoding *out, struct err *err);
 
-/* Two texts in one encoding, both known to be UTF-8; an empty pair is none. The longer is cut first,
- * as the reference's "longest_first": types tell them apart if the family has such, pair_at always;
- * offsets are those of a token's own text. ERR_UNSUPPORTED if the tokenizer takes no pairs or the
- * limit has no room for two. */
+/* Two texts in one encoding, both known to be UTF-8; an empty pair is none. The longer is cut
+ * first, as the reference's "longest_first": types tell them apart if the family has such, pair_at
+ * always; offsets are those of a token's own text. ERR_UNSUPPORTED if the tokenizer takes no pairs
+ * or the limit has no room for two. */
 enum err_code tokenizer_encode_pair(const struct tokenizer *tokenizer, unsigned limit,
                                     const char *text, size_t len, const char *pair, size_t pair_len,
                                     struct interrupt *interrupt, struct arena *arena,
                                     struct encoding *out, struct err *err);
 
-/* Upper bound of what tokenizer_encode takes from the arena, with the tokenizer's limit; and of
- * tokenizer_encode_pair. */
+/* Upper bound of what tokenizer_encode takes, from the arena and for a while, with the tokenizer's
+ * limit; and of tokenizer_encode_pair. */
 size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len);
 size_t tokenizer_encode_pair_bytes(const struct tokenizer *tokenizer, const char *text, size_t len,
                                    const char *pair, size_t pair_len);

@@ -26,8 +26,8 @@ enum { UNICODE_FORMS_GROWTH_MAX = 11 };
 
 /* *out is `in` in the form; it may share the arrays of `in`, which is not changed. Memory from the
  * arena: that of an aligned_builder, 1 KiB, and 48 bytes for each character of the longest run of
- * combining characters, in form D, each of which is a byte of `in` at least. Linear in the text. The
- * interrupt (NULL: none) is looked at every few thousand characters. ERR_NO_MEMORY, or what the
+ * combining characters, in form D, each of which is a byte of `in` at least. Linear in the text.
+ * The interrupt (NULL: none) is looked at every few thousand characters. ERR_NO_MEMORY, or what the
  * interrupt says. */
 enum err_code unicode_forms_apply(enum unicode_form form, const struct aligned *in,
                                   struct aligned *out, struct arena *arena,

@@ -12,7 +12,8 @@ import sys
 
 from tokenizers import Tokenizer
 
-CHECKPOINTS = ("roberta-1", "modernbert-1", "clip-0", "mpnet-0", "bert-5", "albert-0", "xlm-roberta-1")
+CHECKPOINTS = ("roberta-1", "modernbert-1", "clip-0", "mpnet-0", "bert-5", "albert-0", "xlm-roberta-0",
+               "xlm-roberta-1", "deberta-v2-0")
 TEXTS = [
     "", " ", "a b", "  Ab  c\u00e9 ", "it's 12 ab34.5!", "a\u0301b \u1e9e\u0130\u03a3", "x,y;;z  --", "\u2460\u00bd\u4e00 \u3042\ufb01",
     "a<m>b <M> <m>", "cat  cat scat cats cat", "tab\tnl\n\u00a0end\u200b", "\u0915\u094d\u0937\u0903 \u20dd", "abc \u2581 \u2581\u2581a", "\u00e9\u00e8 \u00c9t\u00e9 BUG",

@@ -43,8 +43,8 @@ def ranges(characters):
 def write_ranges(out, name, characters):
     items = [f"{{0x{first:X}, 0x{last:X}}}" for first, last in ranges(characters)]
     out.write(f"\nconst struct character_range character_class_{name}[] = {{\n")
-    for at in range(0, len(items), 5):
-        out.write("    " + ", ".join(items[at:at + 5]) + ",\n")
+    for at in range(0, len(items), 4):
+        out.write("    " + ", ".join(items[at:at + 4]) + ",\n")
     out.write(f"}};\nconst size_t character_class_{name}_count = {len(items)};\n")
 
 

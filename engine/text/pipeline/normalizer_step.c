@@ -301,11 +301,11 @@ enum err_code normalizer_steps_apply(const struct normalizer_steps *steps, struc
     return ERR_OK;
 }
 
-/* What sorts runs of marks takes up to 48 bytes for each character of two bytes and more; where
- * characters begin, 4 for each. */
+/* What sorts runs of marks takes up to 96 bytes for each, which has two bytes or more; where
+ * characters begin, 4 bytes for each. */
 void normalizer_steps_cost(const struct normalizer_steps *steps, struct text_cost *cost)
 {
-    enum { SORT_BYTES = 32 };
+    enum { SORT_BYTES = 48 };
     for (size_t i = 0; i < steps->count; i++)
         text_cost_step(cost, &steps->items[i].growth);
     if (steps->count > 0)

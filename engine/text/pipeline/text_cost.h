@@ -51,8 +51,8 @@ struct text_cost {
                         {1, 1, 1},                                                                 \
                         {TEXT_COST_ALIGNED, TEXT_COST_ALIGNED, TEXT_COST_ALIGNED}})
 
-/* A step that writes with an aligned_builder, while the text before is there too: that is twice both
- * texts, or, where the builder doubles what it holds again and again, four times the new one. */
+/* A step that writes with an aligned_builder, while the text before is there too: twice both texts,
+ * or, where the builder doubles what it holds again and again, four times the new one. */
 static inline void text_cost_step(struct text_cost *cost, const struct text_growth *growth)
 {
     for (int kind = 0; kind < TEXT_KINDS; kind++) {
