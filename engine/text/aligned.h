@@ -24,9 +24,9 @@
 #include <stdint.h>
 
 struct aligned {
-    char *bytes; /* [len] valid UTF-8 */
-    uint32_t *starts,
-        *ends; /* [len] characters (code points) of the client's text, end exclusive */
+    char *bytes; /* [len] valid UTF-8; may be NULL if len is 0 */
+    /* [len] characters (code points) of the client's text, end exclusive */
+    uint32_t *starts, *ends;
     size_t len;
 };
 
@@ -47,8 +47,8 @@ enum err_code aligned_of_text(struct aligned *out, const char *text, size_t len,
 struct aligned aligned_part(const struct aligned *text, size_t at, size_t len);
 
 /* Begins the next form of `from`, which is borrowed and not changed. Allocates nothing yet. The
- * memory of `out` comes from the arena; growing leaves the old arrays there, so it takes at most
- * twice 9 bytes for each byte of the longer of `from` and `out`. */
+ * memory of `out` comes from the arena; it doubles and leaves the old arrays there, so it
+ * takes 9 bytes for each byte of `from`, or fewer than 4 times 9 for each of an `out` that grew. */
 void aligned_builder_init(struct aligned_builder *builder, const struct aligned *from,
                           struct arena *arena);
 

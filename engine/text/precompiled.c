@@ -103,22 +103,26 @@ static bool leaf_check(struct precompiled *table, size_t index, unsigned key_byt
     return true;
 }
 
+/* Places around which there can be units: they differ from a unit's in its last byte. */
+static size_t places(const struct precompiled *table)
+{
+    return (table->unit_count | 0xFF) + 1;
+}
+
 /* One byte deeper: from the places around which children are, to those of the children. */
 static bool level_check(struct precompiled *table, const uint8_t *reached, uint8_t *deeper,
                         unsigned key_bytes, struct err *err)
 {
     for (size_t i = 0; i < table->unit_count; i++) {
         uint32_t unit = unit_at(table, i), label = label_of(unit);
-        if (label == 0 || label > 0xFF || (i ^ label) >= table->unit_count)
-            continue;
-        unsigned by = reached[i ^ label];
+        unsigned by = label > 0 && label <= 0xFF ? reached[i ^ label] : 0;
         if (by == 0)
             continue;
         by = (key_bytes > 1 ? by : 0) | (label < ASCII_END ? BY_ASCII : BY_OTHER);
         size_t children = i ^ offset_of(unit);
         if (has_leaf(unit) && !leaf_check(table, children, key_bytes, by, err))
             return false;
-        if (children < table->unit_count)
+        if (children < places(table))
             deeper[children] |= (uint8_t)by;
     }
     return true;
@@ -126,18 +130,18 @@ static bool level_check(struct precompiled *table, const uint8_t *reached, uint8
 
 static enum err_code leaves_check(struct precompiled *table, struct err *err)
 {
-    uint8_t *reached = calloc(2, table->unit_count);
+    size_t size = places(table), root = offset_of(unit_at(table, 0));
+    uint8_t *reached = calloc(2, size);
     if (reached == NULL)
-        return err_no_memory(err, 2 * table->unit_count);
-    uint8_t *deeper = reached + table->unit_count;
-    size_t root = offset_of(unit_at(table, 0));
-    if (root < table->unit_count)
+        return err_no_memory(err, 2 * size);
+    uint8_t *deeper = reached + size;
+    if (root < size)
         reached[root] = BY_ASCII | BY_OTHER;
     for (unsigned bytes = 1; bytes <= CLUSTER_BYTES_MAX; bytes++) {
         if (!level_check(table, reached, deeper, bytes, err))
             break;
-        memcpy(reached, deeper, table->unit_count);
-        memset(deeper, 0, table->unit_count);
+        memcpy(reached, deeper, size);
+        memset(deeper, 0, size);
     }
     free(reached);
     return err->code;

@@ -39,10 +39,10 @@ enum {
     ASCII_END = 0x80,
 };
 
+/* A character and its change, 0 or 1. */
 struct item {
-    uint32_t character;
-    uint8_t class;
-    uint8_t change; /* 0 or 1 */
+    uint32_t character : 31;
+    uint32_t change : 1;
 };
 
 struct items {
@@ -128,6 +128,11 @@ bool unicode_forms_is_mark(uint32_t character)
 
 /* ---- items ---- */
 
+static uint8_t class_of(struct item item)
+{
+    return unicode_properties(item.character)->combining_class;
+}
+
 static bool items_make_room(struct items *items, size_t count, struct arena *arena, struct err *err)
 {
     if (count <= items->room)
@@ -159,7 +164,7 @@ static void sort_by_insertion(struct items *run)
     for (size_t i = 1; i < run->count; i++) {
         struct item item = run->items[i];
         size_t at = i;
-        for (; at > 0 && run->items[at - 1].class > item.class; at--)
+        for (; at > 0 && class_of(run->items[at - 1]) > class_of(item); at--)
             run->items[at] = run->items[at - 1];
         run->items[at] = item;
     }
@@ -169,14 +174,14 @@ static void sort_by_counting(struct items *run, struct item *out)
 {
     size_t places[CLASS_COUNT] = {0}, before = 0;
     for (size_t i = 0; i < run->count; i++)
-        places[run->items[i].class]++;
+        places[class_of(run->items[i])]++;
     for (unsigned i = 0; i < CLASS_COUNT; i++) {
         size_t of_class = places[i];
         places[i] = before;
         before += of_class;
     }
     for (size_t i = 0; i < run->count; i++)
-        out[places[run->items[i].class]++] = run->items[i];
+        out[places[class_of(run->items[i])]++] = run->items[i];
     memcpy(run->items, out, run->count * sizeof *out);
 }
 
@@ -219,9 +224,10 @@ static bool composer_flush(struct forms *forms, struct err *err)
  * at least its class stands between. */
 static bool composer_take(struct forms *forms, struct item item, struct err *err)
 {
-    if (!forms->has_starter && item.class != 0)
+    uint8_t class = class_of(item);
+    if (!forms->has_starter && class != 0)
         return put(forms, item, err);
-    bool is_blocked = forms->is_blocking && forms->last_class >= item.class;
+    bool is_blocked = forms->is_blocking && forms->last_class >= class;
     uint32_t composed =
         forms->has_starter && !is_blocked ? compose(forms->starter, item.character) : 0;
     if (composed != 0) {
@@ -229,9 +235,9 @@ static bool composer_take(struct forms *forms, struct item item, struct err *err
         forms->starter_change += (long)item.change - 1;
         return true;
     }
-    if (item.class != 0) {
+    if (class != 0) {
         forms->is_blocking = true;
-        forms->last_class = item.class;
+        forms->last_class = class;
         return items_add(&forms->waiting, item, forms->arena, err);
     }
     if (!composer_flush(forms, err))
@@ -265,9 +271,9 @@ static bool take(struct forms *forms, uint32_t character, struct err *err)
     uint32_t parts[DECOMPOSITION_MAX];
     unsigned count = decompose(character, forms->is_compatible, parts);
     for (unsigned i = 0; i < count; i++) {
-        struct item item = {parts[i], unicode_properties(parts[i])->combining_class, i > 0};
-        bool taken = item.class != 0 ? items_add(&forms->run, item, forms->arena, err)
-                                     : run_flush(forms, err) && pass_on(forms, item, err);
+        struct item item = {parts[i], i > 0};
+        bool taken = class_of(item) != 0 ? items_add(&forms->run, item, forms->arena, err)
+                                         : run_flush(forms, err) && pass_on(forms, item, err);
         if (!taken)
             return false;
     }

@@ -25,10 +25,10 @@ enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 enum { UNICODE_FORMS_GROWTH_MAX = 11 };
 
 /* *out is `in` in the form; it may share the arrays of `in`, which is not changed. Memory from the
- * arena: 1 KiB, 18 bytes for each byte of ASCII, and 18 * UNICODE_FORMS_GROWTH_MAX for each other
- * at most: what an aligned_builder takes for a text that grows so, or for one of marks alone with
- * 96 bytes to sort each of them. Linear in the text. The interrupt (NULL: none) is looked at every
- * few thousand characters. ERR_NO_MEMORY, or what the interrupt says. */
+ * arena: that of an aligned_builder, 1 KiB, and 48 bytes for each character of the longest run of
+ * combining characters, in form D, each of which is a byte of `in` at least. Linear in the text.
+ * The interrupt (NULL: none) is looked at every few thousand characters. ERR_NO_MEMORY, or what the
+ * interrupt says. */
 enum err_code unicode_forms_apply(enum unicode_form form, const struct aligned *in,
                                   struct aligned *out, struct arena *arena,
                                   struct interrupt *interrupt, struct err *err);

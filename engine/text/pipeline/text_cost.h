@@ -51,8 +51,8 @@ struct text_cost {
                         {1, 1, 1},                                                                 \
                         {TEXT_COST_ALIGNED, TEXT_COST_ALIGNED, TEXT_COST_ALIGNED}})
 
-/* A step that writes with an aligned_builder: twice the longer of both texts, while the text before
- * is there too. */
+/* A step that writes with an aligned_builder, while the text before is there too: twice both texts,
+ * or, where the builder doubles what it holds again and again, four times the new one. */
 static inline void text_cost_step(struct text_cost *cost, const struct text_growth *growth)
 {
     for (int kind = 0; kind < TEXT_KINDS; kind++) {
@@ -61,7 +61,8 @@ static inline void text_cost_step(struct text_cost *cost, const struct text_grow
         size = size > TEXT_COST_SIZE_MAX ? TEXT_COST_SIZE_MAX : size;
         grown[kind] = size > grown[kind] ? size : grown[kind];
         cost->size[kind] = cost->form[kind] * cost->other[kind];
-        size_t bytes = 2 * TEXT_COST_ALIGNED * (before + cost->size[kind]);
+        size_t longer = before > cost->size[kind] ? before : cost->size[kind];
+        size_t bytes = 2 * TEXT_COST_ALIGNED * (longer + cost->size[kind]);
         cost->bytes[kind] = bytes > cost->bytes[kind] ? bytes : cost->bytes[kind];
     }
 }

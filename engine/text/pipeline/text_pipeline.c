@@ -414,13 +414,19 @@ static enum err_code parse(struct json_t **out, const char *dir, const char *nam
     return err->code;
 }
 
+/* `{}` says nothing: vocab.txt beside it does. */
+static bool is_empty(const struct json_t *root)
+{
+    return doc_object_count(root) == 0 && strcmp(doc_type_name(root), "an object") == 0;
+}
+
 enum err_code text_pipeline_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                                  struct err *err)
 {
     struct json_t *root, *config = NULL;
     *out = NULL;
-    if (!parse(&root, dir, "tokenizer.json", err) && root != NULL && !steps_are_bert(root) &&
-        !parse(&config, dir, "tokenizer_config.json", err))
+    if (!parse(&root, dir, "tokenizer.json", err) && root != NULL && !is_empty(root) &&
+        !steps_are_bert(root) && !parse(&config, dir, "tokenizer_config.json", err))
         build(out, root, config, tokens_max, err);
     doc_free(root);
     doc_free(config);

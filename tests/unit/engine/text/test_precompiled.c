@@ -227,6 +227,20 @@ START_TEST(precompiled_refuses_leaves_that_point_outside)
 }
 END_TEST
 
+/* Of a trie that ends between the children of a node, some are there all the same. */
+START_TEST(precompiled_checks_children_whose_place_is_outside)
+{
+    arena_init(&arena);
+    static const struct charsmap_rule some[] = {{"a", "x"}};
+    struct charsmap *map = charsmap_make(some, 1, &arena);
+    size_t a = 511 ^ 'a';
+    map->units[0] = charsmap_unit(0, 511, false, 0);
+    map->units[a] = charsmap_unit(a, 600, true, 'a');
+    refuse_map(map, 500, ERR_UNUSABLE, "a leaf at unit 600 of 500");
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(precompiled_reads_a_last_replacement_without_its_nul)
 {
     static const struct charsmap_rule some[] = {{"a", "xyz"}};
@@ -330,6 +344,7 @@ SUITE("precompiled", precompiled_gives_what_the_reference_gives,
       precompiled_keeps_what_no_rule_changes_without_copying, precompiled_stops_a_key_at_a_nul,
       precompiled_knows_how_much_a_text_can_grow, precompiled_of_parts_is_the_part_of_the_whole,
       precompiled_refuses_what_is_cut_short, precompiled_refuses_leaves_that_point_outside,
+      precompiled_checks_children_whose_place_is_outside,
       precompiled_reads_a_last_replacement_without_its_nul,
       precompiled_refuses_a_replacement_without_end,
       precompiled_survives_a_trie_that_leads_round_or_outside, precompiled_survives_random_tries,

@@ -144,7 +144,7 @@ START_TEST(tokenizer_config_refusals_say_which_file_and_why)
          "vocab.txt: the vocabulary has no cls_token '<s>'"},
         {VOCAB, NULL, "{\"added_tokens_decoder\": {\"x\": {\"content\": \"y\"}}}",
          "tokenizer_config.json: an added token's id is not from 0 to 16777215"},
-        {NULL, "{}", NULL, "tokenizer.json: $.model.type is missing"},
+        {NULL, "{}", NULL, "tokenizer.json: $.model.type is '', only 'WordPiece' is supported"},
         {NULL, "[]", NULL, "tokenizer.json: $: expected an object, found an array"},
         {VOCAB, NULL, "{\"added_tokens_decoder\": {\"1\": {\"content\": \"y\"}}}",
          "tokenizer_config.json: added token 1 has 'normalized', which is not supported"},
