@@ -7,7 +7,7 @@
 #define VOCAB "\"vocab\": {\"?\": 0, \"a\": 1, \"b\": 2, \"ab\": 3, \" \": 4, \"<s>\": 5}"
 #define MODEL                                                                                      \
     "\"model\": {\"type\": \"BPE\", \"unk_token\": \"?\", " VOCAB ", \"merges\": [[\"a\", "        \
-                                                                  "\"b\"]]}"
+    "\"b\"]]}"
 #define SPLIT "\"pre_tokenizer\": {\"type\": \"Whitespace\"}"
 #define PLAIN "{" SPLIT ", " MODEL "}"
 
