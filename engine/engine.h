@@ -123,6 +123,12 @@ enum err_code engine_prepare_text(const struct engine_model *model, const char *
 enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
                                   const struct engine_reading *reading, struct interrupt *interrupt,
                                   struct arena *arena, struct engine_input *out, struct err *err);
+/* Two texts in one input, both known to be UTF-8, for a model that takes pairs: the longer is cut
+ * first if they are longer than the model; an empty second one is none. ERR_UNUSABLE also for a
+ * model that reads one text. */
+enum err_code engine_prepare_pair(const struct engine_model *model, const char *text, size_t len,
+                                  const char *pair, size_t pair_len, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err);
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err);

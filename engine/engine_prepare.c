@@ -37,7 +37,10 @@ static enum err_code prepare_text(const struct engine_model *model,
                        "the text has more than %u tokens, the limit for a text in windows "
                        "(text_tokens_max); send less of it, or \"long_text\": \"truncate\"",
                        limit - (pipeline->tokenizer->limit - pipeline->windows.room));
-    return windows_cut(&encoding, &pipeline->windows, arena, out, err);
+    if (limit > 0)
+        return windows_cut(&encoding, &pipeline->windows, arena, out, err);
+    *out = windows_whole(&encoding);
+    return ERR_OK;
 }
 
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
@@ -54,6 +57,16 @@ enum err_code engine_prepare_utf8(const struct engine_model *model, const char *
 {
     const struct pipeline_text given = {.bytes = text, .len = len, .is_utf8 = true};
     return prepare_text(model, &given, reading, interrupt, arena, out, err);
+}
+
+enum err_code engine_prepare_pair(const struct engine_model *model, const char *text, size_t len,
+                                  const char *pair, size_t pair_len, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
+{
+    const struct engine_reading cut = {.long_text = LONG_TEXT_TRUNCATE};
+    const struct pipeline_text given = {
+        .bytes = text, .len = len, .is_utf8 = true, .pair = pair, .pair_len = pair_len};
+    return prepare_text(model, &given, &cut, interrupt, arena, out, err);
 }
 
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,

@@ -1,5 +1,6 @@
 #include "engine/prepare/pipeline.h"
 
+#include "engine/text/utf8.h"
 #include "engine/vision/image.h"
 
 #include <math.h>
@@ -90,22 +91,52 @@ const char *pipeline_describe(const struct pipeline *pipeline, struct arena *are
 
 /* ---- texts ---- */
 
+static enum err_code encode_pair(const struct pipeline *pipeline, unsigned limit,
+                                 const struct pipeline_text *text, struct interrupt *interrupt,
+                                 struct arena *arena, struct encoding *out, struct err *err)
+{
+    size_t offset;
+    if (pipeline->tokenizer->pair.count == 0)
+        return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
+    if (!text->is_utf8 && !utf8_valid(text->bytes, text->len, &offset))
+        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
+    if (!text->is_utf8 && !utf8_valid(text->pair, text->pair_len, &offset))
+        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the second text", offset);
+    if (tokenizer_encode_pair(pipeline->tokenizer, limit, text->bytes, text->len, text->pair,
+                              text->pair_len, interrupt, arena, out, err))
+        return err->code;
+    for (unsigned t = 0; t < out->count && out->types != NULL; t++)
+        if (pipeline->spec->token_types > 0 && out->types[t] >= pipeline->spec->token_types)
+            return err_set(err, ERR_UNUSABLE,
+                           "the model reads one text, not a pair: it has %u token types",
+                           pipeline->spec->token_types);
+    return ERR_OK;
+}
+
+/* Special tokens that a template adds have no extent in a text. */
+static bool has_token(const struct encoding *encoding)
+{
+    for (unsigned t = 0; t < encoding->count; t++)
+        if (encoding->ends[t] > 0)
+            return true;
+    return false;
+}
+
 enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,
                               const struct pipeline_text *text, struct interrupt *interrupt,
                               struct arena *arena, struct encoding *out, struct err *err)
 {
     const struct tokenizer *tokenizer = pipeline->tokenizer;
-    if (text->is_utf8)
+    if (text->pair_len > 0)
+        encode_pair(pipeline, limit, text, interrupt, arena, out, err);
+    else if (text->is_utf8)
         tokenizer_encode_utf8(tokenizer, limit, text->bytes, text->len, interrupt, arena, out, err);
     else
         tokenizer_encode(tokenizer, limit, text->bytes, text->len, interrupt, arena, out, err);
-    if (err->code != ERR_OK)
-        return err->code;
-    if (out->count <= CLS_AND_SEP)
-        return err_set(err, ERR_UNUSABLE,
-                       "the text has no token: it is empty, blank or holds only "
-                       "control characters");
-    return ERR_OK;
+    if (err->code == ERR_OK && !has_token(out))
+        err_set(err, ERR_UNUSABLE,
+                "the text has no token: it is empty, blank or holds only control characters");
+    return err->code;
 }
 
 /* ---- images ---- */

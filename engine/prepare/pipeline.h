@@ -43,14 +43,17 @@ void pipeline_close(struct pipeline *pipeline);
 /* What is done to an input, in one sentence for a person; in the arena. NULL: no memory. */
 const char *pipeline_describe(const struct pipeline *pipeline, struct arena *arena);
 
-/* A text's bytes, which may hold NUL. */
+/* A text's bytes, which may hold NUL, and a second one that is read with it. */
 struct pipeline_text {
     const char *bytes;
     size_t len;
-    bool is_utf8; /* known to be valid; else it is checked */
+    bool is_utf8; /* both are known to be valid; else they are checked */
+    const char *pair;
+    size_t pair_len; /* 0: there is none */
 };
 
-/* As tokenizer_encode; ERR_UNUSABLE also for a text without a token. */
+/* As tokenizer_encode and tokenizer_encode_pair; ERR_UNUSABLE also for a text without a token, and
+ * for a pair that the model does not take. */
 enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,
                               const struct pipeline_text *text, struct interrupt *interrupt,
                               struct arena *arena, struct encoding *out, struct err *err);

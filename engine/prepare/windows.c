@@ -65,18 +65,24 @@ static void append(struct cut *cut, const struct encoding *whole, unsigned at, u
     cut->tokens += count;
 }
 
+struct engine_input windows_whole(const struct encoding *whole)
+{
+    return (struct engine_input){.kind = ENGINE_TEXT,
+                                 .tokens = whole->count,
+                                 .truncated = whole->truncated,
+                                 .ids = whole->ids,
+                                 .types = whole->types,
+                                 .starts = whole->starts,
+                                 .ends = whole->ends,
+                                 .continued = whole->continued};
+}
+
 enum err_code windows_cut(const struct encoding *whole, const struct windows_shape *shape,
                           struct arena *arena, struct engine_input *out, struct err *err)
 {
     const unsigned tokens = whole->count - SPECIALS, count = windows_count(shape, tokens);
     struct cut cut = {0};
-    *out = (struct engine_input){.kind = ENGINE_TEXT,
-                                 .tokens = whole->count,
-                                 .truncated = whole->truncated,
-                                 .ids = whole->ids,
-                                 .starts = whole->starts,
-                                 .ends = whole->ends,
-                                 .continued = whole->continued};
+    *out = windows_whole(whole);
     if (count == 1)
         return ERR_OK;
     if (take(&cut, count, count * (shape->room + SPECIALS), arena, err))

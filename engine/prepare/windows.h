@@ -37,6 +37,9 @@ unsigned windows_count(const struct windows_shape *shape, unsigned tokens);
 unsigned windows_first(const struct windows_shape *shape, unsigned tokens, unsigned window,
                        unsigned count);
 
+/* All of an encoding as one window; the input shares its arrays. */
+struct engine_input windows_whole(const struct encoding *whole);
+
 /* `whole` begins and ends with a special token. The input shares its arrays if one window is
  * enough; else they are in the arena, at most windows_bytes of it. ERR_NO_MEMORY. */
 enum err_code windows_cut(const struct encoding *whole, const struct windows_shape *shape,

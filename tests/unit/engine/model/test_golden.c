@@ -78,9 +78,11 @@ static bool prepare_text(const struct engine_model *model, const struct json_t *
 {
     static double ids[TOKENS];
     struct err err = {0};
-    size_t count = numbers(one, "ids", ids, TOKENS), len;
-    const char *text = doc_text(doc_member(one, "text"), &len);
-    engine_prepare_text(model, text, len, NULL, arena, input, &err);
+    size_t count = numbers(one, "ids", ids, TOKENS), len, pair_len = 0;
+    const char *text = doc_text(doc_member(one, "text"), &len), *pair = "";
+    if (doc_member(one, "text_pair") != NULL)
+        pair = doc_text(doc_member(one, "text_pair"), &pair_len);
+    engine_prepare_pair(model, text, len, pair, pair_len, NULL, arena, input, &err);
     if (count == 2) {
         ck_assert_int_eq(err.code, ERR_UNUSABLE);
         return false;
@@ -214,8 +216,9 @@ static unsigned each_model(void (*check)(const char *name, const char *backend),
     DIR *dir = opendir(golden_dir());
     ck_assert_ptr_nonnull(dir);
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        static const char *const families[] = {"bert-", "distilbert-", "vit-",
-                                               "deit-", "dinov2-",     "beit-"};
+        static const char *const families[] = {
+            "bert-",  "distilbert-", "roberta-", "xlm-roberta-", "electra-", "albert-",
+            "mpnet-", "vit-",        "deit-",    "dinov2-",      "beit-"};
         for (size_t f = 0; f < sizeof families / sizeof *families; f++)
             if (strncmp(entry->d_name, families[f], strlen(families[f])) == 0) {
                 check(entry->d_name, backend);
@@ -330,7 +333,8 @@ static double score_difference(const char *name, const char *dtype, const char *
 static void check_int8(const char *name, const char *backend)
 {
     double difference = score_difference(name, "int8", backend);
-    ck_assert_msg(difference < 0.05 && difference > 0, "%s: %g", name, difference);
+    ck_assert_msg(difference < (strncmp(name, "albert-", 7) == 0 ? 0.1 : 0.05) && difference > 0,
+                  "%s: %g", name, difference);
 }
 
 static void check_bf16(const char *name, const char *backend)
