@@ -173,6 +173,8 @@ static json_t *excerpts(const struct excerpt *list, unsigned count)
         add(&part, "start", json_integer(list[i].start));
         add(&part, "end", json_integer(list[i].end));
         add(&part, "relevance", json_real((double)list[i].relevance));
+        if (list[i].of_pair)
+            add(&part, "of", json_string_nocheck("text_pair"));
         append(array, &failed, built(&part));
     }
     if (!failed)

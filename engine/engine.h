@@ -150,6 +150,8 @@ struct engine_need {
 };
 struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len,
                                     const struct engine_reading *reading);
+struct engine_need engine_need_pair(const struct engine_model *model, const char *text, size_t len,
+                                    const char *pair, size_t pair_len);
 struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
                                      size_t len, size_t pixels_max);
 

@@ -116,6 +116,13 @@ struct engine_need engine_need_text(const struct engine_model *model, const char
                                     windows_bytes(&pipeline->windows, tokens)};
 }
 
+struct engine_need engine_need_pair(const struct engine_model *model, const char *text, size_t len,
+                                    const char *pair, size_t pair_len)
+{
+    return (struct engine_need){.kept = tokenizer_encode_pair_bytes(model->pipeline.tokenizer, text,
+                                                                    len, pair, pair_len)};
+}
+
 struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
                                      size_t len, size_t pixels_max)
 {

@@ -7,6 +7,7 @@
 #include "engine/model/attention_stats.h"
 #include "engine/vision/region.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -19,6 +20,7 @@ enum {
 struct excerpt {
     uint32_t start, end;
     float relevance;
+    bool of_pair; /* of the second text of a pair, with its offsets */
 };
 
 /* An image, and where the patches lie on it. */

@@ -22,7 +22,8 @@ static unsigned fold(const struct engine_input *window, const float *relevance, 
             out[count - 1].end = window->ends[t];
             out[count - 1].relevance += relevance[t];
         } else {
-            out[count++] = (struct excerpt){window->starts[t], window->ends[t], relevance[t]};
+            out[count++] = (struct excerpt){window->starts[t], window->ends[t], relevance[t],
+                                            window->pair_at > 0 && t >= window->pair_at};
         }
     }
     return count;
@@ -79,6 +80,8 @@ static struct stretch densest(const struct excerpt *words, unsigned first, unsig
 {
     struct stretch best = {0}, now = {.first = first};
     for (unsigned i = first; i < last; i++) {
+        if (i > first && words[i].of_pair != words[i - 1].of_pair)
+            now = (struct stretch){.first = i}; /* no stretch is of two texts */
         now.excess += words[i].relevance - density;
         now.relevance += words[i].relevance;
         now.last = i + 1;
@@ -142,7 +145,7 @@ unsigned words_spans(const struct excerpt *words, unsigned count, unsigned spans
     }
     for (unsigned i = 0; i < found; i++)
         out[i] = (struct excerpt){words[taken[i].first].start, words[taken[i].last - 1].end,
-                                  taken[i].relevance};
+                                  taken[i].relevance, words[taken[i].first].of_pair};
     sort_by_relevance(out, found);
     return found;
 }

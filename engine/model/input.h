@@ -18,6 +18,7 @@ struct engine_input {
     const int32_t *ids;            /* text: [tokens] */
     const uint8_t *types;          /* text: [tokens] below the model's token types; NULL: all 0 */
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
+    unsigned pair_at;              /* text: first token of the second of a pair; 0: there is one */
     const bool *continued;         /* text: [tokens] goes on with the word of the token before */
     /* text: the sequences that it is read as, one behind the other in the arrays above; 0: one */
     unsigned windows;

@@ -72,6 +72,7 @@ struct engine_input windows_whole(const struct encoding *whole)
                                  .truncated = whole->truncated,
                                  .ids = whole->ids,
                                  .types = whole->types,
+                                 .pair_at = whole->pair_at,
                                  .starts = whole->starts,
                                  .ends = whole->ends,
                                  .continued = whole->continued};

@@ -14,20 +14,20 @@ enum { NAME_BYTES = 64 }; /* of an option: a prefix and a member's name */
 static const struct shape {
     const char *schema;
     const struct codec_names *members;
-    const char *without[2];
+    const char *without[3];
     const char *all_are; /* the schema of each member; NULL: that of its name */
 } shapes[] = {
-    {"PredictText", &codec_names_call, {"image", "inputs"}, NULL},
-    {"PredictImage", &codec_names_call, {"text", "inputs"}, NULL},
-    {"PredictInputs", &codec_names_call, {"text", "image"}, NULL},
-    {"TextItem", &codec_names_item, {"image", NULL}, NULL},
-    {"ImageItem", &codec_names_item, {"text", NULL}, NULL},
-    {"context", &codec_names_context, {NULL, NULL}, "context_value"},
-    {"FeedbackItem", &codec_names_feedback, {NULL, NULL}, NULL},
-    {"FeedbackList", &codec_names_labels, {NULL, NULL}, NULL},
-    {"LoadRequest", &codec_names_load, {NULL, NULL}, NULL},
-    {"SharesRequest", &codec_names_shares, {NULL, NULL}, NULL},
-    {"PromoteRequest", &codec_names_promote, {NULL, NULL}, NULL},
+    {"PredictText", &codec_names_call, {"image", "inputs", NULL}, NULL},
+    {"PredictImage", &codec_names_call, {"text", "inputs", "text_pair"}, NULL},
+    {"PredictInputs", &codec_names_call, {"text", "image", "text_pair"}, NULL},
+    {"TextItem", &codec_names_item, {"image", NULL, NULL}, NULL},
+    {"ImageItem", &codec_names_item, {"text", "text_pair", NULL}, NULL},
+    {"context", &codec_names_context, {NULL, NULL, NULL}, "context_value"},
+    {"FeedbackItem", &codec_names_feedback, {NULL, NULL, NULL}, NULL},
+    {"FeedbackList", &codec_names_labels, {NULL, NULL, NULL}, NULL},
+    {"LoadRequest", &codec_names_load, {NULL, NULL, NULL}, NULL},
+    {"SharesRequest", &codec_names_shares, {NULL, NULL, NULL}, NULL},
+    {"PromoteRequest", &codec_names_promote, {NULL, NULL, NULL}, NULL},
 };
 
 json_t *openapi_names_reference(const char *kind, const char *name)
@@ -37,7 +37,7 @@ json_t *openapi_names_reference(const char *kind, const char *name)
 
 static bool is_without(const struct shape *shape, const char *name)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (shape->without[i] != NULL && strcmp(shape->without[i], name) == 0)
             return true;
     return false;

@@ -236,6 +236,26 @@ static enum err_code read_text(const struct reader *reader, const json_t *value,
     return ERR_OK;
 }
 
+/* An empty one is none, as for the tokenizers of record. */
+static enum err_code read_pair(const struct reader *reader, const json_t *object, const char *path,
+                               struct predict_item *item, struct err *err)
+{
+    const json_t *value = doc_member(object, "text_pair");
+    if (value == NULL)
+        return ERR_OK;
+    if (doc_member(object, "text") == NULL)
+        return err_set(err, ERR_UNUSABLE, "%s.text_pair: it goes with \"text\", which is missing",
+                       path);
+    if (!json_is_string(value))
+        return wrong_type(path, "text_pair", "a string", value, err);
+    struct string text = kept_string(reader, value);
+    if (text.bytes == NULL)
+        return err_no_memory(err, text.len + 1);
+    item->pair = text.len > 0 ? text.bytes : NULL;
+    item->pair_len = text.len;
+    return ERR_OK;
+}
+
 static enum err_code read_image(const struct reader *reader, const json_t *value, const char *path,
                                 struct predict_item *item, struct err *err)
 {
@@ -265,8 +285,10 @@ static enum err_code read_input(const struct reader *reader, const json_t *objec
     if (text != NULL && image != NULL)
         return err_set(err, ERR_UNUSABLE, "%s: expected one of \"text\" and \"image\", found both",
                        path);
-    if (text != NULL)
-        return read_text(reader, text, path, item, err);
+    if (text != NULL && read_text(reader, text, path, item, err))
+        return err->code;
+    if (text != NULL || doc_member(object, "text_pair") != NULL)
+        return read_pair(reader, object, path, item, err);
     if (image != NULL)
         return read_image(reader, image, path, item, err);
     return err_set(err, ERR_UNUSABLE, "%s: expected \"text\" or \"image\", found neither", path);
@@ -348,7 +370,8 @@ static enum err_code read_inputs(const struct reader *reader, const json_t *inpu
                                  unsigned inputs_max, struct err *err)
 {
     const struct predict_call *call = reader->call;
-    if (doc_member(reader->tree, "text") != NULL || doc_member(reader->tree, "image") != NULL)
+    if (doc_member(reader->tree, "text") != NULL || doc_member(reader->tree, "image") != NULL ||
+        doc_member(reader->tree, "text_pair") != NULL)
         return err_set(err, ERR_UNUSABLE,
                        "$: \"inputs\" stands alone; put \"text\" and \"image\" into its elements");
     if (check_inputs(inputs, inputs_max, err) || items_create(reader, json_array_size(inputs), err))
@@ -375,7 +398,8 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
     const json_t *inputs = doc_member(root, "inputs");
     if (inputs != NULL)
         return read_inputs(reader, inputs, limits->inputs_max, err);
-    if (doc_member(root, "text") == NULL && doc_member(root, "image") == NULL)
+    if (doc_member(root, "text") == NULL && doc_member(root, "image") == NULL &&
+        doc_member(root, "text_pair") == NULL)
         return err_set(err, ERR_UNUSABLE,
                        "$: expected one of \"text\", \"image\" and \"inputs\", found none");
     if (items_create(reader, 1, err))

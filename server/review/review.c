@@ -127,6 +127,8 @@ static bool offer(struct review *review, const struct request *request, const st
     const unsigned index = (unsigned)(row - request->rows);
     char head[KEPT_FILE_HEAD_BYTES];
     size_t len;
+    if (request->call.items[index].pair != NULL) /* a kept input is one text or picture */
+        return false;
     if (!make_head(request, row, is_sampled, head, &len))
         return false;
     struct job *job = make_job(review, head, len, &request->call.items[index]);

@@ -17,6 +17,8 @@ struct predict_item {
     enum engine_kind kind;
     const char *bytes; /* the text, valid UTF-8 that may hold NUL, or the image file's bytes */
     size_t len;
+    const char *pair; /* [pair_len] a second text that is read with it, likewise; NULL: none */
+    size_t pair_len;
     const char *id;      /* the item's own; NULL: none */
     const char *context; /* of this item alone; as the call's */
     const char *lot;     /* the member of the context; NULL: none */

@@ -38,6 +38,8 @@ static struct engine_need need_of(const struct request *request, const struct pr
 {
     const struct engine_model *engine = row->model->engine;
     const struct engine_reading reading = request_reading(request);
+    if (item->pair != NULL)
+        return engine_need_pair(engine, item->bytes, item->len, item->pair, item->pair_len);
     if (item->kind == ENGINE_TEXT)
         return engine_need_text(engine, item->bytes, item->len, &reading);
     return engine_need_image(engine, item->bytes, item->len,
@@ -52,6 +54,12 @@ static size_t result_bytes(const struct request *request, const struct row *row)
     return ROW_BYTES + labels * 2 * sizeof(float) + listed * SCORE_BYTES;
 }
 
+/* Both texts of a pair, side by side for their digest. */
+static size_t digested_bytes(const struct predict_item *item)
+{
+    return memory_sum(memory_sum(item->len, item->pair_len), 1 + ARENA_ALIGNMENT);
+}
+
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing)
 {
     size_t kept = 0;
@@ -59,6 +67,8 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct row *row = &request->rows[i];
         kept = memory_sum(kept, ROW_BYTES);
+        if (request->call.items[i].pair != NULL && service->audit != NULL)
+            kept = memory_sum(kept, digested_bytes(&request->call.items[i]));
         if (row->err.code != ERR_OK)
             continue;
         struct engine_need need = need_of(request, &request->call.items[i], row);

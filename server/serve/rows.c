@@ -13,6 +13,8 @@
 #include "server/serve/watch.h"
 #include "server/serve/windows.h"
 
+#include <string.h>
+
 /* ---- a row for each item ---- */
 
 /* Where the item stands in the call, for error texts. */
@@ -115,6 +117,9 @@ static enum err_code prepare_input(const struct predict_item *item, struct row *
     const struct request *request = row->request;
     const struct engine_model *engine = row->model->engine;
     const struct engine_reading reading = request_reading(request);
+    if (item->pair != NULL)
+        return engine_prepare_pair(engine, item->bytes, item->len, item->pair, item->pair_len,
+                                   interrupt, arena, &row->input, &row->err);
     if (item->kind == ENGINE_TEXT)
         return engine_prepare_utf8(engine, item->bytes, item->len, &reading, interrupt, arena,
                                    &row->input, &row->err);
@@ -134,11 +139,24 @@ static enum err_code check_windows(const struct service *service, struct row *ro
     return ERR_OK;
 }
 
-/* Of the picture's bytes or of the text, as UTF-8; NULL without memory. */
+/* Of the picture's bytes or of the text, as UTF-8; of a pair both texts, a zero byte between them.
+ * NULL without memory. */
 static const char *digest_input(const struct predict_item *item, struct arena *arena)
 {
     char hex[SHA256_HEX_BYTES];
-    sha256_hex(item->bytes, item->len, hex);
+    const char *bytes = item->bytes;
+    size_t len = item->len;
+    if (item->pair != NULL) {
+        len = item->len + 1 + item->pair_len;
+        char *both = arena_alloc(arena, len);
+        if (both == NULL)
+            return NULL;
+        memcpy(both, item->bytes, item->len);
+        both[item->len] = '\0';
+        memcpy(both + item->len + 1, item->pair, item->pair_len);
+        bytes = both;
+    }
+    sha256_hex(bytes, len, hex);
     return arena_format(arena, "sha256:%s", hex);
 }
 

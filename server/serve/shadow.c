@@ -34,6 +34,8 @@ struct job {
     const char *id, *label; /* of the answer */
     const char *bytes;      /* [len] */
     size_t len;
+    const char *pair; /* [pair_len] of a text; 0: none */
+    size_t pair_len;
 };
 
 struct shadow {
@@ -62,11 +64,18 @@ static void count(struct served_model *model, enum shadow_result result)
 
 /* ---- offering ---- */
 
+static size_t bytes_of(const struct predict_item *item)
+{
+    return item->len + item->pair_len;
+}
+
 static size_t need_of(const struct served_model *model, const struct predict_item *item,
                       const struct engine_reading *reading, size_t pixels_max)
 {
     struct engine_need need =
-        item->kind == ENGINE_TEXT
+        item->pair != NULL
+            ? engine_need_pair(model->engine, item->bytes, item->len, item->pair, item->pair_len)
+        : item->kind == ENGINE_TEXT
             ? engine_need_text(model->engine, item->bytes, item->len, reading)
             : engine_need_image(model->engine, item->bytes, item->len, pixels_max);
     size_t numbers = memory_product(2 * (size_t)model->info->label_count, sizeof(float));
@@ -85,14 +94,16 @@ static struct job *copy_job(const struct row *row, const struct predict_item *it
     const struct answer *answer = &row->answer;
     const char *label = answer->info->labels[engine_argmax(row->model->engine, answer->scores)];
     size_t id_len = strlen(id), label_len = strlen(label);
-    struct job *job = malloc(sizeof *job + id_len + label_len + item->len + 3);
+    struct job *job = malloc(sizeof *job + id_len + label_len + item->len + item->pair_len + 4);
     if (job == NULL)
         return NULL;
     char *at = (char *)(job + 1);
-    *job = (struct job){.kind = item->kind, .len = item->len, .id = at};
+    *job = (struct job){
+        .kind = item->kind, .len = item->len, .pair_len = item->pair_len, .id = at};
     job->label = append(at, id, id_len);
     job->bytes = append((char *)(uintptr_t)job->label, label, label_len);
-    append((char *)(uintptr_t)job->bytes, item->bytes, item->len);
+    job->pair = append((char *)(uintptr_t)job->bytes, item->bytes, item->len);
+    append((char *)(uintptr_t)job->pair, item->pair_len > 0 ? item->pair : "", item->pair_len);
     return job;
 }
 
@@ -100,13 +111,14 @@ static struct job *copy_job(const struct row *row, const struct predict_item *it
 static bool enqueue(struct shadow *shadow, struct job *job)
 {
     pthread_mutex_lock(&shadow->lock);
-    bool fits = shadow->jobs < SHADOW_JOBS_MAX && job->len <= SHADOW_BYTES_MAX - shadow->bytes &&
+    bool fits = shadow->jobs < SHADOW_JOBS_MAX &&
+                job->len + job->pair_len <= SHADOW_BYTES_MAX - shadow->bytes &&
                 !shadow->is_closing;
     if (fits) {
         *shadow->end = job;
         shadow->end = &job->next;
         shadow->jobs++;
-        shadow->bytes += job->len;
+        shadow->bytes += job->len + job->pair_len;
     }
     pthread_mutex_unlock(&shadow->lock);
     if (fits)
@@ -139,7 +151,7 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
     if (is_full(shadow))
         return false;
     size_t held =
-        memory_sum(need_of(model, item, &reading, pixels_max), item->len + sizeof(struct job));
+        memory_sum(need_of(model, item, &reading, pixels_max), bytes_of(item) + sizeof(struct job));
     if (memory_take(shadow->options.memory, held, MEMORY_LARGE, &err))
         return false;
     struct job *job = copy_job(row, item, request_reply_id(request));
@@ -204,6 +216,9 @@ static enum err_code prepare_input(const struct job *job, struct arena *arena,
 {
     const struct engine_model *engine = job->model->engine;
     *input = (struct engine_input){0};
+    if (job->pair_len > 0)
+        return engine_prepare_pair(engine, job->bytes, job->len, job->pair, job->pair_len, NULL,
+                                   arena, input, err);
     if (job->kind == ENGINE_TEXT)
         return engine_prepare_utf8(engine, job->bytes, job->len, &job->reading, NULL, arena, input,
                                    err);
@@ -258,7 +273,7 @@ static struct job *take(struct shadow *shadow)
         if (shadow->first == NULL)
             shadow->end = &shadow->first;
         shadow->jobs--;
-        shadow->bytes -= job->len;
+        shadow->bytes -= job->len + job->pair_len;
     }
     pthread_mutex_unlock(&shadow->lock);
     return job;

@@ -158,6 +158,15 @@ test('a text that is longer than the model, in windows and cut', async () => {
     await predictRaw('text/plain', text, 'long_text=no', 422);
 });
 
+test('two texts together', async () => {
+    const { explanation } = await predict({ text: LOG, text_pair: 'and what came before', explain: true });
+    assert.equal(explanation.words.at(-1).of, 'text_pair');
+    assert.equal(explanation.words[0].of, undefined);
+    await predict({ inputs: [{ text: LOG, text_pair: 'a' }, { text: LOG, text_pair: '' }] });
+    await predict({ text_pair: 'alone' }, 422);
+    await predict({ image: IMAGE, text_pair: 'a' }, 422);
+});
+
 test('raw bodies with options in the query', async () => {
     const context = 'context.lot=A1&context.die_x=3&context.step=etch';
     await predictRaw('image/png', PNG, `top_k=all&id=raw&model=wafer-vit&${context}`);

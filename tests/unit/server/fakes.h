@@ -83,6 +83,7 @@ static struct {
     atomic_uint digests_ended;
     atomic_int run_policy;                  /* how the thread of the last run is scheduled */
     atomic_uint prepared_utf8;              /* texts that were known to be UTF-8 */
+    atomic_size_t pair_len;
     atomic_uint long_text, text_tokens_max; /* how the last of them was to be read */
 } fake_seen;
 
@@ -269,6 +270,17 @@ enum err_code engine_prepare_utf8(const struct engine_model *model, const char *
     return ERR_OK;
 }
 
+/* The pair's first byte stands for it. */
+enum err_code engine_prepare_pair(const struct engine_model *model, const char *text, size_t len,
+                                  const char *pair, size_t pair_len, struct interrupt *interrupt,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
+{
+    (void)len;
+    fake_seen.pair_len = pair_len;
+    return engine_prepare_text(model, text[0] == 'P' ? pair : text, pair_len, interrupt, arena, out,
+                               err);
+}
+
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err)
@@ -297,6 +309,13 @@ struct engine_need engine_need_text(const struct engine_model *model, const char
     (void)text;
     (void)reading;
     return (struct engine_need){.kept = len};
+}
+
+struct engine_need engine_need_pair(const struct engine_model *model, const char *text, size_t len,
+                                    const char *pair, size_t pair_len)
+{
+    (void)pair;
+    return engine_need_text(model, text, len + pair_len, NULL);
 }
 
 struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,

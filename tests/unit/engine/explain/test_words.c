@@ -19,8 +19,10 @@ START_TEST(pieces_of_a_word_are_added_and_special_tokens_left_out)
     const float relevance[TOKENS] = {0.5f, 0.05f, 0.1f, 0.05f, 0.02f, 0.06f, 0.12f, 0.1f};
     struct excerpt words[TOKENS];
     ck_assert_uint_eq(words_fold(&input, relevance, words), 4);
-    const struct excerpt expected[] = {
-        {0, 12, 0.5f}, {12, 13, 0.05f}, {14, 17, 0.15f}, {18, 19, 0.3f}};
+    const struct excerpt expected[] = {{0, 12, 0.5f, false},
+                                       {12, 13, 0.05f, false},
+                                       {14, 17, 0.15f, false},
+                                       {18, 19, 0.3f, false}};
     for (unsigned i = 0; i < 4; i++) {
         ck_assert_uint_eq(words[i].start, expected[i].start);
         ck_assert_uint_eq(words[i].end, expected[i].end);
@@ -47,7 +49,7 @@ static void make_words(struct excerpt words[WORDS], const unsigned *heavy, unsig
 {
     float total = 0;
     for (unsigned i = 0; i < WORDS; i++)
-        words[i] = (struct excerpt){3 * i, 3 * i + 2, 1};
+        words[i] = (struct excerpt){3 * i, 3 * i + 2, 1, false};
     for (unsigned i = 0; i < count; i++)
         words[heavy[i]].relevance = 10;
     for (unsigned i = 0; i < WORDS; i++)
@@ -119,7 +121,7 @@ static unsigned spans_by_trial(const struct excerpt *words, unsigned count, unsi
         }
         if (first == count)
             break;
-        out[found] = (struct excerpt){words[first].start, words[end - 1].end, 0};
+        out[found] = (struct excerpt){words[first].start, words[end - 1].end, 0, false};
         for (unsigned k = first; k < end; k++)
             out[found].relevance += words[k].relevance, taken[k] = true;
     }
@@ -137,7 +139,7 @@ static bool is_among(const struct excerpt *span, const struct excerpt *spans, un
 
 START_TEST(spans_are_those_that_trying_every_stretch_finds)
 {
-    static const struct excerpt guard = {77, 78, -1};
+    static const struct excerpt guard = {77, 78, -1, false};
     for (uint32_t seed = 1; seed <= 200; seed++) {
         struct excerpt words[WORDS], expected[5], spans[6];
         float numbers[WORDS], total = 0;
@@ -146,7 +148,7 @@ START_TEST(spans_are_those_that_trying_every_stretch_finds)
         for (unsigned i = 0; i < count; i++)
             total += numbers[i] = powf(fabsf(numbers[i]), 3);
         for (unsigned i = 0; i < count; i++)
-            words[i] = (struct excerpt){5 * i, 5 * i + 4, numbers[i] / total};
+            words[i] = (struct excerpt){5 * i, 5 * i + 4, numbers[i] / total, false};
         spans[spans_max] = guard;
         unsigned found = words_spans(words, count, spans_max, spans);
         ck_assert_uint_eq(found, spans_by_trial(words, count, spans_max, expected));
@@ -154,7 +156,7 @@ START_TEST(spans_are_those_that_trying_every_stretch_finds)
             ck_assert_msg(is_among(&spans[i], expected, found), "seed %u, span %u", seed, i);
             ck_assert(i == 0 || spans[i].relevance <= spans[i - 1].relevance);
         }
-        ck_assert(memcmp(&spans[spans_max], &guard, sizeof guard) == 0);
+        ck_assert_uint_eq(spans[spans_max].start, guard.start);
     }
 }
 END_TEST
@@ -163,10 +165,10 @@ END_TEST
 START_TEST(there_are_sixteen_spans_at_most_and_of_equal_ones_the_first)
 {
     enum { MANY = 57, LIMIT = 16 };
-    static const struct excerpt guard = {77, 78, -1};
+    static const struct excerpt guard = {77, 78, -1, false};
     struct excerpt words[MANY], spans[LIMIT + 2];
     for (unsigned i = 0; i < MANY; i++)
-        words[i] = (struct excerpt){3 * i, 3 * i + 2, i % 3 == 1 ? 1.0f / 32 : 0};
+        words[i] = (struct excerpt){3 * i, 3 * i + 2, i % 3 == 1 ? 1.0f / 32 : 0, false};
     spans[LIMIT] = guard;
     ck_assert_uint_eq(words_spans(words, MANY, LIMIT + 1, spans), 0);
     for (unsigned i = 0; i < MANY; i++)
@@ -174,7 +176,7 @@ START_TEST(there_are_sixteen_spans_at_most_and_of_equal_ones_the_first)
     ck_assert_uint_eq(words_spans(words, MANY, LIMIT + 1, spans), LIMIT);
     for (unsigned i = 0; i < LIMIT; i++)
         ck_assert_uint_eq(spans[i].start, 3 * (3 * i + 1));
-    ck_assert(memcmp(&spans[LIMIT], &guard, sizeof guard) == 0);
+    ck_assert_uint_eq(spans[LIMIT].start, guard.start);
 }
 END_TEST
 
@@ -185,7 +187,7 @@ START_TEST(a_word_as_dense_as_its_limit_begins_a_span_and_ends_none)
     static const float relevance[8] = {0, 0.25f, 0.5f, 0.25f};
     struct excerpt words[8], spans[2];
     for (unsigned i = 0; i < 8; i++)
-        words[i] = (struct excerpt){3 * i, 3 * i + 2, relevance[i]};
+        words[i] = (struct excerpt){3 * i, 3 * i + 2, relevance[i], false};
     ck_assert_uint_eq(words_spans(words, 8, 2, spans), 1);
     ck_assert_uint_eq(spans[0].start, 3);
     ck_assert_uint_eq(spans[0].end, 8);
@@ -197,7 +199,7 @@ START_TEST(of_two_spans_alike_on_both_sides_of_another_the_first_is_taken)
 {
     struct excerpt words[WORDS], spans[2];
     for (unsigned i = 0; i < WORDS; i++)
-        words[i] = (struct excerpt){3 * i, 3 * i + 2, i == 10 ? 0.5f : 0};
+        words[i] = (struct excerpt){3 * i, 3 * i + 2, i == 10 ? 0.5f : 0, false};
     words[2].relevance = words[17].relevance = 0.25f;
     ck_assert_uint_eq(words_spans(words, WORDS, 2, spans), 2);
     ck_assert_uint_eq(spans[0].start, 30);
@@ -205,7 +207,36 @@ START_TEST(of_two_spans_alike_on_both_sides_of_another_the_first_is_taken)
 }
 END_TEST
 
-SUITE("words", of_two_spans_alike_on_both_sides_of_another_the_first_is_taken,
+/* "a b" and "c d": the densest stretch is b and c, but they are of two texts. */
+START_TEST(the_words_of_a_pair_tell_their_text_and_no_span_has_both)
+{
+    static const int32_t pair_ids[] = {1, 5, 6, 2, 7, 8, 2};
+    static const uint32_t pair_starts[] = {0, 0, 2, 0, 0, 2, 0},
+                          pair_ends[] = {0, 1, 3, 0, 1, 3, 0};
+    static const bool goes_on[7];
+    static const float relevance[] = {0, 0.02f, 0.5f, 0, 0.46f, 0.02f, 0};
+    const struct engine_input pair = {.tokens = 7,
+                                      .ids = pair_ids,
+                                      .starts = pair_starts,
+                                      .ends = pair_ends,
+                                      .pair_at = 4,
+                                      .continued = goes_on};
+    struct excerpt words[7], spans[5];
+    ck_assert_uint_eq(words_fold(&pair, relevance, words), 4);
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_int_eq(words[i].of_pair, i >= 2);
+    words[0].relevance = words[3].relevance = 0.3f; /* so that each span could go on */
+    words[1].relevance = words[2].relevance = 0.9f;
+    unsigned count = words_spans(words, 4, 5, spans);
+    for (unsigned i = 0; i < count; i++)
+        ck_assert_uint_le(spans[i].start, spans[i].end);
+    ck_assert_uint_ge(count, 2);
+    ck_assert(spans[0].of_pair != spans[1].of_pair);
+}
+END_TEST
+
+SUITE("words", the_words_of_a_pair_tell_their_text_and_no_span_has_both,
+      of_two_spans_alike_on_both_sides_of_another_the_first_is_taken,
       a_word_as_dense_as_its_limit_begins_a_span_and_ends_none,
       spans_are_those_that_trying_every_stretch_finds,
       there_are_sixteen_spans_at_most_and_of_equal_ones_the_first,

@@ -87,7 +87,8 @@ static void fill_gallery(struct specimen *made)
 
 static void make(struct specimen *made)
 {
-    static const struct excerpt words[PARTS] = {{0, 4, 0}, {6, 9, 0}, {13, 18, 0}, {20, 22, 0}};
+    static const struct excerpt words[PARTS] = {
+        {0, 4, 0, false}, {6, 9, 0, false}, {13, 18, 0, false}, {20, 22, 0, false}};
     *made = (struct specimen){.model = labels_model_open(labels, LABELS)};
     for (unsigned i = 0; i <= INPUTS; i++)
         made->items[i] = (struct dataset_item){
