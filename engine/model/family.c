@@ -65,7 +65,8 @@
     .tensors[TENSOR_MLP_SCALE] = root ".encoder.layer.%u.lambda_2",                                \
     .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.layernorm_after",                          \
     .tensors[TENSOR_POOLED_NORM] = root ".pooler.layernorm"
-/* So are those of what was made from BERT. */
+
+/* What was made from BERT has its tensors under another root. */
 #define BERT_NAMES(root)                                                                           \
     .tensors[TENSOR_WORD] = root ".embeddings.word_embeddings.weight",                             \
     .tensors[TENSOR_POSITION] = root ".embeddings.position_embeddings.weight",                     \

@@ -1,0 +1,336 @@
+/* spec_config.c - see spec_config.h. Defaults are those of the Hugging Face configuration classes,
+ * since save_pretrained leaves out what is at its default in some versions. */
+#include "engine/model/spec_config.h"
+
+#include "engine/base/doc.h"
+#include "engine/format/printable.h"
+#include "engine/model/refused.h"
+#include "engine/model/relative_bias.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SIZE_LIMIT = 65536, LAYERS_LIMIT = 1024, VOCAB_LIMIT = 16 * 1024 * 1024 };
+
+/* An unsigned member from 1 to max; absent: `fallback`. */
+static enum err_code get_size(const struct json_t *config, const char *key, unsigned max,
+                              unsigned fallback, unsigned *out, struct err *err)
+{
+    long long value = fallback;
+    doc_get_integer(config, "$", key, 1, max, &value, err);
+    *out = (unsigned)value;
+    return err->code;
+}
+
+static enum err_code read_family(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *model_type = NULL;
+    if (doc_get_string(config, "$", "model_type", &model_type, err))
+        return err->code;
+    const struct json_t *architectures = doc_member(config, "architectures");
+    const char *architecture = doc_as_string(doc_array_item(architectures, 0));
+    spec->family = family_find(model_type, architecture);
+    if (architecture != NULL)
+        snprintf(spec->architecture, sizeof spec->architecture, "%.63s",
+                 printable_name(architecture).text);
+    if (spec->family != NULL)
+        return refused_members(config, err);
+    char known[256];
+    family_model_types(known, sizeof known);
+    return refused_type(model_type, known, err);
+}
+
+static enum err_code read_activation(struct spec *spec, const struct json_t *config,
+                                     struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum activation activation;
+    } known[] = {
+        {"gelu", ACTIVATION_GELU}, {"gelu_new", ACTIVATION_GELU_TANH}, {"relu", ACTIVATION_RELU}};
+    const char *name = spec->family->default_activation;
+    name = name != NULL ? name : "gelu";
+    if (doc_get_string(config, "$", spec->family->key_activation, &name, err))
+        return err->code;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i].name, name) == 0) {
+            spec->activation = known[i].activation;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_UNSUPPORTED,
+                   "%s '%s' is not supported (supported: gelu, gelu_new, relu)",
+                   spec->family->key_activation, name);
+}
+
+static unsigned either(unsigned value, unsigned otherwise)
+{
+    return value > 0 ? value : otherwise;
+}
+
+/* A gated MLP of DINOv2 has two thirds of the width, rounded up to a multiple of 8. */
+static enum err_code read_mlp_ratio(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *key = spec->family->key_mlp_ratio;
+    double ratio = 4;
+    if (doc_get_number(config, "$", key, &ratio, err))
+        return err->code;
+    double width = floor(spec->hidden * ratio);
+    if (!(width >= 1 && width <= 4.0 * SIZE_LIMIT))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %g makes the MLP's width %g; from 1 to %d is supported", key, ratio,
+                       width, 4 * SIZE_LIMIT);
+    spec->intermediate = (unsigned)width;
+    if (spec->is_gated)
+        spec->intermediate = ((unsigned)(width * 2 / 3) + 7) / 8 * 8;
+    return ERR_OK;
+}
+
+static enum err_code read_mlp(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    spec->is_gated = family->block.gate != ACTIVATION_NONE && family->key_gated == NULL;
+    if (family->key_gated != NULL &&
+        doc_get_bool(config, "$", family->key_gated, &spec->is_gated, err))
+        return err->code;
+    if (family->key_mlp_ratio != NULL)
+        return read_mlp_ratio(spec, config, err);
+    return get_size(config, family->key_intermediate, 4 * SIZE_LIMIT,
+                    either(family->default_intermediate, 3072), &spec->intermediate, err);
+}
+
+/* Switches that have one value here, and a layer scale that the class leaves out at 0. */
+static enum err_code check_demands(const struct spec *spec, const struct json_t *config,
+                                   struct err *err)
+{
+    const struct family *family = spec->family;
+    double scale = 1;
+    for (const struct family_demand *demand = family->demands; demand->key != NULL; demand++) {
+        bool value = demand->fallback;
+        if (doc_get_bool(config, "$", demand->key, &value, err))
+            return err->code;
+        if (value != demand->value)
+            return err_set(err, ERR_UNSUPPORTED, "%s %s is not supported (supported: %s)",
+                           demand->key, value ? "true" : "false", demand->value ? "true" : "false");
+    }
+    if (family->key_layer_scale != NULL &&
+        doc_get_number(config, "$", family->key_layer_scale, &scale, err))
+        return err->code;
+    if (!(scale > 0))
+        return err_set(err, ERR_UNSUPPORTED, "%s %g is not supported (supported: above 0)",
+                       family->key_layer_scale, scale);
+    return ERR_OK;
+}
+
+/* Layers that share blocks: `inner` a group, which all run for each of num_hidden_layers. */
+static enum err_code read_groups(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    if (family->key_groups == NULL)
+        return ERR_OK;
+    get_size(config, family->key_groups, LAYERS_LIMIT, 1, &spec->groups, err);
+    if (get_size(config, family->key_inner, LAYERS_LIMIT, 1, &spec->inner, err))
+        return err->code;
+    if (spec->inner * spec->groups > LAYERS_LIMIT || spec->inner * spec->layers > LAYERS_LIMIT)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %u times %s %u or %s %u is more than %d, the most that is supported",
+                       family->key_inner, spec->inner, family->key_groups, spec->groups,
+                       family->key_layers, spec->layers, LAYERS_LIMIT);
+    spec->layers *= spec->inner;
+    return ERR_OK;
+}
+
+static enum err_code read_encoder(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    double eps = family->default_eps;
+    spec->qkv_bias = true;
+    get_size(config, family->key_hidden, SIZE_LIMIT, either(family->default_hidden, 768),
+             &spec->hidden, err);
+    get_size(config, family->key_layers, LAYERS_LIMIT, family->default_layers, &spec->layers, err);
+    get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12), &spec->heads,
+             err);
+    doc_get_number(config, "$", "layer_norm_eps", &eps, err);
+    if (!family->block.always_biased)
+        doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
+    if (read_mlp(spec, config, err) || read_activation(spec, config, err) ||
+        check_demands(spec, config, err) || read_groups(spec, config, err))
+        return err->code;
+    if (spec->hidden % spec->heads != 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s %u is not a multiple of %s %u", family->key_hidden,
+                       spec->hidden, family->key_heads, spec->heads);
+    if (!(eps >= FLT_MIN && eps < 1))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "layer_norm_eps must be between 0 and 1, and a normal float");
+    spec->norm_eps = (float)eps;
+    return ERR_OK;
+}
+
+/* Where positions begin behind the pad token's, that many fewer are left. */
+static enum err_code read_positions(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    long long pad = family->default_pad;
+    get_size(config, "max_position_embeddings", SIZE_LIMIT, 512, &spec->positions, err);
+    if (family->positions == POSITION_PAST_PAD && family->key_pad != NULL)
+        doc_get_integer(config, "$", family->key_pad, 0, spec->vocab_size - 1, &pad, err);
+    if (err->code != ERR_OK)
+        return err->code;
+    if (family->positions == POSITION_PAST_PAD)
+        spec->pad_id = (unsigned)pad;
+    if (spec->positions < 3)
+        return err_set(err, ERR_UNSUPPORTED, "max_position_embeddings must be at least 3");
+    if (family->positions == POSITION_PAST_PAD && spec->positions - 3 < spec->pad_id + 1)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "max_position_embeddings %u leaves no three positions behind that of the "
+                       "pad token, %u",
+                       spec->positions, spec->pad_id);
+    return ERR_OK;
+}
+
+/* More rows than the buckets that there are are never read, fewer would be read beyond. */
+static enum err_code read_buckets(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    static const char key[] = "relative_attention_num_buckets";
+    if (spec->family->tensors[TENSOR_RELATIVE_BIAS] == NULL)
+        return ERR_OK;
+    if (get_size(config, key, SIZE_LIMIT, RELATIVE_BUCKETS, &spec->buckets, err))
+        return err->code;
+    if (spec->buckets < RELATIVE_BUCKETS)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %u is not supported (supported: at least %d, the buckets of %s)", key,
+                       spec->buckets, RELATIVE_BUCKETS, spec->family->name);
+    return ERR_OK;
+}
+
+static enum err_code read_text(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *position_type = "absolute";
+    const struct family *family = spec->family;
+    get_size(config, "vocab_size", VOCAB_LIMIT, either(family->default_vocab, 30522),
+             &spec->vocab_size, err);
+    if (family->key_embedding != NULL)
+        get_size(config, family->key_embedding, SIZE_LIMIT, family->default_embedding,
+                 &spec->embedding, err);
+    get_size(config, "type_vocab_size", SIZE_LIMIT, 2, &spec->token_types, err);
+    if (doc_get_string(config, "$", "position_embedding_type", &position_type, err))
+        return err->code;
+    if (strcmp(position_type, "absolute") != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "position_embedding_type '%s' is not supported (supported: absolute)",
+                       position_type);
+    if (read_positions(spec, config, err))
+        return err->code;
+    return read_buckets(spec, config, err);
+}
+
+static enum err_code set_image_size(struct spec *spec, unsigned image_size, struct err *err)
+{
+    if (spec->patch > image_size)
+        return err_set(err, ERR_UNSUPPORTED, "patch_size %u is larger than image_size %u",
+                       spec->patch, image_size);
+    spec_set_image_size(spec, image_size);
+    if (spec->patches > SIZE_LIMIT)
+        return err_set(err, ERR_UNSUPPORTED, "%u patches an image; at most %d are supported",
+                       spec->patches, SIZE_LIMIT);
+    return ERR_OK;
+}
+
+enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct err *err)
+{
+    unsigned grid = spec->position_grid > 0 ? spec->position_grid : spec->image_size / spec->patch;
+    if (set_image_size(spec, image_size, err))
+        return err->code;
+    spec->position_grid = grid;
+    return ERR_OK;
+}
+
+static enum err_code read_image(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    get_size(config, "image_size", 4096, 224, &spec->image_size, err);
+    const struct family *family = spec->family;
+    get_size(config, "patch_size", 4096, family->default_patch > 0 ? family->default_patch : 16,
+             &spec->patch, err);
+    if (family->key_registers != NULL)
+        get_size(config, family->key_registers, 1024, 4, &spec->registers, err);
+    if (get_size(config, "num_channels", 3, 3, &spec->channels, err))
+        return err->code;
+    if (spec->channels != 3)
+        return err_set(err, ERR_UNSUPPORTED, "num_channels %u is not supported (supported: 3)",
+                       spec->channels);
+    return set_image_size(spec, spec->image_size, err);
+}
+
+/* id2label's keys are the integers 0 .. n-1 in decimal. */
+static enum err_code read_named_labels(struct spec *spec, const struct json_t *names,
+                                       struct arena *arena, struct err *err)
+{
+    for (unsigned i = 0; i < spec->label_count; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%u", i);
+        const char *label = NULL;
+        if (doc_get_string(names, "$.id2label", key, &label, err))
+            return err->code;
+        if (label == NULL)
+            return err_set(err, ERR_UNSUPPORTED, "$.id2label has %u members but none named '%s'",
+                           spec->label_count, key);
+        spec->labels[i] = arena_copy(arena, label, strlen(label));
+        if (spec->labels[i] == NULL)
+            return err_no_memory(err, strlen(label));
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_labels(struct spec *spec, const struct json_t *config,
+                                 struct arena *arena, struct err *err)
+{
+    const struct json_t *names = doc_member(config, "id2label");
+    size_t named = doc_object_count(names);
+    if (named > SPEC_LABELS_MAX)
+        return err_set(err, ERR_UNSUPPORTED, "$.id2label has %zu labels; at most %d are supported",
+                       named, SPEC_LABELS_MAX);
+    spec->label_count = (unsigned)named;
+    if (named == 0 && get_size(config, "num_labels", SPEC_LABELS_MAX, 2, &spec->label_count, err))
+        return err->code;
+    spec->labels = arena_alloc_array(arena, spec->label_count, sizeof *spec->labels);
+    if (spec->labels == NULL)
+        return err_no_memory(err, spec->label_count * sizeof *spec->labels);
+    if (named > 0)
+        return read_named_labels(spec, names, arena, err);
+    for (unsigned i = 0; i < spec->label_count; i++)
+        if ((spec->labels[i] = arena_format(arena, "LABEL_%u", i)) == NULL)
+            return err_no_memory(err, 16);
+    return ERR_OK;
+}
+
+static enum err_code read_problem(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *type =
+        spec->label_count == 1 ? "multi_label_classification" : "single_label_classification";
+    if (doc_get_string(config, "$", "problem_type", &type, err))
+        return err->code;
+    if (strcmp(type, "regression") == 0)
+        spec->scores = SCORES_NONE;
+    else if (strcmp(type, "multi_label_classification") == 0 || spec->label_count == 1)
+        spec->scores = SCORES_SIGMOID;
+    else if (strcmp(type, "single_label_classification") == 0)
+        spec->scores = SCORES_SOFTMAX;
+    else
+        return err_set(err, ERR_UNSUPPORTED, "problem_type '%s' is not supported", type);
+    return ERR_OK;
+}
+
+enum err_code spec_config_read(struct spec *spec, const struct json_t *config, struct arena *arena,
+                               struct err *err)
+{
+    if (read_family(spec, config, err) || read_encoder(spec, config, err))
+        return err->code;
+    if (spec->family->kind == ENGINE_TEXT)
+        read_text(spec, config, err);
+    else
+        read_image(spec, config, err);
+    if (err->code != ERR_OK || read_labels(spec, config, arena, err))
+        return err->code;
+    return read_problem(spec, config, err);
+}

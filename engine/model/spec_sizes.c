@@ -1,0 +1,77 @@
+/* spec_sizes.c - what follows from a spec's sizes: see spec.h. */
+#include "engine/model/spec.h"
+
+void spec_set_image_size(struct spec *spec, unsigned image_size)
+{
+    unsigned across = image_size / spec->patch;
+    spec->image_size = image_size;
+    spec->patches = across * across;
+    spec->position_grid = 0;
+}
+
+unsigned spec_image_specials(const struct spec *spec)
+{
+    return spec->family->image_specials + spec->registers;
+}
+
+unsigned spec_blocks(const struct spec *spec)
+{
+    return spec->groups > 0 ? spec->groups * spec->inner : spec->layers;
+}
+
+unsigned spec_block(const struct spec *spec, unsigned layer)
+{
+    if (spec->groups == 0)
+        return layer;
+    double layers_each = (double)(spec->layers / spec->inner) / spec->groups;
+    unsigned group = (unsigned)(layer / spec->inner / layers_each);
+    return group * spec->inner + layer % spec->inner;
+}
+
+unsigned spec_embedding(const struct spec *spec)
+{
+    return spec->embedding > 0 ? spec->embedding : spec->hidden;
+}
+
+bool spec_projects(const struct spec *spec)
+{
+    return spec->family->tensors[TENSOR_EMBEDDING_PROJECT] != NULL &&
+           (spec->family->always_projects || spec_embedding(spec) != spec->hidden);
+}
+
+unsigned spec_text_tokens(const struct spec *spec)
+{
+    return spec->family->positions == POSITION_PAST_PAD ? spec->positions - spec->pad_id - 1
+                                                        : spec->positions;
+}
+
+unsigned spec_image_tokens(const struct spec *spec)
+{
+    return spec->patches + spec_image_specials(spec);
+}
+
+unsigned spec_places(const struct spec *spec)
+{
+    unsigned grid = spec->position_grid;
+    return spec->family->image_specials + (grid > 0 ? grid * grid : spec->patches);
+}
+
+unsigned spec_head_tokens(const struct spec *spec)
+{
+    return spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL ? 2 : 1;
+}
+
+bool spec_head_reads_all(const struct spec *spec)
+{
+    return spec->family->pooling != POOLING_FIRST;
+}
+
+unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
+{
+    return spec_head_reads_all(spec) ? tokens : spec_head_tokens(spec);
+}
+
+unsigned spec_features(const struct spec *spec)
+{
+    return spec->family->pooling == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
+}
