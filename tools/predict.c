@@ -234,7 +234,7 @@ static enum err_code prepare_source(struct predict *predict, const struct listed
 
 /* ---- output ---- */
 
-static struct answer make_answer(const struct predict *predict, bool truncated)
+static struct answer make_answer(const struct predict *predict, const struct engine_input *input)
 {
     const struct engine_info *info = engine_describe(predict->model);
     return (struct answer){.model_name = predict->name,
@@ -243,7 +243,8 @@ static struct answer make_answer(const struct predict *predict, bool truncated)
                            .info = info,
                            .scores = predict->scores,
                            .judgement = predict->judgement,
-                           .truncated = truncated};
+                           .truncated = input->truncated,
+                           .windows = input->windows};
 }
 
 static enum err_code print_json(const struct predict *predict, const struct listed_input *source,
@@ -251,7 +252,7 @@ static enum err_code print_json(const struct predict *predict, const struct list
                                 const struct explanation *explanation, struct err *err)
 {
     const struct engine_info *info = engine_describe(predict->model);
-    struct answer answer = make_answer(predict, input->truncated);
+    struct answer answer = make_answer(predict, input);
     answer.explanation = explanation;
     struct json_t *object = answer_prediction(&answer, predict->top_k);
     bool ok = object != NULL;
@@ -339,6 +340,8 @@ static enum err_code print_table(const struct predict *predict, const struct lis
     printf("%s", source->path != NULL ? source->path : source->line > 0 ? source->file : "text");
     if (source->line > 0)
         printf(":%u", source->line);
+    if (input->windows > 0)
+        printf(" (read in %u windows)", input->windows);
     puts(input->truncated ? " (longer than the model reads: cut)" : "");
     for (unsigned i = 0; i < rows; i++) {
         unsigned best = best_after(predict->scores, info->label_count, shown);

@@ -168,6 +168,23 @@ END_TEST
 
 /* The grid that JSON gives as numbers: a patch is two characters, of ten shades up to its largest.
  */
+/* Eight positions: six words at once. */
+START_TEST(predict_says_in_how_many_windows_a_text_was_read)
+{
+    static const char text[] = "w7 w8 w9 w10 w11 w12 w13 w14";
+    write_model("{\"long_text\": \"windows\"}", (float[LABELS]){0, 0, 0, 0});
+    struct outcome *found = RUN("--model", writer.dir, "--text", text);
+    ck_assert_str_eq(found->errors, "");
+    ck_assert_ptr_nonnull(strstr(found->out, "text (read in 2 windows)\n"));
+    free(found);
+    found = RUN("--model", writer.dir, "--json", "--text", text);
+    ck_assert_ptr_nonnull(strstr(found->out, "\"windows\":2"));
+    ck_assert_ptr_null(strstr(found->out, "truncated"));
+    free(found);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
 START_TEST(predict_draws_where_it_looked)
 {
     static const char picture[] = "tests/data/eval/wafer/Donut/defects_11536.png";
@@ -256,7 +273,8 @@ START_TEST(predict_prints_its_help_and_version)
     struct outcome *help = RUN("--help");
     ck_assert_ptr_nonnull(strstr(help->out, "--explain METHOD"));
     ck_assert_str_eq(help->errors, "");
-    outcome_expect(help, 0, "usage: attnd-predict --model DIR (PATH | --text S | --text-file F", "");
+    outcome_expect(help, 0, "usage: attnd-predict --model DIR (PATH | --text S | --text-file F",
+                   "");
     struct outcome *version = RUN("--version");
     ck_assert_str_eq(version->out, "attnd-predict " ATTND_VERSION "\n");
     outcome_expect(version, 0, "", "");
@@ -437,9 +455,9 @@ START_TEST(predict_refuses_wrong_use_with_2)
 END_TEST
 
 SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_first,
-      predict_says_that_a_text_was_cut, predict_prints_what_is_decided_and_why,
-      predict_explains_texts_by_their_spans, predict_draws_where_it_looked,
-      predict_adds_logits_and_ids_if_asked,
+      predict_says_that_a_text_was_cut, predict_says_in_how_many_windows_a_text_was_read,
+      predict_prints_what_is_decided_and_why, predict_explains_texts_by_their_spans,
+      predict_draws_where_it_looked, predict_adds_logits_and_ids_if_asked,
       predict_goes_on_after_an_input_that_fails_and_exits_with_1,
       predict_on_a_full_disk_exits_with_1, predict_prints_its_help_and_version,
       predict_names_the_model_by_its_directory, predict_prints_as_many_labels_as_asked,
