@@ -225,11 +225,6 @@ struct precompiled_growth precompiled_growth(const struct precompiled *table)
     return table->growth;
 }
 
-size_t precompiled_growth_max(const struct precompiled *table)
-{
-    return table->growth.ascii > table->growth.other ? table->growth.ascii : table->growth.other;
-}
-
 /* ---- applying ---- */
 
 /* The last character is held back, because what goes away behind it is added to its change. */

@@ -44,7 +44,4 @@ enum err_code precompiled_apply(const struct precompiled *table, const struct al
 
 struct precompiled_growth precompiled_growth(const struct precompiled *table);
 
-/* The larger of the two. */
-size_t precompiled_growth_max(const struct precompiled *table);
-
 #endif

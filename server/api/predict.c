@@ -103,8 +103,10 @@ static enum err_code prepare(struct service *service, struct request *request)
 {
     if (reserve(service, request, request->call.item_count))
         return request->err.code;
-    if (rows_prepare(service, request) || reserve(service, request, request->queued_count))
+    if (rows_prepare(service, request))
         return overloaded(service, request);
+    if (request->queued_count > request->reserved) /* windows: more places than inputs */
+        return reserve(service, request, request->queued_count);
     return ERR_OK;
 }
 

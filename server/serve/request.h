@@ -64,7 +64,7 @@ struct row {
     atomic_uint windows_outstanding; /* partners: windows_open, windows_done */
     struct row *whole;               /* of a window: the text that it is of; else NULL */
     unsigned window;                 /* of a window: which */
-    float *features;                 /* of a window: [hidden_size] what the classifier read */
+    float *features;                 /* of a window: [feature_size] what the classifier read */
 };
 
 /* How the body is to be read; from Content-Type. */

@@ -128,14 +128,17 @@ static enum err_code prepare_input(const struct predict_item *item, struct row *
                                 &row->input, &row->err);
 }
 
+/* What can never be queued is not to be tried again: 413, not 429. */
 static enum err_code check_windows(const struct service *service, struct row *row)
 {
     const unsigned most = service->config->queue_limit;
-    if (row->input.windows > most - row->request->queued_count)
+    const unsigned wanted = row->request->queued_count + engine_input_windows(&row->input);
+    if (wanted > most)
         return err_set(&row->err, ERR_TOO_LARGE,
-                       "the request's texts up to this one are read in %u windows, the limit "
-                       "(queue_limit) is %u; send fewer or shorter ones",
-                       row->request->queued_count + row->input.windows, most);
+                       "the request's inputs up to this one, each window of a text counted, take "
+                       "%u places in the queue, which has %u (queue_limit); send fewer or shorter "
+                       "ones",
+                       wanted, most);
     return ERR_OK;
 }
 

@@ -97,7 +97,7 @@ static void keep_result(struct row *row, const float *features)
     if (row->whole == NULL)
         answer(row, features);
     else
-        memcpy(row->features, features, row->model->info->hidden_size * sizeof *features);
+        memcpy(row->features, features, row->model->info->feature_size * sizeof *features);
 }
 
 static void run_batch(struct worker *worker)

@@ -1,27 +1,10 @@
 #include "learn/train/network/network_windows.h"
 
-#include <string.h>
+#include "engine/model/head.h"
 
 static bool is_plain(const struct network *network)
 {
     return network->inputs == network->rows;
-}
-
-/* One input: its sequences are first .. last - 1. */
-static void pool(enum window_pooling pooling, float *pooled, struct matrix x, unsigned first,
-                 unsigned last)
-{
-    memcpy(pooled, x.x + first * x.stride, x.width * sizeof *pooled);
-    for (unsigned r = first + 1; r < last; r++) {
-        const float *row = x.x + r * x.stride;
-        for (size_t i = 0; i < x.width; i++)
-            if (pooling == WINDOW_MEAN)
-                pooled[i] += row[i];
-            else
-                pooled[i] = row[i] > pooled[i] ? row[i] : pooled[i];
-    }
-    for (size_t i = 0; pooling == WINDOW_MEAN && i < x.width; i++)
-        pooled[i] /= (float)(last - first);
 }
 
 struct matrix network_windows_pool(const struct network *network, struct matrix pooled,
@@ -29,9 +12,13 @@ struct matrix network_windows_pool(const struct network *network, struct matrix 
 {
     if (is_plain(network))
         return x;
-    for (unsigned i = 0; i < network->inputs; i++)
-        pool(network->spec->long_text.pooling, pooled.x + i * pooled.stride, x,
-             network->input_first[i], network->input_first[i + 1]);
+    for (unsigned i = 0; i < network->inputs; i++) {
+        const unsigned first = network->input_first[i], last = network->input_first[i + 1];
+        struct window_place place = {.windows = last - first};
+        for (; place.window < place.windows; place.window++)
+            head_pool(network->spec, &place, pooled.x + i * pooled.stride,
+                      x.x + (first + place.window) * x.stride);
+    }
     return pooled;
 }
 

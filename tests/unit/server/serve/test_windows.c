@@ -84,8 +84,8 @@ START_TEST(more_windows_than_the_queue_holds_are_too_large_and_than_it_has_left_
     char body[BODY_BYTES];
     stage_open(&stage, 1);
     check_call(&stage, long_call(body, QUEUE_LIMIT + 1), 413,
-               "$.text: the request's texts up to this one are read in 5 windows, the limit "
-               "(queue_limit) is 4; send fewer or shorter ones");
+               "$.text: the request's inputs up to this one, each window of a text counted, take "
+               "5 places in the queue, which has 4 (queue_limit); send fewer or shorter ones");
     fake_gate(true);
     ck_assert(send(&stage, &held, "{\"text\": \"held\"}"));
     fake_await_inside(1);
@@ -179,7 +179,32 @@ START_TEST(texts_with_windows_and_without_share_a_call)
 }
 END_TEST
 
-SUITE("windows", windows_are_rows_of_their_own_and_one_answer, a_text_that_fits_has_no_windows,
+/* The places of all that came before count, also where they leave none. */
+START_TEST(an_input_behind_windows_that_fill_the_queue_is_too_large_by_itself)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    char body[2 * BODY_BYTES], text[QUEUE_LIMIT * WINDOW + 1];
+    stage_open(&stage, 1);
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    snprintf(body, sizeof body,
+             "{\"long_text\": \"windows\", \"inputs\": [{\"text\": \"%s\"}, {\"text\": \"b\"}, "
+             "{\"text\": \"%.*s\"}]}",
+             text, 2 * WINDOW, text);
+    ck_assert_uint_eq(call(&stage, &exchange, body), 200);
+    const struct request *request = exchange.state;
+    ck_assert_uint_eq(request->queued_count, QUEUE_LIMIT);
+    ck_assert_int_eq(request->rows[0].err.code, ERR_OK);
+    ck_assert_int_eq(request->rows[1].err.code, ERR_TOO_LARGE);
+    ck_assert_int_eq(request->rows[2].err.code, ERR_TOO_LARGE);
+    exchange_done(&stage, &exchange);
+    stage_close(&stage);
+}
+END_TEST
+
+SUITE("windows", an_input_behind_windows_that_fill_the_queue_is_too_large_by_itself,
+      windows_are_rows_of_their_own_and_one_answer, a_text_that_fits_has_no_windows,
       how_texts_are_read_reaches_the_engine_with_the_configured_bound,
       more_windows_than_the_queue_holds_are_too_large_and_than_it_has_left_too_many,
       windows_whose_client_has_gone_are_not_computed, windows_that_expire_are_one_504,
