@@ -221,8 +221,8 @@ bench: $(PROGRAMS) $(BUILD)/attnd-bench
 	@$(BUILD)/attnd-bench --work $(BUILD)/bench $(BENCH)
 	@BUILD=$(BUILD) sh tests/bench/agree.sh $(EVAL)
 
-# Comparison with the peers: PEER is the command of their co-process, MODELS the folder of
-# bert-base and vit-base that it was given.
+# Comparison with the peers: PEER is the command of their co-process (tests/bench/peers.py), MODELS the
+# folder of checkpoints that it made.
 PEER   ?=
 MODELS ?=
 bench-peer: $(BUILD)/attnd-bench

@@ -2,7 +2,7 @@
  *
  *     attnd-bench                  everything, in some minutes
  *     attnd-bench machine          one part: machine, kernels, training, models, explain, http
- *     attnd-bench serve --bert DIR --vit DIR
+ *     attnd-bench serve --models DIR
  *                                  a co-process for tests/bench/peer.py
  *     attnd-bench steps --bert DIR --vit DIR
  *                                  one for tests/bench/train_peer.py
@@ -41,7 +41,7 @@ enum {
 
 struct bench {
     unsigned parts, threads;
-    const char *bert, *vit, *work, *texts;
+    const char *bert, *vit, *models, *work, *texts;
     double seconds, ort_ms;
     char bert_made[256], vit_made[256];
 };
@@ -78,6 +78,10 @@ static const struct cli_option options[] = {
      FIELD(vit),
      .value = "DIR",
      .help = "A ViT checkpoint (default: ViT-B/16 of random weights, made once)."},
+    {.name = "models",
+     FIELD(models),
+     .value = "DIR",
+     .help = "serve: where KIND-base lies for each kind that is asked for."},
     {.name = "threads",
      FIELD(threads),
      .value = "N",
@@ -170,7 +174,7 @@ static enum err_code measure(struct bench *bench, struct err *err)
 static enum err_code run(struct bench *bench, struct err *err)
 {
     if (bench->parts & PART_SERVE) {
-        struct serve_options serve = {bench->bert, bench->vit, bench->threads};
+        struct serve_options serve = {bench->models, bench->threads};
         return serve_run(&serve, stdin, stdout, err);
     }
     if (bench->parts & PART_STEPS) {

@@ -1,11 +1,14 @@
 """Side by side with other inference libraries, alternating run by run: the only fair way on a machine
 that others use too. Needs only Python's standard library and a co-process for the peers.
 
-    python3 tests/bench/peer.py --peer "python peer.py serve DIR" --models DIR [--runs 11] [--only int8]
+    python3 tests/bench/peer.py --peer "python tests/bench/peers.py serve DIR" --models DIR
+                                [--runs 11] [--only int8] [--kind swin]
 
 Both co-processes read a line and answer with milliseconds and the logits of the batch's first row:
 ours as tests/bench/serve.h says, the peers' with the peer's name (ort-f32, ov-int8, ...) instead of
-the dtype. DIR holds bert-base and vit-base, the same checkpoints that the peers were made from.
+the dtype. DIR holds a checkpoint KIND-base for each kind, made by tests/bench/peers.py: the same
+that the peers were made from. A family that is not BERT or ViT should not be further from its best
+peer than BERT is in this very run.
 
 In each round every participant runs twice: once untimed, because the others have emptied the caches,
 and once timed. The best peer of a row is the one with the lowest median in this very run. The output
@@ -22,6 +25,7 @@ import sys
 PEERS = {"f32": ["ort-f32", "ov-f32", "torch-f32"],
          "int8": ["ort-int8", "ov-int8", "ov-w8"],
          "bf16": ["ov-bf16"]}
+FAMILY_DTYPES = ("f32", "int8")
 
 # name, kind, batch, tokens, {dtype: our time over the best peer's, at most}
 ROWS = [("BERT 1 x 128", "bert", 1, 128, {"f32": 0.85, "bf16": 0.85, "int8": 0.75}),
@@ -29,6 +33,18 @@ ROWS = [("BERT 1 x 128", "bert", 1, 128, {"f32": 0.85, "bf16": 0.85, "int8": 0.7
         ("BERT 8 x 128", "bert", 8, 128, {"bf16": 0.85, "int8": 0.85}),
         ("ViT 1", "vit", 1, 0, {"f32": 0.85, "bf16": 0.85, "int8": 0.75}),
         ("ViT 8", "vit", 8, 0, {"bf16": 0.85, "int8": 0.85})]
+
+# The other families. A target of AS_BERT is the ratio that BERT 1 x 128 has in this run.
+AS_BERT = "as BERT"
+FAMILIES = [(f"{name} 1 x 128", kind, 1, 128, {"f32": AS_BERT, "int8": AS_BERT})
+            for name, kind in [("RoBERTa", "roberta"), ("ELECTRA", "electra"), ("ALBERT", "albert"),
+                               ("MPNet", "mpnet"), ("DeBERTa-v3", "deberta-v2"),
+                               ("ModernBERT", "modernbert")]]
+FAMILIES += [(f"{name} 1 x 4096", kind, 1, 4096, {"f32": 0.5, "int8": 0.5})
+             for name, kind in [("ModernBERT", "modernbert"), ("Longformer", "longformer")]]
+FAMILIES += [(f"{name} 1", kind, 1, 0, {"f32": AS_BERT, "int8": AS_BERT})
+             for name, kind in [("DeiT", "deit"), ("DINOv2", "dinov2"), ("BEiT", "beit"),
+                                ("Swin-T", "swin"), ("Swin-B", "swin-b")]]
 
 MIXED_LENGTHS = [8 + (68 * row + 112) % 249 for row in range(16)]  # inputs_mixed_tokens
 MIXED_RATE_TARGET = 2.0  # our tokens a second over those of the best peer's padded batch
@@ -101,6 +117,7 @@ def verdict(ratio, target, at_most=True):
 class Comparison:
     def __init__(self, ours, peers, runs):
         self.ours, self.peers, self.runs = ours, peers, runs
+        self.bert_ratio = {}  # dtype -> of BERT 1 x 128
         self.references = {}  # (kind, batch, tokens) -> logits
         self.best = {}  # (dtype, row name) -> peer
         self.ort_ms = None
@@ -117,12 +134,18 @@ class Comparison:
         self.ours.run(dtype, *our_shape)
         runs = {"attnd": lambda: self.ours.run(dtype, *our_shape)}
         for name in names:
-            runs[name] = lambda name=name: self.peers.run(name, *shape)
+            try:
+                self.peers.run(name, *shape)
+                runs[name] = lambda name=name: self.peers.run(name, *shape)
+            except Refused as reason:
+                print(f"{name}: {reason}", file=sys.stderr)
+        if len(runs) == 1:
+            raise Refused("no peer runs it")
         return runs
 
     def row(self, dtype, name, shape, target):
-        names = PEERS[dtype]
-        results = alternate(self.participants(dtype, shape, names), self.runs)
+        results = alternate(self.participants(dtype, shape, PEERS[dtype]), self.runs)
+        names = [name for name in results if name != "attnd"]
         best = fastest(results, names)
         self.best[dtype, name] = best
         if dtype == "f32" and name == "BERT 1 x 128":
@@ -130,7 +153,9 @@ class Comparison:
         reference = self.reference(*shape)
         ours_ms = statistics.median(results["attnd"][0])
         ratio = ours_ms / statistics.median(results[best][0])
-        target_text = verdict(ratio, target)
+        if name == "BERT 1 x 128":
+            self.bert_ratio[dtype] = ratio
+        target_text = verdict(ratio, self.bert_ratio.get(dtype) if target == AS_BERT else target)
         if dtype == "int8" and name == "ViT 1":
             target_text += f", < {VIT_INT8_MS} ms **{'met' if ours_ms < VIT_INT8_MS else 'missed'}**"
         others = ", ".join(f"{peer} {times(results[peer][0])}" for peer in names if peer != best)
@@ -145,8 +170,7 @@ class Comparison:
         rows, tokens = len(MIXED_LENGTHS), sum(MIXED_LENGTHS)
         peer = self.best.get((dtype, "BERT 8 x 128"), PEERS[dtype][0])
         shape = ("bert", rows, max(MIXED_LENGTHS))
-        results = alternate(self.participants(dtype, shape, [peer], ("bert-mixed", rows, 0)),
-                            self.runs)
+        results = alternate(self.participants(dtype, shape, [peer], ("bert", rows, 0)), self.runs)
         rate = {name: tokens / statistics.median(result[0]) * 1000
                 for name, result in results.items()}
         ratio = rate["attnd"] / rate[peer]
@@ -157,11 +181,18 @@ class Comparison:
                 f"| {verdict(ratio, MIXED_RATE_TARGET, at_most=False)} "
                 f"| {difference(results['attnd'][1], reference):.1e} | - |")
 
-    def print_dtype(self, dtype):
-        lines = [(name, lambda row=row: self.row(dtype, row[0], row[1:4], row[4].get(dtype)))
-                 for row in ROWS for name in [row[0]]]
-        lines.append(("BERT mixed", lambda: self.mixed(dtype)))
-        for name, make in lines:
+    def lines(self, dtype, kinds):
+        """(name, what prints it) of each row of a dtype; BERT 1 x 128 always, as the measure."""
+        rows = ROWS + (FAMILIES if dtype in FAMILY_DTYPES else [])
+        chosen = [row for row in rows if not kinds or row[1] in kinds or row[0] == "BERT 1 x 128"]
+        made = [(row[0], lambda row=row: self.row(dtype, row[0], row[1:4], row[4].get(dtype)))
+                for row in chosen]
+        if not kinds or "bert" in kinds:
+            made.append(("BERT mixed", lambda: self.mixed(dtype)))
+        return made
+
+    def print_dtype(self, dtype, kinds):
+        for name, make in self.lines(dtype, kinds):
             print(f"{dtype}: {name}", file=sys.stderr)
             try:
                 print(make(), flush=True)
@@ -179,22 +210,22 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", required=True, help="command of the peers' co-process")
-    parser.add_argument("--models", required=True, help="folder of bert-base and vit-base")
+    parser.add_argument("--models", required=True, help="folder of KIND-base")
     parser.add_argument("--bench", default="build/attnd-bench")
     parser.add_argument("--runs", type=int, default=11, help="timed runs of each (11)")
     parser.add_argument("--threads", type=int, default=2, help="of each side (2)")
     parser.add_argument("--only", action="append", choices=list(PEERS), help="a dtype; repeatable")
+    parser.add_argument("--kind", action="append", help="a kind of model; repeatable")
     options = parser.parse_args()
     if not shlex.split(options.peer) or not options.models:
-        parser.error("give PEER and MODELS: make bench-peer PEER='python peer.py serve DIR' MODELS=DIR")
+        parser.error("give PEER and MODELS: make bench-peer PEER='python tests/bench/peers.py serve DIR' MODELS=DIR")
     return options
 
 
 def main():
     options = parse()
     ours = CoProcess([options.bench, "serve", "--threads", str(options.threads),
-                      "--bert", f"{options.models}/bert-base", "--vit", f"{options.models}/vit-base"],
-                     {})
+                      "--models", options.models], {})
     peers = CoProcess(shlex.split(options.peer),
                       {"THREADS": str(options.threads), "OMP_NUM_THREADS": str(options.threads),
                        "OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"})
@@ -204,7 +235,7 @@ def main():
     print("| batch | dtype | attnd | best peer | ratio | target | logits off fp32 | other peers |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for dtype in options.only or list(PEERS):
-        comparison.print_dtype(dtype)
+        comparison.print_dtype(dtype, options.kind)
     if comparison.ort_ms is not None:
         print(f"\nONNX Runtime fp32, BERT 1 x 128: {comparison.ort_ms:.1f} ms (make bench "
               f"BENCH='--ort-ms {comparison.ort_ms:.1f}' scales the recorded HTTP figures by it)")

@@ -4,8 +4,9 @@
  *     DTYPE KIND BATCH TOKENS  ->  MILLISECONDS LOGIT0 LOGIT1 ...   (of the batch's first row)
  *                              or  refused REASON
  *
- * KIND is bert, vit (TOKENS is ignored) or bert-mixed (TOKENS is ignored: inputs.h). A model is
- * opened when it is first asked for and runs three times untimed.
+ * KIND is the checkpoint MODELS/KIND-base. TOKENS is ignored for images; of texts 0 is mixed lengths
+ * (inputs.h). One model is open at a time; a batch that was not asked for just before runs three
+ * times untimed.
  */
 #ifndef ATTND_TESTS_BENCH_SERVE_H
 #define ATTND_TESTS_BENCH_SERVE_H
@@ -15,11 +16,12 @@
 #include <stdio.h>
 
 struct serve_options {
-    const char *bert, *vit; /* checkpoint directories; NULL: that kind is refused */
+    const char *models; /* the folder of the checkpoints */
     unsigned threads;
 };
 
-/* Until the end of `in`. ERR_NO_MEMORY, or ERR_IO if `out` cannot be written. */
+/* Until the end of `in`. ERR_UNUSABLE without a folder, ERR_NO_MEMORY, or ERR_IO if `out` cannot be
+ * written. */
 enum err_code serve_run(const struct serve_options *options, FILE *in, FILE *out, struct err *err);
 
 #endif

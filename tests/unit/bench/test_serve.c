@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct checkpoint_size tiny = {.layers = 1,
                                             .hidden = 64,
@@ -15,28 +16,33 @@ static const struct checkpoint_size tiny = {.layers = 1,
                                             .positions = 300,
                                             .labels = 3};
 
-static struct tempdir dir;
+static struct tempdir dir, models; /* the checkpoint; where it is bert-base */
 static char *answers;
 
 static void ask(const char *questions)
 {
     struct err err = {0};
     size_t len;
+    char link[sizeof models.path + 16];
     tempdir_open(&dir);
+    tempdir_open(&models);
+    snprintf(link, sizeof link, "%s/bert-base", models.path);
     ck_assert_int_eq(checkpoints_bert(dir.path, &tiny, &err), ERR_OK);
+    ck_assert_int_eq(symlink(dir.path, link), 0);
     FILE *in = fmemopen((void *)(uintptr_t)questions, strlen(questions), "r");
     FILE *out = open_memstream(&answers, &len);
-    struct serve_options options = {.bert = dir.path, .threads = 2};
+    struct serve_options options = {.models = models.path, .threads = 2};
     ck_assert_int_eq(serve_run(&options, in, out, &err), ERR_OK);
     fclose(in);
     fclose(out);
+    tempdir_close(&models);
     tempdir_close(&dir);
 }
 
 START_TEST(serve_answers_each_line_with_time_and_logits)
 {
     double ms[3], a[3][3];
-    ask("f32 bert 1 16\nf32 bert-mixed 16 0\nf32 bert 2 16\n");
+    ask("f32 bert 1 16\nf32 bert 16 0\nf32 bert 2 16\n");
     const char *at = answers;
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(sscanf(at, "%lf %lf %lf %lf\n", &ms[i], &a[i][0], &a[i][1], &a[i][2]), 4);
