@@ -4,8 +4,7 @@
  *     attnd-bench machine          one part: machine, kernels, training, models, explain, http
  *     attnd-bench serve --models DIR
  *                                  a co-process for tests/bench/peer.py
- *     attnd-bench steps --bert DIR --vit DIR
- *                                  one for tests/bench/train_peer.py
+ *     attnd-bench steps            one for tests/bench/train_peer.py
  */
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
@@ -177,10 +176,8 @@ static enum err_code run(struct bench *bench, struct err *err)
         struct serve_options serve = {bench->models, bench->threads};
         return serve_run(&serve, stdin, stdout, err);
     }
-    if (bench->parts & PART_STEPS) {
-        struct steps_options steps = {bench->bert, bench->vit, bench->threads};
-        return steps_run(&steps, stdin, stdout, err);
-    }
+    if (bench->parts & PART_STEPS)
+        return steps_run(bench->threads, stdin, stdout, err);
     if (bench->parts == 0)
         bench->parts = PARTS_ALL;
     if ((bench->parts & ~(PART_MACHINE | PART_KERNELS | PART_TRAINING)) &&

@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_TOKENS = 256, ROWS_MAX = 256, MICRO_TOKENS = 2048, FIRST_WORD = 1000, WORDS = 20000 };
+enum { TOKENS_MAX = 256, ROWS_MAX = 256, MICRO_TOKENS = 4096, FIRST_WORD = 1000, WORDS = 20000 };
+enum { DIR_BYTES = 400 };
 enum { STRIDE = 7919 }; /* a prime: neighbours are unlike each other */
 
 static const float rate = 1e-4f;
 
 /* One model in one precision, with the inputs of a batch. */
 struct stepper {
-    char dtype[8], kind[8];
+    char dtype[8], dir[DIR_BYTES];
     unsigned rows;
     struct learner learner;
     struct data_loader loader;
@@ -25,11 +26,20 @@ struct stepper {
 
 /* ---- inputs ---- */
 
-static void fill_text(struct engine_input *input, unsigned row, int32_t *ids)
+static unsigned at_most(unsigned value, unsigned limit)
 {
-    for (unsigned t = 0; t < TEXT_TOKENS; t++)
-        ids[t] = FIRST_WORD + (int32_t)(STRIDE * (uint64_t)(TEXT_TOKENS * row + t) % WORDS);
-    *input = (struct engine_input){.kind = ENGINE_TEXT, .tokens = TEXT_TOKENS, .ids = ids};
+    return value < limit ? value : limit;
+}
+
+static void fill_text(struct engine_input *input, const struct spec *spec, unsigned row,
+                      int32_t *ids)
+{
+    unsigned tokens = at_most(spec_text_tokens(spec), TOKENS_MAX);
+    unsigned first = at_most(spec->vocab_size / 4, FIRST_WORD);
+    unsigned words = at_most(spec->vocab_size / 2, WORDS);
+    for (unsigned t = 0; t < tokens; t++)
+        ids[t] = (int32_t)(first + STRIDE * (uint64_t)(tokens * row + t) % words);
+    *input = (struct engine_input){.kind = ENGINE_TEXT, .tokens = tokens, .ids = ids};
 }
 
 static void fill_image(struct engine_input *input, const struct spec *spec, unsigned row,
@@ -59,11 +69,11 @@ static enum err_code fill_loader(struct stepper *stepper, const struct spec *spe
     loader->rows = stepper->rows;
     for (unsigned r = 0; r < stepper->rows; r++) {
         void *room = arena_alloc(&stepper->arena,
-                                 (numbers > TEXT_TOKENS ? numbers : TEXT_TOKENS) * sizeof(float));
+                                 (numbers > TOKENS_MAX ? numbers : TOKENS_MAX) * sizeof(float));
         if (room == NULL || targets == NULL || loader->inputs == NULL || loader->listed == NULL)
             return err_no_memory(err, numbers * sizeof(float));
         if (spec->family->kind == ENGINE_TEXT)
-            fill_text(&loader->inputs[r], r, room);
+            fill_text(&loader->inputs[r], spec, r, room);
         else
             fill_image(&loader->inputs[r], spec, r, room);
         loader->listed[r] = &loader->inputs[r];
@@ -75,9 +85,9 @@ static enum err_code fill_loader(struct stepper *stepper, const struct spec *spe
 
 /* ---- the model ---- */
 
-static enum err_code open_learner(struct stepper *stepper, const char *dir, unsigned threads,
-                                  struct err *err)
+static enum err_code open_learner(struct stepper *stepper, unsigned threads, struct err *err)
 {
+    const char *dir = stepper->dir;
     struct checkpoint *checkpoint = NULL;
     struct learner_setup setup = {.head = HEAD_CLASSIFIER,
                                   .network = {.threads = threads, .tokens_max = MICRO_TOKENS},
@@ -105,14 +115,13 @@ static void close_stepper(struct stepper *stepper)
     *stepper = (struct stepper){0};
 }
 
-static enum err_code open_stepper(struct stepper *stepper, const struct steps_options *options,
+static enum err_code open_stepper(struct stepper *stepper, unsigned threads,
                                   const struct stepper *wanted, struct err *err)
 {
-    const char *dir = strcmp(wanted->kind, "bert") == 0 ? options->bert : options->vit;
     close_stepper(stepper);
     *stepper = *wanted;
     arena_init(&stepper->arena);
-    return open_learner(stepper, dir, options->threads, err);
+    return open_learner(stepper, threads, err);
 }
 
 static enum err_code take_step(struct stepper *stepper, double *ms, double *loss, struct err *err)
@@ -131,18 +140,18 @@ static enum err_code take_step(struct stepper *stepper, double *ms, double *loss
 
 static bool is_same(const struct stepper *a, const struct stepper *b)
 {
-    return strcmp(a->dtype, b->dtype) == 0 && strcmp(a->kind, b->kind) == 0 && a->rows == b->rows;
+    return strcmp(a->dtype, b->dtype) == 0 && strcmp(a->dir, b->dir) == 0 && a->rows == b->rows;
 }
 
-static enum err_code answer(struct stepper *stepper, const struct steps_options *options,
-                            const char *line, FILE *out, struct err *err)
+static enum err_code answer(struct stepper *stepper, unsigned threads, const char *line, FILE *out,
+                            struct err *err)
 {
     struct stepper wanted = {0};
     double ms = 0, loss = 0;
-    if (sscanf(line, "%7s %7s %u", wanted.dtype, wanted.kind, &wanted.rows) != 3 ||
+    if (sscanf(line, "%7s %u %399[^\n]", wanted.dtype, &wanted.rows, wanted.dir) != 3 ||
         wanted.rows == 0 || wanted.rows > ROWS_MAX)
-        return err_set(err, ERR_UNUSABLE, "a line is DTYPE bert|vit ROWS");
-    if (!is_same(stepper, &wanted) && open_stepper(stepper, options, &wanted, err))
+        return err_set(err, ERR_UNUSABLE, "a line is DTYPE ROWS DIR");
+    if (!is_same(stepper, &wanted) && open_stepper(stepper, threads, &wanted, err))
         return err->code;
     if (take_step(stepper, &ms, &loss, err))
         return err->code;
@@ -151,14 +160,14 @@ static enum err_code answer(struct stepper *stepper, const struct steps_options 
     return ERR_OK;
 }
 
-enum err_code steps_run(const struct steps_options *options, FILE *in, FILE *out, struct err *err)
+enum err_code steps_run(unsigned threads, FILE *in, FILE *out, struct err *err)
 {
-    char line[64];
+    char line[DIR_BYTES + 32];
     struct stepper *stepper = calloc(1, sizeof *stepper);
     if (stepper == NULL)
         return err_no_memory(err, sizeof *stepper);
     while (err->code == ERR_OK && fgets(line, sizeof line, in) != NULL)
-        answer(stepper, options, line, out, err);
+        answer(stepper, threads, line, out, err);
     close_stepper(stepper);
     free(stepper);
     return err->code;

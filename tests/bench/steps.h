@@ -1,12 +1,15 @@
 /* steps.h - a co-process that takes training steps, for tests/bench/train_peer.py: whole ones, from
  * prepared inputs to changed weights (forward, loss, backward, clipping, AdamW, packing).
  *
- *     f32 vit 64          ->  milliseconds of one step over 64 images, and its mean loss
- *     bf16 bert 16        the same over 16 texts of 256 tokens
+ *     f32 64 DIR/vit      ->  milliseconds of one step over 64 images, and its mean loss
+ *     bf16 16 DIR/bert        the same over 16 texts
  *
- * Inputs are given by formulas that both sides know: token t of text r is
- * 1000 + (7919 (256 r + t)) mod 20000, number (c, y, x) of image r is ((7919 i) mod 255) / 127.5 -
- * 1 with i the flat index in [rows, 3, size, size]; the label of row r is r mod labels.
+ * The line ends in the checkpoint's directory. A line like the one before goes on with its model.
+ * Inputs are given by formulas that both sides know. Texts have N tokens, 256 or the longest that
+ * the model reads; of V words, token t of text r is F + (7919 (N r + t)) mod min(20000, V / 2) with
+ * F = min(1000, V / 4), which leaves out special tokens at both ends. Number (c, y, x) of image r is
+ * ((7919 i) mod 255) / 127.5 - 1 with i the flat index in [rows, 3, size, size]. The label of row r
+ * is r mod labels.
  */
 #ifndef ATTND_TESTS_BENCH_STEPS_H
 #define ATTND_TESTS_BENCH_STEPS_H
@@ -15,11 +18,7 @@
 
 #include <stdio.h>
 
-struct steps_options {
-    const char *bert, *vit; /* checkpoint directories */
-    unsigned threads;
-};
-
-enum err_code steps_run(const struct steps_options *options, FILE *in, FILE *out, struct err *err);
+/* Until the end of `in`, with so many threads, or until a line that cannot be answered. */
+enum err_code steps_run(unsigned threads, FILE *in, FILE *out, struct err *err);
 
 #endif

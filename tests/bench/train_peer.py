@@ -77,10 +77,10 @@ class Torch:
 
 class Ours:
     def __init__(self, folder, kind, dtype):
-        self.line = f"{dtype} {kind} {ROWS[kind]}\n"
+        self.line = f"{dtype} {ROWS[kind]} {folder}/{kind}\n"
         self.process = subprocess.Popen(
-            [options.bench, "steps", "--bert", f"{folder}/bert", "--vit", f"{folder}/vit", "--threads",
-             str(options.threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+            [options.bench, "steps", "--threads", str(options.threads)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, bufsize=1)
 
     def step(self):
         self.process.stdin.write(self.line)
