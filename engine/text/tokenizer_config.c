@@ -467,8 +467,11 @@ static enum err_code read_files(struct tokenizer_config *out, struct draft *draf
         file_exists(config, &has_config, err))
         return err->code;
     if (!has_vocab && !has_tokenizer)
-        return err_set(err, ERR_UNSUPPORTED, "%s: missing, and there is no %s either", vocab_name,
-                       tokenizer_name);
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: missing, and there is no %s either: with transformers, "
+                       "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) makes one of what "
+                       "the checkpoint has (spm.model, sentencepiece.bpe.model)",
+                       vocab_name, tokenizer_name);
     const char *source = has_vocab ? vocab_name : tokenizer_name;
     if (has_vocab ? read_vocab(draft, vocab, err)
                   : read_json(draft, tokenizer, read_tokenizer, err))

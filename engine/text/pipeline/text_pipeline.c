@@ -11,11 +11,13 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/text/pipeline/bpe_files.h"
 #include "engine/text/pipeline/character_class.h"
 #include "engine/text/pipeline/steps.h"
 #include "engine/text/token_list.h"
 #include "engine/text/utf8.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -420,14 +422,30 @@ static bool is_empty(const struct json_t *root)
     return doc_object_count(root) == 0 && strcmp(doc_type_name(root), "an object") == 0;
 }
 
+/* Without a tokenizer.json, what is made of the files that came before it. vocab.txt is BERT's. */
+static enum err_code parse_older(struct json_t **out, const char *dir, const struct json_t *config,
+                                 struct err *err)
+{
+    char path[PATH_MAX];
+    bool has_words, exist;
+    if (file_path(path, dir, "vocab.txt", err) || file_exists(path, &has_words, err) || has_words ||
+        bpe_files_exist(dir, &exist, err) || !exist)
+        return err->code;
+    return bpe_files_read(out, dir, config, err);
+}
+
 enum err_code text_pipeline_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                                  struct err *err)
 {
     struct json_t *root, *config = NULL;
+    bool is_older = false;
     *out = NULL;
-    if (!parse(&root, dir, "tokenizer.json", err) && root != NULL && !is_empty(root) &&
-        !steps_are_bert(root) && !parse(&config, dir, "tokenizer_config.json", err))
-        build(out, root, config, tokens_max, err);
+    if (!parse(&root, dir, "tokenizer.json", err) &&
+        !parse(&config, dir, "tokenizer_config.json", err) && root == NULL)
+        is_older = !parse_older(&root, dir, config, err) && root != NULL;
+    if (err->code == ERR_OK && root != NULL && !is_empty(root) && !steps_are_bert(root) &&
+        build(out, root, config, tokens_max, err) && is_older)
+        err_prefix(err, "vocab.json and merges.txt, as a ");
     doc_free(root);
     doc_free(config);
     return err->code;

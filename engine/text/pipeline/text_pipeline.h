@@ -16,11 +16,11 @@
 
 #include "engine/text/tokenizer_kind.h"
 
-/* Reads tokenizer.json (its truncation and padding do not count) and, if there is one,
- * tokenizer_config.json. *out is NULL without an error if there is no tokenizer.json, or one that
- * says what BERT's says. The limit is the smaller of model_max_length and tokens_max.
- * ERR_UNSUPPORTED for whatever would change the ids and is not implemented, with its place in the
- * file. Yours to close, by tokenizer_close. */
+/* Reads tokenizer.json (its truncation and padding do not count), or vocab.json and merges.txt
+ * (bpe_files.h), and, if there is one, tokenizer_config.json. *out is NULL without an error if
+ * there is neither, or a tokenizer.json that says what BERT's says. The limit is the smaller of
+ * model_max_length and tokens_max. ERR_UNSUPPORTED for whatever would change the ids and is not
+ * implemented, with its place in the file. Yours to close, by tokenizer_close. */
 enum err_code text_pipeline_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                                  struct err *err);
 

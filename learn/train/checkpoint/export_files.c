@@ -78,18 +78,24 @@ static enum err_code put_length(const char *dir, unsigned tokens_max, struct err
 enum err_code export_files_tokenizer(const char *dir, const char *source, unsigned tokens_max,
                                      struct err *err)
 {
-    static const char *const names[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
-                                        "special_tokens_map.json", "added_tokens.json"};
-    bool found[sizeof names / sizeof names[0]], has_vocab, has_tokenizer;
-    char vocab[PATH_MAX], tokenizer[PATH_MAX];
-    if (file_path(vocab, source, names[0], err) || file_path(tokenizer, source, names[1], err) ||
-        file_exists(vocab, &has_vocab, err) || file_exists(tokenizer, &has_tokenizer, err))
-        return err->code;
-    if (!has_vocab && !has_tokenizer)
-        return err_set(err, ERR_UNSUPPORTED, "%s: there is neither a %s nor a %s", source, names[0],
-                       names[1]);
+    enum { VOCABULARIES = 3 }; /* one of these there must be */
+    static const char *const names[] = {"vocab.txt",
+                                        "tokenizer.json",
+                                        "vocab.json",
+                                        "merges.txt",
+                                        "tokenizer_config.json",
+                                        "special_tokens_map.json",
+                                        "added_tokens.json"};
+    char path[PATH_MAX];
+    bool found = false;
+    for (size_t i = 0; i < VOCABULARIES && !found; i++)
+        if (file_path(path, source, names[i], err) || file_exists(path, &found, err))
+            return err->code;
+    if (!found)
+        return err_set(err, ERR_UNSUPPORTED, "%s: there is neither a %s nor a %s nor a %s", source,
+                       names[0], names[1], names[2]);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (export_files_copy(dir, source, names[i], &found[i], err))
+        if (export_files_copy(dir, source, names[i], &found, err))
             return err->code;
     return tokens_max > 0 ? put_length(dir, tokens_max, err) : ERR_OK;
 }

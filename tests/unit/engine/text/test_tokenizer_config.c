@@ -128,7 +128,10 @@ START_TEST(tokenizer_config_refusals_say_which_file_and_why)
     static const struct {
         const char *vocab, *tokenizer, *config, *text;
     } cases[] = {
-        {NULL, NULL, NULL, "vocab.txt: missing, and there is no tokenizer.json either"},
+        {NULL, NULL, NULL,
+         "vocab.txt: missing, and there is no tokenizer.json either: with transformers, "
+         "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) makes one of what the "
+         "checkpoint has (spm.model, sentencepiece.bpe.model)"},
         {"a\n[CLS]\n[SEP]\n", NULL, NULL, "vocab.txt: the vocabulary has no unk_token '[UNK]'"},
         {"", NULL, NULL, "vocab.txt: the vocabulary has no cls_token '[CLS]'"},
         {"[CLS]\n\xFF\n", NULL, NULL, "vocab.txt: invalid UTF-8 at byte 6"},

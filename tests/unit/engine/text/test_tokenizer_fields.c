@@ -330,7 +330,8 @@ START_TEST(tokenizer_names_the_file_that_is_wrong)
                      "tokenizer.json: $.model.type is '', only 'WordPiece' is supported");
     drop(&s);
     setup(&s, NULL, NULL, "{}", 512);
-    ck_assert_str_eq(s.err.text, "vocab.txt: missing, and there is no tokenizer.json either");
+    ck_assert_ptr_nonnull(
+        strstr(s.err.text, "vocab.txt: missing, and there is no tokenizer.json either"));
     drop(&s);
     setup(&s, SPECIALS, NULL, NULL, 2);
     ck_assert_str_eq(s.err.text, "vocab.txt: a limit of 2 tokens; at least 3 are needed");

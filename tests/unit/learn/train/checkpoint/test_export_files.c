@@ -186,8 +186,8 @@ START_TEST(a_tokenizer_without_a_vocabulary_is_refused)
     put(&source, "tokenizer_config.json", "{}");
     ck_assert_int_ne(export_files_tokenizer(dir.path, source.path, 9, &err), ERR_OK);
     char want[160];
-    snprintf(want, sizeof want, "%s: there is neither a vocab.txt nor a tokenizer.json",
-             source.path);
+    snprintf(want, sizeof want,
+             "%s: there is neither a vocab.txt nor a tokenizer.json nor a vocab.json", source.path);
     ck_assert_int_eq(err.code, ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, want);
     ck_assert(!has("tokenizer_config.json"));
