@@ -223,21 +223,30 @@ static enum err_code compose(struct json_t **out, struct writing *writing, const
     return err->code;
 }
 
+static enum err_code read_merges(char **out, const char *dir, struct err *err)
+{
+    char path[PATH_MAX];
+    size_t len;
+    if (file_path(path, dir, merges_name, err) || file_read(out, &len, path, FILE_BYTES_MAX, err))
+        return err->code;
+    if (strlen(*out) == len)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED, "%s: a NUL at byte %zu", merges_name, strlen(*out));
+}
+
 enum err_code bpe_files_read(struct json_t **out, const char *dir, const struct json_t *config,
                              struct err *err)
 {
     struct writing writing = {.trims = true};
     struct json_t *vocab = NULL;
     char path[PATH_MAX], *merges = NULL;
-    size_t len;
     *out = NULL;
     if (read_config(&writing, config, err) || file_path(path, dir, vocab_name, err))
         return err->code;
     if (doc_parse_file(&vocab, path, FILE_BYTES_MAX, err))
         return err_prefix(err, "%s: ", vocab_name);
     writing.vocab = vocab;
-    if (!find_ids(&writing, err) && !file_path(path, dir, merges_name, err) &&
-        !file_read(&merges, &len, path, FILE_BYTES_MAX, err))
+    if (!find_ids(&writing, err) && !read_merges(&merges, dir, err))
         compose(out, &writing, merges, err);
     free(merges);
     doc_free(vocab);

@@ -136,6 +136,7 @@ START_TEST(what_the_older_files_lack_is_refused_by_its_place)
     refuse("{\"<s>\": 0, \"</s>\": 2, \"a\": -1}", "", NULL, "vocab.json: an id is a number");
     refuse(WORDS, "a b\n", NULL, "$.model");
     refuse(WORDS, "a\n", NULL, "$.model");
+    refuse(WORDS, "\xff\n", NULL, "merges.txt: ");
     refuse(WORDS, "", "{\"tokenizer_class\": \"CLIPTokenizer\"}",
            "tokenizer_config.json: $.tokenizer_class: of CLIPTokenizer, vocab.json and merges.txt "
            "do not say all: save it with a tokenizer.json");
