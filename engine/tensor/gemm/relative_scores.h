@@ -54,8 +54,8 @@ void relative_scores_pack(struct relative_scores *scores, float *table, enum rel
 /* out [n][ATTENTION_QUERIES]: b of one head, of queries `first` to `first` + count of a text of n
  * tokens, by keys; what lies behind the last query is undefined. q is the block's first query and k
  * the first key of the text, d numbers each in gemm's precision, rows `stride` bytes apart; count
- * is at most ATTENTION_QUERIES and n at most tokens_max. scratch: relative_scores_scratch(n) floats,
- * 64-byte aligned. */
+ * is at most ATTENTION_QUERIES and n at most tokens_max. scratch: 64-byte aligned, as many floats
+ * as relative_scores_scratch(n) says. */
 void relative_scores_run(const struct relative_scores *scores, size_t head, const void *q,
                          const void *k, size_t stride, size_t first, size_t count, size_t n,
                          float *out, float *scratch);
