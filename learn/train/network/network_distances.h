@@ -34,7 +34,8 @@ struct network_distances network_distances_add(const struct network *network,
                                                struct attention_train *one,
                                                struct attention_bias *bias, float *scratch);
 
-/* From dmatrix: dq [m, d] and dk [n, d] are added to, and so is the gradient of the block's rows. */
+/* From dmatrix: dq [m, d] and dk [n, d] are added to, and so is the gradient of the block's rows.
+ */
 void network_distances_backward(const struct network *network, const struct network_distances *by,
                                 unsigned head, float *dq, size_t dq_stride, float *dk,
                                 size_t dk_stride);

@@ -545,7 +545,7 @@ END_TEST
 
 /* Hugging Face's places: DistilBERT has none behind attention, ALBERT and DINOv2 none behind the
  * MLP, image models none before the classifier; heads of RoBERTa's kind have one before the pooler
- * too. */
+ * too, and DeBERTa drops its relative places. */
 START_TEST(network_drops_where_hugging_face_does)
 {
     for (int i = 0; i < CHOICES; i++) {
@@ -566,6 +566,8 @@ START_TEST(network_drops_where_hugging_face_does)
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_POOLER) == has_own_head);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == !is_distilbert);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_RELATIVE) ==
+                  (strcmp(choices[i].model_type, "deberta-v2") == 0));
         ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
         options.hidden_dropout = 0;
         options.attention_dropout = 0.1f;
