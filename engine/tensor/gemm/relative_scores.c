@@ -11,8 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tile's sums, [GEMM_ROWS_MAX, GEMM_COLUMNS]. */
-enum { SUMS = GEMM_ROWS_MAX * GEMM_COLUMNS };
+/* A tile's sums, [GEMM_ROWS_MAX, GEMM_COLUMNS], and those of a tile of keys side by side: their
+ * distances to a block fill three panels at most. */
+enum {
+    SUMS = GEMM_ROWS_MAX * GEMM_COLUMNS,
+    WIDE = 3 * GEMM_COLUMNS,
+};
+_Static_assert(GEMM_ROWS_MAX + ATTENTION_QUERIES <= 2 * GEMM_COLUMNS, "three panels at most");
 _Static_assert((int)ATTENTION_QUERIES == (int)GEMM_COLUMNS, "32 keys meet 32 queries");
 
 static size_t round_up(size_t n)
@@ -45,7 +50,8 @@ static size_t row_floats(size_t n)
 
 size_t relative_scores_scratch(size_t n)
 {
-    return SUMS + ATTENTION_QUERIES * row_floats(n);
+    size_t product = ATTENTION_QUERIES * row_floats(n), wide = GEMM_ROWS_MAX * WIDE;
+    return SUMS + (product > wide ? product : wide);
 }
 
 /* ---- tables ---- */
@@ -147,38 +153,39 @@ static void add_keys(const struct meeting *meeting, size_t first, size_t count, 
                      count, n);
 }
 
-/* The sums of keys [j, j + rows) at the panel that begins at `column`, to the queries that it has:
- * query first + i and key j meet at column zero + first + i - j. */
-static void add_panel(const struct meeting *meeting, size_t j, size_t rows, size_t column,
-                      size_t first, size_t count, float *out)
+/* The products of keys [j, j + rows), a tile's, with as many panels as their distances fill: `wide`
+ * [rows, WIDE] begins with column *begin. */
+static void gather_panels(const struct meeting *meeting, size_t j, size_t rows, size_t first,
+                          size_t count, float *wide, size_t *begin)
 {
-    for (size_t r = 0; r < rows; r++) {
-        const float *sums = meeting->sums + r * GEMM_COLUMNS;
-        size_t origin = meeting->zero + first - (j + r); /* the column of the first query */
-        size_t low = origin > column ? origin : column;
-        size_t end =
-            origin + count < column + GEMM_COLUMNS ? origin + count : column + GEMM_COLUMNS;
-        float *to = out + (j + r) * ATTENTION_QUERIES;
-        for (size_t c = low; c < end; c++)
-            to[c - origin] += sums[c - column];
+    const size_t lowest = meeting->zero + first - (j + rows - 1);
+    const size_t end = meeting->zero + first + count - j;
+    *begin = lowest / GEMM_COLUMNS * GEMM_COLUMNS;
+    for (size_t column = *begin; column < end; column += GEMM_COLUMNS) {
+        multiply(meeting, j, rows, column);
+        for (size_t r = 0; r < rows; r++)
+            memcpy(wide + r * WIDE + (column - *begin), meeting->sums + r * GEMM_COLUMNS,
+                   GEMM_COLUMNS * sizeof *wide);
     }
 }
 
-/* out += k . qr, so many keys at a time that two panels hold their distances to a whole block. */
+/* out += k . qr: query first + i and key j meet at column zero + first + i - j. So many keys at a
+ * time that two panels hold their distances to a whole block. What is added behind the last query
+ * is of no account, and saves a loop of varying length. */
 static void add_queries(const struct meeting *meeting, size_t first, size_t count, size_t n,
-                        float *out)
+                        float *out, float *wide)
 {
-    size_t tiles;
+    size_t tiles, begin;
     for (size_t chunk = 0; chunk < n; chunk += GEMM_COLUMNS) {
         size_t keys = n - chunk < GEMM_COLUMNS ? n - chunk : GEMM_COLUMNS;
-        for (size_t at = 0, j = 0, next; j < keys; at++, j = next) {
-            next = tile_begin(meeting->gemm, keys, at + 1, &tiles);
-            size_t lowest = meeting->zero + first - (chunk + next - 1);
-            size_t end = meeting->zero + first + count - (chunk + j);
-            for (size_t column = lowest / GEMM_COLUMNS * GEMM_COLUMNS; column < end;
-                 column += GEMM_COLUMNS) {
-                multiply(meeting, chunk + j, next - j, column);
-                add_panel(meeting, chunk + j, next - j, column, first, count, out);
+        for (size_t at = 0, j = chunk, next; j < chunk + keys; at++, j = next) {
+            next = chunk + tile_begin(meeting->gemm, keys, at + 1, &tiles);
+            gather_panels(meeting, j, next - j, first, count, wide, &begin);
+            for (size_t key = j; key < next; key++) {
+                const float *from = wide + (key - j) * WIDE + (meeting->zero + first - key - begin);
+                float *to = out + key * ATTENTION_QUERIES;
+                for (size_t i = 0; i < ATTENTION_QUERIES; i++)
+                    to[i] += from[i];
             }
         }
     }
@@ -197,6 +204,6 @@ void relative_scores_run(const struct relative_scores *scores, size_t head, cons
     }
     if (scores->tables[RELATIVE_QUERIES] != NULL) {
         const struct meeting queries = meet(scores, RELATIVE_QUERIES, head, k, stride, scratch);
-        add_queries(&queries, first, count, n, out);
+        add_queries(&queries, first, count, n, out, scratch + SUMS);
     }
 }
