@@ -12,7 +12,7 @@ enum {
 struct run {
     const struct spec *spec;
     const struct workspace *workspace;
-    const struct attention_bias *bias;
+    const struct layer *layer;
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
@@ -44,6 +44,36 @@ void attention_plan(const struct spec *spec, struct workspace *workspace, unsign
         cut(workspace, kept, QUERIES_MIN);
 }
 
+void attention_relative(const struct spec *spec, const struct workspace *workspace,
+                        const struct layer *layer, const struct query_block *block, size_t head,
+                        float *matrix, float *scratch)
+{
+    bool is_bf16 = workspace->qkv_bf16 != NULL;
+    size_t bytes = is_bf16 ? sizeof(uint16_t) : sizeof(float);
+    size_t stride = workspace->qkv_stride * bytes, width = spec->hidden / spec->heads * bytes;
+    const char *rows = is_bf16 ? (const void *)workspace->qkv_bf16 : (const void *)workspace->qkv;
+    const char *query = rows + block->first * stride + head * width;
+    const char *key = rows + block->sequence * stride + spec->hidden * bytes + head * width;
+    relative_scores_run(&layer->relative, head, query, key, stride, block->first - block->sequence,
+                        block->count, block->sequence_tokens, matrix, scratch);
+}
+
+/* The bias of a block's first query and one head. */
+static struct attention_bias bias_of(const struct run *run, const struct query_block *block,
+                                     size_t head, float *scratch)
+{
+    const struct layer *layer = run->layer;
+    if (layer->relative.gemm != NULL) {
+        float *matrix = scratch + run->workspace->relative_at;
+        attention_relative(run->spec, run->workspace, layer, block, head, matrix,
+                           matrix + block->sequence_tokens * ATTENTION_QUERIES);
+        return (struct attention_bias){matrix, ATTENTION_QUERIES, 0};
+    }
+    if (layer->bias.at != NULL)
+        return attention_bias_at(&layer->bias, head, block->first - block->sequence);
+    return (struct attention_bias){0};
+}
+
 static void attend(const struct run *run, const struct query_block *block, unsigned head,
                    float *scratch)
 {
@@ -52,9 +82,7 @@ static void attend(const struct run *run, const struct query_block *block, unsig
     size_t query = block->first * stride + head * width;
     size_t key = block->sequence * stride + hidden + head * width, value = key + hidden;
     float *out = w->context + block->out * w->hidden_stride + head * width;
-    struct attention_bias bias = {0};
-    if (run->bias->at != NULL)
-        bias = attention_bias_at(run->bias, head, block->first - block->sequence);
+    struct attention_bias bias = bias_of(run, block, head, scratch);
     if (w->qkv_bf16 != NULL)
         attention_bf16(out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key,
                        w->qkv_bf16 + value, stride, block->count, block->sequence_tokens, width,
@@ -95,10 +123,9 @@ static void attend_share(void *context, unsigned index, unsigned count)
     }
 }
 
-void attention_run(const struct spec *spec, struct workspace *workspace,
-                   const struct attention_bias *bias)
+void attention_run(const struct spec *spec, struct workspace *workspace, const struct layer *layer)
 {
-    struct run run = {.spec = spec, .workspace = workspace, .bias = bias};
+    struct run run = {.spec = spec, .workspace = workspace, .layer = layer};
     for (unsigned i = 0; i < workspace->block_count; i++)
         atomic_store_explicit(&workspace->heads_left[i], spec->heads, memory_order_relaxed);
     thread_pool_run(workspace->pool, attend_share, &run);

@@ -1,5 +1,6 @@
 #include "engine/model/capture.h"
 
+#include "engine/model/attention.h"
 #include "engine/tensor/attention_bf16.h"
 
 #include <stdatomic.h>
@@ -67,8 +68,8 @@ enum err_code capture_open(struct capture *out, const struct spec *spec, unsigne
 struct taking {
     const struct spec *spec;
     const struct workspace *workspace;
-    const struct attention_bias *bias;
-    unsigned layer;
+    const struct layer *layer;
+    unsigned index;
     atomic_uint next; /* the next block of queries; partners: the members of the pool */
 };
 
@@ -85,7 +86,7 @@ static size_t block_count(const struct capture *capture)
 /* The lower layers are read where they lie, in the encoder's precision. */
 static bool is_copied(const struct taking *taking)
 {
-    return taking->layer + 1 == taking->spec->layers;
+    return taking->index + 1 == taking->spec->layers;
 }
 
 /* One head or several of fp32 queries and keys; `bias` is seen from the first of them. */
@@ -101,13 +102,31 @@ static void average_fp32(const struct kernels *kernels, float *out, size_t out_s
         kernels->attention_mean(out, out_stride, q, k, stride, count, n, heads, width, scratch);
 }
 
-static struct attention_bias bias_of(const struct taking *taking, size_t head, size_t query)
+/* What `heads` heads from `head` on add to the scores of `count` queries of a row, from query
+ * `first` on. `scratch` is the member's. */
+static struct attention_bias bias_of(const struct taking *taking, unsigned row, size_t first,
+                                     size_t count, size_t head, size_t heads, float *scratch)
 {
-    return taking->bias->at != NULL ? attention_bias_at(taking->bias, head, query) : *taking->bias;
+    const struct layer *layer = taking->layer;
+    const struct workspace *w = taking->workspace;
+    if (layer->bias.at != NULL)
+        return attention_bias_at(&layer->bias, head, first);
+    if (layer->relative.gemm == NULL)
+        return (struct attention_bias){0};
+    const struct query_block block = {.first = w->offset[row] + (unsigned)first,
+                                      .count = (unsigned)count,
+                                      .sequence = w->offset[row],
+                                      .sequence_tokens = w->captures[row]->tokens};
+    float *matrix = scratch + w->capture_relative_at;
+    size_t step = (size_t)block.sequence_tokens * ATTENTION_QUERIES;
+    for (size_t h = 0; h < heads; h++)
+        attention_relative(taking->spec, w, layer, &block, head + h, matrix + h * step,
+                           matrix + heads * step);
+    return (struct attention_bias){matrix, ATTENTION_QUERIES, step};
 }
 
 /* A block of a row's queries: out [count][N], the mean of `heads` heads from `head` on. Returns the
- * count. */
+ * count. `scratch` is the member's, from the probabilities of a block on. */
 static size_t average(const struct taking *taking, unsigned row, size_t block, size_t head,
                       size_t heads, float *out, float *scratch)
 {
@@ -121,7 +140,8 @@ static size_t average(const struct taking *taking, unsigned row, size_t block, s
     size_t row_at = is_copied(taking) ? 0 : w->offset[row] * stride;
     size_t query = row_at + first * stride + head * width, key = row_at + hidden + head * width;
     const float *fp32 = is_copied(taking) ? capture->projected : w->qkv;
-    const struct attention_bias bias = bias_of(taking, head, first);
+    const struct attention_bias bias = bias_of(taking, row, first, count, head, heads, scratch);
+    scratch += w->capture_block_floats;
     if (fp32 != NULL)
         average_fp32(w->kernels, out, n, fp32 + query, fp32 + key, stride, count, n, heads, width,
                      &bias, scratch);
@@ -136,7 +156,7 @@ static void take_block(const struct taking *taking, unsigned row, size_t block, 
     const struct capture *capture = taking->workspace->captures[row];
     size_t n = capture->tokens, first = block * ATTENTION_QUERIES;
     average(taking, row, block, 0, taking->spec->heads,
-            capture_mean(capture, taking->layer) + first * n, scratch);
+            capture_mean(capture, taking->index) + first * n, scratch);
 }
 
 /* The last layer: one head of the tokens that the classifier reads. */
@@ -147,9 +167,11 @@ static void take_head(const struct taking *taking, unsigned row, size_t head, fl
     const struct capture *capture = w->captures[row];
     size_t n = capture->tokens, width = spec->hidden / spec->heads;
     const float *q = capture->projected + head * width;
-    const struct attention_bias bias = bias_of(taking, head, 0);
+    const struct attention_bias bias =
+        bias_of(taking, row, 0, spec_head_tokens(spec), head, 1, scratch);
     average_fp32(w->kernels, capture->last + head * n, spec->heads * n, q, q + spec->hidden,
-                 3 * (size_t)spec->hidden, spec_head_tokens(spec), n, 1, width, &bias, scratch);
+                 3 * (size_t)spec->hidden, spec_head_tokens(spec), n, 1, width, &bias,
+                 scratch + w->capture_block_floats);
 }
 
 /* Whether a row keeps anything of this layer. */
@@ -166,11 +188,11 @@ static void take_share(void *context, unsigned index, unsigned count)
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
     float *scratch = w->capture_scratch + index * w->capture_scratch_floats;
-    bool is_last = taking->layer + 1 == spec->layers;
+    bool is_last = taking->index + 1 == spec->layers;
     unsigned mine = atomic_fetch_add_explicit(&taking->next, 1, memory_order_relaxed), task = 0;
     (void)count;
     for (unsigned row = 0; row < w->rows; row++) {
-        if (!is_taken(w->captures[row], spec, taking->layer))
+        if (!is_taken(w->captures[row], spec, taking->index))
             continue;
         size_t parts = is_last ? spec->heads : block_count(w->captures[row]);
         for (size_t part = 0; part < parts; part++, task++) {
@@ -190,11 +212,10 @@ static void judge_head(const struct taking *taking, unsigned row, size_t head, f
 {
     const struct spec *spec = taking->spec;
     const struct capture *capture = taking->workspace->captures[row];
-    struct attention_stats *stats = &capture->stats[taking->layer * spec->heads + head];
-    float *block_scratch = scratch + taking->workspace->capture_block_floats;
+    struct attention_stats *stats = &capture->stats[taking->index * spec->heads + head];
     *stats = (struct attention_stats){0};
     for (size_t block = 0; block < block_count(capture); block++) {
-        size_t count = average(taking, row, block, head, 1, scratch, block_scratch);
+        size_t count = average(taking, row, block, head, 1, scratch, scratch);
         attention_stats_add(stats, &capture->layout, scratch, block * ATTENTION_QUERIES, count);
     }
     attention_stats_finish(stats, &capture->layout);
@@ -235,13 +256,13 @@ static void copy_share(void *context, unsigned index, unsigned count)
     }
 }
 
-void capture_layer(const struct spec *spec, struct workspace *workspace,
-                   const struct attention_bias *bias, unsigned layer)
+void capture_layer(const struct spec *spec, struct workspace *workspace, const struct layer *layer,
+                   unsigned index)
 {
-    struct taking taking = {.spec = spec, .workspace = workspace, .bias = bias, .layer = layer};
+    struct taking taking = {.spec = spec, .workspace = workspace, .layer = layer, .index = index};
     bool taken = false, judged = false;
     for (unsigned row = 0; workspace->captured && row < workspace->rows; row++) {
-        taken = taken || is_taken(workspace->captures[row], spec, layer);
+        taken = taken || is_taken(workspace->captures[row], spec, index);
         judged = judged || has_stats(workspace->captures[row]);
     }
     if (taken && is_copied(&taking))

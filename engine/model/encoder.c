@@ -163,10 +163,10 @@ static void attention(const struct spec *spec, const struct layer *layer, struct
                       float *out, unsigned index)
 {
     project_qkv(w, &layer->qkv);
-    capture_layer(spec, w, &layer->bias, index);
+    capture_layer(spec, w, layer, index);
     if (index + 1 == spec->layers)
         keep_head_tokens(spec, w);
-    attention_run(spec, w, &layer->bias);
+    attention_run(spec, w, layer);
     multiply(w, &layer->attention_out, &w->attended, out, w->x);
     if (index + 1 == spec->layers)
         capture_sum(spec, w, CAPTURE_ATTENTION, out);

@@ -25,6 +25,8 @@ enum tensor_field {
     TENSOR_EMBEDDING_NORM,
     TENSOR_EMBEDDING_PROJECT, /* [D, E], where embeddings have E numbers */
     TENSOR_RELATIVE_BIAS,     /* [buckets, heads], of all layers: relative_bias.h */
+    TENSOR_RELATIVE_PLACES,   /* [2 span, D], of all layers: disentangled.h */
+    TENSOR_RELATIVE_NORM,     /* of its rows */
     TENSOR_CLS_TOKEN,
     TENSOR_DISTILLATION_TOKEN,
     TENSOR_REGISTERS, /* learnt tokens behind [CLS] that have no place and that no head reads */

@@ -15,6 +15,7 @@ enum dim {
     HIDDEN,
     EMBEDDING,
     BUCKETS,
+    RELATIVE_ROWS,
     HEADS,
     INTERMEDIATE,
     GATE_AND_VALUE,
@@ -65,6 +66,8 @@ static const struct entry text_embeddings[] = {
     NORM_OF(TENSOR_EMBEDDING_NORM, EMBEDDING),
     LINEAR(TENSOR_EMBEDDING_PROJECT, HIDDEN, EMBEDDING),
     {TENSOR_RELATIVE_BIAS, TENSOR_TABLE, {BUCKETS, HEADS}},
+    {TENSOR_RELATIVE_PLACES, TENSOR_TABLE, {RELATIVE_ROWS, HIDDEN}},
+    NORM(TENSOR_RELATIVE_NORM),
     END,
 };
 
@@ -154,6 +157,8 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return spec_embedding(spec);
     case BUCKETS:
         return spec->buckets;
+    case RELATIVE_ROWS:
+        return 2 * (size_t)spec->disentangled.span;
     case HEADS:
         return spec->heads;
     case INTERMEDIATE:

@@ -36,6 +36,8 @@ struct load_target {
     struct linear *linear; /* NULL for a table */
     const struct tensor_info *parts[LOADER_PARTS_MAX];
     const struct tensor_info *scale; /* of the linear's outputs; NULL: none */
+    size_t multiplied;               /* how many of its first outputs have `factor` */
+    float factor;
 };
 
 struct load_chunk {
@@ -172,16 +174,30 @@ enum err_code loader_add_matrix(struct loader *loader, struct linear *linear,
     return ERR_OK;
 }
 
-void loader_scale(struct loader *loader, const struct linear *linear,
-                  const struct tensor_info *scale)
+static struct load_target *target_of(struct loader *loader, const struct linear *linear)
 {
     size_t i = loader->target_count;
     do {
         assert(i > 0);
         i--;
     } while (loader->targets[i].linear != linear);
+    return &loader->targets[i];
+}
+
+void loader_scale(struct loader *loader, const struct linear *linear,
+                  const struct tensor_info *scale)
+{
     assert(scale->count == linear->out);
-    loader->targets[i].scale = scale;
+    target_of(loader, linear)->scale = scale;
+}
+
+void loader_multiply(struct loader *loader, const struct linear *linear, size_t outputs,
+                     float factor)
+{
+    struct load_target *target = target_of(loader, linear);
+    assert(outputs <= linear->out);
+    target->multiplied = outputs;
+    target->factor = factor;
 }
 
 /* ---- the run ---- */
@@ -218,6 +234,15 @@ static void multiply(float *x, float by, size_t n)
         x[i] *= by;
 }
 
+/* The rows of a chunk that have the factor, times it. */
+static void multiply_rows(const struct load_target *target, const struct load_chunk *chunk,
+                          float *buffer)
+{
+    if (chunk->first < target->multiplied)
+        multiply(buffer, target->factor,
+                 smaller(target->multiplied - chunk->first, chunk->count) * target->linear->in);
+}
+
 /* The rows of a chunk, each times its number of the scale, which is read behind them. */
 static enum err_code scale_rows(const struct checkpoint *checkpoint,
                                 const struct load_target *target, const struct load_chunk *chunk,
@@ -239,6 +264,7 @@ static enum err_code scale_bias(const struct loader *loader, const struct load_t
                                 struct err *err)
 {
     float scale;
+    multiply(target->linear->bias, target->factor, target->multiplied);
     for (size_t c = 0; target->scale != NULL && c < target->linear->out; c++) {
         if (checkpoint_read_f32(loader->checkpoint, target->scale, c, 1, &scale, err))
             return err->code;
@@ -257,6 +283,7 @@ static enum err_code load_chunk(const struct loader *loader, const struct load_c
     if (read_rows(loader->checkpoint, target, chunk, lane->buffer, &lane->err) ||
         scale_rows(loader->checkpoint, target, chunk, lane->buffer, &lane->err))
         return lane->err.code;
+    multiply_rows(target, chunk, lane->buffer);
     linear_fill(target->linear, chunk->first, chunk->count, lane->buffer);
     return ERR_OK;
 }

@@ -4,6 +4,7 @@
  *     loader_add_table(&loader, info, table, &err);              // into memory as it is
  *     loader_add_matrix(&loader, &linear, parts, 3, &err);       // into a linear, row by row
  *     loader_scale(&loader, &linear, scale);                     // whose outputs are multiplied
+ *     loader_multiply(&loader, &linear, 64, 0.5f);               // the first 64 by one number
  *     loader_run(&loader, threads, &err);
  *     loader_deinit(&loader);
  *
@@ -50,6 +51,10 @@ enum err_code loader_add_matrix(struct loader *loader, struct linear *linear,
  * product has a scale for each output, so its weights round as they would without. */
 void loader_scale(struct loader *loader, const struct linear *linear,
                   const struct tensor_info *scale);
+
+/* Has the first `outputs` outputs of a planned linear multiplied by a number, likewise. */
+void loader_multiply(struct loader *loader, const struct linear *linear, size_t outputs,
+                     float factor);
 
 /* Reads everything that was added and opens the linears. Of several errors the first one in the
  * order of the checkpoint's files is reported, whichever occurred first. */

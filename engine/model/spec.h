@@ -12,6 +12,7 @@
 #include "engine/decide/class_codes.h"
 #include "engine/decide/drift_reference.h"
 #include "engine/decide/policy.h"
+#include "engine/model/disentangled.h"
 #include "engine/model/family.h"
 #include "engine/model/long_text.h"
 
@@ -29,6 +30,7 @@ struct spec {
     unsigned embedding;                          /* E; 0: the hidden size */
     unsigned pad_id;                             /* where positions are counted from it */
     unsigned buckets;                            /* of relative positions; 0: none */
+    struct disentangled disentangled;            /* DeBERTa's relative places */
     unsigned image_size, patch, channels;        /* images */
     unsigned patches;                            /* (image_size / patch)^2 */
     unsigned registers;

@@ -213,7 +213,8 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
     if (family->key_embedding != NULL)
         get_size(config, family->key_embedding, SIZE_LIMIT, family->default_embedding,
                  &spec->embedding, err);
-    get_size(config, "type_vocab_size", SIZE_LIMIT, 2, &spec->token_types, err);
+    if (family->tensors[TENSOR_RELATIVE_PLACES] == NULL)
+        get_size(config, "type_vocab_size", SIZE_LIMIT, 2, &spec->token_types, err);
     if (doc_get_string(config, "$", "position_embedding_type", &position_type, err))
         return err->code;
     if (strcmp(position_type, "absolute") != 0)
@@ -222,6 +223,9 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
                        position_type);
     if (read_positions(spec, config, err))
         return err->code;
+    if (family->tensors[TENSOR_RELATIVE_PLACES] != NULL)
+        return disentangled_read(&spec->disentangled, config, spec->hidden, spec->heads,
+                                 spec_text_tokens(spec), err);
     return read_buckets(spec, config, err);
 }
 

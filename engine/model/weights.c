@@ -8,8 +8,11 @@
 #include "engine/model/loader.h"
 #include "engine/model/positions.h"
 #include "engine/model/relative_bias.h"
+#include "engine/model/relative_tables.h"
 #include "engine/model/window_bias.h"
+#include "engine/model/workspace.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +46,8 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_EMBEDDING_NORM] = OUTSIDE(embedding_norm),
     [TENSOR_EMBEDDING_PROJECT] = OUTSIDE(embedding_project),
     [TENSOR_RELATIVE_BIAS] = OUTSIDE(relative_bias),
+    [TENSOR_RELATIVE_PLACES] = OUTSIDE(relative_places),
+    [TENSOR_RELATIVE_NORM] = OUTSIDE(relative_norm),
     [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token),
     [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token),
     [TENSOR_REGISTERS] = OUTSIDE(registers),
@@ -157,6 +162,15 @@ static enum err_code add_table(struct binder *binder, const struct tensor_info *
     return loader_add_table(&binder->loader, info, *out, binder->err);
 }
 
+/* Scores of several terms are divided by the root of their number: the queries are. */
+static void fold_terms(struct binder *binder, const struct tensor_row *row,
+                       const struct linear *linear)
+{
+    unsigned terms = disentangled_terms(&binder->spec->disentangled);
+    if (row->field == TENSOR_VALUE && terms > 1)
+        loader_multiply(&binder->loader, linear, binder->spec->hidden, 1 / sqrtf((float)terms));
+}
+
 /* The weight of a linear layer, or of one of the parts of it. The convolution that cuts patches is
  * a linear layer over a patch's numbers. */
 static enum err_code add_weight(struct binder *binder, const struct tensor_row *row,
@@ -170,7 +184,10 @@ static enum err_code add_weight(struct binder *binder, const struct tensor_row *
     binder->parts[place->part] = info;
     if (place->part + 1 < place->parts)
         return ERR_OK;
-    return loader_add_matrix(&binder->loader, linear, binder->parts, place->parts, binder->err);
+    if (loader_add_matrix(&binder->loader, linear, binder->parts, place->parts, binder->err))
+        return binder->err->code;
+    fold_terms(binder, row, linear);
+    return ERR_OK;
 }
 
 static enum err_code bind_row(struct binder *binder, const struct tensor_row *row)
@@ -283,6 +300,29 @@ static enum err_code expand_bias(struct weights *weights, const struct spec *spe
     return ERR_OK;
 }
 
+/* Each layer has tables of its own, of places that all share. */
+static enum err_code make_relative(const struct binder *binder, unsigned threads)
+{
+    const struct spec *spec = binder->spec;
+    struct weights *weights = binder->weights;
+    struct relative_tables tables;
+    bool is_bf16 = workspace_attends_in_bf16(spec, binder->encoder);
+    if (weights->relative_places == NULL)
+        return ERR_OK;
+    const struct gemm *gemm = binder->other == &linear_reference
+                                  ? &gemm_generic
+                                  : gemm_best(is_bf16 ? PRECISION_BF16 : PRECISION_F32);
+    relative_tables_open(&tables, spec, gemm, threads, binder->err);
+    if (binder->err->code == ERR_OK)
+        relative_tables_normalise(&tables, weights->relative_places, weights->relative_norm.gamma,
+                                  weights->relative_norm.beta);
+    for (unsigned i = 0; binder->err->code == ERR_OK && i < spec_blocks(spec); i++)
+        relative_tables_make(&tables, &weights->layers[i].relative, &weights->layers[i].qkv,
+                             &weights->arena, binder->err);
+    relative_tables_close(&tables);
+    return binder->err->code;
+}
+
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
                            const struct linear_backend *encoder, const struct linear_backend *other,
@@ -303,7 +343,7 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
     loader_init(&binder.loader, checkpoint);
     if (bind_all(&binder) || loader_run(&binder.loader, threads, err) ||
         fit_positions(out, spec, err) || expand_windows(out, spec, err) ||
-        expand_bias(out, spec, err))
+        expand_bias(out, spec, err) || make_relative(&binder, threads))
         weights_close(out, spec);
     loader_deinit(&binder.loader);
     free(bound);

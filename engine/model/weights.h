@@ -15,6 +15,7 @@
 #include "engine/format/checkpoint.h"
 #include "engine/model/spec.h"
 #include "engine/tensor/attention_bias.h"
+#include "engine/tensor/gemm/relative_scores.h"
 #include "engine/tensor/linear/linear.h"
 
 #include <stddef.h>
@@ -26,12 +27,13 @@ struct norm {
 /* One block of the encoder. */
 struct layer {
     struct norm attention_norm, mlp_norm;
-    struct linear qkv;           /* [3 D, D]: query, key and value as one product */
-    struct linear attention_out; /* [D, D] */
-    struct linear mlp_in;        /* [F, D]; [2 F, D] of a gated MLP */
-    struct linear mlp_out;       /* [D, F] */
-    struct attention_bias bias;  /* of the scores; nothing in most families */
-    float *window_bias;          /* what it is made of: window_bias.h */
+    struct linear qkv;               /* [3 D, D]: query, key and value as one product */
+    struct linear attention_out;     /* [D, D] */
+    struct linear mlp_in;            /* [F, D]; [2 F, D] of a gated MLP */
+    struct linear mlp_out;           /* [D, F] */
+    struct attention_bias bias;      /* of the scores; nothing in most families */
+    float *window_bias;              /* what it is made of: window_bias.h */
+    struct relative_scores relative; /* what queries and keys add for their distance, if any */
 };
 
 /* Fields that the family does not have stay zero. */
@@ -42,6 +44,8 @@ struct weights {
     float *token_type;               /* [token_types, E] */
     struct linear embedding_project; /* [D, E] */
     float *relative_bias;            /* [buckets, heads]; layers[].bias is made of it */
+    float *relative_places;          /* [2 span, D]; layers[].relative is made of it */
+    struct norm relative_norm;       /* of its rows */
     float *cls_token, *distillation_token; /* [D] */
     struct norm embedding_norm, final_norm, pooled_norm;
     struct linear patch;  /* [D, channels patch patch] */

@@ -1,6 +1,7 @@
 #include "engine/model/workspace.h"
 
 #include "engine/tensor/attention_bf16.h"
+#include "engine/tensor/gemm/relative_scores.h"
 #include "engine/tensor/simd.h"
 
 /* Zeroed, so that no page of it is first touched by a request. */
@@ -66,13 +67,27 @@ static size_t capture_scratch(const struct spec *spec)
     return capture_block(spec) + simd_round_up(fp32 > bf16 ? fp32 : bf16);
 }
 
-/* In bf16 if attention can multiply that: half the memory, and twice the speed. */
+/* What a layer adds by distance to a block of queries and so many heads, with the room to make it.
+ */
+static size_t relative_floats(const struct spec *spec, size_t heads)
+{
+    size_t n = longest(spec);
+    if (spec->disentangled.span == 0)
+        return 0;
+    return simd_round_up(heads * n * ATTENTION_QUERIES + relative_scores_scratch(n));
+}
+
+bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder)
+{
+    return encoder->precision != PRECISION_F32 && encoder->writes_bf16 &&
+           attention_bf16_runnable(spec->hidden / spec->heads);
+}
+
 static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
                               const struct linear_backend *encoder, struct err *err)
 {
     size_t width = spec->hidden / spec->heads;
-    bool is_bf16 = encoder->precision != PRECISION_F32 && encoder->writes_bf16 &&
-                   w->kernels != &kernels_reference && attention_bf16_runnable(width);
+    bool is_bf16 = workspace_attends_in_bf16(spec, encoder);
     size_t bytes = is_bf16 ? sizeof(uint16_t) : sizeof(float);
     size_t floats = is_bf16 ? attention_bf16_scratch(width) : attention_scratch(width);
     w->qkv_stride = operand_stride(3 * (size_t)spec->hidden, bytes) / bytes;
@@ -82,9 +97,11 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
     w->qkv = is_bf16 ? NULL : qkv;
     w->qkv_bf16 = is_bf16 ? qkv : NULL;
     /* Rounded up, so that the members' scratch does not share a cache line. */
-    w->scratch_floats = simd_round_up(floats);
+    w->relative_at = simd_round_up(floats);
+    w->scratch_floats = w->relative_at + relative_floats(spec, 1);
     w->capture_block_floats = capture_block(spec);
-    w->capture_scratch_floats = capture_scratch(spec);
+    w->capture_relative_at = capture_scratch(spec);
+    w->capture_scratch_floats = w->capture_relative_at + relative_floats(spec, spec->heads);
     if (take(w, &w->capture_scratch, thread_pool_size(w->pool), w->capture_scratch_floats, err))
         return err->code;
     return take(w, &w->scratch, thread_pool_size(w->pool), w->scratch_floats, err);
@@ -156,7 +173,8 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
                        sizeof(struct capture *) + sizeof(struct window_place);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
-    const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec);
+    const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec) +
+                           relative_floats(spec, 1) + relative_floats(spec, spec->heads);
     return tokens_max * (4 * hidden + mlp + qkv + operands) + (tokens_max / 2 + 2) * (head + map) +
            embedded_floats(spec) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;

@@ -62,10 +62,13 @@ struct workspace {
     struct operand attended;  /* [T, D] context */
     struct operand activated; /* [T, F] mlp or gated */
 
-    float *scratch; /* [pool, scratch_floats] attention's */
-    size_t scratch_floats;
-    float *capture_scratch; /* [pool, capture_scratch_floats]; first the probabilities of a block */
-    size_t capture_block_floats, capture_scratch_floats;
+    /* Attention's; of a member's, those from relative_at on are for what a layer adds by distance:
+     * the matrix of a block's scores, then what making it takes. */
+    float *scratch; /* [pool, scratch_floats] */
+    size_t relative_at, scratch_floats;
+    /* First the probabilities of a block, last the matrices by distance of all heads. */
+    float *capture_scratch; /* [pool, capture_scratch_floats] */
+    size_t capture_block_floats, capture_relative_at, capture_scratch_floats;
     float *cls, *pooled; /* [rows, spec_features] */
     float *read[2];      /* [inputs, spec_features] of the classifiers, pooled over windows */
     float *logits[2];    /* [inputs, labels], the second for a distillation head */
@@ -81,6 +84,9 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
 /* Upper bound of what workspace_open takes, for an encoder of that precision. */
 size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
                        unsigned threads);
+/* Whether query, key and value are kept in bf16: if the encoder writes it and attention can
+ * multiply it. Half the memory, and twice the speed. */
+bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder);
 void workspace_close(struct workspace *workspace);
 
 #endif

@@ -11,6 +11,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/openblas.h"
 #include "engine/base/thread_pool.h"
+#include "engine/tensor/gemm/relative_scores.h"
 #include "engine/tensor/kernels.h"
 #include "engine/tensor/linear/linear.h"
 #include "tests/bench/stopwatch.h"
@@ -196,13 +197,55 @@ static void run_attention(void *context)
     }
 }
 
-static void print_attention_line(const char *name, struct attention *run,
+/* Two products of n x n numbers of width d. */
+static void print_attention_line(const char *name, void (*work)(void *), void *run, size_t n,
                                  const struct machine *machine, FILE *file)
 {
-    double us = 1e3 * stopwatch_take(run_attention, run, STOPWATCH_KERNEL).minimum_ms;
-    double rate = 4.0 * (double)(run->n * run->n) * WIDTH * 1e-3 / us;
+    double us = 1e3 * stopwatch_take(work, run, STOPWATCH_KERNEL).minimum_ms;
+    double rate = 4.0 * (double)(n * n) * WIDTH * 1e-3 / us;
     fprintf(file, "%-24s n = %3zu, d = %d %6.2f us  %7.1f Gop/s  %5.1f %% of the f32 peak\n", name,
-            run->n, WIDTH, us, rate, 100 * rate / machine->peak[PEAK_F32].one);
+            n, WIDTH, us, rate, 100 * rate / machine->peak[PEAK_F32].one);
+}
+
+/* What disentangled attention adds for the distances, of one head likewise. */
+struct distances {
+    struct relative_scores scores;
+    const float *qkv;
+    float *matrix, *scratch;
+};
+
+static void run_distances(void *context)
+{
+    const struct distances *run = context;
+    size_t n = run->scores.tokens_max, stride = 3 * HIDDEN * sizeof *run->qkv;
+    for (size_t first = 0; first < n; first += ATTENTION_QUERIES)
+        relative_scores_run(&run->scores, 0, run->qkv + first * 3 * HIDDEN, run->qkv + HIDDEN,
+                            stride, first,
+                            n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES, n,
+                            run->matrix, run->scratch);
+}
+
+static enum err_code print_distances(size_t n, const float *qkv, const struct machine *machine,
+                                     FILE *file, struct err *err)
+{
+    const struct gemm *gemm = gemm_best(PRECISION_F32);
+    float *table = numbers(relative_scores_floats(gemm, 1, WIDTH, n));
+    float *matrix = numbers(n * ATTENTION_QUERIES), *scratch = numbers(relative_scores_scratch(n));
+    if (table == NULL || matrix == NULL || scratch == NULL) {
+        err_no_memory(err, n * ATTENTION_QUERIES * sizeof *matrix);
+    } else {
+        struct distances run = {.scores = {.gemm = gemm,
+                                           .heads = 1,
+                                           .d = WIDTH,
+                                           .tokens_max = n,
+                                           .tables = {table, table}},
+                                .qkv = qkv,
+                                .matrix = matrix,
+                                .scratch = scratch};
+        print_attention_line("  terms by distance", run_distances, &run, n, machine, file);
+    }
+    free(table), free(matrix), free(scratch);
+    return err->code;
 }
 
 static enum err_code print_attention(size_t n, const struct machine *machine, FILE *file,
@@ -215,9 +258,10 @@ static enum err_code print_attention(size_t n, const struct machine *machine, FI
     } else {
         struct attention run = {
             .kernels = kernels_best(), .n = n, .qkv = qkv, .out = out, .scratch = scratch};
-        print_attention_line("attention, one head", &run, machine, file);
+        print_attention_line("attention, one head", run_attention, &run, n, machine, file);
         run.bias = (struct attention_bias){table + n - 1, -1, 0};
-        print_attention_line("  with a bias", &run, machine, file);
+        print_attention_line("  with a bias", run_attention, &run, n, machine, file);
+        print_distances(n, qkv, machine, file, err);
     }
     free(qkv), free(out), free(scratch), free(table);
     return err->code;

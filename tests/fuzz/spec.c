@@ -5,13 +5,28 @@
 
 #include <string.h>
 
+/* Rows by distance lie in the table and do not fall; the largest is a text's length less one. */
+static void check_distances(const struct disentangled *disentangled, long largest)
+{
+    unsigned before = 0;
+    for (long t = -largest; t <= largest; t++) {
+        unsigned row = disentangled_row(disentangled, t);
+        FUZZ_CLAIM(row >= before && row < 2 * disentangled->span);
+        before = row;
+    }
+    FUZZ_CLAIM(disentangled_terms(disentangled) >= 2 && disentangled_terms(disentangled) <= 3);
+}
+
 /* What embeddings, shared blocks and relative positions are laid out by. */
 static void check_text(const struct spec *spec)
 {
-    FUZZ_CLAIM(spec->vocab_size >= 1 && spec->positions >= 3 && spec->token_types >= 1);
+    FUZZ_CLAIM(spec->vocab_size >= 1 && spec->positions >= 3);
+    FUZZ_CLAIM((spec->token_types >= 1) == (spec->disentangled.span == 0));
     FUZZ_CLAIM(spec_text_tokens(spec) >= 3 && spec_text_tokens(spec) <= spec->positions);
     FUZZ_CLAIM(spec->pad_id < spec->positions && spec_embedding(spec) >= 1);
     FUZZ_CLAIM(spec->buckets == 0 || spec->buckets >= 32);
+    if (spec->disentangled.span > 0)
+        check_distances(&spec->disentangled, (long)spec_text_tokens(spec) - 1);
     FUZZ_CLAIM(spec_blocks(spec) >= 1 && spec_blocks(spec) <= 1024);
     for (unsigned i = 0; i < spec->layers; i++)
         FUZZ_CLAIM(spec_block(spec, i) < spec_blocks(spec));

@@ -11,7 +11,7 @@ import shutil
 import struct
 import sys
 
-NAMES = ["roberta-1", "xlm-roberta-1", "electra-0", "albert-0", "mpnet-0", "bert-5"]
+NAMES = ["roberta-1", "xlm-roberta-1", "electra-0", "albert-0", "mpnet-0", "bert-5", "deberta-v2-0"]
 FIRST = 10
 SHORT = 24
 

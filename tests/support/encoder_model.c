@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const encoder_models[ENCODER_MODELS] = {"roberta-1", "xlm-roberta-1", "electra-0",
-                                                    "albert-0",  "mpnet-0",       "bert-5",
-                                                    "roberta-0", "xlm-roberta-0"};
+const char *const encoder_models[ENCODER_MODELS] = {
+    "roberta-1", "xlm-roberta-1", "electra-0", "albert-0",     "mpnet-0",
+    "bert-5",    "deberta-v2-0",  "roberta-0", "xlm-roberta-0"};
 
 int encoder_models_count(void)
 {

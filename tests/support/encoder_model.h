@@ -21,7 +21,7 @@
 
 struct json_t;
 
-enum { ENCODER_TOKENS = 600, ENCODER_LABELS = 16, ENCODER_MODELS = 8 };
+enum { ENCODER_TOKENS = 600, ENCODER_LABELS = 16, ENCODER_MODELS = 9 };
 
 /* Their names; with ATTND_GOLDEN there are more. */
 extern const char *const encoder_models[ENCODER_MODELS];

@@ -3,6 +3,7 @@
 #include "engine/base/doc.h"
 #include "engine/engine.h"
 #include "engine/text/tokenizer.h"
+#include "tests/support/encoder_model.h"
 #include "tests/torture/drill.h"
 
 #include <math.h>
@@ -220,6 +221,25 @@ START_TEST(a_vision_checkpoint_opens_or_says_why)
 }
 END_TEST
 
+/* Its tables are made when it is opened. The first answer is right. */
+START_TEST(a_checkpoint_of_disentangled_attention_opens_or_says_why)
+{
+    struct encoder_model files;
+    struct opened opened;
+    struct err err = {0};
+    encoder_model_open(&files, "deberta-v2-0");
+    struct subject subject = TEXT(files.dir.path, "a c b a");
+    open_model(&opened, &subject);
+    ck_assert_int_eq(predict(&subject, opened.model, opened.session, subject.logits, &err), ERR_OK);
+    subject.label_count = engine_describe(opened.model)->label_count;
+    engine_session_close(opened.session);
+    engine_close(opened.model);
+    struct drill drill = {.name = "deberta-v2-0", .run = open_and_predict, .context = &subject};
+    ck_assert_uint_eq(drill_run(&drill), 0);
+    encoder_model_close(&files);
+}
+END_TEST
+
 /* With tokenizers of the other kinds: opened, and a text encoded, as it was when nothing failed. */
 struct encoded {
     const char *dir, *text;
@@ -343,6 +363,7 @@ END_TEST
 
 DRILLS("engine", a_sharded_checkpoint_with_a_vocabulary_opens_or_says_why,
        a_checkpoint_with_a_tokenizer_json_opens_or_says_why, a_vision_checkpoint_opens_or_says_why,
+       a_checkpoint_of_disentangled_attention_opens_or_says_why,
        a_tokenizer_with_a_unigram_model_opens_and_encodes_or_says_why,
        a_checkpoint_with_an_attnd_json_opens_with_it_or_says_why,
        a_text_is_predicted_rightly_or_refused, a_png_is_predicted_rightly_or_refused,

@@ -20,6 +20,7 @@
 #include "engine/tensor/backward/attention_train.h"
 
 #include "engine/tensor/gemm/groups.h"
+#include "engine/tensor/gemm/tiles.h"
 
 #include <assert.h>
 #include <math.h>
@@ -175,28 +176,8 @@ static void keep_rows(const struct block *block, void *kept, const float *rows)
 static void multiply(const struct work *work, float *c, size_t c_stride, struct operand a,
                      size_t rows, const void *panels, size_t k, size_t n)
 {
-    size_t groups = groups_of(work, k);
-    for (size_t first = 0; first < n; first += GEMM_COLUMNS, c += GEMM_COLUMNS) {
-        size_t columns = n - first < GEMM_COLUMNS ? n - first : GEMM_COLUMNS;
-        const float *panel = (const float *)panels + first * groups;
-        work->head->gemm->tile(work->sums, a.data, a.stride, panel, groups, panel, (unsigned)rows,
-                               false);
-        for (size_t r = 0; r < rows; r++) {
-            const float *sums = work->sums + r * GEMM_COLUMNS;
-            if (columns == GEMM_COLUMNS)
-                memcpy(c + r * c_stride, sums, GEMM_COLUMNS * sizeof *c);
-            else
-                memcpy(c + r * c_stride, sums, columns * sizeof *c);
-        }
-    }
-}
-
-/* sum [rows, columns] += a tile's sums */
-static void add_sums(float *sum, size_t sum_stride, const float *sums, size_t rows, size_t columns)
-{
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < columns; c++)
-            sum[r * sum_stride + c] += sums[r * GEMM_COLUMNS + c];
+    const struct tiles tiles = {work->head->gemm, work->sums};
+    tiles_rows(&tiles, c, c_stride, a.data, a.stride, rows, panels, groups_of(work, k), n);
 }
 
 /* sum [n, d] += kept [m, n]^T panels [m, d] */
@@ -204,26 +185,22 @@ static void add_product(const struct work *work, float *sum, size_t sum_stride, 
                         const void *panels)
 {
     const struct attention_train *head = work->head;
-    size_t n = head->n, d = head->d, groups = groups_of(work, head->m);
-    size_t rows_max = head->gemm->rows_max, tiles = (n + rows_max - 1) / rows_max;
-    for (size_t t = 0; t < tiles; t++) {
-        size_t row = n * t / tiles, rows = n * (t + 1) / tiles - row;
-        for (size_t first = 0; first < d; first += GEMM_COLUMNS) {
-            const float *panel = (const float *)panels + first * groups;
-            head->gemm->tile_columns(work->sums, (const float *)kept + row,
-                                     work->token_stride * sizeof(float), panel, groups, panel,
-                                     (unsigned)rows, false);
-            add_sums(sum + row * sum_stride + first, sum_stride, work->sums, rows,
-                     d - first < GEMM_COLUMNS ? d - first : GEMM_COLUMNS);
-        }
-    }
+    const struct tiles tiles = {head->gemm, work->sums};
+    tiles_columns(&tiles, sum, sum_stride, kept, work->token_stride * sizeof(float), head->n,
+                  panels, groups_of(work, head->m), head->d);
 }
 
 /* ---- a block of queries, row by row ---- */
 
+/* sqrt(d), of scores that are a sum of terms times the root of their number. */
+static float divisor_of(const struct attention_train *head)
+{
+    return sqrtf((float)(head->d * (head->terms > 0 ? head->terms : 1)));
+}
+
 static float scale_of(const struct attention_train *head)
 {
-    return 1.0f / sqrtf((float)head->d);
+    return 1.0f / divisor_of(head);
 }
 
 /* scores += B */
@@ -238,12 +215,12 @@ static void add_bias(const struct block *block)
     }
 }
 
-/* dB += sqrt(d) dS */
+/* dB += sqrt(d) dS, or what else the scores were divided by */
 static void add_dbias(const struct block *block, const float *dscores)
 {
     const struct work *work = block->work;
     const struct attention_train *head = work->head;
-    const float scale = sqrtf((float)head->d);
+    const float scale = divisor_of(head);
     for (size_t r = 0; r < block->rows; r++, dscores += work->token_stride) {
         float *dbias = head->dbias + block->first + r;
         for (size_t j = 0; j < head->n; j++)

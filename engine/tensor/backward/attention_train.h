@@ -38,8 +38,9 @@ struct attention_train {
     const float *k, *v; /* [n, d] each */
     size_t kv_stride, n;
     size_t d;
-    float dropout; /* rate; 0: none */
-    uint32_t key;  /* of the mask of this head: index i n + j for query i and key j */
+    unsigned terms; /* that a score is the sum of, B the others: Q K^T / sqrt(terms d); 0: one */
+    float dropout;  /* rate; 0: none */
+    uint32_t key;   /* of the mask of this head: index i n + j for query i and key j */
     float entropy, sparsity;
     const struct attention_bias *bias; /* B, of this head and its first query; NULL: none */
     float *dbias; /* laid out as the bias, at the same place; NULL: not asked */

@@ -9,6 +9,7 @@
 #include "learn/train/network/network_embed.h"
 #include "learn/train/network/network_head.h"
 #include "learn/train/network/network_memory.h"
+#include "learn/train/network/network_relative.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -60,8 +61,8 @@ enum err_code network_open(struct network **out, const struct parameters *parame
     network->gemm = gemm_best(options->precision);
     if (thread_pool_open(&network->pool, options->threads, err) ||
         network_memory_open(network, err) || network_attention_open(network, err) ||
-        open_blocks(network, err) || network_embed_open(network, err) ||
-        network_head_open(network, err)) {
+        network_relative_open(network, err) || open_blocks(network, err) ||
+        network_embed_open(network, err) || network_head_open(network, err)) {
         network_close(network);
         return err->code;
     }
@@ -83,6 +84,7 @@ void network_repack(struct network *network, const float *values)
 {
     network->values = values;
     network_attention_pack(network);
+    network_relative_pack(network);
     network_embed_pack(network);
     for (unsigned i = 0; i < network->spec->layers; i++)
         network_block_pack(network, &network->blocks[i]);
@@ -191,6 +193,7 @@ void network_backward(struct network *network, const float *dlogits, float share
     for (unsigned i = network->spec->layers; i > lowest; i--)
         network_block_backward(network, &network->blocks[i - 1], share);
     network_attention_unpack(network);
+    network_relative_unpack(network);
     if (frozen == 0)
         network_embed_backward(network);
 }

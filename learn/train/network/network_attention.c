@@ -3,7 +3,7 @@
 #include "engine/base/rng.h"
 #include "engine/model/relative_bias.h"
 #include "engine/model/window_bias.h"
-#include "engine/tensor/backward/attention_train.h"
+#include "learn/train/network/network_distances.h"
 #include "learn/train/network/network_rows.h"
 
 #include <stdatomic.h>
@@ -27,14 +27,23 @@ static unsigned longest(const struct network *network)
     return spec->family->kind == ENGINE_TEXT ? spec_text_tokens(spec) : spec_image_tokens(spec);
 }
 
+static size_t longest_of_batch(const struct network *network)
+{
+    unsigned tokens = longest(network);
+    return tokens < network->options.tokens_max ? tokens : network->options.tokens_max;
+}
+
+/* Of a member's scratch, those of the attention itself. */
+static size_t attention_floats(const struct network *network)
+{
+    size_t tokens = longest_of_batch(network);
+    return simd_round_up(
+        attention_train_scratch(tokens, tokens, network->spec->hidden / network->spec->heads));
+}
+
 size_t network_attention_floats(const struct network *network)
 {
-    const struct spec *spec = network->spec;
-    unsigned tokens = longest(network);
-    if (tokens > network->options.tokens_max)
-        tokens = network->options.tokens_max;
-    size_t floats = attention_train_scratch(tokens, tokens, spec->hidden / spec->heads);
-    return (floats + 15) / 16 * 16;
+    return attention_floats(network) + network_distances_floats(network, longest_of_batch(network));
 }
 
 /* ---- a bias of the scores ---- */
@@ -147,6 +156,7 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
         .kv_stride = block->qkv_rows.stride,
         .n = network->offset[sequence + 1] - first,
         .d = width,
+        .terms = disentangled_terms(&network->spec->disentangled),
         .dropout = run->dropout,
         .key = rng_hash(run->key, sequence * network->spec->heads + head),
         .entropy = run->entropy,
@@ -195,6 +205,9 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
     struct attention_train one = head_of(run, sequence, head, &bias);
     double *penalty = &network->penalties[sequence * network->spec->heads + head];
     float *out = context->x + run->query_first[sequence] * context->stride + head * one.d;
+    if (network_distances_exist(network) && one.m > 0)
+        network_distances_add(network, run->block, head, &one, &bias,
+                              scratch + attention_floats(network));
     *penalty = one.m > 0 ? attention_train_forward(&one, out, context->stride, scratch) : 0;
 }
 
@@ -226,14 +239,26 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
         memset(dk + t * run->dqkv.stride, 0, one.d * sizeof *dk);
         memset(dk + t * run->dqkv.stride + hidden, 0, one.d * sizeof *dk);
     }
-    if (one.m > 0)
-        attention_train_backward(
-            &one, run->dcontext.x + query * run->dcontext.stride + head * one.d,
-            run->dcontext.stride, run->dquery.x + query * run->dquery.stride + head * one.d,
-            run->dquery.stride, dk, dk + hidden, run->dqkv.stride, scratch);
+    if (one.m == 0)
+        return;
+    struct network_distances by;
+    float *dq = run->dquery.x + query * run->dquery.stride + head * one.d;
+    bool has_distances = network_distances_exist(run->network);
+    if (has_distances) {
+        by = network_distances_add(run->network, run->block, head, &one, &bias,
+                                   scratch + attention_floats(run->network));
+        one.dbias = by.dmatrix;
+    }
+    attention_train_backward(&one, run->dcontext.x + query * run->dcontext.stride + head * one.d,
+                             run->dcontext.stride, dq, run->dquery.stride, dk, dk + hidden,
+                             run->dqkv.stride, scratch);
+    if (has_distances)
+        network_distances_backward(run->network, &by, head, dq, run->dquery.stride, dk,
+                                   run->dqkv.stride);
 }
 
-/* All sequences of one head, one after another: they add to the same gradient of the bias. */
+/* All sequences of one head, one after another: they add to the same gradient of the bias or of the
+ * rows by distance. */
 static void backward_head_task(const struct run *run, unsigned none, unsigned head, float *scratch)
 {
     (void)none;
@@ -248,7 +273,7 @@ void network_attention_backward(struct network *network, const struct network_bl
     struct run run = begin(network, block);
     float weight = (float)(weight_of(network, block) * share);
     run.task = backward_task;
-    if (learns_window(network, block) || learns_bias(network)) {
+    if (learns_window(network, block) || learns_bias(network) || network_distances_exist(network)) {
         run.task = backward_head_task;
         run.tasks = network->spec->heads;
     }

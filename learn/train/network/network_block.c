@@ -14,6 +14,7 @@
 #include "learn/train/network/network_attention.h"
 #include "learn/train/network/network_linear.h"
 #include "learn/train/network/network_memory.h"
+#include "learn/train/network/network_relative.h"
 #include "learn/train/network/network_rows.h"
 
 /* ---- open ---- */
@@ -135,7 +136,7 @@ enum err_code network_block_open(struct network *network, struct network_block *
         (struct network_norm){map->attention_gamma, map->attention_beta, is_learnt};
     block->mlp_norm = (struct network_norm){map->mlp_gamma, map->mlp_beta, is_learnt};
     if (open_qkv(network, block, err) || network_attention_open_block(network, block, err) ||
-        open_others(network, block, err))
+        network_relative_open_block(network, block, err) || open_others(network, block, err))
         return err->code;
     return open_matrices(network, block, err);
 }
@@ -234,6 +235,7 @@ void network_block_forward(struct network *network, struct network_block *block)
     if (!norm_after)
         network_rows_norm(network, &block->attention_norm, block->n, block->x, network->tokens);
     project_qkv(network, block);
+    network_relative_forward(network, block);
     network_attention_forward(network, block);
     add_branch(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, block->a,
                block->context, block->kept_x);
@@ -318,7 +320,9 @@ static void attention_backward(struct network *network, struct network_block *bl
         block->is_last ? network->dquery : matrix_columns(network->dqkv, 0, network->spec->hidden);
     branch_backward(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, network->g,
                     da, block->context);
+    network_relative_begin(network);
     network_attention_backward(network, block, network->g, dquery, network->dqkv, share);
+    network_relative_backward(network, block);
     qkv_backward(network, block, dn, da);
 }
 

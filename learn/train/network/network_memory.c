@@ -7,9 +7,9 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static struct matrix take(struct network *network, size_t width, size_t stride, struct err *err)
+static struct matrix take(struct network *network, size_t rows, size_t width, size_t stride,
+                          struct err *err)
 {
-    size_t rows = network->options.tokens_max;
     struct matrix matrix = {.stride = stride, .width = width};
     if (err->code != ERR_OK)
         return (struct matrix){0};
@@ -22,14 +22,26 @@ static struct matrix take(struct network *network, size_t width, size_t stride, 
     return matrix;
 }
 
+struct matrix network_memory_matrix(struct network *network, size_t rows, size_t width,
+                                    struct err *err)
+{
+    return take(network, rows, width, operand_stride(width, sizeof(float)) / sizeof(float), err);
+}
+
 struct matrix network_memory_rows(struct network *network, size_t width, struct err *err)
 {
-    return take(network, width, operand_stride(width, sizeof(float)) / sizeof(float), err);
+    return network_memory_matrix(network, network->options.tokens_max, width, err);
 }
 
 struct matrix network_memory_dense(struct network *network, size_t width, struct err *err)
 {
-    return take(network, width, width, err);
+    return take(network, network->options.tokens_max, width, width, err);
+}
+
+/* Rows of the largest matrix that is multiplied or normalised. */
+static size_t rows_max(const struct network *network)
+{
+    return larger(network->options.tokens_max, 2 * (size_t)network->spec->disentangled.span);
 }
 
 static enum err_code open_lists(struct network *network, struct err *err)
@@ -44,7 +56,7 @@ static enum err_code open_lists(struct network *network, struct err *err)
     network->ids = arena_alloc_array(arena, tokens, sizeof *network->ids);
     network->types = arena_alloc_array(arena, tokens, sizeof *network->types);
     network->places = arena_alloc_array(arena, tokens, sizeof *network->places);
-    network->stats = arena_alloc_array(arena, 2 * tokens, sizeof *network->stats);
+    network->stats = arena_alloc_array(arena, 2 * rows_max(network), sizeof *network->stats);
     network->penalties = arena_alloc_array(arena, tokens * heads, sizeof *network->penalties);
     network->attention_scratch =
         arena_alloc_array(arena, network->attention_floats * network->options.threads,
@@ -64,7 +76,7 @@ static enum err_code open_buffers(struct network *network, enum precision precis
                                   size_t out, struct err *err)
 {
     struct network_buffers *buffers = &network->buffers[precision];
-    size_t tokens = network->options.tokens_max, unit = GEMM_COLUMNS;
+    size_t tokens = rows_max(network), unit = GEMM_COLUMNS;
     size_t padded_tokens = (tokens + unit - 1) / unit * unit;
     size_t panels = padded_tokens * ((in + unit - 1) / unit * unit);
     size_t widest = larger(in, out);

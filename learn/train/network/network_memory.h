@@ -11,6 +11,10 @@ struct matrix network_memory_rows(struct network *network, size_t width, struct 
 /* The same without room between the rows. */
 struct matrix network_memory_dense(struct network *network, size_t width, struct err *err);
 
+/* The same with another number of rows, an odd number of cache lines apart. */
+struct matrix network_memory_matrix(struct network *network, size_t rows, size_t width,
+                                    struct err *err);
+
 /* What the passes share: the batch's lists, scratch, the buffers of the products. */
 enum err_code network_memory_open(struct network *network, struct err *err);
 

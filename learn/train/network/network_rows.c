@@ -3,7 +3,7 @@
  *
  * Dropout sites, as Hugging Face's classes have them (modeling_bert.py, modeling_distilbert.py,
  * modeling_vit.py, modeling_deit.py, and those of the other families' names; "roberta" stands for
- * XLM-R, ELECTRA and MPNet too):
+ * XLM-R, ELECTRA and MPNet too, and DeBERTa is as "bert"):
  *
  *     site            bert   distilbert   roberta   albert   vit, deit, beit   dinov2
  *     embeddings       x         x           x        x             x             x
@@ -12,6 +12,8 @@
  *     mlp_out          x         x           x        -             x             -
  *     pooler           -         -           x        -             -             -
  *     classifier       x         x           x        x             -             -
+ *
+ *     relative         of DeBERTa, whose relative places are dropped out for each layer
  *
  * Embeddings are dropped behind norm or positions and before a projection, attention on the
  * probabilities, both outs before the residual sum, the classifier behind pooler and activation.
@@ -224,6 +226,7 @@ bool network_rows_drops(const struct network *network, enum network_site site)
     if ((site == NETWORK_SITE_ATTENTION_OUT && !family->block.drops_attention_out) ||
         (site == NETWORK_SITE_MLP_OUT && family->block.keeps_mlp_out) ||
         (site == NETWORK_SITE_POOLER && !family->drops_features) ||
+        (site == NETWORK_SITE_RELATIVE && family->tensors[TENSOR_RELATIVE_PLACES] == NULL) ||
         (site == NETWORK_SITE_CLASSIFIER && !family->drops_classifier))
         return false;
     return network->options.hidden_dropout > 0;

@@ -51,6 +51,7 @@ struct network_block {
     size_t attention_scale, mlp_scale; /* offsets; SIZE_MAX: no layer scale */
     struct attention_bias bias;        /* of the scores, a view of the table; at is NULL: none */
     float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h */
+    struct matrix relative_rows;       /* [2 span, 3 D] of relative places: network_relative.h */
 
     struct matrix x, n;           /* [T, D]; n is x in a post-norm block */
     struct matrix qkv_rows;       /* [T, 3 D]; in the last block the first D columns are not used */
@@ -94,6 +95,17 @@ struct network_head {
     struct matrix features;           /* [inputs, D], dense */
 };
 
+/* Relative places, [2 span, D] where not said: network_relative.h. */
+struct network_relative {
+    struct network_norm norm;
+    struct matrix places, normed; /* the table, and what all blocks read of it */
+    struct matrix dropped;        /* what a block with dropout reads */
+    struct matrix drows;          /* [2 span, 3 D] the gradient of a block's rows */
+    struct matrix dplaces;        /* the way back of what one block read, then of the table */
+    struct matrix dnormed;        /* the sum of these over the blocks */
+    unsigned *row_of;             /* [2 N - 1] by distance, from the lowest on */
+};
+
 struct network {
     const struct parameters *parameters;
     const struct spec *spec;
@@ -128,6 +140,7 @@ struct network {
     struct attention_bias bias;      /* of the scores, a view of the table; at is NULL: none */
     float *bias_table, *dbias_table; /* [bias_floats] made of the values, and its gradient */
     size_t bias_floats;
+    struct network_relative relative;
     struct network_block *blocks;
     struct network_head head;
 
@@ -154,7 +167,9 @@ enum network_site {
     NETWORK_SITE_COUNT,
     /* Came later: takes the number of the embeddings' site in layer 1, which nothing has, so that
      * the masks of the others stay what they were. */
-    NETWORK_SITE_POOLER = NETWORK_SITE_COUNT
+    NETWORK_SITE_POOLER = NETWORK_SITE_COUNT,
+    /* In every layer: the numbers of the embeddings' site two layers above. */
+    NETWORK_SITE_RELATIVE = 2 * NETWORK_SITE_COUNT
 };
 
 /* `width` columns of a matrix from `first` on; its rows from row `first` on. */

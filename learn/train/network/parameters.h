@@ -42,6 +42,7 @@ struct parameters_layer {
 struct parameters_map {
     size_t word, position, token_type, embedding_gamma, embedding_beta;
     size_t project_weight, project_bias, relative_bias;
+    size_t relative_places, relative_gamma, relative_beta;
     size_t cls_token, distillation_token, registers, patch_weight, patch_bias;
     size_t final_gamma, final_beta, pooled_gamma, pooled_beta;
     size_t pooler_weight, pooler_bias; /* MLM: the transform's */

@@ -70,6 +70,17 @@ START_TEST(workspace_bytes_bound_a_workspace)
 }
 END_TEST
 
+/* Which has matrices by distance beside attention's own. */
+START_TEST(workspace_bytes_bound_that_of_disentangled_attention)
+{
+    static const char dir[] = "tests/data/encoders/deberta-v2-0";
+    for (unsigned threads = 1; threads <= 4; threads += 3) {
+        check_workspace(dir, PRECISION_F32, threads);
+        check_workspace(dir, PRECISION_INT8, threads);
+    }
+}
+END_TEST
+
 START_TEST(engine_measure_tells_what_cannot_be_opened)
 {
     struct engine_cost cost;
@@ -238,5 +249,5 @@ SUITE("engine_measure", the_bound_is_the_numbers_a_thirty_second_and_a_megabyte,
       a_session_is_measured_for_the_longer_of_batch_and_model,
       an_image_model_is_measured_without_a_tokenizer,
       what_cannot_be_opened_is_told_as_by_opening_it, engine_measure_bounds_the_weights,
-      workspace_bytes_bound_a_workspace, engine_measure_tells_what_cannot_be_opened,
-      engine_need_bounds_what_a_text_keeps)
+      workspace_bytes_bound_a_workspace, workspace_bytes_bound_that_of_disentangled_attention,
+      engine_measure_tells_what_cannot_be_opened, engine_need_bounds_what_a_text_keeps)

@@ -32,7 +32,8 @@ static const char *const models[] = {"bert-3",
                                      "../encoders/roberta-1",
                                      "../encoders/electra-0",
                                      "../encoders/albert-0",
-                                     "../encoders/mpnet-0"};
+                                     "../encoders/mpnet-0",
+                                     "../encoders/deberta-v2-0"};
 enum { MODELS = sizeof models / sizeof *models };
 
 /* A model whose encoder has run over one input, with its capture. */

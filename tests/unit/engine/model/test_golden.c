@@ -217,8 +217,8 @@ static unsigned each_model(void (*check)(const char *name, const char *backend),
     ck_assert_ptr_nonnull(dir);
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         static const char *const families[] = {
-            "bert-",  "distilbert-", "roberta-", "xlm-roberta-", "electra-", "albert-",
-            "mpnet-", "vit-",        "deit-",    "dinov2-",      "beit-"};
+            "deberta-", "bert-",  "distilbert-", "roberta-", "xlm-roberta-", "electra-",
+            "albert-",  "mpnet-", "vit-",        "deit-",    "dinov2-",      "beit-"};
         for (size_t f = 0; f < sizeof families / sizeof *families; f++)
             if (strncmp(entry->d_name, families[f], strlen(families[f])) == 0) {
                 check(entry->d_name, backend);

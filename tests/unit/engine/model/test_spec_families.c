@@ -41,6 +41,32 @@ static void ck_refused(const char *config, const char *words)
     ck_assert_msg(strstr(err.text, "config.json: ") == err.text, "'%s' names no file", err.text);
 }
 
+#define DEBERTA                                                                                    \
+    "{\"model_type\": \"deberta-v2\", \"relative_attention\": true, \"share_att_key\": true, "     \
+    "\"position_biased_input\": false"
+
+START_TEST(deberta_takes_the_defaults_of_its_class_and_what_published_ones_say)
+{
+    ck_read(DEBERTA ", \"pos_att_type\": \"p2c|c2p\", \"norm_rel_ebd\": \"layer_norm\"}");
+    ck_assert_uint_eq(spec.hidden, 1536);
+    ck_assert_uint_eq(spec.layers, 24);
+    ck_assert_uint_eq(spec.heads, 24);
+    ck_assert_uint_eq(spec.intermediate, 6144);
+    ck_assert_uint_eq(spec.vocab_size, 128100);
+    ck_assert_uint_eq(spec.token_types, 0);
+    ck_assert_uint_eq(spec_text_tokens(&spec), 512);
+    ck_assert_uint_eq(spec.disentangled.span, 512);
+    ck_assert_uint_eq(spec.disentangled.buckets, 0);
+    ck_assert_float_eq(spec.norm_eps, 1e-7f);
+    ck_read(DEBERTA
+            ", \"pos_att_type\": [\"c2p\"], \"norm_rel_ebd\": \"layer_norm\", "
+            "\"position_buckets\": 256, \"type_vocab_size\": 0, \"max_relative_positions\": -1}");
+    ck_assert_uint_eq(spec.disentangled.span, 256);
+    ck_assert_uint_eq(spec.disentangled.distance_max, 512);
+    ck_assert(spec.disentangled.content_to_position && !spec.disentangled.position_to_content);
+}
+END_TEST
+
 /* Configuration classes of transformers 4.57. */
 START_TEST(families_of_texts_take_the_defaults_of_their_hugging_face_classes)
 {
@@ -157,6 +183,17 @@ START_TEST(sizes_that_cannot_be_are_refused_by_name)
         {"{\"model_type\": \"albert\", \"position_embedding_type\": \"relative_key\"}",
          "relative_key"},
         {"{\"model_type\": \"electra\", \"hidden_act\": \"silu\"}", "silu"},
+        {"{\"model_type\": \"deberta-v2\"}", "relative_attention false is not supported"},
+        {"{\"model_type\": \"deberta-v2\", \"relative_attention\": true}", "share_att_key false"},
+        {"{\"model_type\": \"deberta-v2\", \"relative_attention\": true, \"share_att_key\": true}",
+         "position_biased_input true"},
+        {DEBERTA "}", "norm_rel_ebd 'none'"},
+        {DEBERTA ", \"norm_rel_ebd\": \"layer_norm\"}", "pos_att_type names no term"},
+        {DEBERTA ", \"norm_rel_ebd\": \"layer_norm\", \"pos_att_type\": [\"c2p\"], "
+                 "\"max_position_embeddings\": 0}",
+         "max_position_embeddings"},
+        {DEBERTA ", \"conv_kernel_size\": 3}", "conv_kernel_size 3 is not supported"},
+        {DEBERTA ", \"num_attention_heads\": 7}", "is not a multiple of"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_refused(cases[i][0], cases[i][1]);
@@ -212,7 +249,8 @@ START_TEST(a_damaged_config_is_an_error_wherever_it_is_cut)
 }
 END_TEST
 
-SUITE("spec_families", families_of_texts_take_the_defaults_of_their_hugging_face_classes,
+SUITE("spec_families", deberta_takes_the_defaults_of_its_class_and_what_published_ones_say,
+      families_of_texts_take_the_defaults_of_their_hugging_face_classes,
       layers_share_blocks_as_albert_divides_them,
       embeddings_are_projected_where_sizes_differ_and_always_in_albert,
       positions_begin_behind_the_pad_token_and_mpnets_is_always_one,

@@ -31,8 +31,13 @@ static const char *const configs[] = {
     "{\"model_type\": \"mpnet\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
     "\"num_attention_heads\": 2, \"intermediate_size\": 96, \"vocab_size\": 30, "
     "\"max_position_embeddings\": 42, \"num_labels\": 3, \"relative_attention_num_buckets\": 40}",
+    "{\"model_type\": \"deberta-v2\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+    "\"num_attention_heads\": 2, \"intermediate_size\": 96, \"vocab_size\": 30, "
+    "\"max_position_embeddings\": 42, \"num_labels\": 3, \"relative_attention\": true, "
+    "\"share_att_key\": true, \"position_biased_input\": false, \"pos_att_type\": \"c2p|p2c\", "
+    "\"position_buckets\": 12, \"norm_rel_ebd\": \"layer_norm\"}",
 };
-enum { FAMILIES = sizeof configs / sizeof *configs, MPNET = 3 };
+enum { FAMILIES = sizeof configs / sizeof *configs, MPNET = 3, DEBERTA };
 
 /* Every tensor that config.json asks for, with the norms' gammas near 1. */
 static void write_model(const char *config)
@@ -51,7 +56,10 @@ static void write_model(const char *config)
         checkpoint_writer_add(&writer, row.name, row.shape[0], row.rank > 1 ? row.shape[1] : 0);
         for (size_t i = before; row.part == TENSOR_GAMMA && i < writer.count; i++)
             writer.data[i] += 1;
-        for (size_t i = before; row.field == TENSOR_RELATIVE_BIAS && i < writer.count; i++)
+        bool is_strengthened =
+            row.field == TENSOR_RELATIVE_BIAS ||
+            (spec.disentangled.span > 0 && (row.field == TENSOR_QUERY || row.field == TENSOR_KEY));
+        for (size_t i = before; is_strengthened && i < writer.count; i++)
             writer.data[i] *= 20; /* so that a score without it is another */
     }
     checkpoint_writer_finish(&writer);
@@ -171,36 +179,46 @@ static void answer(const char *backend, const char *dtype, float *logits, float 
 START_TEST(relative_positions_reach_attention_in_every_precision)
 {
     float exact[LABELS], rounded[LABELS], rollouts[2][TOKENS];
-    checkpoint_writer_open(&writer);
-    write_model(configs[MPNET]);
-    answer("reference", "f32", exact, rollouts[0]);
-    answer("auto", "f32", rounded, rollouts[1]);
-    ck_assert_double_lt(numbers_relative_difference(rounded, exact, LABELS), 1e-5);
-    ck_assert_double_lt(numbers_difference(rollouts[1], rollouts[0], TOKENS), 1e-6);
-    answer("auto", "int8", rounded, rollouts[1]);
-    ck_assert_double_lt(numbers_relative_difference(rounded, exact, LABELS), 0.06);
-    ck_assert_double_lt(numbers_difference(rollouts[1], rollouts[0], TOKENS), 0.004);
-    checkpoint_writer_close(&writer);
+    for (int f = MPNET; f <= DEBERTA; f++) {
+        checkpoint_writer_open(&writer);
+        write_model(configs[f]);
+        answer("reference", "f32", exact, rollouts[0]);
+        answer("auto", "f32", rounded, rollouts[1]);
+        ck_assert_double_lt(numbers_relative_difference(rounded, exact, LABELS), 1e-5);
+        ck_assert_double_lt(numbers_difference(rollouts[1], rollouts[0], TOKENS), 1e-6);
+        answer("auto", "int8", rounded, rollouts[1]);
+        ck_assert_double_lt(numbers_relative_difference(rounded, exact, LABELS), 0.06);
+        ck_assert_double_lt(numbers_difference(rollouts[1], rollouts[0], TOKENS), 0.004);
+        checkpoint_writer_close(&writer);
+    }
 }
 END_TEST
 
 /* The same weights with the table of positions at zero give other rollouts than these bounds. */
 START_TEST(relative_positions_are_more_than_what_rounding_costs)
 {
+    static const struct {
+        int family;
+        const char *tensor;
+        size_t numbers;
+    } cases[] = {{MPNET, "relative_attention_bias", 40 * 2},
+                 {DEBERTA, "encoder.LayerNorm.weight", 64}};
     float logits[2][LABELS], rollouts[2][TOKENS];
-    checkpoint_writer_open(&writer);
-    write_model(configs[MPNET]);
-    answer("auto", "f32", logits[0], rollouts[0]);
-    const char *entry = strstr(writer.header, "relative_attention_bias");
-    size_t start = 0;
-    ck_assert_int_eq(sscanf(strstr(entry, "data_offsets"), "data_offsets\":[%zu", &start), 1);
-    memset((char *)writer.data + start, 0, 40 * 2 * sizeof(float));
-    writer.header_len--; /* of the brace at its end, which is written again */
-    checkpoint_writer_finish(&writer);
-    answer("auto", "f32", logits[1], rollouts[1]);
-    ck_assert_double_gt(numbers_relative_difference(logits[1], logits[0], LABELS), 0.12);
-    ck_assert_double_gt(numbers_difference(rollouts[1], rollouts[0], TOKENS), 0.02);
-    checkpoint_writer_close(&writer);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        checkpoint_writer_open(&writer);
+        write_model(configs[cases[i].family]);
+        answer("auto", "f32", logits[0], rollouts[0]);
+        const char *entry = strstr(writer.header, cases[i].tensor);
+        size_t start = 0;
+        ck_assert_int_eq(sscanf(strstr(entry, "data_offsets"), "data_offsets\":[%zu", &start), 1);
+        memset((char *)writer.data + start, 0, cases[i].numbers * sizeof(float));
+        writer.header_len--; /* of the brace at its end, which is written again */
+        checkpoint_writer_finish(&writer);
+        answer("auto", "f32", logits[1], rollouts[1]);
+        ck_assert_double_gt(numbers_relative_difference(logits[1], logits[0], LABELS), 0.12);
+        ck_assert_double_gt(numbers_difference(rollouts[1], rollouts[0], TOKENS), 0.02);
+        checkpoint_writer_close(&writer);
+    }
 }
 END_TEST
 

@@ -48,6 +48,7 @@ static const struct choice choices[] = {
     {"electra", NULL, HEAD_CLASSIFIER, 0},
     {"albert", NULL, HEAD_CLASSIFIER, 0},
     {"mpnet", NULL, HEAD_CLASSIFIER, 0},
+    {"deberta-v2", NULL, HEAD_CLASSIFIER, 0},
     {"vit", NULL, HEAD_CLASSIFIER, 0},
     {"deit", NULL, HEAD_CLASSIFIER, 0},
     {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0},
@@ -57,7 +58,8 @@ static const struct choice choices[] = {
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
-/* Embeddings narrower and wider than the blocks, four layers of two blocks, pads at 1. */
+/* Embeddings narrower and wider than the blocks, four layers of two blocks, pads at 1, distances
+ * beyond those that have a row of their own. */
 static void fill_text_spec(struct spec *spec)
 {
     const struct family *family = spec->family;
@@ -70,6 +72,12 @@ static void fill_text_spec(struct spec *spec)
     }
     if (family->tensors[TENSOR_RELATIVE_BIAS] != NULL)
         spec->buckets = 32;
+    if (family->tensors[TENSOR_RELATIVE_PLACES] != NULL)
+        spec->disentangled = (struct disentangled){.span = 8,
+                                                   .buckets = 8,
+                                                   .distance_max = 20,
+                                                   .content_to_position = true,
+                                                   .position_to_content = true};
     spec->pad_id = family->positions == POSITION_PAST_PAD ? 1 : 0;
 }
 
@@ -537,7 +545,7 @@ END_TEST
 
 /* Hugging Face's places: DistilBERT has none behind attention, ALBERT and DINOv2 none behind the
  * MLP, image models none before the classifier; heads of RoBERTa's kind have one before the pooler
- * too. */
+ * too, and DeBERTa drops its relative places. */
 START_TEST(network_drops_where_hugging_face_does)
 {
     for (int i = 0; i < CHOICES; i++) {
@@ -558,6 +566,8 @@ START_TEST(network_drops_where_hugging_face_does)
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_POOLER) == has_own_head);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == !is_distilbert);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_RELATIVE) ==
+                  (strcmp(choices[i].model_type, "deberta-v2") == 0));
         ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
         options.hidden_dropout = 0;
         options.attention_dropout = 0.1f;
