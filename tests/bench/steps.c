@@ -155,7 +155,7 @@ static enum err_code answer(struct stepper *stepper, unsigned threads, const cha
         return err->code;
     if (take_step(stepper, &ms, &loss, err))
         return err->code;
-    fprintf(out, "%.6f %.9g\n", ms, loss);
+    fprintf(out, "%.6f %.9g %u\n", ms, loss, stepper->loader.inputs[0].tokens);
     fflush(out);
     return ERR_OK;
 }

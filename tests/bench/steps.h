@@ -1,7 +1,8 @@
 /* steps.h - a co-process that takes training steps, for tests/bench/train_peer.py: whole ones, from
  * prepared inputs to changed weights (forward, loss, backward, clipping, AdamW, packing).
  *
- *     f32 64 DIR/vit      ->  milliseconds of one step over 64 images, and its mean loss
+ *     f32 64 DIR/vit      ->  milliseconds of one step over 64 images, its mean loss, and the tokens
+ *                             of an input
  *     bf16 16 DIR/bert        the same over 16 texts
  *
  * The line ends in the checkpoint's directory. A line like the one before goes on with its model.

@@ -85,7 +85,7 @@ class Ours:
     def step(self):
         self.process.stdin.write(self.line)
         answer = self.process.stdout.readline().split()
-        if len(answer) != 2:
+        if len(answer) != 3:
             sys.exit(f"train_peer.py: {options.bench} ended")
         return float(answer[0]), float(answer[1])
 

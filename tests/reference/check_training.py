@@ -25,7 +25,7 @@ from PIL import Image
 from transformers import (AutoConfig, AutoImageProcessor, AutoModelForImageClassification,
                           AutoModelForSequenceClassification)
 
-STRIDE, WORDS, FIRST_WORD, TOKENS, ROWS, STEPS = 7919, 20000, 1000, 256, 6, 3  # tests/bench/steps.h
+STRIDE, WORDS, FIRST_WORD, ROWS, STEPS = 7919, 20000, 1000, 6, 3  # tests/bench/steps.h
 RATE, DECAY = 1e-4, 0.01
 OTHER_CLASSES = {"DeiTForImageClassificationWithTeacher"}
 transformers.logging.set_verbosity_error()
@@ -91,20 +91,20 @@ def torch_losses(model, inputs):
         yield loss.item()
 
 
-def our_losses(build, directory):
+def our_steps(build, directory):
+    """Losses, and the tokens of an input."""
     done = subprocess.run([f"{build}/attnd-bench", "steps", "--threads", "2"], text=True,
                           input=f"f32 {ROWS} {directory}\n" * STEPS, capture_output=True)
     if done.returncode:
         sys.exit(f"{directory}: {done.stderr}")
-    return [float(line.split()[1]) for line in done.stdout.splitlines()]
+    steps = [line.split() for line in done.stdout.splitlines()]
+    return [float(step[1]) for step in steps], int(steps[0][2])
 
 
 def check_steps(build, directory):
     model = model_of(directory)
-    info = json.loads(run(f"{build}/attnd-inspect", directory, "--json"))
-    tokens = min(TOKENS, info.get("tokens_max", TOKENS))
     size = model.config.image_size if is_image(model) else 0  # the positions as they are stored
-    ours = our_losses(build, directory)
+    ours, tokens = our_steps(build, directory)
     theirs = list(torch_losses(model, formula_inputs(model, directory, tokens, size)))
     worst = max(abs(a - b) / abs(b) for a, b in zip(ours, theirs, strict=True))
     print(f"{directory.name:26} {' '.join(f'{a:.6f}' for a in ours)} | {' '.join(f'{b:.6f}' for b in theirs)}"
