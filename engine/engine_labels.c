@@ -229,7 +229,7 @@ enum err_code engine_encode_labels(struct engine_labeller *labeller, struct engi
 enum err_code engine_encode_own(struct engine_model *model, unsigned threads, struct err *err)
 {
     struct engine_labeller *labeller = NULL;
-    unsigned left = model->spec.label_count;
+    unsigned left = model->tower != NULL ? model->spec.label_count : 0;
     if (left == 0 || begin_encoding(model, err) ||
         engine_labeller_open(&labeller, model, threads, err))
         return err->code;

@@ -19,6 +19,9 @@
  * token. A head that reads the mean of the patches (DINOv2, BEiT) has it for each token that it
  * reads, and g is their sum.
  *
+ * A zero-shot model's logit is that of a label's embedding c and the unit vector of the image, c . z /
+ * |z| with z = W_p norm(h): its gradient at h, and from there on as above.
+ *
  * Threads: a pure function of a model and a capture.
  */
 #ifndef ATTND_ENGINE_EXPLAIN_GRADIENT_H
