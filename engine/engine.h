@@ -124,6 +124,8 @@ struct engine_labels {
     const char *hypothesis; /* with one "{}", where the label goes; NULL: the model's */
 };
 
+enum { ENGINE_LABELS_MAX = 1000, ENGINE_LABELS_BYTES_MAX = 1024 * 1024 };
+
 /* ERR_UNUSABLE says what is wrong with which: model/candidates.h. ERR_NO_MEMORY. */
 enum err_code engine_check_labels(const struct engine_labels *labels, struct err *err);
 

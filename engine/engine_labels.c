@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STEP_TOKENS = 256, /* that are encoded at a time: 0.2 s of one thread for ViT-B's labels */
-    STEP_LABELS = STEP_TOKENS / 2 /* a text has at least two tokens */
-};
+enum { STEP_LABELS = LABELLER_TOKENS / 2 }; /* a text has at least two tokens */
+
+_Static_assert((int)ENGINE_LABELS_MAX == (int)CANDIDATES_MAX &&
+                   (int)ENGINE_LABELS_BYTES_MAX == (int)CANDIDATES_BYTES,
+               "the public limits are those of the labels");
 
 struct engine_labeller {
     const struct text_tower *tower;
@@ -154,7 +155,7 @@ enum err_code engine_labeller_open(struct engine_labeller **out, const struct en
     const unsigned longest = model->tower->pipeline.tokenizer->limit;
     if (thread_pool_open(&labeller->pool, threads, err) ||
         workspace_open(&labeller->workspace, &model->tower->spec, model->tower->backend,
-                       longest > STEP_TOKENS ? longest : STEP_TOKENS, labeller->pool,
+                       longest > LABELLER_TOKENS ? longest : LABELLER_TOKENS, labeller->pool,
                        model->kernels, err)) {
         engine_labeller_close(labeller);
         return err->code;
