@@ -1,5 +1,5 @@
-/* engine_labels.c - labels of a zero-shot model: texts, encoded by the model's second encoder, which
- * become the rows of a classifier. */
+/* engine_labels.c - labels of a zero-shot model: texts, encoded by its second encoder, which become
+ * the rows of a classifier. */
 #include "engine/base/thread_pool.h"
 #include "engine/engine_state.h"
 #include "engine/model/candidates.h"

@@ -8,9 +8,9 @@
 #include "engine/cli/cli.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
-#include "learn/data/candidate_list.h"
 #include "learn/data/input_list.h"
 #include "learn/data/picture.h"
+#include "learn/eval/candidate_list.h"
 #include "server/protocol/problem.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
-/* causal_bias.h - attention that looks back only, as what is added to its scores: nothing where key j
- * is not behind query i, and a number that leaves no weight in fp32 where it is (Radford et al.
+/* causal_bias.h - attention that looks back only, as what is added to its scores: nothing where key
+ * j is not behind query i, and a number that leaves no weight in fp32 where it is (Radford et al.
  * 2021, section 2.4; the masked attention of Vaswani et al. 2017, section 3.2.3).
  *
  *     b[i, j] = 0 for j <= i, else CAUSAL_BIAS_MASKED

@@ -43,8 +43,8 @@ enum tensor_field {
     TENSOR_GATED_OUT,
     TENSOR_MLP_SCALE,
     TENSOR_MLP_NORM,
-    /* the classifier's head: classifier(activation(pooler(pooled_norm(pooling(final_norm(x)))))), or
-     * with the unit length of a projection in place of activation and pooler */
+    /* the classifier's head: classifier(activation(pooler(pooled_norm(pooling(final_norm(x)))))),
+     * or with the unit length of a projection in place of activation and pooler */
     TENSOR_FINAL_NORM,
     TENSOR_POOLED_NORM,
     TENSOR_POOLER,

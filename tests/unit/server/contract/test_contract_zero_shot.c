@@ -232,7 +232,7 @@ START_TEST(the_audit_log_has_the_label_and_feedback_is_refused)
     reply_free(&reply);
     json_decref(call);
     stop();
-    snprintf(path, sizeof path, "%s/audit.jsonl", dir.path);
+    snprintf(path, sizeof path, "%s/attnd-audit-000000000001.jsonl", dir.path);
     char *log = contract_file(path, &len);
     ck_assert_ptr_nonnull(strstr(log, "\"label\":\"caf\u00e9 \\\"x\\\"\""));
     ck_assert_ptr_nonnull(strstr(log, "\"candidate_labels\":1,\"hypothesis_template\":"));

@@ -1,4 +1,4 @@
-#include "learn/data/candidate_list.h"
+#include "learn/eval/candidate_list.h"
 
 #include "engine/base/doc.h"
 #include "engine/engine.h"

@@ -8,8 +8,8 @@
  *
  * Threads: one at a time.
  */
-#ifndef ATTND_LEARN_DATA_CANDIDATE_LIST_H
-#define ATTND_LEARN_DATA_CANDIDATE_LIST_H
+#ifndef ATTND_LEARN_EVAL_CANDIDATE_LIST_H
+#define ATTND_LEARN_EVAL_CANDIDATE_LIST_H
 
 #include "engine/base/err.h"
 
