@@ -33,7 +33,8 @@ struct text_tower {
     float scale;                          /* exp(logit_scale) */
 };
 
-/* Of a checkpoint whose family is_zero_shot. ERR_UNSUPPORTED and the errors of the files. Yours to close. */
+/* Of a checkpoint whose family is_zero_shot. ERR_UNSUPPORTED and the errors of the files. Yours to
+ * close. */
 enum err_code text_tower_open(struct text_tower **out, const char *dir,
                               const struct checkpoint *checkpoint,
                               const struct linear_backend *backend, const struct kernels *kernels,

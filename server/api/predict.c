@@ -5,8 +5,8 @@
  *
  *     head      I/O thread             refusals that headers suffice for: 415, 503, 429
  *     parse     I/O or pool thread     the call, its models, places in the queue
- *     prepare   I/O or pool thread     tokens and patches; before that, on the labeller's thread, the
- *                                      labels of a zero-shot model that came with the call
+ *     prepare   I/O or pool thread     tokens and patches; before that, on the labeller's thread,
+ *                                      labels that came with the call
  *     queued    queue and workers      each row by itself
  *     explain   pool thread            if the call asks for explanations
  *     reply     I/O thread             encode, and tell the observers

@@ -1,8 +1,8 @@
 /* codec_labels.h - candidate_labels and hypothesis_template of a call, as JSON members and as
  * options of a query string. Private to the codec.
  *
- *     codec_labels_read(&labels, tree, &elided, arena, &err);       {"candidate_labels": ["a", "b"]}
- *     codec_labels_set(&labels, "a", arena, &err);                  ?candidate_labels=a&...=b
+ *     codec_labels_read(&labels, tree, &elided, arena, &err);    {"candidate_labels": ["a", "b"]}
+ *     codec_labels_set(&labels, "a", arena, &err);               ?candidate_labels=a&...=b
  *     codec_labels_check(&labels, "?", &err);
  *
  * Errors are ERR_UNUSABLE with the place of the label. Threads: no state.

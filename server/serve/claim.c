@@ -60,9 +60,18 @@ static size_t digested_bytes(const struct predict_item *item)
     return memory_sum(memory_sum(item->len, item->pair_len), 1 + ARENA_ALIGNMENT);
 }
 
+/* Labels that the cache may let go while the request still holds them. */
+static size_t held_labels(const struct request *request)
+{
+    for (unsigned i = 0; i < request->call.item_count; i++)
+        if (request->rows[i].labels != NULL)
+            return engine_labelled_bytes(request->rows[i].model->engine, &request->call.labels);
+    return 0;
+}
+
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing)
 {
-    size_t kept = 0;
+    size_t kept = held_labels(request);
     *passing = 0;
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct row *row = &request->rows[i];

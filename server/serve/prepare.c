@@ -245,8 +245,9 @@ static enum err_code submit(struct prepare *prepare, struct request *request,
         return err_set(err, ERR_NOT_READY, "the server is stopping");
     if (full)
         return err_set(err, ERR_QUEUE_FULL,
-                       "the inputs that wait to be prepared are about %.1f s of work, more than "
-                       "the queue's %.1f s",
+                       "the %s are about %.1f s of work, more than the queue's %.1f s",
+                       kind == PREPARE_LABELS ? "labels that wait to be encoded"
+                                              : "inputs that wait to be prepared",
                        wait_ms / 1000, prepare->wait_ms_max / 1000.0);
     return ERR_OK;
 }
