@@ -32,10 +32,10 @@ enum prepare_kind {
     PREPARE_KINDS,
 };
 
-/* A pool of so many threads, one more that only reads, and one that only encodes labels. `work` gets
- * ownership of each request; those to be read, those with labels, and the others, are begun in order
- * of arrival. True: it did all of the units that were submitted, so its time tells their throughput.
- */
+/* A pool of so many threads, one more that only reads, and one that only encodes labels. `work`
+ * gets ownership of each request; those to be read, those with labels, and the others, are begun in
+ * order of arrival. True: it did all of the units that were submitted, so its time tells their
+ * throughput. */
 enum err_code prepare_start(struct prepare **out, unsigned threads,
                             bool (*work)(void *context, struct request *request), void *context,
                             struct err *err);
