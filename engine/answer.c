@@ -331,6 +331,9 @@ struct json_t *answer_model(const struct engine_info *info)
         info->ood_threshold != NULL ? json_real((double)*info->ood_threshold) : json_null());
     add(&model, "explain_default", json_string_nocheck(method_name(info->explain_default)));
     add(&model, "labels", texts(info->labels, info->label_count));
+    add(&model, "zero_shot", json_boolean(info->is_zero_shot));
+    if (info->is_zero_shot)
+        add(&model, "hypothesis_template", json_string(info->hypothesis));
     add_count(&model, "layers", info->layers);
     add_count(&model, "heads", info->heads);
     add_count(&model, "hidden_size", info->hidden_size);

@@ -7,6 +7,7 @@
 #include "engine/base/sha256.h"
 #include "engine/format/checkpoint.h"
 #include "engine/tensor/linear/bf16.h"
+#include "engine/text_tower.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,17 +80,30 @@ static const char *most_stored(const struct checkpoint *checkpoint)
     return dtype_name((enum dtype)most);
 }
 
+/* Both encoders are one model: what the one does not use is used by the other. */
+static void count_tower(struct engine_model *model)
+{
+    struct weights *weights = &model->weights;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < weights->unbound_count; i++)
+        if (!text_tower_reads(model->tower, weights->unbound[i]))
+            weights->unbound[kept++] = weights->unbound[i];
+    weights->unbound_count = kept;
+    weights->parameters += model->tower->weights.parameters + 1; /* the scale */
+}
+
 static enum err_code open_weights(struct engine_model *model, const char *dir,
                                   const struct choice *choice, unsigned threads, struct err *err)
 {
     struct checkpoint *checkpoint;
-    if (threads == 0)
-        threads = cpu_quota_threads("");
     if (checkpoint_open(&checkpoint, dir, err))
         return err->code;
     if (!weights_open(&model->weights, &model->spec, checkpoint, choice->encoder, choice->other,
-                      threads, err))
-        copy_paths(model, checkpoint, err);
+                      threads, err) &&
+        !copy_paths(model, checkpoint, err) && model->spec.family->is_zero_shot &&
+        !text_tower_open(&model->tower, dir, checkpoint, choice->other, choice->kernels, threads,
+                         err))
+        count_tower(model);
     model->info.stored_dtype = most_stored(checkpoint);
     checkpoint_close(checkpoint);
     return err->code;
@@ -100,9 +114,11 @@ static enum err_code test_products(const struct weights *weights, const struct k
                                    struct err *err)
 {
     const struct layer *layer = &weights->layers[0];
-    const struct linear *const linears[] = {
-        &layer->qkv,     &layer->attention_out, &layer->mlp_in,       &layer->mlp_out,
-        &weights->patch, &weights->pooler,      &weights->classifier, &weights->embedding_project};
+    const struct linear *const linears[] = {&layer->qkv,          &layer->attention_out,
+                                            &layer->mlp_in,       &layer->mlp_out,
+                                            &weights->patch,      &weights->pooler,
+                                            &weights->classifier, &weights->embedding_project,
+                                            &weights->projection};
     for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
         if (linears[i]->out > 0 && linear_self_test(linears[i], kernels, err))
             return err->code;
@@ -127,6 +143,8 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->labels = spec->labels;
     info->class_codes = spec->class_codes;
     info->label_count = spec->label_count;
+    info->is_zero_shot = spec->family->is_zero_shot;
+    info->hypothesis = spec->hypothesis;
     info->layers = spec->layers;
     info->heads = spec->heads;
     info->hidden_size = spec->hidden;
@@ -141,7 +159,8 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->window_stride = model->pipeline.windows.stride;
     info->window_pooling = is_text ? window_pooling_name(spec->long_text.pooling) : NULL;
     info->parameters = model->weights.parameters;
-    info->weight_bytes = weights_bytes(&model->weights, spec);
+    info->weight_bytes = weights_bytes(&model->weights, spec) +
+                         (model->tower != NULL ? text_tower_bytes(model->tower) : 0);
     info->unbound = model->weights.unbound;
     info->unbound_count = model->weights.unbound_count;
     info->explain_default = method_default(info->kind);
@@ -155,14 +174,18 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct err *err)
 {
     struct choice choice;
+    const unsigned threads =
+        options->load_threads > 0 ? options->load_threads : cpu_quota_threads("");
     if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
         pipeline_fit(&model->spec, dir, err) ||
         pipeline_open(&model->pipeline, &model->spec, dir, err) ||
-        open_weights(model, dir, &choice, options->load_threads, err) ||
-        test_products(&model->weights, choice.kernels, err))
+        open_weights(model, dir, &choice, threads, err))
         return err->code;
     model->kernels = choice.kernels;
     model->encoder = choice.encoder;
+    if (engine_encode_own(model, threads, err) ||
+        test_products(&model->weights, choice.kernels, err))
+        return err->code;
     describe(model, &choice);
     model->info.preprocessing = pipeline_describe(&model->pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);
@@ -188,8 +211,12 @@ void engine_close(struct engine_model *model)
 {
     if (model == NULL)
         return;
-    pipeline_close(&model->pipeline);
-    weights_close(&model->weights, &model->spec);
+    engine_close_labels(model);
+    if (model->base == NULL) {
+        pipeline_close(&model->pipeline);
+        weights_close(&model->weights, &model->spec);
+        text_tower_close(model->tower);
+    }
     arena_deinit(&model->arena);
     free(model);
 }

@@ -57,6 +57,9 @@ struct engine_info {
     const char *const *labels;
     const struct class_code *class_codes; /* [label_count] attnd.json's; NULL: none */
     unsigned label_count;
+    bool is_zero_shot; /* labels are texts, which engine_open_labelled exchanges; may have none */
+    bool has_given_labels;  /* this is what engine_open_labelled made */
+    const char *hypothesis; /* zero-shot: what a label is put into, at its "{}"; else NULL */
     unsigned layers, heads, hidden_size, intermediate_size;
     unsigned feature_size; /* of what the classifier reads: the hidden size, or twice that */
     unsigned tokens_max;   /* longest sequence, special tokens included */
@@ -88,8 +91,9 @@ const struct engine_info *engine_describe(const struct engine_model *model);
 
 /* What a checkpoint will take in memory: upper bounds from its headers, without loading it. */
 struct engine_cost {
-    size_t model_bytes;   /* weights and tokenizer, once */
-    size_t session_bytes; /* of one session for batches of batch_tokens_max */
+    size_t model_bytes;    /* weights and tokenizer, once */
+    size_t session_bytes;  /* of one session for batches of batch_tokens_max */
+    size_t labeller_bytes; /* zero-shot: of engine_labeller_open with one thread; else 0 */
     unsigned label_count;
 };
 /* As engine_open and engine_session_open with the same arguments, and with their errors, as far as
@@ -102,6 +106,50 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
  * up with ERR_NOT_READY when another thread sets *stop (NULL: never). */
 enum err_code engine_digest(const struct engine_model *model, const atomic_bool *stop, char out[72],
                             struct err *err);
+
+/* ---- labels of a zero-shot model ----
+ *
+ *     engine_check_labels(&labels, &err);
+ *     engine_open_labelled(&labelled, model, &labels, &err);
+ *     do
+ *         engine_encode_labels(labeller, labelled, &left, &err);
+ *     while (err.code == ERR_OK && left > 0);
+ *     engine_prepare_image(labelled, ...); engine_run(session of model, ...);
+ *     engine_scores(labelled, ...); ...
+ *     engine_close(labelled);
+ */
+struct engine_labels {
+    const char *const *texts; /* [count] */
+    unsigned count;
+    const char *hypothesis; /* with one "{}", where the label goes; NULL: the model's */
+};
+
+enum { ENGINE_LABELS_MAX = 1000, ENGINE_LABELS_BYTES_MAX = 1024 * 1024 };
+
+/* ERR_UNUSABLE says what is wrong with which: model/candidates.h. ERR_NO_MEMORY. */
+enum err_code engine_check_labels(const struct engine_labels *labels, struct err *err);
+
+/* The model with other labels in place of its own: inputs prepared by it are answered in them, by
+ * any session of `model`, which must outlive it; judge, score and explain them by it. Thresholds,
+ * OOD scores and class codes are of fixed labels, and it has none. Labels are copied. Immutable
+ * once its labels are encoded; yours to engine_close. ERR_UNUSABLE for a model that is not
+ * zero-shot, and as engine_check_labels; ERR_NO_MEMORY. */
+enum err_code engine_open_labelled(struct engine_model **out, const struct engine_model *model,
+                                   const struct engine_labels *labels, struct err *err);
+/* Upper bound of what it takes. */
+size_t engine_labelled_bytes(const struct engine_model *model, const struct engine_labels *labels);
+
+/* What encodes labels of one zero-shot model, with so many threads. One thread at a time. Yours to
+ * close, before the model. */
+struct engine_labeller;
+enum err_code engine_labeller_open(struct engine_labeller **out, const struct engine_model *model,
+                                   unsigned threads, struct err *err);
+void engine_labeller_close(struct engine_labeller *labeller); /* NULL is allowed */
+
+/* Encodes the next few labels, some hundred tokens at a time; *left says how many are still to be.
+ * ERR_UNUSABLE for a label without a token; ERR_NO_MEMORY. */
+enum err_code engine_encode_labels(struct engine_labeller *labeller, struct engine_model *labelled,
+                                   unsigned *left, struct err *err);
 
 /* What a client may ask for, and what bounds it. All zeros: the model's own way. */
 enum engine_long_text { LONG_TEXT_OWN, LONG_TEXT_TRUNCATE, LONG_TEXT_WINDOWS };

@@ -69,6 +69,17 @@ enum err_code engine_prepare_pair(const struct engine_model *model, const char *
     return prepare_text(model, &given, &cut, interrupt, arena, out, err);
 }
 
+/* The input keeps the labels that it was prepared for. */
+static enum err_code prepare_patches(const struct engine_model *model, const struct image *image,
+                                     struct interrupt *interrupt, struct arena *scratch,
+                                     struct arena *arena, struct engine_input *out, struct err *err)
+{
+    if (pipeline_patches(&model->pipeline, image, NULL, interrupt, scratch, arena, out, err))
+        return err->code;
+    out->classifier = model->base != NULL ? &model->weights.classifier : NULL;
+    return ERR_OK;
+}
+
 enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
                                    size_t pixels_max, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err)
@@ -79,7 +90,7 @@ enum err_code engine_prepare_image(const struct engine_model *model, const void 
     *out = (struct engine_input){.kind = ENGINE_IMAGE};
     arena_init(&scratch);
     if (!pipeline_decode(pipeline, bytes, len, pixels_max, interrupt, &scratch, &image, err))
-        pipeline_patches(pipeline, &image, NULL, interrupt, &scratch, arena, out, err);
+        prepare_patches(model, &image, interrupt, &scratch, arena, out, err);
     arena_deinit(&scratch);
     return err->code;
 }
@@ -91,7 +102,7 @@ enum err_code engine_prepare_pixels(const struct engine_model *model, const stru
     struct arena scratch;
     *out = (struct engine_input){.kind = ENGINE_IMAGE};
     arena_init(&scratch);
-    pipeline_patches(&model->pipeline, image, NULL, interrupt, &scratch, arena, out, err);
+    prepare_patches(model, image, interrupt, &scratch, arena, out, err);
     arena_deinit(&scratch);
     return err->code;
 }
@@ -119,8 +130,8 @@ struct engine_need engine_need_text(const struct engine_model *model, const char
 struct engine_need engine_need_pair(const struct engine_model *model, const char *text, size_t len,
                                     const char *pair, size_t pair_len)
 {
-    return (struct engine_need){.kept = tokenizer_encode_pair_bytes(model->pipeline.tokenizer, text,
-                                                                    len, pair, pair_len)};
+    return (struct engine_need){
+        .kept = tokenizer_encode_pair_bytes(model->pipeline.tokenizer, text, len, pair, pair_len)};
 }
 
 struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,

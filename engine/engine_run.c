@@ -102,6 +102,7 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     const struct engine_model *model = session->model;
     begin_pass(&session->workspace);
     for (unsigned r = 0; r < rows; r++) {
+        session->workspace.classifiers[r] = inputs[r]->classifier;
         struct window_place place = {.input = r, .windows = engine_input_windows(inputs[r])};
         for (; place.window < place.windows; place.window++) {
             const struct engine_input window = engine_input_window(inputs[r], place.window);

@@ -7,7 +7,20 @@
 #include "engine/model/weights.h"
 #include "engine/prepare/pipeline.h"
 
+struct text_tower;
+
+enum {
+    LABELLER_TOKENS =
+        256 /* of labels encoded at a time: 0.2 s of one thread with ViT-B's encoder */
+};
+
+/* A zero-shot model with other labels is a model of its own that shares all but them with its base.
+ */
 struct engine_model {
+    const struct engine_model *base; /* whose weights these are; NULL: its own */
+    struct text_tower *tower;        /* of a zero-shot model: its base's; else NULL */
+    float *embeddings;               /* [label_count, P] while labels are encoded; else NULL */
+    unsigned encoded;                /* labels of them */
     struct spec spec;
     struct weights weights;
     struct pipeline pipeline;
@@ -16,5 +29,11 @@ struct engine_model {
     struct engine_info info;
     struct arena arena;
 };
+
+/* Encodes the labels of a zero-shot model that was just opened, if it has some. */
+enum err_code engine_encode_own(struct engine_model *model, unsigned threads, struct err *err);
+
+/* Gives back what belongs to the labels. */
+void engine_close_labels(struct engine_model *model);
 
 #endif

@@ -1,8 +1,9 @@
 /* measure.c - engine_measure: what a checkpoint costs, before anything of it is loaded. A process
  * that would not fit into its memory must report that instead of being killed while it loads. */
-#include "engine/engine.h"
+#include "engine/engine_state.h"
 
 #include "engine/format/checkpoint.h"
+#include "engine/model/candidates.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/relative_bias.h"
 #include "engine/model/relative_tables.h"
@@ -72,6 +73,31 @@ static size_t attnd_bytes(const struct spec *spec, const char *dir)
     return (size_t)file.st_size / 2 * sizeof(float) + spec->label_count * (size_t)LABEL_BYTES;
 }
 
+/* Labels of attnd.json: as many as may be there. */
+static unsigned own_labels(const struct spec *spec, size_t attnd_bytes)
+{
+    if (!spec->family->is_zero_shot)
+        return spec->label_count;
+    return attnd_bytes > 0 ? CANDIDATES_MAX : 0;
+}
+
+/* What encodes labels beside the workers, and the classifier that they become, twice. */
+static enum err_code measure_labels(struct engine_cost *out, const struct spec *images,
+                                    const char *dir, struct err *err)
+{
+    struct spec spec;
+    size_t bytes;
+    unsigned longest;
+    if (!images->family->is_zero_shot)
+        return ERR_OK;
+    if (spec_read_labels(&spec, dir, err) || tokenizer_measure(&spec, dir, &bytes, &longest, err))
+        return err->code;
+    longest = longest > LABELLER_TOKENS ? longest : LABELLER_TOKENS;
+    out->labeller_bytes = workspace_bytes(&spec, PRECISION_F32, longest, 1);
+    out->model_bytes += bytes + 2 * (size_t)out->label_count * images->projection * sizeof(float);
+    return ERR_OK;
+}
+
 static enum err_code measure(struct engine_cost *out, const struct spec *spec, const char *dir,
                              enum precision precision, unsigned batch_tokens_max, unsigned threads,
                              struct err *err)
@@ -85,9 +111,9 @@ static enum err_code measure(struct engine_cost *out, const struct spec *spec, c
     tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
     out->model_bytes = weight_bytes(spec, checkpoint, precision) + bytes + attnd_bytes(spec, dir);
     out->session_bytes = workspace_bytes(spec, precision, tokens, threads);
-    out->label_count = spec->label_count;
+    out->label_count = own_labels(spec, attnd_bytes(spec, dir));
     checkpoint_close(checkpoint);
-    return ERR_OK;
+    return measure_labels(out, spec, dir, err);
 }
 
 enum err_code engine_measure(struct engine_cost *out, const char *dir,

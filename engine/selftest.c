@@ -182,6 +182,9 @@ enum err_code selftest_run(const struct selftest *selftest, const struct engine_
                            struct engine_session *session, struct err *err)
 {
     const struct engine_info *info = engine_describe(model);
+    if (info->label_count == 0)
+        return err_set(err, ERR_UNUSABLE, "%s: the model has no labels of its own to check",
+                       SELFTEST_FILE);
     struct arena arena;
     struct run run = {.selftest = selftest, .model = model, .session = session, .info = info};
     run.tolerance = selftest_tolerance(selftest, info->dtype);

@@ -47,7 +47,7 @@ enum {
     PREPARE_THREADS_MAX = 4,
     /* Main, the edge, digests, their hashing, the closer, the reloader, who reads what was before
      * the start, who keeps inputs; and the shadows'. */
-    THREADS_BESIDE = 8 + SHADOW_THREADS,
+    THREADS_BESIDE = 9 + SHADOW_THREADS,
     POLL_MS = 5,            /* how often a drain checks whether it is done */
     LAST_REPLIES_MS = 1000, /* for sending the replies that failed when time ran out */
 };

@@ -86,6 +86,9 @@ static void print_text(const struct engine_info *info, const char *digest,
     printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
     for (unsigned i = 0; i < info->label_count; i++)
         printf("  %-5u        %s\n", i, info->labels[i]);
+    if (info->is_zero_shot)
+        printf("zero-shot      labels may come with a request; put into \"%s\"\n",
+               info->hypothesis);
     printf("unused tensors %u\n", info->unbound_count);
     for (unsigned i = 0; i < info->unbound_count; i++)
         printf("               %s\n", info->unbound[i]);

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "learn/data/input_list.h"
 #include "learn/data/picture.h"
+#include "learn/eval/candidate_list.h"
 #include "server/protocol/problem.h"
 
 #include <limits.h>
@@ -24,12 +25,14 @@ struct predict {
     struct engine_options options;
     const char *dir;
     struct input_list inputs;
-    unsigned top_k; /* 0: all */
+    unsigned top_k;               /* 0: all */
+    struct candidate_list labels; /* of a zero-shot model; none: its own */
     bool json, raw_logits;
     bool explain;
     struct explain_options how;
 
     struct engine_model *model;
+    struct engine_model *labelled; /* with these labels; NULL: the model answers in its own */
     struct engine_session *session;
     float *logits, *scores;
     struct judgement judgement; /* of the current input */
@@ -83,6 +86,20 @@ static enum err_code set_top_k(const struct cli_option *option, void *target, co
     return ERR_OK;
 }
 
+static enum err_code add_label(const struct cli_option *option, void *target, const char *value,
+                               struct err *err)
+{
+    (void)option;
+    return candidate_list_add(&((struct predict *)target)->labels, value, err);
+}
+
+static enum err_code add_labels(const struct cli_option *option, void *target, const char *value,
+                                struct err *err)
+{
+    (void)option;
+    return candidate_list_add_json(&((struct predict *)target)->labels, value, err);
+}
+
 static enum err_code set_explain(const struct cli_option *option, void *target, const char *value,
                                  struct err *err)
 {
@@ -118,6 +135,20 @@ static const struct cli_option options[] = {
      .value = "F",
      .apply = add_lines,
      .help = "Predicts each line of the file that is not blank; - is standard input."},
+    {.name = "candidate-labels",
+     .type = CLI_OTHER,
+     .value = "JSON",
+     .apply = add_labels,
+     .help = "Zero-shot: answers in these labels, a JSON array of strings."},
+    {.name = "candidate-label",
+     .type = CLI_OTHER,
+     .value = "S",
+     .apply = add_label,
+     .help = "Zero-shot: one more label to answer in."},
+    {.name = "hypothesis-template",
+     FIELD(labels.hypothesis),
+     .value = "S",
+     .help = "Zero-shot: what each of them is put into, at its {} (default: the model's)."},
     {.name = "top-k",
      .type = CLI_OTHER,
      .value = "N|all",
@@ -172,6 +203,12 @@ static const struct cli cli = {
 
 /* ---- one input ---- */
 
+/* What answers: the model, with the labels that were given, if any were. */
+static const struct engine_model *answering(const struct predict *predict)
+{
+    return predict->labelled != NULL ? predict->labelled : predict->model;
+}
+
 static enum err_code check_kind(const struct predict *predict, const struct listed_input *source,
                                 struct err *err)
 {
@@ -190,7 +227,7 @@ static enum err_code prepare_picture(struct predict *predict, const char *path, 
     struct arena scratch;
     arena_init(&scratch);
     if (!picture_read(&predict->pictures, path, &how, &scratch, &image, err))
-        engine_prepare_pixels(predict->model, &image, NULL, arena, input, err);
+        engine_prepare_pixels(answering(predict), &image, NULL, arena, input, err);
     arena_deinit(&scratch);
     return err->code;
 }
@@ -236,7 +273,7 @@ static enum err_code prepare_source(struct predict *predict, const struct listed
 
 static struct answer make_answer(const struct predict *predict, const struct engine_input *input)
 {
-    const struct engine_info *info = engine_describe(predict->model);
+    const struct engine_info *info = engine_describe(answering(predict));
     return (struct answer){.model_name = predict->name,
                            .model_version = info->version,
                            .model_digest = predict->digest,
@@ -251,7 +288,7 @@ static enum err_code print_json(const struct predict *predict, const struct list
                                 const struct engine_input *input,
                                 const struct explanation *explanation, struct err *err)
 {
-    const struct engine_info *info = engine_describe(predict->model);
+    const struct engine_info *info = engine_describe(answering(predict));
     struct answer answer = make_answer(predict, input);
     answer.explanation = explanation;
     struct json_t *object = answer_prediction(&answer, predict->top_k);
@@ -331,7 +368,7 @@ static void print_explanation(const struct explanation *explanation)
 static enum err_code print_table(const struct predict *predict, const struct listed_input *source,
                                  const struct engine_input *input, struct err *err)
 {
-    const struct engine_info *info = engine_describe(predict->model);
+    const struct engine_info *info = engine_describe(answering(predict));
     bool *shown = calloc(info->label_count, sizeof *shown);
     if (shown == NULL)
         return err_no_memory(err, info->label_count);
@@ -371,17 +408,18 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
                                    struct arena *arena, struct explanation *explanation,
                                    struct err *err)
 {
-    if (predict->explain && engine_capture(predict->model, input, &predict->how, arena, err))
+    const struct engine_model *model = answering(predict);
+    if (predict->explain && engine_capture(model, input, &predict->how, arena, err))
         return err->code;
     engine_run(predict->session, &(const struct engine_input *){input}, 1, &predict->logits);
-    if (!engine_scores(predict->model, predict->logits, predict->scores))
+    if (!engine_scores(model, predict->logits, predict->scores))
         return err_set(err, ERR_INTERNAL, "the model gave a score that is not a finite number");
-    engine_judge(predict->model, predict->logits, predict->scores,
-                 engine_features(predict->session, 0), input->truncated, &predict->judgement);
+    engine_judge(model, predict->logits, predict->scores, engine_features(predict->session, 0),
+                 input->truncated, &predict->judgement);
     if (!predict->explain)
         return ERR_OK;
-    unsigned best = argmax(predict->scores, engine_describe(predict->model)->label_count);
-    return engine_explain(predict->model, input, &predict->how, best, arena, explanation, err);
+    unsigned best = argmax(predict->scores, engine_describe(model)->label_count);
+    return engine_explain(model, input, &predict->how, best, arena, explanation, err);
 }
 
 static bool predict_one(struct predict *predict, unsigned index)
@@ -426,9 +464,12 @@ static enum err_code open_all(struct predict *predict, struct err *err)
     if (engine_open(&predict->model, predict->dir, &predict->options, err) ||
         engine_session_open(&predict->session, predict->model, 0, cpu_quota_threads(""), err))
         return err_prefix(err, "%s: ", predict->dir);
+    if (candidate_list_open(&predict->labelled, predict->model, &predict->labels,
+                            cpu_quota_threads(""), err))
+        return err_prefix(err, "%s: ", predict->dir);
     if (predict->json && engine_digest(predict->model, NULL, predict->digest, err))
         return err->code;
-    unsigned labels = engine_describe(predict->model)->label_count;
+    unsigned labels = engine_describe(answering(predict))->label_count;
     predict->logits = calloc(labels, sizeof *predict->logits);
     predict->scores = calloc(labels, sizeof *predict->scores);
     if (predict->logits == NULL || predict->scores == NULL)
@@ -440,7 +481,9 @@ static void close_all(struct predict *predict)
 {
     pictures_close(&predict->pictures);
     engine_session_close(predict->session);
+    engine_close(predict->labelled);
     engine_close(predict->model);
+    candidate_list_close(&predict->labels);
     free(predict->logits);
     free(predict->scores);
     input_list_close(&predict->inputs);
@@ -461,6 +504,9 @@ static enum err_code parse(struct predict *predict, int argc, char **argv, enum 
     if (predict->inputs.count == 0)
         return err_set(err, ERR_UNUSABLE,
                        "no input: give a file, a folder, --text, --text-file, --image or --lines");
+    if (predict->labels.hypothesis != NULL && predict->labels.count == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "--hypothesis-template belongs to --candidate-labels or --candidate-label");
     if (!predict->explain && (predict->how.layer > 0 || predict->how.statistics))
         return err_set(err, ERR_UNUSABLE,
                        "--explain-layer and --attention-stats belong to --explain METHOD");

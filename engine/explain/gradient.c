@@ -4,6 +4,7 @@
 #include "engine/tensor/backward/backward.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct path {
     const float *attention_sum, *mlp_sum; /* [rows, D] of the capture */
     unsigned token;                       /* the first one's number */
     size_t rows;
-    float *column[2]; /* [D or F] an output's weights; two of a gated MLP */
+    float *column[2]; /* [D, F or P] an output's weights; two of a gated MLP */
     float *normed;    /* [rows, D] what the MLP reads */
     float *features;  /* [rows, D] what the pooler reads, then the residual gradient of the MLP */
     float *hidden;    /* [rows, D] gradients */
@@ -26,17 +27,22 @@ struct path {
     float *read;      /* [spec_features] the gradient of what the classifier reads */
 };
 
+static size_t widest_of(const struct spec *spec)
+{
+    size_t widest = spec->hidden > spec->intermediate ? spec->hidden : spec->intermediate;
+    return spec->projection > widest ? spec->projection : widest;
+}
+
 static size_t path_floats(const struct spec *spec, size_t rows)
 {
-    size_t hidden = spec->hidden, inner = spec->intermediate;
-    size_t widest = hidden > inner ? hidden : inner;
+    size_t hidden = spec->hidden, inner = spec->intermediate, widest = widest_of(spec);
     return rows * (3 * hidden + inner) + 2 * widest + spec_features(spec);
 }
 
 static enum err_code open_path(struct path *path, struct arena *arena, struct err *err)
 {
     size_t hidden = path->spec->hidden, inner = path->spec->intermediate, rows = path->rows;
-    size_t widest = hidden > inner ? hidden : inner, numbers = path_floats(path->spec, rows);
+    size_t widest = widest_of(path->spec), numbers = path_floats(path->spec, rows);
     float *room = arena_alloc_array(arena, numbers, sizeof *room);
     if (room == NULL)
         return err_no_memory(err, numbers * sizeof *room);
@@ -103,11 +109,36 @@ static void norm_back(const struct path *path, const struct norm *norm, float *d
 
 /* ---- the head ---- */
 
+/* hidden = dy / dfeatures; y = c . z / |z|, z = W features, of one row: dy / dz is what of c lies
+ * across z, over |z|. */
+static void projection_back(const struct path *path, const struct linear *classifier,
+                            unsigned label)
+{
+    const struct linear *projection = &path->weights->projection;
+    size_t hidden = path->spec->hidden, width = path->spec->projection;
+    float *z = path->column[1];
+    unpack(classifier, label, path->read);
+    for (size_t p = 0; p < width; p++) {
+        unpack(projection, p, path->column[0]);
+        z[p] = dot(path->column[0], path->features, hidden);
+    }
+    float length = sqrtf(dot(z, z, width)), along = dot(path->read, z, width) / (length * length);
+    memset(path->hidden, 0, hidden * sizeof *path->hidden);
+    for (size_t p = 0; p < width; p++) {
+        unpack(projection, p, path->column[0]);
+        add_scaled(path->hidden, (path->read[p] - along * z[p]) / length, path->column[0], hidden);
+    }
+}
+
 /* hidden = dy / dfeatures; y = classifier(pooler(features)) [label], of one row. */
 static void head_back(const struct path *path, const struct linear *classifier, unsigned label)
 {
     const struct linear *pooler = &path->weights->pooler;
     size_t hidden = path->spec->hidden;
+    if (path->spec->projection > 0) {
+        projection_back(path, classifier, label);
+        return;
+    }
     if (path->spec->family->tensors[TENSOR_POOLER] == NULL) {
         unpack(classifier, label, path->hidden);
         return;
@@ -281,6 +312,8 @@ static enum err_code go_back(struct path *path, const struct spec *spec,
         norm_after_back(path, classifier, label);
     } else {
         assert(spec->family->tensors[TENSOR_POOLER] == NULL); /* who reads the head's features */
+        if (spec->projection > 0)                             /* the head's features */
+            norm_rows(path, &weights->final_norm, path->features, path->mlp_sum);
         if (spec_head_reads_all(spec))
             pooling_back(path, capture, label);
         else

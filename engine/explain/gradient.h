@@ -19,6 +19,9 @@
  * token. A head that reads the mean of the patches (DINOv2, BEiT) has it for each token that it
  * reads, and g is their sum.
  *
+ * A zero-shot model's logit is c . z / |z|, c a label's embedding and z = W_p norm(h) the image's:
+ * its gradient at h, and from there on as above.
+ *
  * Threads: a pure function of a model and a capture.
  */
 #ifndef ATTND_ENGINE_EXPLAIN_GRADIENT_H

@@ -16,18 +16,20 @@ struct run {
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
-/* Cuts the first `kept` queries of every sequence (0: all) into blocks of `queries`, the last of
- * each perhaps smaller. */
-static void cut(struct workspace *workspace, unsigned kept, unsigned queries)
+/* Cuts the first or last `kept` queries of every sequence (0: all) into blocks of `queries`, the
+ * last of each perhaps smaller. */
+static void cut(const struct spec *spec, struct workspace *workspace, unsigned kept,
+                unsigned queries)
 {
+    bool is_last = spec->family->pooling == POOLING_LAST;
     struct query_block *block = workspace->blocks;
     unsigned out = 0;
     for (unsigned row = 0; row < workspace->rows; row++) {
         unsigned first = workspace->offset[row], tokens = workspace->offset[row + 1] - first;
-        unsigned count = kept > 0 ? kept : tokens;
+        unsigned count = kept > 0 ? kept : tokens, begin = is_last ? tokens - count : 0;
         for (unsigned done = 0; done < count; done += queries)
             *block++ =
-                (struct query_block){.first = first + done,
+                (struct query_block){.first = first + begin + done,
                                      .count = count - done < queries ? count - done : queries,
                                      .out = out + done,
                                      .sequence = first,
@@ -39,9 +41,9 @@ static void cut(struct workspace *workspace, unsigned kept, unsigned queries)
 
 void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept)
 {
-    cut(workspace, kept, ATTENTION_QUERIES);
+    cut(spec, workspace, kept, ATTENTION_QUERIES);
     if (workspace->block_count * spec->heads < TASKS_PER_MEMBER * thread_pool_size(workspace->pool))
-        cut(workspace, kept, QUERIES_MIN);
+        cut(spec, workspace, kept, QUERIES_MIN);
 }
 
 void attention_relative(const struct spec *spec, const struct workspace *workspace,

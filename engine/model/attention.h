@@ -15,7 +15,8 @@
 #include "engine/model/workspace.h"
 
 /* From the offsets of the batch to its blocks, smaller ones if that balances the pool better.
- * kept > 0: only the first `kept` queries of each sequence, whose rows come out side by side. */
+ * kept > 0: only the first `kept` queries of each sequence, or the last of a family that pools it,
+ * whose rows come out side by side. */
 void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept);
 
 /* The scores are what the layer says: with its bias, whose query 0 is each sequence's first token,

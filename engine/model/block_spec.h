@@ -8,13 +8,13 @@
  *                 (Dosovitskiy et al. 2021, eq. 2 and 3)
  *
  * attention(n) = W_o softmax(Q K^T / sqrt(d) + B) V over all tokens of a sequence, with Q, K and V
- * from n W_qkv, and B nothing, a table of relative positions (relative_bias.h, window_bias.h), or
- * what queries and keys make of their distance, the sum being divided by the root of how many terms
- * there are (disentangled.h); mlp(h) = act(h W_1) W_2 or, with a gate, gate(u) * v W_2 where [u, v]
- * = h W_1 (Shazeer 2020, "GLU Variants Improve Transformer"). With a layer scale each branch is
- * multiplied by a vector before it is added (Touvron et al. 2021, "Going deeper with Image
- * Transformers", eq. 4): training learns it, serving folds it into the weights before it. Threads:
- * constant data.
+ * from n W_qkv, and B nothing, a table of relative positions (relative_bias.h, window_bias.h),
+ * minus infinity for later tokens (causal_bias.h), or what queries and keys make of their
+ * distance, the sum being divided by the root of how many terms there are (disentangled.h); mlp(h)
+ * = act(h W_1) W_2 or, with a gate, gate(u) * v W_2 where [u, v] = h W_1 (Shazeer 2020, "GLU
+ * Variants Improve Transformer"). With a layer scale each branch is multiplied by a vector before
+ * it is added (Touvron et al. 2021, "Going deeper with Image Transformers", eq. 4): training
+ * learns it, serving folds it into the weights before it. Threads: constant data.
  */
 #ifndef ATTND_ENGINE_MODEL_BLOCK_SPEC_H
 #define ATTND_ENGINE_MODEL_BLOCK_SPEC_H
@@ -29,6 +29,7 @@ struct block_spec {
     enum norm_placement norm;
     bool always_biased; /* query, key and value have biases whatever config.json's qkv_bias says */
     bool key_unbiased;  /* the key has none */
+    bool is_causal;     /* a token attends to itself and those before it: causal_bias.h */
     bool drops_attention_out; /* training: dropout before the residual sum of the attention */
     bool keeps_mlp_out;       /* training: no dropout before the residual sum of the MLP */
     enum activation gate;     /* of a gated MLP; none: it has no gate */

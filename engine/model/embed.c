@@ -17,6 +17,17 @@ static const float *type_row(const struct spec *spec, const struct weights *weig
     return weights->token_type + type * spec_embedding(spec);
 }
 
+/* x = norm(x) of so many tokens, where the family has that norm. */
+static void normalise(const struct spec *spec, const struct weights *weights,
+                      const struct workspace *workspace, float *x, size_t stride, size_t tokens,
+                      size_t width)
+{
+    const struct norm *norm = &weights->embedding_norm;
+    if (norm->gamma != NULL)
+        workspace->kernels->layer_norm(x, stride, x, stride, norm->gamma, norm->beta, tokens, width,
+                                       spec->norm_eps);
+}
+
 /* x = norm(the sum of the three) [tokens, E] */
 static void look_up(const struct spec *spec, const struct weights *weights,
                     struct workspace *workspace, const struct engine_input *input, float *x,
@@ -33,9 +44,7 @@ static void look_up(const struct spec *spec, const struct weights *weights,
         if (weights->token_type != NULL)
             add(row, type_row(spec, weights, input, t), width);
     }
-    workspace->kernels->layer_norm(x, stride, x, stride, weights->embedding_norm.gamma,
-                                   weights->embedding_norm.beta, input->tokens, width,
-                                   spec->norm_eps);
+    normalise(spec, weights, workspace, x, stride, input->tokens, width);
 }
 
 static void embed_text(const struct spec *spec, const struct weights *weights,
@@ -75,6 +84,7 @@ static void embed_image(const struct spec *spec, const struct weights *weights,
     for (size_t t = 0; t < spec->registers; t++)
         memcpy(x + (placed + t) * stride, weights->registers + t * hidden, hidden * sizeof *x);
     linear_run(&weights->patch, workspace->kernels, workspace->pool, &io);
+    normalise(spec, weights, workspace, x, stride, spec_image_tokens(spec), hidden);
 }
 
 void embed(const struct spec *spec, const struct weights *weights, struct workspace *workspace,

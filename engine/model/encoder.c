@@ -143,17 +143,20 @@ static void activate(const struct spec *spec, struct workspace *w, const struct 
         store(w, &w->activated, w->mlp, w->mlp_stride, spec->intermediate);
 }
 
-/* From here on only what the head reads is carried: the first tokens of each sequence, side by
- * side. In the last block nothing else is worth more than its key and value. */
+/* From here on only what the head reads is carried: the first tokens of each sequence, or the last,
+ * side by side. In the last block nothing else is worth more than its key and value. */
 static void keep_head_tokens(const struct spec *spec, struct workspace *w)
 {
     unsigned kept = spec_head_tokens(spec);
     if (spec_head_reads_all(spec))
         return;
-    for (unsigned r = 0; r < w->rows; r++)
+    for (unsigned r = 0; r < w->rows; r++) {
+        bool is_last = spec->family->pooling == POOLING_LAST;
+        unsigned first = is_last ? w->offset[r + 1] - kept : w->offset[r];
         for (unsigned t = 0; t < kept; t++)
-            memmove(w->x + (r * kept + t) * w->hidden_stride,
-                    w->x + (w->offset[r] + t) * w->hidden_stride, spec->hidden * sizeof *w->x);
+            memmove(w->x + (r * kept + t) * w->hidden_stride, w->x + (first + t) * w->hidden_stride,
+                    spec->hidden * sizeof *w->x);
+    }
     w->tokens = w->rows * kept;
     attention_plan(spec, w, kept);
 }

@@ -96,6 +96,20 @@
     .positions = POSITION_PAST_PAD, .key_pad = "pad_token_id", .default_pad = 1, COMMON_KEYS,      \
     BERT_NAMES("roberta"), DENSE_HEAD(ACTIVATION_TANH)
 
+/* CLIP's two encoders have the same blocks under different roots. */
+#define CLIP_NAMES(root)                                                                           \
+    .tensors[TENSOR_QUERY] = root ".encoder.layers.%u.self_attn.q_proj",                           \
+    .tensors[TENSOR_KEY] = root ".encoder.layers.%u.self_attn.k_proj",                             \
+    .tensors[TENSOR_VALUE] = root ".encoder.layers.%u.self_attn.v_proj",                           \
+    .tensors[TENSOR_ATTENTION_OUT] = root ".encoder.layers.%u.self_attn.out_proj",                 \
+    .tensors[TENSOR_ATTENTION_NORM] = root ".encoder.layers.%u.layer_norm1",                       \
+    .tensors[TENSOR_MLP_IN] = root ".encoder.layers.%u.mlp.fc1",                                   \
+    .tensors[TENSOR_MLP_OUT] = root ".encoder.layers.%u.mlp.fc2",                                  \
+    .tensors[TENSOR_MLP_NORM] = root ".encoder.layers.%u.layer_norm2"
+#define CLIP_KEYS                                                                                  \
+    ENCODER_KEYS, .key_intermediate = "intermediate_size", .default_eps = 1e-5,                    \
+                  .default_activation = "quick_gelu"
+
 static const struct family families[] = {
     {
         /* Devlin et al. 2019 */
@@ -365,7 +379,56 @@ static const struct family families[] = {
         .tensors[TENSOR_CLASSIFIER] = "classifier",
         .architectures = {[HEAD_CLASSIFIER] = "BeitForImageClassification"},
     },
+    {
+        /* Radford et al. 2021, the image encoder */
+        .name = "clip",
+        .model_type = "clip",
+        .kind = ENGINE_IMAGE,
+        .block = {NORM_BEFORE, .always_biased = true},
+        .is_zero_shot = true,
+        .part = "vision_config",
+        .plain_tables = true,
+        .patch_unbiased = true,
+        .image_specials = 1,
+        CLIP_KEYS,
+        .default_patch = 32,
+        .tensors[TENSOR_CLS_TOKEN] = "vision_model.embeddings.class_embedding",
+        .tensors[TENSOR_POSITION] = "vision_model.embeddings.position_embedding.weight",
+        .tensors[TENSOR_PATCH] = "vision_model.embeddings.patch_embedding",
+        .tensors[TENSOR_EMBEDDING_NORM] = "vision_model.pre_layrnorm",
+        CLIP_NAMES("vision_model"),
+        .tensors[TENSOR_FINAL_NORM] = "vision_model.post_layernorm",
+        .tensors[TENSOR_PROJECTION] = "visual_projection",
+        .architectures = {[HEAD_CLASSIFIER] = "CLIPModel"},
+    },
 };
+
+static const struct family clip_text = {
+    /* Radford et al. 2021, section 2.4 */
+    .name = "clip-text",
+    .model_type = "clip",
+    .kind = ENGINE_TEXT,
+    .block = {NORM_BEFORE, .always_biased = true, .is_causal = true},
+    .part = "text_config",
+    .pooling = POOLING_LAST,
+    CLIP_KEYS,
+    .default_hidden = 512,
+    .default_heads = 8,
+    .default_intermediate = 2048,
+    .default_vocab = 49408,
+    .default_positions = 77,
+    .tensors[TENSOR_WORD] = "text_model.embeddings.token_embedding.weight",
+    .tensors[TENSOR_POSITION] = "text_model.embeddings.position_embedding.weight",
+    CLIP_NAMES("text_model"),
+    .tensors[TENSOR_FINAL_NORM] = "text_model.final_layer_norm",
+    .tensors[TENSOR_PROJECTION] = "text_projection",
+    .architectures = {[HEAD_CLASSIFIER] = "CLIPModel"},
+};
+
+const struct family *family_of_labels(void)
+{
+    return &clip_text;
+}
 
 const struct family *family_find(const char *model_type, const char *architecture)
 {

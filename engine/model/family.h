@@ -22,7 +22,7 @@ enum tensor_field {
     TENSOR_WORD,
     TENSOR_POSITION,
     TENSOR_TOKEN_TYPE,
-    TENSOR_EMBEDDING_NORM,
+    TENSOR_EMBEDDING_NORM,    /* of an image: behind its embeddings, before the first block */
     TENSOR_EMBEDDING_PROJECT, /* [D, E], where embeddings have E numbers */
     TENSOR_RELATIVE_BIAS,     /* [buckets, heads], of all layers: relative_bias.h */
     TENSOR_RELATIVE_PLACES,   /* [2 span, D], of all layers: disentangled.h */
@@ -45,10 +45,12 @@ enum tensor_field {
     TENSOR_GATED_OUT,
     TENSOR_MLP_SCALE,
     TENSOR_MLP_NORM,
-    /* the classifier's head: classifier(activation(pooler(pooled_norm(pooling(final_norm(x)))))) */
+    /* the classifier's head: classifier(activation(pooler(pooled_norm(pooling(final_norm(x)))))),
+     * or with the unit length of a projection in place of activation and pooler */
     TENSOR_FINAL_NORM,
     TENSOR_POOLED_NORM,
     TENSOR_POOLER,
+    TENSOR_PROJECTION, /* [P, D], without bias: into the space that texts and images share */
     TENSOR_CLASSIFIER,
     TENSOR_DISTILLATION_CLASSIFIER, /* on the second token; the logits are averaged */
     /* the masked-language-model head: decoder(norm(activation(transform(x)))), the decoder's weight
@@ -72,6 +74,7 @@ enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_COUNT };
 /* What the head makes of a sequence's last hidden states. */
 enum family_pooling {
     POOLING_FIRST,             /* the first token, [CLS]; a distilled DeiT's second one likewise */
+    POOLING_LAST,              /* the last token of a text whose attention looks back only */
     POOLING_PATCHES,           /* the mean of an image's patches */
     POOLING_FIRST_AND_PATCHES, /* [CLS] and, beside it, the mean of the patches: twice as wide */
 };
@@ -90,6 +93,12 @@ struct family {
     const char *architecture; /* config.json's architectures[0], where model_type is not enough */
     enum engine_kind kind;
     struct block_spec block;
+    /* A classifier whose labels are texts, encoded by a family of its own (engine/text_tower.h):
+     * no classifier is in the checkpoint. config.json's sizes are those of its member `part`. */
+    bool is_zero_shot;
+    const char *part;        /* NULL: config.json itself */
+    bool plain_tables;       /* of an image: [D] and [places, D], no dimensions of 1 before them */
+    bool patch_unbiased;     /* the patches' convolution has no bias */
     unsigned image_specials; /* learnt tokens with a position in front of the patches: [CLS],
                                 distillation */
     enum family_pooling pooling;
@@ -116,12 +125,15 @@ struct family {
     unsigned default_layers, default_patch; /* a patch of 0: 16 */
     double default_eps;
     unsigned default_hidden, default_heads, default_intermediate; /* 0: 768, 12, 3072 */
-    unsigned default_vocab, default_embedding;                    /* 0: 30522, none */
+    unsigned default_vocab, default_embedding, default_positions; /* 0: 30522, none, 512 */
     const char *default_activation;                               /* NULL: gelu */
 
     const char *tensors[TENSOR_FIELDS];
     const char *architectures[HEAD_COUNT]; /* the Hugging Face classes; NULL: not with this head */
 };
+
+/* The encoder of the labels of a family that is_zero_shot. No model_type finds it. */
+const struct family *family_of_labels(void);
 
 /* The family of a model_type and architecture (either may be NULL); NULL if none fits. */
 const struct family *family_find(const char *model_type, const char *architecture);

@@ -29,6 +29,7 @@ enum dim {
     WINDOW_PLACES,
     LABELS,
     FEATURES,
+    PROJECTION,
 };
 
 struct entry {
@@ -78,6 +79,7 @@ static const struct entry image_embeddings[] = {
     {TENSOR_REGISTERS, TENSOR_TABLE, {ONE, REGISTERS, HIDDEN}},
     {TENSOR_PATCH, TENSOR_WEIGHT, {HIDDEN, CHANNELS, PATCH, PATCH}},
     {TENSOR_PATCH, TENSOR_BIAS, {HIDDEN}},
+    NORM(TENSOR_EMBEDDING_NORM),
     END,
 };
 
@@ -106,6 +108,7 @@ static const struct entry classifier[] = {
     NORM(TENSOR_FINAL_NORM),
     NORM(TENSOR_POOLED_NORM),
     LINEAR(TENSOR_POOLER, HIDDEN, HIDDEN),
+    {TENSOR_PROJECTION, TENSOR_WEIGHT, {PROJECTION, HIDDEN}},
     LINEAR(TENSOR_CLASSIFIER, LABELS, FEATURES),
     LINEAR(TENSOR_DISTILLATION_CLASSIFIER, LABELS, HIDDEN),
     END,
@@ -135,6 +138,8 @@ static bool exists(const struct spec *spec, const struct entry *entry)
     if (field == TENSOR_EMBEDDING_PROJECT && !spec_projects(spec))
         return false;
     if (entry->part == TENSOR_BIAS && field == TENSOR_KEY && spec->family->block.key_unbiased)
+        return false;
+    if (entry->part == TENSOR_BIAS && field == TENSOR_PATCH && spec->family->patch_unbiased)
         return false;
     if (field == TENSOR_MLP_IN || field == TENSOR_MLP_OUT)
         return !spec->is_gated;
@@ -185,6 +190,8 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return spec->label_count;
     case FEATURES:
         return spec_features(spec);
+    case PROJECTION:
+        return spec->projection;
     }
     return 0;
 }
@@ -222,9 +229,11 @@ static void fill(const struct tensor_walk *walk, const struct entry *entry, stru
                                .depth = walk->depth,
                                .is_of_head = walk->depth > spec_blocks(spec),
                                .count = 1};
-    for (; row->rank < TENSOR_RANK_MAX && entry->shape[row->rank] != NONE; row->rank++) {
-        row->shape[row->rank] = dimension(spec, entry->shape[row->rank]);
-        row->count *= row->shape[row->rank];
+    for (size_t i = 0; i < TENSOR_RANK_MAX && entry->shape[i] != NONE; i++) {
+        if (entry->shape[i] == ONE && spec->family->plain_tables)
+            continue;
+        row->shape[row->rank] = dimension(spec, entry->shape[i]);
+        row->count *= row->shape[row->rank++];
     }
     format_name(spec, row, spec->family->tensors[entry->field]);
 }

@@ -48,6 +48,19 @@ static void pool(const struct spec *spec, const struct weights *weights, struct 
     }
 }
 
+/* Each row over its length (Radford et al. 2021, figure 3). A length of zero gives NaN, as the
+ * reference does. */
+static void scale_to_unit(float *x, size_t rows, size_t width)
+{
+    for (size_t r = 0; r < rows; r++, x += width) {
+        double squares = 0;
+        for (size_t i = 0; i < width; i++)
+            squares += (double)x[i] * (double)x[i];
+        for (size_t i = 0; i < width; i++)
+            x[i] = (float)((double)x[i] / sqrt(squares));
+    }
+}
+
 /* y = act(x W^T + b) */
 static void project(struct workspace *w, const struct linear *linear, float *y, const float *x,
                     unsigned rows, enum activation act)
@@ -65,6 +78,11 @@ static const float *features_of(const struct spec *spec, const struct weights *w
         pool(spec, weights, w);
     else
         gather(spec, weights, w, token);
+    if (spec->projection > 0) {
+        project(w, &weights->projection, w->pooled, w->cls, w->rows, ACTIVATION_NONE);
+        scale_to_unit(w->pooled, w->rows, spec->projection);
+        return w->pooled;
+    }
     if (spec->family->tensors[TENSOR_POOLER] == NULL)
         return w->cls;
     project(w, &weights->pooler, w->pooled, w->cls, w->rows, spec->family->pooler_activation);
@@ -116,9 +134,27 @@ void head_read(const struct spec *spec, const struct weights *weights, struct wo
     }
 }
 
+/* Each input by the classifier of its own labels, else by the model's; of none there are no logits.
+ */
+static void label_logits(const struct spec *spec, const struct weights *weights,
+                         struct workspace *w, unsigned inputs, float *const *logits)
+{
+    for (unsigned r = 0; r < inputs; r++) {
+        const struct linear *own = w->classifiers[r];
+        const struct linear *classifier = own != NULL ? own : &weights->classifier;
+        if (classifier->out > 0)
+            project(w, classifier, logits[r], w->read[0] + r * spec_features(spec), 1,
+                    ACTIVATION_NONE);
+    }
+}
+
 void head_logits(const struct spec *spec, const struct weights *weights, struct workspace *w,
                  unsigned inputs, float *const *logits)
 {
+    if (spec->family->is_zero_shot) {
+        label_logits(spec, weights, w, inputs, logits);
+        return;
+    }
     const size_t labels = spec->label_count;
     const unsigned tokens = spec_head_tokens(spec);
     for (unsigned token = 0; token < tokens; token++)

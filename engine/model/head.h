@@ -4,7 +4,11 @@
  *
  * where a family may lack the final norm (those of texts) or the pooler (ViT, DeiT). The pooling is
  * the [CLS] row, the mean of the patches' rows, or both side by side (Oquab et al. 2023); a norm of
- * its own may follow (BEiT). A distilled
+ * its own may follow (BEiT). A zero-shot model has
+ *
+ *     logits = W_c z / |z|,   z = W_p norm(x)[CLS]       (Radford et al. 2021, figure 3)
+ *
+ * where W_c are its labels, encoded (engine/text_tower.h). A distilled
  * DeiT has a second classifier on the second token; its logits are the mean of both (Touvron et al.
  * 2021, section 4).
  */

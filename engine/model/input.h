@@ -9,6 +9,7 @@
 enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
 
 struct capture; /* model/capture.h */
+struct linear;  /* tensor/linear/linear.h */
 
 /* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
 struct engine_input {
@@ -26,7 +27,9 @@ struct engine_input {
     const unsigned *window_first;  /* [windows] the token of the text after its [CLS] */
     const float *patches;          /* image: [patches, channels x patch x patch], normalised */
     unsigned width, height;        /* image: as it was posted, in pixels */
-    struct capture *capture;       /* [windows] what their tokens attend to; NULL: not kept */
+    const struct linear
+        *classifier;         /* zero-shot: of the labels it was prepared for; NULL: the model's */
+    struct capture *capture; /* [windows] what their tokens attend to; NULL: not kept */
 };
 
 /* The sequences that an input is read as, at least one. */

@@ -3,6 +3,7 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/model/candidates.h"
 #include "engine/model/spec_config.h"
 
 #include <errno.h>
@@ -18,9 +19,11 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                      struct err *err)
 {
     static const char *const known[] = {
-        "version",       "temperature", "grey16", "target_precision", "purity",    "thresholds",
-        "truncation",    "class_codes", "ood",    "reference",        "long_text", "window_stride",
-        "window_pooling"};
+        "version",          "temperature",      "grey16",
+        "target_precision", "purity",           "thresholds",
+        "truncation",       "class_codes",      "ood",
+        "reference",        "long_text",        "window_stride",
+        "window_pooling",   "candidate_labels", "hypothesis_template"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -29,7 +32,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported (supported: version, temperature, grey16, "
                    "target_precision, thresholds, truncation, class_codes, ood, reference, "
-                   "long_text, window_stride, window_pooling)",
+                   "long_text, window_stride, window_pooling, candidate_labels, "
+                   "hypothesis_template)",
                    key);
 }
 
@@ -38,10 +42,31 @@ static void set_defaults(struct spec *spec)
     spec->version = "1";
     spec->temperature = 1;
     spec->grey16_minmax = false;
+    if (spec->family->is_zero_shot) {
+        spec->labels = NULL;
+        spec->label_count = 0;
+        spec->hypothesis = CANDIDATES_HYPOTHESIS;
+    }
     spec->long_text = (struct long_text){0};
     spec->class_codes = NULL;
     spec->reference = NULL;
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
+}
+
+/* The labels of a zero-shot model, which thresholds, codes and references are of. */
+static enum err_code read_candidates(struct spec *spec, const struct json_t *object,
+                                     struct arena *arena, struct err *err)
+{
+    struct candidates candidates;
+    if (candidates_read(&candidates, object, spec->family->is_zero_shot, arena, err))
+        return err->code;
+    if (spec->family->is_zero_shot) {
+        spec->labels = candidates.labels;
+        spec->label_count = candidates.count;
+        spec->hypothesis = candidates.hypothesis;
+        spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
+    }
+    return ERR_OK;
 }
 
 static enum err_code read_reference(struct spec *spec, const struct json_t *object,
@@ -77,6 +102,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
     spec->version = arena_copy(arena, version, strlen(version));
     if (spec->version == NULL)
         return err_no_memory(err, strlen(version));
+    if (read_candidates(spec, object, arena, err))
+        return err->code;
     if (class_codes_read(&spec->class_codes, object, spec->labels, spec->label_count, arena, err))
         return err->code;
     if (policy_read(&spec->policy, object, spec->labels, arena, err))
@@ -130,6 +157,19 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
     *out = (struct spec){0};
     if (parse_file(&config, dir, "config.json", false, err) ||
         spec_config_read(out, config, arena, err))
+        in_directory(dir, err);
+    else
+        set_defaults(out);
+    doc_free(config);
+    return err->code;
+}
+
+enum err_code spec_read_labels(struct spec *out, const char *dir, struct err *err)
+{
+    struct json_t *config;
+    *out = (struct spec){0};
+    if (parse_file(&config, dir, "config.json", false, err) ||
+        spec_config_read_labels(out, config, err))
         in_directory(dir, err);
     else
         set_defaults(out);

@@ -34,12 +34,17 @@ struct spec {
     unsigned image_size, patch, channels;        /* images */
     unsigned patches;                            /* (image_size / patch)^2 */
     unsigned registers;
+    unsigned projection;    /* P, numbers of what the classifier reads; 0: the hidden states */
     unsigned position_grid; /* patches on a side that the checkpoint has positions of; 0: as many as
                                images have */
 
-    const char **labels; /* [label_count], in the order of id2label's integer keys */
+    /* [label_count], in the order of id2label's integer keys; of a zero-shot model attnd.json's
+     * candidate_labels, or none. */
+    const char **labels;
     unsigned label_count;
     enum spec_scores scores;
+    const char *hypothesis; /* zero-shot: what a label is put into, at its "{}"; else NULL */
+    unsigned end_id;        /* encoders of labels: the token that ends a text */
 
     /* attnd.json */
     const char *version; /* "1" if absent */
@@ -59,6 +64,9 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
 /* DIR/config.json alone, with the defaults for the members of attnd.json. */
 enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
                                struct err *err);
+
+/* The encoder of the labels of a zero-shot model, of the same config.json. */
+enum err_code spec_read_labels(struct spec *out, const char *dir, struct err *err);
 
 /* The same model for square images of another size, a multiple of the patch, with positions of its
  * own. */
@@ -92,14 +100,15 @@ unsigned spec_image_specials(const struct spec *spec);
 /* Rows of an image model's table of positions: specials that have one, and the grid. */
 unsigned spec_places(const struct spec *spec);
 
-/* Tokens at the start of each sequence that the head reads: [CLS], and a distilled DeiT's second.
- */
+/* Tokens of each sequence that the head reads: the first, [CLS], and a distilled DeiT's second, or
+ * the last. */
 unsigned spec_head_tokens(const struct spec *spec);
 /* Whether the head reads all tokens instead, for a mean of them. */
 bool spec_head_reads_all(const struct spec *spec);
 /* How many the head reads of a sequence of so many. */
 unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens);
-/* Numbers that the classifier reads: the hidden size or, for two of a kind, twice that. */
+/* Numbers that the classifier reads: the hidden size or, for two of a kind, twice that, or those of
+ * a projection. */
 unsigned spec_features(const struct spec *spec);
 
 #endif

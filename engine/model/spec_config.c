@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { CLIP_END_ID = 49407 }; /* CLIPTextConfig's */
 enum { SIZE_LIMIT = 65536, LAYERS_LIMIT = 1024, VOCAB_LIMIT = 16 * 1024 * 1024 };
 
 /* An unsigned member from 1 to max; absent: `fallback`. */
@@ -48,8 +49,10 @@ static enum err_code read_activation(struct spec *spec, const struct json_t *con
     static const struct {
         const char *name;
         enum activation activation;
-    } known[] = {
-        {"gelu", ACTIVATION_GELU}, {"gelu_new", ACTIVATION_GELU_TANH}, {"relu", ACTIVATION_RELU}};
+    } known[] = {{"gelu", ACTIVATION_GELU},
+                 {"gelu_new", ACTIVATION_GELU_TANH},
+                 {"relu", ACTIVATION_RELU},
+                 {"quick_gelu", ACTIVATION_QUICK_GELU}};
     const char *name = spec->family->default_activation;
     name = name != NULL ? name : "gelu";
     if (doc_get_string(config, "$", spec->family->key_activation, &name, err))
@@ -60,7 +63,7 @@ static enum err_code read_activation(struct spec *spec, const struct json_t *con
             return ERR_OK;
         }
     return err_set(err, ERR_UNSUPPORTED,
-                   "%s '%s' is not supported (supported: gelu, gelu_new, relu)",
+                   "%s '%s' is not supported (supported: gelu, gelu_new, relu, quick_gelu)",
                    spec->family->key_activation, name);
 }
 
@@ -172,7 +175,8 @@ static enum err_code read_positions(struct spec *spec, const struct json_t *conf
 {
     const struct family *family = spec->family;
     long long pad = family->default_pad;
-    get_size(config, "max_position_embeddings", SIZE_LIMIT, 512, &spec->positions, err);
+    get_size(config, "max_position_embeddings", SIZE_LIMIT, either(family->default_positions, 512),
+             &spec->positions, err);
     if (family->positions == POSITION_PAST_PAD && family->key_pad != NULL)
         doc_get_integer(config, "$", family->key_pad, 0, spec->vocab_size - 1, &pad, err);
     if (err->code != ERR_OK)
@@ -325,16 +329,67 @@ static enum err_code read_problem(struct spec *spec, const struct json_t *config
     return ERR_OK;
 }
 
+/* ---- models of two encoders ---- */
+
+/* The member that describes one of the encoders. Older versions of transformers wrote it a second
+ * time, as `<part>_dict`: if that is there it is the one that counts, and what it lacks is at its
+ * default (CLIPConfig.__init__). NULL: everything is. */
+static enum err_code find_part(const struct json_t *config, const char *part,
+                               const struct json_t **out, struct err *err)
+{
+    char older[64];
+    snprintf(older, sizeof older, "%s_dict", part);
+    const struct json_t *found = doc_member(config, older);
+    const char *name = found != NULL ? older : part;
+    *out = found != NULL ? found : doc_member(config, part);
+    if (*out != NULL && strcmp(doc_type_name(*out), "an object") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "$.%s: expected an object, found %s", name,
+                       doc_type_name(*out));
+    return refused_members(*out, err) ? err_prefix(err, "%s: ", name) : ERR_OK;
+}
+
+static enum err_code read_sizes(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    if (read_encoder(spec, config, err))
+        return err->code;
+    if (spec->family->kind == ENGINE_TEXT)
+        return read_text(spec, config, err);
+    return read_image(spec, config, err);
+}
+
+static enum err_code read_part(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct json_t *part;
+    long long end = CLIP_END_ID;
+    if (find_part(config, spec->family->part, &part, err))
+        return err->code;
+    if (read_sizes(spec, part, err))
+        return err_prefix(err, "%s: ", spec->family->part);
+    if (spec->family->kind == ENGINE_TEXT &&
+        doc_get_integer(part, "$", "eos_token_id", 0, VOCAB_LIMIT, &end, err))
+        return err_prefix(err, "%s: ", spec->family->part);
+    spec->end_id = (unsigned)end;
+    spec->scores = SCORES_SOFTMAX;
+    return get_size(config, "projection_dim", SIZE_LIMIT, 512, &spec->projection, err);
+}
+
 enum err_code spec_config_read(struct spec *spec, const struct json_t *config, struct arena *arena,
                                struct err *err)
 {
-    if (read_family(spec, config, err) || read_encoder(spec, config, err))
+    if (read_family(spec, config, err))
         return err->code;
-    if (spec->family->kind == ENGINE_TEXT)
-        read_text(spec, config, err);
-    else
-        read_image(spec, config, err);
-    if (err->code != ERR_OK || read_labels(spec, config, arena, err))
+    if (spec->family->part != NULL)
+        return read_part(spec, config, err);
+    if (read_sizes(spec, config, err) || read_labels(spec, config, arena, err))
         return err->code;
     return read_problem(spec, config, err);
+}
+
+enum err_code spec_config_read_labels(struct spec *spec, const struct json_t *config,
+                                      struct err *err)
+{
+    if (read_family(spec, config, err))
+        return err->code;
+    spec->family = family_of_labels();
+    return read_part(spec, config, err);
 }

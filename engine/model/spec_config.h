@@ -12,4 +12,8 @@ struct json_t;
 enum err_code spec_config_read(struct spec *spec, const struct json_t *config, struct arena *arena,
                                struct err *err);
 
+/* The encoder of the labels of a zero-shot model, from the same object. */
+enum err_code spec_config_read_labels(struct spec *spec, const struct json_t *config,
+                                      struct err *err);
+
 #endif

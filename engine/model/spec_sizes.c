@@ -63,7 +63,8 @@ unsigned spec_head_tokens(const struct spec *spec)
 
 bool spec_head_reads_all(const struct spec *spec)
 {
-    return spec->family->pooling != POOLING_FIRST;
+    return spec->family->pooling == POOLING_PATCHES ||
+           spec->family->pooling == POOLING_FIRST_AND_PATCHES;
 }
 
 unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
@@ -73,5 +74,7 @@ unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
 
 unsigned spec_features(const struct spec *spec)
 {
+    if (spec->projection > 0)
+        return spec->projection;
     return spec->family->pooling == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
 }

@@ -4,6 +4,7 @@
  * is the table `places`; query, key and value go into one linear layer, side by side. */
 #include "engine/model/weights.h"
 
+#include "engine/model/causal_bias.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/loader.h"
 #include "engine/model/positions.h"
@@ -68,6 +69,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_FINAL_NORM] = OUTSIDE(final_norm),
     [TENSOR_POOLED_NORM] = OUTSIDE(pooled_norm),
     [TENSOR_POOLER] = OUTSIDE(pooler),
+    [TENSOR_PROJECTION] = OUTSIDE(projection),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_classifier),
 };
@@ -115,11 +117,14 @@ static enum err_code refuse_missing(struct binder *binder, const struct tensor_r
     bool is_bare = ends_in(found, "Model") || ends_in(found, "ForMaskedLM") ||
                    ends_in(found, "ForPreTraining") || ends_in(found, "ForMaskedImageModeling");
     bool is_other = found[0] != '\0' && strcmp(found, served) != 0;
+    if (!is_other)
+        is_bare = false;
     if (is_other && !is_bare)
         return err_set(binder->err, ERR_UNSUPPORTED,
                        "tensor '%s' is missing: config.json says %s, which is not served; %s is",
                        row->name, found, served);
-    if (is_bare || (row->is_of_head && row->part == TENSOR_WEIGHT))
+    if (is_bare ||
+        (row->is_of_head && row->part == TENSOR_WEIGHT && row->field != TENSOR_PROJECTION))
         return err_set(binder->err, ERR_UNSUPPORTED,
                        "tensor '%s' is missing: %s has no classifier head: fine-tune it with "
                        "attnd-train",
@@ -323,6 +328,21 @@ static enum err_code make_relative(const struct binder *binder, unsigned threads
     return binder->err->code;
 }
 
+/* One table for all layers and heads. */
+static enum err_code expand_causal(struct weights *weights, const struct spec *spec,
+                                   struct err *err)
+{
+    if (!spec->family->block.is_causal)
+        return ERR_OK;
+    size_t tokens = spec_text_tokens(spec), floats = causal_bias_floats(tokens);
+    float *table = arena_alloc_array(&weights->arena, floats, sizeof *table);
+    if (table == NULL)
+        return err_no_memory(err, floats * sizeof *table);
+    for (unsigned i = 0; i < spec_blocks(spec); i++)
+        weights->layers[i].bias = causal_bias_expand(table, tokens);
+    return ERR_OK;
+}
+
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
                            const struct linear_backend *encoder, const struct linear_backend *other,
@@ -343,7 +363,8 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
     loader_init(&binder.loader, checkpoint);
     if (bind_all(&binder) || loader_run(&binder.loader, threads, err) ||
         fit_positions(out, spec, err) || expand_windows(out, spec, err) ||
-        expand_bias(out, spec, err) || make_relative(&binder, threads))
+        expand_bias(out, spec, err) || expand_causal(out, spec, err) ||
+        make_relative(&binder, threads))
         weights_close(out, spec);
     loader_deinit(&binder.loader);
     free(bound);
@@ -362,6 +383,7 @@ void weights_close(struct weights *weights, const struct spec *spec)
     linear_close(&weights->embedding_project);
     linear_close(&weights->patch);
     linear_close(&weights->pooler);
+    linear_close(&weights->projection);
     linear_close(&weights->classifier);
     linear_close(&weights->distillation_classifier);
     arena_deinit(&weights->arena);
@@ -371,8 +393,8 @@ void weights_close(struct weights *weights, const struct spec *spec)
 size_t weights_bytes(const struct weights *weights, const struct spec *spec)
 {
     size_t bytes = weights->arena.bytes + weights->patch.bytes + weights->pooler.bytes +
-                   weights->embedding_project.bytes + weights->classifier.bytes +
-                   weights->distillation_classifier.bytes;
+                   weights->projection.bytes + weights->embedding_project.bytes +
+                   weights->classifier.bytes + weights->distillation_classifier.bytes;
     for (unsigned i = 0; i < spec_blocks(spec); i++) {
         const struct layer *layer = &weights->layers[i];
         bytes += layer->qkv.bytes + layer->attention_out.bytes + layer->mlp_in.bytes +

@@ -48,10 +48,12 @@ struct weights {
     struct norm relative_norm;       /* of its rows */
     float *cls_token, *distillation_token; /* [D] */
     struct norm embedding_norm, final_norm, pooled_norm;
-    struct linear patch;  /* [D, channels patch patch] */
-    struct layer *layers; /* [spec_blocks]; layer i computes with layers[spec_block(spec, i)] */
-    struct linear pooler; /* [D, D] */
-    struct linear classifier, distillation_classifier; /* [labels, D or 2 D] */
+    struct linear patch;      /* [D, channels patch patch] */
+    struct layer *layers;     /* [spec_blocks]; layer i computes with layers[spec_block(spec, i)] */
+    struct linear pooler;     /* [D, D] */
+    struct linear projection; /* [P, D] */
+    /* [labels, D or 2 D]; of a zero-shot model [labels, P], made of its labels (text_tower.h) */
+    struct linear classifier, distillation_classifier;
 
     size_t parameters;    /* numbers bound */
     const char **unbound; /* tensors of the checkpoint that nothing binds, sorted */

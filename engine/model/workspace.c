@@ -32,7 +32,7 @@ static size_t embedded_floats(const struct spec *spec)
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
 {
     size_t tokens = w->tokens_max, rows = tokens / 2 + 1, hidden = spec->hidden;
-    size_t features = spec_features(spec);
+    size_t features = spec_features(spec), pooled = features > hidden ? features : hidden;
     size_t embedded = embedded_floats(spec);
     if (embedded > 0 && take(w, &w->embedded, embedded, 1, err))
         return err->code;
@@ -45,7 +45,7 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
         take(w, &w->context, tokens, w->hidden_stride, err) ||
         take(w, &w->mlp, tokens, w->mlp_stride, err) ||
         (spec->is_gated && take(w, &w->gated, tokens, w->gated_stride, err)) ||
-        take(w, &w->cls, rows, features, err) || take(w, &w->pooled, rows, features, err) ||
+        take(w, &w->cls, rows, pooled, err) || take(w, &w->pooled, rows, features, err) ||
         take(w, &w->read[0], rows, features, err) ||
         (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, features, err)) ||
         take(w, &w->logits[0], rows, spec->label_count, err))
@@ -132,8 +132,9 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     w->heads_left = arena_alloc_array(&w->arena, rows, sizeof *w->heads_left);
     w->captures = arena_alloc_array(&w->arena, rows, sizeof *w->captures);
     w->places = arena_alloc_array(&w->arena, rows, sizeof *w->places);
+    w->classifiers = arena_alloc_array(&w->arena, rows, sizeof *w->classifiers);
     if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->captures == NULL ||
-        w->places == NULL)
+        w->places == NULL || w->classifiers == NULL)
         return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
     return ERR_OK;
 }
@@ -166,11 +167,14 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
         spec->is_gated ? operand_stride(mlp_columns(spec), sizeof(float)) + activated : activated;
     const size_t qkv = operand_stride(3 * (size_t)spec->hidden, sizeof(float));
     const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + activated;
-    const size_t head = ((2 + (size_t)spec_head_tokens(spec)) * spec_features(spec) +
-                         2 * (size_t)spec->label_count) *
-                        sizeof(float);
+    const size_t features = spec_features(spec);
+    const size_t pooled = features > spec->hidden ? features : spec->hidden;
+    const size_t head =
+        (pooled + (1 + (size_t)spec_head_tokens(spec)) * features + 2 * (size_t)spec->label_count) *
+        sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
-                       sizeof(struct capture *) + sizeof(struct window_place);
+                       sizeof(struct capture *) + sizeof(struct window_place) +
+                       sizeof(struct linear *);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
     const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec) +

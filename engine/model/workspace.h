@@ -25,6 +25,8 @@ struct query_block {
 
 struct capture;
 
+struct linear;
+
 /* Which input a sequence of the batch is a window of. */
 struct window_place {
     unsigned input, window, windows; /* the first input of a run is 0 */
@@ -43,8 +45,9 @@ struct workspace {
     atomic_uint *heads_left;   /* [block_count] heads of a block not yet done; partners: the pool */
     unsigned tokens;           /* rows that the linear layers compute now */
     struct capture **captures; /* [rows] where a row's attention is kept, or NULL */
-    struct window_place *places; /* [rows] */
-    bool captured;               /* one of the rows has a capture */
+    struct window_place *places;       /* [rows] */
+    const struct linear **classifiers; /* [inputs] zero-shot: of an input's own labels, or NULL */
+    bool captured;                     /* one of the rows has a capture */
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride, gated_stride;
@@ -69,9 +72,10 @@ struct workspace {
     /* First the probabilities of a block, last the matrices by distance of all heads. */
     float *capture_scratch; /* [pool, capture_scratch_floats] */
     size_t capture_block_floats, capture_relative_at, capture_scratch_floats;
-    float *cls, *pooled; /* [rows, spec_features] */
-    float *read[2];      /* [inputs, spec_features] of the classifiers, pooled over windows */
-    float *logits[2];    /* [inputs, labels], the second for a distillation head */
+    float *cls;       /* [rows, spec_features or the hidden size, whichever is more] */
+    float *pooled;    /* [rows, spec_features] */
+    float *read[2];   /* [inputs, spec_features] of the classifiers, pooled over windows */
+    float *logits[2]; /* [inputs, labels], the second for a distillation head */
     struct arena arena;
 };
 

@@ -28,12 +28,14 @@
 /* Element-wise functions that a linear layer's epilogue can apply. hidden_act names in brackets. */
 enum activation {
     ACTIVATION_NONE,
-    ACTIVATION_GELU,      /* [gelu]     x Phi(x), Phi the normal distribution's CDF, by erf
+    ACTIVATION_GELU,       /* [gelu]     x Phi(x), Phi the normal distribution's CDF, by erf
                              (Hendrycks and Gimpel 2016) */
-    ACTIVATION_GELU_TANH, /* [gelu_new] x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (ibid.) */
-    ACTIVATION_RELU,      /* [relu]     max(x, 0) */
-    ACTIVATION_TANH,      /* BERT's pooler */
-    ACTIVATION_SILU,      /* [silu]     x / (1 + e^-x) (Elfwing, Uchibe and Doya 2018) */
+    ACTIVATION_GELU_TANH,  /* [gelu_new] x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (ibid.) */
+    ACTIVATION_RELU,       /* [relu]     max(x, 0) */
+    ACTIVATION_TANH,       /* BERT's pooler */
+    ACTIVATION_SILU,       /* [silu]     x / (1 + e^-x) (Elfwing, Uchibe and Doya 2018) */
+    ACTIVATION_QUICK_GELU, /* [quick_gelu] x / (1 + e^(-1.702 x)) (Hendrycks and Gimpel 2016,
+                             section 2; CLIP) */
     ACTIVATION_COUNT
 };
 

@@ -34,6 +34,8 @@ static double activate(double x, enum activation act)
         return tanh(x);
     case ACTIVATION_SILU:
         return x / (1 + exp(-x));
+    case ACTIVATION_QUICK_GELU:
+        return x / (1 + exp(-1.702 * x));
     default:
         return x;
     }

@@ -202,6 +202,9 @@ static void epilogue(const struct epilogue *given)
     case ACTIVATION_SILU:
         epilogue_as(&e, ACTIVATION_SILU);
         break;
+    case ACTIVATION_QUICK_GELU:
+        epilogue_as(&e, ACTIVATION_QUICK_GELU);
+        break;
     default:
         epilogue_as(&e, ACTIVATION_NONE);
     }

@@ -407,6 +407,11 @@ INLINE vec vec_silu(vec x)
     return x / (1.0f + vec_exp(-x));
 }
 
+INLINE vec vec_quick_gelu(vec x)
+{
+    return x / (1.0f + vec_exp(x * -1.702f));
+}
+
 INLINE vec vec_activate(vec x, enum activation act)
 {
     switch (act) {
@@ -420,6 +425,8 @@ INLINE vec vec_activate(vec x, enum activation act)
         return vec_tanh(x);
     case ACTIVATION_SILU:
         return vec_silu(x);
+    case ACTIVATION_QUICK_GELU:
+        return vec_quick_gelu(x);
     default:
         return x;
     }

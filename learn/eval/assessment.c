@@ -21,6 +21,11 @@ enum err_code assessment_open(struct assessment *out, const struct assessment_op
     if (strcmp(engine_describe(out->model)->scores, "none") == 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: a regression has no classes to evaluate",
                        options->dir);
+    if (engine_describe(out->model)->label_count == 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: a zero-shot model without labels of its own: name those of the data in "
+                       "attnd.json, as candidate_labels",
+                       options->dir);
     return ERR_OK;
 }
 

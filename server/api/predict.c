@@ -5,7 +5,8 @@
  *
  *     head      I/O thread             refusals that headers suffice for: 415, 503, 429
  *     parse     I/O or pool thread     the call, its models, places in the queue
- *     prepare   I/O or pool thread     tokens and patches
+ *     prepare   I/O or pool thread     tokens and patches; before that, on the labeller's thread,
+ *                                      labels that came with the call
  *     queued    queue and workers      each row by itself
  *     explain   pool thread            if the call asks for explanations
  *     reply     I/O thread             encode, and tell the observers
@@ -126,12 +127,24 @@ static void enter_queue(struct service *service, struct request *request)
     http_resume(request->exchange);
 }
 
+/* What is next for a request, and how much of it. */
+static enum prepare_kind next_of(const struct request *request, uint64_t *units)
+{
+    *units = request->exchange->body_len + request->pixels;
+    if (request->phase == REQUEST_PARSE)
+        return PREPARE_READ;
+    if (!rows_want_labels(request))
+        return PREPARE_INPUTS;
+    *units = request->call.labels.count;
+    return PREPARE_LABELS;
+}
+
 /* To the pool, to be parsed or, when it has been, prepared. The exchange is suspended and the
  * request ours; afterwards no longer. */
 static void enter_pool(struct service *service, struct request *request)
 {
-    enum prepare_kind kind = request->phase == REQUEST_PARSE ? PREPARE_READ : PREPARE_INPUTS;
-    uint64_t units = request->exchange->body_len + request->pixels;
+    uint64_t units;
+    enum prepare_kind kind = next_of(request, &units);
     if (!prepare_submit(atomic_load(&service->prepare), request, kind, units, &request->err))
         return;
     overloaded(service, request);
@@ -143,6 +156,22 @@ static bool parse_in_pool(struct service *service, struct request *request)
     if (!parse(service, request) && !reserve(service, request, request->call.item_count)) {
         enter_pool(service, request);
         return true;
+    }
+    enter_queue(service, request);
+    return false;
+}
+
+/* One step, and to the end of the list again, behind which others have theirs. */
+static bool label_in_pool(struct service *service, struct request *request)
+{
+    struct prepare *prepare = atomic_load(&service->prepare);
+    unsigned left = 0;
+    uint64_t units;
+    if (rows_label(service, request, &left) == ERR_OK) {
+        enum prepare_kind kind = next_of(request, &units);
+        units = kind == PREPARE_LABELS ? left : units;
+        if (!prepare_continue(prepare, request, kind, units, &request->err))
+            return left == 0;
     }
     enter_queue(service, request);
     return false;
@@ -168,6 +197,8 @@ bool predict_pool(void *context, struct request *request)
     bool is_wanted = watch_wanted(service, request);
     if (request->phase == REQUEST_EXPLAIN && is_wanted)
         return explain_in_pool(service, request);
+    if (request->phase == REQUEST_PREPARE && is_wanted && rows_want_labels(request))
+        return label_in_pool(service, request);
     if (request->phase == REQUEST_PREPARE && is_wanted)
         return prepare_in_pool(service, request);
     if (is_wanted)
@@ -207,7 +238,7 @@ enum http_next predict_begin(struct service *service, struct request *request)
         return hand_over(service, request);
     if (parse(service, request))
         return answer_now(service, request);
-    if (is_heavy(request))
+    if (is_heavy(request) || rows_want_labels(request))
         return hand_over(service, request);
     prepare(service, request);
     if (request->err.code != ERR_OK || request->good_count == 0)

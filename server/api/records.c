@@ -46,7 +46,7 @@ static struct prediction_record record_of(const struct request *request, const s
     record.model = row->model->slot;
     record.answer = &row->answer;
     record.is_sampled = is_sampled(request, &record);
-    record.label = engine_argmax(row->model->engine, row->answer.scores);
+    record.label = engine_argmax(row_engine(row), row->answer.scores);
     record.queue_s = seconds_between(row->submitted_ns, row->started_ns);
     record.inference_s = seconds_between(row->started_ns, row->done_ns);
     return record;

@@ -13,6 +13,7 @@
 #include "server/bounds/limits.h"
 #include "server/review/review.h"
 #include "server/serve/explain.h"
+#include "server/serve/rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -373,6 +374,7 @@ static void app_done(void *context, struct http_exchange *exchange)
     if (request->exchange->reply.status == 200 && request->good_count > 0)
         offer_inputs(service, request);
     explain_release(service, request);
+    rows_release_labels(request);
     auth_release(&request->grant);
     snapshots_release(service->snapshots, request->snapshot);
 }

@@ -22,6 +22,11 @@ static void put_decision(struct json_line *line, const struct prediction_record 
         json_line_number(line, "ood_score", (double)answer->judgement.ood_score);
     if (answer->truncated)
         json_line_json(line, "truncated", "true");
+    if (answer->info
+            ->has_given_labels) { /* how many it was chosen among, and what they were put into */
+        json_line_number(line, "candidate_labels", answer->info->label_count);
+        json_line_text(line, "hypothesis_template", answer->info->hypothesis);
+    }
 }
 
 static size_t put_prediction(const struct prediction_record *record, char bytes[MEMBERS_BYTES])

@@ -23,7 +23,8 @@ static void remember(void *context, const struct prediction_record *record)
     struct feedback *feedback = context;
     const struct answer *answer = record->answer;
     struct window_entry entry = {.label = WINDOW_NO_LABEL};
-    if (record->err.code != ERR_OK || feedback->window.size == 0)
+    if (record->err.code != ERR_OK || feedback->window.size == 0 ||
+        answer->info->has_given_labels) /* a model's accuracy is of its own labels */
         return;
     const char *label = answer->info->labels[record->label];
     const char *version = answer->model_version != NULL ? answer->model_version : "";
@@ -169,7 +170,7 @@ static struct window_entry *find_locked(struct feedback *feedback, struct feedba
     else if (entry == NULL)
         err_set(&item->err, ERR_NOT_FOUND,
                 "id: no prediction with this id and index is remembered; the last %u are "
-                "(feedback_window)",
+                "(feedback_window), but for those in candidate_labels",
                 feedback->window.size);
     return item->err.code == ERR_OK ? entry : NULL;
 }

@@ -98,17 +98,20 @@ static bool find_same_labels(struct metrics_series *series)
 static bool copy_labels(struct metrics_series *series, const struct engine_info *info)
 {
     struct arena *arena = &series->arena;
-    series->label_count = info->label_count;
+    series->has_other = info->is_zero_shot;
+    series->label_count = info->label_count + series->has_other;
     series->scores_are_shares = info->scores == NULL || strcmp(info->scores, "none") != 0;
     series->has_ood = info->ood_method != NULL;
     series->reads_text = info->kind == ENGINE_TEXT;
-    series->labels = arena_alloc_array(arena, info->label_count, sizeof *series->labels);
-    series->same = arena_alloc_array(arena, info->label_count, sizeof *series->same);
+    series->labels = arena_alloc_array(arena, series->label_count, sizeof *series->labels);
+    series->same = arena_alloc_array(arena, series->label_count, sizeof *series->same);
     if (series->labels == NULL || series->same == NULL)
         return false;
     for (unsigned i = 0; i < info->label_count; i++)
         if ((series->labels[i] = metrics_copy(arena, info->labels[i])) == NULL)
             return false;
+    if (series->has_other)
+        series->labels[info->label_count] = "other";
     return find_same_labels(series);
 }
 
@@ -323,6 +326,8 @@ void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
                         enum decision decision, double score)
 {
     struct metrics_series *series = metrics_series_at(metrics, model);
+    if (series != NULL && series->has_other && label == METRICS_OTHER_LABEL)
+        label = series->label_count - 1;
     if (series == NULL || label >= series->label_count || (unsigned)decision >= DECISION_COUNT)
         return;
     size_t row = (size_t)series->same[label] * DECISION_COUNT;

@@ -123,6 +123,8 @@ struct metrics_setup {
 };
 
 enum { METRICS_NO_MODEL = -1, METRICS_OTHER_ROUTE = -1 };
+/* A label that a client chose, of a zero-shot model: counted as "other". */
+enum { METRICS_OTHER_LABEL = 0x7FFFFFFF };
 
 struct metrics;
 

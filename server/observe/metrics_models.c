@@ -130,7 +130,8 @@ static void hand_down(const struct metrics_series *from, const struct metrics_se
 
 static bool has_labels(const struct metrics_series *series, const struct engine_info *info)
 {
-    bool is_same = series->label_count == info->label_count;
+    bool is_same = series->has_other == info->is_zero_shot &&
+                   series->label_count == info->label_count + info->is_zero_shot;
     for (unsigned i = 0; is_same && i < info->label_count; i++)
         is_same = strcmp(series->labels[i], info->labels[i]) == 0;
     return is_same;

@@ -15,8 +15,9 @@ static void on_prediction(void *context, const struct prediction_record *record)
     const struct judgement *judgement = &record->answer->judgement;
     metrics_stage(metrics, record->model, STAGE_QUEUE, record->queue_s);
     metrics_stage(metrics, record->model, STAGE_INFERENCE, record->inference_s);
-    metrics_prediction(metrics, record->model, record->label, judgement->decision,
-                       record->answer->scores[record->label]);
+    metrics_prediction(metrics, record->model,
+                       record->answer->info->has_given_labels ? METRICS_OTHER_LABEL : record->label,
+                       judgement->decision, record->answer->scores[record->label]);
     if (record->answer->truncated)
         metrics_truncated(metrics, record->model);
     if (judgement->has_ood)

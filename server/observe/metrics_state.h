@@ -60,8 +60,9 @@ struct metrics_series {
 
     struct arena arena; /* holds what follows */
     const char *name;
-    unsigned label_count;
+    unsigned label_count; /* the model's and, of a zero-shot one, "other" behind them */
     const char **labels;
+    bool has_other;
     unsigned *same; /* [label_count] the first label of the same text: a series occurs once */
     bool scores_are_shares; /* in 0..1, not the free numbers of a regression */
     bool has_ood;           /* there is an ood_score */

@@ -111,6 +111,7 @@ static json_t *number_of(const char *name, const struct config *config)
         LIMITS(X)
 #undef X
             {"CODEC_LAYER_MAX", CODEC_LAYER_MAX},
+        {"ENGINE_LABELS_MAX", ENGINE_LABELS_MAX},
         {"CODEC_DEADLINE_MS_MAX", CODEC_DEADLINE_MS_MAX},
         {"CODEC_FEEDBACK_INDEX_MAX", CODEC_FEEDBACK_INDEX_MAX},
         {"EXPLANATION_SPANS", EXPLANATION_SPANS},

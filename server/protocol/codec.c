@@ -23,6 +23,7 @@
 #include "server/protocol/codec_check.h"
 #include "server/protocol/codec_context.h"
 #include "server/protocol/codec_inputs.h"
+#include "server/protocol/codec_labels.h"
 #include "server/protocol/elide.h"
 
 #include <jansson.h>
@@ -215,7 +216,8 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
     struct predict_call *call = reader->call;
     if (read_label(reader, reader->tree, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
         read_top_k(reader, err) || read_deadline(reader, err) || read_explanation(reader, err) ||
-        read_long_text(reader, err))
+        read_long_text(reader, err) ||
+        codec_labels_read(&call->labels, reader->tree, reader->elided, reader->arena, err))
         return err->code;
     return read_context(reader, err);
 }

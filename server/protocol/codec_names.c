@@ -1,14 +1,35 @@
 #include "server/protocol/codec_names.h"
 
-static const char *const call[] = {
-    "text",    "image",           "inputs",      "model", "top_k",   "explain",   "explain_layer",
-    "overlay", "attention_stats", "deadline_ms", "id",    "context", "long_text", "text_pair"};
+static const char *const call[] = {"text",
+                                   "image",
+                                   "inputs",
+                                   "model",
+                                   "top_k",
+                                   "explain",
+                                   "explain_layer",
+                                   "overlay",
+                                   "attention_stats",
+                                   "deadline_ms",
+                                   "id",
+                                   "context",
+                                   "long_text",
+                                   "text_pair",
+                                   "candidate_labels",
+                                   "hypothesis_template"};
 static const char *const item[] = {"text", "image", "id", "context", "text_pair"};
 static const char *const context[] = {"lot",  "wafer",   "die_x",  "die_y",
                                       "tool", "chamber", "recipe", "step"};
-static const char *const query[] = {"model",       "top_k",           "id",
-                                    "deadline_ms", "explain",         "explain_layer",
-                                    "overlay",     "attention_stats", "long_text"};
+static const char *const query[] = {"model",
+                                    "top_k",
+                                    "id",
+                                    "deadline_ms",
+                                    "explain",
+                                    "explain_layer",
+                                    "overlay",
+                                    "attention_stats",
+                                    "long_text",
+                                    "candidate_labels",
+                                    "hypothesis_template"};
 static const char *const feedback[] = {"id", "label", "index", "source", "new"};
 static const char *const labels[] = {"feedback"};
 static const char *const load[] = {"name", "dir", "dtype", "split", "shadow"};

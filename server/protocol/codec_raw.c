@@ -4,6 +4,7 @@
 #include "server/bounds/limits.h"
 #include "server/protocol/codec_check.h"
 #include "server/protocol/codec_context.h"
+#include "server/protocol/codec_labels.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -97,6 +98,13 @@ static enum err_code read_id(struct predict_call *call, const char *value, struc
     return ERR_OK;
 }
 
+static enum err_code read_hypothesis(struct predict_call *call, const char *value,
+                                     struct arena *arena, struct err *err)
+{
+    call->labels.hypothesis = arena_copy(arena, value, strlen(value));
+    return call->labels.hypothesis != NULL ? ERR_OK : err_no_memory(err, strlen(value) + 1);
+}
+
 enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
                                  struct arena *arena, struct err *err)
 {
@@ -121,6 +129,10 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         return read_explain(call, value, err);
     if (strcmp(name, "explain_layer") == 0)
         return read_layer(call, value, err);
+    if (strcmp(name, "candidate_labels") == 0)
+        return codec_labels_set(&call->labels, value, arena, err);
+    if (strcmp(name, "hypothesis_template") == 0)
+        return read_hypothesis(call, value, arena, err);
     if (strcmp(name, "long_text") == 0)
         return codec_check_long_text(value, strlen(value), CODEC_CHECK_QUERY, &call->long_text,
                                      err);
@@ -130,6 +142,8 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
 
 enum err_code codec_check_options(const struct predict_call *call, struct err *err)
 {
+    if (codec_labels_check(&call->labels, CODEC_CHECK_QUERY, err))
+        return err->code;
     return codec_check_explain(call, CODEC_CHECK_QUERY, err);
 }
 

@@ -1,6 +1,7 @@
 /* native.c - attnd's own protocol: JSON or raw bodies in, one object or an envelope out. codec.h
  * reads and writes them. */
 #include "server/protocol/codec.h"
+#include "server/protocol/codec_labels.h"
 #include "server/protocol/content.h"
 #include "server/protocol/media_type.h"
 #include "server/protocol/protocol.h"
@@ -28,13 +29,27 @@ static enum err_code accept_head(struct request *request)
     return ERR_OK;
 }
 
+static void count_labels(void *context, const char *name, const char *value)
+{
+    (void)value;
+    if (strcmp(name, "candidate_labels") == 0)
+        *(size_t *)context = CODEC_LABELS_BYTES;
+}
+
+static size_t raw_bytes(const struct request *request)
+{
+    size_t labels = 0;
+    http_query_each(request->exchange, count_labels, &labels);
+    return CODEC_RAW_BYTES + labels;
+}
+
 static size_t parse_bytes(const struct request *request)
 {
     const struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max};
     size_t content = content_bytes(request);
     return content + (request->body == REQUEST_JSON
                           ? codec_parse_bytes(content_len_max(request), &limits)
-                          : CODEC_RAW_BYTES);
+                          : raw_bytes(request));
 }
 
 struct options {

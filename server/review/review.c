@@ -86,7 +86,7 @@ static bool make_head(const struct request *request, const struct row *row, bool
     const unsigned index = (unsigned)(row - request->rows);
     const struct predict_item *item = &request->call.items[index];
     const struct answer *answer = &row->answer;
-    const unsigned label = engine_argmax(row->model->engine, answer->scores);
+    const unsigned label = engine_argmax(row_engine(row), answer->scores);
     char time_text[32];
     tell_time(time_text);
     const struct kept_input input = {
@@ -127,7 +127,8 @@ static bool offer(struct review *review, const struct request *request, const st
     const unsigned index = (unsigned)(row - request->rows);
     char head[KEPT_FILE_HEAD_BYTES];
     size_t len;
-    if (request->call.items[index].pair != NULL) /* a kept input is one text or picture */
+    /* A kept input is one text or picture, and a person labels it in the model's own labels. */
+    if (request->call.items[index].pair != NULL || row->labels != NULL)
         return false;
     if (!make_head(request, row, is_sampled, head, &len))
         return false;

@@ -39,9 +39,10 @@ struct predict_call {
     struct explain_options how;
     bool overlay; /* of images; a text has none */
     enum engine_long_text long_text;
-    const char *context; /* a checked object as JSON text; NULL: none */
-    const char *lot;     /* its member, a number as its text; NULL: none */
-    bool envelope;       /* the call had "inputs": answer with "results" */
+    struct engine_labels labels; /* candidate_labels, checked; count 0: none came with the call */
+    const char *context;         /* a checked object as JSON text; NULL: none */
+    const char *lot;             /* its member, a number as its text; NULL: none */
+    bool envelope;               /* the call had "inputs": answer with "results" */
     unsigned item_count;
     struct predict_item *items;
 };

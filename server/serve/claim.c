@@ -36,7 +36,7 @@ enum err_code claim_reading(struct service *service, struct request *request, si
 static struct engine_need need_of(const struct request *request, const struct predict_item *item,
                                   const struct row *row)
 {
-    const struct engine_model *engine = row->model->engine;
+    const struct engine_model *engine = row_engine(row);
     const struct engine_reading reading = request_reading(request);
     if (item->pair != NULL)
         return engine_need_pair(engine, item->bytes, item->len, item->pair, item->pair_len);
@@ -49,7 +49,7 @@ static struct engine_need need_of(const struct request *request, const struct pr
 /* A row's logits and scores, and what the reply lists of them. */
 static size_t result_bytes(const struct request *request, const struct row *row)
 {
-    size_t labels = row->model->info->label_count, listed = request->call.top_k;
+    size_t labels = row_info(row)->label_count, listed = request->call.top_k;
     listed = listed != TOP_K_ALL && listed < labels ? listed : labels;
     return ROW_BYTES + labels * 2 * sizeof(float) + listed * SCORE_BYTES;
 }
@@ -60,9 +60,18 @@ static size_t digested_bytes(const struct predict_item *item)
     return memory_sum(memory_sum(item->len, item->pair_len), 1 + ARENA_ALIGNMENT);
 }
 
+/* Labels that the cache may let go while the request still holds them. */
+static size_t held_labels(const struct request *request)
+{
+    for (unsigned i = 0; i < request->call.item_count; i++)
+        if (request->rows[i].labels != NULL)
+            return engine_labelled_bytes(request->rows[i].model->engine, &request->call.labels);
+    return 0;
+}
+
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing)
 {
-    size_t kept = 0;
+    size_t kept = held_labels(request);
     *passing = 0;
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct row *row = &request->rows[i];
@@ -98,6 +107,12 @@ enum err_code claim_explaining(struct service *service, struct request *request,
     return claim(service, request,
                  memory_sum(capture_bytes, maps + tokens * TOKEN_BYTES + EXPLAINED_BYTES +
                                                info->layers * heads * HEAD_BYTES));
+}
+
+enum err_code claim_labels(struct service *service, struct request *request,
+                           const struct engine_model *engine)
+{
+    return claim(service, request, engine_labelled_bytes(engine, &request->call.labels));
 }
 
 enum err_code claim_reply(struct service *service, struct request *request, size_t bytes)

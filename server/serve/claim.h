@@ -31,4 +31,8 @@ enum err_code claim_explaining(struct service *service, struct request *request,
 /* For a reply that is made in `begin`. */
 enum err_code claim_reply(struct service *service, struct request *request, size_t bytes);
 
+/* The labels of its call, encoded for a model; as claim_reply. */
+enum err_code claim_labels(struct service *service, struct request *request,
+                           const struct engine_model *engine);
+
 #endif

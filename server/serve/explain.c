@@ -23,7 +23,7 @@ static size_t overlay_pixels(const struct row *row)
 
 static size_t bytes_of(const struct row *row)
 {
-    return engine_capture_bytes(row->model->engine, &row->input, &row->request->call.how) +
+    return engine_capture_bytes(row_engine(row), &row->input, &row->request->call.how) +
            overlay_pixels(row) * OVERLAY_BYTES_PER_PIXEL;
 }
 
@@ -76,7 +76,7 @@ enum err_code explain_keep(struct service *service, struct request *request, str
         return row->err.code;
     request->then = enter_pool;
     request->explain_units += EXPLAIN_ROW_UNITS + overlay_pixels(row);
-    return engine_capture(row->model->engine, &row->input, &request->call.how,
+    return engine_capture(row_engine(row), &row->input, &request->call.how,
                           &request->exchange->arena, &row->err);
 }
 
@@ -125,8 +125,8 @@ static void explain_row(struct row *row, struct interrupt *interrupt, struct are
         return;
     }
     row->answer.explanation = explanation;
-    unsigned label = engine_argmax(row->model->engine, row->scores);
-    if (!engine_explain(row->model->engine, &row->input, &row->request->call.how, label, arena,
+    unsigned label = engine_argmax(row_engine(row), row->scores);
+    if (!engine_explain(row_engine(row), &row->input, &row->request->call.how, label, arena,
                         explanation, &row->err) &&
         has_overlay(row))
         add_overlay(row, explanation, interrupt, arena);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 enum { RISE_MAX = 4, FALL_PARTS = 8 };
+enum { BESIDE = 2 }; /* threads that have one kind of work only */
 
 /* The backlog of one kind of work. */
 struct lane {
@@ -31,6 +32,7 @@ static const struct lane lanes_first[PREPARE_KINDS] = {
     [PREPARE_READ] = {.ns_per_unit = 10},
     [PREPARE_INPUTS] = {.ns_per_unit = 50},
     [PREPARE_EXPLAIN] = {.ns_per_unit = 200},
+    [PREPARE_LABELS] = {.ns_per_unit = 5000 * 1000},
 };
 
 struct list {
@@ -41,15 +43,15 @@ struct prepare {
     bool (*work)(void *context, struct request *request); /* immutable, as context */
     void *context;
     unsigned wait_ms_max; /* immutable once used; 0: no bound */
-    unsigned width;       /* immutable: threads beside the reader */
+    unsigned width;       /* immutable: threads beside the reader and the labeller */
     pthread_mutex_t lock;
     pthread_cond_t filled; /* with lock: a list became longer, or stopping was set */
     /* Under lock. */
-    struct list unread, other;
+    struct list unread, labels, other;
     struct lane lanes[PREPARE_KINDS];
     bool stopping;
     /* Of the main thread. */
-    pthread_t *threads; /* [started]; the first is the reader */
+    pthread_t *threads; /* [started]; the first is the reader, the second the labeller */
     unsigned started;
 };
 
@@ -65,19 +67,24 @@ static void append_locked(struct list *list, struct request *request)
     list->last = request;
 }
 
-/* The list of a thread's next request, if there is any: the reader only reads, the others read when
- * they have no other work. */
-static struct list *list_locked(struct prepare *prepare, bool reader)
+/* What a thread does. */
+enum role { READER, LABELLER, PREPARER };
+
+/* The list of a thread's next request, if there is any: the reader only reads, the labeller only
+ * encodes labels, the others read when they have no other work. */
+static struct list *list_locked(struct prepare *prepare, enum role role)
 {
-    return reader || prepare->other.first == NULL ? &prepare->unread : &prepare->other;
+    if (role == LABELLER)
+        return &prepare->labels;
+    return role == READER || prepare->other.first == NULL ? &prepare->unread : &prepare->other;
 }
 
 /* The next request and its task; NULL when the pool stops and none waits for this thread. */
-static struct request *take(struct prepare *prepare, bool reader, struct request_task *task)
+static struct request *take(struct prepare *prepare, enum role role, struct request_task *task)
 {
     struct list *list;
     pthread_mutex_lock(&prepare->lock);
-    while (list = list_locked(prepare, reader), list->first == NULL && !prepare->stopping)
+    while (list = list_locked(prepare, role), list->first == NULL && !prepare->stopping)
         pthread_cond_wait(&prepare->filled, &prepare->lock);
     struct request *request = list->first;
     if (request != NULL) {
@@ -90,14 +97,23 @@ static struct request *take(struct prepare *prepare, bool reader, struct request
 
 /* ---- the backlog ---- */
 
-static double wait_ms_locked(const struct prepare *prepare)
+static double lane_ms_locked(const struct prepare *prepare, int kind)
 {
-    double ns = 0;
+    return prepare->lanes[kind].ns_per_unit * (double)prepare->lanes[kind].units / CLOCK_NS_PER_MS;
+}
+
+/* Of what is before more work of that kind: labels wait for labels alone, and nothing else for
+ * them. */
+static double wait_ms_locked(const struct prepare *prepare, enum prepare_kind wanted)
+{
+    double ms = 0;
     if (prepare->wait_ms_max == 0)
         return 0;
+    if (wanted == PREPARE_LABELS)
+        return lane_ms_locked(prepare, PREPARE_LABELS);
     for (int kind = 0; kind < PREPARE_KINDS; kind++)
-        ns += prepare->lanes[kind].ns_per_unit * (double)prepare->lanes[kind].units;
-    return ns / CLOCK_NS_PER_MS / prepare->width;
+        ms += kind != PREPARE_LABELS ? lane_ms_locked(prepare, kind) : 0;
+    return ms / prepare->width;
 }
 
 static void learn_locked(struct lane *lane, uint64_t units, uint64_t ns, bool finished)
@@ -123,17 +139,19 @@ static void settle(struct prepare *prepare, const struct request_task *task, uin
 unsigned prepare_retry_after_s(struct prepare *prepare)
 {
     pthread_mutex_lock(&prepare->lock);
-    double over_ms = wait_ms_locked(prepare) - prepare->wait_ms_max;
+    double wait_ms = wait_ms_locked(prepare, PREPARE_INPUTS);
+    double labels_ms = wait_ms_locked(prepare, PREPARE_LABELS);
+    double over_ms = (labels_ms > wait_ms ? labels_ms : wait_ms) - prepare->wait_ms_max;
     pthread_mutex_unlock(&prepare->lock);
     return throughput_retry_after_s(over_ms);
 }
 
 /* ---- the threads ---- */
 
-static void run(struct prepare *prepare, bool reader)
+static void run(struct prepare *prepare, enum role role)
 {
     struct request_task task;
-    for (struct request *request; (request = take(prepare, reader, &task)) != NULL;) {
+    for (struct request *request; (request = take(prepare, role, &task)) != NULL;) {
         uint64_t start = clock_now_ns();
         bool finished = prepare->work(prepare->context, request);
         settle(prepare, &task, clock_now_ns() - start, finished);
@@ -142,21 +160,29 @@ static void run(struct prepare *prepare, bool reader)
 
 static void *reader_main(void *context)
 {
-    run(context, true);
+    run(context, READER);
+    return NULL;
+}
+
+static void *labeller_main(void *context)
+{
+    run(context, LABELLER);
     return NULL;
 }
 
 static void *prepare_main(void *context)
 {
-    run(context, false);
+    run(context, PREPARER);
     return NULL;
 }
 
 static enum err_code spawn(struct prepare *prepare, struct err *err)
 {
-    for (; prepare->started < prepare->width + 1; prepare->started++) {
-        int failure = pthread_create(&prepare->threads[prepare->started], NULL,
-                                     prepare->started == 0 ? reader_main : prepare_main, prepare);
+    static void *(*const mains[])(void *) = {reader_main, labeller_main, prepare_main};
+    for (; prepare->started < prepare->width + BESIDE; prepare->started++) {
+        const unsigned role = prepare->started < BESIDE ? prepare->started : BESIDE;
+        int failure =
+            pthread_create(&prepare->threads[prepare->started], NULL, mains[role], prepare);
         if (failure != 0)
             return err_no_thread(err, failure);
     }
@@ -177,9 +203,9 @@ enum err_code prepare_start(struct prepare **out, unsigned threads,
     memcpy(prepare->lanes, lanes_first, sizeof prepare->lanes);
     pthread_mutex_init(&prepare->lock, NULL);
     pthread_cond_init(&prepare->filled, NULL);
-    prepare->threads = calloc(threads + 1, sizeof *prepare->threads);
+    prepare->threads = calloc(threads + BESIDE, sizeof *prepare->threads);
     if (prepare->threads == NULL)
-        err_no_memory(err, (threads + 1) * sizeof *prepare->threads);
+        err_no_memory(err, (threads + BESIDE) * sizeof *prepare->threads);
     else if (!spawn(prepare, err)) {
         *out = prepare;
         return ERR_OK;
@@ -194,15 +220,23 @@ void prepare_limit_wait(struct prepare *prepare, unsigned wait_ms_max)
     prepare->wait_ms_max = wait_ms_max;
 }
 
-enum err_code prepare_submit(struct prepare *prepare, struct request *request,
-                             enum prepare_kind kind, uint64_t units, struct err *err)
+static struct list *list_of(struct prepare *prepare, enum prepare_kind kind)
+{
+    return kind == PREPARE_READ     ? &prepare->unread
+           : kind == PREPARE_LABELS ? &prepare->labels
+                                    : &prepare->other;
+}
+
+static enum err_code submit(struct prepare *prepare, struct request *request,
+                            enum prepare_kind kind, uint64_t units, bool is_admitted,
+                            struct err *err)
 {
     pthread_mutex_lock(&prepare->lock);
-    double wait_ms = kind != PREPARE_EXPLAIN ? wait_ms_locked(prepare) : 0;
+    double wait_ms = is_admitted ? 0 : wait_ms_locked(prepare, kind);
     bool stopping = prepare->stopping, full = wait_ms > prepare->wait_ms_max;
     if (!stopping && !full) {
         request->task = (struct request_task){.kind = kind, .units = units};
-        append_locked(kind == PREPARE_READ ? &prepare->unread : &prepare->other, request);
+        append_locked(list_of(prepare, kind), request);
         prepare->lanes[kind].units += units;
     }
     pthread_mutex_unlock(&prepare->lock);
@@ -211,10 +245,23 @@ enum err_code prepare_submit(struct prepare *prepare, struct request *request,
         return err_set(err, ERR_NOT_READY, "the server is stopping");
     if (full)
         return err_set(err, ERR_QUEUE_FULL,
-                       "the inputs that wait to be prepared are about %.1f s of work, more than "
-                       "the queue's %.1f s",
+                       "the %s are about %.1f s of work, more than the queue's %.1f s",
+                       kind == PREPARE_LABELS ? "labels that wait to be encoded"
+                                              : "inputs that wait to be prepared",
                        wait_ms / 1000, prepare->wait_ms_max / 1000.0);
     return ERR_OK;
+}
+
+enum err_code prepare_submit(struct prepare *prepare, struct request *request,
+                             enum prepare_kind kind, uint64_t units, struct err *err)
+{
+    return submit(prepare, request, kind, units, kind == PREPARE_EXPLAIN, err);
+}
+
+enum err_code prepare_continue(struct prepare *prepare, struct request *request,
+                               enum prepare_kind kind, uint64_t units, struct err *err)
+{
+    return submit(prepare, request, kind, units, true, err);
 }
 
 void prepare_stop(struct prepare *prepare)

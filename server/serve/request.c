@@ -4,6 +4,7 @@
 #include "engine/base/rng.h"
 #include "engine/base/utf8.h"
 #include "server/bounds/limits.h"
+#include "server/serve/label_sets.h"
 #include "server/serve/snapshots.h"
 
 #include <assert.h>
@@ -75,6 +76,16 @@ void request_enter(struct request *request, enum request_phase phase)
     const enum request_phase *may = next[request->phase];
     assert(phase == may[0] || phase == may[1] || phase == REQUEST_DONE);
     request->phase = phase;
+}
+
+const struct engine_model *row_engine(const struct row *row)
+{
+    return row->labels != NULL ? label_set_engine(row->labels) : row->model->engine;
+}
+
+const struct engine_info *row_info(const struct row *row)
+{
+    return row->labels != NULL ? engine_describe(row_engine(row)) : row->model->info;
 }
 
 struct engine_reading request_reading(const struct request *request)

@@ -21,6 +21,7 @@
 
 struct reload_result;
 struct rollout_change;
+struct label_set;
 struct request;
 struct route;
 struct served_model;
@@ -50,9 +51,10 @@ enum request_phase {
 struct row {
     struct request *request;
     struct served_model *model; /* the snapshot's; NULL: none could be found for the item */
+    struct label_set *labels;   /* held; NULL: it is answered in the model's own */
     const char *key;            /* by which the version was chosen (versions.h) */
     struct engine_input input;
-    float *logits, *scores;   /* [model's label_count], in the request's arena */
+    float *logits, *scores;   /* [label_count of row_engine], in the request's arena */
     struct answer answer;     /* made by the worker; its explanation by explain.c */
     struct err err;           /* code != ERR_OK: there is no answer */
     const char *input_digest; /* "sha256:..." for the audit log; NULL: there is none */
@@ -117,6 +119,8 @@ struct request {
     size_t capture_bytes;           /* reserved by explain_keep, given back by explain_release */
     uint64_t explain_units;         /* what explaining will cost (explain.h) */
 
+    struct label_set *labelling; /* held: labels of its call in the making; else NULL */
+
     const struct rollout_change *change; /* that it asks for; NULL: none, or a reload */
     const struct reload_result *reload;  /* of a reload or a change, once it is done */
 
@@ -141,6 +145,11 @@ const char *request_reply_id(const struct request *request);
 
 /* The next phase, which must be one that REQUEST_PHASES lets follow. By the owner. */
 void request_enter(struct request *request, enum request_phase phase);
+
+/* The model of a row, with the labels that came with the request, if any did. The row has a
+ * model. */
+const struct engine_model *row_engine(const struct row *row);
+const struct engine_info *row_info(const struct row *row);
 
 /* How its texts are read: by the call, within the configuration. */
 struct engine_reading request_reading(const struct request *request);

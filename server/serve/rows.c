@@ -9,6 +9,7 @@
 #include "engine/base/sha256.h"
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
+#include "server/serve/label_sets.h"
 #include "server/serve/versions.h"
 #include "server/serve/watch.h"
 #include "server/serve/windows.h"
@@ -34,6 +35,27 @@ static const char *sticky_key(const struct request *request, const struct predic
     return lot != NULL ? lot : id != NULL ? id : request->id;
 }
 
+/* Labels go with models that take them, and such a model may have none of its own. A set that is
+ * encoded already is the row's from now on. */
+static enum err_code check_labels(const struct request *request, struct row *row)
+{
+    const struct served_model *model = row->model;
+    const struct engine_labels *labels = &request->call.labels;
+    if (labels->count == 0 && model->info->label_count == 0)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "the model %s is zero-shot and has no labels of its own: send them as "
+                       "candidate_labels",
+                       model->name);
+    if (labels->count > 0 && !model->info->is_zero_shot)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "candidate_labels: the labels of the model %s are fixed; a zero-shot model "
+                       "takes others",
+                       model->name);
+    if (labels->count > 0)
+        row->labels = label_sets_find(model->label_sets, labels);
+    return ERR_OK;
+}
+
 /* The model of an item; what is wrong with the choice goes into the row. */
 static void resolve_model(struct request *request, unsigned index, struct served_model *named)
 {
@@ -43,6 +65,8 @@ static void resolve_model(struct request *request, unsigned index, struct served
     if (model != NULL && model->info->kind == kind) {
         row->key = sticky_key(request, &request->call.items[index]);
         row->model = versions_choose(request->snapshot, model, row->key);
+        if (check_labels(request, row))
+            prefix_item(request, index, &row->err);
         return;
     }
     const char *noun = kind == ENGINE_TEXT ? "texts" : "images";
@@ -109,13 +133,76 @@ enum err_code rows_open(struct request *request)
     return ERR_OK;
 }
 
+/* ---- labels ---- */
+
+/* The first row without the labels that it is to be answered in; NULL: none is. */
+static struct row *unlabelled(const struct request *request)
+{
+    for (unsigned i = 0; request->call.labels.count > 0 && i < request->call.item_count; i++)
+        if (request->rows[i].err.code == ERR_OK && request->rows[i].labels == NULL)
+            return &request->rows[i];
+    return NULL;
+}
+
+bool rows_want_labels(const struct request *request)
+{
+    return unlabelled(request) != NULL;
+}
+
+/* The labels in the making are ready: they are those of every row of the model. */
+static void share_labels(struct request *request, const struct served_model *model)
+{
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        struct row *row = &request->rows[i];
+        if (row->model != model || row->err.code != ERR_OK || row->labels != NULL)
+            continue;
+        row->labels = request->labelling;
+        label_set_acquire(row->labels);
+    }
+    label_set_release(request->labelling);
+    request->labelling = NULL;
+}
+
+static enum err_code begin_labels(struct service *service, struct request *request,
+                                  const struct served_model *model)
+{
+    if (request->labelling != NULL || claim_labels(service, request, model->engine))
+        return request->err.code;
+    return label_sets_begin(&request->labelling, model->label_sets, &request->call.labels,
+                            &request->err);
+}
+
+enum err_code rows_label(struct service *service, struct request *request, unsigned *left)
+{
+    const struct served_model *model = unlabelled(request)->model;
+    *left = 0;
+    if (!watch_wanted(service, request) || begin_labels(service, request, model) ||
+        label_set_step(request->labelling, left, &request->err))
+        return request->err.code;
+    if (*left == 0)
+        share_labels(request, model);
+    if (*left == 0 && rows_want_labels(request)) /* another version answers some of the items */
+        *left = request->call.labels.count;
+    return ERR_OK;
+}
+
+void rows_release_labels(struct request *request)
+{
+    for (unsigned i = 0; request->rows != NULL && i < request->call.item_count; i++) {
+        label_set_release(request->rows[i].labels);
+        request->rows[i].labels = NULL;
+    }
+    label_set_release(request->labelling);
+    request->labelling = NULL;
+}
+
 /* ---- preparing ---- */
 
 static enum err_code prepare_input(const struct predict_item *item, struct row *row,
                                    struct interrupt *interrupt, struct arena *arena)
 {
     const struct request *request = row->request;
-    const struct engine_model *engine = row->model->engine;
+    const struct engine_model *engine = row_engine(row);
     const struct engine_reading reading = request_reading(request);
     if (item->pair != NULL)
         return engine_prepare_pair(engine, item->bytes, item->len, item->pair, item->pair_len,
@@ -168,7 +255,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
 {
     struct row *row = &request->rows[index];
     struct arena *arena = &request->exchange->arena;
-    unsigned labels = row->model->info->label_count;
+    unsigned labels = row_info(row)->label_count;
     if (prepare_input(&request->call.items[index], row, interrupt, arena) ||
         check_windows(service, row) ||
         (request->call.explain && explain_keep(service, request, row)))

@@ -1,6 +1,7 @@
 /* rows.h - from a call to rows that may enter the queue.
  *
  *     rows_open        a row for each item, its model found; its cost is then known
+ *     rows_label       the labels of a zero-shot model, if they are not encoded yet
  *     rows_prepare     texts -> tokens, images -> patches: request->good, request->queued
  *
  * A mistake of the whole call goes into request->err, one of an item into its row.
@@ -14,6 +15,16 @@
 
 /* Sets request->rows and pixels; request->deadline_ns is known. Returns request->err.code. */
 enum err_code rows_open(struct request *request);
+
+/* Whether labels that came with the call are to be encoded first: rows_label. */
+bool rows_want_labels(const struct request *request);
+
+/* The next step of that, on the labeller's thread, while the request is wanted. *left: labels that
+ * are still to be encoded. Returns request->err.code. */
+enum err_code rows_label(struct service *service, struct request *request, unsigned *left);
+
+/* Gives back the labels, when no answer is read any more. */
+void rows_release_labels(struct request *request);
 
 /* Prepares the rows that have no error, one after the other, while the request is wanted
  * (watch.h). Returns request->err.code. */

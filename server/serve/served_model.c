@@ -229,6 +229,7 @@ static void destroy(struct served_model *model)
         engine_session_close(model->sessions[i]);
     engine_session_close(model->shadow);
     thread_pool_close(model->shadow_pool);
+    label_sets_close(model->label_sets);
     engine_close(model->engine);
     memory_release(model->memory, model->bytes);
     arena_deinit(&model->arena);
@@ -262,7 +263,9 @@ static enum err_code load(struct served_model *model, const struct served_model_
     if (engine_open(&model->engine, model->dir, &how, err))
         return err->code;
     model->info = engine_describe(model->engine);
-    if (open_sessions(model, options, err))
+    if (open_sessions(model, options, err) ||
+        (model->info->is_zero_shot &&
+         label_sets_open(&model->label_sets, model->engine, LABEL_SETS_BYTES, err)))
         return err->code;
     model->load_seconds = clock_ms_between(start, clock_now_ns()) / 1000;
     return enter_metrics(model, options->metrics, err);

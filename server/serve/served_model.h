@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "server/bounds/memory.h"
 #include "server/observe/metrics.h"
+#include "server/serve/label_sets.h"
 #include "server/serve/throughput.h"
 
 #include <stdatomic.h>
@@ -45,7 +46,8 @@ struct served_model {
     const struct engine_info *info;
     struct engine_session **sessions; /* [workers] each worker's own */
     unsigned workers;
-    unsigned batch_tokens; /* of one batch; a longer input is a batch of its own */
+    struct label_sets *label_sets; /* of a zero-shot model; else NULL */
+    unsigned batch_tokens;         /* of one batch; a longer input is a batch of its own */
     double load_seconds;
     size_t bytes; /* of the process's memory; given back when it is closed */
     struct memory *memory;
@@ -63,6 +65,12 @@ struct served_model {
     atomic_uint users;
     struct arena arena;
 };
+
+/* What requests may bring to a model of that cost, and what encodes it. */
+static inline size_t served_model_labels(const struct engine_cost *cost)
+{
+    return cost->labeller_bytes > 0 ? memory_sum(cost->labeller_bytes, LABEL_SETS_BYTES) : 0;
+}
 
 struct served_model_options {
     const char *name, *dir, *dtype;
@@ -89,7 +97,8 @@ enum err_code served_model_open_shadow(struct served_model *model, struct err *e
 /* What a model of that cost takes, with a session for each worker. */
 static inline size_t served_model_sum(const struct engine_cost *cost, unsigned workers)
 {
-    return memory_sum(cost->model_bytes, memory_product(cost->session_bytes, workers));
+    return memory_sum(memory_sum(cost->model_bytes, served_model_labels(cost)),
+                      memory_product(cost->session_bytes, workers));
 }
 
 /* What opening it will take of the process's memory: upper bounds from the headers of its files. */

@@ -92,7 +92,7 @@ static char *append(char *to, const void *bytes, size_t len)
 static struct job *copy_job(const struct row *row, const struct predict_item *item, const char *id)
 {
     const struct answer *answer = &row->answer;
-    const char *label = answer->info->labels[engine_argmax(row->model->engine, answer->scores)];
+    const char *label = answer->info->labels[engine_argmax(row_engine(row), answer->scores)];
     size_t id_len = strlen(id), label_len = strlen(label);
     struct job *job = malloc(sizeof *job + id_len + label_len + item->len + item->pair_len + 4);
     if (job == NULL)
@@ -148,7 +148,7 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
     const size_t pixels_max = request->snapshot->config.image_pixels_max;
     const struct engine_reading reading = request_reading(request);
     struct err err = {0};
-    if (is_full(shadow))
+    if (is_full(shadow) || row->labels != NULL) /* which the shadow does not have encoded */
         return false;
     size_t held =
         memory_sum(need_of(model, item, &reading, pixels_max), bytes_of(item) + sizeof(struct job));

@@ -38,16 +38,17 @@ struct workers {
 static void answer(struct row *row, const float *features)
 {
     const struct served_model *model = row->model;
+    const struct engine_model *engine = row_engine(row);
     row->answer.model_name = model->name;
     row->answer.model_version = model->info->version;
     row->answer.model_digest = served_model_digest(model);
-    row->answer.info = model->info;
+    row->answer.info = row_info(row);
     row->answer.scores = row->scores;
     row->answer.truncated = row->input.truncated;
     row->answer.windows = row->input.windows;
     atomic_fetch_add_explicit(&row->model->answered, 1, memory_order_relaxed);
-    if (engine_scores(model->engine, row->logits, row->scores))
-        engine_judge(model->engine, row->logits, row->scores, features, row->input.truncated,
+    if (engine_scores(engine, row->logits, row->scores))
+        engine_judge(engine, row->logits, row->scores, features, row->input.truncated,
                      &row->answer.judgement);
     else
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");

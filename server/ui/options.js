@@ -21,6 +21,7 @@ export class Options {
             changed.other();
         });
         byId('layer').addEventListener('change', () => changed.other());
+        byId('candidate-labels').addEventListener('change', () => changed.other());
     }
 
     setModels(models) {
@@ -63,6 +64,7 @@ export class Options {
         const model = this.chosen() ?? this.model(kind);
         this.fillLayers(model, this.method(kind));
         this.fillSecond(model);
+        this.showCandidates(model);
         showClasses(byId('known'), model === undefined ? this.models : [model]);
     }
 
@@ -81,6 +83,18 @@ export class Options {
             !takes ? '–' : method === 'rollout' ? 'All' : 'Last'), ...rows);
         select.value = [...select.options].some((option) => option.value === before) ? before : '0';
         select.disabled = !takes || layers === 0;
+    }
+
+    /* A zero-shot model answers in any labels; its own, if it has some, when none are written. */
+    showCandidates(model) {
+        byId('candidates').hidden = model?.zero_shot !== true;
+        byId('candidate-labels').placeholder = model?.labels.join('\n') ?? '';
+    }
+
+    /* Those for a model; it may be one that takes none. */
+    candidates(model) {
+        const lines = model?.zero_shot === true ? byId('candidate-labels').value.split('\n') : [];
+        return [...new Set(lines.map((line) => line.trim()).filter((line) => line !== ''))];
     }
 
     /* Others of the same kind; without any there is nothing to choose. */
@@ -105,9 +119,9 @@ export class Options {
         const chosen = this.chosen();
         const first = { model: chosen?.kind === kind ? chosen.name : '',
             method: byId('method').value, layer: Number(byId('layer').value),
-            context: this.context() };
+            context: this.context(), labels: this.candidates(this.model(kind)) };
         const second = this.named(byId('second').value);
         return second === undefined || second.kind !== kind || second === this.model(kind) ? [first]
-            : [first, { ...first, model: second.name }];
+            : [first, { ...first, model: second.name, labels: this.candidates(second) }];
     }
 }

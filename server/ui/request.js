@@ -2,9 +2,11 @@
 
 /**
  * @typedef {import('./api.js').Input} Input
- * @typedef {{model: string, method: string, layer: number, context: object|null}} Options
+ * @typedef {{model: string, method: string, layer: number, context: object|null,
+ *     labels: string[]}} Options
  *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own;
- *     context: where the input comes from (lot, wafer, ...), null: not said
+ *     context: where the input comes from (lot, wafer, ...), null: not said;
+ *     labels: what a zero-shot model is to choose from, none: its own
  * @typedef {{url: string, type: string, body: Blob|string, file: string|null, json: object|null}}
  *     Request  file or json: what the command that asks the same is made of
  */
@@ -26,6 +28,8 @@ function optionsOf(options) {
         out.explain = options.method === 'true' ? true : options.method;
     if (options.layer > 0)
         out.explain_layer = options.layer;
+    if (options.labels.length > 0)
+        out.candidate_labels = options.labels;
     return out;
 }
 
@@ -54,7 +58,7 @@ function address() {
 
 /**
  * An image goes as it is, with the options and the context in the query; a text goes as JSON, where
- * any of it can be written, NUL too.
+ * any of it can be written, NUL too, and so does an image with labels, of which a query takes few.
  *
  * @param {Input} input
  * @param {Options} options
@@ -64,7 +68,7 @@ export async function requestOf(input, options) {
     const url = address();
     const chosen = optionsOf(options);
     const { context } = options;
-    if (input.kind === 'image') {
+    if (input.kind === 'image' && options.labels.length === 0) {
         const query = Object.entries(context ?? {}).map(([name, value]) => [`context.${name}`, value]);
         url.search = new URLSearchParams([...Object.entries(chosen), ...query]).toString();
         return { url: url.href, type: input.type, body: input.blob, file: input.name, json: null };
@@ -84,6 +88,8 @@ export async function envelopeOf(inputs, options) {
     const body = { inputs: await Promise.all(inputs.map(memberOf)), top_k: TOP_OF_SEVERAL };
     if (options.model !== '')
         body.model = options.model;
+    if (options.labels.length > 0)
+        body.candidate_labels = options.labels;
     if (options.context !== null)
         body.context = options.context;
     return { url: address().href, type: 'application/json', body: JSON.stringify(body),

@@ -32,11 +32,17 @@ static void check_text(const struct spec *spec)
         FUZZ_CLAIM(spec_block(spec, i) < spec_blocks(spec));
 }
 
-static void check_sizes(const struct spec *spec)
+static void check_encoder(const struct spec *spec)
 {
     FUZZ_CLAIM(spec->heads >= 1 && spec->hidden % spec->heads == 0 && spec->layers >= 1);
     FUZZ_CLAIM(spec->intermediate >= 1 && spec->norm_eps >= 0 && spec->norm_eps <= 1);
-    FUZZ_CLAIM(spec->label_count >= 1 && spec->label_count <= SPEC_LABELS_MAX);
+}
+
+static void check_sizes(const struct spec *spec)
+{
+    check_encoder(spec);
+    FUZZ_CLAIM(spec->family->is_zero_shot || spec->label_count >= 1);
+    FUZZ_CLAIM(spec->label_count <= SPEC_LABELS_MAX);
     for (unsigned i = 0; i < spec->label_count; i++)
         FUZZ_CLAIM(spec->labels[i] != NULL && strlen(spec->labels[i]) < SIZE_MAX);
     if (spec->family->kind == ENGINE_TEXT)
@@ -44,7 +50,7 @@ static void check_sizes(const struct spec *spec)
     else
         FUZZ_CLAIM(spec->patch >= 1 && spec->patches >= 1 && spec->channels == 3);
     FUZZ_CLAIM(spec->intermediate <= 4 * 65536 && spec->registers <= 1024);
-    FUZZ_CLAIM(spec_features(spec) >= spec->hidden);
+    FUZZ_CLAIM(spec_features(spec) >= (spec->projection > 0 ? 1 : spec->hidden));
 }
 
 /* Whatever the preprocessor may ask for. */
@@ -68,6 +74,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (spec_read(&spec, fuzz_dir(), &arena, &err) == ERR_OK) {
         check_sizes(&spec);
         check_fit(&spec, size > 0 ? data[0] * 64u : 0);
+    }
+    fuzz_check_err(&err);
+    err = (struct err){0};
+    if (spec_read_labels(&spec, fuzz_dir(), &err) == ERR_OK && spec.family != NULL) {
+        check_encoder(&spec);
+        check_text(&spec);
     }
     fuzz_check_err(&err);
     arena_deinit(&arena);

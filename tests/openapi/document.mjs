@@ -75,13 +75,16 @@ export class Interface {
         return schema;
     }
 
-    /** The options of a raw body's query must be parameters. A value is text; it may mean more. */
+    /** The options of a raw body's query must be parameters. A value is text; it may mean more, and
+     * of a list each value is an element (style: form, exploded). */
     queryFaults(pattern, query) {
         const known = this.document.paths[pattern].post.parameters
             .map((one, i) => this.resolve(`/paths/${step(pattern)}/post/parameters/${i}`, one));
-        for (const [name, value] of new URLSearchParams(query)) {
+        const values = new URLSearchParams(query);
+        for (const [name, value] of values) {
             const found = known.find(([, one]) => one.in === 'query' && one.name === name);
-            const means = /^(true|false|\d+)$/.test(value) ? [JSON.parse(value), value] : [value];
+            const more = /^(true|false|\d+)$/.test(value) ? [JSON.parse(value)] : [];
+            const means = [...more, value, values.getAll(name)];
             if (found === undefined)
                 return `no parameter ${name}`;
             if (means.every((one) => this.faults(`${found[0]}/schema`, one) !== null))

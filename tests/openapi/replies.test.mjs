@@ -41,6 +41,7 @@ before(async () => {
     modelWithCodes();
     state = mkdtempSync(join(tmpdir(), 'attnd-openapi-'));
     server = await startServer([...MODELS, '--model', `coded=${folder}`,
+        '--model', `any=${ROOT}tests/data/golden/clip-0`,
         '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
         '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
@@ -156,6 +157,22 @@ test('a text that is longer than the model, in windows and cut', async () => {
     assert.equal((await predict({ text, long_text: 'truncate' })).truncated, true);
     await predictRaw('text/plain', text, 'long_text=windows');
     await predictRaw('text/plain', text, 'long_text=no', 422);
+});
+
+test('labels that come with a picture', async () => {
+    const any = { image: IMAGE, model: 'any' };
+    const labels = ['a ring', 'a scratch', 'no defect'];
+    const { predictions } = await predict({ ...any, candidate_labels: labels, top_k: 'all',
+        hypothesis_template: 'a map with {}', explain: true });
+    assert.deepEqual(predictions.map(({ label }) => label).sort(), labels);
+    await predict({ inputs: [{ image: IMAGE }], model: 'any', candidate_labels: ['a'] });
+    for (const wrong of [{ candidate_labels: [] }, { candidate_labels: 'a' },
+        { candidate_labels: ['a', 'a'] }, { candidate_labels: [''] },
+        { hypothesis_template: 'a {}' },
+        { candidate_labels: ['a'], hypothesis_template: 'a' }])
+        await predict({ ...any, ...wrong }, 422);
+    await predictRaw('image/png', PNG,
+        'model=any&candidate_labels=a&candidate_labels=b%20c&hypothesis_template=%7B%7D');
 });
 
 test('two texts together', async () => {

@@ -361,7 +361,74 @@ START_TEST(a_text_is_explained_or_refused)
 }
 END_TEST
 
-DRILLS("engine", a_sharded_checkpoint_with_a_vocabulary_opens_or_says_why,
+/* ---- labels ---- */
+
+enum { ZERO_SHOT_LABELS = 3 };
+
+/* The logits that a zero-shot model gives the picture that was read. */
+static enum err_code answer_in(struct engine_model *labelled, struct engine_model *model,
+                               float *logits, struct err *err)
+{
+    struct engine_labeller *labeller = NULL;
+    struct engine_session *session = NULL;
+    struct engine_input prepared;
+    struct arena arena;
+    unsigned left = 1;
+    arena_init(&arena);
+    engine_labeller_open(&labeller, model, 1, err);
+    while (err->code == ERR_OK && left > 0)
+        engine_encode_labels(labeller, labelled, &left, err);
+    if (err->code == ERR_OK && !engine_session_open(&session, model, TOKENS_MAX, 1, err) &&
+        !engine_prepare_image(labelled, input.bytes, input.len, 1 << 22, NULL, &arena, &prepared,
+                              err))
+        engine_run(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
+    engine_labeller_close(labeller);
+    engine_session_close(session);
+    arena_deinit(&arena);
+    return err->code;
+}
+
+static enum err_code predict_labelled(float *logits, struct err *err)
+{
+    static const char *const texts[ZERO_SHOT_LABELS] = {"center", "donut", "edge ring"};
+    const struct engine_labels labels = {.texts = texts, .count = ZERO_SHOT_LABELS};
+    struct engine_options options = {.linear_backend = "native"};
+    struct engine_model *model, *labelled;
+    if (engine_open(&model, "tests/data/golden/clip-0", &options, err))
+        return err->code;
+    if (!engine_open_labelled(&labelled, model, &labels, err)) {
+        answer_in(labelled, model, logits, err);
+        engine_close(labelled);
+    }
+    engine_close(model);
+    return err->code;
+}
+
+static enum drill_outcome label_and_predict(const void *context, char *why, size_t size)
+{
+    const struct subject *subject = context;
+    float logits[ZERO_SHOT_LABELS];
+    struct err err = {0};
+    if (predict_labelled(logits, &err))
+        return drill_refused(&err, why, size);
+    return compare(subject, logits, why, size);
+}
+
+START_TEST(labels_of_a_zero_shot_model_are_encoded_or_it_is_said_why)
+{
+    struct subject subject =
+        IMAGE("tests/data/golden/clip-0", "tests/data/golden/images/1_scratch.png");
+    struct err err = {0};
+    read_input(&subject);
+    ck_assert_msg(!predict_labelled(subject.logits, &err), "%s", err.text);
+    subject.label_count = ZERO_SHOT_LABELS;
+    struct drill drill = {.name = "labels", .run = label_and_predict, .context = &subject};
+    ck_assert_uint_eq(drill_run(&drill), 0);
+}
+END_TEST
+
+DRILLS("engine", labels_of_a_zero_shot_model_are_encoded_or_it_is_said_why,
+       a_sharded_checkpoint_with_a_vocabulary_opens_or_says_why,
        a_checkpoint_with_a_tokenizer_json_opens_or_says_why, a_vision_checkpoint_opens_or_says_why,
        a_checkpoint_of_disentangled_attention_opens_or_says_why,
        a_tokenizer_with_a_unigram_model_opens_and_encodes_or_says_why,

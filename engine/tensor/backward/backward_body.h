@@ -329,6 +329,8 @@ INLINE vec slope_times(vec dy, vec x, enum activation act)
         return dy * tanh_slope(x);
     case ACTIVATION_SILU:
         return dy * silu_slope(x);
+    case ACTIVATION_QUICK_GELU: /* silu(1.702 x) / 1.702 */
+        return dy * silu_slope(x * 1.702f);
     default:
         return dy;
     }
@@ -366,6 +368,9 @@ INLINE void activation_any(float *y, const float *dy, const float *x, size_t n, 
         break;
     case ACTIVATION_SILU:
         activation_as(y, dy, x, n, ACTIVATION_SILU);
+        break;
+    case ACTIVATION_QUICK_GELU:
+        activation_as(y, dy, x, n, ACTIVATION_QUICK_GELU);
         break;
     default:
         activation_as(y, dy, x, n, ACTIVATION_NONE);

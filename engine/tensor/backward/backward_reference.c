@@ -91,6 +91,12 @@ static void activate(float *y, const float *x, size_t n, enum activation act)
     kernels_reference.epilogue(&epilogue);
 }
 
+static double silu_slope(double x)
+{
+    double above = 1 / (1 + exp(-x)), below = 1 / (1 + exp(x));
+    return above + x * above * below;
+}
+
 static double slope(double x, enum activation act)
 {
     const double pi = acos(-1);
@@ -107,10 +113,10 @@ static double slope(double x, enum activation act)
         return x > 0 ? 1 : 0;
     case ACTIVATION_TANH:
         return 1 / (cosh(x) * cosh(x));
-    case ACTIVATION_SILU: {
-        double above = 1 / (1 + exp(-x)), below = 1 / (1 + exp(x));
-        return above + x * above * below;
-    }
+    case ACTIVATION_SILU:
+        return silu_slope(x);
+    case ACTIVATION_QUICK_GELU:
+        return silu_slope(1.702 * x);
     default:
         return 1;
     }

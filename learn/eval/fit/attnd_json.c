@@ -149,11 +149,25 @@ static void put_long_text(FILE *out, const struct long_text *long_text)
     fprintf(out, ",\n \"window_pooling\": \"%s\"", window_pooling_name(long_text->pooling));
 }
 
+static void put_candidates(FILE *out, const struct spec *spec)
+{
+    for (unsigned i = 0; i < spec->label_count; i++) {
+        fputs(i == 0 ? ",\n \"candidate_labels\": [" : ", ", out);
+        put_text(out, spec->labels[i]);
+    }
+    fputs(spec->label_count > 0 ? "],\n \"hypothesis_template\": "
+                                : ",\n \"hypothesis_template\": ",
+          out);
+    put_text(out, spec->hypothesis);
+}
+
 static void put_spec(FILE *out, const struct spec *spec)
 {
     fputs("{\"version\": ", out);
     put_text(out, spec->version);
     fprintf(out, ",\n \"temperature\": %.*g", SCORE_DIGITS, spec->temperature);
+    if (spec->family->is_zero_shot)
+        put_candidates(out, spec);
     if (spec->grey16_minmax)
         fputs(",\n \"grey16\": \"minmax\"", out);
     if (spec->policy.target_precision > 0)

@@ -38,6 +38,12 @@ static enum err_code read_source(struct run *run, struct err *err)
     if (spec_read(&run->spec, options->model, &run->arena, err) ||
         pipeline_fit(&run->spec, options->model, err))
         return err_prefix(err, "%s: ", options->model);
+    if (run->spec.family->is_zero_shot)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s is '%s', a zero-shot model, which is not trained: it answers in labels "
+                       "that you name (candidate_labels of a request or of attnd.json); to learn "
+                       "from labelled images, train a ViT or DINOv2 checkpoint",
+                       options->model, run->spec.family->name);
     if (run->is_mlm && run->spec.family->architectures[HEAD_MLM] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "--task mlm learns BERT; %s is '%s'", options->model,
                        run->spec.family->name);

@@ -280,7 +280,8 @@ START_TEST(answer_describes_a_model_member_by_member)
                  "{\"kind\":\"image\",\"family\":\"vit\",\"version\":\"7\",\"dtype\":\"int8\","
                  "\"linear_backend\":\"native\",\"kernels\":\"avx2\",\"scores\":\"sigmoid\","
                  "\"target_precision\":0.95,\"ood_method\":\"energy\",\"ood_threshold\":1.5,"
-                 "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],\"layers\":12,"
+                 "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],"
+                 "\"zero_shot\":false,\"layers\":12,"
                  "\"heads\":6,\"hidden_size\":384,\"intermediate_size\":1536,\"tokens_max\":197,"
                  "\"image_height\":224,\"image_width\":192,\"patch_size\":16,"
                  "\"parameters\":21000,\"weight_bytes\":84000,"
@@ -299,7 +300,7 @@ START_TEST(answer_describes_a_model_member_by_member)
         "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
         "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
         "\"ood_method\":null,\"ood_threshold\":null,\"explain_default\":\"rollout\","
-        "\"labels\":[\"a\"],\"layers\":0,\"heads\":0,\"hidden_size\":0,"
+        "\"labels\":[\"a\"],\"zero_shot\":false,\"layers\":0,\"heads\":0,\"hidden_size\":0,"
         "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"
         "\"long_text\":\"windows\",\"window_stride\":64,\"window_pooling\":\"max\","
         "\"parameters\":0,\"weight_bytes\":0,\"unbound_tensors\":[]}");

@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-static const char *const dirs[] = {"models/wafer-vit", "models/kernel-bert", "models/testlog-bert",
-                                   "tests/data/golden/dinov2-1", "tests/data/golden/beit-0"};
+static const char *const dirs[] = {"models/wafer-vit",         "models/kernel-bert",
+                                   "models/testlog-bert",      "tests/data/golden/dinov2-1",
+                                   "tests/data/golden/beit-0", "tests/data/golden/clip-0"};
 static const char *const dtypes[] = {"f32", "int8"};
 enum { DIRS = sizeof dirs / sizeof dirs[0], DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
@@ -137,7 +138,7 @@ static void write_bert(struct checkpoint_writer *writer)
 static struct engine_cost measure(const char *dir, const char *dtype, unsigned tokens,
                                   unsigned threads)
 {
-    struct engine_cost cost = {1, 2, 3};
+    struct engine_cost cost = {1, 2, 3, 4};
     struct err err = {0};
     ck_assert_msg(!engine_measure(&cost, dir, &(struct engine_options){.dtype = dtype}, tokens,
                                   threads, &err),
@@ -226,7 +227,7 @@ START_TEST(what_cannot_be_opened_is_told_as_by_opening_it)
     static const char *const broken[] = {"config.json", "vocab.txt", "model.safetensors"};
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
         struct checkpoint_writer writer;
-        struct engine_cost cost = {1, 2, 3};
+        struct engine_cost cost = {1, 2, 3, 4};
         struct engine_model *model;
         struct err measured = {0}, opened = {0};
         write_bert(&writer);

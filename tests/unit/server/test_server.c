@@ -121,7 +121,7 @@ START_TEST(an_address_for_administration_is_started_drained_and_stopped_like_the
     ck_assert_uint_eq(parts.http.io_threads, 1);
     ck_assert_uint_lt(parts.http.connections_max, 100);
     ck_assert_ptr_nonnull(strstr(logged, "\"event\":\"admin_listening\""));
-    ck_assert_uint_eq(parts.io_threads, 2 + parts.prepare_threads + 10 + usual.workers + 2);
+    ck_assert_uint_eq(parts.io_threads, 2 + parts.prepare_threads + 11 + usual.workers + 2);
 }
 END_TEST
 
@@ -161,7 +161,7 @@ START_TEST(the_server_hands_each_part_what_is_configured)
     ck_assert_uint_eq(parts.prepare_wait_ms_max, 88);
     ck_assert(parts.pool == predict_pool);
     ck_assert_uint_eq(parts.io_threads,
-                      parts.http.io_threads + parts.prepare_threads + 10 + usual.workers);
+                      parts.http.io_threads + parts.prepare_threads + 11 + usual.workers);
     ck_assert_uint_eq(parts.http.io_threads, 2);
     ck_assert_str_eq(parts.http.address, "127.0.0.1");
     ck_assert_uint_eq(parts.http.port, 8080);

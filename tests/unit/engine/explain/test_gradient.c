@@ -29,6 +29,7 @@ static const char *const models[] = {"bert-3",
                                      "dinov2-1",
                                      "dinov2-with-registers-0",
                                      "beit-0",
+                                     "clip-0",
                                      "../encoders/roberta-1",
                                      "../encoders/electra-0",
                                      "../encoders/albert-0",
@@ -63,6 +64,21 @@ static void make_input(struct fixture *fixture, struct engine_input *input)
     input->tokens = spec_image_tokens(spec);
 }
 
+/* A zero-shot model gets three labels, as embeddings. */
+static void set_labels(struct fixture *fixture)
+{
+    enum { COUNT = 3 };
+    struct err err = {0};
+    struct linear *classifier = &fixture->weights.classifier;
+    float rows[COUNT * WIDEST];
+    size_t width = fixture->spec.projection;
+    numbers_fill(rows, COUNT * width, 1, 7);
+    fixture->spec.label_count = COUNT;
+    ck_assert(!linear_alloc(classifier, &linear_native[PRECISION_F32], width, COUNT, &err));
+    linear_fill(classifier, 0, COUNT, rows);
+    ck_assert(!linear_open(classifier, &err));
+}
+
 static void setup(struct fixture *fixture, const char *name)
 {
     char dir[128];
@@ -79,6 +95,8 @@ static void setup(struct fixture *fixture, const char *name)
     weights_open(&fixture->weights, &fixture->spec, checkpoint, native, native, 1, &err);
     checkpoint_close(checkpoint);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    if (fixture->spec.family->is_zero_shot)
+        set_labels(fixture);
     make_input(fixture, &input);
     struct workspace *w = &fixture->workspace;
     ck_assert(!thread_pool_open(&fixture->pool, 2, &err));
@@ -144,6 +162,8 @@ static double activate(double x, enum activation act)
         return tanh(x);
     case ACTIVATION_SILU:
         return x / (1 + exp(-x));
+    case ACTIVATION_QUICK_GELU:
+        return x / (1 + exp(-1.702 * x));
     default:
         return x;
     }
@@ -211,6 +231,17 @@ static void pooled_and_normed(const struct fixture *fixture, unsigned token, con
     normalise(&fixture->weights.pooled_norm, features, mean, hidden, spec->norm_eps);
 }
 
+/* features = the unit vector of their projection. */
+static void projected(const struct fixture *fixture, double *features)
+{
+    double z[WIDEST], squares = 0;
+    multiply(&fixture->weights.projection, z, features, false);
+    for (size_t p = 0; p < fixture->spec.projection; p++)
+        squares += z[p] * z[p];
+    for (size_t p = 0; p < fixture->spec.projection; p++)
+        features[p] = z[p] / sqrt(squares);
+}
+
 static double logit_of(const struct fixture *fixture, unsigned token, unsigned label, size_t h,
                        size_t j, double delta)
 {
@@ -234,6 +265,8 @@ static double logit_of(const struct fixture *fixture, unsigned token, unsigned l
         for (size_t c = 0; c < spec->hidden; c++)
             features[c] = activate(normed[c], spec->family->pooler_activation);
     }
+    if (spec->projection > 0)
+        projected(fixture, features);
     if (spec->family->pooling == POOLING_FIRST_AND_PATCHES)
         pooled(fixture, token, features);
     if (spec->family->pooling == POOLING_PATCHES)

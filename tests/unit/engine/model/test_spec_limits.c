@@ -199,9 +199,10 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{}", NULL,
          "config.json: model_type '' is not supported (supported: bert, distilbert, roberta, "
          "xlm-roberta, electra, albert, mpnet, deberta-v2, vit, deit, dinov2, "
-         "dinov2_with_registers, beit)"},
+         "dinov2_with_registers, beit, clip)"},
         {"{\"model_type\": \"bert\", \"hidden_act\": \"silu\"}", NULL,
-         "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu)"},
+         "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu, "
+         "quick_gelu)"},
         {"{\"model_type\": \"bert\", \"hidden_size\": 10, \"num_attention_heads\": 4}", NULL,
          "config.json: hidden_size 10 is not a multiple of num_attention_heads 4"},
         {"{\"model_type\": \"bert\", \"layer_norm_eps\": 1}", NULL,
@@ -220,7 +221,7 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
          "target_precision, thresholds, truncation, class_codes, ood, reference, "
-         "long_text, window_stride, window_pooling)"},
+         "long_text, window_stride, window_pooling, candidate_labels, hypothesis_template)"},
         {"{\"model_type\": \"bert\"}", "{\"reference\": {\"count\": 5, \"labels\": {}}}",
          "attnd.json: $.reference.labels lacks the label 'LABEL_0'"},
         {"{\"model_type\": \"bert\", \"problem_type\": \"regression\"}", "{\"reference\": {}}",

@@ -166,6 +166,7 @@ START_TEST(a_prediction_counts_its_label_score_and_times)
 {
     static const float scores[] = {0.25f, 0.75f};
     struct answer answer = {
+        .info = &infos[0],
         .scores = scores,
         .judgement = {.decision = DECISION_REVIEW, .has_ood = true, .ood_score = -7.5f}};
     struct prediction_record record = {
@@ -188,6 +189,31 @@ START_TEST(a_prediction_counts_its_label_score_and_times)
 }
 END_TEST
 
+/* Whatever a client calls it, it is one series, also after those of the model's own labels. */
+START_TEST(a_prediction_in_given_labels_counts_as_other)
+{
+    static const float scores[] = {0.25f, 0.5f, 0.25f};
+    static const char *const given[] = {"mine", "yours", "theirs"};
+    static const struct engine_info own = {
+        .version = "1", .labels = labels, .label_count = 2, .is_zero_shot = true};
+    const struct engine_info info = {
+        .labels = given, .label_count = 3, .is_zero_shot = true, .has_given_labels = true};
+    const struct answer answer = {.info = &info, .scores = scores};
+    struct prediction_record record = {.answer = &answer, .label = 1};
+    struct bench bench;
+    struct err err = {0};
+    bench_open(&bench);
+    ck_assert(!metrics_add_model(bench.metrics, &(struct metrics_model){"any", &own, 0, 1},
+                                 &record.model, &err));
+    metrics_serve_model(bench.metrics, record.model, 1);
+    observers_prediction(&bench.observers, &record);
+    expect(&bench, "attnd_predictions_total{model=\"any\",label=\"other\",decision=\"auto\"}", 1);
+    expect(&bench, "attnd_predictions_total{model=\"any\",label=\"pass\",decision=\"auto\"}", 0);
+    expect(&bench, "attnd_prediction_score_sum{model=\"any\"}", 0.5);
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(an_input_that_failed_counts_its_reason_and_no_prediction)
 {
     struct bench bench;
@@ -204,5 +230,5 @@ END_TEST
 SUITE("record", observers_are_told_in_their_order_what_they_want_to_hear,
       a_request_is_in_flight_until_its_record,
       a_request_counts_its_reason_its_client_and_the_stages_that_were_done,
-      a_prediction_counts_its_label_score_and_times,
+      a_prediction_counts_its_label_score_and_times, a_prediction_in_given_labels_counts_as_other,
       an_input_that_failed_counts_its_reason_and_no_prediction)

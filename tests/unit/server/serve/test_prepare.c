@@ -200,7 +200,28 @@ START_TEST(a_stopped_pool_refuses)
 }
 END_TEST
 
-SUITE("prepare", a_kind_of_work_is_done_in_order_of_arrival,
+/* 400 labels at the pool's guess of 5 ms: two seconds, of which no other work hears. */
+START_TEST(labels_wait_for_labels_alone)
+{
+    static const char text[] = "the labels that wait to be encoded are about 4.0 s of work, more "
+                               "than the queue's 3.0 s";
+    struct err err = {0};
+    struct bench bench;
+    bench_open(&bench, 1, 3000);
+    gate(&bench, true);
+    submit(&bench, 0, PREPARE_LABELS, 400);
+    submit(&bench, 1, PREPARE_LABELS, 400);
+    await_inside(&bench, 1); /* that thread takes nothing else meanwhile */
+    expect_refused(&bench, PREPARE_LABELS, text);
+    ck_assert(!prepare_continue(bench.prepare, &bench.requests[2], PREPARE_LABELS, 1, &err));
+    submit(&bench, 3, PREPARE_INPUTS, 1);
+    submit(&bench, 4, PREPARE_READ, 1);
+    await_inside(&bench, 3);
+    bench_close(&bench);
+}
+END_TEST
+
+SUITE("prepare", labels_wait_for_labels_alone, a_kind_of_work_is_done_in_order_of_arrival,
       what_is_to_be_read_does_not_wait_behind_what_is_prepared, idle_threads_help_to_read,
       more_work_than_its_time_is_refused_until_it_is_done,
       two_threads_do_twice_the_work_in_its_time, without_a_bound_nothing_is_refused,

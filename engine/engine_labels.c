@@ -1,0 +1,241 @@
+/* engine_labels.c - labels of a zero-shot model: texts, encoded by its second encoder, which become
+ * the rows of a classifier. */
+#include "engine/base/thread_pool.h"
+#include "engine/engine_state.h"
+#include "engine/model/candidates.h"
+#include "engine/text_tower.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP_LABELS = LABELLER_TOKENS / 2 }; /* a text has at least two tokens */
+
+_Static_assert((int)ENGINE_LABELS_MAX == (int)CANDIDATES_MAX &&
+                   (int)ENGINE_LABELS_BYTES_MAX == (int)CANDIDATES_BYTES,
+               "the public limits are those of the labels");
+
+struct engine_labeller {
+    const struct text_tower *tower;
+    struct thread_pool *pool;
+    struct workspace workspace;
+    struct engine_input inputs[STEP_LABELS];
+};
+
+static const char *hypothesis_of(const struct engine_model *model,
+                                 const struct engine_labels *labels)
+{
+    if (labels->hypothesis != NULL)
+        return labels->hypothesis;
+    return model != NULL ? model->spec.hypothesis : CANDIDATES_HYPOTHESIS;
+}
+
+enum err_code engine_check_labels(const struct engine_labels *labels, struct err *err)
+{
+    return candidates_check(labels->texts, labels->count, hypothesis_of(NULL, labels), err);
+}
+
+/* ---- a model with other labels ---- */
+
+static enum err_code copy_labels(struct engine_model *model, const struct engine_labels *labels,
+                                 struct err *err)
+{
+    const char **copies = arena_alloc_array(&model->arena, labels->count, sizeof *copies);
+    const char *hypothesis = hypothesis_of(model, labels);
+    model->spec.hypothesis = arena_copy(&model->arena, hypothesis, strlen(hypothesis));
+    if (copies == NULL || model->spec.hypothesis == NULL)
+        return err_no_memory(err, labels->count * sizeof *copies);
+    model->spec.labels = copies;
+    model->spec.label_count = labels->count;
+    for (unsigned i = 0; i < labels->count; i++) {
+        copies[i] = arena_copy(&model->arena, labels->texts[i], strlen(labels->texts[i]));
+        if (copies[i] == NULL)
+            return err_no_memory(err, strlen(labels->texts[i]));
+    }
+    return ERR_OK;
+}
+
+/* What attnd.json says of its own labels holds for no others. */
+static void forget_own_labels(struct engine_model *model)
+{
+    struct spec *spec = &model->spec;
+    struct engine_info *info = &model->info;
+    const bool accepts_truncated = spec->policy.accepts_truncated;
+    spec->class_codes = NULL;
+    spec->reference = NULL;
+    spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
+    spec->policy.ood.method = OOD_NONE;
+    spec->policy.accepts_truncated = accepts_truncated;
+    info->labels = spec->labels;
+    info->label_count = spec->label_count;
+    info->hypothesis = spec->hypothesis;
+    info->has_given_labels = true;
+    info->class_codes = NULL;
+    info->reference = NULL;
+    info->target_precision = 0;
+    info->ood_method = NULL;
+    info->ood_threshold = NULL;
+}
+
+/* Room for what is encoded, and for the classifier that it becomes. */
+static enum err_code begin_encoding(struct engine_model *model, struct err *err)
+{
+    const size_t labels = model->spec.label_count, width = model->spec.projection;
+    model->embeddings = calloc(labels * width, sizeof *model->embeddings);
+    if (model->embeddings == NULL)
+        return err_no_memory(err, labels * width * sizeof *model->embeddings);
+    return linear_alloc(&model->weights.classifier, model->tower->backend, width, labels, err);
+}
+
+static enum err_code relabel(struct engine_model *model, const struct engine_labels *labels,
+                             struct err *err)
+{
+    if (copy_labels(model, labels, err))
+        return err->code;
+    forget_own_labels(model);
+    return begin_encoding(model, err);
+}
+
+enum err_code engine_open_labelled(struct engine_model **out, const struct engine_model *model,
+                                   const struct engine_labels *labels, struct err *err)
+{
+    const struct engine_model *base = model->base != NULL ? model->base : model;
+    *out = NULL;
+    if (base->tower == NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "candidate_labels: the labels of this model are fixed; it is not zero-shot");
+    if (candidates_check(labels->texts, labels->count, hypothesis_of(base, labels), err))
+        return err->code;
+    struct engine_model *labelled = calloc(1, sizeof *labelled);
+    if (labelled == NULL)
+        return err_no_memory(err, sizeof *labelled);
+    *labelled = *base;
+    labelled->base = base;
+    labelled->weights.classifier = (struct linear){0};
+    labelled->embeddings = NULL;
+    labelled->encoded = 0;
+    arena_init(&labelled->arena);
+    if (relabel(labelled, labels, err)) {
+        engine_close(labelled);
+        return err->code;
+    }
+    *out = labelled;
+    return ERR_OK;
+}
+
+void engine_close_labels(struct engine_model *model)
+{
+    free(model->embeddings);
+    model->embeddings = NULL;
+    if (model->base != NULL)
+        linear_close(&model->weights.classifier);
+}
+
+/* The classifier is padded to whole panels; the embeddings go when it is filled. */
+size_t engine_labelled_bytes(const struct engine_model *model, const struct engine_labels *labels)
+{
+    enum { PANEL_ROWS = 64, COPIES = 2, SMALL_BYTES = 4096 };
+    size_t bytes = sizeof(struct engine_model) + CANDIDATES_HYPOTHESIS_BYTES + SMALL_BYTES;
+    for (unsigned i = 0; i < labels->count; i++)
+        bytes += strlen(labels->texts[i]) + 1 + ARENA_ALIGNMENT + sizeof(char *);
+    return bytes +
+           COPIES * ((size_t)labels->count + PANEL_ROWS) * model->spec.projection * sizeof(float);
+}
+
+/* ---- encoding ---- */
+
+enum err_code engine_labeller_open(struct engine_labeller **out, const struct engine_model *model,
+                                   unsigned threads, struct err *err)
+{
+    struct engine_labeller *labeller = calloc(1, sizeof *labeller);
+    *out = NULL;
+    if (labeller == NULL)
+        return err_no_memory(err, sizeof *labeller);
+    labeller->tower = model->tower;
+    const unsigned longest = model->tower->pipeline.tokenizer->limit;
+    if (thread_pool_open(&labeller->pool, threads, err) ||
+        workspace_open(&labeller->workspace, &model->tower->spec, model->tower->backend,
+                       longest > LABELLER_TOKENS ? longest : LABELLER_TOKENS, labeller->pool,
+                       model->kernels, err)) {
+        engine_labeller_close(labeller);
+        return err->code;
+    }
+    *out = labeller;
+    return ERR_OK;
+}
+
+void engine_labeller_close(struct engine_labeller *labeller)
+{
+    if (labeller == NULL)
+        return;
+    workspace_close(&labeller->workspace);
+    thread_pool_close(labeller->pool);
+    free(labeller);
+}
+
+/* As many of the next labels as fit, at least one. */
+static enum err_code prepare_step(struct engine_labeller *labeller,
+                                  const struct engine_model *labelled, struct arena *arena,
+                                  unsigned *count, struct err *err)
+{
+    const struct spec *spec = &labelled->spec;
+    unsigned room = labeller->workspace.tokens_max;
+    *count = 0;
+    while (labelled->encoded + *count < spec->label_count && *count < STEP_LABELS) {
+        const unsigned index = labelled->encoded + *count;
+        struct engine_input *input = &labeller->inputs[*count];
+        const char *text = candidates_sentence(spec->hypothesis, spec->labels[index], arena);
+        if (text == NULL)
+            return err_no_memory(err, strlen(spec->labels[index]));
+        if (text_tower_prepare(labeller->tower, text, arena, input, err))
+            return err_prefix(err, "candidate_labels[%u]: ", index);
+        if (input->tokens > room)
+            return ERR_OK;
+        room -= input->tokens;
+        ++*count;
+    }
+    return ERR_OK;
+}
+
+/* All labels are encoded: the classifier is theirs. */
+static enum err_code finish(struct engine_model *labelled, struct err *err)
+{
+    struct linear *classifier = &labelled->weights.classifier;
+    linear_fill(classifier, 0, classifier->out, labelled->embeddings);
+    free(labelled->embeddings);
+    labelled->embeddings = NULL;
+    return linear_open(classifier, err);
+}
+
+enum err_code engine_encode_labels(struct engine_labeller *labeller, struct engine_model *labelled,
+                                   unsigned *left, struct err *err)
+{
+    const size_t width = labelled->spec.projection;
+    struct arena arena;
+    unsigned count;
+    assert(labelled->embeddings != NULL && labelled->tower == labeller->tower);
+    arena_init(&arena);
+    if (!prepare_step(labeller, labelled, &arena, &count, err)) {
+        text_tower_run(labeller->tower, &labeller->workspace, labeller->inputs, count,
+                       labelled->embeddings + labelled->encoded * width);
+        labelled->encoded += count;
+    }
+    arena_deinit(&arena);
+    *left = labelled->spec.label_count - labelled->encoded;
+    if (err->code == ERR_OK && *left == 0)
+        return finish(labelled, err);
+    return err->code;
+}
+
+enum err_code engine_encode_own(struct engine_model *model, unsigned threads, struct err *err)
+{
+    struct engine_labeller *labeller = NULL;
+    unsigned left = model->tower != NULL ? model->spec.label_count : 0;
+    if (left == 0 || begin_encoding(model, err) ||
+        engine_labeller_open(&labeller, model, threads, err))
+        return err->code;
+    while (left > 0 && err->code == ERR_OK)
+        engine_encode_labels(labeller, model, &left, err);
+    engine_labeller_close(labeller);
+    return err->code != ERR_OK ? err_prefix(err, "attnd.json: ") : ERR_OK;
+}
