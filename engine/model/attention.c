@@ -16,22 +16,32 @@ struct run {
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
+/* Where sequences are windows, all of an image follow each other. */
+static unsigned kind_of(const struct spec *spec, unsigned row)
+{
+    if (spec->window == 0)
+        return 0;
+    return patch_windows_kind(spec, row % (spec_windows_across(spec) * spec_windows_across(spec)));
+}
+
 /* Cuts the first `kept` queries of every sequence (0: all) into blocks of `queries`, the last of
  * each perhaps smaller. */
-static void cut(struct workspace *workspace, unsigned kept, unsigned queries)
+static void cut(const struct spec *spec, struct workspace *workspace, unsigned kept,
+                unsigned queries)
 {
     struct query_block *block = workspace->blocks;
     unsigned out = 0;
     for (unsigned row = 0; row < workspace->rows; row++) {
         unsigned first = workspace->offset[row], tokens = workspace->offset[row + 1] - first;
-        unsigned count = kept > 0 ? kept : tokens;
+        unsigned count = kept > 0 ? kept : tokens, kind = kind_of(spec, row);
         for (unsigned done = 0; done < count; done += queries)
             *block++ =
                 (struct query_block){.first = first + done,
                                      .count = count - done < queries ? count - done : queries,
                                      .out = out + done,
                                      .sequence = first,
-                                     .sequence_tokens = tokens};
+                                     .sequence_tokens = tokens,
+                                     .kind = kind};
         out += count;
     }
     workspace->block_count = (unsigned)(block - workspace->blocks);
@@ -39,9 +49,16 @@ static void cut(struct workspace *workspace, unsigned kept, unsigned queries)
 
 void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept)
 {
-    cut(workspace, kept, ATTENTION_QUERIES);
+    cut(spec, workspace, kept, ATTENTION_QUERIES);
     if (workspace->block_count * spec->heads < TASKS_PER_MEMBER * thread_pool_size(workspace->pool))
-        cut(workspace, kept, QUERIES_MIN);
+        cut(spec, workspace, kept, QUERIES_MIN);
+}
+
+static struct attention_bias bias_of(const struct attention_bias *bias, unsigned head,
+                                     const struct query_block *block)
+{
+    const struct attention_bias own = attention_bias_of_kind(bias, block->kind);
+    return attention_bias_at(&own, head, block->first - block->sequence);
 }
 
 static void attend(const struct run *run, const struct query_block *block, unsigned head,
@@ -54,7 +71,7 @@ static void attend(const struct run *run, const struct query_block *block, unsig
     float *out = w->context + block->out * w->hidden_stride + head * width;
     struct attention_bias bias = {0};
     if (run->bias->at != NULL)
-        bias = attention_bias_at(run->bias, head, block->first - block->sequence);
+        bias = bias_of(run->bias, head, block);
     if (w->qkv_bf16 != NULL)
         attention_bf16(out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key,
                        w->qkv_bf16 + value, stride, block->count, block->sequence_tokens, width,

@@ -28,6 +28,7 @@ struct block_spec {
     bool always_biased; /* query, key and value have biases whatever config.json's qkv_bias says */
     bool key_unbiased;  /* the key has none */
     bool drops_attention_out; /* training: dropout before the residual sum of the attention */
+    bool attention_out_rate;  /* that one at the rate of the attention's own dropout */
     bool keeps_mlp_out;       /* training: no dropout before the residual sum of the MLP */
     enum activation gate;     /* of a gated MLP; none: it has no gate */
 };

@@ -66,7 +66,8 @@ static void embed_image(const struct spec *spec, const struct weights *weights,
         .y_stride = stride,
         .residual = position != NULL ? position + placed * hidden : NULL,
         .residual_stride = hidden};
-    memcpy(x, weights->cls_token, hidden * sizeof *x);
+    if (weights->cls_token != NULL)
+        memcpy(x, weights->cls_token, hidden * sizeof *x);
     if (weights->distillation_token != NULL)
         memcpy(x + stride, weights->distillation_token, hidden * sizeof *x);
     for (size_t t = 0; position != NULL && t < placed; t++)
@@ -74,6 +75,10 @@ static void embed_image(const struct spec *spec, const struct weights *weights,
     for (size_t t = 0; t < spec->registers; t++)
         memcpy(x + (placed + t) * stride, weights->registers + t * hidden, hidden * sizeof *x);
     linear_run(&weights->patch, workspace->kernels, workspace->pool, &io);
+    if (weights->embedding_norm.gamma != NULL)
+        workspace->kernels->layer_norm(x, stride, x, stride, weights->embedding_norm.gamma,
+                                       weights->embedding_norm.beta, spec->patches, hidden,
+                                       spec_embedding_eps(spec));
 }
 
 void embed(const struct spec *spec, const struct weights *weights, struct workspace *workspace,

@@ -43,6 +43,8 @@ enum tensor_field {
     TENSOR_GATED_OUT,
     TENSOR_MLP_SCALE,
     TENSOR_MLP_NORM,
+    TENSOR_MERGE_NORM, /* behind a stage's last block: four patches side by side become one */
+    TENSOR_MERGE,
     /* the classifier's head: classifier(activation(pooler(pooled_norm(pooling(final_norm(x)))))) */
     TENSOR_FINAL_NORM,
     TENSOR_POOLED_NORM,
@@ -70,7 +72,7 @@ enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_COUNT };
 /* What the head makes of a sequence's last hidden states. */
 enum family_pooling {
     POOLING_FIRST,             /* the first token, [CLS]; a distilled DeiT's second one likewise */
-    POOLING_PATCHES,           /* the mean of an image's patches */
+    POOLING_PATCHES,           /* the mean of an image's patches, or of the last stage's */
     POOLING_FIRST_AND_PATCHES, /* [CLS] and, beside it, the mean of the patches: twice as wide */
 };
 
@@ -109,10 +111,14 @@ struct family {
     const char *key_layer_scale; /* has to be above 0 */
     const char *key_embedding;   /* NULL: embeddings have the hidden size */
     const char *key_groups, *key_inner; /* NULL: no layers are alike */
+    /* Patches on a side of a window. NULL: attention sees all, and there are no stages; else layers
+     * and heads are lists of a number a stage, and the hidden size is the first one's. */
+    const char *key_window;
     const char *key_pad;
     struct family_demand demands[FAMILY_DEMANDS];
     unsigned default_layers, default_patch; /* a patch of 0: 16 */
     double default_eps;
+    double embedding_eps; /* of the norm behind the patches and of mergings; 0: the config's */
     unsigned default_hidden, default_heads, default_intermediate; /* 0: 768, 12, 3072 */
     unsigned default_vocab, default_embedding;                    /* 0: 30522, none */
     const char *default_activation;                               /* NULL: gelu */

@@ -6,6 +6,7 @@
 #include "engine/format/printable.h"
 #include "engine/model/refused.h"
 #include "engine/model/relative_bias.h"
+#include "engine/model/spec_config_stages.h"
 
 #include <float.h>
 #include <math.h>
@@ -70,21 +71,33 @@ static unsigned either(unsigned value, unsigned otherwise)
 }
 
 /* A gated MLP of DINOv2 has two thirds of the width, rounded up to a multiple of 8. */
-static enum err_code read_mlp_ratio(struct spec *spec, const struct json_t *config, struct err *err)
+static enum err_code read_mlp_ratio(const struct spec *spec, const struct json_t *config,
+                                    unsigned hidden, unsigned *out, struct err *err)
 {
     const char *key = spec->family->key_mlp_ratio;
     double ratio = 4;
     if (doc_get_number(config, "$", key, &ratio, err))
         return err->code;
-    double width = floor(spec->hidden * ratio);
+    double width = floor(hidden * ratio);
     if (!(width >= 1 && width <= 4.0 * SIZE_LIMIT))
         return err_set(err, ERR_UNSUPPORTED,
                        "%s %g makes the MLP's width %g; from 1 to %d is supported", key, ratio,
                        width, 4 * SIZE_LIMIT);
-    spec->intermediate = (unsigned)width;
+    *out = (unsigned)width;
     if (spec->is_gated)
-        spec->intermediate = ((unsigned)(width * 2 / 3) + 7) / 8 * 8;
+        *out = ((unsigned)(width * 2 / 3) + 7) / 8 * 8;
     return ERR_OK;
+}
+
+/* Of each stage its own. */
+static enum err_code read_mlp_ratios(struct spec *spec, const struct json_t *config,
+                                     struct err *err)
+{
+    for (unsigned i = 0; i < spec->stage_count; i++)
+        if (read_mlp_ratio(spec, config, spec->stages[i].hidden, &spec->stages[i].intermediate,
+                           err))
+            return err->code;
+    return read_mlp_ratio(spec, config, spec->hidden, &spec->intermediate, err);
 }
 
 static enum err_code read_mlp(struct spec *spec, const struct json_t *config, struct err *err)
@@ -95,7 +108,7 @@ static enum err_code read_mlp(struct spec *spec, const struct json_t *config, st
         doc_get_bool(config, "$", family->key_gated, &spec->is_gated, err))
         return err->code;
     if (family->key_mlp_ratio != NULL)
-        return read_mlp_ratio(spec, config, err);
+        return read_mlp_ratios(spec, config, err);
     return get_size(config, family->key_intermediate, 4 * SIZE_LIMIT,
                     either(family->default_intermediate, 3072), &spec->intermediate, err);
 }
@@ -141,16 +154,23 @@ static enum err_code read_groups(struct spec *spec, const struct json_t *config,
     return ERR_OK;
 }
 
+static enum err_code read_width(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    get_size(config, family->key_hidden, SIZE_LIMIT, either(family->default_hidden, 768),
+             &spec->hidden, err);
+    get_size(config, family->key_layers, LAYERS_LIMIT, family->default_layers, &spec->layers, err);
+    return get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12),
+                    &spec->heads, err);
+}
+
 static enum err_code read_encoder(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
     double eps = family->default_eps;
     spec->qkv_bias = true;
-    get_size(config, family->key_hidden, SIZE_LIMIT, either(family->default_hidden, 768),
-             &spec->hidden, err);
-    get_size(config, family->key_layers, LAYERS_LIMIT, family->default_layers, &spec->layers, err);
-    get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12), &spec->heads,
-             err);
+    if ((family->key_window != NULL ? spec_config_stages : read_width)(spec, config, err))
+        return err->code;
     doc_get_number(config, "$", "layer_norm_eps", &eps, err);
     if (!family->block.always_biased)
         doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
@@ -230,6 +250,8 @@ static enum err_code set_image_size(struct spec *spec, unsigned image_size, stru
     if (spec->patch > image_size)
         return err_set(err, ERR_UNSUPPORTED, "patch_size %u is larger than image_size %u",
                        spec->patch, image_size);
+    if (spec_config_stages_fit(spec, image_size, err))
+        return err->code;
     spec_set_image_size(spec, image_size);
     if (spec->patches > SIZE_LIMIT)
         return err_set(err, ERR_UNSUPPORTED, "%u patches an image; at most %d are supported",

@@ -44,17 +44,13 @@ static size_t offset_of_bias(const struct network *network, const struct network
     return network->parameters->map.layers[spec_block(network->spec, block->layer)].window_bias;
 }
 
-static size_t side_of(const struct network *network)
-{
-    return network->spec->image_size / network->spec->patch;
-}
-
 enum err_code network_attention_open_block(struct network *network, struct network_block *block,
                                            struct err *err)
 {
     if (offset_of_bias(network, block) == SIZE_MAX)
         return ERR_OK;
-    size_t floats = window_bias_floats(network->spec->heads, side_of(network));
+    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
+    size_t floats = window_bias_floats(&shape);
     block->bias_table = arena_alloc_array(&network->arena, floats, sizeof *block->bias_table);
     block->dbias_table = arena_alloc_array(&network->arena, floats, sizeof *block->dbias_table);
     if (block->bias_table == NULL || block->dbias_table == NULL)
@@ -64,10 +60,11 @@ enum err_code network_attention_open_block(struct network *network, struct netwo
 
 void network_attention_pack_block(struct network *network, struct network_block *block)
 {
-    if (block->bias_table != NULL)
-        block->bias =
-            window_bias_expand(block->bias_table, network->values + offset_of_bias(network, block),
-                               network->spec->heads, side_of(network));
+    if (block->bias_table == NULL) /* a text has no patches to divide by */
+        return;
+    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
+    block->bias = window_bias_expand(&shape, block->bias_table,
+                                     network->values + offset_of_bias(network, block));
 }
 
 static bool learns_window(const struct network *network, const struct network_block *block)
@@ -77,12 +74,12 @@ static bool learns_window(const struct network *network, const struct network_bl
 
 void network_attention_unpack_block(struct network *network, struct network_block *block)
 {
-    if (!learns_window(network, block)) /* a text has no patches to divide by */
+    if (!learns_window(network, block))
         return;
-    size_t heads = network->spec->heads, side = side_of(network);
-    window_bias_fold(network->gradient + offset_of_bias(network, block), block->dbias_table, heads,
-                     side);
-    memset(block->dbias_table, 0, window_bias_floats(heads, side) * sizeof *block->dbias_table);
+    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
+    window_bias_fold(&shape, network->gradient + offset_of_bias(network, block),
+                     block->dbias_table);
+    memset(block->dbias_table, 0, window_bias_floats(&shape) * sizeof *block->dbias_table);
 }
 
 enum err_code network_attention_open(struct network *network, struct err *err)
