@@ -73,19 +73,6 @@ static void capture_windows(const struct spec *stage, const struct workspace *im
     }
 }
 
-/* x in the order of the grid again; context is free by now. */
-static void leave(const struct spec *spec, struct workspace *w, unsigned images)
-{
-    const unsigned *from = w->windows.leave;
-    const size_t stride = w->hidden_stride, image = (size_t)spec->patches * stride;
-    for (unsigned i = 0; i < images && from != NULL; i++) {
-        float *x = w->x + i * image, *held = w->context + i * image;
-        memcpy(held, x, image * sizeof *x);
-        for (unsigned p = 0; p < spec->patches; p++)
-            memcpy(x + p * stride, held + from[p] * stride, spec->hidden * sizeof *x);
-    }
-}
-
 static void run_stages(const struct spec *spec, const struct weights *weights,
                        struct workspace *first)
 {
@@ -108,7 +95,6 @@ static void run_stages(const struct spec *spec, const struct weights *weights,
         merge(&stage, &next, &weights->layers[spec_end_layer(&stage) - 1], w, w->next, images);
     }
     const struct spec last = spec_at(spec, spec->stage_count - 1);
-    leave(&last, w, images);
     cut(w, images, last.patches);
     memmove(w->places, first->places, images * sizeof *w->places);
     memset(w->captures, 0, images * sizeof(struct capture *)); /* those of windows are made */

@@ -14,7 +14,8 @@
 #include "engine/model/encoder.h"
 
 /* workspace->x: embeddings in. Out: the last hidden states, as encoder_run leaves them, in
- * workspace_last, whose rows and offsets are the inputs' again, in the order of the grid. */
+ * workspace_last, whose rows and offsets are the inputs' again, an input's tokens in the order of its
+ * last windows. */
 void stages_run(const struct spec *spec, const struct weights *weights,
                 struct workspace *workspace);
 

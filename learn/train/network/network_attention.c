@@ -21,20 +21,19 @@ struct run {
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
-static unsigned longest(const struct network *network)
-{
-    const struct spec *spec = network->spec;
-    return spec->family->kind == ENGINE_TEXT ? spec_text_tokens(spec) : spec_image_tokens(spec);
-}
-
 size_t network_attention_floats(const struct network *network)
 {
-    const struct spec *spec = network->spec;
-    unsigned tokens = longest(network);
-    if (tokens > network->options.tokens_max)
-        tokens = network->options.tokens_max;
-    size_t floats = attention_train_scratch(tokens, tokens, spec->hidden / spec->heads);
-    return (floats + 15) / 16 * 16;
+    const struct spec *whole = &network->parameters->spec;
+    size_t most = 0;
+    for (unsigned i = 0; i < spec_stages(whole); i++) {
+        const struct spec spec = spec_at(whole, i);
+        size_t tokens = spec_sequence(&spec);
+        if (tokens > network->options.tokens_max)
+            tokens = network->options.tokens_max;
+        size_t floats = attention_train_scratch(tokens, tokens, spec.hidden / spec.heads);
+        most = floats > most ? floats : most;
+    }
+    return (most + 15) / 16 * 16;
 }
 
 /* ---- a bias of the scores ---- */
@@ -86,7 +85,8 @@ enum err_code network_attention_open(struct network *network, struct err *err)
 {
     if (network->parameters->map.relative_bias == SIZE_MAX)
         return ERR_OK;
-    network->bias_floats = relative_bias_floats(network->spec->heads, longest(network));
+    network->bias_floats =
+        relative_bias_floats(network->spec->heads, spec_text_tokens(network->spec));
     network->bias_table = arena_alloc_array(&network->arena, network->bias_floats, sizeof(float));
     network->dbias_table = arena_alloc_array(&network->arena, network->bias_floats, sizeof(float));
     if (network->bias_table == NULL || network->dbias_table == NULL)
@@ -99,7 +99,7 @@ void network_attention_pack(struct network *network)
     if (network->bias_table != NULL)
         network->bias = relative_bias_expand(
             network->bias_table, network->values + network->parameters->map.relative_bias,
-            network->spec->heads, longest(network));
+            network->spec->heads, spec_text_tokens(network->spec));
 }
 
 static bool learns_bias(const struct network *network)
@@ -112,11 +112,21 @@ void network_attention_unpack(struct network *network)
     if (!learns_bias(network))
         return;
     relative_bias_fold(network->gradient + network->parameters->map.relative_bias,
-                       network->dbias_table, network->spec->heads, longest(network));
+                       network->dbias_table, network->spec->heads, spec_text_tokens(network->spec));
     memset(network->dbias_table, 0, network->bias_floats * sizeof *network->dbias_table);
 }
 
 /* ---- a head of a sequence ---- */
+
+/* Windows of an image follow each other. */
+static unsigned kind_of(const struct network *network, unsigned sequence)
+{
+    const struct spec *spec = network->spec;
+    if (spec->window == 0)
+        return 0;
+    return patch_windows_kind(spec,
+                              sequence % (spec_windows_across(spec) * spec_windows_across(spec)));
+}
 
 /* The queries that are kept of a last layer are the first of their sequence, or all. `bias` is
  * filled for the head, which borrows it. */
@@ -129,8 +139,10 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
     unsigned first = network->offset[sequence], query = run->query_first[sequence];
     const struct attention_bias *own = block->bias.at != NULL ? &block->bias : &network->bias;
     bool is_biased = own->at != NULL;
-    if (is_biased)
-        *bias = attention_bias_at(own, head, 0);
+    if (is_biased) {
+        *bias = attention_bias_of_kind(own, kind_of(network, sequence));
+        *bias = attention_bias_at(bias, head, 0);
+    }
     const float *keys = block->qkv_rows.x + first * block->qkv_rows.stride + hidden + head * width;
     return (struct attention_train){
         .kernels = network->kernels,
