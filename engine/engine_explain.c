@@ -40,7 +40,8 @@ static enum err_code check_statistics(const struct engine_model *model,
     return ERR_OK;
 }
 
-/* The layers below the last that a method reads, and the last one where stages are; of windows also what each alone would answer. */
+/* The layers below the last that a method reads, and the last one where there are stages; of
+ * a text's windows also what each alone would answer. */
 static struct capture_wish wish_of(const struct engine_model *model,
                                    const struct engine_input *input,
                                    const struct explain_options *options)

@@ -71,8 +71,8 @@ static void norm(const struct spec *spec, struct workspace *workspace, const str
     thread_pool_run(workspace->pool, run_rows, &run);
 }
 
-/* x in the order of the layer's windows, and normed = y = norm(x). The rows are moved while the norm
- * reads them, for no pass of their own. */
+/* x in the order of the layer's windows, and normed = y = norm(x). The rows are moved while the
+ * norm reads them, for no pass of their own. */
 static void enter_layer(const struct spec *spec, struct workspace *w, const struct norm *norm,
                         unsigned index)
 {

@@ -17,9 +17,8 @@
 /* workspace->x: embeddings in; out, before a final norm, the last hidden states of the tokens that
  * the head reads: [rows x spec_head_tokens, D]. The others' are never computed: in the last block
  * they are keys and values only, which saves three quarters of it. Of a head that reads them all
- * they lie as the batch does. */
-/* Of a family with stages: the layers of one, `spec` being what spec_at gave; stages.h runs them one
- * after another. */
+ * they lie as the batch does. Of a family with stages it runs the layers of one, `spec` being what
+ * spec_at gave: stages.h. */
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace);
 

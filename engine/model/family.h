@@ -111,9 +111,7 @@ struct family {
     const char *key_layer_scale; /* has to be above 0 */
     const char *key_embedding;   /* NULL: embeddings have the hidden size */
     const char *key_groups, *key_inner; /* NULL: no layers are alike */
-    /* Patches on a side of a window. NULL: attention sees all, and there are no stages; else layers
-     * and heads are lists of a number a stage, and the hidden size is the first one's. */
-    const char *key_window;
+    bool has_stages; /* sizes are read as config/stage_config.h says, with a window for attention */
     const char *key_pad;
     struct family_demand demands[FAMILY_DEMANDS];
     unsigned default_layers, default_patch; /* a patch of 0: 16 */

@@ -1,9 +1,9 @@
-/* patch_windows.h - the order of a stage's tokens: a window's patches lie side by side, so that windows
- * are the sequences of a packed batch and attention needs to know no more (Liu et al. 2021, section
- * 3.2).
+/* patch_windows.h - the order of a stage's tokens: a window's patches lie side by side, so that
+ * windows are the sequences of a packed batch and attention needs to know no more (Liu et al. 2021,
+ * section 3.2).
  *
  *     patch_windows_open(&windows, &spec_of_stage, &arena, &err);
- *     from = patch_windows_move(&windows, layer);   // row r of a layer is row from[r] of the one before
+ *     from = patch_windows_move(&windows, layer);   // row r of a layer is row from[r] before it
  *
  * Row r of an image is patch r % w^2 of window r / w^2, rows by rows both. With a shift of s, the
  * image is first turned by s patches to the left and up, what leaves it coming in on the other side

@@ -25,9 +25,9 @@ struct spec_stage {
     unsigned hidden, heads, intermediate;
 };
 
-/* Of a family with stages, what differs by stage is the last one's, but for patch and patches, which
- * are the first one's: what the head reads, and what an image is cut into. spec_at has the others.
- */
+/* Of a family with stages, what differs by stage is the last one's, but for patch and patches,
+ * which are the first one's: what the head reads, and what an image is cut into. spec_at has the
+ * others. */
 struct spec {
     const struct family *family;
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */

@@ -4,14 +4,16 @@
 
 #include "engine/base/doc.h"
 #include "engine/format/printable.h"
+#include "engine/model/config/stage_config.h"
 #include "engine/model/refused.h"
 #include "engine/model/relative_bias.h"
-#include "engine/model/spec_config_stages.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+_Static_assert((int)STAGES_MAX == (int)SPEC_STAGES_MAX, "a spec holds what is read");
 
 enum { SIZE_LIMIT = 65536, LAYERS_LIMIT = 1024, VOCAB_LIMIT = 16 * 1024 * 1024 };
 
@@ -154,6 +156,26 @@ static enum err_code read_groups(struct spec *spec, const struct json_t *config,
     return ERR_OK;
 }
 
+/* What differs by stage is the last one's in the spec itself. */
+static enum err_code read_stages(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    struct stage_config stages;
+    if (stage_config_read(&stages, config, err))
+        return err->code;
+    spec->stage_count = stages.count;
+    spec->window = stages.window;
+    for (unsigned i = 0; i < stages.count; i++) {
+        spec->hidden = stages.widths[i];
+        spec->heads = stages.heads[i];
+        spec->stages[i] = (struct spec_stage){.first = spec->layers,
+                                              .end = spec->layers + stages.depths[i],
+                                              .hidden = spec->hidden,
+                                              .heads = spec->heads};
+        spec->layers += stages.depths[i];
+    }
+    return ERR_OK;
+}
+
 static enum err_code read_width(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
@@ -169,7 +191,7 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     const struct family *family = spec->family;
     double eps = family->default_eps;
     spec->qkv_bias = true;
-    if ((family->key_window != NULL ? spec_config_stages : read_width)(spec, config, err))
+    if ((family->has_stages ? read_stages : read_width)(spec, config, err))
         return err->code;
     doc_get_number(config, "$", "layer_norm_eps", &eps, err);
     if (!family->block.always_biased)
@@ -245,12 +267,25 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
     return read_buckets(spec, config, err);
 }
 
+/* transformers pads a grid that its windows or a merging do not divide; published checkpoints have
+ * none. */
+static enum err_code check_grids(const struct spec *spec, unsigned image_size, struct err *err)
+{
+    unsigned unit = spec_image_unit(spec);
+    if (spec->stage_count == 0 || image_size % unit == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "image_size %u with patch_size %u, window_size %u and %u stages is not "
+                   "supported (supported: multiples of %u, so that windows divide every grid)",
+                   image_size, spec->patch, spec->window, spec->stage_count, unit);
+}
+
 static enum err_code set_image_size(struct spec *spec, unsigned image_size, struct err *err)
 {
     if (spec->patch > image_size)
         return err_set(err, ERR_UNSUPPORTED, "patch_size %u is larger than image_size %u",
                        spec->patch, image_size);
-    if (spec_config_stages_fit(spec, image_size, err))
+    if (check_grids(spec, image_size, err))
         return err->code;
     spec_set_image_size(spec, image_size);
     if (spec->patches > SIZE_LIMIT)

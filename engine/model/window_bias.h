@@ -1,6 +1,6 @@
 /* window_bias.h - a learnt number for each head and relative place of two patches of a square
- * window, added to the scores of attention (Liu et al. 2021, section 3.2, eq. 4; SwinSelfAttention),
- * with three more for [CLS] where there is one (Bao et al. 2022, section 2.1;
+ * window, added to the scores of attention (Liu et al. 2021, section 3.2, eq. 4;
+ * SwinSelfAttention), with three more for [CLS] where there is one (Bao et al. 2022, section 2.1;
  * BeitRelativePositionBias).
  *
  *     struct window_bias shape = {.heads = heads, .side = side, .specials = 1};

@@ -1,6 +1,6 @@
-/* step.h - a step of training against PyTorch's: the loss of cases and the gradient of every tensor,
- * as tests/reference/encoder_gradients.py writes them to gradients.json. Any failure fails the test.
- * Threads: one at a time.
+/* step.h - a step of training against PyTorch's: the loss of cases and the gradient of every
+ * tensor, as tests/reference/encoder_gradients.py writes them to gradients.json. Any failure fails
+ * the test. Threads: one at a time.
  */
 #ifndef ATTND_TESTS_SUPPORT_STEP_H
 #define ATTND_TESTS_SUPPORT_STEP_H

@@ -5,8 +5,8 @@
 
 #include "learn/train/network/network_state.h"
 
-/* [tokens_max of the stage at hand, width], uninitialised, rows an odd number of cache lines apart (operand.h). All
- * zero, with the error recorded, if there is no memory. */
+/* [tokens_max of the stage at hand, width], uninitialised, rows an odd number of cache lines apart
+ * (operand.h). All zero, with the error recorded, if there is no memory. */
 struct matrix network_memory_rows(struct network *network, size_t width, struct err *err);
 /* The same without room between the rows. */
 struct matrix network_memory_dense(struct network *network, size_t width, struct err *err);

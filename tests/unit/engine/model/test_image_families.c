@@ -1,5 +1,5 @@
-/* DINOv2, BEiT and Swin as checkpoints: what their files may say, and what is refused and how. Golden
- * checkpoints with a text of one file changed, or a preprocessor of their own. */
+/* DINOv2, BEiT and Swin as checkpoints: what their files may say, and what is refused and how.
+ * Golden checkpoints with a text of one file changed, or a preprocessor of their own. */
 #include "engine/base/file.h"
 #include "engine/engine.h"
 #include "engine/model/spec.h"
@@ -109,7 +109,7 @@ START_TEST(what_a_checkpoint_asks_for_and_the_engine_lacks_is_refused_by_name)
         {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [2.5,",
          "config.json: depths has to be a list of integers from 1 to 1024"},
         {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [1023,",
-         "config.json: depths sums up to more than 1024, the most supported"},
+         "config.json: depths sums up to 1027; at most 1024 is supported"},
         {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [1,1,1,1,1,1,1,",
          "config.json: depths has to be a list of 1 to 8 stages, not 9"},
         {"swin-0", CONFIG, "\"depths\": [\n    2,\n    2,\n    2\n  ]", "\"depths\": {}",

@@ -112,7 +112,7 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
     spec->patch = 3;
     spec->channels = 3;
     spec->patches = 9;
-    if (spec->family->key_window != NULL)
+    if (spec->family->has_stages)
         fill_stages(spec);
 }
 
@@ -560,9 +560,9 @@ START_TEST(network_drops_by_the_batch_number_and_only_in_training)
 }
 END_TEST
 
-/* Hugging Face's places: DistilBERT has none behind attention, ALBERT and DINOv2 none behind the
- * MLP, image models none before the classifier, Swin has the attention's rate behind it; heads of RoBERTa's kind have one before the pooler
- * too. */
+/* Hugging Face's places: DistilBERT has none behind attention, where Swin has the attention's rate,
+ * ALBERT and DINOv2 none behind the MLP, image models none before the classifier; heads of
+ * RoBERTa's kind have one before the pooler too. */
 START_TEST(network_drops_where_hugging_face_does)
 {
     for (int i = 0; i < CHOICES; i++) {
