@@ -387,7 +387,7 @@ size_t gradient_bytes(const struct spec *spec, unsigned tokens)
         return 0;
     if (spec->window > 0) { /* window by window of the last stage */
         struct spec last = spec_at(spec, spec_stages(spec) - 1);
-        size_t windows = (size_t)spec_windows_across(&last) * spec_windows_across(&last);
+        size_t windows = spec_windows(&last);
         last.window = 0;
         return windows * gradient_bytes(&last, (unsigned)spec_sequence(spec));
     }

@@ -4,24 +4,32 @@
 
 #include <string.h>
 
-static unsigned windows_of(const struct spec *stage)
-{
-    return spec_windows_across(stage) * spec_windows_across(stage);
-}
-
-/* r[j] += sum_i from[i] A[i, j], i and j of one window. */
+/* r[j] += sum_i from[i] A[i, j], i and j of one window; `from` is in the order of windows. */
 static void add_attention(const struct spec *stage, const struct capture *capture, unsigned layer,
                           float *r, const float *from)
 {
     const unsigned shift = spec_shift(stage, layer), n = (unsigned)spec_sequence(stage);
-    for (unsigned v = 0; v < windows_of(stage); v++) {
+    for (unsigned v = 0; v < spec_windows(stage); v++) {
         const float *a = capture_mean(capture_window(capture, stage, v), layer);
-        for (unsigned i = 0; i < n; i++) {
-            const float weight = from[patch_windows_cell(stage, shift, v * n + i)];
-            for (unsigned j = 0; j < n; j++)
-                r[patch_windows_cell(stage, shift, v * n + j)] += weight * a[i * n + j];
+        for (unsigned j = 0; j < n; j++) {
+            float received = 0;
+            for (unsigned i = 0; i < n; i++)
+                received += from[v * n + i] * a[(size_t)i * n + j];
+            r[patch_windows_cell(stage, shift, v * n + j)] += received;
         }
     }
+}
+
+/* r <- (r + r A_l) / 2 */
+static void step_down(const struct spec *stage, const struct capture *capture, unsigned layer,
+                      float *r, float *scratch)
+{
+    const unsigned shift = spec_shift(stage, layer);
+    for (unsigned row = 0; row < stage->patches; row++)
+        scratch[row] = r[patch_windows_cell(stage, shift, row)];
+    add_attention(stage, capture, layer, r, scratch);
+    for (unsigned p = 0; p < stage->patches; p++)
+        r[p] /= 2;
 }
 
 /* The patches of the stage below: a quarter of what each became has. */
@@ -40,12 +48,8 @@ static void carry_down(const struct spec *spec, const struct capture *capture, u
 {
     for (unsigned i = stages; i-- > 0;) {
         const struct spec stage = spec_at(spec, i);
-        for (; rolls && layers > spec_first_layer(&stage); layers--) {
-            memcpy(scratch, r, stage.patches * sizeof *r);
-            add_attention(&stage, capture, layers - 1, r, scratch);
-            for (unsigned p = 0; p < stage.patches; p++)
-                r[p] /= 2;
-        }
+        for (; rolls && layers > spec_first_layer(&stage); layers--)
+            step_down(&stage, capture, layers - 1, r, scratch);
         if (i > 0)
             unmerge(&stage, r, scratch);
     }
@@ -91,7 +95,7 @@ static enum err_code add_gradient(const struct spec *stage, const struct weights
 {
     const unsigned shift = spec_shift(stage, stage->layers - 1);
     const unsigned n = (unsigned)spec_sequence(stage);
-    for (unsigned v = 0; v < windows_of(stage); v++) {
+    for (unsigned v = 0; v < spec_windows(stage); v++) {
         memset(scratch, 0, n * sizeof *scratch);
         if (gradient_add(stage, weights, capture_window(capture, stage, v),
                          patch_windows_kind(stage, v), label, arena, scratch, err))

@@ -16,14 +16,6 @@ struct run {
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
-/* Where sequences are windows, all of an image follow each other. */
-static unsigned kind_of(const struct spec *spec, unsigned row)
-{
-    if (spec->window == 0)
-        return 0;
-    return patch_windows_kind(spec, row % (spec_windows_across(spec) * spec_windows_across(spec)));
-}
-
 /* Cuts the first `kept` queries of every sequence (0: all) into blocks of `queries`, the last of
  * each perhaps smaller. */
 static void cut(const struct spec *spec, struct workspace *workspace, unsigned kept,
@@ -33,7 +25,7 @@ static void cut(const struct spec *spec, struct workspace *workspace, unsigned k
     unsigned out = 0;
     for (unsigned row = 0; row < workspace->rows; row++) {
         unsigned first = workspace->offset[row], tokens = workspace->offset[row + 1] - first;
-        unsigned count = kept > 0 ? kept : tokens, kind = kind_of(spec, row);
+        unsigned count = kept > 0 ? kept : tokens, kind = patch_windows_kind(spec, row);
         for (unsigned done = 0; done < count; done += queries)
             *block++ =
                 (struct query_block){.first = first + done,

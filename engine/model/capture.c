@@ -32,11 +32,6 @@ static void array_sizes(const struct spec *spec, unsigned tokens, const struct c
     sizes[5] = wish->logits ? spec->label_count : 0;
 }
 
-static size_t windows_of(const struct spec *stage)
-{
-    return (size_t)spec_windows_across(stage) * spec_windows_across(stage);
-}
-
 /* A wish for the layers of a stage alone. */
 static struct capture_wish wish_in(const struct spec *stage, const struct capture_wish *wish)
 {
@@ -67,7 +62,7 @@ size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capt
         const struct spec stage = spec_at(spec, i);
         const struct capture_wish own = wish_in(&stage, wish);
         const size_t bytes = sequence_bytes(&stage, (unsigned)spec_sequence(&stage), &own);
-        total += windows_of(&stage) * (bytes + sizeof(struct capture));
+        total += spec_windows(&stage) * (bytes + sizeof(struct capture));
     }
     return total;
 }
@@ -113,7 +108,7 @@ static enum err_code open_windows(struct capture *out, const struct spec *spec,
     size_t count = 0;
     for (unsigned i = 0; i < spec_stages(spec); i++) {
         const struct spec stage = spec_at(spec, i);
-        count += windows_of(&stage);
+        count += spec_windows(&stage);
     }
     struct capture *window = arena_alloc_array(arena, count, sizeof *window);
     out->windows = window;
@@ -122,7 +117,7 @@ static enum err_code open_windows(struct capture *out, const struct spec *spec,
     for (unsigned i = 0; i < spec_stages(spec); i++) {
         const struct spec stage = spec_at(spec, i);
         const struct capture_wish own = wish_in(&stage, wish);
-        for (size_t v = 0; v < windows_of(&stage); v++)
+        for (unsigned v = 0; v < spec_windows(&stage); v++)
             if (open_sequence(window++, &stage, (unsigned)spec_sequence(&stage), &own, arena, err))
                 return err->code;
     }
@@ -194,9 +189,8 @@ static struct attention_bias bias_of(const struct taking *taking, unsigned row, 
     const struct spec *spec = taking->spec;
     if (taking->bias->at == NULL)
         return *taking->bias;
-    const unsigned kind =
-        spec->window > 0 ? patch_windows_kind(spec, row % (unsigned)windows_of(spec)) : 0;
-    const struct attention_bias own = attention_bias_of_kind(taking->bias, kind);
+    const struct attention_bias own =
+        attention_bias_of_kind(taking->bias, patch_windows_kind(spec, row));
     return attention_bias_at(&own, head, query);
 }
 

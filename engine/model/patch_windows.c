@@ -9,10 +9,12 @@ unsigned patch_windows_cell(const struct spec *spec, unsigned shift, unsigned ro
     return down % grid * grid + right % grid;
 }
 
-unsigned patch_windows_kind(const struct spec *spec, unsigned window)
+unsigned patch_windows_kind(const struct spec *spec, unsigned sequence)
 {
-    unsigned across = spec_windows_across(spec), edge = across - 1;
-    return (window / across == edge ? 2 : 0) + (window % across == edge ? 1 : 0);
+    if (spec->window == 0)
+        return 0;
+    unsigned window = sequence % spec_windows(spec), across = spec_windows_across(spec);
+    return (window / across == across - 1 ? 2 : 0) + (window % across == across - 1 ? 1 : 0);
 }
 
 /* The shift of a stage's last layer. */

@@ -29,8 +29,9 @@ struct patch_windows {
 /* The patch of the grid that row `row` of an image is. */
 unsigned patch_windows_cell(const struct spec *spec, unsigned shift, unsigned row);
 
-/* What a window of an image needs of the bias: window_bias.h. */
-unsigned patch_windows_kind(const struct spec *spec, unsigned window);
+/* Which matrix of the bias sequence `sequence` of a batch takes (window_bias.h): all windows of an
+ * image follow each other. 0 where sequences are whole. */
+unsigned patch_windows_kind(const struct spec *spec, unsigned sequence);
 
 /* For what spec_at gave, from the arena. ERR_NO_MEMORY. */
 enum err_code patch_windows_open(struct patch_windows *out, const struct spec *spec,

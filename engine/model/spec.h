@@ -102,10 +102,11 @@ unsigned spec_end_layer(const struct spec *spec);
 unsigned spec_stage_of(const struct spec *spec, unsigned layer);
 
 /* Of what spec_at gave: patches on a side of an image; those on a side of a window; windows on a
- * side; and by how many patches layer `layer` shifts its windows. */
+ * side, and all of them; and by how many patches layer `layer` shifts its windows. */
 unsigned spec_grid(const struct spec *spec);
 unsigned spec_window(const struct spec *spec);
 unsigned spec_windows_across(const struct spec *spec);
+unsigned spec_windows(const struct spec *spec);
 unsigned spec_shift(const struct spec *spec, unsigned layer);
 /* Tokens that attend to each other: of a window, or of the longest input. */
 size_t spec_sequence(const struct spec *spec);

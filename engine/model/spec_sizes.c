@@ -75,6 +75,11 @@ unsigned spec_windows_across(const struct spec *spec)
     return spec_grid(spec) / spec_window(spec);
 }
 
+unsigned spec_windows(const struct spec *spec)
+{
+    return spec_windows_across(spec) * spec_windows_across(spec);
+}
+
 unsigned spec_shift(const struct spec *spec, unsigned layer)
 {
     bool is_odd = (layer - spec_first_layer(spec)) % 2 == 1;

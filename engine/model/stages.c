@@ -64,7 +64,7 @@ static void merge(const struct spec *from, const struct spec *to, const struct l
 static void capture_windows(const struct spec *stage, const struct workspace *images,
                             struct workspace *w, unsigned count)
 {
-    const unsigned windows = spec_windows_across(stage) * spec_windows_across(stage);
+    const unsigned windows = spec_windows(stage);
     w->captured = images->captured;
     for (unsigned i = count; i-- > 0;) {
         struct capture *image = images->captures[i];
@@ -87,7 +87,7 @@ static void run_stages(const struct spec *spec, const struct weights *weights,
     }
     for (unsigned i = 0; i < spec->stage_count; i++, w = w->next) {
         const struct spec stage = spec_at(spec, i);
-        cut(w, images * stage.patches / (spec->window * spec->window), spec->window * spec->window);
+        cut(w, images * spec_windows(&stage), (unsigned)spec_sequence(&stage));
         encoder_run(&stage, weights, w);
         if (w->next == NULL)
             break;

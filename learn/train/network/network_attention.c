@@ -118,16 +118,6 @@ void network_attention_unpack(struct network *network)
 
 /* ---- a head of a sequence ---- */
 
-/* Windows of an image follow each other. */
-static unsigned kind_of(const struct network *network, unsigned sequence)
-{
-    const struct spec *spec = network->spec;
-    if (spec->window == 0)
-        return 0;
-    return patch_windows_kind(spec,
-                              sequence % (spec_windows_across(spec) * spec_windows_across(spec)));
-}
-
 /* The queries that are kept of a last layer are the first of their sequence, or all. `bias` is
  * filled for the head, which borrows it. */
 static struct attention_train head_of(const struct run *run, unsigned sequence, unsigned head,
@@ -140,7 +130,7 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
     const struct attention_bias *own = block->bias.at != NULL ? &block->bias : &network->bias;
     bool is_biased = own->at != NULL;
     if (is_biased) {
-        *bias = attention_bias_of_kind(own, kind_of(network, sequence));
+        *bias = attention_bias_of_kind(own, patch_windows_kind(network->spec, sequence));
         *bias = attention_bias_at(bias, head, 0);
     }
     const float *keys = block->qkv_rows.x + first * block->qkv_rows.stride + hidden + head * width;
