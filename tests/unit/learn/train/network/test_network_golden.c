@@ -238,16 +238,19 @@ static void prepare_cases(struct golden *golden, const char *dir)
 
 START_TEST(loss_and_gradients_of_a_step_on_images_are_pytorchs)
 {
-    static const char dir[] = "tests/data/golden/swin-0";
-    struct golden golden;
-    struct json_t *expected = step_open(dir);
-    golden_open(&golden, dir, 2);
-    prepare_cases(&golden, dir);
-    /* Without dropout: not training, which keeps what the way back reads all the same. */
-    step_check("swin-0", golden.network, &golden.parameters,
-               &(struct network_batch){.inputs = golden.pointers, .rows = golden.rows}, expected);
-    doc_free(expected);
-    golden_close(&golden);
+    static const char *const dirs[] = {"tests/data/golden/swin-0", "tests/data/golden/swin-1"};
+    for (size_t i = 0; i < 2; i++) {
+        struct golden golden;
+        struct json_t *expected = step_open(dirs[i]);
+        golden_open(&golden, dirs[i], 2);
+        prepare_cases(&golden, dirs[i]);
+        /* Without dropout: not training, which keeps what the way back reads all the same. */
+        step_check(dirs[i], golden.network, &golden.parameters,
+                   &(struct network_batch){.inputs = golden.pointers, .rows = golden.rows},
+                   expected);
+        doc_free(expected);
+        golden_close(&golden);
+    }
 }
 END_TEST
 
