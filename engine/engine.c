@@ -109,20 +109,32 @@ static enum err_code open_weights(struct engine_model *model, const char *dir,
     return err->code;
 }
 
-/* One layer has every shape that the encoder multiplies in. */
-static enum err_code test_products(const struct weights *weights, const struct kernels *kernels,
-                                   struct err *err)
+static enum err_code test_all(const struct linear *const *linears, size_t count,
+                              const struct kernels *kernels, struct err *err)
 {
-    const struct layer *layer = &weights->layers[0];
-    const struct linear *const linears[] = {&layer->qkv,          &layer->attention_out,
-                                            &layer->mlp_in,       &layer->mlp_out,
-                                            &weights->patch,      &weights->pooler,
-                                            &weights->classifier, &weights->embedding_project,
-                                            &weights->projection};
-    for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
+    for (size_t i = 0; i < count; i++)
         if (linears[i]->out > 0 && linear_self_test(linears[i], kernels, err))
             return err->code;
     return ERR_OK;
+}
+
+/* One layer, the last of each stage, has every shape that its blocks multiply in. */
+static enum err_code test_products(const struct spec *spec, const struct weights *weights,
+                                   const struct kernels *kernels, struct err *err)
+{
+    enum { OF_LAYER = 5, OUTSIDE = 5 };
+    const struct linear *const outside[OUTSIDE] = {&weights->patch, &weights->pooler,
+                                                   &weights->classifier, &weights->projection,
+                                                   &weights->embedding_project};
+    for (unsigned i = 0; i < spec_stages(spec); i++) {
+        const struct spec stage = spec_at(spec, i);
+        const struct layer *layer = &weights->layers[spec_block(spec, spec_end_layer(&stage) - 1)];
+        const struct linear *const linears[OF_LAYER] = {
+            &layer->qkv, &layer->attention_out, &layer->mlp_in, &layer->mlp_out, &layer->merge};
+        if (test_all(linears, OF_LAYER, kernels, err))
+            return err->code;
+    }
+    return test_all(outside, OUTSIDE, kernels, err);
 }
 
 static void describe(struct engine_model *model, const struct choice *choice)
@@ -184,7 +196,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     model->kernels = choice.kernels;
     model->encoder = choice.encoder;
     if (engine_encode_own(model, threads, err) ||
-        test_products(&model->weights, choice.kernels, err))
+        test_products(&model->spec, &model->weights, choice.kernels, err))
         return err->code;
     describe(model, &choice);
     model->info.preprocessing = pipeline_describe(&model->pipeline, &model->arena);

@@ -3,6 +3,7 @@
 #include "engine/explain/attention_map.h"
 #include "engine/explain/gradient.h"
 #include "engine/explain/patches.h"
+#include "engine/explain/stage_map.h"
 #include "engine/explain/words.h"
 #include "engine/model/capture.h"
 #include "engine/model/head.h"
@@ -27,17 +28,35 @@ static enum err_code check_layer(const struct engine_model *model,
     return ERR_OK;
 }
 
-/* The layers below the last that a method reads; of windows also what each alone would answer. */
+/* Distances and neighbours in a window are not those in the image. */
+static enum err_code check_statistics(const struct engine_model *model,
+                                      const struct explain_options *options, struct err *err)
+{
+    if (options->statistics && model->spec.stage_count > 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "there are no attention statistics of a %s: its attention has windows, and "
+                       "its layers have different heads",
+                       model->spec.family->name);
+    return ERR_OK;
+}
+
+/* The layers below the last that a method reads, and the last one where there are stages; of
+ * a text's windows also what each alone would answer. */
 static struct capture_wish wish_of(const struct engine_model *model,
                                    const struct engine_input *input,
                                    const struct explain_options *options)
 {
     const enum explain_method method = method_of(model, options);
     const unsigned lower = model->spec.layers - 1, layer = options->layer;
+    const bool one_layer = method == EXPLAIN_ATTENTION || method == EXPLAIN_GRADIENT_LAST;
+    if (model->spec.stage_count > 0) {
+        const unsigned top = layer > 0 ? layer : model->spec.layers;
+        return (struct capture_wish){.from = one_layer ? top - 1 : 0, .to = top};
+    }
     struct capture_wish wish = {.to = layer > 0 && layer < lower ? layer : lower,
                                 .stats = options->statistics,
                                 .logits = input->windows > 1};
-    if (method == EXPLAIN_ATTENTION || method == EXPLAIN_GRADIENT_LAST)
+    if (one_layer)
         wish.from = layer > 0 && layer <= lower ? layer - 1 : wish.to;
     return wish;
 }
@@ -48,7 +67,7 @@ enum err_code engine_capture(const struct engine_model *model, struct engine_inp
 {
     const unsigned windows = engine_input_windows(input);
     const struct capture_wish wish = wish_of(model, input, options);
-    if (check_layer(model, options, err))
+    if (check_layer(model, options, err) || check_statistics(model, options, err))
         return err->code;
     struct capture *captures = arena_alloc_array(arena, windows, sizeof *captures);
     if (captures == NULL)
@@ -76,6 +95,26 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
     return bytes;
 }
 
+/* Likewise for a model with stages. */
+static enum err_code stages_relevance(const struct engine_model *model,
+                                      const struct capture *capture,
+                                      const struct explain_options *options, unsigned label,
+                                      struct arena *arena, float *relevance, struct err *err)
+{
+    const struct spec *spec = &model->spec;
+    const enum explain_method method = method_of(model, options);
+    const unsigned layer = options->layer > 0 ? options->layer : spec->layers;
+    float *scratch = relevance + capture->tokens;
+    if (method == EXPLAIN_GRADIENT || method == EXPLAIN_GRADIENT_LAST)
+        return stage_map_gradient(spec, &model->weights, capture, label,
+                                  method == EXPLAIN_GRADIENT_LAST, arena, relevance, scratch, err);
+    if (method == EXPLAIN_ROLLOUT)
+        stage_map_rollout(spec, capture, layer, relevance, scratch);
+    else
+        stage_map_layer(spec, capture, layer, relevance, scratch);
+    return ERR_OK;
+}
+
 /* relevance has room for twice the tokens. */
 static enum err_code window_relevance(const struct engine_model *model,
                                       const struct capture *capture,
@@ -85,6 +124,8 @@ static enum err_code window_relevance(const struct engine_model *model,
     const struct spec *spec = &model->spec;
     const enum explain_method method = method_of(model, options);
     const unsigned layer = options->layer > 0 ? options->layer : spec->layers;
+    if (spec->stage_count > 0)
+        return stages_relevance(model, capture, options, label, arena, relevance, err);
     if (method == EXPLAIN_GRADIENT)
         return gradient_map(spec, &model->weights, capture, label, arena, relevance, err);
     if (method == EXPLAIN_GRADIENT_LAST)

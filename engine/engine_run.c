@@ -3,8 +3,8 @@
 #include "engine/decide/argmax.h"
 #include "engine/engine_state.h"
 #include "engine/model/embed.h"
-#include "engine/model/encoder.h"
 #include "engine/model/head.h"
+#include "engine/model/stages.h"
 
 #include <assert.h>
 #include <math.h>
@@ -14,6 +14,7 @@ struct engine_session {
     struct thread_pool *own_pool; /* NULL: it runs on a borrowed one */
     const struct engine_model *model;
     struct workspace workspace;
+    struct workspace *last; /* what the head reads, and where it answers */
 };
 
 enum err_code engine_session_open_on(struct engine_session **out, const struct engine_model *model,
@@ -32,6 +33,7 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
         free(session);
         return err->code;
     }
+    session->last = workspace_last(&session->workspace);
     *out = session;
     return ERR_OK;
 }
@@ -53,7 +55,7 @@ enum err_code engine_session_open(struct engine_session **out, const struct engi
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool)
 {
     assert(thread_pool_size(pool) <= session->workspace.pool_size_max);
-    session->workspace.pool = pool;
+    workspace_lend(&session->workspace, pool);
 }
 
 void engine_session_close(struct engine_session *session)
@@ -76,8 +78,9 @@ static void begin_pass(struct workspace *workspace)
 static void run_pass(struct engine_session *session)
 {
     const struct engine_model *model = session->model;
-    encoder_run(&model->spec, &model->weights, &session->workspace);
-    head_read(&model->spec, &model->weights, &session->workspace);
+    stages_run(&model->spec, &model->weights, &session->workspace);
+    const struct spec last = spec_at(&model->spec, spec_stages(&model->spec) - 1);
+    head_read(&last, &model->weights, session->last);
     begin_pass(&session->workspace);
 }
 
@@ -93,7 +96,8 @@ static void add_window(struct engine_session *session, const struct engine_input
     workspace->captures[row] = window->capture;
     workspace->captured = workspace->captured || window->capture != NULL;
     workspace->offset[row + 1] = first + window->tokens;
-    embed(&session->model->spec, &session->model->weights, workspace, window, first);
+    const struct spec spec = spec_at(&session->model->spec, 0);
+    embed(&spec, &session->model->weights, workspace, window, first);
 }
 
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
@@ -110,26 +114,26 @@ void engine_run(struct engine_session *session, const struct engine_input *const
         }
     }
     run_pass(session);
-    head_logits(&model->spec, &model->weights, &session->workspace, rows, logits);
+    head_logits(&model->spec, &model->weights, session->last, rows, logits);
 }
 
 void engine_pool(struct engine_session *session, const float *features, unsigned window,
                  unsigned windows)
 {
     const struct window_place place = {.window = window, .windows = windows};
-    head_pool(&session->model->spec, &place, session->workspace.read[0], features);
+    head_pool(&session->model->spec, &place, session->last->read[0], features);
 }
 
 const float *engine_pooled(struct engine_session *session, float *logits)
 {
     const struct engine_model *model = session->model;
-    head_logits(&model->spec, &model->weights, &session->workspace, 1, &logits);
+    head_logits(&model->spec, &model->weights, session->last, 1, &logits);
     return engine_features(session, 0);
 }
 
 const float *engine_features(const struct engine_session *session, unsigned row)
 {
-    return head_features(&session->model->spec, &session->workspace, row);
+    return head_features(&session->model->spec, session->last, row);
 }
 
 bool engine_scores(const struct engine_model *model, const float *logits, float *scores)

@@ -24,6 +24,7 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
 {
     enum { ROUNDING_SHARE = 32, ROUNDING_BYTES = 1 << 20 };
     struct tensor_walk walk = {.spec = spec, .head = HEAD_CLASSIFIER};
+    const bool has_windows = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
     size_t numbers = 0, linear = 0;
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
         if (row.part == TENSOR_WEIGHT && row.depth > 0 && !row.is_of_head)
@@ -31,8 +32,11 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
     linear = linear < numbers ? linear : numbers;
-    if (spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL) /* spread out for all pairs of tokens */
-        numbers += spec->layers * window_bias_floats(spec->heads, spec->image_size / spec->patch);
+    for (unsigned i = 0; i < spec->layers && has_windows; i++) { /* spread out for all pairs */
+        const struct spec at = spec_at(spec, spec_stage_of(spec, i));
+        const struct window_bias shape = spec_window_bias(&at, i);
+        numbers += window_bias_floats(&shape);
+    }
     if (spec->buckets > 0)
         numbers += relative_bias_floats(spec->heads, spec_text_tokens(spec));
     if (spec->disentangled.span > 0)

@@ -18,6 +18,7 @@ struct path {
     const struct backward *backward;
     const float *attention_sum, *mlp_sum; /* [rows, D] of the capture */
     unsigned token;                       /* the first one's number */
+    unsigned kind;                        /* of the sequence, for its bias */
     size_t rows;
     float *column[2]; /* [D, F or P] an output's weights; two of a gated MLP */
     float *normed;    /* [rows, D] what the MLP reads */
@@ -355,8 +356,7 @@ static void add_positive(const struct spec *spec, const struct capture *capture,
     }
 }
 
-/* Sums to one; false if there is nothing to scale. */
-static bool normalise(float *relevance, size_t n)
+bool gradient_normalise(float *relevance, size_t n)
 {
     float total = 0;
     for (size_t j = 0; j < n; j++)
@@ -378,6 +378,7 @@ static void add_block(const struct path *path, const struct capture *capture, si
     const float *query = key - hidden + first * 3 * hidden;
     struct attention_bias bias = path->layer->bias;
     if (bias.at != NULL) {
+        bias = attention_bias_of_kind(&bias, path->kind);
         bias = attention_bias_at(&bias, head, first);
         path->kernels->attention_mean_biased(attention, n, query, key, 3 * hidden, count, n, 1,
                                              width, &bias, scratch);
@@ -393,10 +394,9 @@ static void add_block(const struct path *path, const struct capture *capture, si
         }
 }
 
-/* Of a head that reads all tokens: the paths of all. */
-static enum err_code add_all(const struct spec *spec, const struct weights *weights,
-                             const struct capture *capture, unsigned label, struct arena *arena,
-                             float *relevance, struct err *err)
+enum err_code gradient_add(const struct spec *spec, const struct weights *weights,
+                           const struct capture *capture, unsigned kind, unsigned label,
+                           struct arena *arena, float *relevance, struct err *err)
 {
     struct path path;
     size_t n = capture->tokens, numbers = attention_mean_scratch(n, spec->hidden / spec->heads);
@@ -406,6 +406,7 @@ static enum err_code add_all(const struct spec *spec, const struct weights *weig
         return err_no_memory(err, (ATTENTION_QUERIES * n + numbers) * sizeof *scratch);
     if (go_back(&path, spec, weights, capture, label, 0, n, arena, err))
         return err->code;
+    path.kind = kind;
     for (size_t h = 0; h < spec->heads; h++)
         for (size_t first = 0; first < n; first += ATTENTION_QUERIES)
             add_block(&path, capture, h, first, attention, scratch, relevance);
@@ -417,6 +418,12 @@ size_t gradient_bytes(const struct spec *spec, unsigned tokens)
     size_t width = spec->hidden / spec->heads;
     if (!spec_head_reads_all(spec))
         return 0;
+    if (spec->window > 0) { /* window by window of the last stage */
+        struct spec last = spec_at(spec, spec_stages(spec) - 1);
+        size_t windows = spec_windows(&last);
+        last.window = 0;
+        return windows * gradient_bytes(&last, (unsigned)spec_sequence(spec));
+    }
     return (path_floats(spec, tokens) + ATTENTION_QUERIES * (size_t)tokens +
             attention_mean_scratch(tokens, width)) *
            sizeof(float);
@@ -444,10 +451,13 @@ enum err_code gradient_map_last(const struct spec *spec, const struct weights *w
 {
     size_t n = capture->tokens;
     memset(relevance, 0, n * sizeof *relevance);
-    if ((spec_head_reads_all(spec) ? add_all : add_first)(spec, weights, capture, label, arena,
-                                                          relevance, err))
+    if (spec_head_reads_all(spec))
+        gradient_add(spec, weights, capture, 0, label, arena, relevance, err);
+    else
+        add_first(spec, weights, capture, label, arena, relevance, err);
+    if (err->code != ERR_OK)
         return err->code;
-    if (!normalise(relevance, n))
+    if (!gradient_normalise(relevance, n))
         attention_map_layer(spec, capture, spec->layers, relevance);
     return ERR_OK;
 }

@@ -47,7 +47,16 @@ enum err_code gradient_map_last(const struct spec *spec, const struct weights *w
                                 const struct capture *capture, unsigned label, struct arena *arena,
                                 float *relevance, struct err *err);
 
-/* What either takes of the arena where the head reads all of so many tokens; else 0, a few vectors
+/* relevance [N] += g, not yet scaled, of a sequence all of whose tokens the head reads: all of an
+ * image, or a window of kind `kind` of what spec_at gave (attention_bias.h). ERR_NO_MEMORY. */
+enum err_code gradient_add(const struct spec *spec, const struct weights *weights,
+                           const struct capture *capture, unsigned kind, unsigned label,
+                           struct arena *arena, float *relevance, struct err *err);
+
+/* Scales what is not negative so that it sums to one; false if there is nothing to scale. */
+bool gradient_normalise(float *relevance, size_t n);
+
+/* What a map takes of the arena where the head reads all of so many tokens; else 0, a few vectors
  * that grow with nothing. */
 size_t gradient_bytes(const struct spec *spec, unsigned tokens);
 

@@ -27,13 +27,15 @@ static void cut(const struct spec *spec, struct workspace *workspace, unsigned k
     for (unsigned row = 0; row < workspace->rows; row++) {
         unsigned first = workspace->offset[row], tokens = workspace->offset[row + 1] - first;
         unsigned count = kept > 0 ? kept : tokens, begin = is_last ? tokens - count : 0;
+        unsigned kind = patch_windows_kind(spec, row);
         for (unsigned done = 0; done < count; done += queries)
             *block++ =
                 (struct query_block){.first = first + begin + done,
                                      .count = count - done < queries ? count - done : queries,
                                      .out = out + done,
                                      .sequence = first,
-                                     .sequence_tokens = tokens};
+                                     .sequence_tokens = tokens,
+                                     .kind = kind};
         out += count;
     }
     workspace->block_count = (unsigned)(block - workspace->blocks);
@@ -69,11 +71,12 @@ static struct attention_bias bias_of(const struct run *run, const struct query_b
         float *matrix = scratch + run->workspace->relative_at;
         attention_relative(run->spec, run->workspace, layer, block, head, matrix,
                            matrix + block->sequence_tokens * ATTENTION_QUERIES);
-        return (struct attention_bias){matrix, ATTENTION_QUERIES, 0};
+        return (struct attention_bias){matrix, ATTENTION_QUERIES, 0, 0};
     }
-    if (layer->bias.at != NULL)
-        return attention_bias_at(&layer->bias, head, block->first - block->sequence);
-    return (struct attention_bias){0};
+    if (layer->bias.at == NULL)
+        return (struct attention_bias){0};
+    const struct attention_bias own = attention_bias_of_kind(&layer->bias, block->kind);
+    return attention_bias_at(&own, head, block->first - block->sequence);
 }
 
 static void attend(const struct run *run, const struct query_block *block, unsigned head,

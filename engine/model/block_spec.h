@@ -31,6 +31,7 @@ struct block_spec {
     bool key_unbiased;  /* the key has none */
     bool is_causal;     /* a token attends to itself and those before it: causal_bias.h */
     bool drops_attention_out; /* training: dropout before the residual sum of the attention */
+    bool attention_out_rate;  /* that one at the rate of the attention's own dropout */
     bool keeps_mlp_out;       /* training: no dropout before the residual sum of the MLP */
     enum activation gate;     /* of a gated MLP; none: it has no gate */
 };

@@ -10,23 +10,61 @@
 
 enum { ARRAYS = 6 };
 
+static bool has_last(const struct spec *spec)
+{
+    return spec_end_layer(spec) == spec->layers;
+}
+
+/* Windows have no token that the classifier reads before others. */
+static bool has_first_token(const struct spec *spec)
+{
+    return spec->window == 0;
+}
+
+/* Of one sequence. */
 static void array_sizes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish,
                         size_t sizes[ARRAYS])
 {
     size_t n = tokens, kept = spec_kept_tokens(spec, tokens), hidden = spec->hidden;
     sizes[0] = n * n * (wish->to - wish->from);
-    sizes[1] = n * spec->heads * spec_head_tokens(spec);
-    sizes[2] = n * 3 * hidden;
-    sizes[3] = sizes[4] = kept * hidden;
+    sizes[1] = has_first_token(spec) ? n * spec->heads * spec_head_tokens(spec) : 0;
+    sizes[2] = has_last(spec) ? n * 3 * hidden : 0;
+    sizes[3] = sizes[4] = has_last(spec) ? kept * hidden : 0;
     sizes[5] = wish->logits ? spec->label_count : 0;
 }
 
-size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish)
+/* A wish for the layers of a stage alone. */
+static struct capture_wish wish_in(const struct spec *stage, const struct capture_wish *wish)
+{
+    const unsigned first = spec_first_layer(stage), end = spec_end_layer(stage);
+    struct capture_wish own = {.from = wish->from > first ? wish->from : first,
+                               .to = wish->to < end ? wish->to : end};
+    if (own.from > own.to)
+        own.from = own.to;
+    return own;
+}
+
+static size_t sequence_bytes(const struct spec *spec, unsigned tokens,
+                             const struct capture_wish *wish)
 {
     size_t sizes[ARRAYS], total = 0;
     array_sizes(spec, tokens, wish, sizes);
     for (size_t i = 0; i < ARRAYS; i++)
         total += sizes[i] * sizeof(float);
+    return total;
+}
+
+size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish)
+{
+    size_t total = 0;
+    if (has_first_token(spec))
+        return sequence_bytes(spec, tokens, wish);
+    for (unsigned i = 0; i < spec_stages(spec); i++) {
+        const struct spec stage = spec_at(spec, i);
+        const struct capture_wish own = wish_in(&stage, wish);
+        const size_t bytes = sequence_bytes(&stage, (unsigned)spec_sequence(&stage), &own);
+        total += spec_windows(&stage) * (bytes + sizeof(struct capture));
+    }
     return total;
 }
 
@@ -36,13 +74,14 @@ static struct attention_layout layout_of(const struct spec *spec, unsigned token
     if (spec->patch == 0)
         return (struct attention_layout){.tokens = tokens, .first = 1, .end = tokens - 1};
     return (struct attention_layout){.tokens = tokens,
-                                     .first = tokens - spec->patches,
+                                     .first = spec->window > 0 ? 0 : tokens - spec->patches,
                                      .end = tokens,
-                                     .columns = spec->image_size / spec->patch};
+                                     .columns = spec_window(spec)};
 }
 
-enum err_code capture_open(struct capture *out, const struct spec *spec, unsigned tokens,
-                           const struct capture_wish *wish, struct arena *arena, struct err *err)
+static enum err_code open_sequence(struct capture *out, const struct spec *spec, unsigned tokens,
+                                   const struct capture_wish *wish, struct arena *arena,
+                                   struct err *err)
 {
     size_t sizes[ARRAYS], stats = wish->stats ? (size_t)spec->layers * spec->heads : 0;
     *out = (struct capture){
@@ -61,6 +100,49 @@ enum err_code capture_open(struct capture *out, const struct spec *spec, unsigne
         out->stats = arena_alloc_array(arena, stats, sizeof *out->stats);
     return stats > 0 && out->stats == NULL ? err_no_memory(err, stats * sizeof *out->stats)
                                            : ERR_OK;
+}
+
+static enum err_code open_windows(struct capture *out, const struct spec *spec,
+                                  const struct capture_wish *wish, struct arena *arena,
+                                  struct err *err)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < spec_stages(spec); i++) {
+        const struct spec stage = spec_at(spec, i);
+        count += spec_windows(&stage);
+    }
+    struct capture *window = arena_alloc_array(arena, count, sizeof *window);
+    out->windows = window;
+    if (window == NULL)
+        return err_no_memory(err, count * sizeof *window);
+    for (unsigned i = 0; i < spec_stages(spec); i++) {
+        const struct spec stage = spec_at(spec, i);
+        const struct capture_wish own = wish_in(&stage, wish);
+        for (unsigned v = 0; v < spec_windows(&stage); v++)
+            if (open_sequence(window++, &stage, (unsigned)spec_sequence(&stage), &own, arena, err))
+                return err->code;
+    }
+    return ERR_OK;
+}
+
+enum err_code capture_open(struct capture *out, const struct spec *spec, unsigned tokens,
+                           const struct capture_wish *wish, struct arena *arena, struct err *err)
+{
+    if (has_first_token(spec))
+        return open_sequence(out, spec, tokens, wish, arena, err);
+    *out = (struct capture){.tokens = tokens, .from = wish->from, .to = wish->to};
+    return open_windows(out, spec, wish, arena, err);
+}
+
+struct capture *capture_window(const struct capture *capture, const struct spec *stage,
+                               unsigned window)
+{
+    size_t before = 0;
+    for (unsigned i = 0; i < stage->stage; i++) { /* half as many across in the next */
+        const size_t across = (size_t)spec_windows_across(stage) << (stage->stage - i);
+        before += across * across;
+    }
+    return capture->windows + before + window;
 }
 
 /* ---- a layer ---- */
@@ -109,8 +191,11 @@ static struct attention_bias bias_of(const struct taking *taking, unsigned row, 
 {
     const struct layer *layer = taking->layer;
     const struct workspace *w = taking->workspace;
-    if (layer->bias.at != NULL)
-        return attention_bias_at(&layer->bias, head, first);
+    if (layer->bias.at != NULL) {
+        const struct attention_bias own =
+            attention_bias_of_kind(&layer->bias, patch_windows_kind(taking->spec, row));
+        return attention_bias_at(&own, head, first);
+    }
     if (layer->relative.gemm == NULL)
         return (struct attention_bias){0};
     const struct query_block block = {.first = w->offset[row] + (unsigned)first,
@@ -122,7 +207,7 @@ static struct attention_bias bias_of(const struct taking *taking, unsigned row, 
     for (size_t h = 0; h < heads; h++)
         attention_relative(taking->spec, w, layer, &block, head + h, matrix + h * step,
                            matrix + heads * step);
-    return (struct attention_bias){matrix, ATTENTION_QUERIES, step};
+    return (struct attention_bias){matrix, ATTENTION_QUERIES, step, 0};
 }
 
 /* A block of a row's queries: out [count][N], the mean of `heads` heads from `head` on. Returns the
@@ -182,23 +267,31 @@ static bool is_taken(const struct capture *capture, const struct spec *spec, uns
     return layer + 1 == spec->layers || (layer >= capture->from && layer < capture->to);
 }
 
+/* Tasks of a row: heads of the last layer, or blocks of queries where the mean is kept. */
+static size_t part_count(const struct spec *spec, const struct capture *capture, unsigned layer)
+{
+    if (layer + 1 == spec->layers && has_first_token(spec))
+        return spec->heads;
+    return layer >= capture->from && layer < capture->to ? block_count(capture) : 0;
+}
+
 static void take_share(void *context, unsigned index, unsigned count)
 {
     struct taking *taking = context;
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
     float *scratch = w->capture_scratch + index * w->capture_scratch_floats;
-    bool is_last = taking->index + 1 == spec->layers;
+    bool by_head = taking->index + 1 == spec->layers && has_first_token(spec);
     unsigned mine = atomic_fetch_add_explicit(&taking->next, 1, memory_order_relaxed), task = 0;
     (void)count;
     for (unsigned row = 0; row < w->rows; row++) {
         if (!is_taken(w->captures[row], spec, taking->index))
             continue;
-        size_t parts = is_last ? spec->heads : block_count(w->captures[row]);
+        size_t parts = part_count(spec, w->captures[row], taking->index);
         for (size_t part = 0; part < parts; part++, task++) {
             if (task != mine)
                 continue;
-            if (is_last)
+            if (by_head)
                 take_head(taking, row, part, scratch);
             else
                 take_block(taking, row, part, scratch);

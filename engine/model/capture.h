@@ -39,11 +39,15 @@ struct capture {
      */
     struct attention_stats *stats;
     struct attention_layout layout;
+
+    /* Of a family with stages the above is kept for each window, of whose tokens every one is read:
+     * those of the first stage, then those of the next. `last` is not kept, nor `mean` up here. */
+    struct capture *windows;
 };
 
 /* What to keep. Each layer asked for costs another softmax of all its scores. */
 struct capture_wish {
-    unsigned from, to; /* as above; to < layers */
+    unsigned from, to; /* as above; to < layers, but for a family with stages */
     bool stats;
     bool logits;
 };
@@ -61,6 +65,10 @@ static inline float *capture_mean(const struct capture *capture, size_t layer)
 {
     return capture->mean + (layer - capture->from) * capture->tokens * capture->tokens;
 }
+
+/* Window `window` of an input's stage, which spec_at gave, in the order of patch_windows.h. */
+struct capture *capture_window(const struct capture *capture, const struct spec *stage,
+                               unsigned window);
 
 /* Records layer `index`, whose scores are what `layer` says, from workspace->qkv, for every row
  * that has a capture. */

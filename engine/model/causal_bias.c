@@ -10,5 +10,5 @@ struct attention_bias causal_bias_expand(float *table, size_t tokens_max)
     size_t floats = causal_bias_floats(tokens_max), same = tokens_max - 1;
     for (size_t i = 0; i < floats; i++)
         table[i] = i < same ? CAUSAL_BIAS_MASKED : 0;
-    return (struct attention_bias){table + same, -1, 0};
+    return (struct attention_bias){table + same, -1, 0, 0};
 }

@@ -25,7 +25,7 @@ static void normalise(const struct spec *spec, const struct weights *weights,
     const struct norm *norm = &weights->embedding_norm;
     if (norm->gamma != NULL)
         workspace->kernels->layer_norm(x, stride, x, stride, norm->gamma, norm->beta, tokens, width,
-                                       spec->norm_eps);
+                                       spec_embedding_eps(spec));
 }
 
 /* x = norm(the sum of the three) [tokens, E] */
@@ -76,7 +76,8 @@ static void embed_image(const struct spec *spec, const struct weights *weights,
         .y_stride = stride,
         .residual = position != NULL ? position + placed * hidden : NULL,
         .residual_stride = hidden};
-    memcpy(x, weights->cls_token, hidden * sizeof *x);
+    if (weights->cls_token != NULL)
+        memcpy(x, weights->cls_token, hidden * sizeof *x);
     if (weights->distillation_token != NULL)
         memcpy(x + stride, weights->distillation_token, hidden * sizeof *x);
     for (size_t t = 0; position != NULL && t < placed; t++)

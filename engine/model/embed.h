@@ -7,6 +7,7 @@
  *   image  x[0] = [CLS] + position[0], (x[1] = distillation token + position[1],) then registers,
  *          which have no position (Darcet et al. 2024), then
  *          x[s + p] = W_patch patch[p] + b + position[s + p]     (Dosovitskiy et al. 2021, eq. 1)
+ *          or norm(W_patch patch[p] + b), without learnt tokens          (Liu et al. 2021)
  */
 #ifndef ATTND_ENGINE_MODEL_EMBED_H
 #define ATTND_ENGINE_MODEL_EMBED_H

@@ -14,7 +14,10 @@ struct row_run {
     const struct norm *norm;
     float *y; /* may be x */
     const float *x;
-    size_t stride; /* of x and y */
+    size_t stride;        /* of x and y */
+    const unsigned *from; /* row r of an image is its row from[r] of x; NULL: r itself */
+    float *moved;         /* with `from`: the rows as they are read */
+    size_t image;         /* with `from`: rows of an image */
     const struct operand *operand;
     size_t rows, width;
     float eps;
@@ -23,13 +26,24 @@ struct row_run {
 /* Rows that the norm computes at a time, to hide the latency of its sums. */
 enum { ROWS_AT_ONCE = 4 };
 
+/* The rows of x that are rows r and on of the new order, side by side. */
+static const float *move_rows(const struct row_run *run, size_t r, size_t rows)
+{
+    float *moved = run->moved + r * run->stride;
+    for (size_t i = r; i < r + rows; i++)
+        memcpy(run->moved + i * run->stride,
+               run->x + (i - i % run->image + run->from[i % run->image]) * run->stride,
+               run->width * sizeof *run->x);
+    return moved;
+}
+
 static void run_rows(void *context, unsigned index, unsigned count)
 {
     const struct row_run *run = context;
     size_t first = run->rows * index / count, last = run->rows * (index + 1) / count;
     for (size_t r = first, rows; r < last; r += rows) {
-        const float *x = run->x + r * run->stride;
         rows = last - r < ROWS_AT_ONCE ? last - r : ROWS_AT_ONCE;
+        const float *x = run->from != NULL ? move_rows(run, r, rows) : run->x + r * run->stride;
         if (run->norm != NULL) {
             float *y = run->y + r * run->stride;
             run->kernels->layer_norm(y, run->stride, x, run->stride, run->norm->gamma,
@@ -55,6 +69,30 @@ static void norm(const struct spec *spec, struct workspace *workspace, const str
                           .width = spec->hidden,
                           .eps = spec->norm_eps};
     thread_pool_run(workspace->pool, run_rows, &run);
+}
+
+/* x in the order of the layer's windows, and normed = y = norm(x). The rows are moved while the
+ * norm reads them, for no pass of their own. */
+static void enter_layer(const struct spec *spec, struct workspace *w, const struct norm *norm,
+                        unsigned index)
+{
+    struct row_run run = {.kernels = w->kernels,
+                          .norm = norm,
+                          .y = w->y,
+                          .x = w->x,
+                          .stride = w->hidden_stride,
+                          .from = spec->window > 0 ? patch_windows_move(&w->windows, index) : NULL,
+                          .moved = w->z,
+                          .image = spec->patches,
+                          .operand = &w->normed,
+                          .rows = w->tokens,
+                          .width = spec->hidden,
+                          .eps = spec->norm_eps};
+    thread_pool_run(w->pool, run_rows, &run);
+    if (run.from != NULL) {
+        w->z = w->x;
+        w->x = run.moved;
+    }
 }
 
 /* operand = x in the operand's precision; nothing to do if it is x itself. */
@@ -200,7 +238,7 @@ static void norm_after_block(const struct spec *spec, const struct layer *layer,
 static void norm_before_block(const struct spec *spec, const struct layer *layer,
                               struct workspace *w, unsigned index)
 {
-    norm(spec, w, &layer->attention_norm, w->y, w->x);
+    enter_layer(spec, w, &layer->attention_norm, index);
     attention(spec, layer, w, w->z, index);
     norm(spec, w, &layer->mlp_norm, w->y, w->z);
     mlp(spec, layer, w, w->x, w->z, index);
@@ -215,6 +253,6 @@ void encoder_run(const struct spec *spec, const struct weights *weights,
     attention_plan(spec, workspace, 0);
     if (spec->family->block.norm == NORM_AFTER)
         store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride, spec->hidden);
-    for (unsigned i = 0; i < spec->layers; i++)
+    for (unsigned i = spec_first_layer(spec); i < spec_end_layer(spec); i++)
         block(spec, &weights->layers[spec_block(spec, i)], workspace, i);
 }

@@ -1,4 +1,4 @@
-/* encoder.h - the stack of attention blocks that BERT and ViT share, over a packed batch.
+/* encoder.h - the stack of attention blocks that all families share, over a packed batch.
  *
  * Sequences lie end to end in one matrix of T tokens; workspace->offset marks the borders. Linear
  * layers, norms and activations see one matrix; only attention looks at the borders. Linear layers
@@ -17,7 +17,8 @@
 /* workspace->x: embeddings in; out, before a final norm, the last hidden states of the tokens that
  * the head reads: [rows x spec_head_tokens, D]. The others' are never computed: in the last block
  * they are keys and values only, which saves three quarters of it. Of a head that reads them all
- * they lie as the batch does. */
+ * they lie as the batch does. Of a family with stages it runs the layers of one, `spec` being what
+ * spec_at gave: stages.h. */
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace);
 

@@ -66,6 +66,9 @@
     .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.layernorm_after",                          \
     .tensors[TENSOR_POOLED_NORM] = root ".pooler.layernorm"
 
+#define SWIN_BLOCK "swin.encoder.layers.%u.blocks.%u."
+#define SWIN_MERGE "swin.encoder.layers.%u.downsample."
+
 /* What was made from BERT has its tensors under another root. */
 #define BERT_NAMES(root)                                                                           \
     .tensors[TENSOR_WORD] = root ".embeddings.word_embeddings.weight",                             \
@@ -400,6 +403,37 @@ static const struct family families[] = {
         .tensors[TENSOR_FINAL_NORM] = "vision_model.post_layernorm",
         .tensors[TENSOR_PROJECTION] = "visual_projection",
         .architectures = {[HEAD_CLASSIFIER] = "CLIPModel"},
+    },
+    {
+        /* Liu et al. 2021 */
+        .name = "swin",
+        .model_type = "swin",
+        .kind = ENGINE_IMAGE,
+        .block = {NORM_BEFORE, .drops_attention_out = true, .attention_out_rate = true},
+        .pooling = POOLING_PATCHES,
+        .has_stages = true,
+        .key_activation = "hidden_act",
+        .key_mlp_ratio = "mlp_ratio",
+        .demands = {{"use_absolute_embeddings", false, false}},
+        .default_patch = 4,
+        .default_eps = 1e-5,
+        .embedding_eps = 1e-5,
+        .tensors[TENSOR_PATCH] = "swin.embeddings.patch_embeddings.projection",
+        .tensors[TENSOR_EMBEDDING_NORM] = "swin.embeddings.norm",
+        .tensors[TENSOR_QUERY] = SWIN_BLOCK "attention.self.query",
+        .tensors[TENSOR_KEY] = SWIN_BLOCK "attention.self.key",
+        .tensors[TENSOR_VALUE] = SWIN_BLOCK "attention.self.value",
+        .tensors[TENSOR_WINDOW_BIAS] = SWIN_BLOCK "attention.self.relative_position_bias_table",
+        .tensors[TENSOR_ATTENTION_OUT] = SWIN_BLOCK "attention.output.dense",
+        .tensors[TENSOR_ATTENTION_NORM] = SWIN_BLOCK "layernorm_before",
+        .tensors[TENSOR_MLP_IN] = SWIN_BLOCK "intermediate.dense",
+        .tensors[TENSOR_MLP_OUT] = SWIN_BLOCK "output.dense",
+        .tensors[TENSOR_MLP_NORM] = SWIN_BLOCK "layernorm_after",
+        .tensors[TENSOR_MERGE_NORM] = SWIN_MERGE "norm",
+        .tensors[TENSOR_MERGE] = SWIN_MERGE "reduction",
+        .tensors[TENSOR_FINAL_NORM] = "swin.layernorm",
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "SwinForImageClassification"},
     },
 };
 

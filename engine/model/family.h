@@ -45,6 +45,8 @@ enum tensor_field {
     TENSOR_GATED_OUT,
     TENSOR_MLP_SCALE,
     TENSOR_MLP_NORM,
+    TENSOR_MERGE_NORM, /* behind a stage's last block: four patches side by side become one */
+    TENSOR_MERGE,
     /* the classifier's head: classifier(activation(pooler(pooled_norm(pooling(final_norm(x)))))),
      * or with the unit length of a projection in place of activation and pooler */
     TENSOR_FINAL_NORM,
@@ -75,7 +77,7 @@ enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_COUNT };
 enum family_pooling {
     POOLING_FIRST,             /* the first token, [CLS]; a distilled DeiT's second one likewise */
     POOLING_LAST,              /* the last token of a text whose attention looks back only */
-    POOLING_PATCHES,           /* the mean of an image's patches */
+    POOLING_PATCHES,           /* the mean of an image's patches, or of the last stage's */
     POOLING_FIRST_AND_PATCHES, /* [CLS] and, beside it, the mean of the patches: twice as wide */
 };
 
@@ -120,10 +122,12 @@ struct family {
     const char *key_layer_scale; /* has to be above 0 */
     const char *key_embedding;   /* NULL: embeddings have the hidden size */
     const char *key_groups, *key_inner; /* NULL: no layers are alike */
+    bool has_stages; /* sizes are read as config/stage_config.h says, with a window for attention */
     const char *key_pad;
     struct family_demand demands[FAMILY_DEMANDS];
     unsigned default_layers, default_patch; /* a patch of 0: 16 */
     double default_eps;
+    double embedding_eps; /* of the norm behind the patches and of mergings; 0: the config's */
     unsigned default_hidden, default_heads, default_intermediate; /* 0: 768, 12, 3072 */
     unsigned default_vocab, default_embedding, default_positions; /* 0: 30522, none, 512 */
     const char *default_activation;                               /* NULL: gelu */

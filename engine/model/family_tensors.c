@@ -19,6 +19,8 @@ enum dim {
     HEADS,
     INTERMEDIATE,
     GATE_AND_VALUE,
+    FOUR_PATCHES,
+    TWICE_HIDDEN,
     VOCAB,
     POSITIONS,
     PLACES,
@@ -101,6 +103,8 @@ static const struct entry block[] = {
     LINEAR(TENSOR_GATED_OUT, HIDDEN, INTERMEDIATE),
     {TENSOR_MLP_SCALE, TENSOR_SCALE, {HIDDEN}},
     NORM(TENSOR_MLP_NORM),
+    NORM_OF(TENSOR_MERGE_NORM, FOUR_PATCHES),
+    {TENSOR_MERGE, TENSOR_WEIGHT, {TWICE_HIDDEN, FOUR_PATCHES}},
     END,
 };
 
@@ -130,11 +134,21 @@ static const struct entry *list_of(const struct tensor_walk *walk)
     return walk->head == HEAD_MLM ? masked_language_model : classifier;
 }
 
-static bool exists(const struct spec *spec, const struct entry *entry)
+/* A stage merges patches behind its last block, but for the last stage. */
+static bool merges(const struct spec *spec, unsigned layer)
+{
+    return layer + 1 == spec_end_layer(spec) && layer + 1 < spec->layers;
+}
+
+/* `spec` is that of the stage. */
+static bool exists(const struct spec *spec, const struct tensor_walk *walk,
+                   const struct entry *entry)
 {
     const enum tensor_field field = entry->field;
     if (spec->family->tensors[field] == NULL)
         return false;
+    if (field == TENSOR_MERGE_NORM || field == TENSOR_MERGE)
+        return merges(spec, walk->depth - 1);
     if (field == TENSOR_EMBEDDING_PROJECT && !spec_projects(spec))
         return false;
     if (entry->part == TENSOR_BIAS && field == TENSOR_KEY && spec->family->block.key_unbiased)
@@ -170,6 +184,10 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return spec->intermediate;
     case GATE_AND_VALUE:
         return 2 * (size_t)spec->intermediate;
+    case FOUR_PATCHES:
+        return 4 * (size_t)spec->hidden;
+    case TWICE_HIDDEN:
+        return 2 * (size_t)spec->hidden;
     case VOCAB:
         return spec->vocab_size;
     case POSITIONS:
@@ -185,7 +203,8 @@ static size_t dimension(const struct spec *spec, enum dim dim)
     case PATCH:
         return spec->patch;
     case WINDOW_PLACES:
-        return window_bias_rows(spec->image_size / spec->patch);
+        return window_bias_rows(&(struct window_bias){.side = spec_window(spec),
+                                                      .specials = spec->family->image_specials});
     case LABELS:
         return spec->label_count;
     case FEATURES:
@@ -196,8 +215,8 @@ static size_t dimension(const struct spec *spec, enum dim dim)
     return 0;
 }
 
-/* "%u" in a family's name becomes the layer's number, or the first the group's and the second that
- * in the group; what the part is called is appended. */
+/* "%u" in a family's name becomes the layer's number, or the first that of the group or stage and
+ * the second that in the group or stage; what the part is called is appended. */
 static void format_name(const struct spec *spec, struct tensor_row *row, const char *base)
 {
     static const char *const endings[] = {
@@ -207,22 +226,26 @@ static void format_name(const struct spec *spec, struct tensor_row *row, const c
                *second = first != NULL ? strstr(first + 2, "%u") : NULL;
     const char *ending = endings[row->part];
     unsigned inner = spec->inner > 0 ? spec->inner : 1;
+    unsigned outer = row->layer / inner, in_outer = row->layer % inner;
     int len;
+    if (spec->stage_count > 0) {
+        outer = spec->stage;
+        in_outer = row->layer - spec_first_layer(spec);
+    }
     if (first == NULL)
         len = snprintf(row->name, sizeof row->name, "%s%s", base, ending);
     else if (second == NULL)
         len = snprintf(row->name, sizeof row->name, "%.*s%u%s%s", (int)(first - base), base,
-                       row->layer, first + 2, ending);
+                       spec->stage_count > 0 ? outer : row->layer, first + 2, ending);
     else
         len = snprintf(row->name, sizeof row->name, "%.*s%u%.*s%u%s%s", (int)(first - base), base,
-                       row->layer / inner, (int)(second - first - 2), first + 2, row->layer % inner,
-                       second + 2, ending);
+                       outer, (int)(second - first - 2), first + 2, in_outer, second + 2, ending);
     assert((size_t)len < sizeof row->name);
 }
 
-static void fill(const struct tensor_walk *walk, const struct entry *entry, struct tensor_row *row)
+static void fill(const struct spec *spec, const struct tensor_walk *walk, const struct entry *entry,
+                 struct tensor_row *row)
 {
-    const struct spec *spec = walk->spec;
     *row = (struct tensor_row){.field = entry->field,
                                .part = entry->part,
                                .layer = walk->depth > 0 ? walk->depth - 1 : 0,
@@ -238,14 +261,25 @@ static void fill(const struct tensor_walk *walk, const struct entry *entry, stru
     format_name(spec, row, spec->family->tensors[entry->field]);
 }
 
+/* Embeddings have the sizes of the first stage, the head those of the last. */
+static struct spec spec_at_depth(const struct tensor_walk *walk)
+{
+    const struct spec *spec = walk->spec;
+    if (walk->depth == 0)
+        return spec_at(spec, 0);
+    return spec_at(spec, spec_stage_of(spec, walk->depth - 1));
+}
+
 bool family_tensors_next(struct tensor_walk *walk, struct tensor_row *row)
 {
+    struct spec spec;
     for (; walk->depth <= spec_blocks(walk->spec) + 1; walk->depth++, walk->at = 0)
         for (const struct entry *list = list_of(walk); list[walk->at].field != TENSOR_FIELDS;) {
             const struct entry *entry = &list[walk->at++];
-            if (!exists(walk->spec, entry))
+            spec = spec_at_depth(walk);
+            if (!exists(&spec, walk, entry))
                 continue;
-            fill(walk, entry, row);
+            fill(&spec, walk, entry, row);
             return true;
         }
     return false;

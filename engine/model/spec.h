@@ -15,7 +15,20 @@
 #include "engine/model/disentangled.h"
 #include "engine/model/family.h"
 #include "engine/model/long_text.h"
+#include "engine/model/window_bias.h"
 
+enum { SPEC_STAGES_MAX = 8 };
+
+/* Layers of one width over one grid of patches: those of a stage are half as many across as those
+ * of the stage before it, and twice as wide (Liu et al. 2021, section 3.1). */
+struct spec_stage {
+    unsigned first, end; /* its layers: first <= l < end */
+    unsigned hidden, heads, intermediate;
+};
+
+/* Of a family with stages, what differs by stage is the last one's, but for patch and patches,
+ * which are the first one's: what the head reads, and what an image is cut into. spec_at has the
+ * others. */
 struct spec {
     const struct family *family;
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
@@ -35,6 +48,10 @@ struct spec {
     unsigned patches;                            /* (image_size / patch)^2 */
     unsigned registers;
     unsigned projection;    /* P, numbers of what the classifier reads; 0: the hidden states */
+    struct spec_stage stages[SPEC_STAGES_MAX];
+    unsigned stage_count;   /* 0: all layers are alike */
+    unsigned stage;         /* of spec_at: which one this is */
+    unsigned window;        /* patches on a side of what attention sees; 0: the whole grid */
     unsigned position_grid; /* patches on a side that the checkpoint has positions of; 0: as many as
                                images have */
 
@@ -75,6 +92,36 @@ void spec_set_image_size(struct spec *spec, unsigned image_size);
 /* Images of another size for the same checkpoint, whose positions keep their number.
  * ERR_UNSUPPORTED for a size below the patch's or of too many patches. */
 enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct err *err);
+
+/* Of the norm of an image's patches and those of mergings, which may have an eps of their own. */
+float spec_embedding_eps(const struct spec *spec);
+
+/* Image sizes are multiples of this: the patch or, of a family with stages, as many as make a
+ * window of the last one's. */
+unsigned spec_image_unit(const struct spec *spec);
+
+/* Stage `stage` by itself, as if an image were cut into its patches: hidden size, heads, MLP, patch
+ * and patches are its own; layers keep their numbers. A family without stages has one, the spec
+ * itself, and spec_stages is 1. */
+struct spec spec_at(const struct spec *spec, unsigned stage);
+unsigned spec_stages(const struct spec *spec);
+/* Of what spec_at gave: its layers. */
+unsigned spec_first_layer(const struct spec *spec);
+unsigned spec_end_layer(const struct spec *spec);
+/* The stage that a layer is in. */
+unsigned spec_stage_of(const struct spec *spec, unsigned layer);
+
+/* Of what spec_at gave: patches on a side of an image; those on a side of a window; windows on a
+ * side, and all of them; and by how many patches layer `layer` shifts its windows. */
+unsigned spec_grid(const struct spec *spec);
+unsigned spec_window(const struct spec *spec);
+unsigned spec_windows_across(const struct spec *spec);
+unsigned spec_windows(const struct spec *spec);
+unsigned spec_shift(const struct spec *spec, unsigned layer);
+/* Tokens that attend to each other: of a window, or of the longest input. */
+size_t spec_sequence(const struct spec *spec);
+/* The table that layer `layer` adds to its scores, of what spec_at gave. */
+struct window_bias spec_window_bias(const struct spec *spec, unsigned layer);
 
 /* The second half: attnd.json's object over a spec that holds config.json's, with its defaults for
  * the rest. For a writer that checks what it wrote. */

@@ -4,6 +4,7 @@
 
 #include "engine/base/doc.h"
 #include "engine/format/printable.h"
+#include "engine/model/config/stage_config.h"
 #include "engine/model/refused.h"
 #include "engine/model/relative_bias.h"
 
@@ -13,6 +14,8 @@
 #include <string.h>
 
 enum { CLIP_END_ID = 49407 }; /* CLIPTextConfig's */
+_Static_assert((int)STAGES_MAX == (int)SPEC_STAGES_MAX, "a spec holds what is read");
+
 enum { SIZE_LIMIT = 65536, LAYERS_LIMIT = 1024, VOCAB_LIMIT = 16 * 1024 * 1024 };
 
 /* An unsigned member from 1 to max; absent: `fallback`. */
@@ -73,21 +76,33 @@ static unsigned either(unsigned value, unsigned otherwise)
 }
 
 /* A gated MLP of DINOv2 has two thirds of the width, rounded up to a multiple of 8. */
-static enum err_code read_mlp_ratio(struct spec *spec, const struct json_t *config, struct err *err)
+static enum err_code read_mlp_ratio(const struct spec *spec, const struct json_t *config,
+                                    unsigned hidden, unsigned *out, struct err *err)
 {
     const char *key = spec->family->key_mlp_ratio;
     double ratio = 4;
     if (doc_get_number(config, "$", key, &ratio, err))
         return err->code;
-    double width = floor(spec->hidden * ratio);
+    double width = floor(hidden * ratio);
     if (!(width >= 1 && width <= 4.0 * SIZE_LIMIT))
         return err_set(err, ERR_UNSUPPORTED,
                        "%s %g makes the MLP's width %g; from 1 to %d is supported", key, ratio,
                        width, 4 * SIZE_LIMIT);
-    spec->intermediate = (unsigned)width;
+    *out = (unsigned)width;
     if (spec->is_gated)
-        spec->intermediate = ((unsigned)(width * 2 / 3) + 7) / 8 * 8;
+        *out = ((unsigned)(width * 2 / 3) + 7) / 8 * 8;
     return ERR_OK;
+}
+
+/* Of each stage its own. */
+static enum err_code read_mlp_ratios(struct spec *spec, const struct json_t *config,
+                                     struct err *err)
+{
+    for (unsigned i = 0; i < spec->stage_count; i++)
+        if (read_mlp_ratio(spec, config, spec->stages[i].hidden, &spec->stages[i].intermediate,
+                           err))
+            return err->code;
+    return read_mlp_ratio(spec, config, spec->hidden, &spec->intermediate, err);
 }
 
 static enum err_code read_mlp(struct spec *spec, const struct json_t *config, struct err *err)
@@ -98,7 +113,7 @@ static enum err_code read_mlp(struct spec *spec, const struct json_t *config, st
         doc_get_bool(config, "$", family->key_gated, &spec->is_gated, err))
         return err->code;
     if (family->key_mlp_ratio != NULL)
-        return read_mlp_ratio(spec, config, err);
+        return read_mlp_ratios(spec, config, err);
     return get_size(config, family->key_intermediate, 4 * SIZE_LIMIT,
                     either(family->default_intermediate, 3072), &spec->intermediate, err);
 }
@@ -144,16 +159,43 @@ static enum err_code read_groups(struct spec *spec, const struct json_t *config,
     return ERR_OK;
 }
 
+/* What differs by stage is the last one's in the spec itself. */
+static enum err_code read_stages(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    struct stage_config stages;
+    if (stage_config_read(&stages, config, err))
+        return err->code;
+    spec->stage_count = stages.count;
+    spec->window = stages.window;
+    for (unsigned i = 0; i < stages.count; i++) {
+        spec->hidden = stages.widths[i];
+        spec->heads = stages.heads[i];
+        spec->stages[i] = (struct spec_stage){.first = spec->layers,
+                                              .end = spec->layers + stages.depths[i],
+                                              .hidden = spec->hidden,
+                                              .heads = spec->heads};
+        spec->layers += stages.depths[i];
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_width(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    get_size(config, family->key_hidden, SIZE_LIMIT, either(family->default_hidden, 768),
+             &spec->hidden, err);
+    get_size(config, family->key_layers, LAYERS_LIMIT, family->default_layers, &spec->layers, err);
+    return get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12),
+                    &spec->heads, err);
+}
+
 static enum err_code read_encoder(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
     double eps = family->default_eps;
     spec->qkv_bias = true;
-    get_size(config, family->key_hidden, SIZE_LIMIT, either(family->default_hidden, 768),
-             &spec->hidden, err);
-    get_size(config, family->key_layers, LAYERS_LIMIT, family->default_layers, &spec->layers, err);
-    get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12), &spec->heads,
-             err);
+    if ((family->has_stages ? read_stages : read_width)(spec, config, err))
+        return err->code;
     doc_get_number(config, "$", "layer_norm_eps", &eps, err);
     if (!family->block.always_biased)
         doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
@@ -233,11 +275,26 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
     return read_buckets(spec, config, err);
 }
 
+/* transformers pads a grid that its windows or a merging do not divide; published checkpoints have
+ * none. */
+static enum err_code check_grids(const struct spec *spec, unsigned image_size, struct err *err)
+{
+    unsigned unit = spec_image_unit(spec);
+    if (spec->stage_count == 0 || image_size % unit == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "image_size %u with patch_size %u, window_size %u and %u stages is not "
+                   "supported (supported: multiples of %u, so that windows divide every grid)",
+                   image_size, spec->patch, spec->window, spec->stage_count, unit);
+}
+
 static enum err_code set_image_size(struct spec *spec, unsigned image_size, struct err *err)
 {
     if (spec->patch > image_size)
         return err_set(err, ERR_UNSUPPORTED, "patch_size %u is larger than image_size %u",
                        spec->patch, image_size);
+    if (check_grids(spec, image_size, err))
+        return err->code;
     spec_set_image_size(spec, image_size);
     if (spec->patches > SIZE_LIMIT)
         return err_set(err, ERR_UNSUPPORTED, "%u patches an image; at most %d are supported",

@@ -9,6 +9,100 @@ void spec_set_image_size(struct spec *spec, unsigned image_size)
     spec->position_grid = 0;
 }
 
+float spec_embedding_eps(const struct spec *spec)
+{
+    double eps = spec->family->embedding_eps;
+    return eps > 0 ? (float)eps : spec->norm_eps;
+}
+
+unsigned spec_image_unit(const struct spec *spec)
+{
+    return spec->stage_count == 0 ? spec->patch
+                                  : (spec->patch << (spec->stage_count - 1)) * spec->window;
+}
+
+/* ---- stages ---- */
+
+struct spec spec_at(const struct spec *spec, unsigned stage)
+{
+    struct spec out = *spec;
+    if (spec->stage_count == 0)
+        return out;
+    out.stage = stage;
+    out.hidden = spec->stages[stage].hidden;
+    out.heads = spec->stages[stage].heads;
+    out.intermediate = spec->stages[stage].intermediate;
+    out.patch = spec->patch << stage;
+    spec_set_image_size(&out, spec->image_size);
+    return out;
+}
+
+unsigned spec_stages(const struct spec *spec)
+{
+    return spec->stage_count > 0 ? spec->stage_count : 1;
+}
+
+unsigned spec_first_layer(const struct spec *spec)
+{
+    return spec->stage_count > 0 ? spec->stages[spec->stage].first : 0;
+}
+
+unsigned spec_end_layer(const struct spec *spec)
+{
+    return spec->stage_count > 0 ? spec->stages[spec->stage].end : spec->layers;
+}
+
+unsigned spec_stage_of(const struct spec *spec, unsigned layer)
+{
+    unsigned stage = 0;
+    while (stage + 1 < spec->stage_count && layer >= spec->stages[stage].end)
+        stage++;
+    return stage;
+}
+
+unsigned spec_grid(const struct spec *spec)
+{
+    return spec->image_size / spec->patch;
+}
+
+unsigned spec_window(const struct spec *spec)
+{
+    return spec->window > 0 ? spec->window : spec_grid(spec);
+}
+
+unsigned spec_windows_across(const struct spec *spec)
+{
+    return spec_grid(spec) / spec_window(spec);
+}
+
+unsigned spec_windows(const struct spec *spec)
+{
+    return spec_windows_across(spec) * spec_windows_across(spec);
+}
+
+unsigned spec_shift(const struct spec *spec, unsigned layer)
+{
+    bool is_odd = (layer - spec_first_layer(spec)) % 2 == 1;
+    return is_odd && spec_windows_across(spec) > 1 ? spec->window / 2 : 0;
+}
+
+struct window_bias spec_window_bias(const struct spec *spec, unsigned layer)
+{
+    return (struct window_bias){.heads = spec->heads,
+                                .side = spec_window(spec),
+                                .specials = spec->family->image_specials,
+                                .shift = spec_shift(spec, layer)};
+}
+
+size_t spec_sequence(const struct spec *spec)
+{
+    if (spec->family->kind == ENGINE_TEXT)
+        return spec_text_tokens(spec);
+    return spec->window > 0 ? (size_t)spec->window * spec->window : spec_image_tokens(spec);
+}
+
+/* ---- tokens ---- */
+
 unsigned spec_image_specials(const struct spec *spec)
 {
     return spec->family->image_specials + spec->registers;

@@ -66,6 +66,8 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_GATED_OUT] = IN_BLOCK(mlp_out),
     [TENSOR_MLP_SCALE] = IN_BLOCK(mlp_out),
     [TENSOR_MLP_NORM] = IN_BLOCK(mlp_norm),
+    [TENSOR_MERGE_NORM] = IN_BLOCK(merge_norm),
+    [TENSOR_MERGE] = IN_BLOCK(merge),
     [TENSOR_FINAL_NORM] = OUTSIDE(final_norm),
     [TENSOR_POOLED_NORM] = OUTSIDE(pooled_norm),
     [TENSOR_POOLER] = OUTSIDE(pooler),
@@ -278,14 +280,15 @@ static enum err_code expand_windows(struct weights *weights, const struct spec *
 {
     if (spec->family->tensors[TENSOR_WINDOW_BIAS] == NULL)
         return ERR_OK;
-    size_t side = spec->image_size / spec->patch;
-    size_t floats = window_bias_floats(spec->heads, side);
     for (unsigned i = 0; i < spec->layers; i++) {
+        const struct spec at = spec_at(spec, spec_stage_of(spec, i));
+        const struct window_bias shape = spec_window_bias(&at, i);
+        const size_t floats = window_bias_floats(&shape);
         struct layer *layer = &weights->layers[i];
         float *matrix = arena_alloc_array(&weights->arena, floats, sizeof *matrix);
         if (matrix == NULL)
             return err_no_memory(err, floats * sizeof *matrix);
-        layer->bias = window_bias_expand(matrix, layer->window_bias, spec->heads, side);
+        layer->bias = window_bias_expand(&shape, matrix, layer->window_bias);
     }
     return ERR_OK;
 }
@@ -379,6 +382,7 @@ void weights_close(struct weights *weights, const struct spec *spec)
         linear_close(&layer->attention_out);
         linear_close(&layer->mlp_in);
         linear_close(&layer->mlp_out);
+        linear_close(&layer->merge);
     }
     linear_close(&weights->embedding_project);
     linear_close(&weights->patch);
@@ -398,7 +402,7 @@ size_t weights_bytes(const struct weights *weights, const struct spec *spec)
     for (unsigned i = 0; i < spec_blocks(spec); i++) {
         const struct layer *layer = &weights->layers[i];
         bytes += layer->qkv.bytes + layer->attention_out.bytes + layer->mlp_in.bytes +
-                 layer->mlp_out.bytes;
+                 layer->mlp_out.bytes + layer->merge.bytes;
     }
     return bytes;
 }

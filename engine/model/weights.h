@@ -31,6 +31,8 @@ struct layer {
     struct linear attention_out;     /* [D, D] */
     struct linear mlp_in;            /* [F, D]; [2 F, D] of a gated MLP */
     struct linear mlp_out;           /* [D, F] */
+    struct norm merge_norm;          /* [4 D] behind a stage's last block */
+    struct linear merge;             /* [2 D, 4 D] */
     struct attention_bias bias;      /* of the scores; nothing in most families */
     float *window_bias;              /* what it is made of: window_bias.h */
     struct relative_scores relative; /* what queries and keys add for their distance, if any */

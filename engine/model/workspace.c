@@ -18,21 +18,63 @@ static size_t mlp_columns(const struct spec *spec)
     return spec->is_gated ? 2 * (size_t)spec->intermediate : spec->intermediate;
 }
 
-static size_t longest(const struct spec *spec)
-{
-    return spec->patch > 0 ? spec_image_tokens(spec) : spec_text_tokens(spec);
-}
-
 /* Numbers of the longest text's embeddings, before they are projected. */
 static size_t embedded_floats(const struct spec *spec)
 {
-    return spec_projects(spec) ? longest(spec) * spec_embedding(spec) : 0;
+    return spec_projects(spec) ? spec_sequence(spec) * spec_embedding(spec) : 0;
+}
+
+static bool is_last(const struct spec *spec)
+{
+    return spec_end_layer(spec) == spec->layers;
+}
+
+/* Of what is pooled: before a projection it may be wider than the features. */
+static size_t pooled_columns(const struct spec *spec)
+{
+    size_t features = spec_features(spec);
+    return features > spec->hidden ? features : spec->hidden;
+}
+
+/* What the head writes, where the last layers are. */
+static enum err_code take_head(struct workspace *w, const struct spec *spec, struct err *err)
+{
+    size_t rows = w->tokens_max / 2 + 1, features = spec_features(spec);
+    if (!is_last(spec))
+        return ERR_OK;
+    if (take(w, &w->cls, rows, pooled_columns(spec), err) || take(w, &w->pooled, rows, features, err) ||
+        take(w, &w->read[0], rows, features, err) ||
+        (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, features, err)) ||
+        take(w, &w->logits[0], rows, spec->label_count, err))
+        return err->code;
+    return take(w, &w->logits[1], rows, spec->label_count, err);
+}
+
+/* Numbers that are read for a row of a stage's x: four rows of the stage before, half as wide. */
+static size_t merging_columns(const struct spec *spec)
+{
+    return spec->stage > 0 ? 2 * (size_t)spec->hidden : 0;
+}
+
+static enum err_code take_merging(struct workspace *w, const struct spec *spec,
+                                  enum precision precision, struct err *err)
+{
+    const size_t columns = merging_columns(spec);
+    if (columns == 0)
+        return ERR_OK;
+    const size_t stride = operand_stride(columns, sizeof(float)) / sizeof(float);
+    if (take(w, &w->merging, w->tokens_max, stride, err))
+        return err->code;
+    w->merging_stride = stride;
+    w->merged = operand_f32(w->merging, stride);
+    return precision == PRECISION_F32
+               ? ERR_OK
+               : operand_alloc(&w->merged, &w->arena, precision, w->tokens_max, columns, err);
 }
 
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
 {
-    size_t tokens = w->tokens_max, rows = tokens / 2 + 1, hidden = spec->hidden;
-    size_t features = spec_features(spec), pooled = features > hidden ? features : hidden;
+    size_t tokens = w->tokens_max, hidden = spec->hidden;
     size_t embedded = embedded_floats(spec);
     if (embedded > 0 && take(w, &w->embedded, embedded, 1, err))
         return err->code;
@@ -44,25 +86,21 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
         take(w, &w->z, tokens, w->hidden_stride, err) ||
         take(w, &w->context, tokens, w->hidden_stride, err) ||
         take(w, &w->mlp, tokens, w->mlp_stride, err) ||
-        (spec->is_gated && take(w, &w->gated, tokens, w->gated_stride, err)) ||
-        take(w, &w->cls, rows, pooled, err) || take(w, &w->pooled, rows, features, err) ||
-        take(w, &w->read[0], rows, features, err) ||
-        (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, features, err)) ||
-        take(w, &w->logits[0], rows, spec->label_count, err))
+        (spec->is_gated && take(w, &w->gated, tokens, w->gated_stride, err)))
         return err->code;
-    return take(w, &w->logits[1], rows, spec->label_count, err);
+    return take_head(w, spec, err);
 }
 
 /* The probabilities of a block of queries. */
 static size_t capture_block(const struct spec *spec)
 {
-    return simd_round_up(ATTENTION_QUERIES * longest(spec));
+    return simd_round_up(ATTENTION_QUERIES * spec_sequence(spec));
 }
 
 /* A member's own: such a block, and what attention needs to make one. */
 static size_t capture_scratch(const struct spec *spec)
 {
-    size_t n = longest(spec), d = spec->hidden / spec->heads;
+    size_t n = spec_sequence(spec), d = spec->hidden / spec->heads;
     size_t fp32 = attention_mean_scratch(n, d), bf16 = attention_bf16_mean_scratch(n, d);
     return capture_block(spec) + simd_round_up(fp32 > bf16 ? fp32 : bf16);
 }
@@ -71,7 +109,7 @@ static size_t capture_scratch(const struct spec *spec)
  */
 static size_t relative_floats(const struct spec *spec, size_t heads)
 {
-    size_t n = longest(spec);
+    size_t n = spec_sequence(spec);
     if (spec->disentangled.span == 0)
         return 0;
     return simd_round_up(heads * n * ATTENTION_QUERIES + relative_scores_scratch(n));
@@ -139,10 +177,11 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     return ERR_OK;
 }
 
-enum err_code workspace_open(struct workspace *out, const struct spec *spec,
-                             const struct linear_backend *encoder, unsigned tokens_max,
-                             struct thread_pool *pool, const struct kernels *kernels,
-                             struct err *err)
+/* One stage, or all of a family without stages. */
+static enum err_code open_stage(struct workspace *out, const struct spec *spec,
+                                const struct linear_backend *encoder, unsigned tokens_max,
+                                struct thread_pool *pool, const struct kernels *kernels,
+                                struct err *err)
 {
     *out = (struct workspace){.kernels = kernels,
                               .pool = pool,
@@ -150,15 +189,45 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
                               .tokens_max = tokens_max};
     arena_init(&out->arena);
     if (take_map(out, err) || take_matrices(out, spec, err) || take_qkv(out, spec, encoder, err) ||
-        take_operands(out, spec, encoder->precision, err))
+        take_operands(out, spec, encoder->precision, err) ||
+        take_merging(out, spec, encoder->precision, err))
+        return err->code;
+    return spec->window > 0 ? patch_windows_open(&out->windows, spec, &out->arena, err) : ERR_OK;
+}
+
+/* Tokens of a stage, for batches that have so many in the first one. */
+static unsigned stage_tokens(const struct spec *spec, const struct spec *stage, unsigned tokens_max)
+{
+    return stage->stage > 0 ? tokens_max / spec->patches * stage->patches : tokens_max;
+}
+
+enum err_code workspace_open(struct workspace *out, const struct spec *spec,
+                             const struct linear_backend *encoder, unsigned tokens_max,
+                             struct thread_pool *pool, const struct kernels *kernels,
+                             struct err *err)
+{
+    struct workspace *at = out;
+    for (unsigned i = 0; i < spec_stages(spec) && err->code == ERR_OK; i++) {
+        const struct spec stage = spec_at(spec, i);
+        if (i > 0) {
+            at->next = arena_alloc_array(&at->arena, 1, sizeof *at->next);
+            at = at->next;
+        }
+        if (at == NULL)
+            err_no_memory(err, sizeof *at);
+        else
+            open_stage(at, &stage, encoder, stage_tokens(spec, &stage, tokens_max), pool, kernels,
+                       err);
+    }
+    if (err->code != ERR_OK)
         workspace_close(out);
     return err->code;
 }
 
 /* The sum of the functions above, with what depends on the processor at its largest: qkv in fp32,
  * the scratch of either attention. */
-size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
-                       unsigned threads)
+static size_t stage_bytes(const struct spec *spec, enum precision precision, size_t tokens,
+                          unsigned threads)
 {
     enum { SMALL_BYTES = 64 * 1024, POOL_MEMBER_BYTES = 4096 }; /* lines of the arena; the pool */
     const size_t hidden = operand_stride(spec->hidden, sizeof(float));
@@ -166,12 +235,14 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
     const size_t mlp =
         spec->is_gated ? operand_stride(mlp_columns(spec), sizeof(float)) + activated : activated;
     const size_t qkv = operand_stride(3 * (size_t)spec->hidden, sizeof(float));
-    const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + activated;
-    const size_t features = spec_features(spec);
-    const size_t pooled = features > spec->hidden ? features : spec->hidden;
-    const size_t head =
-        (pooled + (1 + (size_t)spec_head_tokens(spec)) * features + 2 * (size_t)spec->label_count) *
-        sizeof(float);
+    const size_t merging =
+        spec->stage > 0 ? operand_stride(merging_columns(spec), sizeof(float)) : 0;
+    const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + activated + merging;
+    const size_t moves = spec->window > 0 ? 4 * sizeof(unsigned) * (size_t)spec->patches : 0;
+    const size_t head = (pooled_columns(spec) +
+                         (1 + (size_t)spec_head_tokens(spec)) * spec_features(spec) +
+                         2 * (size_t)spec->label_count) *
+                        sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
                        sizeof(struct capture *) + sizeof(struct window_place) +
                        sizeof(struct linear *);
@@ -179,13 +250,33 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
     const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec) +
                            relative_floats(spec, 1) + relative_floats(spec, spec->heads);
-    return tokens_max * (4 * hidden + mlp + qkv + operands) + (tokens_max / 2 + 2) * (head + map) +
+    return tokens * (4 * hidden + mlp + qkv + operands + merging) +
+           (tokens / 2 + 2) * ((is_last(spec) ? head : 0) + map) + moves +
            embedded_floats(spec) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;
 }
 
+size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
+                       unsigned threads)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < spec_stages(spec); i++) {
+        const struct spec stage = spec_at(spec, i);
+        bytes += stage_bytes(&stage, precision, stage_tokens(spec, &stage, tokens_max), threads);
+    }
+    return bytes;
+}
+
+void workspace_lend(struct workspace *workspace, struct thread_pool *pool)
+{
+    for (struct workspace *at = workspace; at != NULL; at = at->next)
+        at->pool = pool;
+}
+
 void workspace_close(struct workspace *workspace)
 {
+    if (workspace->next != NULL)
+        workspace_close(workspace->next);
     arena_deinit(&workspace->arena);
     *workspace = (struct workspace){0};
 }

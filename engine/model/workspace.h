@@ -7,6 +7,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/base/thread_pool.h"
+#include "engine/model/patch_windows.h"
 #include "engine/model/spec.h"
 #include "engine/tensor/gemm/operand.h"
 #include "engine/tensor/kernels.h"
@@ -21,6 +22,7 @@ struct query_block {
     unsigned first, count; /* tokens of the batch */
     unsigned out;          /* the first one's row in attention's output */
     unsigned sequence, sequence_tokens;
+    unsigned kind; /* of the sequence, which its bias may depend on: attention_bias.h */
 };
 
 struct capture;
@@ -76,8 +78,24 @@ struct workspace {
     float *pooled;    /* [rows, spec_features] */
     float *read[2];   /* [inputs, spec_features] of the classifiers, pooled over windows */
     float *logits[2]; /* [inputs, labels], the second for a distillation head */
+
+    /* Of a family with stages (stages.h) this is the first one's; matrices above have its sizes. */
+    struct patch_windows
+        windows;    /* sequences are windows while the stage runs, images before and after */
+    float *merging; /* [T, 2 D] four patches of the stage before, side by side */
+    size_t merging_stride;
+    struct operand merged;  /* what is multiplied to become x */
+    struct workspace *next; /* the next stage's; NULL: this is the last */
     struct arena arena;
 };
+
+/* Of the last stage: what the head reads, and where it answers. */
+static inline struct workspace *workspace_last(struct workspace *workspace)
+{
+    while (workspace->next != NULL)
+        workspace = workspace->next;
+    return workspace;
+}
 
 /* tokens_max: at least those of the longest sequence. `encoder` multiplies in the blocks. The pool
  * is borrowed; another of at most its size may take its place. Yours to close. */
@@ -91,6 +109,8 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
 /* Whether query, key and value are kept in bf16: if the encoder writes it and attention can
  * multiply it. Half the memory, and twice the speed. */
 bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder);
+/* Another pool to run on, of at most the size that scratch was taken for. */
+void workspace_lend(struct workspace *workspace, struct thread_pool *pool);
 void workspace_close(struct workspace *workspace);
 
 #endif

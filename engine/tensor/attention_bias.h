@@ -4,9 +4,10 @@
  *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
  *
  *     by difference   b[h, i, j] = table[h][i - j + N - 1], any sequence of at most N tokens:
- *         bias = (struct attention_bias){table + N - 1, -1, simd_round_up(2 * N - 1) + SIMD_WIDTH};
+ *         bias = (struct attention_bias){table + N - 1, -1, simd_round_up(2 * N - 1) + SIMD_WIDTH,
+ *                                        0};
  *     by matrix       b[h, i, j] = matrix[h][j][i], keys outside, sequences of N tokens:
- *         bias = (struct attention_bias){matrix, S, N * S};    with S = simd_round_up(N)
+ *         bias = (struct attention_bias){matrix, S, N * S, 0}; with S = simd_round_up(N)
  *     one = attention_bias_at(&bias, head, first_query);
  *     kernels->attention_biased(out, ..., n, d, &one, scratch);
  *
@@ -28,14 +29,23 @@ struct attention_bias {
     const float *at;    /* of head 0, query 0 and key 0; NULL: nothing is added */
     ptrdiff_t key_step; /* numbers from one key's to the next one's; from query to query it is 1 */
     size_t head_step;   /* numbers from one head's to the next one's */
+    size_t kind_step; /* numbers from one kind of sequence's to the next one's; 0: all are alike */
 };
+
+/* The same for sequences of kind `kind`. */
+static inline struct attention_bias attention_bias_of_kind(const struct attention_bias *bias,
+                                                           size_t kind)
+{
+    return (struct attention_bias){bias->at + kind * bias->kind_step, bias->key_step,
+                                   bias->head_step, 0};
+}
 
 /* The same, seen from head `head` and query `query`. */
 static inline struct attention_bias attention_bias_at(const struct attention_bias *bias,
                                                       size_t head, size_t query)
 {
     return (struct attention_bias){bias->at + head * bias->head_step + query, bias->key_step,
-                                   bias->head_step};
+                                   bias->head_step, bias->kind_step};
 }
 
 /* The numbers of a key, for the queries from the first on. */

@@ -32,6 +32,23 @@ static void check_text(const struct spec *spec)
         FUZZ_CLAIM(spec_block(spec, i) < spec_blocks(spec));
 }
 
+/* Stages follow each other, and windows divide every grid. */
+static void check_stages(const struct spec *spec)
+{
+    unsigned layers = 0;
+    FUZZ_CLAIM(spec->stage_count <= SPEC_STAGES_MAX &&
+               (spec->stage_count == 0 || spec->window >= 2));
+    for (unsigned i = 0; i < spec->stage_count; i++) {
+        const struct spec stage = spec_at(spec, i);
+        FUZZ_CLAIM(spec_first_layer(&stage) == layers && spec_end_layer(&stage) > layers);
+        FUZZ_CLAIM(stage.hidden % stage.heads == 0 && stage.intermediate >= 1);
+        FUZZ_CLAIM(spec_grid(&stage) == spec_windows_across(&stage) * spec->window);
+        FUZZ_CLAIM(i == 0 || stage.patches * 4 == spec_at(spec, i - 1).patches);
+        layers = spec_end_layer(&stage);
+    }
+    FUZZ_CLAIM(spec->stage_count == 0 || layers == spec->layers);
+}
+
 static void check_encoder(const struct spec *spec)
 {
     FUZZ_CLAIM(spec->heads >= 1 && spec->hidden % spec->heads == 0 && spec->layers >= 1);
@@ -49,6 +66,7 @@ static void check_sizes(const struct spec *spec)
         check_text(spec);
     else
         FUZZ_CLAIM(spec->patch >= 1 && spec->patches >= 1 && spec->channels == 3);
+    check_stages(spec);
     FUZZ_CLAIM(spec->intermediate <= 4 * 65536 && spec->registers <= 1024);
     FUZZ_CLAIM(spec_features(spec) >= (spec->projection > 0 ? 1 : spec->hidden));
 }

@@ -240,6 +240,12 @@ START_TEST(a_checkpoint_of_disentangled_attention_opens_or_says_why)
 }
 END_TEST
 
+START_TEST(a_checkpoint_with_stages_opens_or_says_why)
+{
+    drill_open(IMAGE("tests/data/golden/swin-0", "tests/data/golden/images/1_scratch.png"));
+}
+END_TEST
+
 /* With tokenizers of the other kinds: opened, and a text encoded, as it was when nothing failed. */
 struct encoded {
     const char *dir, *text;
@@ -353,6 +359,15 @@ START_TEST(an_image_is_explained_with_an_overlay_or_refused)
 }
 END_TEST
 
+START_TEST(an_image_is_explained_through_windows_or_refused)
+{
+    struct subject subject =
+        IMAGE("tests/data/golden/swin-0", "tests/data/golden/images/1_scratch.png");
+    subject.explain = true;
+    drill_predict("explained windows", subject);
+}
+END_TEST
+
 START_TEST(a_text_is_explained_or_refused)
 {
     struct subject subject = TEXT("tests/data/golden/bert-3", "vdd_io 3.97 V [3.178, 3.6] FAIL");
@@ -431,10 +446,12 @@ DRILLS("engine", labels_of_a_zero_shot_model_are_encoded_or_it_is_said_why,
        a_sharded_checkpoint_with_a_vocabulary_opens_or_says_why,
        a_checkpoint_with_a_tokenizer_json_opens_or_says_why, a_vision_checkpoint_opens_or_says_why,
        a_checkpoint_of_disentangled_attention_opens_or_says_why,
+       a_checkpoint_with_stages_opens_or_says_why,
        a_tokenizer_with_a_unigram_model_opens_and_encodes_or_says_why,
        a_checkpoint_with_an_attnd_json_opens_with_it_or_says_why,
        a_text_is_predicted_rightly_or_refused, a_png_is_predicted_rightly_or_refused,
        a_baseline_jpeg_is_predicted_rightly_or_refused,
        a_progressive_jpeg_is_predicted_rightly_or_refused,
        a_turned_cmyk_jpeg_is_predicted_rightly_or_refused,
-       an_image_is_explained_with_an_overlay_or_refused, a_text_is_explained_or_refused)
+       an_image_is_explained_with_an_overlay_or_refused,
+       an_image_is_explained_through_windows_or_refused, a_text_is_explained_or_refused)

@@ -10,6 +10,7 @@
 #include "learn/train/network/network_head.h"
 #include "learn/train/network/network_memory.h"
 #include "learn/train/network/network_relative.h"
+#include "learn/train/network/network_stages.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -28,17 +29,29 @@ static enum err_code check(const struct network_options *options, struct err *er
     return ERR_OK;
 }
 
+/* Rows that come from elsewhere are the block's own. */
+static void open_input(struct network *network, unsigned layer, struct err *err)
+{
+    struct network_block *block = &network->blocks[layer];
+    bool is_first = layer == spec_first_layer(network->spec);
+    block->in = is_first ? network_memory_rows(network, network->spec->hidden, err)
+                         : network->blocks[layer - 1].out;
+    block->x = network_stages_move(network, layer) != NULL
+                   ? network_memory_rows(network, network->spec->hidden, err)
+                   : block->in;
+}
+
 static enum err_code open_blocks(struct network *network, struct err *err)
 {
     unsigned layers = network->spec->layers;
     network->blocks = arena_alloc_array(&network->arena, layers, sizeof *network->blocks);
     if (network->blocks == NULL)
         return err_no_memory(err, layers * sizeof *network->blocks);
-    network->blocks[0].x = network_memory_rows(network, network->spec->hidden, err);
     for (unsigned i = 0; i < layers && err->code == ERR_OK; i++) {
-        if (i > 0)
-            network->blocks[i].x = network->blocks[i - 1].out;
-        network_block_open(network, &network->blocks[i], i, err);
+        network_stages_select(network, i);
+        open_input(network, i, err);
+        if (!network_stages_open_merging(network, i, err))
+            network_block_open(network, &network->blocks[i], i, err);
     }
     return err->code;
 }
@@ -54,15 +67,15 @@ enum err_code network_open(struct network **out, const struct parameters *parame
         return err_no_memory(err, sizeof *network);
     arena_init(&network->arena);
     network->parameters = parameters;
-    network->spec = &parameters->spec;
     network->options = *options;
     network->kernels = kernels_best();
     network->backward = backward_best();
     network->gemm = gemm_best(options->precision);
     if (thread_pool_open(&network->pool, options->threads, err) ||
-        network_memory_open(network, err) || network_attention_open(network, err) ||
-        network_relative_open(network, err) || open_blocks(network, err) ||
-        network_embed_open(network, err) || network_head_open(network, err)) {
+        network_stages_open(network, err) || network_memory_open(network, err) ||
+        network_attention_open(network, err) || network_relative_open(network, err) ||
+        network_embed_open(network, err) || open_blocks(network, err) ||
+        network_head_open(network, err)) {
         network_close(network);
         return err->code;
     }
@@ -86,8 +99,11 @@ void network_repack(struct network *network, const float *values)
     network_attention_pack(network);
     network_relative_pack(network);
     network_embed_pack(network);
-    for (unsigned i = 0; i < network->spec->layers; i++)
+    for (unsigned i = 0; i < network->spec->layers; i++) {
+        network_stages_select(network, i);
+        network_stages_pack_merging(network, i);
         network_block_pack(network, &network->blocks[i]);
+    }
     network_head_pack(network);
 }
 
@@ -162,6 +178,7 @@ static void keep_listed(struct network *network, const struct network_batch *bat
 
 void network_forward(struct network *network, const struct network_batch *batch)
 {
+    network_stages_select(network, 0);
     list_tokens(network, batch);
     if (network->parameters->head == HEAD_MLM)
         keep_listed(network, batch);
@@ -170,9 +187,12 @@ void network_forward(struct network *network, const struct network_batch *batch)
     network->dropping = batch->training;
     network->dropout = batch->dropout;
     network->penalty = 0;
-    network_embed_forward(network, batch->inputs, network->blocks[0].x);
-    for (unsigned i = 0; i < network->spec->layers; i++)
+    network_embed_forward(network, batch->inputs, network->blocks[0].in);
+    for (unsigned i = 0; i < network->spec->layers; i++) {
+        network_stages_enter(network, i);
         network_block_forward(network, &network->blocks[i]);
+    }
+    network_stages_leave(network);
     network_head_forward(network);
 }
 
@@ -190,8 +210,11 @@ void network_backward(struct network *network, const float *dlogits, float share
     unsigned frozen = network->options.frozen_depth;
     network_head_backward(network, dlogits);
     unsigned lowest = lowest_learning(network);
-    for (unsigned i = network->spec->layers; i > lowest; i--)
+    network_stages_return(network);
+    for (unsigned i = network->spec->layers; i > lowest; i--) {
         network_block_backward(network, &network->blocks[i - 1], share);
+        network_stages_backward(network, i - 1);
+    }
     network_attention_unpack(network);
     network_relative_unpack(network);
     if (frozen == 0)

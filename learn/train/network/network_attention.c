@@ -21,29 +21,31 @@ struct run {
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
-static unsigned longest(const struct network *network)
+/* Tokens of the longest sequence of a stage in a micro-batch. */
+static size_t longest_of(const struct network *network, const struct spec *stage)
 {
-    const struct spec *spec = network->spec;
-    return spec->family->kind == ENGINE_TEXT ? spec_text_tokens(spec) : spec_image_tokens(spec);
-}
-
-static size_t longest_of_batch(const struct network *network)
-{
-    unsigned tokens = longest(network);
+    size_t tokens = spec_sequence(stage);
     return tokens < network->options.tokens_max ? tokens : network->options.tokens_max;
 }
 
-/* Of a member's scratch, those of the attention itself. */
+/* Of a member's scratch, those of the attention itself: the most of any stage. */
 static size_t attention_floats(const struct network *network)
 {
-    size_t tokens = longest_of_batch(network);
-    return simd_round_up(
-        attention_train_scratch(tokens, tokens, network->spec->hidden / network->spec->heads));
+    const struct spec *whole = &network->parameters->spec;
+    size_t most = 0;
+    for (unsigned i = 0; i < spec_stages(whole); i++) {
+        const struct spec stage = spec_at(whole, i);
+        size_t tokens = longest_of(network, &stage);
+        size_t floats = attention_train_scratch(tokens, tokens, stage.hidden / stage.heads);
+        most = floats > most ? floats : most;
+    }
+    return simd_round_up(most);
 }
 
 size_t network_attention_floats(const struct network *network)
 {
-    return attention_floats(network) + network_distances_floats(network, longest_of_batch(network));
+    return attention_floats(network) +
+           network_distances_floats(network, longest_of(network, network->spec));
 }
 
 /* ---- a bias of the scores ---- */
@@ -53,17 +55,13 @@ static size_t offset_of_bias(const struct network *network, const struct network
     return network->parameters->map.layers[spec_block(network->spec, block->layer)].window_bias;
 }
 
-static size_t side_of(const struct network *network)
-{
-    return network->spec->image_size / network->spec->patch;
-}
-
 enum err_code network_attention_open_block(struct network *network, struct network_block *block,
                                            struct err *err)
 {
     if (offset_of_bias(network, block) == SIZE_MAX)
         return ERR_OK;
-    size_t floats = window_bias_floats(network->spec->heads, side_of(network));
+    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
+    size_t floats = window_bias_floats(&shape);
     block->bias_table = arena_alloc_array(&network->arena, floats, sizeof *block->bias_table);
     block->dbias_table = arena_alloc_array(&network->arena, floats, sizeof *block->dbias_table);
     if (block->bias_table == NULL || block->dbias_table == NULL)
@@ -73,10 +71,11 @@ enum err_code network_attention_open_block(struct network *network, struct netwo
 
 void network_attention_pack_block(struct network *network, struct network_block *block)
 {
-    if (block->bias_table != NULL)
-        block->bias =
-            window_bias_expand(block->bias_table, network->values + offset_of_bias(network, block),
-                               network->spec->heads, side_of(network));
+    if (block->bias_table == NULL) /* a text has no patches to divide by */
+        return;
+    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
+    block->bias = window_bias_expand(&shape, block->bias_table,
+                                     network->values + offset_of_bias(network, block));
 }
 
 static bool learns_window(const struct network *network, const struct network_block *block)
@@ -86,19 +85,20 @@ static bool learns_window(const struct network *network, const struct network_bl
 
 void network_attention_unpack_block(struct network *network, struct network_block *block)
 {
-    if (!learns_window(network, block)) /* a text has no patches to divide by */
+    if (!learns_window(network, block))
         return;
-    size_t heads = network->spec->heads, side = side_of(network);
-    window_bias_fold(network->gradient + offset_of_bias(network, block), block->dbias_table, heads,
-                     side);
-    memset(block->dbias_table, 0, window_bias_floats(heads, side) * sizeof *block->dbias_table);
+    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
+    window_bias_fold(&shape, network->gradient + offset_of_bias(network, block),
+                     block->dbias_table);
+    memset(block->dbias_table, 0, window_bias_floats(&shape) * sizeof *block->dbias_table);
 }
 
 enum err_code network_attention_open(struct network *network, struct err *err)
 {
     if (network->parameters->map.relative_bias == SIZE_MAX)
         return ERR_OK;
-    network->bias_floats = relative_bias_floats(network->spec->heads, longest(network));
+    network->bias_floats =
+        relative_bias_floats(network->spec->heads, spec_text_tokens(network->spec));
     network->bias_table = arena_alloc_array(&network->arena, network->bias_floats, sizeof(float));
     network->dbias_table = arena_alloc_array(&network->arena, network->bias_floats, sizeof(float));
     if (network->bias_table == NULL || network->dbias_table == NULL)
@@ -111,7 +111,7 @@ void network_attention_pack(struct network *network)
     if (network->bias_table != NULL)
         network->bias = relative_bias_expand(
             network->bias_table, network->values + network->parameters->map.relative_bias,
-            network->spec->heads, longest(network));
+            network->spec->heads, spec_text_tokens(network->spec));
 }
 
 static bool learns_bias(const struct network *network)
@@ -124,7 +124,7 @@ void network_attention_unpack(struct network *network)
     if (!learns_bias(network))
         return;
     relative_bias_fold(network->gradient + network->parameters->map.relative_bias,
-                       network->dbias_table, network->spec->heads, longest(network));
+                       network->dbias_table, network->spec->heads, spec_text_tokens(network->spec));
     memset(network->dbias_table, 0, network->bias_floats * sizeof *network->dbias_table);
 }
 
@@ -141,8 +141,10 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
     unsigned first = network->offset[sequence], query = run->query_first[sequence];
     const struct attention_bias *own = block->bias.at != NULL ? &block->bias : &network->bias;
     bool is_biased = own->at != NULL;
-    if (is_biased)
-        *bias = attention_bias_at(own, head, 0);
+    if (is_biased) {
+        *bias = attention_bias_of_kind(own, patch_windows_kind(network->spec, sequence));
+        *bias = attention_bias_at(bias, head, 0);
+    }
     const float *keys = block->qkv_rows.x + first * block->qkv_rows.stride + hidden + head * width;
     return (struct attention_train){
         .kernels = network->kernels,

@@ -130,11 +130,12 @@ enum err_code network_block_open(struct network *network, struct network_block *
     block->layer = layer;
     block->is_last = layer + 1 == network->spec->layers;
     bool is_learnt = network_block_learns(network, layer);
+    const float eps = network->spec->norm_eps;
     block->attention_scale = map->attention_scale;
     block->mlp_scale = map->mlp_scale;
     block->attention_norm =
-        (struct network_norm){map->attention_gamma, map->attention_beta, is_learnt};
-    block->mlp_norm = (struct network_norm){map->mlp_gamma, map->mlp_beta, is_learnt};
+        (struct network_norm){map->attention_gamma, map->attention_beta, is_learnt, eps};
+    block->mlp_norm = (struct network_norm){map->mlp_gamma, map->mlp_beta, is_learnt, eps};
     if (open_qkv(network, block, err) || network_attention_open_block(network, block, err) ||
         network_relative_open_block(network, block, err) || open_others(network, block, err))
         return err->code;

@@ -23,6 +23,12 @@ static bool is_text(const struct network *network)
     return network->spec->family->kind == ENGINE_TEXT;
 }
 
+/* Texts have it, and images with windows. */
+static bool has_norm(const struct network *network)
+{
+    return network->parameters->map.embedding_gamma != SIZE_MAX;
+}
+
 static enum err_code open_projection(struct network *network, struct err *err)
 {
     const struct parameters_map *map = &network->parameters->map;
@@ -46,10 +52,11 @@ enum err_code network_embed_open(struct network *network, struct err *err)
     const struct spec *spec = network->spec;
     const struct parameters_map *map = &network->parameters->map;
     bool is_learnt = network->options.frozen_depth == 0;
-    if (is_text(network)) {
-        network->embedding_norm =
-            (struct network_norm){map->embedding_gamma, map->embedding_beta, is_learnt};
+    network->embedding_norm = (struct network_norm){map->embedding_gamma, map->embedding_beta,
+                                                    is_learnt, spec_embedding_eps(spec)};
+    if (has_norm(network))
         network->embedded = network_memory_rows(network, spec_embedding(spec), err);
+    if (is_text(network)) {
         return spec_projects(spec) ? open_projection(network, err) : err->code;
     }
     size_t in = (size_t)spec->channels * spec->patch * spec->patch;
@@ -202,8 +209,12 @@ void network_embed_forward(struct network *network, const struct engine_input *c
         return;
     }
     run_shares(&embedding, copy_patches);
-    network_linear_forward(network, &network->patch, x, network->patches, NULL, network->tokens);
+    embedding.x = has_norm(network) ? network->embedded : x;
+    network_linear_forward(network, &network->patch, embedding.x, network->patches, NULL,
+                           network->tokens);
     run_shares(&embedding, add_positions);
+    if (has_norm(network))
+        network_rows_norm(network, &network->embedding_norm, x, embedding.x, network->tokens);
     drop(network, x);
 }
 
@@ -270,7 +281,12 @@ void network_embed_backward(struct network *network)
         return;
     }
     drop(network, network->d);
-    network_linear_backward(network, &network->patch, NULL, network->d, network->patches, NULL,
+    if (has_norm(network)) {
+        embedding.x = network->e;
+        network_rows_norm_backward(network, &network->embedding_norm, network->e, network->d,
+                                   network->embedded, NULL, network->tokens);
+    }
+    network_linear_backward(network, &network->patch, NULL, embedding.x, network->patches, NULL,
                             network->tokens);
     run_shares(&embedding, add_image_gradients);
 }

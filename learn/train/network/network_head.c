@@ -14,6 +14,11 @@ static bool learns(const struct network *network)
     return spec_blocks(network->spec) + 1 >= network->options.frozen_depth;
 }
 
+static struct network_norm norm_of(const struct network *network, size_t gamma, size_t beta)
+{
+    return (struct network_norm){gamma, beta, learns(network), network->spec->norm_eps};
+}
+
 /* A layer in fp32, as the engine's. */
 static enum err_code open_linear(struct network *network, struct network_linear *linear,
                                  size_t weight, size_t bias, size_t in, size_t out, struct err *err)
@@ -33,7 +38,7 @@ static enum err_code open_mlm(struct network *network, struct err *err)
     const struct parameters_map *map = &network->parameters->map;
     struct network_head *head = &network->head;
     size_t vocab = network->spec->vocab_size;
-    head->mlm_norm = (struct network_norm){map->mlm_gamma, map->mlm_beta, learns(network)};
+    head->mlm_norm = norm_of(network, map->mlm_gamma, map->mlm_beta);
     head->transformed = network_memory_rows(network, network->spec->hidden, err);
     head->logits[0] = network_memory_dense(network, vocab, err);
     if (open_linear(network, &head->decoder, map->word, map->mlm_bias, network->spec->hidden, vocab,
@@ -53,7 +58,7 @@ static enum err_code open_pooling(struct network *network, struct err *err)
     head->has_pooled_norm = map->pooled_gamma != SIZE_MAX;
     if (!head->reads_all)
         return err->code;
-    head->pooled_norm = (struct network_norm){map->pooled_gamma, map->pooled_beta, learns(network)};
+    head->pooled_norm = norm_of(network, map->pooled_gamma, map->pooled_beta);
     head->means = network_memory_rows(network, features, err);
     head->dmeans = network_memory_rows(network, features, err);
     head->pooled_normed =
@@ -71,7 +76,7 @@ static enum err_code open_classifier(struct network *network, struct err *err)
     size_t features = spec_features(network->spec);
     const size_t weights[] = {map->classifier_weight, map->distillation_weight};
     const size_t biases[] = {map->classifier_bias, map->distillation_bias};
-    head->final_norm = (struct network_norm){map->final_gamma, map->final_beta, learns(network)};
+    head->final_norm = norm_of(network, map->final_gamma, map->final_beta);
     head->has_norm = map->final_gamma != SIZE_MAX;
     head->classifiers = spec_head_tokens(network->spec);
     head->dropped = network_memory_rows(network, features, err);

@@ -2,7 +2,6 @@
 
 enum {
     COLUMNS_UNIT = 16,
-    PIECE_TOKENS = 1024 /* of dY, which the backward pass reads four times, at once */
 };
 
 static size_t padded(size_t n)
@@ -115,7 +114,7 @@ void network_linear_backward(struct network *network, const struct network_linea
                              const struct matrix *dx, struct matrix dy, struct matrix x,
                              const struct matrix *residual, size_t rows)
 {
-    size_t pieces = (rows + PIECE_TOKENS - 1) / PIECE_TOKENS;
+    size_t pieces = (rows + NETWORK_PIECE_TOKENS - 1) / NETWORK_PIECE_TOKENS;
     struct matrix to = dx != NULL ? *dx : dy, added = residual != NULL ? *residual : dy;
     dy.width = linear->out;
     for (size_t i = 0, first = 0, last; i < pieces; i++, first = last) {

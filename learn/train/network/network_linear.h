@@ -9,6 +9,10 @@
 
 #include "learn/train/network/network_state.h"
 
+enum {
+    NETWORK_PIECE_TOKENS = 1024 /* of dY, which the backward pass reads four times, at once */
+};
+
 /* Room for the packed weights of `linear`, whose offsets and sizes are set. */
 enum err_code network_linear_open(struct network *network, struct network_linear *linear,
                                   struct err *err);

@@ -1,6 +1,7 @@
 #include "learn/train/network/network_memory.h"
 
 #include "learn/train/network/network_attention.h"
+#include "learn/train/network/network_linear.h"
 
 static size_t larger(size_t a, size_t b)
 {
@@ -30,12 +31,12 @@ struct matrix network_memory_matrix(struct network *network, size_t rows, size_t
 
 struct matrix network_memory_rows(struct network *network, size_t width, struct err *err)
 {
-    return network_memory_matrix(network, network->options.tokens_max, width, err);
+    return network_memory_matrix(network, network->tokens_max, width, err);
 }
 
 struct matrix network_memory_dense(struct network *network, size_t width, struct err *err)
 {
-    return take(network, network->options.tokens_max, width, width, err);
+    return take(network, network->tokens_max, width, width, err);
 }
 
 /* Rows of the largest matrix that is multiplied or normalised. */
@@ -44,10 +45,30 @@ static size_t rows_max(const struct network *network)
     return larger(network->options.tokens_max, 2 * (size_t)network->spec->disentangled.span);
 }
 
+static unsigned stage_count(const struct network *network)
+{
+    return network->stages != NULL ? network->parameters->spec.stage_count : 1;
+}
+
+/* A stage's spec, and the most tokens it has. */
+static const struct spec *stage_at(const struct network *network, unsigned i, size_t *tokens)
+{
+    *tokens = network->stages != NULL ? network->stages[i].tokens_max : network->options.tokens_max;
+    return network->stages != NULL ? &network->stages[i].spec : network->spec;
+}
+
+static size_t most_heads(const struct network *network)
+{
+    size_t most = 0, tokens;
+    for (unsigned i = 0; i < stage_count(network); i++)
+        most = larger(most, stage_at(network, i, &tokens)->heads);
+    return most;
+}
+
 static enum err_code open_lists(struct network *network, struct err *err)
 {
     struct arena *arena = &network->arena;
-    size_t tokens = network->options.tokens_max, heads = network->spec->heads;
+    size_t tokens = network->options.tokens_max, heads = most_heads(network);
     network->attention_floats = network_attention_floats(network);
     network->offset = arena_alloc_array(arena, tokens + 1, sizeof *network->offset);
     network->input_first = arena_alloc_array(arena, tokens + 1, sizeof *network->input_first);
@@ -71,54 +92,109 @@ static enum err_code open_lists(struct network *network, struct err *err)
     return ERR_OK;
 }
 
+/* Tokens that are multiplied transposed at a time. */
+static size_t piece_of(size_t tokens)
+{
+    return tokens < NETWORK_PIECE_TOKENS ? tokens : NETWORK_PIECE_TOKENS;
+}
+
+static size_t padded(size_t n)
+{
+    return (n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
+}
+
 /* Room for the largest product of a precision: inputs [T, in], gradients [T, out] transposed. */
-static enum err_code open_buffers(struct network *network, enum precision precision, size_t in,
-                                  size_t out, struct err *err)
+static enum err_code open_buffers(struct network *network, enum precision precision, size_t tokens,
+                                  size_t in, size_t out, struct err *err)
 {
     struct network_buffers *buffers = &network->buffers[precision];
-    size_t tokens = rows_max(network), unit = GEMM_COLUMNS;
-    size_t padded_tokens = (tokens + unit - 1) / unit * unit;
-    size_t panels = padded_tokens * ((in + unit - 1) / unit * unit);
-    size_t widest = larger(in, out);
-    if (rows_alloc(&buffers->operand, &network->arena, precision, tokens, widest, err) ||
-        rows_alloc(&buffers->transposed, &network->arena, precision, out, tokens, err))
+    size_t piece = piece_of(tokens), panels = padded(piece) * padded(in);
+    if (rows_alloc(&buffers->operand, &network->arena, precision, tokens, larger(in, out), err) ||
+        rows_alloc(&buffers->transposed, &network->arena, precision, out, piece, err))
         return err->code;
     return panels_alloc(&buffers->panels, &network->arena, gemm_best(precision), panels, err);
 }
 
+static size_t mlp_columns(const struct spec *spec)
+{
+    return (spec->is_gated ? 2 : 1) * (size_t)spec->intermediate;
+}
+
+/* A shape of scratch, and its matrix. */
+static struct matrix shape(struct matrix matrix, size_t width)
+{
+    return (struct matrix){matrix.x, operand_stride(width, sizeof(float)) / sizeof(float), width};
+}
+
+void network_memory_shape(struct network *network)
+{
+    size_t hidden = network->spec->hidden, intermediate = network->spec->intermediate;
+    network->d = shape(network->d, hidden);
+    network->e = shape(network->e, hidden);
+    network->f = shape(network->f, hidden);
+    network->g = shape(network->g, hidden);
+    network->dqkv = shape(network->dqkv, 3 * hidden);
+    network->dquery = shape(network->dquery, hidden);
+    network->du = shape(network->du, intermediate);
+    network->dgate = shape(network->dgate, 2 * intermediate);
+}
+
+/* Room for the stage where so many hidden and inner widths take most; shaped later. */
+static float *take_scratch(struct network *network, size_t hidden, size_t inner, struct err *err)
+{
+    size_t floats = 0, tokens;
+    for (unsigned i = 0; i < stage_count(network); i++) {
+        const struct spec *spec = stage_at(network, i, &tokens);
+        size_t width = hidden * spec->hidden + inner * spec->intermediate;
+        floats = larger(floats, tokens * (operand_stride(width, sizeof(float)) / sizeof(float)));
+    }
+    float *x = arena_alloc(&network->arena, floats * sizeof *x);
+    if (x == NULL)
+        err_no_memory(err, floats * sizeof *x);
+    return x;
+}
+
 static enum err_code open_scratch(struct network *network, struct err *err)
 {
-    size_t hidden = network->spec->hidden;
-    network->d = network_memory_rows(network, hidden, err);
-    network->e = network_memory_rows(network, hidden, err);
-    network->f = network_memory_rows(network, hidden, err);
-    network->g = network_memory_rows(network, hidden, err);
-    network->dqkv = network_memory_rows(network, 3 * hidden, err);
-    network->dquery = network_memory_rows(network, hidden, err);
-    network->du = network_memory_rows(network, network->spec->intermediate, err);
+    network->d.x = take_scratch(network, 1, 0, err);
+    network->e.x = take_scratch(network, 1, 0, err);
+    network->f.x = take_scratch(network, 1, 0, err);
+    network->g.x = take_scratch(network, 1, 0, err);
+    network->dqkv.x = take_scratch(network, 3, 0, err);
+    network->dquery.x = take_scratch(network, 1, 0, err);
+    network->du.x = take_scratch(network, 0, 1, err);
     if (network->spec->is_gated)
-        network->dgate = network_memory_rows(network, 2 * (size_t)network->spec->intermediate, err);
+        network->dgate.x = take_scratch(network, 0, 2, err);
+    network_memory_shape(network);
     return err->code;
+}
+
+/* The widest in or out of a product of a block, or of a merging in front of it. */
+static size_t widest_of(const struct spec *spec)
+{
+    return larger(3 * (size_t)spec->hidden, mlp_columns(spec));
 }
 
 enum err_code network_memory_open(struct network *network, struct err *err)
 {
-    const struct spec *spec = network->spec;
-    size_t mlp = (spec->is_gated ? 2 : 1) * (size_t)spec->intermediate;
-    size_t hidden = spec->hidden, widest = larger(3 * hidden, mlp);
-    size_t features = spec_features(spec);
+    const struct spec *spec = network->spec, *whole = &network->parameters->spec;
+    size_t widest = 0, most_tokens = rows_max(network), tokens;
+    size_t hidden = larger(spec->hidden, whole->hidden), features = spec_features(whole);
     size_t patch = (size_t)spec->channels * spec->patch * spec->patch;
     size_t labels = larger(spec->label_count, spec->vocab_size);
+    for (unsigned i = 0; i < stage_count(network); i++)
+        widest = larger(widest, widest_of(stage_at(network, i, &tokens)));
     patch = larger(patch, spec_embedding(spec)); /* what fp32 layers read beside hidden states */
     labels = larger(labels, spec_embedding(spec));
     enum precision precision = network->options.precision;
     if (open_lists(network, err) || open_scratch(network, err))
         return err->code;
     if (precision != PRECISION_F32)
-        return open_buffers(network, PRECISION_F32, larger(features, patch), larger(hidden, labels),
-                            err) ||
-                       open_buffers(network, precision, widest, widest, err)
+        return open_buffers(network, PRECISION_F32, most_tokens, larger(features, patch),
+                            larger(hidden, labels), err) ||
+                       open_buffers(network, precision, most_tokens, widest, widest, err)
                    ? err->code
                    : ERR_OK;
-    return open_buffers(network, PRECISION_F32, larger(widest, patch), larger(widest, labels), err);
+    return open_buffers(network, PRECISION_F32, most_tokens, larger(widest, patch),
+                        larger(widest, labels), err);
 }

@@ -37,8 +37,8 @@ enum err_code network_relative_open(struct network *network, struct err *err)
     const long tokens = spec_text_tokens(network->spec);
     if (rows == 0)
         return ERR_OK;
-    relative->norm =
-        (struct network_norm){map->relative_gamma, map->relative_beta, learns_table(network)};
+    relative->norm = (struct network_norm){map->relative_gamma, map->relative_beta,
+                                           learns_table(network), network->spec->norm_eps};
     struct matrix *const matrices[] = {&relative->places, &relative->normed, &relative->dropped,
                                        &relative->dplaces, &relative->dnormed};
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)

@@ -5,13 +5,15 @@
  * modeling_vit.py, modeling_deit.py, and those of the other families' names; "roberta" stands for
  * XLM-R, ELECTRA and MPNet too, and DeBERTa is as "bert"):
  *
- *     site            bert   distilbert   roberta   albert   vit, deit, beit   dinov2
- *     embeddings       x         x           x        x             x             x
- *     attention        x         x           x        x             x             x
- *     attention_out    x         -           x        x             x             x
- *     mlp_out          x         x           x        -             x             -
- *     pooler           -         -           x        -             -             -
- *     classifier       x         x           x        x             -             -
+ *     site            bert   distilbert   roberta   albert   vit, deit, beit   dinov2   swin
+ *     embeddings       x         x           x        x             x             x       x
+ *     attention        x         x           x        x             x             x       x
+ *     attention_out    x         -           x        x             x             x       a
+ *     mlp_out          x         x           x        -             x             -       x
+ *     pooler           -         -           x        -             -             -       -
+ *     classifier       x         x           x        x             -             -       -
+ *
+ * (a: at the rate of the attention's probabilities, attention_probs_dropout_prob.)
  *
  *     relative         of DeBERTa, whose relative places are dropped out for each layer
  *
@@ -42,6 +44,9 @@ struct pass {
     size_t scale;
     uint32_t key;
     float rate;
+    const unsigned *from;
+    size_t image;
+    bool is_backward;
 };
 
 static float *row_of(struct matrix matrix, size_t row)
@@ -71,7 +76,7 @@ static void norm_rows(const struct pass *pass, size_t first, size_t last)
     network->kernels->layer_norm(row_of(pass->y, first), pass->y.stride, row_of(pass->x, first),
                                  pass->x.stride, network->values + pass->norm->gamma,
                                  network->values + pass->norm->beta, last - first, pass->x.width,
-                                 network->spec->norm_eps);
+                                 pass->norm->eps);
 }
 
 void network_rows_norm(struct network *network, const struct network_norm *norm, struct matrix y,
@@ -88,8 +93,7 @@ static void norm_backward_rows(const struct pass *pass, size_t first, size_t las
         row_of(pass->y, first), pass->y.stride, network->stats + 2 * first, row_of(pass->dy, first),
         pass->dy.stride, row_of(pass->x, first), pass->x.stride,
         network->values + pass->norm->gamma, residual != NULL ? row_of(*residual, first) : NULL,
-        residual != NULL ? residual->stride : 0, last - first, pass->x.width,
-        network->spec->norm_eps);
+        residual != NULL ? residual->stride : 0, last - first, pass->x.width, pass->norm->eps);
 }
 
 static void norm_columns(void *context, unsigned index, unsigned count)
@@ -216,20 +220,26 @@ void network_rows_scale_backward(struct network *network, size_t scale, bool lea
 
 /* ---- dropout ---- */
 
+static float rate_of(const struct network *network, enum network_site site)
+{
+    bool is_attention =
+        site == NETWORK_SITE_ATTENTION ||
+        (site == NETWORK_SITE_ATTENTION_OUT && network->spec->family->block.attention_out_rate);
+    return is_attention ? network->options.attention_dropout : network->options.hidden_dropout;
+}
+
 bool network_rows_drops(const struct network *network, enum network_site site)
 {
     const struct family *family = network->spec->family;
     if (!network->dropping)
         return false;
-    if (site == NETWORK_SITE_ATTENTION)
-        return network->options.attention_dropout > 0;
     if ((site == NETWORK_SITE_ATTENTION_OUT && !family->block.drops_attention_out) ||
         (site == NETWORK_SITE_MLP_OUT && family->block.keeps_mlp_out) ||
         (site == NETWORK_SITE_POOLER && !family->drops_features) ||
         (site == NETWORK_SITE_RELATIVE && family->tensors[TENSOR_RELATIVE_PLACES] == NULL) ||
         (site == NETWORK_SITE_CLASSIFIER && !family->drops_classifier))
         return false;
-    return network->options.hidden_dropout > 0;
+    return rate_of(network, site) > 0;
 }
 
 uint32_t network_rows_key(const struct network *network, enum network_site site, unsigned layer)
@@ -257,7 +267,25 @@ void network_rows_dropout(struct network *network, enum network_site site, unsig
 {
     run((struct pass){network, dropout_rows, .y = y, .x = x, .residual = residual, .count = rows,
                       .key = network_rows_key(network, site, layer),
-                      .rate = network->options.hidden_dropout});
+                      .rate = rate_of(network, site)});
+}
+
+/* ---- rows elsewhere ---- */
+
+static void move_rows(const struct pass *pass, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++) {
+        const size_t other = i - i % pass->image + pass->from[i % pass->image];
+        memcpy(row_of(pass->y, pass->is_backward ? other : i),
+               row_of(pass->x, pass->is_backward ? i : other), pass->x.width * sizeof *pass->x.x);
+    }
+}
+
+void network_rows_move(struct network *network, struct matrix y, struct matrix x,
+                       const unsigned *from, size_t image, bool is_backward)
+{
+    run((struct pass){network, move_rows, .y = y, .x = x, .count = network->tokens, .from = from,
+                      .image = image, .is_backward = is_backward});
 }
 
 /* ---- kept rows ---- */

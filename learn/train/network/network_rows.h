@@ -45,6 +45,10 @@ void network_rows_dropout(struct network *network, enum network_site site, unsig
                           struct matrix y, struct matrix x, const struct matrix *residual,
                           size_t rows);
 
+/* Of each image of so many rows: y[i] = x[from[i]] or, backward, y[from[i]] = x[i]. */
+void network_rows_move(struct network *network, struct matrix y, struct matrix x,
+                       const unsigned *from, size_t image, bool is_backward);
+
 /* y[i] = x[kept[i]], and x[kept[i]] += y[i]. */
 void network_rows_gather(struct network *network, struct matrix y, struct matrix x);
 void network_rows_scatter(struct network *network, struct matrix x, struct matrix y);

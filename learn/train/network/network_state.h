@@ -9,6 +9,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/thread_pool.h"
+#include "engine/model/patch_windows.h"
 #include "engine/tensor/backward/backward.h"
 #include "engine/tensor/gemm/product.h"
 #include "learn/train/network/network.h"
@@ -30,6 +31,7 @@ struct network_linear {
 struct network_norm {
     size_t gamma, beta; /* offsets */
     bool learns;
+    float eps;
 };
 
 /* One block; in the last one query, context and all below have only the kept tokens' rows.
@@ -53,6 +55,7 @@ struct network_block {
     float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h */
     struct matrix relative_rows;       /* [2 span, 3 D] of relative places: network_relative.h */
 
+    struct matrix in;             /* [T, D] x before its rows went to their windows, or x itself */
     struct matrix x, n;           /* [T, D]; n is x in a post-norm block */
     struct matrix qkv_rows;       /* [T, 3 D]; in the last block the first D columns are not used */
     struct matrix query_rows;     /* [T, D]: those of qkv_rows, or the last block's own */
@@ -61,7 +64,18 @@ struct network_block {
     struct matrix u, activated;   /* [T, F]; of a gated MLP u is [T, 2 F] */
     struct matrix branches[2];    /* [T, D] what attention and MLP have before their layer scale */
     struct matrix m;              /* [T, D]; post-norm */
-    struct matrix out;            /* [T, D]: the next block's x */
+    struct matrix out;            /* [T, D]: the next block's in, unless patches are merged */
+};
+
+/* One stage (model/stages.h), and the merging in front of it; the first one has none. */
+struct network_stage {
+    struct spec spec; /* spec_at's */
+    struct patch_windows windows;
+    unsigned tokens_max;
+    struct network_norm norm;
+    struct network_linear merge;
+    struct matrix four, normed; /* [T, 2 D] four patches side by side, before and after the norm */
+    struct matrix dfour, dnormed; /* their gradients */
 };
 
 /* Buffers of the products of one precision, one product at a time. */
@@ -108,7 +122,9 @@ struct network_relative {
 
 struct network {
     const struct parameters *parameters;
-    const struct spec *spec;
+    const struct spec *spec;      /* the parameters', or that of the stage at hand */
+    struct network_stage *stages; /* [stage_count]; NULL: there are none */
+    unsigned tokens_max;          /* of the stage at hand */
     struct network_options options;
     const struct kernels *kernels;
     const struct backward *backward;

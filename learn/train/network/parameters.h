@@ -36,6 +36,7 @@ struct parameters_layer {
     size_t mlp_in_weight, mlp_in_bias, mlp_out_weight, mlp_out_bias; /* or the gated MLP's */
     size_t attention_scale, mlp_scale;                               /* of layer scale */
     size_t window_bias;
+    size_t merge_gamma, merge_beta, merge_weight; /* behind a stage's last block */
 };
 
 /* Offsets of the others; SIZE_MAX: the model has none. */

@@ -157,6 +157,8 @@ static void check_rollout(const struct engine_model *model, struct engine_sessio
     const struct explain_options rollout = {.method = EXPLAIN_ROLLOUT};
     struct err err = {0};
     size_t count = numbers(one, "rollout", expected, TOKENS);
+    if (doc_member(one, "rollout") == NULL) /* attention has windows */
+        return;
     ck_assert_uint_eq(count, input->tokens);
     ck_assert_int_eq(engine_capture(model, input, &rollout, arena, &err), ERR_OK);
     engine_run(session, &(const struct engine_input *){input}, 1, &row);
@@ -217,8 +219,8 @@ static unsigned each_model(void (*check)(const char *name, const char *backend),
     ck_assert_ptr_nonnull(dir);
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         static const char *const families[] = {
-            "deberta-", "bert-",  "distilbert-", "roberta-", "xlm-roberta-", "electra-",
-            "albert-",  "mpnet-", "vit-",        "deit-",    "dinov2-",      "beit-"};
+            "deberta-", "bert-", "distilbert-", "roberta-", "xlm-roberta-", "electra-", "albert-",
+            "mpnet-",   "vit-",  "deit-",       "dinov2-",  "beit-",        "swin-"};
         for (size_t f = 0; f < sizeof families / sizeof *families; f++)
             if (strncmp(entry->d_name, families[f], strlen(families[f])) == 0) {
                 check(entry->d_name, backend);

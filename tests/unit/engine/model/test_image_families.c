@@ -1,5 +1,5 @@
-/* DINOv2 and BEiT as checkpoints: what their files may say, and what is refused and how. Golden
- * checkpoints with a text of one file changed, or a preprocessor of their own. */
+/* DINOv2, BEiT and Swin as checkpoints: what their files may say, and what is refused and how.
+ * Golden checkpoints with a text of one file changed, or a preprocessor of their own. */
 #include "engine/base/file.h"
 #include "engine/engine.h"
 #include "engine/model/spec.h"
@@ -82,6 +82,51 @@ START_TEST(what_a_checkpoint_asks_for_and_the_engine_lacks_is_refused_by_name)
          "preprocessor_config.json: images would keep their own shape; the model takes squares"},
         {"beit-0", CONFIG, "\"image_size\": 56", "\"image_size\": 48",
          "preprocessor_config.json: images become 56 x 56; the model takes 48 x 48"},
+        {"swin-0", CONFIG, "\"use_absolute_embeddings\": false",
+         "\"use_absolute_embeddings\": true",
+         "config.json: use_absolute_embeddings true is not supported (supported: false)"},
+        {"swin-0", CONFIG, "\"use_absolute_embeddings\": false",
+         "\"use_absolute_embeddings\": \"no\"",
+         "config.json: $.use_absolute_embeddings: expected true or false, found a string"},
+        {"swin-0", CONFIG, "\"image_size\": 48", "\"image_size\": 40",
+         "config.json: image_size 40 with patch_size 4, window_size 3 and 3 stages is not "
+         "supported "
+         "(supported: multiples of 48, so that windows divide every grid)"},
+        {"swin-0", CONFIG, "\"window_size\": 3", "\"window_size\": 4",
+         "config.json: image_size 48 with patch_size 4, window_size 4 and 3 stages is not "
+         "supported "
+         "(supported: multiples of 64, so that windows divide every grid)"},
+        {"swin-0", CONFIG, "\"window_size\": 3", "\"window_size\": 1",
+         "config.json: $.window_size: must be from 2 to 256"},
+        {"swin-0", CONFIG, "\"window_size\": 3", "\"window_size\": 4096",
+         "config.json: $.window_size: must be from 2 to 256"},
+        {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [",
+         "config.json: depths has 2 stages, num_heads has 3"},
+        {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [0,",
+         "config.json: depths has to be a list of integers from 1 to 1024"},
+        {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [\"2\",",
+         "config.json: depths has to be a list of integers from 1 to 1024"},
+        {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [2.5,",
+         "config.json: depths has to be a list of integers from 1 to 1024"},
+        {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [1023,",
+         "config.json: depths sums up to 1027; at most 1024 is supported"},
+        {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [1,1,1,1,1,1,1,",
+         "config.json: depths has to be a list of 1 to 8 stages, not 9"},
+        {"swin-0", CONFIG, "\"depths\": [\n    2,\n    2,\n    2\n  ]", "\"depths\": {}",
+         "config.json: depths has to be a list of 1 to 8 stages, not 0"},
+        {"swin-0", CONFIG, "\"num_heads\": [\n    2,", "\"num_heads\": [5,",
+         "config.json: embed_dim makes stage 1 18 wide, no multiple of num_heads 5"},
+        {"swin-0", CONFIG, "\"embed_dim\": 18", "\"embed_dim\": 65536",
+         "config.json: embed_dim makes stage 2 131072 wide; at most 65536 is supported"},
+        {"swin-0", CONFIG, "\"mlp_ratio\": 2.0", "\"mlp_ratio\": 1e-9",
+         "config.json: mlp_ratio 1e-09 makes the MLP's width 0; from 1 to 262144 is supported"},
+        {"swin-0", CONFIG, "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"silu\"",
+         "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu, "
+         "quick_gelu)"},
+        {"swin-0", CONFIG, "\"model_type\": \"swin\"", "\"model_type\": \"swinv2\"",
+         "config.json: model_type 'swinv2' is not supported (supported: bert, distilbert, roberta, "
+         "xlm-roberta, electra, albert, mpnet, vit, deit, dinov2, dinov2_with_registers, beit, "
+         "swin)"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct tempdir dir;
@@ -114,6 +159,14 @@ START_TEST(tensors_that_config_json_does_not_describe_are_refused_by_name)
         {"beit-0", CONFIG, "\"num_attention_heads\": 4", "\"num_attention_heads\": 3",
          "tensor 'beit.encoder.layer.0.attention.attention.relative_position_bias."
          "relative_position_bias_table' has shape [172, 4]; config.json asks for [172, 3]"},
+        {"swin-0", CONFIG, "\"num_heads\": [\n    2,", "\"num_heads\": [3,",
+         "tensor 'swin.encoder.layers.0.blocks.0.attention.self.relative_position_bias_table' has "
+         "shape [25, 2]; config.json asks for [25, 3]"},
+        {"swin-0", CONFIG, "\"mlp_ratio\": 2.0", "\"mlp_ratio\": 3",
+         "tensor 'swin.encoder.layers.0.blocks.0.intermediate.dense.weight' has shape [36, 18]; "
+         "config.json asks for [54, 18]"},
+        {"swin-0", CONFIG, "\"depths\": [\n    2,", "\"depths\": [3,",
+         "tensor 'swin.encoder.layers.0.blocks.2.attention.self.query.weight' is missing"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct tempdir dir;
@@ -231,6 +284,42 @@ START_TEST(a_gated_mlp_has_two_thirds_of_the_width_rounded_up_to_eights)
 }
 END_TEST
 
+/* Swin-T, Swin-B at 384 pixels, and what SwinConfig says of itself. */
+START_TEST(stages_have_their_own_widths_grids_and_windows)
+{
+    struct arena arena;
+    struct spec spec;
+    arena_init(&arena);
+    read_spec(&spec, "{\"model_type\": \"swin\"}", &arena);
+    ck_assert_uint_eq(spec_image_unit(&spec), 224);
+    ck_assert_uint_eq(spec_image_tokens(&spec), 3136);
+    ck_assert_uint_eq(spec.layers, 12);
+    ck_assert_uint_eq(spec_features(&spec), 768);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct spec stage = spec_at(&spec, i);
+        ck_assert_uint_eq(stage.hidden, 96u << i);
+        ck_assert_uint_eq(stage.heads, 3u << i);
+        ck_assert_uint_eq(stage.intermediate, 384u << i);
+        ck_assert_uint_eq(spec_grid(&stage), 56u >> i);
+        ck_assert_uint_eq(spec_windows_across(&stage), 8u >> i);
+        ck_assert_uint_eq(spec_sequence(&stage), 49);
+        ck_assert_uint_eq(spec_shift(&stage, spec_first_layer(&stage)), 0);
+        ck_assert_uint_eq(spec_shift(&stage, spec_first_layer(&stage) + 1), i < 3 ? 3 : 0);
+    }
+    ck_assert_uint_eq(spec_stage_of(&spec, 9), 2);
+    ck_assert_uint_eq(spec_stage_of(&spec, 10), 3);
+    read_spec(&spec,
+              "{\"model_type\": \"swin\", \"image_size\": 384, \"window_size\": 12, "
+              "\"embed_dim\": 128, \"depths\": [2, 2, 18, 2], \"num_heads\": [4, 8, 16, 32]}",
+              &arena);
+    ck_assert_uint_eq(spec_image_tokens(&spec), 9216);
+    ck_assert_uint_eq(spec.layers, 24);
+    ck_assert_uint_eq(spec.hidden, 1024);
+    ck_assert_uint_eq(spec.heads, 32);
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(fitting_keeps_the_places_of_the_checkpoint_and_another_size_has_its_own)
 {
     struct arena arena;
@@ -255,4 +344,5 @@ SUITE("image_families", what_a_checkpoint_asks_for_and_the_engine_lacks_is_refus
       dinov2_takes_the_size_that_its_preprocessor_makes,
       a_size_below_a_patch_or_of_too_many_patches_is_refused,
       a_gated_mlp_has_two_thirds_of_the_width_rounded_up_to_eights,
+      stages_have_their_own_widths_grids_and_windows,
       fitting_keeps_the_places_of_the_checkpoint_and_another_size_has_its_own)

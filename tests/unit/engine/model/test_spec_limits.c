@@ -199,7 +199,7 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{}", NULL,
          "config.json: model_type '' is not supported (supported: bert, distilbert, roberta, "
          "xlm-roberta, electra, albert, mpnet, deberta-v2, vit, deit, dinov2, "
-         "dinov2_with_registers, beit, clip)"},
+         "dinov2_with_registers, beit, clip, swin)"},
         {"{\"model_type\": \"bert\", \"hidden_act\": \"silu\"}", NULL,
          "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu, "
          "quick_gelu)"},

@@ -31,7 +31,7 @@ static void bias_by_difference(struct problem *p)
     for (size_t h = 0; h < HEADS; h++)
         for (size_t i = used; i < step; i++)
             p->numbers[h * step + i] = NAN;
-    p->bias = (struct attention_bias){p->numbers + p->n - 1, -1, step};
+    p->bias = (struct attention_bias){p->numbers + p->n - 1, -1, step, 0};
 }
 
 /* b[h, i, j] = matrix[h][j][i] */
@@ -42,7 +42,7 @@ static void bias_by_matrix(struct problem *p)
     for (size_t r = 0; r < rows; r++)
         for (size_t i = p->n; i < step; i++)
             p->numbers[r * step + i] = NAN;
-    p->bias = (struct attention_bias){p->numbers, (ptrdiff_t)step, p->n * step};
+    p->bias = (struct attention_bias){p->numbers, (ptrdiff_t)step, p->n * step, 0};
 }
 
 static struct problem problem_new(size_t n, size_t d, void (*add)(struct problem *p))

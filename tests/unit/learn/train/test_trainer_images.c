@@ -359,6 +359,10 @@ START_TEST(families_that_read_all_patches_are_learnt_and_served)
         {"dinov2", "\"mlp_ratio\":2,\"use_swiglu_ffn\":true", {{{0, 0}}, 0}},
         {"dinov2-with-registers", "\"mlp_ratio\":2", {{{8, 3}, {16, 3}}, 2}},
         {"beit", "\"intermediate_size\":32,\"use_relative_position_bias\":true", {{{0, 0}}, 0}},
+        {"swin",
+         "\"embed_dim\":12,\"depths\":[2,1],\"num_heads\":[1,2],\"window_size\":2,"
+         "\"mlp_ratio\":2",
+         {{{0, 0}}, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char config[512];

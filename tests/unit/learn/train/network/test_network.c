@@ -55,6 +55,7 @@ static const struct choice choices[] = {
     {"dinov2", NULL, HEAD_CLASSIFIER, 0},
     {"dinov2_with_registers", NULL, HEAD_CLASSIFIER, 0},
     {"beit", NULL, HEAD_CLASSIFIER, 0},
+    {"swin", NULL, HEAD_CLASSIFIER, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -81,6 +82,21 @@ static void fill_text_spec(struct spec *spec)
     spec->pad_id = family->positions == POSITION_PAST_PAD ? 1 : 0;
 }
 
+/* A grid of 4 with windows of 2, so that there are all four kinds of a shifted one, and there and
+ * back; then one of 2, a window. */
+static void fill_stages(struct spec *spec)
+{
+    static const struct spec_stage stages[] = {
+        {.first = 0, .end = 3, .hidden = HIDDEN / 2, .heads = 1, .intermediate = 12},
+        {.first = 3, .end = 5, .hidden = HIDDEN, .heads = 2, .intermediate = 24}};
+    memcpy(spec->stages, stages, sizeof stages);
+    spec->stage_count = 2;
+    spec->layers = 5;
+    spec->window = 2;
+    spec->patch = 2;
+    spec_set_image_size(spec, 8);
+}
+
 static void fill_spec(struct spec *spec, const struct choice *choice)
 {
     *spec = (struct spec){.family = family_find(choice->model_type, choice->architecture),
@@ -104,6 +120,8 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
     spec->patch = 3;
     spec->channels = 3;
     spec->patches = 9;
+    if (spec->family->has_stages)
+        fill_stages(spec);
 }
 
 static void fill_values(struct parameters *parameters)
@@ -148,7 +166,7 @@ static void fill_texts(struct tiny *tiny)
 
 static void fill_images(struct tiny *tiny)
 {
-    size_t numbers = (size_t)tiny->spec.patches * 27;
+    size_t numbers = (size_t)tiny->spec.patches * 3 * tiny->spec.patch * tiny->spec.patch;
     tiny->patches = numbers_new(3 * numbers, 1, 77);
     for (unsigned r = 0; r < 3; r++)
         tiny->inputs[r] = (struct engine_input){.kind = ENGINE_IMAGE,
@@ -245,10 +263,17 @@ static float *copy_gradient(struct tiny *tiny)
 
 /* ---- gradients against differences ---- */
 
+/* Where patches are normalised before anything is added to them, the slope changes within a longer
+ * step. */
+static bool is_bent(const struct tiny *tiny)
+{
+    return tiny->spec.stage_count > 0;
+}
+
 /* (f(x + h) - f(x - h)) / 2 h with two steps, extrapolated (Richardson): its error is h^4. */
 static double difference(struct tiny *tiny, float *value)
 {
-    const float kept = *value, steps[2] = {0.04f, 0.02f};
+    const float kept = *value, step = is_bent(tiny) ? 0.01f : 0.04f, steps[2] = {step, step / 2};
     double slope[2];
     for (int i = 0; i < 2; i++) {
         *value = kept + steps[i];
@@ -543,9 +568,9 @@ START_TEST(network_drops_by_the_batch_number_and_only_in_training)
 }
 END_TEST
 
-/* Hugging Face's places: DistilBERT has none behind attention, ALBERT and DINOv2 none behind the
- * MLP, image models none before the classifier; heads of RoBERTa's kind have one before the pooler
- * too, and DeBERTa drops its relative places. */
+/* Hugging Face's places: DistilBERT has none behind attention, where Swin has the attention's rate,
+ * ALBERT and DINOv2 none behind the MLP, image models none before the classifier; heads of
+ * RoBERTa's kind have one before the pooler too, and DeBERTa drops its relative places. */
 START_TEST(network_drops_where_hugging_face_does)
 {
     for (int i = 0; i < CHOICES; i++) {
@@ -564,7 +589,9 @@ START_TEST(network_drops_where_hugging_face_does)
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT) ==
                   !(is_albert || is_dinov2));
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_POOLER) == has_own_head);
-        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == !is_distilbert);
+        bool is_swin = strcmp(choices[i].model_type, "swin") == 0;
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) ==
+                  !(is_distilbert || is_swin));
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_RELATIVE) ==
                   (strcmp(choices[i].model_type, "deberta-v2") == 0));
@@ -574,6 +601,7 @@ START_TEST(network_drops_where_hugging_face_does)
         tiny_open_network(&tiny, &options);
         network_forward(tiny.network, &tiny.batch);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == is_swin);
         ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
         tiny_close(&tiny);
     }

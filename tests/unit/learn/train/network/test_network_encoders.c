@@ -8,6 +8,7 @@
 #include "learn/train/network/network.h"
 #include "tests/support/encoder_model.h"
 #include "tests/support/numbers.h"
+#include "tests/support/step.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -104,74 +105,16 @@ START_TEST(the_network_answers_as_the_reference_does)
 }
 END_TEST
 
-/* The mean cross-entropy of label (row mod labels), or the mean logit if there is one; and its
- * gradient. */
-static double loss_of(const struct learning *learning, const float *logits, float *dlogits)
-{
-    unsigned labels = learning->spec.label_count, rows = learning->batch.rows;
-    double loss = 0;
-    for (unsigned r = 0; r < rows; r++) {
-        const float *row = logits + (size_t)r * labels;
-        double total = 0;
-        for (unsigned l = 0; l < labels; l++)
-            total += exp((double)row[l]);
-        loss += labels == 1 ? (double)row[0] : log(total) - (double)row[r % labels];
-        for (unsigned l = 0; l < labels; l++) {
-            double slope = exp((double)row[l]) / total - (l == r % labels);
-            dlogits[r * labels + l] = (float)((labels == 1 ? 1 : slope) / rows);
-        }
-    }
-    return loss / rows;
-}
-
-static struct json_t *open_gradients(const char *name)
-{
-    char path[256];
-    struct json_t *root;
-    struct err err = {0};
-    snprintf(path, sizeof path, "tests/data/encoders/%s/gradients.json", name);
-    doc_parse_file(&root, path, 1 << 20, &err);
-    must(&err);
-    return root;
-}
-
-static void check_tensor(const struct learning *learning, const struct parameter *parameter,
-                         const struct json_t *tensors)
-{
-    const struct json_t *expected = doc_member(tensors, parameter->row.name);
-    const float *gradient = network_gradient(learning->network) + parameter->offset;
-    double squares = 0, product = 0, norm, scalar;
-    ck_assert_msg(expected != NULL, "%s", parameter->row.name);
-    ck_assert(doc_as_number(doc_array_item(expected, 0), &norm));
-    ck_assert(doc_as_number(doc_array_item(expected, 1), &scalar));
-    for (size_t i = 0; i < parameter->row.count; i++) {
-        squares += (double)gradient[i] * (double)gradient[i];
-        product += (double)gradient[i] * cos((double)i);
-    }
-    bool is_cancelled = parameter->row.field == TENSOR_KEY && parameter->row.part == TENSOR_BIAS;
-    double bound = is_cancelled ? 1e-4 : 1e-4 * norm;
-    ck_assert_msg(fabs(sqrt(squares) - norm) <= bound, "%s: norm %.7g, not %.7g",
-                  parameter->row.name, sqrt(squares), norm);
-    ck_assert_msg(fabs(product - scalar) <= 2 * bound, "%s: %.7g, not %.7g", parameter->row.name,
-                  product, scalar);
-}
-
 START_TEST(loss_and_gradients_of_a_step_are_pytorchs)
 {
     for (int m = 0; m < ENCODER_MODELS - 2; m++) {
+        char dir[256];
         struct learning learning;
-        struct json_t *expected = open_gradients(encoder_models[m]);
-        float dlogits[ROWS_MAX * ENCODER_LABELS];
-        double loss;
+        snprintf(dir, sizeof dir, "tests/data/encoders/%s", encoder_models[m]);
+        struct json_t *expected = step_open(dir);
         learning_open(&learning, encoder_models[m]);
-        network_forward(learning.network, &learning.batch);
-        double got = loss_of(&learning, network_logits(learning.network), dlogits);
-        ck_assert(doc_as_number(doc_member(expected, "loss"), &loss));
-        printf("%s: loss %.7f, PyTorch's %.7f\n", encoder_models[m], got, loss);
-        ck_assert_double_eq_tol(got, loss, 5e-6 * fabs(loss));
-        network_backward(learning.network, dlogits, 1);
-        for (unsigned p = 0; p < learning.parameters.count; p++)
-            check_tensor(&learning, &learning.parameters.list[p], doc_member(expected, "tensors"));
+        step_check(encoder_models[m], learning.network, &learning.parameters, &learning.batch,
+                   expected);
         learning_close(&learning);
         doc_free(expected);
     }
@@ -192,14 +135,16 @@ START_TEST(what_is_exported_answers_as_the_network_that_learnt)
         unsigned labels = learning.spec.label_count;
         float *values = learning.parameters.values;
         network_forward(learning.network, &learning.batch);
-        double before = loss_of(&learning, network_logits(learning.network), dlogits);
+        double before = step_loss(network_logits(learning.network), learning.batch.rows,
+                                  learning.spec.label_count, dlogits);
         network_backward(learning.network, dlogits, 1);
         for (size_t i = 0; i < learning.parameters.numbers; i++)
             values[i] -= 1e-3f * network_gradient(learning.network)[i];
         network_repack(learning.network, values);
         network_forward(learning.network, &learning.batch);
         const float *learnt = network_logits(learning.network);
-        ck_assert_double_lt(loss_of(&learning, learnt, dlogits), before);
+        ck_assert_double_lt(
+            step_loss(learnt, learning.batch.rows, learning.spec.label_count, dlogits), before);
         tempdir_open(&out);
         const struct export what = {.parameters = &learning.parameters,
                                     .values = values,

@@ -1,8 +1,11 @@
 /* The network against others: the engine's logits on the committed checkpoints, and PyTorch's
  * logits and gradients of a masked language model (tests/data/train/make.py). */
+#include "engine/base/doc.h"
+#include "engine/base/file.h"
 #include "engine/engine.h"
 #include "learn/train/network/network.h"
 #include "tests/support/numbers.h"
+#include "tests/support/step.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -62,7 +65,7 @@ static void open_network(struct golden *golden, const char *dir, enum family_hea
     struct checkpoint *checkpoint;
     struct parameters_loaded loaded;
     struct network_options options = {
-        .threads = threads, .tokens_max = 640, .hidden_dropout = 0.5f};
+        .threads = threads, .tokens_max = 1100, .hidden_dropout = 0.5f};
     spec_read(&golden->spec, dir, &golden->arena, &err);
     must(&err);
     parameters_open(&golden->parameters, &golden->spec, head, &err);
@@ -84,7 +87,7 @@ static void golden_open(struct golden *golden, const char *dir, unsigned threads
     arena_init(&golden->arena);
     engine_open(&golden->model, dir, &(struct engine_options){0}, &err);
     must(&err);
-    engine_session_open(&golden->session, golden->model, 640, 1, &err);
+    engine_session_open(&golden->session, golden->model, 1100, 1, &err);
     must(&err);
     open_network(golden, dir, HEAD_CLASSIFIER, threads);
     if (golden->spec.family->kind == ENGINE_TEXT)
@@ -107,7 +110,7 @@ static void golden_close(struct golden *golden)
 START_TEST(network_logits_are_the_engines)
 {
     static const char *const names[] = {"bert-3", "bert-4", "distilbert-0", "vit-0",
-                                        "vit-1",  "deit-0", "deit-1"};
+                                        "vit-1",  "deit-0", "deit-1",       "swin-0"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char dir[64];
         float logits[ROWS_MAX][LABELS_MAX], *rows[ROWS_MAX];
@@ -206,4 +209,51 @@ START_TEST(network_has_the_gradients_that_pytorch_has)
 }
 END_TEST
 
-SUITE("network_golden", network_logits_are_the_engines, network_has_the_gradients_that_pytorch_has)
+/* ---- a step on images ---- */
+
+/* The images of a checkpoint's cases. */
+static void prepare_cases(struct golden *golden, const char *dir)
+{
+    char path[256], *bytes;
+    size_t len;
+    struct err err = {0};
+    struct json_t *cases;
+    snprintf(path, sizeof path, "%s/cases.json", dir);
+    doc_parse_file(&cases, path, 1 << 24, &err);
+    must(&err);
+    golden->rows = (unsigned)doc_array_count(cases);
+    ck_assert_uint_le(golden->rows, ROWS_MAX);
+    for (unsigned r = 0; r < golden->rows; r++) {
+        const char *image = doc_as_string(doc_member(doc_array_item(cases, r), "image"));
+        snprintf(path, sizeof path, "%s/../images/%s", dir, image);
+        ck_assert(!file_read(&bytes, &len, path, 1 << 24, &err));
+        engine_prepare_image(golden->model, bytes, len, 1 << 25, NULL, &golden->arena,
+                             &golden->inputs[r], &err);
+        must(&err);
+        free(bytes);
+        golden->pointers[r] = &golden->inputs[r];
+    }
+    doc_free(cases);
+}
+
+START_TEST(loss_and_gradients_of_a_step_on_images_are_pytorchs)
+{
+    static const char *const dirs[] = {"tests/data/golden/swin-0", "tests/data/golden/swin-1"};
+    for (size_t i = 0; i < 2; i++) {
+        struct golden golden;
+        struct json_t *expected = step_open(dirs[i]);
+        golden_open(&golden, dirs[i], 2);
+        prepare_cases(&golden, dirs[i]);
+        /* Without dropout: not training, which keeps what the way back reads all the same. */
+        step_check(dirs[i], golden.network, &golden.parameters,
+                   &(struct network_batch){.inputs = golden.pointers, .rows = golden.rows},
+                   expected);
+        doc_free(expected);
+        golden_close(&golden);
+    }
+}
+END_TEST
+
+SUITE("network_golden", network_logits_are_the_engines,
+      loss_and_gradients_of_a_step_on_images_are_pytorchs,
+      network_has_the_gradients_that_pytorch_has)

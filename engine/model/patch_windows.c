@@ -1,0 +1,73 @@
+#include "engine/model/patch_windows.h"
+
+unsigned patch_windows_cell(const struct spec *spec, unsigned shift, unsigned row)
+{
+    unsigned side = spec_window(spec), across = spec_windows_across(spec), grid = spec_grid(spec);
+    unsigned window = row / (side * side), within = row % (side * side);
+    unsigned down = window / across * side + within / side + shift;
+    unsigned right = window % across * side + within % side + shift;
+    return down % grid * grid + right % grid;
+}
+
+unsigned patch_windows_kind(const struct spec *spec, unsigned sequence)
+{
+    if (spec->window == 0)
+        return 0;
+    unsigned window = sequence % spec_windows(spec), across = spec_windows_across(spec);
+    return (window / across == across - 1 ? 2 : 0) + (window % across == across - 1 ? 1 : 0);
+}
+
+/* The shift of a stage's last layer. */
+static unsigned last_shift(const struct spec *spec)
+{
+    return spec_shift(spec, spec_end_layer(spec) - 1);
+}
+
+/* out[row in the order of `to`] = row of the same patch in the order of `from`. */
+static void fill(unsigned *out, unsigned *row_of, const struct spec *spec, unsigned from,
+                 unsigned to)
+{
+    for (unsigned row = 0; row < spec->patches; row++)
+        row_of[patch_windows_cell(spec, from, row)] = row;
+    for (unsigned row = 0; row < spec->patches; row++)
+        out[row] = row_of[patch_windows_cell(spec, to, row)];
+}
+
+enum err_code patch_windows_open(struct patch_windows *out, const struct spec *spec,
+                                 struct arena *arena, struct err *err)
+{
+    const size_t n = spec->patches;
+    const unsigned shift = spec->window / 2;
+    *out = (struct patch_windows){.first = spec_first_layer(spec), .end = spec_end_layer(spec)};
+    if (spec_windows_across(spec) == 1)
+        return ERR_OK;
+    out->enter = arena_alloc_array(arena, 4 * n, sizeof *out->enter);
+    if (out->enter == NULL)
+        return err_no_memory(err, 4 * n * sizeof *out->enter);
+    out->shift = out->enter + n;
+    out->back = out->shift + n;
+    out->leave = out->back + n;
+    fill(out->shift, out->leave, spec, 0, shift);
+    fill(out->back, out->leave, spec, shift, 0);
+    for (unsigned row = 0; row < n; row++) {
+        out->enter[row] = patch_windows_cell(spec, 0, row);
+        out->leave[patch_windows_cell(spec, last_shift(spec), row)] = row;
+    }
+    return ERR_OK;
+}
+
+const unsigned *patch_windows_move(const struct patch_windows *windows, unsigned layer)
+{
+    if (layer == windows->first)
+        return windows->enter;
+    return (layer - windows->first) % 2 == 1 ? windows->shift : windows->back;
+}
+
+unsigned patch_windows_merged(const struct spec *spec, const struct patch_windows *windows,
+                              unsigned patch, unsigned part)
+{
+    unsigned grid = spec_grid(spec), half = grid / 2;
+    unsigned down = patch / half * 2 + part % 2, right = patch % half * 2 + part / 2;
+    unsigned at = down * grid + right;
+    return windows->leave != NULL ? windows->leave[at] : at;
+}
