@@ -52,6 +52,14 @@ static void round_bf16(uint16_t *out, const float *x, size_t n)
     }
 }
 
+static float widen_bf16(uint16_t x)
+{
+    uint32_t bits = (uint32_t)x << 16;
+    float wide;
+    memcpy(&wide, &bits, sizeof wide);
+    return wide;
+}
+
 static void pair_bf16(uint32_t *pairs, const float *low, const float *high, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -89,6 +97,29 @@ static void gate(float *y, const float *x, size_t n, enum activation act)
 {
     for (size_t i = 0; i < n; i++)
         y[i] = (float)(activate(x[i], act) * x[n + i]);
+}
+
+static void rotate(float *x, const float *turn, size_t heads, size_t d, float direction)
+{
+    for (size_t head = 0, half = d / 2; head < heads; head++, x += d)
+        for (size_t i = 0; i < half; i++) {
+            double low = x[i], high = x[half + i], sine = (double)direction * turn[half + i];
+            x[i] = (float)(low * turn[i] - high * sine);
+            x[half + i] = (float)(high * turn[i] + low * sine);
+        }
+}
+
+static void rotate_bf16(uint16_t *x, const float *turn, size_t heads, size_t d)
+{
+    for (size_t head = 0, half = d / 2; head < heads; head++, x += d)
+        for (size_t i = 0; i < half; i++) {
+            float turned[2], pair[2] = {widen_bf16(x[i]), widen_bf16(x[half + i])};
+            const float angle[2] = {turn[i], turn[half + i]};
+            memcpy(turned, pair, sizeof turned);
+            rotate(turned, angle, 1, 2, 1);
+            round_bf16(&x[i], &turned[0], 1);
+            round_bf16(&x[half + i], &turned[1], 1);
+        }
 }
 
 static float max_abs(const float *x, size_t n)
@@ -221,6 +252,8 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .layer_norm = layer_norm,
                                           .epilogue = epilogue,
                                           .gate = gate,
+                                          .rotate = rotate,
+                                          .rotate_bf16 = rotate_bf16,
                                           .max_abs = max_abs,
                                           .quantize = quantize,
                                           .round_bf16 = round_bf16,

@@ -90,6 +90,17 @@ static void run_gate(void *context)
                            run->act);
 }
 
+/* All by one angle, so that the numbers keep their size. */
+static void run_rotate(void *context)
+{
+    struct rowwise *run = context;
+    float turn[WIDTH];
+    for (size_t i = 0; i < WIDTH; i++)
+        turn[i] = i < WIDTH / 2 ? 0.6f : 0.8f;
+    for (size_t r = 0; r < run->rows; r++)
+        run->kernels->rotate(run->y + r * run->width, turn, run->width / WIDTH, WIDTH, 1);
+}
+
 /* What a norm leaves for an int8 product: read twice, a quarter written. */
 static void run_quantize(void *context)
 {
@@ -123,6 +134,7 @@ static const struct rowwise_line {
     {"epilogue relu", run_epilogue, 3072, 1, false, true, ACTIVATION_RELU},
     {"gate silu", run_gate, 3072, 2, false, false, ACTIVATION_SILU},
     {"gate gelu", run_gate, 3072, 2, false, false, ACTIVATION_GELU},
+    {"rotate", run_rotate, 1536, 1, false, true, ACTIVATION_NONE},
     {"epilogue tanh", run_epilogue, 768, 1, false, true, ACTIVATION_TANH},
 };
 
