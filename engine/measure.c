@@ -5,6 +5,7 @@
 #include "engine/format/checkpoint.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/relative_bias.h"
+#include "engine/model/rotary.h"
 #include "engine/model/window_bias.h"
 #include "engine/model/workspace.h"
 #include "engine/prepare/pipeline.h"
@@ -33,6 +34,8 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
         numbers += spec->layers * window_bias_floats(spec->heads, spec->image_size / spec->patch);
     if (spec->buckets > 0)
         numbers += relative_bias_floats(spec->heads, spec_text_tokens(spec));
+    if (spec->family->is_rotary)
+        numbers += 2 * rotary_floats(spec_text_tokens(spec), spec->hidden / spec->heads);
     const size_t bytes = (numbers - linear) * sizeof(float) + linear * precision_bytes(precision);
     return bytes + bytes / ROUNDING_SHARE + ROUNDING_BYTES;
 }

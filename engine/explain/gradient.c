@@ -103,22 +103,43 @@ static void norm_back(const struct path *path, const struct norm *norm, float *d
 
 /* ---- the head ---- */
 
-/* hidden = dy / dfeatures; y = classifier(pooler(features)) [label], of one row. */
-static void head_back(const struct path *path, const struct linear *classifier, unsigned label)
+/* What output c of the pooler was before its activation. */
+static float pooler_before(const struct path *path, size_t c)
 {
     const struct linear *pooler = &path->weights->pooler;
+    unpack(pooler, c, path->column[0]);
+    return dot(path->column[0], path->features, path->spec->hidden) + pooler->bias[c];
+}
+
+/* Back through the norm that some families have behind the pooler: read is dy / d(its output), then
+ * dy / d(its input), which is computed once more for that. */
+static void head_norm_back(const struct path *path)
+{
+    size_t hidden = path->spec->hidden;
+    float *pooled = path->normed;
+    if (path->weights->head_norm.gamma == NULL)
+        return;
+    for (size_t c = 0; c < hidden; c++)
+        pooled[c] = pooler_before(path, c);
+    path->backward->activate(pooled, pooled, hidden, spec_pooler_activation(path->spec));
+    norm_back(path, &path->weights->head_norm, path->read, pooled, NULL, 1);
+}
+
+/* hidden = dy / dfeatures; y = classifier(norm(pooler(features))) [label], of one row. */
+static void head_back(const struct path *path, const struct linear *classifier, unsigned label)
+{
     size_t hidden = path->spec->hidden;
     if (path->spec->family->tensors[TENSOR_POOLER] == NULL) {
         unpack(classifier, label, path->hidden);
         return;
     }
     unpack(classifier, label, path->read);
+    head_norm_back(path);
     memset(path->hidden, 0, hidden * sizeof *path->hidden);
     for (size_t c = 0; c < hidden; c++) {
-        unpack(pooler, c, path->column[0]);
-        float before = dot(path->column[0], path->features, hidden) + pooler->bias[c], slope;
+        float before = pooler_before(path, c), slope;
         path->backward->activation(&slope, &path->read[c], &before, 1,
-                                   path->spec->family->pooler_activation);
+                                   spec_pooler_activation(path->spec));
         add_scaled(path->hidden, slope, path->column[0], hidden);
     }
 }
@@ -144,12 +165,37 @@ static void pooled_back(const struct path *path, const struct capture *capture, 
     norm_back(path, &path->weights->pooled_norm, gradient, mean, NULL, 1);
 }
 
+/* x / rows to each row of y, of which x may be the first. */
+static void spread(float *y, const float *x, size_t rows, size_t width, float share)
+{
+    for (size_t r = rows; r > 0; r--)
+        for (size_t c = 0; c < width; c++)
+            y[(r - 1) * width + c] = x[c] * share;
+}
+
+/* The same where a mean of all tokens goes through a pooler: it reads the mean of the sums behind
+ * the last norm. */
+static void tokens_back(const struct path *path, const struct capture *capture, unsigned label)
+{
+    const struct norm *last = &path->weights->final_norm;
+    size_t hidden = path->spec->hidden;
+    const float share = 1 / (float)capture->tokens;
+    memset(path->features, 0, hidden * sizeof *path->features);
+    for (size_t t = 0; t < capture->tokens; t++) {
+        path->kernels->layer_norm(path->normed, hidden, capture->sums[CAPTURE_MLP] + t * hidden,
+                                  hidden, last->gamma, last->beta, 1, hidden, path->spec->norm_eps);
+        add_scaled(path->features, share, path->normed, hidden);
+    }
+    head_back(path, &path->weights->classifier, label);
+    spread(path->hidden, path->hidden, path->rows, hidden, share);
+}
+
 /* hidden = dy / dnormed of tokens that a pooling reads. */
 static void pooling_back(const struct path *path, const struct capture *capture, unsigned label)
 {
     const struct spec *spec = path->spec;
     size_t hidden = spec->hidden;
-    bool has_first = spec->family->pooling == POOLING_FIRST_AND_PATCHES;
+    bool has_first = spec_pooling(spec) == POOLING_FIRST_AND_PATCHES;
     float *mean = has_first ? path->read + hidden : path->read;
     unpack(&path->weights->classifier, label, path->read);
     pooled_back(path, capture, mean);
@@ -193,7 +239,7 @@ static void mlp_column_back(const struct path *path, size_t c)
         float before[2] = {mlp_before(path, path->column[0], c, r)};
         if (spec->is_gated) {
             before[1] = mlp_before(path, path->column[1], inner + c, r);
-            path->backward->gate(slopes, &dy, before, 1, spec->family->block.gate);
+            path->backward->gate(slopes, &dy, before, 1, spec_gate(spec));
             add_scaled(to, slopes[1], path->column[1], hidden);
         } else {
             path->backward->activation(slopes, &dy, before, 1, spec->activation);
@@ -245,6 +291,21 @@ static void norm_before_back(const struct path *path)
               path->rows);
 }
 
+/* ViT's head: hidden = dy / dh. */
+static void head_before_back(const struct path *path, const struct capture *capture,
+                             const struct linear *classifier, unsigned label)
+{
+    const struct norm *last = &path->weights->final_norm;
+    if (spec_pooling(path->spec) == POOLING_TOKENS) {
+        tokens_back(path, capture, label);
+    } else if (spec_head_reads_all(path->spec)) {
+        pooling_back(path, capture, label);
+    } else {
+        norm_rows(path, last, path->features, path->mlp_sum);
+        head_back(path, classifier, label);
+    }
+}
+
 /* normed = dy / dO, O the heads' outputs side by side. */
 static void attention_back(const struct path *path)
 {
@@ -280,11 +341,7 @@ static enum err_code go_back(struct path *path, const struct spec *spec,
         assert(!spec_head_reads_all(spec)); /* no family pools so */
         norm_after_back(path, classifier, label);
     } else {
-        assert(spec->family->tensors[TENSOR_POOLER] == NULL); /* who reads the head's features */
-        if (spec_head_reads_all(spec))
-            pooling_back(path, capture, label);
-        else
-            head_back(path, classifier, label);
+        head_before_back(path, capture, classifier, label);
         norm_before_back(path);
     }
     attention_back(path);

@@ -8,7 +8,8 @@
  *                 (Dosovitskiy et al. 2021, eq. 2 and 3)
  *
  * attention(n) = W_o softmax(Q K^T / sqrt(d) + B) V over all tokens of a sequence, with Q, K and V
- * from n W_qkv, and B nothing or a table of relative positions (relative_bias.h, window_bias.h);
+ * from n W_qkv, Q and K turned by their positions where a family has rotary ones (rotary.h), and B
+ * nothing or a table of relative positions (relative_bias.h, window_bias.h);
  * mlp(h) = act(h W_1) W_2 or, with a gate, gate(u) * v W_2 where [u, v] = h W_1 (Shazeer 2020, "GLU
  * Variants Improve Transformer"). With a layer scale each branch is multiplied by a vector before
  * it is added (Touvron et al. 2021, "Going deeper with Image Transformers", eq. 4): training learns
@@ -27,9 +28,13 @@ struct block_spec {
     enum norm_placement norm;
     bool always_biased; /* query, key and value have biases whatever config.json's qkv_bias says */
     bool key_unbiased;  /* the key has none */
-    bool drops_attention_out; /* training: dropout before the residual sum of the attention */
-    bool keeps_mlp_out;       /* training: no dropout before the residual sum of the MLP */
-    enum activation gate;     /* of a gated MLP; none: it has no gate */
+    bool skips_first_norm;       /* n = x in block 0 of a NORM_BEFORE encoder */
+    bool drops_attention_out;    /* training: dropout before the residual sum of the attention, */
+    bool drops_out_as_attention; /* at the rate of the probabilities */
+    bool keeps_mlp_out;          /* training: no dropout before the residual sum of the MLP */
+    bool drops_activated;        /* training: dropout before W_2 */
+    bool gates_by_activation;    /* the MLP is gated by config.json's activation */
+    enum activation gate;        /* of a gated MLP otherwise; none: it has no gate */
 };
 
 #endif

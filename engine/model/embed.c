@@ -28,7 +28,8 @@ static void look_up(const struct spec *spec, const struct weights *weights,
         float *row = x + t * stride;
         unsigned position = position_next(spec, input->ids[t], &counted);
         memcpy(row, weights->word + (size_t)input->ids[t] * width, width * sizeof *row);
-        add(row, weights->position + position * width, width);
+        if (weights->position != NULL)
+            add(row, weights->position + position * width, width);
         if (weights->token_type != NULL)
             add(row, type_row(spec, weights, input, t), width);
     }

@@ -2,6 +2,7 @@
 
 #include "engine/model/attention.h"
 #include "engine/model/capture.h"
+#include "engine/model/rotary.h"
 
 #include <string.h>
 
@@ -41,12 +42,12 @@ static void run_rows(void *context, unsigned index, unsigned count)
     }
 }
 
-/* normed = y = norm(x) */
+/* normed = y = norm(x); of a norm that the block lacks normed = x */
 static void norm(const struct spec *spec, struct workspace *workspace, const struct norm *norm,
                  float *y, const float *x)
 {
     struct row_run run = {.kernels = workspace->kernels,
-                          .norm = norm,
+                          .norm = norm->gamma != NULL ? norm : NULL,
                           .y = y,
                           .x = x,
                           .stride = workspace->hidden_stride,
@@ -85,7 +86,7 @@ static void gate_rows(void *context, unsigned index, unsigned count)
     size_t last = (size_t)w->tokens * (index + 1) / count;
     for (size_t r = (size_t)w->tokens * index / count; r < last; r++) {
         float *row = w->gated + r * w->gated_stride;
-        w->kernels->gate(row, w->mlp + r * w->mlp_stride, width, run->spec->family->block.gate);
+        w->kernels->gate(row, w->mlp + r * w->mlp_stride, width, spec_gate(run->spec));
         operand_store(&w->activated, w->kernels, r, row, width);
     }
 }
@@ -163,6 +164,8 @@ static void attention(const struct spec *spec, const struct layer *layer, struct
                       float *out, unsigned index)
 {
     project_qkv(w, &layer->qkv);
+    if (layer->rotary != NULL)
+        rotary_run(spec, w, layer->rotary);
     capture_layer(spec, w, &layer->bias, index);
     if (index + 1 == spec->layers)
         keep_head_tokens(spec, w);

@@ -240,6 +240,53 @@ static const struct family families[] = {
         .architectures = {[HEAD_CLASSIFIER] = "MPNetForSequenceClassification"},
     },
     {
+        /* Warner et al. 2024 */
+        .name = "modernbert",
+        .model_type = "modernbert",
+        .kind = ENGINE_TEXT,
+        .block = {NORM_BEFORE, .always_biased = true, .skips_first_norm = true,
+                  .drops_attention_out = true, .drops_out_as_attention = true,
+                  .keeps_mlp_out = true, .drops_activated = true, .gates_by_activation = true},
+        .drops_classifier = true,
+        .is_rotary = true,
+        .key_hidden = "hidden_size",
+        .key_layers = "num_hidden_layers",
+        .key_heads = "num_attention_heads",
+        .key_activation = "hidden_activation",
+        .key_intermediate = "intermediate_size",
+        .key_eps = "norm_eps",
+        .key_pooling = "classifier_pooling",
+        .key_pooler_activation = "classifier_activation",
+        .key_bias = {[TENSOR_EMBEDDING_NORM] = "norm_bias",
+                     [TENSOR_QKV] = "attention_bias",
+                     [TENSOR_ATTENTION_OUT] = "attention_bias",
+                     [TENSOR_ATTENTION_NORM] = "norm_bias",
+                     [TENSOR_GATED_IN] = "mlp_bias",
+                     [TENSOR_GATED_OUT] = "mlp_bias",
+                     [TENSOR_MLP_NORM] = "norm_bias",
+                     [TENSOR_FINAL_NORM] = "norm_bias",
+                     [TENSOR_POOLER] = "classifier_bias",
+                     [TENSOR_HEAD_NORM] = "norm_bias"},
+        .default_layers = 22,
+        .default_eps = 1e-5,
+        .default_intermediate = 1152,
+        .default_vocab = 50368,
+        .default_positions = 8192,
+        .tensors[TENSOR_WORD] = "model.embeddings.tok_embeddings.weight",
+        .tensors[TENSOR_EMBEDDING_NORM] = "model.embeddings.norm",
+        .tensors[TENSOR_QKV] = "model.layers.%u.attn.Wqkv",
+        .tensors[TENSOR_ATTENTION_OUT] = "model.layers.%u.attn.Wo",
+        .tensors[TENSOR_ATTENTION_NORM] = "model.layers.%u.attn_norm",
+        .tensors[TENSOR_GATED_IN] = "model.layers.%u.mlp.Wi",
+        .tensors[TENSOR_GATED_OUT] = "model.layers.%u.mlp.Wo",
+        .tensors[TENSOR_MLP_NORM] = "model.layers.%u.mlp_norm",
+        .tensors[TENSOR_FINAL_NORM] = "model.final_norm",
+        .tensors[TENSOR_POOLER] = "head.dense",
+        .tensors[TENSOR_HEAD_NORM] = "head.norm",
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "ModernBertForSequenceClassification"},
+    },
+    {
         /* Dosovitskiy et al. 2021 */
         .name = "vit",
         .model_type = "vit",
@@ -357,5 +404,5 @@ void family_model_types(char *out, size_t size)
 
 size_t family_root(const struct family *family)
 {
-    return strcspn(family->tensors[TENSOR_QUERY], ".") + 1;
+    return strcspn(family->tensors[TENSOR_ATTENTION_OUT], ".") + 1;
 }

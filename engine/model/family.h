@@ -33,6 +33,7 @@ enum tensor_field {
     TENSOR_QUERY,
     TENSOR_KEY,
     TENSOR_VALUE,
+    TENSOR_QKV, /* in place of the three: [3 D, D] */
     TENSOR_ATTENTION_OUT,
     TENSOR_WINDOW_BIAS,     /* added to the scores, by the places of query and key */
     TENSOR_ATTENTION_SCALE, /* layer scale: the branch times a vector, before the residual sum */
@@ -43,10 +44,12 @@ enum tensor_field {
     TENSOR_GATED_OUT,
     TENSOR_MLP_SCALE,
     TENSOR_MLP_NORM,
-    /* the classifier's head: classifier(activation(pooler(pooled_norm(pooling(final_norm(x)))))) */
+    /* the classifier's head:
+     * classifier(head_norm(activation(pooler(pooled_norm(pooling(final_norm(x))))))) */
     TENSOR_FINAL_NORM,
     TENSOR_POOLED_NORM,
     TENSOR_POOLER,
+    TENSOR_HEAD_NORM,
     TENSOR_CLASSIFIER,
     TENSOR_DISTILLATION_CLASSIFIER, /* on the second token; the logits are averaged */
     /* the masked-language-model head: decoder(norm(activation(transform(x)))), the decoder's weight
@@ -72,6 +75,7 @@ enum family_pooling {
     POOLING_FIRST,             /* the first token, [CLS]; a distilled DeiT's second one likewise */
     POOLING_PATCHES,           /* the mean of an image's patches */
     POOLING_FIRST_AND_PATCHES, /* [CLS] and, beside it, the mean of the patches: twice as wide */
+    POOLING_TOKENS,            /* the mean of all tokens, [CLS] and [SEP] too */
 };
 
 /* A switch of config.json that has only one value here; `fallback` is the Hugging Face class's. */
@@ -110,11 +114,18 @@ struct family {
     const char *key_embedding;   /* NULL: embeddings have the hidden size */
     const char *key_groups, *key_inner; /* NULL: no layers are alike */
     const char *key_pad;
+    const char *key_eps;               /* NULL: layer_norm_eps */
+    const char *key_pooling;           /* "cls" or "mean": POOLING_FIRST or POOLING_TOKENS */
+    const char *key_pooler_activation; /* NULL: it is pooler_activation */
+    /* Whether a field has a bias (a norm a beta), false if absent. NULL: it has. */
+    const char *key_bias[TENSOR_FIELDS];
+    bool is_rotary; /* positions turn query and key, in local and global layers: spec_rotary.h */
     struct family_demand demands[FAMILY_DEMANDS];
     unsigned default_layers, default_patch; /* a patch of 0: 16 */
     double default_eps;
     unsigned default_hidden, default_heads, default_intermediate; /* 0: 768, 12, 3072 */
     unsigned default_vocab, default_embedding;                    /* 0: 30522, none */
+    unsigned default_positions;                                   /* 0: 512 */
     const char *default_activation;                               /* NULL: gelu */
 
     const char *tensors[TENSOR_FIELDS];

@@ -13,6 +13,7 @@ enum dim {
     NONE,
     ONE,
     HIDDEN,
+    QUERY_KEY_VALUE,
     EMBEDDING,
     BUCKETS,
     HEADS,
@@ -86,6 +87,7 @@ static const struct entry block[] = {
     {TENSOR_QUERY, TENSOR_BIAS, {HIDDEN}},
     {TENSOR_KEY, TENSOR_BIAS, {HIDDEN}},
     {TENSOR_VALUE, TENSOR_BIAS, {HIDDEN}},
+    LINEAR(TENSOR_QKV, QUERY_KEY_VALUE, HIDDEN),
     {TENSOR_WINDOW_BIAS, TENSOR_TABLE, {WINDOW_PLACES, HEADS}},
     LINEAR(TENSOR_ATTENTION_OUT, HIDDEN, HIDDEN),
     {TENSOR_ATTENTION_SCALE, TENSOR_SCALE, {HIDDEN}},
@@ -103,6 +105,7 @@ static const struct entry classifier[] = {
     NORM(TENSOR_FINAL_NORM),
     NORM(TENSOR_POOLED_NORM),
     LINEAR(TENSOR_POOLER, HIDDEN, HIDDEN),
+    NORM(TENSOR_HEAD_NORM),
     LINEAR(TENSOR_CLASSIFIER, LABELS, FEATURES),
     LINEAR(TENSOR_DISTILLATION_CLASSIFIER, LABELS, HIDDEN),
     END,
@@ -124,10 +127,15 @@ static const struct entry *list_of(const struct tensor_walk *walk)
     return walk->head == HEAD_MLM ? masked_language_model : classifier;
 }
 
-static bool exists(const struct spec *spec, const struct entry *entry)
+static bool exists(const struct tensor_walk *walk, const struct entry *entry)
 {
+    const struct spec *spec = walk->spec;
     const enum tensor_field field = entry->field;
     if (spec->family->tensors[field] == NULL)
+        return false;
+    if (spec->unbiased[field] && (entry->part == TENSOR_BIAS || entry->part == TENSOR_BETA))
+        return false;
+    if (field == TENSOR_ATTENTION_NORM && walk->depth == 1 && spec->family->block.skips_first_norm)
         return false;
     if (field == TENSOR_EMBEDDING_PROJECT && !spec_projects(spec))
         return false;
@@ -150,6 +158,8 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return 1;
     case HIDDEN:
         return spec->hidden;
+    case QUERY_KEY_VALUE:
+        return 3 * (size_t)spec->hidden;
     case EMBEDDING:
         return spec_embedding(spec);
     case BUCKETS:
@@ -229,7 +239,7 @@ bool family_tensors_next(struct tensor_walk *walk, struct tensor_row *row)
     for (; walk->depth <= spec_blocks(walk->spec) + 1; walk->depth++, walk->at = 0)
         for (const struct entry *list = list_of(walk); list[walk->at].field != TENSOR_FIELDS;) {
             const struct entry *entry = &list[walk->at++];
-            if (!exists(walk->spec, entry))
+            if (!exists(walk, entry))
                 continue;
             fill(walk, entry, row);
             return true;
@@ -244,7 +254,7 @@ static const struct tensor_info *find_name(const char *name, const struct checkp
 {
     const struct tensor_info *info = checkpoint_find(checkpoint, name);
     size_t root = bare != NULL ? family_root(bare) : 0;
-    bool has_root = bare != NULL && strncmp(name, bare->tensors[TENSOR_QUERY], root) == 0;
+    bool has_root = bare != NULL && strncmp(name, bare->tensors[TENSOR_ATTENTION_OUT], root) == 0;
     return info == NULL && has_root ? checkpoint_find(checkpoint, name + root) : info;
 }
 

@@ -23,7 +23,12 @@ struct spec {
     enum activation activation;
     float norm_eps;
     bool qkv_bias;
-    bool is_gated; /* the MLP: `intermediate` is the width of its value */
+    bool unbiased[TENSOR_FIELDS]; /* the field has no bias, a norm no beta: they count as zero */
+    bool is_gated;                /* the MLP: `intermediate` is the width of its value */
+    const unsigned *reaches;      /* [layers] see spec_reach; NULL: all layers see all tokens */
+    bool pools_tokens;            /* POOLING_TOKENS in place of the family's pooling */
+    enum activation pooler_activation; /* of a family that has a key for it */
+    double rotary_base[2];             /* of global layers and of local ones; 0: not rotary */
 
     unsigned vocab_size, positions, token_types; /* texts */
     unsigned embedding;                          /* E; 0: the hidden size */
@@ -76,6 +81,10 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
 unsigned spec_blocks(const struct spec *spec);
 unsigned spec_block(const struct spec *spec, unsigned layer);
 
+/* How far the queries of layer `layer` see: the keys at most so many tokens away (reach.h). 0: all
+ * tokens. */
+unsigned spec_reach(const struct spec *spec, unsigned layer);
+
 /* E, the numbers of a token's embedding, and whether they are projected to the hidden size. */
 unsigned spec_embedding(const struct spec *spec);
 bool spec_projects(const struct spec *spec);
@@ -90,6 +99,11 @@ unsigned spec_image_specials(const struct spec *spec);
 /* Rows of an image model's table of positions: specials that have one, and the grid. */
 unsigned spec_places(const struct spec *spec);
 
+/* What the family says or, where it leaves it to config.json, that. */
+enum activation spec_gate(const struct spec *spec);
+enum activation spec_pooler_activation(const struct spec *spec);
+enum family_pooling spec_pooling(const struct spec *spec);
+
 /* Tokens at the start of each sequence that the head reads: [CLS], and a distilled DeiT's second.
  */
 unsigned spec_head_tokens(const struct spec *spec);
@@ -97,6 +111,8 @@ unsigned spec_head_tokens(const struct spec *spec);
 bool spec_head_reads_all(const struct spec *spec);
 /* How many the head reads of a sequence of so many. */
 unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens);
+/* How many of them, the last ones, a mean is of. */
+unsigned spec_pooled_tokens(const struct spec *spec, unsigned tokens);
 /* Numbers that the classifier reads: the hidden size or, for two of a kind, twice that. */
 unsigned spec_features(const struct spec *spec);
 

@@ -6,6 +6,7 @@
 #include "engine/format/printable.h"
 #include "engine/model/refused.h"
 #include "engine/model/relative_bias.h"
+#include "engine/model/spec_rotary.h"
 
 #include <float.h>
 #include <math.h>
@@ -42,26 +43,63 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
     return refused_type(model_type, known, err);
 }
 
-static enum err_code read_activation(struct spec *spec, const struct json_t *config,
-                                     struct err *err)
+static enum err_code get_activation(const struct json_t *config, const char *key,
+                                    const char *fallback, enum activation *out, struct err *err)
 {
     static const struct {
         const char *name;
         enum activation activation;
     } known[] = {
         {"gelu", ACTIVATION_GELU}, {"gelu_new", ACTIVATION_GELU_TANH}, {"relu", ACTIVATION_RELU}};
-    const char *name = spec->family->default_activation;
-    name = name != NULL ? name : "gelu";
-    if (doc_get_string(config, "$", spec->family->key_activation, &name, err))
+    const char *name = fallback != NULL ? fallback : "gelu";
+    if (doc_get_string(config, "$", key, &name, err))
         return err->code;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, name) == 0) {
-            spec->activation = known[i].activation;
+            *out = known[i].activation;
             return ERR_OK;
         }
     return err_set(err, ERR_UNSUPPORTED,
-                   "%s '%s' is not supported (supported: gelu, gelu_new, relu)",
-                   spec->family->key_activation, name);
+                   "%s '%s' is not supported (supported: gelu, gelu_new, relu)", key, name);
+}
+
+static enum err_code read_activations(struct spec *spec, const struct json_t *config,
+                                      struct err *err)
+{
+    const struct family *family = spec->family;
+    if (get_activation(config, family->key_activation, family->default_activation,
+                       &spec->activation, err) ||
+        family->key_pooler_activation == NULL)
+        return err->code;
+    return get_activation(config, family->key_pooler_activation, NULL, &spec->pooler_activation,
+                          err);
+}
+
+/* Which fields have no bias. */
+static enum err_code read_biases(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    for (int field = 0; field < TENSOR_FIELDS; field++) {
+        const char *key = spec->family->key_bias[field];
+        bool is_biased = key == NULL;
+        if (key != NULL && doc_get_bool(config, "$", key, &is_biased, err))
+            return err->code;
+        spec->unbiased[field] = !is_biased;
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_pooling(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *key = spec->family->key_pooling, *pooling = "cls";
+    if (key == NULL)
+        return ERR_OK;
+    if (doc_get_string(config, "$", key, &pooling, err))
+        return err->code;
+    spec->pools_tokens = strcmp(pooling, "mean") == 0;
+    if (spec->pools_tokens || strcmp(pooling, "cls") == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED, "%s '%s' is not supported (supported: cls, mean)", key,
+                   pooling);
 }
 
 static unsigned either(unsigned value, unsigned otherwise)
@@ -90,7 +128,8 @@ static enum err_code read_mlp_ratio(struct spec *spec, const struct json_t *conf
 static enum err_code read_mlp(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
-    spec->is_gated = family->block.gate != ACTIVATION_NONE && family->key_gated == NULL;
+    bool has_gate = family->block.gate != ACTIVATION_NONE || family->block.gates_by_activation;
+    spec->is_gated = has_gate && family->key_gated == NULL;
     if (family->key_gated != NULL &&
         doc_get_bool(config, "$", family->key_gated, &spec->is_gated, err))
         return err->code;
@@ -144,6 +183,7 @@ static enum err_code read_groups(struct spec *spec, const struct json_t *config,
 static enum err_code read_encoder(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
+    const char *key_eps = family->key_eps != NULL ? family->key_eps : "layer_norm_eps";
     double eps = family->default_eps;
     spec->qkv_bias = true;
     get_size(config, family->key_hidden, SIZE_LIMIT, either(family->default_hidden, 768),
@@ -151,18 +191,19 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     get_size(config, family->key_layers, LAYERS_LIMIT, family->default_layers, &spec->layers, err);
     get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12), &spec->heads,
              err);
-    doc_get_number(config, "$", "layer_norm_eps", &eps, err);
+    doc_get_number(config, "$", key_eps, &eps, err);
     if (!family->block.always_biased)
         doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
-    if (read_mlp(spec, config, err) || read_activation(spec, config, err) ||
+    if (read_mlp(spec, config, err) || read_activations(spec, config, err) ||
+        read_biases(spec, config, err) || read_pooling(spec, config, err) ||
         check_demands(spec, config, err) || read_groups(spec, config, err))
         return err->code;
     if (spec->hidden % spec->heads != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s %u is not a multiple of %s %u", family->key_hidden,
                        spec->hidden, family->key_heads, spec->heads);
     if (!(eps >= FLT_MIN && eps < 1))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "layer_norm_eps must be between 0 and 1, and a normal float");
+        return err_set(err, ERR_UNSUPPORTED, "%s must be between 0 and 1, and a normal float",
+                       key_eps);
     spec->norm_eps = (float)eps;
     return ERR_OK;
 }
@@ -172,7 +213,8 @@ static enum err_code read_positions(struct spec *spec, const struct json_t *conf
 {
     const struct family *family = spec->family;
     long long pad = family->default_pad;
-    get_size(config, "max_position_embeddings", SIZE_LIMIT, 512, &spec->positions, err);
+    get_size(config, "max_position_embeddings", SIZE_LIMIT, either(family->default_positions, 512),
+             &spec->positions, err);
     if (family->positions == POSITION_PAST_PAD && family->key_pad != NULL)
         doc_get_integer(config, "$", family->key_pad, 0, spec->vocab_size - 1, &pad, err);
     if (err->code != ERR_OK)
@@ -324,7 +366,8 @@ static enum err_code read_problem(struct spec *spec, const struct json_t *config
 enum err_code spec_config_read(struct spec *spec, const struct json_t *config, struct arena *arena,
                                struct err *err)
 {
-    if (read_family(spec, config, err) || read_encoder(spec, config, err))
+    if (read_family(spec, config, err) || read_encoder(spec, config, err) ||
+        spec_rotary_read(spec, config, arena, err))
         return err->code;
     if (spec->family->kind == ENGINE_TEXT)
         read_text(spec, config, err);

@@ -28,6 +28,11 @@ unsigned spec_block(const struct spec *spec, unsigned layer)
     return group * spec->inner + layer % spec->inner;
 }
 
+unsigned spec_reach(const struct spec *spec, unsigned layer)
+{
+    return spec->reaches != NULL ? spec->reaches[layer] : 0;
+}
+
 unsigned spec_embedding(const struct spec *spec)
 {
     return spec->embedding > 0 ? spec->embedding : spec->hidden;
@@ -61,9 +66,27 @@ unsigned spec_head_tokens(const struct spec *spec)
     return spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL ? 2 : 1;
 }
 
+enum activation spec_gate(const struct spec *spec)
+{
+    const struct block_spec *block = &spec->family->block;
+    return block->gates_by_activation ? spec->activation : block->gate;
+}
+
+enum activation spec_pooler_activation(const struct spec *spec)
+{
+    const struct family *family = spec->family;
+    return family->key_pooler_activation != NULL ? spec->pooler_activation
+                                                 : family->pooler_activation;
+}
+
+enum family_pooling spec_pooling(const struct spec *spec)
+{
+    return spec->pools_tokens ? POOLING_TOKENS : spec->family->pooling;
+}
+
 bool spec_head_reads_all(const struct spec *spec)
 {
-    return spec->family->pooling != POOLING_FIRST;
+    return spec_pooling(spec) != POOLING_FIRST;
 }
 
 unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
@@ -71,7 +94,12 @@ unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
     return spec_head_reads_all(spec) ? tokens : spec_head_tokens(spec);
 }
 
+unsigned spec_pooled_tokens(const struct spec *spec, unsigned tokens)
+{
+    return spec_pooling(spec) == POOLING_TOKENS ? tokens : spec->patches;
+}
+
 unsigned spec_features(const struct spec *spec)
 {
-    return spec->family->pooling == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
+    return spec_pooling(spec) == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
 }

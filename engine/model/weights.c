@@ -8,6 +8,7 @@
 #include "engine/model/loader.h"
 #include "engine/model/positions.h"
 #include "engine/model/relative_bias.h"
+#include "engine/model/rotary.h"
 #include "engine/model/window_bias.h"
 
 #include <stdlib.h>
@@ -50,6 +51,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_QUERY] = PART(qkv, 0),
     [TENSOR_KEY] = PART(qkv, 1),
     [TENSOR_VALUE] = PART(qkv, 2),
+    [TENSOR_QKV] = IN_BLOCK(qkv),
     [TENSOR_ATTENTION_OUT] = IN_BLOCK(attention_out),
     [TENSOR_WINDOW_BIAS] = IN_BLOCK(window_bias),
     [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_out),
@@ -63,6 +65,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_FINAL_NORM] = OUTSIDE(final_norm),
     [TENSOR_POOLED_NORM] = OUTSIDE(pooled_norm),
     [TENSOR_POOLER] = OUTSIDE(pooler),
+    [TENSOR_HEAD_NORM] = OUTSIDE(head_norm),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_classifier),
 };
@@ -157,6 +160,18 @@ static enum err_code add_table(struct binder *binder, const struct tensor_info *
     return loader_add_table(&binder->loader, info, *out, binder->err);
 }
 
+/* The gamma of a norm; of one without beta, zeros for that. */
+static enum err_code add_gamma(struct binder *binder, const struct tensor_row *row,
+                               const struct tensor_info *info, struct norm *norm)
+{
+    if (binder->spec->unbiased[row->field]) {
+        norm->beta = arena_alloc_array(&binder->weights->arena, row->count, sizeof *norm->beta);
+        if (norm->beta == NULL)
+            return err_no_memory(binder->err, row->count * sizeof *norm->beta);
+    }
+    return add_table(binder, info, &norm->gamma);
+}
+
 /* The weight of a linear layer, or of one of the parts of it. The convolution that cuts patches is
  * a linear layer over a patch's numbers. */
 static enum err_code add_weight(struct binder *binder, const struct tensor_row *row,
@@ -187,7 +202,7 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
         return loader_add_table(&binder->loader, info,
                                 linear->bias + places[row->field].part * row->count, binder->err);
     case TENSOR_GAMMA:
-        return add_table(binder, info, &((struct norm *)place)->gamma);
+        return add_gamma(binder, row, info, place);
     case TENSOR_BETA:
         return add_table(binder, info, &((struct norm *)place)->beta);
     case TENSOR_SCALE: /* the linear's weights come before it */
@@ -283,6 +298,25 @@ static enum err_code expand_bias(struct weights *weights, const struct spec *spe
     return ERR_OK;
 }
 
+/* The angles of every place, for the global layers and for the local ones. */
+static enum err_code fill_rotary(struct weights *weights, const struct spec *spec, struct err *err)
+{
+    if (!spec->family->is_rotary)
+        return ERR_OK;
+    size_t tokens = spec_text_tokens(spec), width = spec->hidden / spec->heads;
+    size_t floats = rotary_floats(tokens, width);
+    float *tables[2];
+    for (int i = 0; i < 2; i++) {
+        tables[i] = arena_alloc_array(&weights->arena, floats, sizeof *tables[i]);
+        if (tables[i] == NULL)
+            return err_no_memory(err, floats * sizeof *tables[i]);
+        rotary_fill(tables[i], tokens, width, spec->rotary_base[i]);
+    }
+    for (unsigned i = 0; i < spec->layers; i++)
+        weights->layers[i].rotary = tables[spec_reach(spec, i) > 0];
+    return ERR_OK;
+}
+
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
                            const struct linear_backend *encoder, const struct linear_backend *other,
@@ -303,7 +337,7 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
     loader_init(&binder.loader, checkpoint);
     if (bind_all(&binder) || loader_run(&binder.loader, threads, err) ||
         fit_positions(out, spec, err) || expand_windows(out, spec, err) ||
-        expand_bias(out, spec, err))
+        expand_bias(out, spec, err) || fill_rotary(out, spec, err))
         weights_close(out, spec);
     loader_deinit(&binder.loader);
     free(bound);

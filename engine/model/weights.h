@@ -23,7 +23,7 @@ struct norm {
     float *gamma, *beta; /* [D] each */
 };
 
-/* One block of the encoder. */
+/* One block of the encoder. A block without attention_norm has NULL in it. */
 struct layer {
     struct norm attention_norm, mlp_norm;
     struct linear qkv;           /* [3 D, D]: query, key and value as one product */
@@ -32,6 +32,7 @@ struct layer {
     struct linear mlp_out;       /* [D, F] */
     struct attention_bias bias;  /* of the scores; nothing in most families */
     float *window_bias;          /* what it is made of: window_bias.h */
+    const float *rotary;         /* rotary.h, of the layer's base; NULL: not rotary */
 };
 
 /* Fields that the family does not have stay zero. */
@@ -43,7 +44,7 @@ struct weights {
     struct linear embedding_project; /* [D, E] */
     float *relative_bias;            /* [buckets, heads]; layers[].bias is made of it */
     float *cls_token, *distillation_token; /* [D] */
-    struct norm embedding_norm, final_norm, pooled_norm;
+    struct norm embedding_norm, final_norm, pooled_norm, head_norm;
     struct linear patch;  /* [D, channels patch patch] */
     struct layer *layers; /* [spec_blocks]; layer i computes with layers[spec_block(spec, i)] */
     struct linear pooler; /* [D, D] */

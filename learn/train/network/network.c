@@ -9,6 +9,7 @@
 #include "learn/train/network/network_embed.h"
 #include "learn/train/network/network_head.h"
 #include "learn/train/network/network_memory.h"
+#include "learn/train/network/network_rotary.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -60,8 +61,8 @@ enum err_code network_open(struct network **out, const struct parameters *parame
     network->gemm = gemm_best(options->precision);
     if (thread_pool_open(&network->pool, options->threads, err) ||
         network_memory_open(network, err) || network_attention_open(network, err) ||
-        open_blocks(network, err) || network_embed_open(network, err) ||
-        network_head_open(network, err)) {
+        network_rotary_open(network, err) || open_blocks(network, err) ||
+        network_embed_open(network, err) || network_head_open(network, err)) {
         network_close(network);
         return err->code;
     }

@@ -111,7 +111,8 @@ static void look_up_words(void *context, unsigned index, unsigned count)
     for (size_t t = share_begin(network->tokens, 1, index, count); t < last; t++) {
         float *row = embedding->x.x + t * embedding->x.stride;
         memcpy(row, values + map->word + (size_t)network->ids[t] * width, width * sizeof *row);
-        add(row, values + map->position + network->places[t] * width, width);
+        if (map->position != SIZE_MAX)
+            add(row, values + map->position + network->places[t] * width, width);
         if (map->token_type != SIZE_MAX)
             add(row, values + type_at(network, t), width);
     }
@@ -220,7 +221,8 @@ static void add_word_gradients(void *context, unsigned index, unsigned count)
     for (size_t t = 0; t < network->tokens; t++) {
         const float *d = embedding->x.x + t * embedding->x.stride + first;
         add(gradient + map->word + (size_t)network->ids[t] * width + first, d, columns);
-        add(gradient + map->position + network->places[t] * width + first, d, columns);
+        if (map->position != SIZE_MAX)
+            add(gradient + map->position + network->places[t] * width + first, d, columns);
         if (map->token_type != SIZE_MAX)
             add(gradient + type_at(network, t) + first, d, columns);
     }

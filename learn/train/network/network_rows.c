@@ -5,16 +5,18 @@
  * modeling_vit.py, modeling_deit.py, and those of the other families' names; "roberta" stands for
  * XLM-R, ELECTRA and MPNet too):
  *
- *     site            bert   distilbert   roberta   albert   vit, deit, beit   dinov2
- *     embeddings       x         x           x        x             x             x
- *     attention        x         x           x        x             x             x
- *     attention_out    x         -           x        x             x             x
- *     mlp_out          x         x           x        -             x             -
- *     pooler           -         -           x        -             -             -
- *     classifier       x         x           x        x             -             -
+ *     site            bert   distilbert   roberta   albert   vit, deit, beit   dinov2   modernbert
+ *     embeddings       x         x           x        x             x             x         x
+ *     attention        x         x           x        x             x             x         x
+ *     attention_out    x         -           x        x             x             x         a
+ *     activated        -         -           -        -             -             -         x
+ *     mlp_out          x         x           x        -             x             -         -
+ *     pooler           -         -           x        -             -             -         -
+ *     classifier       x         x           x        x             -             -         x
  *
  * Embeddings are dropped behind norm or positions and before a projection, attention on the
- * probabilities, both outs before the residual sum, the classifier behind pooler and activation.
+ * probabilities, both outs before the residual sum (a: at the rate of attention), activated behind
+ * the gate, the classifier behind pooler, activation and norm.
  *
  * A layer scale comes behind the dropout. Stochastic depth (drop_path_rate) is not done.
  */
@@ -63,12 +65,22 @@ static void run(struct pass pass)
 
 /* ---- norms ---- */
 
+static const float *beta_of(const struct network *network, const struct network_norm *norm)
+{
+    return norm->beta != SIZE_MAX ? network->values + norm->beta : network->no_beta;
+}
+
+static float *dbeta_of(const struct network *network, const struct network_norm *norm)
+{
+    return norm->beta != SIZE_MAX ? network->gradient + norm->beta : network->no_dbeta;
+}
+
 static void norm_rows(const struct pass *pass, size_t first, size_t last)
 {
     const struct network *network = pass->network;
     network->kernels->layer_norm(row_of(pass->y, first), pass->y.stride, row_of(pass->x, first),
                                  pass->x.stride, network->values + pass->norm->gamma,
-                                 network->values + pass->norm->beta, last - first, pass->x.width,
+                                 beta_of(network, pass->norm), last - first, pass->x.width,
                                  network->spec->norm_eps);
 }
 
@@ -98,7 +110,7 @@ static void norm_columns(void *context, unsigned index, unsigned count)
     size_t last = share_begin(pass->x.width, COLUMNS_UNIT, index + 1, count);
     if (first < last)
         network->backward->layer_norm_columns(
-            network->gradient + pass->norm->gamma, network->gradient + pass->norm->beta, pass->dy.x,
+            network->gradient + pass->norm->gamma, dbeta_of(network, pass->norm), pass->dy.x,
             pass->dy.stride, pass->x.x, pass->x.stride, network->stats, pass->count, first, last);
 }
 
@@ -214,19 +226,26 @@ void network_rows_scale_backward(struct network *network, size_t scale, bool lea
 
 /* ---- dropout ---- */
 
+static float rate_of(const struct network *network, enum network_site site)
+{
+    bool is_attention =
+        site == NETWORK_SITE_ATTENTION ||
+        (site == NETWORK_SITE_ATTENTION_OUT && network->spec->family->block.drops_out_as_attention);
+    return is_attention ? network->options.attention_dropout : network->options.hidden_dropout;
+}
+
 bool network_rows_drops(const struct network *network, enum network_site site)
 {
     const struct family *family = network->spec->family;
     if (!network->dropping)
         return false;
-    if (site == NETWORK_SITE_ATTENTION)
-        return network->options.attention_dropout > 0;
     if ((site == NETWORK_SITE_ATTENTION_OUT && !family->block.drops_attention_out) ||
         (site == NETWORK_SITE_MLP_OUT && family->block.keeps_mlp_out) ||
+        (site == NETWORK_SITE_ACTIVATED && !family->block.drops_activated) ||
         (site == NETWORK_SITE_POOLER && !family->drops_features) ||
         (site == NETWORK_SITE_CLASSIFIER && !family->drops_classifier))
         return false;
-    return network->options.hidden_dropout > 0;
+    return rate_of(network, site) > 0;
 }
 
 uint32_t network_rows_key(const struct network *network, enum network_site site, unsigned layer)
@@ -254,7 +273,7 @@ void network_rows_dropout(struct network *network, enum network_site site, unsig
 {
     run((struct pass){network, dropout_rows, .y = y, .x = x, .residual = residual, .count = rows,
                       .key = network_rows_key(network, site, layer),
-                      .rate = network->options.hidden_dropout});
+                      .rate = rate_of(network, site)});
 }
 
 /* ---- kept rows ---- */

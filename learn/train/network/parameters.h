@@ -45,6 +45,7 @@ struct parameters_map {
     size_t cls_token, distillation_token, registers, patch_weight, patch_bias;
     size_t final_gamma, final_beta, pooled_gamma, pooled_beta;
     size_t pooler_weight, pooler_bias; /* MLM: the transform's */
+    size_t head_gamma, head_beta;
     size_t mlm_gamma, mlm_beta, mlm_bias;
     size_t classifier_weight, classifier_bias;
     size_t distillation_weight, distillation_bias; /* the second classifier of a distilled DeiT */
