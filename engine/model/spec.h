@@ -23,7 +23,8 @@ struct spec {
     enum activation activation;
     float norm_eps;
     bool qkv_bias;
-    bool is_gated; /* the MLP: `intermediate` is the width of its value */
+    bool is_gated;           /* the MLP: `intermediate` is the width of its value */
+    const unsigned *reaches; /* [layers] see spec_reach; NULL: all layers see all tokens */
 
     unsigned vocab_size, positions, token_types; /* texts */
     unsigned embedding;                          /* E; 0: the hidden size */
@@ -75,6 +76,10 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
  * (Lan et al. 2020, section 3.1; as AlbertTransformer divides layers among groups). */
 unsigned spec_blocks(const struct spec *spec);
 unsigned spec_block(const struct spec *spec, unsigned layer);
+
+/* How far the queries of layer `layer` see: the keys at most so many tokens away (reach.h). 0: all
+ * tokens. */
+unsigned spec_reach(const struct spec *spec, unsigned layer);
 
 /* E, the numbers of a token's embedding, and whether they are projected to the hidden size. */
 unsigned spec_embedding(const struct spec *spec);

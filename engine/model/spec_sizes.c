@@ -28,6 +28,11 @@ unsigned spec_block(const struct spec *spec, unsigned layer)
     return group * spec->inner + layer % spec->inner;
 }
 
+unsigned spec_reach(const struct spec *spec, unsigned layer)
+{
+    return spec->reaches != NULL ? spec->reaches[layer] : 0;
+}
+
 unsigned spec_embedding(const struct spec *spec)
 {
     return spec->embedding > 0 ? spec->embedding : spec->hidden;

@@ -32,6 +32,7 @@ struct layer {
     struct linear mlp_out;       /* [D, F] */
     struct attention_bias bias;  /* of the scores; nothing in most families */
     float *window_bias;          /* what it is made of: window_bias.h */
+    unsigned reach;              /* spec_reach; then the bias is reach.h's */
 };
 
 /* Fields that the family does not have stay zero. */
