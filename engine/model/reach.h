@@ -7,8 +7,8 @@
  * (tensor/attention_bias.h) masks those that are beyond a query's own reach: cost and scratch grow
  * with the reach, not with the sequence.
  *
- *     struct attention_bias band = reach_bias(table, reach);              once a layer
- *     struct key_span span = reach_span(reach, tokens, query);            of a block from `query` on
+ *     struct attention_bias band = reach_bias(table, reach);             // once a layer
+ *     struct key_span span = reach_span(reach, tokens, query);           // of a block of queries
  *     one = attention_bias_at(&band, 0, query - span.first);
  *     kernels->attention_biased(out, ..., q + query, k + span.first, v + span.first, ...,
  *                               span.count, d, &one, scratch);
