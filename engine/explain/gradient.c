@@ -1,6 +1,7 @@
 #include "engine/explain/gradient.h"
 
 #include "engine/explain/attention_map.h"
+#include "engine/model/attention_rows.h"
 #include "engine/tensor/backward/backward.h"
 
 #include <assert.h>
@@ -398,17 +399,16 @@ static void add_block(const struct path *path, const struct capture *capture, si
     const struct spec *spec = path->spec;
     size_t hidden = spec->hidden, width = hidden / spec->heads, n = capture->tokens;
     size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
-    const float *key = capture->projected + hidden + head * width, *value = key + hidden;
-    const float *query = key - hidden + first * 3 * hidden;
-    struct attention_bias bias = path->layer->bias;
-    if (bias.at != NULL) {
-        bias = attention_bias_at(&bias, head, first);
-        path->kernels->attention_mean_biased(attention, n, query, key, 3 * hidden, count, n, 1,
-                                             width, &bias, scratch);
-    } else {
-        path->kernels->attention_mean(attention, n, query, key, 3 * hidden, count, n, 1, width,
-                                      scratch);
-    }
+    const float *value = capture->projected + 2 * hidden + head * width;
+    const struct attention_rows rows = {.kernels = path->kernels,
+                                        .qkv = capture->projected,
+                                        .stride = 3 * hidden,
+                                        .tokens = n,
+                                        .hidden = hidden,
+                                        .width = width,
+                                        .bias = &path->layer->bias,
+                                        .reach = path->layer->reach};
+    attention_rows_mean(&rows, first, count, head, 1, attention, n, scratch);
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < n; j++) {
             const float *d = path->normed + (first + i) * hidden + head * width;
@@ -423,7 +423,7 @@ static enum err_code add_all(const struct spec *spec, const struct weights *weig
                              float *relevance, struct err *err)
 {
     struct path path;
-    size_t n = capture->tokens, numbers = attention_mean_scratch(n, spec->hidden / spec->heads);
+    size_t n = capture->tokens, numbers = attention_rows_scratch(n, spec->hidden / spec->heads);
     float *attention = arena_alloc_array(arena, ATTENTION_QUERIES * n, sizeof *attention);
     float *scratch = arena_alloc_array(arena, numbers, sizeof *scratch);
     if (attention == NULL || scratch == NULL)
@@ -442,7 +442,7 @@ size_t gradient_bytes(const struct spec *spec, unsigned tokens)
     if (!spec_head_reads_all(spec))
         return 0;
     return (path_floats(spec, tokens) + ATTENTION_QUERIES * (size_t)tokens +
-            attention_mean_scratch(tokens, width)) *
+            attention_rows_scratch(tokens, width)) *
            sizeof(float);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/model/attention.h"
 
+#include "engine/model/reach.h"
 #include "engine/tensor/attention_bf16.h"
 
 #include <stdatomic.h>
@@ -12,7 +13,7 @@ enum {
 struct run {
     const struct spec *spec;
     const struct workspace *workspace;
-    const struct attention_bias *bias;
+    const struct layer *layer;
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
@@ -44,28 +45,33 @@ void attention_plan(const struct spec *spec, struct workspace *workspace, unsign
         cut(workspace, kept, QUERIES_MIN);
 }
 
+/* One head of a block, over the keys that it reaches. */
 static void attend(const struct run *run, const struct query_block *block, unsigned head,
                    float *scratch)
 {
+    const struct layer *layer = run->layer;
+    const unsigned first = block->first - block->sequence;
+    const struct key_span span = reach_span(layer->reach, block->sequence_tokens, first);
     const struct workspace *w = run->workspace;
     size_t hidden = run->spec->hidden, width = hidden / run->spec->heads, stride = w->qkv_stride;
     size_t query = block->first * stride + head * width;
-    size_t key = block->sequence * stride + hidden + head * width, value = key + hidden;
+    size_t key = (block->sequence + span.first) * stride + hidden + head * width;
+    size_t value = key + hidden;
     float *out = w->context + block->out * w->hidden_stride + head * width;
     struct attention_bias bias = {0};
-    if (run->bias->at != NULL)
-        bias = attention_bias_at(run->bias, head, block->first - block->sequence);
+    if (layer->bias.at != NULL)
+        bias = attention_bias_at(&layer->bias, head, first - span.first);
     if (w->qkv_bf16 != NULL)
         attention_bf16(out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key,
-                       w->qkv_bf16 + value, stride, block->count, block->sequence_tokens, width,
-                       &bias, scratch);
+                       w->qkv_bf16 + value, stride, block->count, span.count, width, &bias,
+                       scratch);
     else if (bias.at != NULL)
         w->kernels->attention_biased(out, w->hidden_stride, w->qkv + query, w->qkv + key,
-                                     w->qkv + value, stride, block->count, block->sequence_tokens,
-                                     width, &bias, scratch);
+                                     w->qkv + value, stride, block->count, span.count, width, &bias,
+                                     scratch);
     else
         w->kernels->attention(out, w->hidden_stride, w->qkv + query, w->qkv + key, w->qkv + value,
-                              stride, block->count, block->sequence_tokens, width, scratch);
+                              stride, block->count, span.count, width, scratch);
 }
 
 static void store_rows(const struct run *run, const struct query_block *block)
@@ -95,10 +101,9 @@ static void attend_share(void *context, unsigned index, unsigned count)
     }
 }
 
-void attention_run(const struct spec *spec, struct workspace *workspace,
-                   const struct attention_bias *bias)
+void attention_run(const struct spec *spec, struct workspace *workspace, const struct layer *layer)
 {
-    struct run run = {.spec = spec, .workspace = workspace, .bias = bias};
+    struct run run = {.spec = spec, .workspace = workspace, .layer = layer};
     for (unsigned i = 0; i < workspace->block_count; i++)
         atomic_store_explicit(&workspace->heads_left[i], spec->heads, memory_order_relaxed);
     thread_pool_run(workspace->pool, attend_share, &run);

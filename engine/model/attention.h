@@ -5,20 +5,20 @@
  * the cache.
  *
  *     attention_plan(spec, workspace, 0);     // once a batch: cuts the sequences into blocks
- *     attention_run(spec, workspace, bias);   // each layer: workspace->qkv [T, 3 D] -> attended
+ *     attention_run(spec, workspace, layer);  // each layer: workspace->qkv [T, 3 D] -> attended
  */
 #ifndef ATTND_ENGINE_MODEL_ATTENTION_H
 #define ATTND_ENGINE_MODEL_ATTENTION_H
 
 #include "engine/model/spec.h"
+#include "engine/model/weights.h"
 #include "engine/model/workspace.h"
 
 /* From the offsets of the batch to its blocks, smaller ones if that balances the pool better.
  * kept > 0: only the first `kept` queries of each sequence, whose rows come out side by side. */
 void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept);
 
-/* `bias` is what the layer adds to its scores; its query 0 is each sequence's first token. */
-void attention_run(const struct spec *spec, struct workspace *workspace,
-                   const struct attention_bias *bias);
+/* With the layer's bias, whose query 0 is each sequence's first token, and with its reach. */
+void attention_run(const struct spec *spec, struct workspace *workspace, const struct layer *layer);
 
 #endif

@@ -1,6 +1,6 @@
 #include "engine/model/capture.h"
 
-#include "engine/tensor/attention_bf16.h"
+#include "engine/model/attention_rows.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -67,8 +67,8 @@ enum err_code capture_open(struct capture *out, const struct spec *spec, unsigne
 struct taking {
     const struct spec *spec;
     const struct workspace *workspace;
-    const struct attention_bias *bias;
-    unsigned layer;
+    const struct layer *layer;
+    unsigned index;   /* of the layer */
     atomic_uint next; /* the next block of queries; partners: the members of the pool */
 };
 
@@ -85,25 +85,30 @@ static size_t block_count(const struct capture *capture)
 /* The lower layers are read where they lie, in the encoder's precision. */
 static bool is_copied(const struct taking *taking)
 {
-    return taking->layer + 1 == taking->spec->layers;
+    return taking->index + 1 == taking->spec->layers;
 }
 
-/* One head or several of fp32 queries and keys; `bias` is seen from the first of them. */
-static void average_fp32(const struct kernels *kernels, float *out, size_t out_stride,
-                         const float *q, const float *k, size_t stride, size_t count, size_t n,
-                         size_t heads, size_t width, const struct attention_bias *bias,
-                         float *scratch)
+/* What a row's queries attend to in this layer. */
+static struct attention_rows rows_of(const struct taking *taking, unsigned row)
 {
-    if (bias->at != NULL)
-        kernels->attention_mean_biased(out, out_stride, q, k, stride, count, n, heads, width, bias,
-                                       scratch);
-    else
-        kernels->attention_mean(out, out_stride, q, k, stride, count, n, heads, width, scratch);
-}
-
-static struct attention_bias bias_of(const struct taking *taking, size_t head, size_t query)
-{
-    return taking->bias->at != NULL ? attention_bias_at(taking->bias, head, query) : *taking->bias;
+    const struct spec *spec = taking->spec;
+    const struct workspace *w = taking->workspace;
+    const struct capture *capture = w->captures[row];
+    const size_t hidden = spec->hidden, at = w->offset[row] * w->qkv_stride;
+    struct attention_rows rows = {.kernels = w->kernels,
+                                  .qkv = capture->projected,
+                                  .stride = 3 * hidden,
+                                  .tokens = capture->tokens,
+                                  .hidden = hidden,
+                                  .width = hidden / spec->heads,
+                                  .bias = &taking->layer->bias,
+                                  .reach = taking->layer->reach};
+    if (!is_copied(taking)) {
+        rows.qkv = w->qkv != NULL ? w->qkv + at : NULL;
+        rows.qkv_bf16 = w->qkv == NULL ? w->qkv_bf16 + at : NULL;
+        rows.stride = w->qkv_stride;
+    }
+    return rows;
 }
 
 /* A block of a row's queries: out [count][N], the mean of `heads` heads from `head` on. Returns the
@@ -111,23 +116,10 @@ static struct attention_bias bias_of(const struct taking *taking, size_t head, s
 static size_t average(const struct taking *taking, unsigned row, size_t block, size_t head,
                       size_t heads, float *out, float *scratch)
 {
-    const struct spec *spec = taking->spec;
-    const struct workspace *w = taking->workspace;
-    const struct capture *capture = w->captures[row];
-    size_t n = capture->tokens, first = block * ATTENTION_QUERIES,
-           width = spec->hidden / spec->heads;
-    size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
-    size_t hidden = spec->hidden, stride = is_copied(taking) ? 3 * hidden : w->qkv_stride;
-    size_t row_at = is_copied(taking) ? 0 : w->offset[row] * stride;
-    size_t query = row_at + first * stride + head * width, key = row_at + hidden + head * width;
-    const float *fp32 = is_copied(taking) ? capture->projected : w->qkv;
-    const struct attention_bias bias = bias_of(taking, head, first);
-    if (fp32 != NULL)
-        average_fp32(w->kernels, out, n, fp32 + query, fp32 + key, stride, count, n, heads, width,
-                     &bias, scratch);
-    else
-        attention_bf16_mean(out, n, w->qkv_bf16 + query, w->qkv_bf16 + key, stride, count, n, heads,
-                            width, &bias, scratch);
+    const struct attention_rows rows = rows_of(taking, row);
+    size_t first = block * ATTENTION_QUERIES, left = rows.tokens - first;
+    size_t count = left < ATTENTION_QUERIES ? left : ATTENTION_QUERIES;
+    attention_rows_mean(&rows, first, count, head, heads, out, rows.tokens, scratch);
     return count;
 }
 
@@ -136,20 +128,18 @@ static void take_block(const struct taking *taking, unsigned row, size_t block, 
     const struct capture *capture = taking->workspace->captures[row];
     size_t n = capture->tokens, first = block * ATTENTION_QUERIES;
     average(taking, row, block, 0, taking->spec->heads,
-            capture_mean(capture, taking->layer) + first * n, scratch);
+            capture_mean(capture, taking->index) + first * n, scratch);
 }
 
 /* The last layer: one head of the tokens that the classifier reads. */
 static void take_head(const struct taking *taking, unsigned row, size_t head, float *scratch)
 {
     const struct spec *spec = taking->spec;
-    const struct workspace *w = taking->workspace;
-    const struct capture *capture = w->captures[row];
-    size_t n = capture->tokens, width = spec->hidden / spec->heads;
-    const float *q = capture->projected + head * width;
-    const struct attention_bias bias = bias_of(taking, head, 0);
-    average_fp32(w->kernels, capture->last + head * n, spec->heads * n, q, q + spec->hidden,
-                 3 * (size_t)spec->hidden, spec_head_tokens(spec), n, 1, width, &bias, scratch);
+    const struct capture *capture = taking->workspace->captures[row];
+    const struct attention_rows rows = rows_of(taking, row);
+    size_t n = rows.tokens;
+    attention_rows_mean(&rows, 0, spec_head_tokens(spec), head, 1, capture->last + head * n,
+                        spec->heads * n, scratch);
 }
 
 /* Whether a row keeps anything of this layer. */
@@ -166,11 +156,11 @@ static void take_share(void *context, unsigned index, unsigned count)
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
     float *scratch = w->capture_scratch + index * w->capture_scratch_floats;
-    bool is_last = taking->layer + 1 == spec->layers;
+    bool is_last = taking->index + 1 == spec->layers;
     unsigned mine = atomic_fetch_add_explicit(&taking->next, 1, memory_order_relaxed), task = 0;
     (void)count;
     for (unsigned row = 0; row < w->rows; row++) {
-        if (!is_taken(w->captures[row], spec, taking->layer))
+        if (!is_taken(w->captures[row], spec, taking->index))
             continue;
         size_t parts = is_last ? spec->heads : block_count(w->captures[row]);
         for (size_t part = 0; part < parts; part++, task++) {
@@ -190,7 +180,7 @@ static void judge_head(const struct taking *taking, unsigned row, size_t head, f
 {
     const struct spec *spec = taking->spec;
     const struct capture *capture = taking->workspace->captures[row];
-    struct attention_stats *stats = &capture->stats[taking->layer * spec->heads + head];
+    struct attention_stats *stats = &capture->stats[taking->index * spec->heads + head];
     float *block_scratch = scratch + taking->workspace->capture_block_floats;
     *stats = (struct attention_stats){0};
     for (size_t block = 0; block < block_count(capture); block++) {
@@ -235,13 +225,13 @@ static void copy_share(void *context, unsigned index, unsigned count)
     }
 }
 
-void capture_layer(const struct spec *spec, struct workspace *workspace,
-                   const struct attention_bias *bias, unsigned layer)
+void capture_layer(const struct spec *spec, struct workspace *workspace, const struct layer *layer,
+                   unsigned index)
 {
-    struct taking taking = {.spec = spec, .workspace = workspace, .bias = bias, .layer = layer};
+    struct taking taking = {.spec = spec, .workspace = workspace, .layer = layer, .index = index};
     bool taken = false, judged = false;
     for (unsigned row = 0; workspace->captured && row < workspace->rows; row++) {
-        taken = taken || is_taken(workspace->captures[row], spec, layer);
+        taken = taken || is_taken(workspace->captures[row], spec, index);
         judged = judged || has_stats(workspace->captures[row]);
     }
     if (taken && is_copied(&taking))

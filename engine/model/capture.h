@@ -17,6 +17,7 @@
 #include "engine/base/err.h"
 #include "engine/model/attention_stats.h"
 #include "engine/model/spec.h"
+#include "engine/model/weights.h"
 #include "engine/model/workspace.h"
 
 /* The two sums of a block: an output plus its residual, before any norm. */
@@ -61,10 +62,10 @@ static inline float *capture_mean(const struct capture *capture, size_t layer)
     return capture->mean + (layer - capture->from) * capture->tokens * capture->tokens;
 }
 
-/* Records layer `layer`, which adds `bias` to its scores, from workspace->qkv, for every row that
- * has a capture. */
-void capture_layer(const struct spec *spec, struct workspace *workspace,
-                   const struct attention_bias *bias, unsigned layer);
+/* Records layer `index`, whose block is `layer`, from workspace->qkv, for every row that has a
+ * capture. */
+void capture_layer(const struct spec *spec, struct workspace *workspace, const struct layer *layer,
+                   unsigned index);
 
 /* Records a sum of the last layer, [rows x K, D] in the workspace's stride. */
 void capture_sum(const struct spec *spec, const struct workspace *workspace, enum capture_sum which,

@@ -159,17 +159,17 @@ static void keep_head_tokens(const struct spec *spec, struct workspace *w)
     attention_plan(spec, w, kept);
 }
 
-/* out = W_o attention(normed W_qkv) + x, with the layer's bias in the scores */
+/* out = W_o attention(normed W_qkv) + x, with the layer's bias in the scores and its reach */
 static void attention(const struct spec *spec, const struct layer *layer, struct workspace *w,
                       float *out, unsigned index)
 {
     project_qkv(w, &layer->qkv);
     if (layer->rotary != NULL)
         rotary_run(spec, w, layer->rotary);
-    capture_layer(spec, w, &layer->bias, index);
+    capture_layer(spec, w, layer, index);
     if (index + 1 == spec->layers)
         keep_head_tokens(spec, w);
-    attention_run(spec, w, &layer->bias);
+    attention_run(spec, w, layer);
     multiply(w, &layer->attention_out, &w->attended, out, w->x);
     if (index + 1 == spec->layers)
         capture_sum(spec, w, CAPTURE_ATTENTION, out);

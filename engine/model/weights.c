@@ -7,6 +7,7 @@
 #include "engine/model/family_tensors.h"
 #include "engine/model/loader.h"
 #include "engine/model/positions.h"
+#include "engine/model/reach.h"
 #include "engine/model/relative_bias.h"
 #include "engine/model/rotary.h"
 #include "engine/model/window_bias.h"
@@ -283,6 +284,25 @@ static enum err_code expand_windows(struct weights *weights, const struct spec *
     return ERR_OK;
 }
 
+/* A layer with a reach shares no block, and has no other bias. */
+static enum err_code expand_reaches(struct weights *weights, const struct spec *spec,
+                                    struct err *err)
+{
+    for (unsigned i = 0; i < spec->layers; i++) {
+        unsigned reach = spec_reach(spec, i);
+        if (reach == 0)
+            continue;
+        struct layer *layer = &weights->layers[i];
+        size_t floats = reach_bias_floats(reach);
+        float *table = arena_alloc_array(&weights->arena, floats, sizeof *table);
+        if (table == NULL)
+            return err_no_memory(err, floats * sizeof *table);
+        layer->reach = reach;
+        layer->bias = reach_bias(table, reach);
+    }
+    return ERR_OK;
+}
+
 /* One table for all layers. */
 static enum err_code expand_bias(struct weights *weights, const struct spec *spec, struct err *err)
 {
@@ -337,7 +357,8 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
     loader_init(&binder.loader, checkpoint);
     if (bind_all(&binder) || loader_run(&binder.loader, threads, err) ||
         fit_positions(out, spec, err) || expand_windows(out, spec, err) ||
-        expand_bias(out, spec, err) || fill_rotary(out, spec, err))
+        expand_bias(out, spec, err) || expand_reaches(out, spec, err) ||
+        fill_rotary(out, spec, err))
         weights_close(out, spec);
     loader_deinit(&binder.loader);
     free(bound);

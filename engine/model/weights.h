@@ -33,6 +33,7 @@ struct layer {
     struct attention_bias bias;  /* of the scores; nothing in most families */
     float *window_bias;          /* what it is made of: window_bias.h */
     const float *rotary;         /* rotary.h, of the layer's base; NULL: not rotary */
+    unsigned reach;              /* spec_reach; then the bias is reach.h's */
 };
 
 /* Fields that the family does not have stay zero. */

@@ -1,5 +1,6 @@
 #include "engine/model/workspace.h"
 
+#include "engine/model/attention_rows.h"
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/simd.h"
 
@@ -61,9 +62,7 @@ static size_t capture_block(const struct spec *spec)
 /* A member's own: such a block, and what attention needs to make one. */
 static size_t capture_scratch(const struct spec *spec)
 {
-    size_t n = longest(spec), d = spec->hidden / spec->heads;
-    size_t fp32 = attention_mean_scratch(n, d), bf16 = attention_bf16_mean_scratch(n, d);
-    return capture_block(spec) + simd_round_up(fp32 > bf16 ? fp32 : bf16);
+    return capture_block(spec) + attention_rows_scratch(longest(spec), spec->hidden / spec->heads);
 }
 
 /* In bf16 if attention can multiply that: half the memory, and twice the speed. */

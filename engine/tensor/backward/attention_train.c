@@ -271,6 +271,14 @@ static void attend(const struct block *block)
                                work->scores + r * work->token_stride, head->n);
 }
 
+/* The mask's number of query i and key 0. */
+static uint32_t mask_index(const struct attention_train *head, size_t i)
+{
+    const struct attention_train_mask *mask = &head->mask;
+    size_t tokens = mask->tokens > 0 ? mask->tokens : head->n;
+    return (uint32_t)((mask->first_query + i) * tokens + mask->first_key);
+}
+
 /* y = D(x) by rows; returns x itself if there is no dropout. */
 static float *drop(const struct block *block, float *y, float *x)
 {
@@ -280,7 +288,7 @@ static float *drop(const struct block *block, float *y, float *x)
         return x;
     for (size_t r = 0; r < block->rows; r++)
         head->backward->dropout(y + r * work->token_stride, x + r * work->token_stride, head->n,
-                                head->key, (uint32_t)((block->first + r) * head->n), head->dropout);
+                                head->key, mask_index(head, block->first + r), head->dropout);
     return y;
 }
 

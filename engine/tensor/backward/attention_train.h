@@ -29,6 +29,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where a head's queries and keys lie in a longer sequence of so many tokens, of which they are a
+ * part: a number of its dropout mask depends on query and key only, not on the parts. */
+struct attention_train_mask {
+    size_t first_query, first_key, tokens; /* 0 tokens: the head is the whole, of n keys */
+};
+
 struct attention_train {
     const struct kernels *kernels;
     const struct backward *backward;
@@ -40,6 +46,7 @@ struct attention_train {
     size_t d;
     float dropout; /* rate; 0: none */
     uint32_t key;  /* of the mask of this head: index i n + j for query i and key j */
+    struct attention_train_mask mask; /* or (first_query + i) tokens + first_key + j */
     float entropy, sparsity;
     const struct attention_bias *bias; /* B, of this head and its first query; NULL: none */
     float *dbias; /* laid out as the bias, at the same place; NULL: not asked */

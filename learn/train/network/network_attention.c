@@ -1,9 +1,11 @@
 #include "learn/train/network/network_attention.h"
 
 #include "engine/base/rng.h"
+#include "engine/model/reach.h"
 #include "engine/model/relative_bias.h"
 #include "engine/model/window_bias.h"
 #include "engine/tensor/backward/attention_train.h"
+#include "learn/train/network/network_local.h"
 #include "learn/train/network/network_rows.h"
 
 #include <stdatomic.h>
@@ -33,7 +35,13 @@ size_t network_attention_floats(const struct network *network)
     unsigned tokens = longest(network);
     if (tokens > network->options.tokens_max)
         tokens = network->options.tokens_max;
-    size_t floats = attention_train_scratch(tokens, tokens, spec->hidden / spec->heads);
+    size_t width = spec->hidden / spec->heads, floats = 0;
+    for (unsigned i = 0; i < spec->layers; i++) {
+        unsigned reach = spec_reach(spec, i);
+        size_t wanted = reach > 0 ? network_local_scratch(reach, tokens, width)
+                                  : attention_train_scratch(tokens, tokens, width);
+        floats = wanted > floats ? wanted : floats;
+    }
     return (floats + 15) / 16 * 16;
 }
 
@@ -49,9 +57,23 @@ static size_t side_of(const struct network *network)
     return network->spec->image_size / network->spec->patch;
 }
 
+static enum err_code open_band(struct network *network, struct network_block *block,
+                               struct err *err)
+{
+    size_t floats = reach_bias_floats(block->reach);
+    float *table = arena_alloc_array(&network->arena, floats, sizeof *table);
+    if (table == NULL)
+        return err_no_memory(err, floats * sizeof *table);
+    block->band = reach_bias(table, block->reach);
+    return ERR_OK;
+}
+
 enum err_code network_attention_open_block(struct network *network, struct network_block *block,
                                            struct err *err)
 {
+    block->reach = spec_reach(network->spec, block->layer);
+    if (block->reach > 0)
+        return open_band(network, block, err);
     if (offset_of_bias(network, block) == SIZE_MAX)
         return ERR_OK;
     size_t floats = window_bias_floats(network->spec->heads, side_of(network));
@@ -195,7 +217,11 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
     struct attention_train one = head_of(run, sequence, head, &bias);
     double *penalty = &network->penalties[sequence * network->spec->heads + head];
     float *out = context->x + run->query_first[sequence] * context->stride + head * one.d;
-    *penalty = one.m > 0 ? attention_train_forward(&one, out, context->stride, scratch) : 0;
+    if (run->block->reach > 0)
+        *penalty = network_local_forward(&one, run->block->reach, &run->block->band, out,
+                                         context->stride, scratch);
+    else
+        *penalty = one.m > 0 ? attention_train_forward(&one, out, context->stride, scratch) : 0;
 }
 
 void network_attention_forward(struct network *network, const struct network_block *block)
@@ -226,11 +252,15 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
         memset(dk + t * run->dqkv.stride, 0, one.d * sizeof *dk);
         memset(dk + t * run->dqkv.stride + hidden, 0, one.d * sizeof *dk);
     }
-    if (one.m > 0)
-        attention_train_backward(
-            &one, run->dcontext.x + query * run->dcontext.stride + head * one.d,
-            run->dcontext.stride, run->dquery.x + query * run->dquery.stride + head * one.d,
-            run->dquery.stride, dk, dk + hidden, run->dqkv.stride, scratch);
+    const float *dout = run->dcontext.x + query * run->dcontext.stride + head * one.d;
+    float *dq = run->dquery.x + query * run->dquery.stride + head * one.d;
+    if (run->block->reach > 0)
+        network_local_backward(&one, run->block->reach, &run->block->band, dout,
+                               run->dcontext.stride, dq, run->dquery.stride, dk, dk + hidden,
+                               run->dqkv.stride, scratch);
+    else if (one.m > 0)
+        attention_train_backward(&one, dout, run->dcontext.stride, dq, run->dquery.stride, dk,
+                                 dk + hidden, run->dqkv.stride, scratch);
 }
 
 /* All sequences of one head, one after another: they add to the same gradient of the bias. */

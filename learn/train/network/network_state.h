@@ -53,6 +53,8 @@ struct network_block {
     size_t attention_scale, mlp_scale; /* offsets; SIZE_MAX: no layer scale */
     struct attention_bias bias;        /* of the scores, a view of the table; at is NULL: none */
     float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h */
+    unsigned reach;                    /* spec_reach; if above 0, with its bias: reach.h */
+    struct attention_bias band;
 
     struct matrix x, n;           /* [T, D]; n may be x */
     struct matrix qkv_rows;       /* [T, 3 D]; in the last block the first D columns are not used */

@@ -1,0 +1,29 @@
+/* network_local.h - a head of local attention (engine/model/reach.h) in training, forward and
+ * backward: blocks of queries with the keys that they reach, so that time grows with the sequence's
+ * length times the reach. Results are those of attention_train.h over the whole sequence with a
+ * bias that masks what is beyond the reach, dropout's mask included; the gradients of keys that
+ * several blocks reach are summed.
+ *
+ * Threads: pure functions; scratch is the caller's.
+ */
+#ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_LOCAL_H
+#define ATTND_LEARN_TRAIN_NETWORK_NETWORK_LOCAL_H
+
+#include "engine/tensor/backward/attention_train.h"
+
+#include <stddef.h>
+
+/* Floats of 64-byte aligned scratch for either pass, for sequences of at most so many tokens. */
+size_t network_local_scratch(unsigned reach, size_t tokens_max, size_t d);
+
+/* `head` as for the whole sequence, m its first queries, without a bias; `band` is reach_bias of
+ * the reach, which is above 0. Otherwise as attention_train_forward and _backward. */
+double network_local_forward(const struct attention_train *head, unsigned reach,
+                             const struct attention_bias *band, float *out, size_t out_stride,
+                             float *scratch);
+void network_local_backward(const struct attention_train *head, unsigned reach,
+                            const struct attention_bias *band, const float *dout,
+                            size_t dout_stride, float *dq, size_t dq_stride, float *dk, float *dv,
+                            size_t dkv_stride, float *scratch);
+
+#endif
