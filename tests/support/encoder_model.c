@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-const char *const encoder_models[ENCODER_MODELS] = {"roberta-1", "xlm-roberta-1", "electra-0",
-                                                    "albert-0",  "mpnet-0",       "bert-5",
-                                                    "roberta-0", "xlm-roberta-0"};
+const char *const encoder_models[ENCODER_MODELS] = {
+    "roberta-1", "xlm-roberta-1", "electra-0",    "albert-0",  "mpnet-0",
+    "bert-5",    "modernbert-1",  "modernbert-2", "roberta-0", "xlm-roberta-0"};
 
 int encoder_models_count(void)
 {
@@ -20,7 +21,10 @@ int encoder_models_count(void)
 static void path_of(char path[512], const char *name, const char *file)
 {
     const char *golden = getenv("ATTND_GOLDEN");
-    snprintf(path, 512, "%s/%s/%s", golden != NULL ? golden : "tests/data/encoders", name, file);
+    if (golden != NULL)
+        snprintf(path, 512, "%s/%s/%s", golden, name, file);
+    if (golden == NULL || access(path, R_OK) != 0)
+        snprintf(path, 512, "tests/data/encoders/%s/%s", name, file);
 }
 
 static void copy(const struct tempdir *to, const char *name, const char *file)
