@@ -38,24 +38,43 @@ struct choice {
     const char *model_type, *architecture;
     enum family_head head;
     unsigned hidden; /* 0: HIDDEN */
+    unsigned variant;
 };
 
 static const struct choice choices[] = {
-    {"bert", NULL, HEAD_CLASSIFIER, 0},
-    {"bert", NULL, HEAD_MLM, 0},
-    {"distilbert", NULL, HEAD_CLASSIFIER, 0},
-    {"roberta", NULL, HEAD_CLASSIFIER, 0},
-    {"electra", NULL, HEAD_CLASSIFIER, 0},
-    {"albert", NULL, HEAD_CLASSIFIER, 0},
-    {"mpnet", NULL, HEAD_CLASSIFIER, 0},
-    {"vit", NULL, HEAD_CLASSIFIER, 0},
-    {"deit", NULL, HEAD_CLASSIFIER, 0},
-    {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0},
-    {"dinov2", NULL, HEAD_CLASSIFIER, 0},
-    {"dinov2_with_registers", NULL, HEAD_CLASSIFIER, 0},
-    {"beit", NULL, HEAD_CLASSIFIER, 0},
+    {"bert", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"bert", NULL, HEAD_MLM, 0, 0},
+    {"distilbert", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"roberta", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"electra", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"albert", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"mpnet", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"modernbert", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"modernbert", NULL, HEAD_CLASSIFIER, 0, 1},
+    {"modernbert", NULL, HEAD_CLASSIFIER, 0, 2},
+    {"vit", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"deit", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0, 0},
+    {"dinov2", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"dinov2_with_registers", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"beit", NULL, HEAD_CLASSIFIER, 0, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
+
+/* Biases and [CLS]; no biases and a mean; a single layer, which has no attention norm. */
+static void fill_rotary_spec(struct spec *spec, unsigned variant)
+{
+    static const unsigned reaches[][LAYERS] = {{0, 3}, {4, 0}, {3}};
+    spec->is_gated = true;
+    spec->pooler_activation = ACTIVATION_GELU;
+    spec->rotary_base[0] = 100;
+    spec->rotary_base[1] = 20;
+    spec->reaches = reaches[variant];
+    spec->layers = variant == 2 ? 1 : LAYERS;
+    spec->pools_tokens = variant == 1;
+    for (int field = 0; field < TENSOR_FIELDS; field++)
+        spec->unbiased[field] = variant == 1 && spec->family->key_bias[field] != NULL;
+}
 
 /* Embeddings narrower and wider than the blocks, four layers of two blocks, pads at 1. */
 static void fill_text_spec(struct spec *spec)
@@ -88,6 +107,8 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
         spec->positions = 20;
         spec->token_types = 2;
         fill_text_spec(spec);
+        if (spec->family->is_rotary)
+            fill_rotary_spec(spec, choice->variant);
         return;
     }
     spec->is_gated = strcmp(choice->model_type, "dinov2") == 0;
@@ -537,7 +558,7 @@ END_TEST
 
 /* Hugging Face's places: DistilBERT has none behind attention, ALBERT and DINOv2 none behind the
  * MLP, image models none before the classifier; heads of RoBERTa's kind have one before the pooler
- * too. */
+ * too; ModernBERT drops what the MLP's second layer reads, and behind attention at its rate. */
 START_TEST(network_drops_where_hugging_face_does)
 {
     for (int i = 0; i < CHOICES; i++) {
@@ -550,13 +571,16 @@ START_TEST(network_drops_where_hugging_face_does)
         network_forward(tiny.network, &tiny.batch);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
         bool is_albert = strcmp(choices[i].model_type, "albert") == 0;
+        bool is_modernbert = strcmp(choices[i].model_type, "modernbert") == 0;
         bool is_dinov2 = strncmp(choices[i].model_type, "dinov2", 6) == 0;
         bool has_own_head =
             strcmp(tiny.spec.family->tensors[TENSOR_CLASSIFIER], "classifier.out_proj") == 0;
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT) ==
-                  !(is_albert || is_dinov2));
+                  !(is_albert || is_dinov2 || is_modernbert));
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ACTIVATED) == is_modernbert);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_POOLER) == has_own_head);
-        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == !is_distilbert);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) ==
+                  !(is_distilbert || is_modernbert));
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);
         ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
         options.hidden_dropout = 0;
@@ -564,6 +588,7 @@ START_TEST(network_drops_where_hugging_face_does)
         tiny_open_network(&tiny, &options);
         network_forward(tiny.network, &tiny.batch);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == is_modernbert);
         ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
         tiny_close(&tiny);
     }
