@@ -18,9 +18,9 @@ static const char *const base_keys[KINDS] = {"global_rope_theta", "local_rope_th
 
 static enum err_code check_base(const char *path, const char *key, double base, struct err *err)
 {
-    if (isfinite(base) && base > 0)
+    if (isfinite(base) && base >= 1)
         return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED, "%s.%s %g is not supported (supported: above 0)", path,
+    return err_set(err, ERR_UNSUPPORTED, "%s.%s %g is not supported (supported: at least 1)", path,
                    key, base);
 }
 

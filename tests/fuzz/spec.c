@@ -13,6 +13,10 @@ static void check_text(const struct spec *spec)
     FUZZ_CLAIM(spec->pad_id < spec->positions && spec_embedding(spec) >= 1);
     FUZZ_CLAIM(spec->buckets == 0 || spec->buckets >= 32);
     FUZZ_CLAIM(spec_blocks(spec) >= 1 && spec_blocks(spec) <= 1024);
+    for (unsigned i = 0; spec->family->is_rotary && i < 2; i++)
+        FUZZ_CLAIM(spec->rotary_base[i] >= 1 && spec->hidden / spec->heads % 2 == 0);
+    for (unsigned i = 0; i < spec->layers; i++)
+        FUZZ_CLAIM(spec_reach(spec, i) <= 32768);
     for (unsigned i = 0; i < spec->layers; i++)
         FUZZ_CLAIM(spec_block(spec, i) < spec_blocks(spec));
 }

@@ -31,6 +31,10 @@ static const char *const configs[] = {
     "{\"model_type\": \"mpnet\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
     "\"num_attention_heads\": 2, \"intermediate_size\": 96, \"vocab_size\": 30, "
     "\"max_position_embeddings\": 42, \"num_labels\": 3, \"relative_attention_num_buckets\": 40}",
+    "{\"model_type\": \"modernbert\", \"hidden_size\": 16, \"num_hidden_layers\": 3, "
+    "\"num_attention_heads\": 2, \"intermediate_size\": 24, \"vocab_size\": 30, "
+    "\"max_position_embeddings\": 42, \"num_labels\": 3, \"local_attention\": 8, "
+    "\"mlp_bias\": true, \"attention_bias\": true}",
 };
 enum { FAMILIES = sizeof configs / sizeof *configs, MPNET = 3 };
 
