@@ -18,22 +18,24 @@ static size_t mlp_columns(const struct spec *spec)
     return spec->is_gated ? 2 * (size_t)spec->intermediate : spec->intermediate;
 }
 
-static size_t longest(const struct spec *spec)
+/* A text may be cut shorter than there are positions for: then by tokens_max of workspace_open. */
+static size_t longest(const struct spec *spec, unsigned tokens_max)
 {
-    return spec->patch > 0 ? spec_image_tokens(spec) : spec_text_tokens(spec);
+    unsigned tokens = spec->patch > 0 ? spec_image_tokens(spec) : spec_text_tokens(spec);
+    return tokens < tokens_max ? tokens : tokens_max;
 }
 
 /* Numbers of the longest text's embeddings, before they are projected. */
-static size_t embedded_floats(const struct spec *spec)
+static size_t embedded_floats(const struct spec *spec, unsigned tokens_max)
 {
-    return spec_projects(spec) ? longest(spec) * spec_embedding(spec) : 0;
+    return spec_projects(spec) ? longest(spec, tokens_max) * spec_embedding(spec) : 0;
 }
 
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
 {
     size_t tokens = w->tokens_max, rows = tokens / 2 + 1, hidden = spec->hidden;
     size_t features = spec_features(spec);
-    size_t embedded = embedded_floats(spec);
+    size_t embedded = embedded_floats(spec, w->tokens_max);
     if (embedded > 0 && take(w, &w->embedded, embedded, 1, err))
         return err->code;
     w->hidden_stride = operand_stride(hidden, sizeof(float)) / sizeof(float);
@@ -54,15 +56,16 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
 }
 
 /* The probabilities of a block of queries. */
-static size_t capture_block(const struct spec *spec)
+static size_t capture_block(const struct spec *spec, unsigned tokens_max)
 {
-    return simd_round_up(ATTENTION_QUERIES * longest(spec));
+    return simd_round_up(ATTENTION_QUERIES * longest(spec, tokens_max));
 }
 
 /* A member's own: such a block, and what attention needs to make one. */
-static size_t capture_scratch(const struct spec *spec)
+static size_t capture_scratch(const struct spec *spec, unsigned tokens_max)
 {
-    return capture_block(spec) + attention_rows_scratch(longest(spec), spec->hidden / spec->heads);
+    return capture_block(spec, tokens_max) +
+           attention_rows_scratch(longest(spec, tokens_max), spec->hidden / spec->heads);
 }
 
 /* In bf16 if attention can multiply that: half the memory, and twice the speed. */
@@ -82,8 +85,8 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
     w->qkv_bf16 = is_bf16 ? qkv : NULL;
     /* Rounded up, so that the members' scratch does not share a cache line. */
     w->scratch_floats = simd_round_up(floats);
-    w->capture_block_floats = capture_block(spec);
-    w->capture_scratch_floats = capture_scratch(spec);
+    w->capture_block_floats = capture_block(spec, w->tokens_max);
+    w->capture_scratch_floats = capture_scratch(spec, w->tokens_max);
     if (take(w, &w->capture_scratch, thread_pool_size(w->pool), w->capture_scratch_floats, err))
         return err->code;
     return take(w, &w->scratch, thread_pool_size(w->pool), w->scratch_floats, err);
@@ -155,9 +158,10 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
                        sizeof(struct capture *) + sizeof(struct window_place);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
-    const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec);
+    const size_t scratch =
+        simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec, tokens_max);
     return tokens_max * (4 * hidden + mlp + qkv + operands) + (tokens_max / 2 + 2) * (head + map) +
-           embedded_floats(spec) * sizeof(float) +
+           embedded_floats(spec, tokens_max) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;
 }
 
