@@ -5,11 +5,11 @@
 #include "engine/format/checkpoint.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/relative_bias.h"
-#include "engine/model/rotary.h"
 #include "engine/model/window_bias.h"
 #include "engine/model/workspace.h"
 #include "engine/prepare/pipeline.h"
 #include "engine/tensor/gemm/operand.h"
+#include "engine/tensor/rotary.h"
 #include "engine/text/tokenizer.h"
 
 #include <limits.h>

@@ -8,8 +8,8 @@
  *                 (Dosovitskiy et al. 2021, eq. 2 and 3)
  *
  * attention(n) = W_o softmax(Q K^T / sqrt(d) + B) V over all tokens of a sequence, or those within
- * the layer's reach (reach.h), with Q, K and V from n W_qkv, Q and K turned by their positions where
- * a family has rotary ones (rotary.h), and B nothing or a table of relative positions
+ * the layer's reach (reach.h), with Q, K and V from n W_qkv, Q and K turned by their places where
+ * positions are rotary (rotary.h), and B nothing or a table of relative positions
  * (relative_bias.h, window_bias.h);
  * mlp(h) = act(h W_1) W_2 or, with a gate, gate(u) * v W_2 where [u, v] = h W_1 (Shazeer 2020, "GLU
  * Variants Improve Transformer"). With a layer scale each branch is multiplied by a vector before

@@ -2,7 +2,7 @@
 
 #include "engine/model/attention.h"
 #include "engine/model/capture.h"
-#include "engine/model/rotary.h"
+#include "engine/tensor/rotary.h"
 
 #include <string.h>
 
@@ -91,6 +91,38 @@ static void gate_rows(void *context, unsigned index, unsigned count)
     }
 }
 
+/* Query and key of every token turned where they lie, by its place in its sequence. */
+struct turn_run {
+    const struct spec *spec;
+    const struct workspace *workspace;
+    const float *table;
+};
+
+/* The two lie side by side: 2 H heads. */
+static void turn_token(const struct turn_run *run, size_t token, size_t place)
+{
+    const struct workspace *w = run->workspace;
+    size_t heads = run->spec->heads, d = run->spec->hidden / heads, at = token * w->qkv_stride;
+    const float *turn = rotary_at(run->table, place, d);
+    if (w->qkv_bf16 != NULL)
+        w->kernels->rotate_bf16(w->qkv_bf16 + at, turn, 2 * heads, d);
+    else
+        w->kernels->rotate(w->qkv + at, turn, 2 * heads, d, 1);
+}
+
+static void turn_rows(void *context, unsigned index, unsigned count)
+{
+    const struct turn_run *run = context;
+    const struct workspace *w = run->workspace;
+    size_t last = (size_t)w->tokens * (index + 1) / count;
+    unsigned row = 0;
+    for (size_t t = (size_t)w->tokens * index / count; t < last; t++) {
+        while (w->offset[row + 1] <= t)
+            row++;
+        turn_token(run, t, t - w->offset[row]);
+    }
+}
+
 /* ---- the block ---- */
 
 static void multiply(struct workspace *w, const struct linear *linear, const struct operand *x,
@@ -165,7 +197,7 @@ static void attention(const struct spec *spec, const struct layer *layer, struct
 {
     project_qkv(w, &layer->qkv);
     if (layer->rotary != NULL)
-        rotary_run(spec, w, layer->rotary);
+        thread_pool_run(w->pool, turn_rows, &(struct turn_run){spec, w, layer->rotary});
     capture_layer(spec, w, layer, index);
     if (index + 1 == spec->layers)
         keep_head_tokens(spec, w);

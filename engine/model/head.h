@@ -2,10 +2,10 @@
  *
  *     logits = W_c act(W_p pooling(norm(x))) + b_c
  *
- * where a family may lack the final norm (those of texts) or the pooler (ViT, DeiT). The pooling is
- * the [CLS] row, the mean of the patches' rows, or both side by side (Oquab et al. 2023); a norm of
- * its own may follow (BEiT). A distilled
- * DeiT has a second classifier on the second token; its logits are the mean of both (Touvron et al.
+ * where a family may lack the final norm (most of texts) or the pooler (ViT, DeiT). The pooling is
+ * the [CLS] row, the mean of the patches' rows, both side by side (Oquab et al. 2023), or the mean
+ * of all rows (Warner et al. 2024); a norm of its own may follow it (BEiT) or the pooler
+ * (ModernBERT). A distilled DeiT has a second classifier on the second token; its logits are the mean of both (Touvron et al.
  * 2021, section 4).
  */
 #ifndef ATTND_ENGINE_MODEL_HEAD_H

@@ -4,9 +4,9 @@
 
 #include "engine/base/doc.h"
 #include "engine/format/printable.h"
+#include "engine/model/config/rotary_config.h"
 #include "engine/model/refused.h"
 #include "engine/model/relative_bias.h"
-#include "engine/model/spec_rotary.h"
 
 #include <float.h>
 #include <math.h>
@@ -363,11 +363,30 @@ static enum err_code read_problem(struct spec *spec, const struct json_t *config
     return ERR_OK;
 }
 
+static enum err_code read_rotary(struct spec *spec, const struct json_t *config,
+                                 struct arena *arena, struct err *err)
+{
+    struct rotary_config rotary;
+    unsigned width = spec->hidden / spec->heads;
+    if (!spec->family->is_rotary)
+        return ERR_OK;
+    if (width % 2 != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %u for %s %u makes heads of %u numbers; rotary positions turn pairs",
+                       spec->family->key_hidden, spec->hidden, spec->family->key_heads, spec->heads,
+                       width);
+    if (rotary_config_read(&rotary, config, spec->layers, arena, err))
+        return err->code;
+    memcpy(spec->rotary_base, rotary.base, sizeof spec->rotary_base);
+    spec->reaches = rotary.reaches;
+    return ERR_OK;
+}
+
 enum err_code spec_config_read(struct spec *spec, const struct json_t *config, struct arena *arena,
                                struct err *err)
 {
     if (read_family(spec, config, err) || read_encoder(spec, config, err) ||
-        spec_rotary_read(spec, config, arena, err))
+        read_rotary(spec, config, arena, err))
         return err->code;
     if (spec->family->kind == ENGINE_TEXT)
         read_text(spec, config, err);

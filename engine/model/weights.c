@@ -9,8 +9,8 @@
 #include "engine/model/positions.h"
 #include "engine/model/reach.h"
 #include "engine/model/relative_bias.h"
-#include "engine/model/rotary.h"
 #include "engine/model/window_bias.h"
+#include "engine/tensor/rotary.h"
 
 #include <stdlib.h>
 #include <string.h>

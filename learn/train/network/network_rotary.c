@@ -1,6 +1,6 @@
 #include "learn/train/network/network_rotary.h"
 
-#include "engine/model/rotary.h"
+#include "engine/tensor/rotary.h"
 
 enum err_code network_rotary_open(struct network *network, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* network_rotary.h - rotary positions (engine/model/rotary.h) of a block in training: query and key
+/* network_rotary.h - rotary positions (engine/tensor/rotary.h) of a block in training: query and key
  * are turned behind their product, and their gradients turned back before its backward pass, since
  * the transpose of a rotation is the rotation by the negative angle. Of a family without rotary
  * positions nothing happens. Threads: one caller, with its pool.

@@ -1,6 +1,8 @@
-/* rotary.h and the kernels behind it: the angles, both halves of a head, every instruction set, the
- * way back, and a batch of sequences. */
-#include "engine/model/rotary.h"
+/* rotary.h and the kernels behind it: the angles, both halves of a head, every instruction set, and
+ * the way back. */
+#include "engine/tensor/rotary.h"
+
+#include "engine/tensor/kernels.h"
 
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -171,46 +173,7 @@ START_TEST(a_number_that_is_none_is_passed_on)
 }
 END_TEST
 
-enum { BATCH_TOKENS = 17, BATCH_HIDDEN = 12, BATCH_D = BATCH_HIDDEN / HEADS, STRIDE = 40 };
-
-/* Two sequences of 6 and 11 tokens: places begin again, values and gaps stay. */
-static void check_batch(unsigned threads)
-{
-    struct spec spec = {.heads = HEADS, .hidden = BATCH_HIDDEN};
-    unsigned offset[] = {0, 6, BATCH_TOKENS};
-    float *table = new_table(PLACES, BATCH_D, 10000);
-    float *qkv = numbers_new(BATCH_TOKENS * STRIDE, 2, 9),
-          *was = numbers_new(BATCH_TOKENS * STRIDE, 2, 9);
-    struct workspace workspace = {.kernels = kernels_best(),
-                                  .rows = 2,
-                                  .tokens = BATCH_TOKENS,
-                                  .offset = offset,
-                                  .qkv_stride = STRIDE,
-                                  .qkv = qkv};
-    struct err err = {0};
-    ck_assert_int_eq(thread_pool_open(&workspace.pool, threads, &err), ERR_OK);
-    rotary_run(&spec, &workspace, table);
-    thread_pool_close(workspace.pool);
-    for (size_t t = 0; t < BATCH_TOKENS; t++) {
-        const float *row = qkv + t * STRIDE, *x = was + t * STRIDE;
-        const float *turn = rotary_at(table, t < 6 ? t : t - 6, BATCH_D);
-        for (size_t h = 0; h < 2 * (size_t)HEADS; h++)
-            expect_turned(row + h * BATCH_D, x + h * BATCH_D, turn, BATCH_D);
-        ck_assert_mem_eq(row + 2 * BATCH_HIDDEN, x + 2 * BATCH_HIDDEN,
-                         (STRIDE - 2 * BATCH_HIDDEN) * sizeof *x);
-    }
-    free(table), free(qkv), free(was);
-}
-
-START_TEST(a_batch_is_turned_by_the_places_in_each_sequence)
-{
-    check_batch(1);
-    check_batch(3);
-}
-END_TEST
-
 SUITE("rotary", angles_are_place_times_inverse_frequency,
       a_head_is_turned_by_halves_as_the_oracle_does_and_nothing_behind,
       the_gradient_is_the_turn_back, products_of_query_and_key_depend_on_their_distance_only,
-      bf16_rows_are_turned_in_fp32_and_rounded_once, a_number_that_is_none_is_passed_on,
-      a_batch_is_turned_by_the_places_in_each_sequence)
+      bf16_rows_are_turned_in_fp32_and_rounded_once, a_number_that_is_none_is_passed_on)
