@@ -208,7 +208,34 @@ START_TEST(relative_positions_are_more_than_what_rounding_costs)
 }
 END_TEST
 
-SUITE("weights_families", each_tensor_that_is_missing_or_misshapen_is_refused_by_name,
+/* Three layers that reach four tokens each: [CLS] sees twelve, and what they hold of those. */
+START_TEST(rollout_through_local_layers_goes_no_further_than_they_reach)
+{
+    static const char config[] =
+        "{\"model_type\": \"modernbert\", \"hidden_size\": 64, \"num_hidden_layers\": 3, "
+        "\"num_attention_heads\": 2, \"intermediate_size\": 24, \"vocab_size\": 30, "
+        "\"max_position_embeddings\": 42, \"num_labels\": 3, \"local_attention\": 8, "
+        "\"layer_types\": [\"sliding_attention\", \"sliding_attention\", \"sliding_attention\"]}";
+    static const char *const dtypes[] = {"f32", "int8"};
+    float logits[LABELS], rollout[TOKENS];
+    checkpoint_writer_open(&writer);
+    write_model(config);
+    for (int d = 0; d < 2; d++) {
+        double total = 0;
+        answer("auto", dtypes[d], logits, rollout);
+        for (int t = 0; t < TOKENS; t++) {
+            total += (double)rollout[t];
+            ck_assert_msg((rollout[t] > 0) == (t <= 12), "%s, token %d: %g", dtypes[d], t,
+                          (double)rollout[t]);
+        }
+        ck_assert_double_eq_tol(total, 1, 1e-5);
+    }
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+SUITE("weights_families", rollout_through_local_layers_goes_no_further_than_they_reach,
+      each_tensor_that_is_missing_or_misshapen_is_refused_by_name,
       blocks_of_albert_are_named_by_group_and_place,
       relative_positions_reach_attention_in_every_precision,
       relative_positions_are_more_than_what_rounding_costs)
