@@ -119,8 +119,7 @@ struct family {
     const char *key_pooler_activation; /* NULL: it is pooler_activation */
     /* Whether a field has a bias (a norm a beta), false if absent. NULL: it has. */
     const char *key_bias[TENSOR_FIELDS];
-    bool
-        is_rotary; /* positions turn query and key, in local and global layers: config/rotary_config.h */
+    bool is_rotary; /* positions turn query and key (rotary.h), as rotary_config.h reads */
     struct family_demand demands[FAMILY_DEMANDS];
     unsigned default_layers, default_patch; /* a patch of 0: 16 */
     double default_eps;

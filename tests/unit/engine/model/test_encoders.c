@@ -1,5 +1,5 @@
 /* The encoders of texts against transformers, by token ids: RoBERTa, XLM-R, ELECTRA, ALBERT, MPNet,
- * and pairs of BERT. tests/data/encoders/NOTICE.md says where they come from. */
+ * ModernBERT, and pairs of BERT. tests/data/encoders/NOTICE.md says where they come from. */
 #include "engine/engine.h"
 #include "engine/model/embed.h"
 #include "engine/model/weights.h"

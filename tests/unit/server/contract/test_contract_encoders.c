@@ -1,4 +1,4 @@
-/* The programs on encoders of every text family: one server with six models, explanations, and what
+/* The programs on encoders of every text family: one server with all of them, explanations, and what
  * the tools say of them and of models that are none. */
 #include "engine/base/doc.h"
 #include "tests/support/contract.h"
