@@ -5,8 +5,8 @@
  * where a family may lack the final norm (most of texts) or the pooler (ViT, DeiT). The pooling is
  * the [CLS] row, the mean of the patches' rows, both side by side (Oquab et al. 2023), or the mean
  * of all rows (Warner et al. 2024); a norm of its own may follow it (BEiT) or the pooler
- * (ModernBERT). A distilled DeiT has a second classifier on the second token; its logits are the mean of both (Touvron et al.
- * 2021, section 4).
+ * (ModernBERT). A distilled DeiT has a second classifier on the second token; its logits are the
+ * mean of both (Touvron et al. 2021, section 4).
  */
 #ifndef ATTND_ENGINE_MODEL_HEAD_H
 #define ATTND_ENGINE_MODEL_HEAD_H

@@ -1,7 +1,7 @@
-/* network_rotary.h - rotary positions (engine/tensor/rotary.h) of a block in training: query and key
- * are turned behind their product, and their gradients turned back before its backward pass, since
- * the transpose of a rotation is the rotation by the negative angle. Of a family without rotary
- * positions nothing happens. Threads: one caller, with its pool.
+/* network_rotary.h - rotary positions (engine/tensor/rotary.h) in training: query and key of a
+ * block are turned behind their product, and their gradients turned back before its backward pass,
+ * since the transpose of a rotation is the rotation by the negative angle. Of a family without
+ * rotary positions nothing happens. Threads: one caller, with its pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_ROTARY_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_ROTARY_H
