@@ -32,5 +32,5 @@ struct attention_bias reach_bias(float *table, unsigned reach)
     size_t centre = distance_end(reach) - 1;
     for (size_t i = 0; i < reach_bias_floats(reach); i++)
         table[i] = i + reach >= centre && i <= centre + reach ? 0 : beyond;
-    return (struct attention_bias){table + centre, -1, 0};
+    return (struct attention_bias){table + centre, -1, 0, 0};
 }

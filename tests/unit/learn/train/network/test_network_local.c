@@ -53,7 +53,7 @@ static void run_whole(struct problem *p, unsigned reach)
 {
     size_t n = p->head.n;
     float *mask = numbers_new(n * n, 0, 5);
-    struct attention_bias bias = {mask, (ptrdiff_t)n, 0};
+    struct attention_bias bias = {mask, (ptrdiff_t)n, 0, 0};
     for (size_t j = 0; j < n; j++)
         for (size_t i = 0; i < n; i++)
             mask[j * n + i] = (i > j ? i - j : j - i) <= reach ? 0 : -1e9f;
