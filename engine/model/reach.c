@@ -16,6 +16,13 @@ struct key_span reach_span(unsigned reach, unsigned tokens, unsigned query)
     return (struct key_span){first, count < left ? count : left};
 }
 
+struct key_span reach_span_beside(unsigned reach, unsigned tokens, unsigned query)
+{
+    struct key_span span = reach_span(reach, tokens, query);
+    unsigned dropped = span.first == 0;
+    return (struct key_span){span.first + dropped, span.count - dropped};
+}
+
 /* Query and key of a span are less than this apart. */
 static size_t distance_end(unsigned reach)
 {

@@ -13,6 +13,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/format/checkpoint.h"
+#include "engine/model/global_token.h"
 #include "engine/model/spec.h"
 #include "engine/tensor/attention_bias.h"
 #include "engine/tensor/linear/linear.h"
@@ -26,13 +27,14 @@ struct norm {
 /* One block of the encoder. */
 struct layer {
     struct norm attention_norm, mlp_norm;
-    struct linear qkv;           /* [3 D, D]: query, key and value as one product */
-    struct linear attention_out; /* [D, D] */
-    struct linear mlp_in;        /* [F, D]; [2 F, D] of a gated MLP */
-    struct linear mlp_out;       /* [D, F] */
-    struct attention_bias bias;  /* of the scores; nothing in most families */
-    float *window_bias;          /* what it is made of: window_bias.h */
-    unsigned reach;              /* spec_reach; then the bias is reach.h's */
+    struct linear qkv;                /* [3 D, D]: query, key and value as one product */
+    struct linear attention_out;      /* [D, D] */
+    struct linear mlp_in;             /* [F, D]; [2 F, D] of a gated MLP */
+    struct linear mlp_out;            /* [D, F] */
+    struct attention_bias bias;       /* of the scores; nothing in most families */
+    float *window_bias;               /* what it is made of: window_bias.h */
+    unsigned reach;                   /* spec_reach; then the bias is reach.h's */
+    struct global_projections global; /* of a token that sees all */
 };
 
 /* Fields that the family does not have stay zero. */
