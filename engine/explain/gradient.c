@@ -270,7 +270,7 @@ static enum err_code go_back(struct path *path, const struct spec *spec,
     return ERR_OK;
 }
 
-/* gradient [N] of one head of a token that sees all: dO . (W_v x_j + b_v) = (W_v^T dO) . x_j + c. */
+/* gradient [N] of one head of a token that sees all: dO . (W_v x_j + b_v) = W_v^T dO . x_j + c. */
 static void global_head(const struct path *path, const struct capture *capture, size_t head,
                         float *gradient)
 {

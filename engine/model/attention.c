@@ -51,7 +51,7 @@ static bool has_global_query(const struct run *run, const struct query_block *bl
     return spec_has_global(run->spec) && block->first == block->sequence;
 }
 
-/* The keys and the bias of a head of a block whose first query is number `first` of its sequence. */
+/* Keys and bias of a head of a block, whose first query is number `first` of its sequence. */
 static struct key_span keys_of(const struct run *run, const struct query_block *block,
                                unsigned head, unsigned first, struct attention_bias *bias)
 {

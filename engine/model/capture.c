@@ -1,8 +1,8 @@
 #include "engine/model/capture.h"
 
 #include "engine/model/attention_rows.h"
-#include "engine/model/global_token.h"
 #include "engine/tensor/dot.h"
+#include "engine/tensor/global_token.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -53,8 +53,8 @@ struct capture_wish {
 enum err_code capture_open(struct capture *out, const struct spec *spec, unsigned tokens,
                            const struct capture_wish *wish, struct arena *arena, struct err *err);
 
-/* What the arrays of a capture take: 4 (N (N (to - from) + K heads + 3 D) + 2 K D) bytes, D in place
- * of 3 D where a token sees all, and those of its logits. */
+/* What the arrays of a capture take: 4 (N (N (to - from) + K heads + 3 D) + 2 K D) bytes, D in
+ * place of 3 D where a token sees all, and those of its logits. */
 size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish);
 
 /* The mean of layer `layer`, [N][N]. */

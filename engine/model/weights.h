@@ -13,9 +13,9 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/format/checkpoint.h"
-#include "engine/model/global_token.h"
 #include "engine/model/spec.h"
 #include "engine/tensor/attention_bias.h"
+#include "engine/tensor/global_token.h"
 #include "engine/tensor/linear/linear.h"
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 #include "engine/model/workspace.h"
 
 #include "engine/model/attention_rows.h"
-#include "engine/model/global_token.h"
 #include "engine/tensor/attention_bf16.h"
+#include "engine/tensor/global_token.h"
 #include "engine/tensor/simd.h"
 
 /* Zeroed, so that no page of it is first touched by a request. */

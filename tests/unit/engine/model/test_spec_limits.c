@@ -198,7 +198,8 @@ START_TEST(what_is_wrong_is_said_exactly)
     } cases[] = {
         {"{}", NULL,
          "config.json: model_type '' is not supported (supported: bert, distilbert, roberta, "
-         "xlm-roberta, electra, albert, mpnet, vit, deit, dinov2, dinov2_with_registers, beit)"},
+         "xlm-roberta, longformer, electra, albert, mpnet, vit, deit, dinov2, "
+         "dinov2_with_registers, beit)"},
         {"{\"model_type\": \"bert\", \"hidden_act\": \"silu\"}", NULL,
          "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu)"},
         {"{\"model_type\": \"bert\", \"hidden_size\": 10, \"num_attention_heads\": 4}", NULL,

@@ -1,4 +1,4 @@
-#include "engine/model/global_token.h"
+#include "engine/tensor/global_token.h"
 
 #include "engine/tensor/dot.h"
 

@@ -18,8 +18,8 @@
  * What the others do to see it is attention_bias.h's key in front. Threads: pure functions; scratch
  * is the caller's.
  */
-#ifndef ATTND_ENGINE_MODEL_GLOBAL_TOKEN_H
-#define ATTND_ENGINE_MODEL_GLOBAL_TOKEN_H
+#ifndef ATTND_ENGINE_TENSOR_GLOBAL_TOKEN_H
+#define ATTND_ENGINE_TENSOR_GLOBAL_TOKEN_H
 
 #include "engine/tensor/kernels.h"
 
