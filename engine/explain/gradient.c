@@ -3,6 +3,7 @@
 #include "engine/explain/attention_map.h"
 #include "engine/model/attention_rows.h"
 #include "engine/tensor/backward/backward.h"
+#include "engine/tensor/dot.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -52,29 +53,6 @@ static enum err_code open_path(struct path *path, struct arena *arena, struct er
     path->kernels = kernels_best();
     path->backward = backward_best();
     return ERR_OK;
-}
-
-/* In DOT_LANES sums, which the compiler keeps in vectors: half of what a gradient takes where the
- * head reads all tokens. */
-static float dot(const float *a, const float *b, size_t n)
-{
-    enum { DOT_LANES = 16 };
-    float sums[DOT_LANES] = {0}, total = 0;
-    size_t i = 0;
-    for (; i + DOT_LANES <= n; i += DOT_LANES)
-        for (size_t l = 0; l < DOT_LANES; l++)
-            sums[l] += a[i + l] * b[i + l];
-    for (; i < n; i++)
-        total += a[i] * b[i];
-    for (size_t l = 0; l < DOT_LANES; l++)
-        total += sums[l];
-    return total;
-}
-
-static void add_scaled(float *y, float scale, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        y[i] += scale * x[i];
 }
 
 static void unpack(const struct linear *linear, size_t column, float *weight)
@@ -349,6 +327,23 @@ static enum err_code go_back(struct path *path, const struct spec *spec,
     return ERR_OK;
 }
 
+/* gradient [N] of one head of a token that sees all: dO . (W_v x_j + b_v) = W_v^T dO . x_j + c. */
+static void global_head(const struct path *path, const struct capture *capture, size_t head,
+                        float *gradient)
+{
+    const struct plain_linear *value = &path->layer->global.value;
+    size_t hidden = path->spec->hidden, width = hidden / path->spec->heads;
+    const float *dout = path->normed;
+    float *seen = path->column[0], offset = 0;
+    memset(seen, 0, hidden * sizeof *seen);
+    for (size_t e = head * width; e < (head + 1) * width; e++) {
+        add_scaled(seen, dout[e], value->weight + e * hidden, hidden);
+        offset += dout[e] * value->bias[e];
+    }
+    for (size_t j = 0; j < capture->tokens; j++)
+        gradient[j] = dot(seen, capture->states + j * hidden, hidden) + offset;
+}
+
 enum err_code gradient_of_attention(const struct spec *spec, const struct weights *weights,
                                     const struct capture *capture, unsigned label, unsigned token,
                                     struct arena *arena, float *gradient, struct err *err)
@@ -358,11 +353,14 @@ enum err_code gradient_of_attention(const struct spec *spec, const struct weight
     if (go_back(&path, spec, weights, capture, label, token, 1, arena, err))
         return err->code;
     for (size_t h = 0; h < spec->heads; h++)
-        for (size_t j = 0; j < n; j++)
-            gradient[h * n + j] =
-                dot(path.normed + h * width, capture->projected + (3 * j + 2) * hidden + h * width,
-                    width) /
-                (float)spec_head_tokens(spec);
+        if (capture->states != NULL)
+            global_head(&path, capture, h, gradient + h * n);
+        else
+            for (size_t j = 0; j < n; j++)
+                gradient[h * n + j] =
+                    dot(path.normed + h * width,
+                        capture->projected + (3 * j + 2) * hidden + h * width, width) /
+                    (float)spec_head_tokens(spec);
     return ERR_OK;
 }
 

@@ -45,33 +45,68 @@ void attention_plan(const struct spec *spec, struct workspace *workspace, unsign
         cut(workspace, kept, QUERIES_MIN);
 }
 
-/* One head of a block, over the keys that it reaches. */
+/* Whether the first query of a block is the sequence's first token and sees all. */
+static bool has_global_query(const struct run *run, const struct query_block *block)
+{
+    return spec_has_global(run->spec) && block->first == block->sequence;
+}
+
+/* Keys and bias of a head of a block, whose first query is number `first` of its sequence. */
+static struct key_span keys_of(const struct run *run, const struct query_block *block,
+                               unsigned head, unsigned first, struct attention_bias *bias)
+{
+    const struct layer *layer = run->layer;
+    const bool has_global = spec_has_global(run->spec);
+    const struct key_span span =
+        (has_global ? reach_span_beside : reach_span)(layer->reach, block->sequence_tokens, first);
+    *bias = (struct attention_bias){0};
+    if (layer->bias.at != NULL)
+        *bias = attention_bias_at(&layer->bias, head, first - span.first);
+    bias->global_rows = has_global ? span.first : 0;
+    return span;
+}
+
+/* One head of a block, over the keys that it reaches; but for a token that sees all. */
 static void attend(const struct run *run, const struct query_block *block, unsigned head,
                    float *scratch)
 {
-    const struct layer *layer = run->layer;
-    const unsigned first = block->first - block->sequence;
-    const struct key_span span = reach_span(layer->reach, block->sequence_tokens, first);
     const struct workspace *w = run->workspace;
+    const unsigned skipped = has_global_query(run, block), count = block->count - skipped;
+    const unsigned first = block->first + skipped;
     size_t hidden = run->spec->hidden, width = hidden / run->spec->heads, stride = w->qkv_stride;
-    size_t query = block->first * stride + head * width;
+    struct attention_bias bias;
+    if (count == 0)
+        return;
+    const struct key_span span = keys_of(run, block, head, first - block->sequence, &bias);
+    size_t query = first * stride + head * width;
     size_t key = (block->sequence + span.first) * stride + hidden + head * width;
     size_t value = key + hidden;
-    float *out = w->context + block->out * w->hidden_stride + head * width;
-    struct attention_bias bias = {0};
-    if (layer->bias.at != NULL)
-        bias = attention_bias_at(&layer->bias, head, first - span.first);
+    float *out = w->context + (block->out + skipped) * w->hidden_stride + head * width;
     if (w->qkv_bf16 != NULL)
         attention_bf16(out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key,
-                       w->qkv_bf16 + value, stride, block->count, span.count, width, &bias,
-                       scratch);
+                       w->qkv_bf16 + value, stride, count, span.count, width, &bias, scratch);
     else if (bias.at != NULL)
         w->kernels->attention_biased(out, w->hidden_stride, w->qkv + query, w->qkv + key,
-                                     w->qkv + value, stride, block->count, span.count, width, &bias,
+                                     w->qkv + value, stride, count, span.count, width, &bias,
                                      scratch);
     else
         w->kernels->attention(out, w->hidden_stride, w->qkv + query, w->qkv + key, w->qkv + value,
-                              stride, block->count, span.count, width, scratch);
+                              stride, count, span.count, width, scratch);
+}
+
+/* All heads of the token that sees all, if the block has it. */
+static void attend_global(const struct run *run, const struct query_block *block, float *scratch)
+{
+    const struct workspace *w = run->workspace;
+    const struct global_token token = {.kernels = w->kernels,
+                                       .projections = &run->layer->global,
+                                       .x = w->x + block->sequence * w->hidden_stride,
+                                       .stride = w->hidden_stride,
+                                       .tokens = block->sequence_tokens,
+                                       .heads = run->spec->heads,
+                                       .hidden = run->spec->hidden};
+    if (has_global_query(run, block))
+        global_token_attend(&token, w->context + block->out * w->hidden_stride, scratch);
 }
 
 static void store_rows(const struct run *run, const struct query_block *block)
@@ -82,20 +117,30 @@ static void store_rows(const struct run *run, const struct query_block *block)
                       workspace->context + row * workspace->hidden_stride, run->spec->hidden);
 }
 
+/* A block's tasks: its heads and, before them, that of a token that sees all. */
+static unsigned parts_of(const struct spec *spec)
+{
+    return spec->heads + spec_has_global(spec);
+}
+
 static void attend_share(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
     const struct workspace *workspace = run->workspace;
     float *scratch = workspace->scratch + index * workspace->scratch_floats;
-    unsigned heads = run->spec->heads, tasks = workspace->block_count * heads;
+    unsigned parts = parts_of(run->spec), tasks = workspace->block_count * parts;
     (void)count;
     for (;;) {
         unsigned task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
         if (task >= tasks)
             return;
-        const struct query_block *block = &workspace->blocks[task / heads];
-        attend(run, block, task % heads, scratch);
-        if (atomic_fetch_sub_explicit(&workspace->heads_left[task / heads], 1,
+        const struct query_block *block = &workspace->blocks[task / parts];
+        unsigned part = task % parts, globals = parts - run->spec->heads;
+        if (part < globals)
+            attend_global(run, block, scratch);
+        else
+            attend(run, block, part - globals, scratch);
+        if (atomic_fetch_sub_explicit(&workspace->parts_left[task / parts], 1,
                                       memory_order_acq_rel) == 1)
             store_rows(run, block);
     }
@@ -105,6 +150,6 @@ void attention_run(const struct spec *spec, struct workspace *workspace, const s
 {
     struct run run = {.spec = spec, .workspace = workspace, .layer = layer};
     for (unsigned i = 0; i < workspace->block_count; i++)
-        atomic_store_explicit(&workspace->heads_left[i], spec->heads, memory_order_relaxed);
+        atomic_store_explicit(&workspace->parts_left[i], parts_of(spec), memory_order_relaxed);
     thread_pool_run(workspace->pool, attend_share, &run);
 }

@@ -8,6 +8,7 @@
 
 #include "engine/tensor/kernels.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct attention_rows {
     size_t hidden, width;     /* D, and of a head */
     const struct attention_bias *bias; /* the layer's */
     unsigned reach;                    /* 0: all tokens */
+    bool has_global; /* all see the first token, whose own row is not made here: it is zero */
 };
 
 /* out [count][N], rows out_stride apart: the mean of `heads` heads from `head` on, of at most

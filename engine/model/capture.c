@@ -1,6 +1,8 @@
 #include "engine/model/capture.h"
 
 #include "engine/model/attention_rows.h"
+#include "engine/tensor/dot.h"
+#include "engine/tensor/global_token.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -15,7 +17,7 @@ static void array_sizes(const struct spec *spec, unsigned tokens, const struct c
     size_t n = tokens, kept = spec_kept_tokens(spec, tokens), hidden = spec->hidden;
     sizes[0] = n * n * (wish->to - wish->from);
     sizes[1] = n * spec->heads * spec_head_tokens(spec);
-    sizes[2] = n * 3 * hidden;
+    sizes[2] = n * (spec_has_global(spec) ? hidden : 3 * hidden);
     sizes[3] = sizes[4] = kept * hidden;
     sizes[5] = wish->logits ? spec->label_count : 0;
 }
@@ -56,6 +58,10 @@ enum err_code capture_open(struct capture *out, const struct spec *spec, unsigne
     }
     if (!wish->logits)
         out->logits = NULL;
+    if (spec_has_global(spec)) {
+        out->states = out->projected;
+        out->projected = NULL;
+    }
     if (stats > 0)
         out->stats = arena_alloc_array(arena, stats, sizeof *out->stats);
     return stats > 0 && out->stats == NULL ? err_no_memory(err, stats * sizeof *out->stats)
@@ -82,10 +88,15 @@ static size_t block_count(const struct capture *capture)
     return (capture->tokens + ATTENTION_QUERIES - 1) / ATTENTION_QUERIES;
 }
 
+static bool is_last(const struct taking *taking)
+{
+    return taking->index + 1 == taking->spec->layers;
+}
+
 /* The lower layers are read where they lie, in the encoder's precision. */
 static bool is_copied(const struct taking *taking)
 {
-    return taking->index + 1 == taking->spec->layers;
+    return is_last(taking) && !spec_has_global(taking->spec);
 }
 
 /* What a row's queries attend to in this layer. */
@@ -102,7 +113,8 @@ static struct attention_rows rows_of(const struct taking *taking, unsigned row)
                                   .hidden = hidden,
                                   .width = hidden / spec->heads,
                                   .bias = &taking->layer->bias,
-                                  .reach = taking->layer->reach};
+                                  .reach = taking->layer->reach,
+                                  .has_global = spec_has_global(spec)};
     if (!is_copied(taking)) {
         rows.qkv = w->qkv != NULL ? w->qkv + at : NULL;
         rows.qkv_bf16 = w->qkv == NULL ? w->qkv_bf16 + at : NULL;
@@ -123,12 +135,42 @@ static size_t average(const struct taking *taking, unsigned row, size_t block, s
     return count;
 }
 
+/* The token that sees all, as the layer finds it. */
+static struct global_token global_of(const struct taking *taking, unsigned row)
+{
+    const struct workspace *w = taking->workspace;
+    return (struct global_token){.kernels = w->kernels,
+                                 .projections = &taking->layer->global,
+                                 .x = w->x + w->offset[row] * w->hidden_stride,
+                                 .stride = w->hidden_stride,
+                                 .tokens = w->captures[row]->tokens,
+                                 .heads = taking->spec->heads,
+                                 .hidden = taking->spec->hidden};
+}
+
+/* Its row: out [N] <- the mean over the heads. */
+static void average_global(const struct taking *taking, unsigned row, float *out, float *scratch)
+{
+    const struct global_token token = global_of(taking, row);
+    const float share = 1 / (float)token.heads;
+    float *rows = scratch;
+    for (size_t head = 0, count; head < token.heads; head += count) {
+        count = token.heads - head < ATTENTION_QUERIES ? token.heads - head : ATTENTION_QUERIES;
+        global_token_rows(&token, head, count, rows,
+                          scratch + taking->workspace->capture_block_floats);
+        for (size_t h = 0; h < count; h++)
+            add_scaled(out, share, rows + h * token.tokens, token.tokens);
+    }
+}
+
 static void take_block(const struct taking *taking, unsigned row, size_t block, float *scratch)
 {
     const struct capture *capture = taking->workspace->captures[row];
     size_t n = capture->tokens, first = block * ATTENTION_QUERIES;
-    average(taking, row, block, 0, taking->spec->heads,
-            capture_mean(capture, taking->index) + first * n, scratch);
+    float *out = capture_mean(capture, taking->index) + first * n;
+    average(taking, row, block, 0, taking->spec->heads, out, scratch);
+    if (first == 0 && spec_has_global(taking->spec))
+        average_global(taking, row, out, scratch); /* whose row is zero so far */
 }
 
 /* The last layer: one head of the tokens that the classifier reads. */
@@ -138,6 +180,11 @@ static void take_head(const struct taking *taking, unsigned row, size_t head, fl
     const struct capture *capture = taking->workspace->captures[row];
     const struct attention_rows rows = rows_of(taking, row);
     size_t n = rows.tokens;
+    if (spec_has_global(spec)) {
+        const struct global_token token = global_of(taking, row);
+        global_token_rows(&token, head, 1, capture->last + head * n, scratch);
+        return;
+    }
     attention_rows_mean(&rows, 0, spec_head_tokens(spec), head, 1, capture->last + head * n,
                         spec->heads * n, scratch);
 }
@@ -156,17 +203,16 @@ static void take_share(void *context, unsigned index, unsigned count)
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
     float *scratch = w->capture_scratch + index * w->capture_scratch_floats;
-    bool is_last = taking->index + 1 == spec->layers;
     unsigned mine = atomic_fetch_add_explicit(&taking->next, 1, memory_order_relaxed), task = 0;
     (void)count;
     for (unsigned row = 0; row < w->rows; row++) {
         if (!is_taken(w->captures[row], spec, taking->index))
             continue;
-        size_t parts = is_last ? spec->heads : block_count(w->captures[row]);
+        size_t parts = is_last(taking) ? spec->heads : block_count(w->captures[row]);
         for (size_t part = 0; part < parts; part++, task++) {
             if (task != mine)
                 continue;
-            if (is_last)
+            if (is_last(taking))
                 take_head(taking, row, part, scratch);
             else
                 take_block(taking, row, part, scratch);
@@ -208,7 +254,20 @@ static void widen(float *to, const uint16_t *from, size_t n)
     }
 }
 
-static void copy_share(void *context, unsigned index, unsigned count)
+static void copy_states(void *context, unsigned index, unsigned count)
+{
+    const struct taking *taking = context;
+    const struct workspace *w = taking->workspace;
+    size_t hidden = taking->spec->hidden;
+    for (unsigned row = 0; row < w->rows; row++) {
+        struct capture *capture = w->captures[row];
+        for (size_t t = index; capture != NULL && t < capture->tokens; t += count)
+            memcpy(capture->states + t * hidden, w->x + (w->offset[row] + t) * w->hidden_stride,
+                   hidden * sizeof *w->x);
+    }
+}
+
+static void copy_projected(void *context, unsigned index, unsigned count)
 {
     const struct taking *taking = context;
     const struct workspace *w = taking->workspace;
@@ -225,20 +284,27 @@ static void copy_share(void *context, unsigned index, unsigned count)
     }
 }
 
+bool capture_judges(const struct workspace *workspace)
+{
+    for (unsigned row = 0; workspace->captured && row < workspace->rows; row++)
+        if (has_stats(workspace->captures[row]))
+            return true;
+    return false;
+}
+
 void capture_layer(const struct spec *spec, struct workspace *workspace, const struct layer *layer,
                    unsigned index)
 {
     struct taking taking = {.spec = spec, .workspace = workspace, .layer = layer, .index = index};
-    bool taken = false, judged = false;
-    for (unsigned row = 0; workspace->captured && row < workspace->rows; row++) {
+    bool taken = false;
+    for (unsigned row = 0; workspace->captured && row < workspace->rows; row++)
         taken = taken || is_taken(workspace->captures[row], spec, index);
-        judged = judged || has_stats(workspace->captures[row]);
-    }
-    if (taken && is_copied(&taking))
-        thread_pool_run(workspace->pool, copy_share, &taking);
+    if (taken && is_last(&taking))
+        thread_pool_run(workspace->pool, spec_has_global(spec) ? copy_states : copy_projected,
+                        &taking);
     if (taken)
         thread_pool_run(workspace->pool, take_share, &taking);
-    if (judged)
+    if (capture_judges(workspace))
         thread_pool_run(workspace->pool, judge_share, &taking);
 }
 

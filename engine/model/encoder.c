@@ -181,29 +181,33 @@ static void activate(const struct spec *spec, struct workspace *w, const struct 
 static void keep_head_tokens(const struct spec *spec, struct workspace *w)
 {
     unsigned kept = spec_head_tokens(spec);
-    if (spec_head_reads_all(spec))
-        return;
     for (unsigned r = 0; r < w->rows; r++)
         for (unsigned t = 0; t < kept; t++)
             memmove(w->x + (r * kept + t) * w->hidden_stride,
                     w->x + (w->offset[r] + t) * w->hidden_stride, spec->hidden * sizeof *w->x);
     w->tokens = w->rows * kept;
-    attention_plan(spec, w, kept);
 }
 
-/* out = W_o attention(normed W_qkv) + x, with the layer's bias in the scores and its reach */
+/* out = W_o attention(normed W_qkv) + x, with the layer's bias in the scores and its reach. A token
+ * that sees all is the only one of its sequence that the head reads: in the last block nobody's
+ * query, key and value count then. */
 static void attention(const struct spec *spec, const struct layer *layer, struct workspace *w,
                       float *out, unsigned index)
 {
-    project_qkv(w, &layer->qkv);
+    const bool is_last = index + 1 == spec->layers;
+    const bool is_cut = is_last && !spec_head_reads_all(spec);
+    if (!is_last || !spec_has_global(spec) || capture_judges(w))
+        project_qkv(w, &layer->qkv);
     if (layer->rotary != NULL)
         thread_pool_run(w->pool, turn_rows, &(struct turn_run){spec, w, layer->rotary});
     capture_layer(spec, w, layer, index);
-    if (index + 1 == spec->layers)
-        keep_head_tokens(spec, w);
+    if (is_cut)
+        attention_plan(spec, w, spec_head_tokens(spec));
     attention_run(spec, w, layer);
+    if (is_cut)
+        keep_head_tokens(spec, w);
     multiply(w, &layer->attention_out, &w->attended, out, w->x);
-    if (index + 1 == spec->layers)
+    if (is_last)
         capture_sum(spec, w, CAPTURE_ATTENTION, out);
 }
 

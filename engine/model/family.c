@@ -89,12 +89,12 @@
     .tensors[TENSOR_POOLER] = "classifier.dense", .pooler_activation = activation,                 \
     .tensors[TENSOR_CLASSIFIER] = "classifier.out_proj"
 
-/* RoBERTa and XLM-R differ in their vocabulary only. */
-#define ROBERTA                                                                                    \
+/* RoBERTa and XLM-R differ in their vocabulary only; Longformer in its attention. */
+#define ROBERTA(root)                                                                              \
     .kind = ENGINE_TEXT,                                                                           \
     .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true},                     \
     .positions = POSITION_PAST_PAD, .key_pad = "pad_token_id", .default_pad = 1, COMMON_KEYS,      \
-    BERT_NAMES("roberta"), DENSE_HEAD(ACTIVATION_TANH)
+    BERT_NAMES(root), DENSE_HEAD(ACTIVATION_TANH)
 
 static const struct family families[] = {
     {
@@ -149,7 +149,7 @@ static const struct family families[] = {
         /* Liu et al. 2019 */
         .name = "roberta",
         .model_type = "roberta",
-        ROBERTA,
+        ROBERTA("roberta"),
         .default_vocab = 50265,
         .architectures = {[HEAD_CLASSIFIER] = "RobertaForSequenceClassification"},
     },
@@ -157,8 +157,19 @@ static const struct family families[] = {
         /* Conneau et al. 2020 */
         .name = "xlm-roberta",
         .model_type = "xlm-roberta",
-        ROBERTA,
+        ROBERTA("roberta"),
         .architectures = {[HEAD_CLASSIFIER] = "XLMRobertaForSequenceClassification"},
+    },
+    {
+        /* Beltagy et al. 2020 */
+        .name = "longformer",
+        .model_type = "longformer",
+        ROBERTA("longformer"),
+        .key_window = "attention_window",
+        .tensors[TENSOR_GLOBAL_QUERY] = "longformer.encoder.layer.%u.attention.self.query_global",
+        .tensors[TENSOR_GLOBAL_KEY] = "longformer.encoder.layer.%u.attention.self.key_global",
+        .tensors[TENSOR_GLOBAL_VALUE] = "longformer.encoder.layer.%u.attention.self.value_global",
+        .architectures = {[HEAD_CLASSIFIER] = "LongformerForSequenceClassification"},
     },
     {
         /* Clark et al. 2020, the discriminator */

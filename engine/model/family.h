@@ -33,7 +33,10 @@ enum tensor_field {
     TENSOR_QUERY,
     TENSOR_KEY,
     TENSOR_VALUE,
-    TENSOR_QKV, /* in place of the three: [3 D, D] */
+    TENSOR_QKV,          /* in place of the three: [3 D, D] */
+    TENSOR_GLOBAL_QUERY, /* of a first token that sees all, and that all see: global_token.h */
+    TENSOR_GLOBAL_KEY,
+    TENSOR_GLOBAL_VALUE,
     TENSOR_ATTENTION_OUT,
     TENSOR_WINDOW_BIAS,     /* added to the scores, by the places of query and key */
     TENSOR_ATTENTION_SCALE, /* layer scale: the branch times a vector, before the residual sum */
@@ -113,6 +116,9 @@ struct family {
     const char *key_layer_scale; /* has to be above 0 */
     const char *key_embedding;   /* NULL: embeddings have the hidden size */
     const char *key_groups, *key_inner; /* NULL: no layers are alike */
+    const char
+        *key_window; /* tokens that a query sees, half to each side; one number or one a layer.
+                               NULL: all tokens */
     const char *key_pad;
     const char *key_eps;               /* NULL: layer_norm_eps */
     const char *key_pooling;           /* "cls" or "mean": POOLING_FIRST or POOLING_TOKENS */

@@ -16,6 +16,13 @@ struct key_span reach_span(unsigned reach, unsigned tokens, unsigned query)
     return (struct key_span){first, count < left ? count : left};
 }
 
+struct key_span reach_span_beside(unsigned reach, unsigned tokens, unsigned query)
+{
+    struct key_span span = reach_span(reach, tokens, query);
+    unsigned dropped = span.first == 0;
+    return (struct key_span){span.first + dropped, span.count - dropped};
+}
+
 /* Query and key of a span are less than this apart. */
 static size_t distance_end(unsigned reach)
 {
@@ -32,5 +39,5 @@ struct attention_bias reach_bias(float *table, unsigned reach)
     size_t centre = distance_end(reach) - 1;
     for (size_t i = 0; i < reach_bias_floats(reach); i++)
         table[i] = i + reach >= centre && i <= centre + reach ? 0 : beyond;
-    return (struct attention_bias){table + centre, -1, 0};
+    return (struct attention_bias){table + centre, -1, 0, 0};
 }

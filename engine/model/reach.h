@@ -32,6 +32,10 @@ struct key_span {
  * query's keys, and their tiles, do not depend on how a group is cut into blocks. Reach 0: all. */
 struct key_span reach_span(unsigned reach, unsigned tokens, unsigned query);
 
+/* The same without the sequence's first token, where that is seen by all as a key in front
+ * (attention_bias.h), at any distance. */
+struct key_span reach_span_beside(unsigned reach, unsigned tokens, unsigned query);
+
 /* Of the table of a bias. */
 size_t reach_bias_floats(unsigned reach);
 

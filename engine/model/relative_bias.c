@@ -39,7 +39,7 @@ struct attention_bias relative_bias_expand(float *table, const float *weights, s
     for (size_t h = 0; h < heads; h++)
         for (size_t i = 0; i < step; i++)
             table[h * step + i] = i < used ? weights[bucket_at(i, tokens_max) * heads + h] : 0;
-    return (struct attention_bias){table + tokens_max - 1, -1, step};
+    return (struct attention_bias){table + tokens_max - 1, -1, step, 0};
 }
 
 void relative_bias_fold(float *dweights, const float *dtable, size_t heads, size_t tokens_max)

@@ -84,6 +84,8 @@ unsigned spec_block(const struct spec *spec, unsigned layer);
 /* How far the queries of layer `layer` see: the keys at most so many tokens away (reach.h). 0: all
  * tokens. */
 unsigned spec_reach(const struct spec *spec, unsigned layer);
+/* Whether a text's first token sees all others, and all see it: global_token.h. */
+bool spec_has_global(const struct spec *spec);
 
 /* E, the numbers of a token's embedding, and whether they are projected to the hidden size. */
 unsigned spec_embedding(const struct spec *spec);

@@ -13,7 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SIZE_LIMIT = 65536, LAYERS_LIMIT = 1024, VOCAB_LIMIT = 16 * 1024 * 1024 };
+enum {
+    SIZE_LIMIT = 65536,
+    LAYERS_LIMIT = 1024,
+    VOCAB_LIMIT = 16 * 1024 * 1024,
+    DEFAULT_WINDOW = 512,
+};
 
 /* An unsigned member from 1 to max; absent: `fallback`. */
 static enum err_code get_size(const struct json_t *config, const char *key, unsigned max,
@@ -246,6 +251,43 @@ static enum err_code read_buckets(struct spec *spec, const struct json_t *config
     return ERR_OK;
 }
 
+/* The window of a layer: half of it is to either side. */
+static enum err_code set_window(struct spec *spec, unsigned *reaches, unsigned layer,
+                                const struct json_t *value, struct err *err)
+{
+    double window = DEFAULT_WINDOW;
+    if (value != NULL && !doc_as_number(value, &window))
+        return err_set(err, ERR_UNSUPPORTED, "%s must be a number, or one for each layer, not %s",
+                       spec->family->key_window, doc_type_name(value));
+    if (!(window >= 2 && window <= 2 * SIZE_LIMIT) || fmod(window, 2) != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %g is not supported (supported: even numbers from 2 to %d)",
+                       spec->family->key_window, window, 2 * SIZE_LIMIT);
+    reaches[layer] = (unsigned)(window / 2);
+    return ERR_OK;
+}
+
+/* A number for all layers, or an array of one for each. */
+static enum err_code read_windows(struct spec *spec, const struct json_t *config,
+                                  struct arena *arena, struct err *err)
+{
+    if (spec->family->key_window == NULL)
+        return ERR_OK;
+    const struct json_t *value = doc_member(config, spec->family->key_window);
+    const size_t count = doc_array_count(value);
+    if (count > 0 && count != spec->layers)
+        return err_set(err, ERR_UNSUPPORTED, "%s has %zu numbers; %s %u needs one for each",
+                       spec->family->key_window, count, spec->family->key_layers, spec->layers);
+    unsigned *reaches = arena_alloc_array(arena, spec->layers, sizeof *reaches);
+    if (reaches == NULL)
+        return err_no_memory(err, spec->layers * sizeof *reaches);
+    for (unsigned i = 0; i < spec->layers; i++)
+        if (set_window(spec, reaches, i, count > 0 ? doc_array_item(value, i) : value, err))
+            return err->code;
+    spec->reaches = reaches;
+    return ERR_OK;
+}
+
 static enum err_code read_text(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const char *position_type = "absolute";
@@ -392,7 +434,8 @@ enum err_code spec_config_read(struct spec *spec, const struct json_t *config, s
         read_text(spec, config, err);
     else
         read_image(spec, config, err);
-    if (err->code != ERR_OK || read_labels(spec, config, arena, err))
+    if (err->code != ERR_OK || read_windows(spec, config, arena, err) ||
+        read_labels(spec, config, arena, err))
         return err->code;
     return read_problem(spec, config, err);
 }

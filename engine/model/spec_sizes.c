@@ -33,6 +33,11 @@ unsigned spec_reach(const struct spec *spec, unsigned layer)
     return spec->reaches != NULL ? spec->reaches[layer] : 0;
 }
 
+bool spec_has_global(const struct spec *spec)
+{
+    return spec->family->tensors[TENSOR_GLOBAL_QUERY] != NULL;
+}
+
 unsigned spec_embedding(const struct spec *spec)
 {
     return spec->embedding > 0 ? spec->embedding : spec->hidden;

@@ -17,10 +17,11 @@
 
 enum { PARTS_MAX = 3 };
 
-/* Where the tensors of a field go: a float *, a struct norm or a struct linear. */
+/* Where the tensors of a field go: a float *, a struct norm, struct linear or plain_linear. */
 struct place {
     size_t at; /* in struct layer, of a block's field; else in struct weights */
     bool is_in_block;
+    bool is_plain;        /* a struct plain_linear, as the checkpoint has it */
     unsigned part, parts; /* of a linear layer that several fields share */
 };
 
@@ -31,6 +32,10 @@ struct place {
 #define IN_BLOCK(member)                                                                           \
     {                                                                                              \
         .at = offsetof(struct layer, member), .is_in_block = true, .parts = 1                      \
+    }
+#define PLAIN(member)                                                                              \
+    {                                                                                              \
+        .at = offsetof(struct layer, member), .is_in_block = true, .is_plain = true, .parts = 1    \
     }
 #define PART(member, index)                                                                        \
     {                                                                                              \
@@ -53,6 +58,9 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_KEY] = PART(qkv, 1),
     [TENSOR_VALUE] = PART(qkv, 2),
     [TENSOR_QKV] = IN_BLOCK(qkv),
+    [TENSOR_GLOBAL_QUERY] = PLAIN(global.query),
+    [TENSOR_GLOBAL_KEY] = PLAIN(global.key),
+    [TENSOR_GLOBAL_VALUE] = PLAIN(global.value),
     [TENSOR_ATTENTION_OUT] = IN_BLOCK(attention_out),
     [TENSOR_WINDOW_BIAS] = IN_BLOCK(window_bias),
     [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_out),
@@ -189,6 +197,12 @@ static enum err_code add_weight(struct binder *binder, const struct tensor_row *
     return loader_add_matrix(&binder->loader, linear, binder->parts, place->parts, binder->err);
 }
 
+static enum err_code add_plain(struct binder *binder, const struct tensor_row *row,
+                               const struct tensor_info *info, struct plain_linear *linear)
+{
+    return add_table(binder, info, row->part == TENSOR_BIAS ? &linear->bias : &linear->weight);
+}
+
 static enum err_code bind_row(struct binder *binder, const struct tensor_row *row)
 {
     const struct tensor_info *info = NULL;
@@ -196,6 +210,8 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
     struct linear *linear = place;
     if (bind(binder, row, &info))
         return binder->err->code;
+    if (places[row->field].is_plain)
+        return add_plain(binder, row, info, place);
     switch (row->part) {
     case TENSOR_WEIGHT:
         return add_weight(binder, row, info, linear);

@@ -15,6 +15,7 @@
 #include "engine/format/checkpoint.h"
 #include "engine/model/spec.h"
 #include "engine/tensor/attention_bias.h"
+#include "engine/tensor/global_token.h"
 #include "engine/tensor/linear/linear.h"
 
 #include <stddef.h>
@@ -26,14 +27,15 @@ struct norm {
 /* One block of the encoder. A block without attention_norm has NULL in it. */
 struct layer {
     struct norm attention_norm, mlp_norm;
-    struct linear qkv;           /* [3 D, D]: query, key and value as one product */
-    struct linear attention_out; /* [D, D] */
-    struct linear mlp_in;        /* [F, D]; [2 F, D] of a gated MLP */
-    struct linear mlp_out;       /* [D, F] */
-    struct attention_bias bias;  /* of the scores; nothing in most families */
-    float *window_bias;          /* what it is made of: window_bias.h */
-    const float *rotary;         /* rotary.h, of the layer's base; NULL: not rotary */
-    unsigned reach;              /* spec_reach; then the bias is reach.h's */
+    struct linear qkv;                /* [3 D, D]: query, key and value as one product */
+    struct linear attention_out;      /* [D, D] */
+    struct linear mlp_in;             /* [F, D]; [2 F, D] of a gated MLP */
+    struct linear mlp_out;            /* [D, F] */
+    struct attention_bias bias;       /* of the scores; nothing in most families */
+    float *window_bias;               /* what it is made of: window_bias.h */
+    const float *rotary;              /* rotary.h, of the layer's base; NULL: not rotary */
+    unsigned reach;                   /* spec_reach; then the bias is reach.h's */
+    struct global_projections global; /* of a token that sees all */
 };
 
 /* Fields that the family does not have stay zero. */

@@ -40,7 +40,7 @@ struct attention_bias window_bias_expand(float *matrix, const float *table, size
         for (size_t key = 0; key < n; key++, at += stride)
             for (size_t query = 0; query < stride; query++)
                 at[query] = query < n ? table[window_bias_row(side, query, key) * heads + h] : 0;
-    return (struct attention_bias){matrix, (ptrdiff_t)stride, n * stride};
+    return (struct attention_bias){matrix, (ptrdiff_t)stride, n * stride, 0};
 }
 
 void window_bias_fold(float *dtable, const float *dmatrix, size_t heads, size_t side)

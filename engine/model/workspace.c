@@ -2,6 +2,7 @@
 
 #include "engine/model/attention_rows.h"
 #include "engine/tensor/attention_bf16.h"
+#include "engine/tensor/global_token.h"
 #include "engine/tensor/simd.h"
 
 /* Zeroed, so that no page of it is first touched by a request. */
@@ -61,11 +62,30 @@ static size_t capture_block(const struct spec *spec, unsigned tokens_max)
     return simd_round_up(ATTENTION_QUERIES * longest(spec, tokens_max));
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of a token that sees all; with the rows of its probabilities over so many tokens. */
+static size_t global_scratch(const struct spec *spec, size_t tokens)
+{
+    return spec_has_global(spec) ? global_token_scratch(spec->heads, spec->hidden, tokens) : 0;
+}
+
+/* A member's own, of attention. */
+static size_t attention_floats(const struct spec *spec, size_t floats)
+{
+    /* Rounded up, so that the members' scratch does not share a cache line. */
+    return simd_round_up(larger(floats, global_scratch(spec, 0)));
+}
+
 /* A member's own: such a block, and what attention needs to make one. */
 static size_t capture_scratch(const struct spec *spec, unsigned tokens_max)
 {
-    return capture_block(spec, tokens_max) +
-           attention_rows_scratch(longest(spec, tokens_max), spec->hidden / spec->heads);
+    size_t n = longest(spec, tokens_max);
+    size_t rows = attention_rows_scratch(n, spec->hidden / spec->heads);
+    return capture_block(spec, tokens_max) + larger(rows, global_scratch(spec, n));
 }
 
 /* In bf16 if attention can multiply that: half the memory, and twice the speed. */
@@ -83,8 +103,7 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
         return err_no_memory(err, w->tokens_max * w->qkv_stride * bytes);
     w->qkv = is_bf16 ? NULL : qkv;
     w->qkv_bf16 = is_bf16 ? qkv : NULL;
-    /* Rounded up, so that the members' scratch does not share a cache line. */
-    w->scratch_floats = simd_round_up(floats);
+    w->scratch_floats = attention_floats(spec, floats);
     w->capture_block_floats = capture_block(spec, w->tokens_max);
     w->capture_scratch_floats = capture_scratch(spec, w->tokens_max);
     if (take(w, &w->capture_scratch, thread_pool_size(w->pool), w->capture_scratch_floats, err))
@@ -114,10 +133,10 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     size_t rows = w->tokens_max / 2 + 1;
     w->offset = arena_alloc_array(&w->arena, rows + 1, sizeof *w->offset);
     w->blocks = arena_alloc_array(&w->arena, rows, sizeof *w->blocks);
-    w->heads_left = arena_alloc_array(&w->arena, rows, sizeof *w->heads_left);
+    w->parts_left = arena_alloc_array(&w->arena, rows, sizeof *w->parts_left);
     w->captures = arena_alloc_array(&w->arena, rows, sizeof *w->captures);
     w->places = arena_alloc_array(&w->arena, rows, sizeof *w->places);
-    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->captures == NULL ||
+    if (w->offset == NULL || w->blocks == NULL || w->parts_left == NULL || w->captures == NULL ||
         w->places == NULL)
         return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
     return ERR_OK;
@@ -159,7 +178,7 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
     const size_t scratch =
-        simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec, tokens_max);
+        attention_floats(spec, larger(fp32, bf16)) + capture_scratch(spec, tokens_max);
     return tokens_max * (4 * hidden + mlp + qkv + operands) + (tokens_max / 2 + 2) * (head + map) +
            embedded_floats(spec, tokens_max) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;

@@ -125,7 +125,9 @@ struct kernels {
 
     /* Both with a bias, seen from the first head and query, added to the scores:
      *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
-     * Cost beside them: one read and one multiply-add a score. */
+     * Cost beside them: one read and one multiply-add a score. With a bias that has global_rows the
+     * softmax has n + 1 keys: row -global_rows of k and v, then the n; `out` of the mean and its
+     * scratch too. */
     void (*attention_biased)(float *out, size_t out_stride, const float *q, const float *k,
                              const float *v, size_t stride, size_t count, size_t n, size_t d,
                              const struct attention_bias *bias, float *scratch);

@@ -158,12 +158,29 @@ static double dot(const float *a, const float *b, size_t n)
     return total;
 }
 
-/* One query's score of key j, the bias being seen from that query. */
+/* Keys of n: with the one in front of them, if there is one. */
+static size_t count_keys(const struct attention_bias *bias, size_t n)
+{
+    return n + (bias->global_rows > 0);
+}
+
+/* Numbers from the first key to key number j, the one in front being number 0. */
+static ptrdiff_t key_at(const struct attention_bias *bias, size_t j, size_t stride)
+{
+    if (bias->global_rows == 0)
+        return (ptrdiff_t)(j * stride);
+    return j == 0 ? -(ptrdiff_t)(bias->global_rows * stride) : (ptrdiff_t)((j - 1) * stride);
+}
+
+/* One query's score of key number j, the bias being seen from that query. */
 static double score(const float *q, const float *k, size_t stride, size_t d,
                     const struct attention_bias *bias, size_t j)
 {
-    double plain = dot(q, k + j * stride, d) / sqrt((double)d);
-    return bias->at != NULL ? plain + (double)*attention_bias_key(bias, j) : plain;
+    double plain = dot(q, k + key_at(bias, j, stride), d) / sqrt((double)d);
+    size_t front = bias->global_rows > 0;
+    if (bias->at == NULL || j < front)
+        return plain;
+    return plain + (double)*attention_bias_key(bias, j - front);
 }
 
 /* The bias of one head and query; of none, none. */
@@ -177,15 +194,16 @@ static void attention_row(float *out, const float *q, const float *k, const floa
                           size_t n, size_t d, const struct attention_bias *bias, double *total)
 {
     double max = -INFINITY, sum = 0;
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < count_keys(bias, n); j++)
         max = fmax(max, score(q, k, stride, d, bias, j));
     for (size_t c = 0; c < d; c++)
         total[c] = 0;
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < count_keys(bias, n); j++) {
+        const float *value = v + key_at(bias, j, stride);
         double p = exp(score(q, k, stride, d, bias, j) - max);
         sum += p;
         for (size_t c = 0; c < d; c++)
-            total[c] += p * v[j * stride + c];
+            total[c] += p * value[c];
     }
     for (size_t c = 0; c < d; c++)
         out[c] = (float)(total[c] / sum);
@@ -214,13 +232,13 @@ static void add_softmax(float *out, const float *q, const float *k, size_t strid
                         size_t d, size_t heads, const struct attention_bias *bias, double *scores)
 {
     double max = -INFINITY, sum = 0;
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < count_keys(bias, n); j++) {
         scores[j] = score(q, k, stride, d, bias, j);
         max = fmax(max, scores[j]);
     }
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < count_keys(bias, n); j++)
         sum += exp(scores[j] - max);
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < count_keys(bias, n); j++)
         out[j] += (float)(exp(scores[j] - max) / sum / (double)heads);
 }
 
@@ -230,7 +248,7 @@ static void attention_mean_biased(float *out, size_t out_stride, const float *q,
                                   const struct attention_bias *bias, float *scratch)
 {
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < n; j++)
+        for (size_t j = 0; j < count_keys(bias, n); j++)
             out[i * out_stride + j] = 0;
         for (size_t h = 0; h < heads; h++) {
             struct attention_bias one = bias_of(bias, h, i);

@@ -196,7 +196,7 @@ static void run_attention(void *context)
     for (size_t first = 0; first < run->n; first += ATTENTION_QUERIES) {
         size_t left = run->n - first;
         size_t count = left < ATTENTION_QUERIES ? left : ATTENTION_QUERIES;
-        struct attention_bias bias = {run->bias.at + first, run->bias.key_step, 0};
+        struct attention_bias bias = {run->bias.at + first, run->bias.key_step, 0, 0};
         float *out = run->out + first * HIDDEN;
         const float *q = run->qkv + first * 3 * HIDDEN, *k = run->qkv + HIDDEN, *v = k + HIDDEN;
         if (run->bias.at != NULL)
@@ -228,7 +228,7 @@ static enum err_code print_attention(size_t n, const struct machine *machine, FI
         struct attention run = {
             .kernels = kernels_best(), .n = n, .qkv = qkv, .out = out, .scratch = scratch};
         print_attention_line("attention, one head", &run, machine, file);
-        run.bias = (struct attention_bias){table + n - 1, -1, 0};
+        run.bias = (struct attention_bias){table + n - 1, -1, 0, 0};
         print_attention_line("  with a bias", &run, machine, file);
     }
     free(qkv), free(out), free(scratch), free(table);

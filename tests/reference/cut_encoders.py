@@ -11,7 +11,7 @@ import shutil
 import struct
 import sys
 
-NAMES = ["roberta-1", "xlm-roberta-1", "electra-0", "albert-0", "mpnet-0", "bert-5", "modernbert-1"]
+NAMES = ["roberta-1", "xlm-roberta-1", "electra-0", "albert-0", "mpnet-0", "bert-5", "longformer-0", "modernbert-1"]
 WORDS = ("word_embeddings.weight", "tok_embeddings.weight")
 FIRST = 10
 SHORT = 24
@@ -66,7 +66,8 @@ def cut(source, target):
         if "token_type_ids" in c:
             one["types"] = c["token_type_ids"]
         for key in ("logits", "probs", "rollout", "hidden_norms"):
-            one[key] = rounded(c[key])
+            if key in c:
+                one[key] = rounded(c[key])
         out.append(one)
     meta, tensors = read(f"{source}/model.safetensors")
     for name, (info, data) in tensors.items():

@@ -22,7 +22,7 @@
 
 struct json_t;
 
-enum { ENCODER_TOKENS = 600, ENCODER_LABELS = 16, ENCODER_MODELS = 10 };
+enum { ENCODER_TOKENS = 600, ENCODER_LABELS = 16, ENCODER_MODELS = 11 };
 
 /* Their names; with ATTND_GOLDEN there are more. */
 extern const char *const encoder_models[ENCODER_MODELS];
@@ -40,6 +40,7 @@ struct encoder_case {
     struct engine_input input; /* of the arrays above */
     size_t labels;
     double logits[ENCODER_LABELS], probs[ENCODER_LABELS];
+    bool has_rollout; /* the whole ones have none where attention has windows */
     double rollout[ENCODER_TOKENS];
     double embedding_norm; /* Frobenius, of what the first layer reads */
 };

@@ -48,7 +48,9 @@ struct attention_train {
     uint32_t key;  /* of the mask of this head: index i n + j for query i and key j */
     struct attention_train_mask mask; /* or (first_query + i) tokens + first_key + j */
     float entropy, sparsity;
-    const struct attention_bias *bias; /* B, of this head and its first query; NULL: none */
+    /* B, of this head and its first query; NULL: none. With global_rows, key 0 is one in front of
+     * the bias' keys: nothing is added to its score, and in the mask it is the sequence's key 0. */
+    const struct attention_bias *bias;
     float *dbias; /* laid out as the bias, at the same place; NULL: not asked */
 };
 

@@ -5,6 +5,7 @@
 #include "engine/model/relative_bias.h"
 #include "engine/model/window_bias.h"
 #include "engine/tensor/backward/attention_train.h"
+#include "learn/train/network/network_global.h"
 #include "learn/train/network/network_local.h"
 #include "learn/train/network/network_rows.h"
 
@@ -38,8 +39,9 @@ size_t network_attention_floats(const struct network *network)
     size_t width = spec->hidden / spec->heads, floats = 0;
     for (unsigned i = 0; i < spec->layers; i++) {
         unsigned reach = spec_reach(spec, i);
-        size_t wanted = reach > 0 ? network_local_scratch(reach, tokens, width)
-                                  : attention_train_scratch(tokens, tokens, width);
+        size_t wanted = reach > 0
+                            ? network_local_scratch(reach, tokens, width, spec_has_global(spec))
+                            : attention_train_scratch(tokens, tokens, width);
         floats = wanted > floats ? wanted : floats;
     }
     return (floats + 15) / 16 * 16;
@@ -92,9 +94,14 @@ void network_attention_pack_block(struct network *network, struct network_block 
                                network->spec->heads, side_of(network));
 }
 
+static bool is_learnt(const struct network *network, const struct network_block *block)
+{
+    return block->layer + 1 >= network->options.frozen_depth;
+}
+
 static bool learns_window(const struct network *network, const struct network_block *block)
 {
-    return block->bias_table != NULL && block->layer + 1 >= network->options.frozen_depth;
+    return block->bias_table != NULL && is_learnt(network, block);
 }
 
 void network_attention_unpack_block(struct network *network, struct network_block *block)
@@ -202,11 +209,34 @@ static struct run begin(struct network *network, const struct network_block *blo
                         .key = network_rows_key(network, NETWORK_SITE_ATTENTION, block->layer)};
 }
 
+/* In the last block a token that sees all is the only query. */
+static bool has_queries(const struct network *network, const struct network_block *block)
+{
+    return !block->is_last || !spec_has_global(network->spec);
+}
+
 /* 1 / (layers, heads and queries): what a head's sum over its queries counts. */
 static double weight_of(const struct network *network, const struct network_block *block)
 {
     double queries = block->is_last ? network->kept_count : network->tokens;
     return queries > 0 ? 1 / (queries * network->spec->heads * network->spec->layers) : 0;
+}
+
+static struct network_local local_of(const struct run *run)
+{
+    return (struct network_local){run->block->reach, &run->block->band,
+                                  spec_has_global(run->network->spec)};
+}
+
+static struct network_global_run global_of(const struct run *run)
+{
+    return (struct network_global_run){.network = run->network,
+                                       .block = run->block,
+                                       .dropout = run->dropout,
+                                       .entropy = run->entropy,
+                                       .sparsity = run->sparsity,
+                                       .key = run->key,
+                                       .learns = is_learnt(run->network, run->block)};
 }
 
 static void forward_task(const struct run *run, unsigned sequence, unsigned head, float *scratch)
@@ -218,8 +248,7 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
     double *penalty = &network->penalties[sequence * network->spec->heads + head];
     float *out = context->x + run->query_first[sequence] * context->stride + head * one.d;
     if (run->block->reach > 0)
-        *penalty = network_local_forward(&one, run->block->reach, &run->block->band, out,
-                                         context->stride, scratch);
+        *penalty = network_local_forward(&one, local_of(run), out, context->stride, scratch);
     else
         *penalty = one.m > 0 ? attention_train_forward(&one, out, context->stride, scratch) : 0;
 }
@@ -227,12 +256,20 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
 void network_attention_forward(struct network *network, const struct network_block *block)
 {
     struct run run = begin(network, block);
+    const size_t count = (size_t)network->rows * network->spec->heads;
     double sum = 0;
     run.task = forward_task;
     run.entropy = network->options.entropy;
     run.sparsity = network->options.sparsity;
-    thread_pool_run(network->pool, run_tasks, &run);
-    for (size_t i = 0; i < (size_t)network->rows * network->spec->heads; i++)
+    if (has_queries(network, block))
+        thread_pool_run(network->pool, run_tasks, &run);
+    else
+        memset(network->penalties, 0, count * sizeof *network->penalties);
+    if (spec_has_global(network->spec)) {
+        const struct network_global_run global = global_of(&run);
+        network_global_forward(&global);
+    }
+    for (size_t i = 0; i < count; i++)
         sum += network->penalties[i];
     network->penalty += sum * weight_of(network, block);
 }
@@ -255,9 +292,8 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
     const float *dout = run->dcontext.x + query * run->dcontext.stride + head * one.d;
     float *dq = run->dquery.x + query * run->dquery.stride + head * one.d;
     if (run->block->reach > 0)
-        network_local_backward(&one, run->block->reach, &run->block->band, dout,
-                               run->dcontext.stride, dq, run->dquery.stride, dk, dk + hidden,
-                               run->dqkv.stride, scratch);
+        network_local_backward(&one, local_of(run), dout, run->dcontext.stride, dq,
+                               run->dquery.stride, dk, dk + hidden, run->dqkv.stride, scratch);
     else if (one.m > 0)
         attention_train_backward(&one, dout, run->dcontext.stride, dq, run->dquery.stride, dk,
                                  dk + hidden, run->dqkv.stride, scratch);
@@ -273,7 +309,7 @@ static void backward_head_task(const struct run *run, unsigned none, unsigned he
 
 void network_attention_backward(struct network *network, const struct network_block *block,
                                 struct matrix dcontext, struct matrix dquery, struct matrix dqkv,
-                                float share)
+                                struct matrix dglobal, float share)
 {
     struct run run = begin(network, block);
     float weight = (float)(weight_of(network, block) * share);
@@ -287,5 +323,10 @@ void network_attention_backward(struct network *network, const struct network_bl
     run.dcontext = dcontext;
     run.dquery = dquery;
     run.dqkv = dqkv;
-    thread_pool_run(network->pool, run_tasks, &run);
+    if (has_queries(network, block))
+        thread_pool_run(network->pool, run_tasks, &run);
+    if (spec_has_global(network->spec)) {
+        const struct network_global_run global = global_of(&run);
+        network_global_backward(&global, dcontext, dglobal);
+    }
 }

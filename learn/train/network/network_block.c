@@ -56,11 +56,17 @@ static const struct parameters_layer *map_of(const struct network *network, unsi
     return &network->parameters->map.layers[spec_block(network->spec, layer)];
 }
 
+/* Not of the last layer where a token sees all: nobody else is read. */
+static bool has_qkv(const struct network *network, const struct network_block *block)
+{
+    return !block->is_last || !spec_has_global(network->spec);
+}
+
 static enum err_code open_qkv(struct network *network, struct network_block *block, struct err *err)
 {
     const struct parameters_layer *layer = map_of(network, block->layer);
     size_t hidden = network->spec->hidden, weight = layer->qkv_weight, bias = layer->qkv_bias;
-    if (!block->is_last && twin_of(network, block) != NULL)
+    if (!has_qkv(network, block) || (!block->is_last && twin_of(network, block) != NULL))
         return ERR_OK;
     if (!block->is_last)
         return open_linear(network, block, &block->qkv, weight, bias, hidden, 3 * hidden, err);
@@ -152,7 +158,7 @@ enum err_code network_block_open(struct network *network, struct network_block *
 void network_block_pack(struct network *network, struct network_block *block)
 {
     network_attention_pack_block(network, block);
-    if (block->is_last) {
+    if (block->is_last && has_qkv(network, block)) {
         network_linear_pack(network, &block->query);
         network_linear_pack(network, &block->key_value);
     }
@@ -189,6 +195,8 @@ static void project_qkv(struct network *network, struct network_block *block)
     network_rows_gather(network, block->kept_x, block->x);
     if (block->kept_n.x != block->kept_x.x)
         network_rows_gather(network, block->kept_n, block->n);
+    if (!has_qkv(network, block))
+        return;
     network_linear_forward(network, &block->key_value,
                            matrix_columns(block->qkv_rows, hidden, 2 * hidden), block->n, NULL,
                            network->tokens);
@@ -313,7 +321,8 @@ static void mlp_backward(struct network *network, struct network_block *block, s
     network_linear_backward(network, &block->mlp_in, &dh, du, block->h, residual, rows);
 }
 
-/* dn [T, D] from dqkv; where n is x plus da, the residual stream's. */
+/* dn [T, D] from dqkv; where n is x plus da, the residual stream's. What a token that sees all
+ * gives to n is in network->f, in the last block in dn already. */
 static void qkv_backward(struct network *network, struct network_block *block, struct matrix dn,
                          struct matrix da)
 {
@@ -322,6 +331,12 @@ static void qkv_backward(struct network *network, struct network_block *block, s
     if (!block->is_last) {
         network_linear_backward(network, &block->qkv, &dn, network->dqkv, block->n, residual,
                                 network->tokens);
+        if (spec_has_global(network->spec))
+            network_rows_add(network, dn, network->f, network->tokens);
+        return;
+    }
+    if (!has_qkv(network, block)) {
+        network_rows_scatter(network, dn, da);
         return;
     }
     network_linear_backward(network, &block->key_value, &dn,
@@ -340,7 +355,8 @@ static void attention_backward(struct network *network, struct network_block *bl
         block->is_last ? network->dquery : matrix_columns(network->dqkv, 0, network->spec->hidden);
     branch_backward(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, network->g,
                     da, block->context);
-    network_attention_backward(network, block, network->g, dquery, network->dqkv, share);
+    network_attention_backward(network, block, network->g, dquery, network->dqkv,
+                               has_qkv(network, block) ? network->f : dn, share);
     network_rotary_backward(network, block, dquery, network->dqkv);
     qkv_backward(network, block, dn, da);
 }

@@ -3,7 +3,7 @@
  *
  * Dropout sites, as Hugging Face's classes have them (modeling_bert.py, modeling_distilbert.py,
  * modeling_vit.py, modeling_deit.py, and those of the other families' names; "roberta" stands for
- * XLM-R, ELECTRA and MPNet too):
+ * XLM-R, ELECTRA, MPNet and Longformer too):
  *
  *     site            bert   distilbert   roberta   albert   vit, deit, beit   dinov2   modernbert
  *     embeddings       x         x           x        x             x             x         x
@@ -274,6 +274,23 @@ void network_rows_dropout(struct network *network, enum network_site site, unsig
     run((struct pass){network, dropout_rows, .y = y, .x = x, .residual = residual, .count = rows,
                       .key = network_rows_key(network, site, layer),
                       .rate = rate_of(network, site)});
+}
+
+/* ---- sums ---- */
+
+static void add_rows(const struct pass *pass, size_t first, size_t last)
+{
+    for (size_t r = first; r < last; r++) {
+        float *y = row_of(pass->y, r);
+        const float *x = row_of(pass->x, r);
+        for (size_t c = 0; c < pass->x.width; c++)
+            y[c] += x[c];
+    }
+}
+
+void network_rows_add(struct network *network, struct matrix y, struct matrix x, size_t rows)
+{
+    run((struct pass){network, add_rows, .y = y, .x = x, .count = rows});
 }
 
 /* ---- kept rows ---- */

@@ -39,6 +39,8 @@ struct network_norm {
  *   pre-norm   n = norm(x);  a = x + D(attention(n) W_o); h = norm(a); out = a + D(act(h W_1) W_2)
  *
  * Where a pre-norm block has no attention norm, n = x.
+ * Where a token sees all, the last block has no query, key and value: the first row of a sequence
+ * does not read them.
  *
  * A gated MLP has gate(h W_1) for act(h W_1); a layer scale multiplies each D(...), which is kept
  * then.
@@ -149,6 +151,9 @@ struct network {
     double *penalties;          /* [rows heads] */
     float *attention_scratch;   /* [pool, attention_floats] */
     size_t attention_floats;
+    float *global_scratch; /* [pool, global_floats]; of network_global.c, as the next */
+    float *global_kept;
+    size_t global_floats;
     struct arena arena;
 };
 

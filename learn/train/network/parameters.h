@@ -28,6 +28,10 @@ struct parameter {
                       value, which follow the query without padding */
 };
 
+struct parameters_linear {
+    size_t weight, bias;
+};
+
 /* Offsets of one block's tensors. query, key and value lie one after another, so that weight and
  * bias of the three are those of one [3 D, D] product. SIZE_MAX: the model has none. */
 struct parameters_layer {
@@ -36,6 +40,7 @@ struct parameters_layer {
     size_t mlp_in_weight, mlp_in_bias, mlp_out_weight, mlp_out_bias; /* or the gated MLP's */
     size_t attention_scale, mlp_scale;                               /* of layer scale */
     size_t window_bias;
+    struct parameters_linear global_query, global_key, global_value;
 };
 
 /* Offsets of the others; SIZE_MAX: the model has none. */

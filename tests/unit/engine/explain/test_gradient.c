@@ -34,7 +34,9 @@ static const char *const models[] = {"bert-3",
                                      "../encoders/albert-0",
                                      "../encoders/mpnet-0",
                                      "../encoders/modernbert-1",
-                                     "../encoders/modernbert-2"};
+                                     "../encoders/modernbert-2",
+
+                                     "../encoders/longformer-0"};
 enum { MODELS = sizeof models / sizeof *models };
 
 /* A model whose encoder has run over one input, with its capture. */
@@ -168,6 +170,21 @@ static void mlp(const struct fixture *fixture, double *y, const double *x, const
         y[c] += residual[c];
 }
 
+/* Number c of token j's value, of a token that sees all by its own projection. */
+static double value_of(const struct fixture *fixture, size_t j, size_t c)
+{
+    const struct spec *spec = &fixture->spec;
+    const struct capture *capture = &fixture->capture;
+    const struct plain_linear *value = &fixture->weights.layers[spec->layers - 1].global.value;
+    if (capture->states == NULL)
+        return (double)capture->projected[(3 * j + 2) * spec->hidden + c];
+    double sum = (double)value->bias[c];
+    for (size_t i = 0; i < spec->hidden; i++)
+        sum += (double)value->weight[c * spec->hidden + i] *
+               (double)capture->states[j * spec->hidden + i];
+    return sum;
+}
+
 /* The attention's sum when the probabilities of head h move by `delta` at token j. */
 static void attention_sum(const struct fixture *fixture, unsigned token, size_t h, size_t j,
                           double delta, double *sum)
@@ -176,7 +193,7 @@ static void attention_sum(const struct fixture *fixture, unsigned token, size_t 
     size_t hidden = spec->hidden, width = hidden / spec->heads;
     double moved[WIDEST] = {0}, out[WIDEST];
     for (size_t c = h * width; c < (h + 1) * width; c++)
-        moved[c] = delta * (double)fixture->capture.projected[(3 * j + 2) * hidden + c];
+        moved[c] = delta * value_of(fixture, j, c);
     multiply(&fixture->weights.layers[spec_block(spec, spec->layers - 1)].attention_out, out, moved,
              false);
     for (size_t c = 0; c < hidden; c++)

@@ -96,7 +96,7 @@ static void attend_whole(struct local *local, const float *qkv)
     for (unsigned r = 0; r < SEQUENCES; r++) {
         unsigned n = lengths[r];
         float *mask = masked(n, local->layer.reach);
-        struct attention_bias bias = {mask, (ptrdiff_t)simd_round_up(n), 0};
+        struct attention_bias bias = {mask, (ptrdiff_t)simd_round_up(n), 0, 0};
         for (unsigned h = 0; h < HEADS; h++) {
             const float *q = qkv + w->offset[r] * w->qkv_stride + h * WIDTH;
             kernels_reference.attention_biased(local->expected + w->offset[r] * HIDDEN + h * WIDTH,

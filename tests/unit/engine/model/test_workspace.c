@@ -67,7 +67,7 @@ static size_t list_parts(const struct workspace *w, const struct spec *spec, str
         {w->capture_scratch, members * w->capture_scratch_floats * sizeof(float)},
         {w->offset, (rows + 1) * sizeof *w->offset},
         {w->captures, rows * sizeof *w->captures},
-        {w->heads_left, rows * sizeof *w->heads_left},
+        {w->parts_left, rows * sizeof *w->parts_left},
         {w->blocks, rows * sizeof *w->blocks}};
     memcpy(parts, all, sizeof all);
     return count;
