@@ -15,8 +15,8 @@
  * vectors of SIMD_WIDTH: for each key as many numbers must be readable as simd_round_up(count) says
  * of a block of `count` queries. What lies behind the last query does not count.
  *
- * Local attention (model/reach.h) masks keys with a bias; one more key may be seen beside them: that
- * of a token which all queries see (Beltagy, Peters and Cohan 2020, section 3.1).
+ * Local attention (model/reach.h) masks keys with a bias. One more key may be seen beside them:
+ * that of a token which all queries see (Beltagy, Peters and Cohan 2020, section 3.1).
  *
  * A layer says what it adds in struct layer (model/weights.h). Threads: plain data; the numbers
  * belong to whoever made them.
