@@ -45,7 +45,7 @@ struct engine_options {
 /* What a checkpoint is. Strings and arrays are the model's. */
 struct engine_info {
     enum engine_kind kind;
-    const char *family;  /* "bert", "roberta", "vit", "deit-distilled", ...: model/family.c */
+    const char *family; /* "bert", "roberta", "vit", "deit-distilled", ...: model/family/family.c */
     const char *version; /* attnd.json's, else "1" */
     const char *dtype;
     const char *stored_dtype;  /* of most numbers of the weight files: "F32", "F16", "BF16" */
@@ -126,7 +126,7 @@ struct engine_labels {
 
 enum { ENGINE_LABELS_MAX = 1000, ENGINE_LABELS_BYTES_MAX = 1024 * 1024 };
 
-/* ERR_UNUSABLE says what is wrong with which: model/candidates.h. ERR_NO_MEMORY. */
+/* ERR_UNUSABLE says what is wrong with which: model/config/candidates.h. ERR_NO_MEMORY. */
 enum err_code engine_check_labels(const struct engine_labels *labels, struct err *err);
 
 /* The model with other labels in place of its own: inputs prepared by it are answered in them, by

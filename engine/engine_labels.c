@@ -2,7 +2,7 @@
  * the rows of a classifier. */
 #include "engine/base/thread_pool.h"
 #include "engine/engine_state.h"
-#include "engine/model/candidates.h"
+#include "engine/model/config/candidates.h"
 #include "engine/text_tower.h"
 
 #include <assert.h>

@@ -3,14 +3,15 @@
 #include "engine/engine_state.h"
 
 #include "engine/format/checkpoint.h"
-#include "engine/model/candidates.h"
+#include "engine/model/bias/relative_bias.h"
+#include "engine/model/bias/window_bias.h"
+#include "engine/model/config/candidates.h"
 #include "engine/model/family_tensors.h"
-#include "engine/model/relative_bias.h"
 #include "engine/model/relative_tables.h"
-#include "engine/model/window_bias.h"
 #include "engine/model/workspace.h"
 #include "engine/prepare/pipeline.h"
 #include "engine/tensor/gemm/operand.h"
+#include "engine/tensor/rotary.h"
 #include "engine/text/tokenizer.h"
 
 #include <limits.h>
@@ -41,6 +42,8 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
         numbers += relative_bias_floats(spec->heads, spec_text_tokens(spec));
     if (spec->disentangled.span > 0)
         numbers += relative_tables_floats(spec);
+    if (spec->family->is_rotary)
+        numbers += 2 * rotary_floats(spec_text_tokens(spec), spec->hidden / spec->heads);
     const size_t bytes = (numbers - linear) * sizeof(float) + linear * precision_bytes(precision);
     return bytes + bytes / ROUNDING_SHARE + ROUNDING_BYTES;
 }

@@ -132,6 +132,11 @@ const struct json_t *doc_member(const struct json_t *object, const char *key)
     return json_is_null(value) ? NULL : value;
 }
 
+bool doc_has_null(const struct json_t *object, const char *key)
+{
+    return json_is_null(json_object_get(object, key));
+}
+
 enum err_code doc_each_member(const struct json_t *object,
                               enum err_code (*visit)(void *context, const char *key,
                                                      const struct json_t *value, struct err *err),

@@ -55,6 +55,8 @@ void doc_free(struct json_t *value);
 
 /* The member `key` of an object, borrowed; NULL if absent or null. */
 const struct json_t *doc_member(const struct json_t *object, const char *key);
+/* Whether the member is there and null, where that means something else than its absence. */
+bool doc_has_null(const struct json_t *object, const char *key);
 
 /* Getters of optional members: absent or null leaves *out as it is and succeeds. `path` is the
  * object's own path, for the error text. A number with a fraction is not an integer; a spelled-out

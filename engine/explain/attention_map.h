@@ -19,7 +19,12 @@
  *
  * and only the first row of R is carried, from the top down: r <- (r + r A_l)/2. Rows of A_l sum to
  * one, so that those of (A_l + I)/2 do. `layers`, from 1 to all, are rolled out. 2 N^2 flops a
- * layer. relevance, scratch: [N]. */
+ * layer. relevance, scratch: [N].
+ *
+ * Of a layer whose queries see only the keys within a reach (model/bias/reach.h) A_l is zero beyond
+ * it. Its rows sum to one like any others, so nothing changes but that relevance goes no further
+ * than the layers on its way reach together: with local layers alone, a token beyond has exactly 0.
+ */
 void attention_map_rollout(const struct spec *spec, const struct capture *capture, unsigned layers,
                            float *relevance, float *scratch);
 

@@ -1,7 +1,9 @@
 #include "engine/explain/gradient.h"
 
 #include "engine/explain/attention_map.h"
+#include "engine/model/attention_rows.h"
 #include "engine/tensor/backward/backward.h"
+#include "engine/tensor/dot.h"
 
 #include <assert.h>
 #include <math.h>
@@ -60,29 +62,6 @@ static enum err_code open_path(struct path *path, struct arena *arena, struct er
     return ERR_OK;
 }
 
-/* In DOT_LANES sums, which the compiler keeps in vectors: half of what a gradient takes where the
- * head reads all tokens. */
-static float dot(const float *a, const float *b, size_t n)
-{
-    enum { DOT_LANES = 16 };
-    float sums[DOT_LANES] = {0}, total = 0;
-    size_t i = 0;
-    for (; i + DOT_LANES <= n; i += DOT_LANES)
-        for (size_t l = 0; l < DOT_LANES; l++)
-            sums[l] += a[i + l] * b[i + l];
-    for (; i < n; i++)
-        total += a[i] * b[i];
-    for (size_t l = 0; l < DOT_LANES; l++)
-        total += sums[l];
-    return total;
-}
-
-static void add_scaled(float *y, float scale, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        y[i] += scale * x[i];
-}
-
 static void unpack(const struct linear *linear, size_t column, float *weight)
 {
     linear->backend->unpack(linear, column, weight);
@@ -131,10 +110,31 @@ static void projection_back(const struct path *path, const struct linear *classi
     }
 }
 
-/* hidden = dy / dfeatures; y = classifier(pooler(features)) [label], of one row. */
-static void head_back(const struct path *path, const struct linear *classifier, unsigned label)
+/* What output c of the pooler was before its activation. */
+static float pooler_before(const struct path *path, size_t c)
 {
     const struct linear *pooler = &path->weights->pooler;
+    unpack(pooler, c, path->column[0]);
+    return dot(path->column[0], path->features, path->spec->hidden) + pooler->bias[c];
+}
+
+/* Back through the norm that some families have behind the pooler: read is dy / d(its output), then
+ * dy / d(its input), which is computed once more for that. */
+static void head_norm_back(const struct path *path)
+{
+    size_t hidden = path->spec->hidden;
+    float *pooled = path->normed;
+    if (path->weights->head_norm.gamma == NULL)
+        return;
+    for (size_t c = 0; c < hidden; c++)
+        pooled[c] = pooler_before(path, c);
+    path->backward->activate(pooled, pooled, hidden, spec_pooler_activation(path->spec));
+    norm_back(path, &path->weights->head_norm, path->read, pooled, NULL, 1);
+}
+
+/* hidden = dy / dfeatures; y = classifier(norm(pooler(features))) [label], of one row. */
+static void head_back(const struct path *path, const struct linear *classifier, unsigned label)
+{
     size_t hidden = path->spec->hidden;
     if (path->spec->projection > 0) {
         projection_back(path, classifier, label);
@@ -145,12 +145,12 @@ static void head_back(const struct path *path, const struct linear *classifier, 
         return;
     }
     unpack(classifier, label, path->read);
+    head_norm_back(path);
     memset(path->hidden, 0, hidden * sizeof *path->hidden);
     for (size_t c = 0; c < hidden; c++) {
-        unpack(pooler, c, path->column[0]);
-        float before = dot(path->column[0], path->features, hidden) + pooler->bias[c], slope;
+        float before = pooler_before(path, c), slope;
         path->backward->activation(&slope, &path->read[c], &before, 1,
-                                   path->spec->family->pooler_activation);
+                                   spec_pooler_activation(path->spec));
         add_scaled(path->hidden, slope, path->column[0], hidden);
     }
 }
@@ -176,12 +176,37 @@ static void pooled_back(const struct path *path, const struct capture *capture, 
     norm_back(path, &path->weights->pooled_norm, gradient, mean, NULL, 1);
 }
 
+/* x / rows to each row of y, of which x may be the first. */
+static void spread(float *y, const float *x, size_t rows, size_t width, float share)
+{
+    for (size_t r = rows; r > 0; r--)
+        for (size_t c = 0; c < width; c++)
+            y[(r - 1) * width + c] = x[c] * share;
+}
+
+/* The same where a mean of all tokens goes through a pooler: it reads the mean of the sums behind
+ * the last norm. */
+static void tokens_back(const struct path *path, const struct capture *capture, unsigned label)
+{
+    const struct norm *last = &path->weights->final_norm;
+    size_t hidden = path->spec->hidden;
+    const float share = 1 / (float)capture->tokens;
+    memset(path->features, 0, hidden * sizeof *path->features);
+    for (size_t t = 0; t < capture->tokens; t++) {
+        path->kernels->layer_norm(path->normed, hidden, capture->sums[CAPTURE_MLP] + t * hidden,
+                                  hidden, last->gamma, last->beta, 1, hidden, path->spec->norm_eps);
+        add_scaled(path->features, share, path->normed, hidden);
+    }
+    head_back(path, &path->weights->classifier, label);
+    spread(path->hidden, path->hidden, path->rows, hidden, share);
+}
+
 /* hidden = dy / dnormed of tokens that a pooling reads. */
 static void pooling_back(const struct path *path, const struct capture *capture, unsigned label)
 {
     const struct spec *spec = path->spec;
     size_t hidden = spec->hidden;
-    bool has_first = spec->family->pooling == POOLING_FIRST_AND_PATCHES;
+    bool has_first = spec_pooling(spec) == POOLING_FIRST_AND_PATCHES;
     float *mean = has_first ? path->read + hidden : path->read;
     unpack(&path->weights->classifier, label, path->read);
     pooled_back(path, capture, mean);
@@ -225,7 +250,7 @@ static void mlp_column_back(const struct path *path, size_t c)
         float before[2] = {mlp_before(path, path->column[0], c, r)};
         if (spec->is_gated) {
             before[1] = mlp_before(path, path->column[1], inner + c, r);
-            path->backward->gate(slopes, &dy, before, 1, spec->family->block.gate);
+            path->backward->gate(slopes, &dy, before, 1, spec_gate(spec));
             add_scaled(to, slopes[1], path->column[1], hidden);
         } else {
             path->backward->activation(slopes, &dy, before, 1, spec->activation);
@@ -277,6 +302,21 @@ static void norm_before_back(const struct path *path)
               path->rows);
 }
 
+/* ViT's head: hidden = dy / dh. */
+static void head_before_back(const struct path *path, const struct capture *capture,
+                             const struct linear *classifier, unsigned label)
+{
+    const struct norm *last = &path->weights->final_norm;
+    if (spec_pooling(path->spec) == POOLING_TOKENS) {
+        tokens_back(path, capture, label);
+    } else if (spec_head_reads_all(path->spec)) {
+        pooling_back(path, capture, label);
+    } else {
+        norm_rows(path, last, path->features, path->mlp_sum);
+        head_back(path, classifier, label);
+    }
+}
+
 /* normed = dy / dO, O the heads' outputs side by side. */
 static void attention_back(const struct path *path)
 {
@@ -312,17 +352,28 @@ static enum err_code go_back(struct path *path, const struct spec *spec,
         assert(!spec_head_reads_all(spec)); /* no family pools so */
         norm_after_back(path, classifier, label);
     } else {
-        assert(spec->family->tensors[TENSOR_POOLER] == NULL); /* who reads the head's features */
-        if (spec->projection > 0)                             /* the head's features */
-            norm_rows(path, &weights->final_norm, path->features, path->mlp_sum);
-        if (spec_head_reads_all(spec))
-            pooling_back(path, capture, label);
-        else
-            head_back(path, classifier, label);
+        head_before_back(path, capture, classifier, label);
         norm_before_back(path);
     }
     attention_back(path);
     return ERR_OK;
+}
+
+/* gradient [N] of one head of a token that sees all: dO . (W_v x_j + b_v) = W_v^T dO . x_j + c. */
+static void global_head(const struct path *path, const struct capture *capture, size_t head,
+                        float *gradient)
+{
+    const struct plain_linear *value = &path->layer->global.value;
+    size_t hidden = path->spec->hidden, width = hidden / path->spec->heads;
+    const float *dout = path->normed;
+    float *seen = path->column[0], offset = 0;
+    memset(seen, 0, hidden * sizeof *seen);
+    for (size_t e = head * width; e < (head + 1) * width; e++) {
+        add_scaled(seen, dout[e], value->weight + e * hidden, hidden);
+        offset += dout[e] * value->bias[e];
+    }
+    for (size_t j = 0; j < capture->tokens; j++)
+        gradient[j] = dot(seen, capture->states + j * hidden, hidden) + offset;
 }
 
 enum err_code gradient_of_attention(const struct spec *spec, const struct weights *weights,
@@ -334,11 +385,14 @@ enum err_code gradient_of_attention(const struct spec *spec, const struct weight
     if (go_back(&path, spec, weights, capture, label, token, 1, arena, err))
         return err->code;
     for (size_t h = 0; h < spec->heads; h++)
-        for (size_t j = 0; j < n; j++)
-            gradient[h * n + j] =
-                dot(path.normed + h * width, capture->projected + (3 * j + 2) * hidden + h * width,
-                    width) /
-                (float)spec_head_tokens(spec);
+        if (capture->states != NULL)
+            global_head(&path, capture, h, gradient + h * n);
+        else
+            for (size_t j = 0; j < n; j++)
+                gradient[h * n + j] =
+                    dot(path.normed + h * width,
+                        capture->projected + (3 * j + 2) * hidden + h * width, width) /
+                    (float)spec_head_tokens(spec);
     return ERR_OK;
 }
 
@@ -374,18 +428,18 @@ static void add_block(const struct path *path, const struct capture *capture, si
     const struct spec *spec = path->spec;
     size_t hidden = spec->hidden, width = hidden / spec->heads, n = capture->tokens;
     size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
-    const float *key = capture->projected + hidden + head * width, *value = key + hidden;
-    const float *query = key - hidden + first * 3 * hidden;
-    struct attention_bias bias = path->layer->bias;
-    if (bias.at != NULL) {
-        bias = attention_bias_of_kind(&bias, path->kind);
-        bias = attention_bias_at(&bias, head, first);
-        path->kernels->attention_mean_biased(attention, n, query, key, 3 * hidden, count, n, 1,
-                                             width, &bias, scratch);
-    } else {
-        path->kernels->attention_mean(attention, n, query, key, 3 * hidden, count, n, 1, width,
-                                      scratch);
-    }
+    const float *value = capture->projected + 2 * hidden + head * width;
+    const struct attention_rows rows = {.kernels = path->kernels,
+                                        .qkv = capture->projected,
+                                        .stride = 3 * hidden,
+                                        .tokens = n,
+                                        .hidden = hidden,
+                                        .width = width,
+                                        .bias =
+                                            attention_bias_of_kind(&path->layer->bias, path->kind),
+                                        .reach = path->layer->reach};
+    const struct attention_bias none = {0};
+    attention_rows_mean(&rows, first, count, head, 1, &none, attention, n, scratch);
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < n; j++) {
             const float *d = path->normed + (first + i) * hidden + head * width;
@@ -399,7 +453,7 @@ enum err_code gradient_add(const struct spec *spec, const struct weights *weight
                            struct arena *arena, float *relevance, struct err *err)
 {
     struct path path;
-    size_t n = capture->tokens, numbers = attention_mean_scratch(n, spec->hidden / spec->heads);
+    size_t n = capture->tokens, numbers = attention_rows_scratch(n, spec->hidden / spec->heads);
     float *attention = arena_alloc_array(arena, ATTENTION_QUERIES * n, sizeof *attention);
     float *scratch = arena_alloc_array(arena, numbers, sizeof *scratch);
     if (attention == NULL || scratch == NULL)
@@ -425,7 +479,7 @@ size_t gradient_bytes(const struct spec *spec, unsigned tokens)
         return windows * gradient_bytes(&last, (unsigned)spec_sequence(spec));
     }
     return (path_floats(spec, tokens) + ATTENTION_QUERIES * (size_t)tokens +
-            attention_mean_scratch(tokens, width)) *
+            attention_rows_scratch(tokens, width)) *
            sizeof(float);
 }
 

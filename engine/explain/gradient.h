@@ -16,8 +16,8 @@
  * products keep them, as they are multiplied (rounded, if the model runs in bf16 or int8).
  *
  * A distilled DeiT, whose logits are the mean of two classifiers on two tokens, has g for each
- * token. A head that reads the mean of the patches (DINOv2, BEiT) has it for each token that it
- * reads, and g is their sum.
+ * token. A head that reads a mean, of the patches (DINOv2, BEiT) or of all tokens (ModernBERT as
+ * classifier_pooling says), has it for each token that it reads, and g is their sum.
  *
  * A zero-shot model's logit is c . z / |z|, c a label's embedding and z = W_p norm(h) the image's:
  * its gradient at h, and from there on as above.

@@ -1,5 +1,6 @@
 #include "engine/model/attention.h"
 
+#include "engine/model/bias/reach.h"
 #include "engine/tensor/attention_bf16.h"
 
 #include <stdatomic.h>
@@ -62,43 +63,84 @@ void attention_relative(const struct spec *spec, const struct workspace *workspa
                         block->count, block->sequence_tokens, matrix, scratch);
 }
 
-/* The bias of a block's first query and one head. */
-static struct attention_bias bias_of(const struct run *run, const struct query_block *block,
-                                     size_t head, float *scratch)
+/* Whether the first query of a block is the sequence's first token and sees all. */
+static bool has_global_query(const struct run *run, const struct query_block *block)
 {
-    const struct layer *layer = run->layer;
-    if (layer->relative.gemm != NULL) {
-        float *matrix = scratch + run->workspace->relative_at;
-        attention_relative(run->spec, run->workspace, layer, block, head, matrix,
-                           matrix + block->sequence_tokens * ATTENTION_QUERIES);
-        return (struct attention_bias){matrix, ATTENTION_QUERIES, 0, 0};
-    }
-    if (layer->bias.at == NULL)
-        return (struct attention_bias){0};
-    const struct attention_bias own = attention_bias_of_kind(&layer->bias, block->kind);
-    return attention_bias_at(&own, head, block->first - block->sequence);
+    return spec_has_global(run->spec) && block->first == block->sequence;
 }
 
+/* What a layer with relative places adds to a head of a block; nothing of another layer. */
+static struct attention_bias relative_of(const struct run *run, const struct query_block *block,
+                                         unsigned head, float *scratch)
+{
+    const struct layer *layer = run->layer;
+    if (layer->relative.gemm == NULL)
+        return (struct attention_bias){0};
+    float *matrix = scratch + run->workspace->relative_at;
+    attention_relative(run->spec, run->workspace, layer, block, head, matrix,
+                       matrix + block->sequence_tokens * ATTENTION_QUERIES);
+    return (struct attention_bias){.at = matrix, .key_step = ATTENTION_QUERIES};
+}
+
+/* Keys and bias of a head of a block, whose first query is number `first` of its sequence. */
+static struct key_span keys_of(const struct run *run, const struct query_block *block,
+                               unsigned head, unsigned first, struct attention_bias *bias,
+                               float *scratch)
+{
+    const struct layer *layer = run->layer;
+    const bool has_global = spec_has_global(run->spec);
+    const struct key_span span =
+        (has_global ? reach_span_beside : reach_span)(layer->reach, block->sequence_tokens, first);
+    *bias = relative_of(run, block, head, scratch);
+    if (layer->bias.at != NULL) {
+        *bias = attention_bias_of_kind(&layer->bias, block->kind);
+        *bias = attention_bias_at(bias, head, first - span.first);
+    }
+    bias->global_rows = has_global ? span.first : 0;
+    return span;
+}
+
+/* One head of a block, over the keys that it reaches; but for a token that sees all. */
 static void attend(const struct run *run, const struct query_block *block, unsigned head,
                    float *scratch)
 {
     const struct workspace *w = run->workspace;
+    const unsigned skipped = has_global_query(run, block), count = block->count - skipped;
+    const unsigned first = block->first + skipped;
     size_t hidden = run->spec->hidden, width = hidden / run->spec->heads, stride = w->qkv_stride;
-    size_t query = block->first * stride + head * width;
-    size_t key = block->sequence * stride + hidden + head * width, value = key + hidden;
-    float *out = w->context + block->out * w->hidden_stride + head * width;
-    struct attention_bias bias = bias_of(run, block, head, scratch);
+    struct attention_bias bias;
+    if (count == 0)
+        return;
+    const struct key_span span = keys_of(run, block, head, first - block->sequence, &bias, scratch);
+    size_t query = first * stride + head * width;
+    size_t key = (block->sequence + span.first) * stride + hidden + head * width;
+    size_t value = key + hidden;
+    float *out = w->context + (block->out + skipped) * w->hidden_stride + head * width;
     if (w->qkv_bf16 != NULL)
         attention_bf16(out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key,
-                       w->qkv_bf16 + value, stride, block->count, block->sequence_tokens, width,
-                       &bias, scratch);
+                       w->qkv_bf16 + value, stride, count, span.count, width, &bias, scratch);
     else if (bias.at != NULL)
         w->kernels->attention_biased(out, w->hidden_stride, w->qkv + query, w->qkv + key,
-                                     w->qkv + value, stride, block->count, block->sequence_tokens,
-                                     width, &bias, scratch);
+                                     w->qkv + value, stride, count, span.count, width, &bias,
+                                     scratch);
     else
         w->kernels->attention(out, w->hidden_stride, w->qkv + query, w->qkv + key, w->qkv + value,
-                              stride, block->count, block->sequence_tokens, width, scratch);
+                              stride, count, span.count, width, scratch);
+}
+
+/* All heads of the token that sees all, if the block has it. */
+static void attend_global(const struct run *run, const struct query_block *block, float *scratch)
+{
+    const struct workspace *w = run->workspace;
+    const struct global_token token = {.kernels = w->kernels,
+                                       .projections = &run->layer->global,
+                                       .x = w->x + block->sequence * w->hidden_stride,
+                                       .stride = w->hidden_stride,
+                                       .tokens = block->sequence_tokens,
+                                       .heads = run->spec->heads,
+                                       .hidden = run->spec->hidden};
+    if (has_global_query(run, block))
+        global_token_attend(&token, w->context + block->out * w->hidden_stride, scratch);
 }
 
 static void store_rows(const struct run *run, const struct query_block *block)
@@ -109,20 +151,30 @@ static void store_rows(const struct run *run, const struct query_block *block)
                       workspace->context + row * workspace->hidden_stride, run->spec->hidden);
 }
 
+/* A block's tasks: its heads and, before them, that of a token that sees all. */
+static unsigned parts_of(const struct spec *spec)
+{
+    return spec->heads + spec_has_global(spec);
+}
+
 static void attend_share(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
     const struct workspace *workspace = run->workspace;
     float *scratch = workspace->scratch + index * workspace->scratch_floats;
-    unsigned heads = run->spec->heads, tasks = workspace->block_count * heads;
+    unsigned parts = parts_of(run->spec), tasks = workspace->block_count * parts;
     (void)count;
     for (;;) {
         unsigned task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
         if (task >= tasks)
             return;
-        const struct query_block *block = &workspace->blocks[task / heads];
-        attend(run, block, task % heads, scratch);
-        if (atomic_fetch_sub_explicit(&workspace->heads_left[task / heads], 1,
+        const struct query_block *block = &workspace->blocks[task / parts];
+        unsigned part = task % parts, globals = parts - run->spec->heads;
+        if (part < globals)
+            attend_global(run, block, scratch);
+        else
+            attend(run, block, part - globals, scratch);
+        if (atomic_fetch_sub_explicit(&workspace->parts_left[task / parts], 1,
                                       memory_order_acq_rel) == 1)
             store_rows(run, block);
     }
@@ -132,6 +184,6 @@ void attention_run(const struct spec *spec, struct workspace *workspace, const s
 {
     struct run run = {.spec = spec, .workspace = workspace, .layer = layer};
     for (unsigned i = 0; i < workspace->block_count; i++)
-        atomic_store_explicit(&workspace->heads_left[i], spec->heads, memory_order_relaxed);
+        atomic_store_explicit(&workspace->parts_left[i], parts_of(spec), memory_order_relaxed);
     thread_pool_run(workspace->pool, attend_share, &run);
 }

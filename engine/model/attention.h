@@ -2,7 +2,8 @@
  * of at most ATTENTION_QUERIES neighbouring queries of one sequence; the members of the pool take
  * tasks from a counter, the heads of a block one after another. The member that finishes the last
  * head of a block converts its rows into the operand of the next linear layer, while they are in
- * the cache.
+ * the cache. A token that sees all (global_token.h) is one more task of the first block of its
+ * sequence.
  *
  *     attention_plan(spec, workspace, 0);     // once a batch: cuts the sequences into blocks
  *     attention_run(spec, workspace, layer);  // each layer: workspace->qkv [T, 3 D] -> attended
@@ -20,7 +21,9 @@
 void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept);
 
 /* The scores are what the layer says: with its bias, whose query 0 is each sequence's first token,
- * or with what queries and keys add for their distance. */
+ * or with what queries and keys add for their distance, and with its reach. Only a token that sees
+ * all reads workspace->x, as the layer found it; where no block has another query, workspace->qkv
+ * is not read. */
 void attention_run(const struct spec *spec, struct workspace *workspace, const struct layer *layer);
 
 /* What a layer whose `relative` is set adds to the scores of a block's queries and one head, from

@@ -29,8 +29,9 @@ struct capture {
     float *mean;       /* [to - from][N][N] probabilities: row i is what token i attends to */
 
     /* Of the last layer: */
-    float *last;               /* [spec_head_tokens][heads][N] probabilities of the first tokens */
-    float *projected;          /* [N][3 D] query, key and value (of all tokens) */
+    float *last;      /* [spec_head_tokens][heads][N] probabilities of the first tokens */
+    float *projected; /* [N][3 D] query, key and value (of all tokens) */
+    float *states;    /* [N][D] instead, where a token sees all: what it reads (global_token.h) */
     float *sums[CAPTURE_SUMS]; /* [K][D] each, of the K tokens that the head reads */
 
     float *logits; /* [labels] of a window alone; NULL: the input is one window */
@@ -56,8 +57,8 @@ struct capture_wish {
 enum err_code capture_open(struct capture *out, const struct spec *spec, unsigned tokens,
                            const struct capture_wish *wish, struct arena *arena, struct err *err);
 
-/* What the arrays of a capture take: 4 (N (N (to - from) + K heads + 3 D) + 2 K D) bytes, and those
- * of its logits. */
+/* What the arrays of a capture take: 4 (N (N (to - from) + K heads + 3 D) + 2 K D) bytes, D in
+ * place of 3 D where a token sees all, and those of its logits. */
 size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish);
 
 /* The mean of layer `layer`, [N][N]. */
@@ -70,10 +71,13 @@ static inline float *capture_mean(const struct capture *capture, size_t layer)
 struct capture *capture_window(const struct capture *capture, const struct spec *stage,
                                unsigned window);
 
-/* Records layer `index`, whose scores are what `layer` says, from workspace->qkv, for every row
- * that has a capture. */
+/* Records layer `index`, whose block is `layer`, from workspace->qkv (not read of the last
+ * layer of a token that sees all, but for statistics) and ->x, for every row that has a capture. */
 void capture_layer(const struct spec *spec, struct workspace *workspace, const struct layer *layer,
                    unsigned index);
+
+/* Whether a row of the batch wants statistics: these read every query and key of every layer. */
+bool capture_judges(const struct workspace *workspace);
 
 /* Records a sum of the last layer, [rows x K, D] in the workspace's stride. */
 void capture_sum(const struct spec *spec, const struct workspace *workspace, enum capture_sum which,

@@ -1,7 +1,8 @@
 /* embed.h - a prepared input -> token vectors, the rows of workspace->x from `first` on.
  *
  *   text   x[t] = norm(word[id[t]] + position[p(t)] + token_type[type[t]])  (Devlin et al. 2019)
- *          of which there may be no positions or types
+ *          without positions where they are rotary or added to the scores, and without types in
+ *          some families;
  *          where embeddings have another size than blocks, times W_e + b_e     (Lan et al. 2020)
  *          p(t) is t, or as position_next says
  *   image  x[0] = [CLS] + position[0], (x[1] = distillation token + position[1],) then registers,

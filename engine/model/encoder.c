@@ -2,6 +2,7 @@
 
 #include "engine/model/attention.h"
 #include "engine/model/capture.h"
+#include "engine/tensor/rotary.h"
 
 #include <string.h>
 
@@ -55,12 +56,12 @@ static void run_rows(void *context, unsigned index, unsigned count)
     }
 }
 
-/* normed = y = norm(x) */
+/* normed = y = norm(x); of a norm that the block lacks normed = x */
 static void norm(const struct spec *spec, struct workspace *workspace, const struct norm *norm,
                  float *y, const float *x)
 {
     struct row_run run = {.kernels = workspace->kernels,
-                          .norm = norm,
+                          .norm = norm->gamma != NULL ? norm : NULL,
                           .y = y,
                           .x = x,
                           .stride = workspace->hidden_stride,
@@ -71,13 +72,13 @@ static void norm(const struct spec *spec, struct workspace *workspace, const str
     thread_pool_run(workspace->pool, run_rows, &run);
 }
 
-/* x in the order of the layer's windows, and normed = y = norm(x). The rows are moved while the
- * norm reads them, for no pass of their own. */
+/* x in the order of the layer's windows, and normed = y = norm(x) or, without the norm, x. The rows
+ * are moved while the norm reads them, for no pass of their own. */
 static void enter_layer(const struct spec *spec, struct workspace *w, const struct norm *norm,
                         unsigned index)
 {
     struct row_run run = {.kernels = w->kernels,
-                          .norm = norm,
+                          .norm = norm->gamma != NULL ? norm : NULL,
                           .y = w->y,
                           .x = w->x,
                           .stride = w->hidden_stride,
@@ -123,8 +124,40 @@ static void gate_rows(void *context, unsigned index, unsigned count)
     size_t last = (size_t)w->tokens * (index + 1) / count;
     for (size_t r = (size_t)w->tokens * index / count; r < last; r++) {
         float *row = w->gated + r * w->gated_stride;
-        w->kernels->gate(row, w->mlp + r * w->mlp_stride, width, run->spec->family->block.gate);
+        w->kernels->gate(row, w->mlp + r * w->mlp_stride, width, spec_gate(run->spec));
         operand_store(&w->activated, w->kernels, r, row, width);
+    }
+}
+
+/* Query and key of every token turned where they lie, by its place in its sequence. */
+struct turn_run {
+    const struct spec *spec;
+    const struct workspace *workspace;
+    const float *table;
+};
+
+/* The two lie side by side: 2 H heads. */
+static void turn_token(const struct turn_run *run, size_t token, size_t place)
+{
+    const struct workspace *w = run->workspace;
+    size_t heads = run->spec->heads, d = run->spec->hidden / heads, at = token * w->qkv_stride;
+    const float *turn = rotary_at(run->table, place, d);
+    if (w->qkv_bf16 != NULL)
+        w->kernels->rotate_bf16(w->qkv_bf16 + at, turn, 2 * heads, d);
+    else
+        w->kernels->rotate(w->qkv + at, turn, 2 * heads, d, 1);
+}
+
+static void turn_rows(void *context, unsigned index, unsigned count)
+{
+    const struct turn_run *run = context;
+    const struct workspace *w = run->workspace;
+    size_t last = (size_t)w->tokens * (index + 1) / count;
+    unsigned row = 0;
+    for (size_t t = (size_t)w->tokens * index / count; t < last; t++) {
+        while (w->offset[row + 1] <= t)
+            row++;
+        turn_token(run, t, t - w->offset[row]);
     }
 }
 
@@ -186,8 +219,6 @@ static void activate(const struct spec *spec, struct workspace *w, const struct 
 static void keep_head_tokens(const struct spec *spec, struct workspace *w)
 {
     unsigned kept = spec_head_tokens(spec);
-    if (spec_head_reads_all(spec))
-        return;
     for (unsigned r = 0; r < w->rows; r++) {
         bool is_last = spec->family->pooling == POOLING_LAST;
         unsigned first = is_last ? w->offset[r + 1] - kept : w->offset[r];
@@ -196,20 +227,28 @@ static void keep_head_tokens(const struct spec *spec, struct workspace *w)
                     spec->hidden * sizeof *w->x);
     }
     w->tokens = w->rows * kept;
-    attention_plan(spec, w, kept);
 }
 
-/* out = W_o attention(normed W_qkv) + x, with the layer's bias in the scores */
+/* out = W_o attention(normed W_qkv) + x, with the layer's bias in the scores and its reach. A token
+ * that sees all is the only one of its sequence that the head reads: in the last block nobody's
+ * query, key and value count then. */
 static void attention(const struct spec *spec, const struct layer *layer, struct workspace *w,
                       float *out, unsigned index)
 {
-    project_qkv(w, &layer->qkv);
+    const bool is_last = index + 1 == spec->layers;
+    const bool is_cut = is_last && !spec_head_reads_all(spec);
+    if (!is_last || !spec_has_global(spec) || capture_judges(w))
+        project_qkv(w, &layer->qkv);
+    if (layer->rotary != NULL)
+        thread_pool_run(w->pool, turn_rows, &(struct turn_run){spec, w, layer->rotary});
     capture_layer(spec, w, layer, index);
-    if (index + 1 == spec->layers)
-        keep_head_tokens(spec, w);
+    if (is_cut)
+        attention_plan(spec, w, spec_head_tokens(spec));
     attention_run(spec, w, layer);
+    if (is_cut)
+        keep_head_tokens(spec, w);
     multiply(w, &layer->attention_out, &w->attended, out, w->x);
-    if (index + 1 == spec->layers)
+    if (is_last)
         capture_sum(spec, w, CAPTURE_ATTENTION, out);
 }
 

@@ -1,6 +1,6 @@
 #include "engine/model/family_tensors.h"
 
-#include "engine/model/window_bias.h"
+#include "engine/model/bias/window_bias.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@ enum dim {
     NONE,
     ONE,
     HIDDEN,
+    QUERY_KEY_VALUE,
     EMBEDDING,
     BUCKETS,
     RELATIVE_ROWS,
@@ -93,6 +94,10 @@ static const struct entry block[] = {
     {TENSOR_QUERY, TENSOR_BIAS, {HIDDEN}},
     {TENSOR_KEY, TENSOR_BIAS, {HIDDEN}},
     {TENSOR_VALUE, TENSOR_BIAS, {HIDDEN}},
+    LINEAR(TENSOR_QKV, QUERY_KEY_VALUE, HIDDEN),
+    LINEAR(TENSOR_GLOBAL_QUERY, HIDDEN, HIDDEN),
+    LINEAR(TENSOR_GLOBAL_KEY, HIDDEN, HIDDEN),
+    LINEAR(TENSOR_GLOBAL_VALUE, HIDDEN, HIDDEN),
     {TENSOR_WINDOW_BIAS, TENSOR_TABLE, {WINDOW_PLACES, HEADS}},
     LINEAR(TENSOR_ATTENTION_OUT, HIDDEN, HIDDEN),
     {TENSOR_ATTENTION_SCALE, TENSOR_SCALE, {HIDDEN}},
@@ -113,6 +118,7 @@ static const struct entry classifier[] = {
     NORM(TENSOR_POOLED_NORM),
     LINEAR(TENSOR_POOLER, HIDDEN, HIDDEN),
     {TENSOR_PROJECTION, TENSOR_WEIGHT, {PROJECTION, HIDDEN}},
+    NORM(TENSOR_HEAD_NORM),
     LINEAR(TENSOR_CLASSIFIER, LABELS, FEATURES),
     LINEAR(TENSOR_DISTILLATION_CLASSIFIER, LABELS, HIDDEN),
     END,
@@ -149,6 +155,10 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
         return false;
     if (field == TENSOR_MERGE_NORM || field == TENSOR_MERGE)
         return merges(spec, walk->depth - 1);
+    if (spec->unbiased[field] && (entry->part == TENSOR_BIAS || entry->part == TENSOR_BETA))
+        return false;
+    if (field == TENSOR_ATTENTION_NORM && walk->depth == 1 && spec->family->block.skips_first_norm)
+        return false;
     if (field == TENSOR_EMBEDDING_PROJECT && !spec_projects(spec))
         return false;
     if (entry->part == TENSOR_BIAS && field == TENSOR_KEY && spec->family->block.key_unbiased)
@@ -172,6 +182,8 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return 1;
     case HIDDEN:
         return spec->hidden;
+    case QUERY_KEY_VALUE:
+        return 3 * (size_t)spec->hidden;
     case EMBEDDING:
         return spec_embedding(spec);
     case BUCKETS:
@@ -292,7 +304,7 @@ static const struct tensor_info *find_name(const char *name, const struct checkp
 {
     const struct tensor_info *info = checkpoint_find(checkpoint, name);
     size_t root = bare != NULL ? family_root(bare) : 0;
-    bool has_root = bare != NULL && strncmp(name, bare->tensors[TENSOR_QUERY], root) == 0;
+    bool has_root = bare != NULL && strncmp(name, bare->tensors[TENSOR_ATTENTION_OUT], root) == 0;
     return info == NULL && has_root ? checkpoint_find(checkpoint, name + root) : info;
 }
 

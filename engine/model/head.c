@@ -29,19 +29,20 @@ static void add_mean(float *out, const float *x, size_t stride, size_t rows, siz
 /* All tokens' rows: normalised where they lie, then pooled into cls [rows, spec_features]. */
 static void pool(const struct spec *spec, const struct weights *weights, struct workspace *w)
 {
-    size_t hidden = spec->hidden, stride = w->hidden_stride, patches = spec->patches;
-    bool has_first = spec->family->pooling == POOLING_FIRST_AND_PATCHES;
+    size_t hidden = spec->hidden, stride = w->hidden_stride;
+    bool has_first = spec_pooling(spec) == POOLING_FIRST_AND_PATCHES;
     const struct norm *each = &weights->final_norm, *pooled = &weights->pooled_norm;
     for (unsigned r = 0; r < w->rows; r++) {
         float *x = w->x + w->offset[r] * stride, *out = w->cls + (size_t)r * spec_features(spec);
         unsigned tokens = w->offset[r + 1] - w->offset[r];
+        size_t pooled_tokens = spec_pooled_tokens(spec, tokens);
         if (each->gamma != NULL)
             w->kernels->layer_norm(x, stride, x, stride, each->gamma, each->beta, tokens, hidden,
                                    spec->norm_eps);
         if (has_first)
             memcpy(out, x, hidden * sizeof *out);
-        add_mean(has_first ? out + hidden : out, x + (tokens - patches) * stride, stride, patches,
-                 hidden);
+        add_mean(has_first ? out + hidden : out, x + (tokens - pooled_tokens) * stride, stride,
+                 pooled_tokens, hidden);
         if (pooled->gamma != NULL)
             w->kernels->layer_norm(out, hidden, out, hidden, pooled->gamma, pooled->beta, 1, hidden,
                                    spec->norm_eps);
@@ -85,7 +86,11 @@ static const float *features_of(const struct spec *spec, const struct weights *w
     }
     if (spec->family->tensors[TENSOR_POOLER] == NULL)
         return w->cls;
-    project(w, &weights->pooler, w->pooled, w->cls, w->rows, spec->family->pooler_activation);
+    project(w, &weights->pooler, w->pooled, w->cls, w->rows, spec_pooler_activation(spec));
+    if (weights->head_norm.gamma != NULL)
+        w->kernels->layer_norm(w->pooled, spec->hidden, w->pooled, spec->hidden,
+                               weights->head_norm.gamma, weights->head_norm.beta, w->rows,
+                               spec->hidden, spec->norm_eps);
     return w->pooled;
 }
 

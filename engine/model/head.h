@@ -2,15 +2,15 @@
  *
  *     logits = W_c act(W_p pooling(norm(x))) + b_c
  *
- * where a family may lack the final norm (those of texts) or the pooler (ViT, DeiT). The pooling is
- * the [CLS] row, the mean of the patches' rows, or both side by side (Oquab et al. 2023); a norm of
- * its own may follow (BEiT). A zero-shot model has
+ * where a family may lack the final norm (most of texts) or the pooler (ViT, DeiT). The pooling is
+ * the [CLS] row, the mean of the patches' rows, both side by side (Oquab et al. 2023), or the mean
+ * of all rows (Warner et al. 2024); a norm of its own may follow it (BEiT) or the pooler
+ * (ModernBERT). A zero-shot model has
  *
  *     logits = W_c z / |z|,   z = W_p norm(x)[CLS]       (Radford et al. 2021, figure 3)
  *
- * where W_c are its labels, encoded (engine/text_tower.h). A distilled
- * DeiT has a second classifier on the second token; its logits are the mean of both (Touvron et al.
- * 2021, section 4).
+ * where W_c are its labels, encoded (engine/text_tower.h). A distilled DeiT has a second classifier
+ * on the second token; its logits are the mean of both (Touvron et al. 2021, section 4).
  */
 #ifndef ATTND_ENGINE_MODEL_HEAD_H
 #define ATTND_ENGINE_MODEL_HEAD_H

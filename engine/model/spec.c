@@ -3,7 +3,7 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/model/candidates.h"
+#include "engine/model/config/candidates.h"
 #include "engine/model/spec_config.h"
 
 #include <errno.h>

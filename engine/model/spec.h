@@ -12,10 +12,10 @@
 #include "engine/decide/class_codes.h"
 #include "engine/decide/drift_reference.h"
 #include "engine/decide/policy.h"
-#include "engine/model/disentangled.h"
-#include "engine/model/family.h"
-#include "engine/model/long_text.h"
-#include "engine/model/window_bias.h"
+#include "engine/model/bias/window_bias.h"
+#include "engine/model/config/disentangled.h"
+#include "engine/model/config/long_text.h"
+#include "engine/model/family/family.h"
 
 enum { SPEC_STAGES_MAX = 8 };
 
@@ -37,7 +37,12 @@ struct spec {
     enum activation activation;
     float norm_eps;
     bool qkv_bias;
-    bool is_gated; /* the MLP: `intermediate` is the width of its value */
+    bool unbiased[TENSOR_FIELDS]; /* the field has no bias, a norm no beta: they count as zero */
+    bool is_gated;                /* the MLP: `intermediate` is the width of its value */
+    const unsigned *reaches;      /* [layers] see spec_reach; NULL: all layers see all tokens */
+    bool pools_tokens;            /* POOLING_TOKENS in place of the family's pooling */
+    enum activation pooler_activation; /* of a family that has a key for it */
+    double rotary_base[2];             /* of global layers and of local ones; 0: not rotary */
 
     unsigned vocab_size, positions, token_types; /* texts */
     unsigned embedding;                          /* E; 0: the hidden size */
@@ -47,7 +52,7 @@ struct spec {
     unsigned image_size, patch, channels;        /* images */
     unsigned patches;                            /* (image_size / patch)^2 */
     unsigned registers;
-    unsigned projection;    /* P, numbers of what the classifier reads; 0: the hidden states */
+    unsigned projection; /* P, numbers of what the classifier reads; 0: the hidden states */
     struct spec_stage stages[SPEC_STAGES_MAX];
     unsigned stage_count;   /* 0: all layers are alike */
     unsigned stage;         /* of spec_at: which one this is */
@@ -133,6 +138,12 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
 unsigned spec_blocks(const struct spec *spec);
 unsigned spec_block(const struct spec *spec, unsigned layer);
 
+/* How far the queries of layer `layer` see: the keys at most so many tokens away (reach.h). 0: all
+ * tokens. */
+unsigned spec_reach(const struct spec *spec, unsigned layer);
+/* Whether a text's first token sees all others, and all see it: global_token.h. */
+bool spec_has_global(const struct spec *spec);
+
 /* E, the numbers of a token's embedding, and whether they are projected to the hidden size. */
 unsigned spec_embedding(const struct spec *spec);
 bool spec_projects(const struct spec *spec);
@@ -147,6 +158,11 @@ unsigned spec_image_specials(const struct spec *spec);
 /* Rows of an image model's table of positions: specials that have one, and the grid. */
 unsigned spec_places(const struct spec *spec);
 
+/* What the family says or, where it leaves it to config.json, that. */
+enum activation spec_gate(const struct spec *spec);
+enum activation spec_pooler_activation(const struct spec *spec);
+enum family_pooling spec_pooling(const struct spec *spec);
+
 /* Tokens of each sequence that the head reads: the first, [CLS], and a distilled DeiT's second, or
  * the last. */
 unsigned spec_head_tokens(const struct spec *spec);
@@ -154,6 +170,8 @@ unsigned spec_head_tokens(const struct spec *spec);
 bool spec_head_reads_all(const struct spec *spec);
 /* How many the head reads of a sequence of so many. */
 unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens);
+/* How many of them, the last ones, a mean is of. */
+unsigned spec_pooled_tokens(const struct spec *spec, unsigned tokens);
 /* Numbers that the classifier reads: the hidden size or, for two of a kind, twice that, or those of
  * a projection. */
 unsigned spec_features(const struct spec *spec);

@@ -4,19 +4,26 @@
 
 #include "engine/base/doc.h"
 #include "engine/format/printable.h"
+#include "engine/model/bias/relative_bias.h"
+#include "engine/model/config/refused.h"
+#include "engine/model/config/rotary_config.h"
 #include "engine/model/config/stage_config.h"
-#include "engine/model/refused.h"
-#include "engine/model/relative_bias.h"
+#include "engine/model/spec_labels.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CLIP_END_ID = 49407 }; /* CLIPTextConfig's */
 _Static_assert((int)STAGES_MAX == (int)SPEC_STAGES_MAX, "a spec holds what is read");
 
-enum { SIZE_LIMIT = 65536, LAYERS_LIMIT = 1024, VOCAB_LIMIT = 16 * 1024 * 1024 };
+enum {
+    SIZE_LIMIT = 65536,
+    LAYERS_LIMIT = 1024,
+    VOCAB_LIMIT = 16 * 1024 * 1024,
+    DEFAULT_WINDOW = 512,
+    CLIP_END_ID = 49407, /* CLIPTextConfig's */
+};
 
 /* An unsigned member from 1 to max; absent: `fallback`. */
 static enum err_code get_size(const struct json_t *config, const char *key, unsigned max,
@@ -46,8 +53,8 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
     return refused_type(model_type, known, err);
 }
 
-static enum err_code read_activation(struct spec *spec, const struct json_t *config,
-                                     struct err *err)
+static enum err_code get_activation(const struct json_t *config, const char *key,
+                                    const char *fallback, enum activation *out, struct err *err)
 {
     static const struct {
         const char *name;
@@ -56,18 +63,56 @@ static enum err_code read_activation(struct spec *spec, const struct json_t *con
                  {"gelu_new", ACTIVATION_GELU_TANH},
                  {"relu", ACTIVATION_RELU},
                  {"quick_gelu", ACTIVATION_QUICK_GELU}};
-    const char *name = spec->family->default_activation;
-    name = name != NULL ? name : "gelu";
-    if (doc_get_string(config, "$", spec->family->key_activation, &name, err))
+    const char *name = fallback != NULL ? fallback : "gelu";
+    if (doc_get_string(config, "$", key, &name, err))
         return err->code;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, name) == 0) {
-            spec->activation = known[i].activation;
+            *out = known[i].activation;
             return ERR_OK;
         }
     return err_set(err, ERR_UNSUPPORTED,
-                   "%s '%s' is not supported (supported: gelu, gelu_new, relu, quick_gelu)",
-                   spec->family->key_activation, name);
+                   "%s '%s' is not supported (supported: gelu, gelu_new, relu, quick_gelu)", key,
+                   name);
+}
+
+static enum err_code read_activations(struct spec *spec, const struct json_t *config,
+                                      struct err *err)
+{
+    const struct family *family = spec->family;
+    if (get_activation(config, family->key_activation, family->default_activation,
+                       &spec->activation, err) ||
+        family->key_pooler_activation == NULL)
+        return err->code;
+    return get_activation(config, family->key_pooler_activation, NULL, &spec->pooler_activation,
+                          err);
+}
+
+/* Which fields have no bias. */
+static enum err_code read_biases(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    for (int field = 0; field < TENSOR_FIELDS; field++) {
+        const char *key = spec->family->key_bias[field];
+        bool is_biased = key == NULL;
+        if (key != NULL && doc_get_bool(config, "$", key, &is_biased, err))
+            return err->code;
+        spec->unbiased[field] = !is_biased;
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_pooling(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *key = spec->family->key_pooling, *pooling = "cls";
+    if (key == NULL)
+        return ERR_OK;
+    if (doc_get_string(config, "$", key, &pooling, err))
+        return err->code;
+    spec->pools_tokens = strcmp(pooling, "mean") == 0;
+    if (spec->pools_tokens || strcmp(pooling, "cls") == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED, "%s '%s' is not supported (supported: cls, mean)", key,
+                   pooling);
 }
 
 static unsigned either(unsigned value, unsigned otherwise)
@@ -108,7 +153,8 @@ static enum err_code read_mlp_ratios(struct spec *spec, const struct json_t *con
 static enum err_code read_mlp(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
-    spec->is_gated = family->block.gate != ACTIVATION_NONE && family->key_gated == NULL;
+    bool has_gate = family->block.gate != ACTIVATION_NONE || family->block.gates_by_activation;
+    spec->is_gated = has_gate && family->key_gated == NULL;
     if (family->key_gated != NULL &&
         doc_get_bool(config, "$", family->key_gated, &spec->is_gated, err))
         return err->code;
@@ -192,22 +238,24 @@ static enum err_code read_width(struct spec *spec, const struct json_t *config, 
 static enum err_code read_encoder(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
+    const char *key_eps = family->key_eps != NULL ? family->key_eps : "layer_norm_eps";
     double eps = family->default_eps;
     spec->qkv_bias = true;
     if ((family->has_stages ? read_stages : read_width)(spec, config, err))
         return err->code;
-    doc_get_number(config, "$", "layer_norm_eps", &eps, err);
+    doc_get_number(config, "$", key_eps, &eps, err);
     if (!family->block.always_biased)
         doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
-    if (read_mlp(spec, config, err) || read_activation(spec, config, err) ||
+    if (read_mlp(spec, config, err) || read_activations(spec, config, err) ||
+        read_biases(spec, config, err) || read_pooling(spec, config, err) ||
         check_demands(spec, config, err) || read_groups(spec, config, err))
         return err->code;
     if (spec->hidden % spec->heads != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s %u is not a multiple of %s %u", family->key_hidden,
                        spec->hidden, family->key_heads, spec->heads);
     if (!(eps >= FLT_MIN && eps < 1))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "layer_norm_eps must be between 0 and 1, and a normal float");
+        return err_set(err, ERR_UNSUPPORTED, "%s must be between 0 and 1, and a normal float",
+                       key_eps);
     spec->norm_eps = (float)eps;
     return ERR_OK;
 }
@@ -247,6 +295,43 @@ static enum err_code read_buckets(struct spec *spec, const struct json_t *config
         return err_set(err, ERR_UNSUPPORTED,
                        "%s %u is not supported (supported: at least %d, the buckets of %s)", key,
                        spec->buckets, RELATIVE_BUCKETS, spec->family->name);
+    return ERR_OK;
+}
+
+/* The window of a layer: half of it is to either side. */
+static enum err_code set_window(struct spec *spec, unsigned *reaches, unsigned layer,
+                                const struct json_t *value, struct err *err)
+{
+    double window = DEFAULT_WINDOW;
+    if (value != NULL && !doc_as_number(value, &window))
+        return err_set(err, ERR_UNSUPPORTED, "%s must be a number, or one for each layer, not %s",
+                       spec->family->key_window, doc_type_name(value));
+    if (!(window >= 2 && window <= 2 * SIZE_LIMIT) || fmod(window, 2) != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %g is not supported (supported: even numbers from 2 to %d)",
+                       spec->family->key_window, window, 2 * SIZE_LIMIT);
+    reaches[layer] = (unsigned)(window / 2);
+    return ERR_OK;
+}
+
+/* A number for all layers, or an array of one for each. */
+static enum err_code read_windows(struct spec *spec, const struct json_t *config,
+                                  struct arena *arena, struct err *err)
+{
+    if (spec->family->key_window == NULL)
+        return ERR_OK;
+    const struct json_t *value = doc_member(config, spec->family->key_window);
+    const size_t count = doc_array_count(value);
+    if (count > 0 && count != spec->layers)
+        return err_set(err, ERR_UNSUPPORTED, "%s has %zu numbers; %s %u needs one for each",
+                       spec->family->key_window, count, spec->family->key_layers, spec->layers);
+    unsigned *reaches = arena_alloc_array(arena, spec->layers, sizeof *reaches);
+    if (reaches == NULL)
+        return err_no_memory(err, spec->layers * sizeof *reaches);
+    for (unsigned i = 0; i < spec->layers; i++)
+        if (set_window(spec, reaches, i, count > 0 ? doc_array_item(value, i) : value, err))
+            return err->code;
+    spec->reaches = reaches;
     return ERR_OK;
 }
 
@@ -327,65 +412,6 @@ static enum err_code read_image(struct spec *spec, const struct json_t *config, 
     return set_image_size(spec, spec->image_size, err);
 }
 
-/* id2label's keys are the integers 0 .. n-1 in decimal. */
-static enum err_code read_named_labels(struct spec *spec, const struct json_t *names,
-                                       struct arena *arena, struct err *err)
-{
-    for (unsigned i = 0; i < spec->label_count; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%u", i);
-        const char *label = NULL;
-        if (doc_get_string(names, "$.id2label", key, &label, err))
-            return err->code;
-        if (label == NULL)
-            return err_set(err, ERR_UNSUPPORTED, "$.id2label has %u members but none named '%s'",
-                           spec->label_count, key);
-        spec->labels[i] = arena_copy(arena, label, strlen(label));
-        if (spec->labels[i] == NULL)
-            return err_no_memory(err, strlen(label));
-    }
-    return ERR_OK;
-}
-
-static enum err_code read_labels(struct spec *spec, const struct json_t *config,
-                                 struct arena *arena, struct err *err)
-{
-    const struct json_t *names = doc_member(config, "id2label");
-    size_t named = doc_object_count(names);
-    if (named > SPEC_LABELS_MAX)
-        return err_set(err, ERR_UNSUPPORTED, "$.id2label has %zu labels; at most %d are supported",
-                       named, SPEC_LABELS_MAX);
-    spec->label_count = (unsigned)named;
-    if (named == 0 && get_size(config, "num_labels", SPEC_LABELS_MAX, 2, &spec->label_count, err))
-        return err->code;
-    spec->labels = arena_alloc_array(arena, spec->label_count, sizeof *spec->labels);
-    if (spec->labels == NULL)
-        return err_no_memory(err, spec->label_count * sizeof *spec->labels);
-    if (named > 0)
-        return read_named_labels(spec, names, arena, err);
-    for (unsigned i = 0; i < spec->label_count; i++)
-        if ((spec->labels[i] = arena_format(arena, "LABEL_%u", i)) == NULL)
-            return err_no_memory(err, 16);
-    return ERR_OK;
-}
-
-static enum err_code read_problem(struct spec *spec, const struct json_t *config, struct err *err)
-{
-    const char *type =
-        spec->label_count == 1 ? "multi_label_classification" : "single_label_classification";
-    if (doc_get_string(config, "$", "problem_type", &type, err))
-        return err->code;
-    if (strcmp(type, "regression") == 0)
-        spec->scores = SCORES_NONE;
-    else if (strcmp(type, "multi_label_classification") == 0 || spec->label_count == 1)
-        spec->scores = SCORES_SIGMOID;
-    else if (strcmp(type, "single_label_classification") == 0)
-        spec->scores = SCORES_SOFTMAX;
-    else
-        return err_set(err, ERR_UNSUPPORTED, "problem_type '%s' is not supported", type);
-    return ERR_OK;
-}
-
 /* ---- models of two encoders ---- */
 
 /* The member that describes one of the encoders. Older versions of transformers wrote it a second
@@ -430,6 +456,27 @@ static enum err_code read_part(struct spec *spec, const struct json_t *config, s
     return get_size(config, "projection_dim", SIZE_LIMIT, 512, &spec->projection, err);
 }
 
+/* ---- what attention sees ---- */
+
+static enum err_code read_rotary(struct spec *spec, const struct json_t *config,
+                                 struct arena *arena, struct err *err)
+{
+    struct rotary_config rotary;
+    unsigned width = spec->hidden / spec->heads;
+    if (!spec->family->is_rotary)
+        return ERR_OK;
+    if (width % 2 != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %u for %s %u makes heads of %u numbers; rotary positions turn pairs",
+                       spec->family->key_hidden, spec->hidden, spec->family->key_heads, spec->heads,
+                       width);
+    if (rotary_config_read(&rotary, config, spec->layers, arena, err))
+        return err->code;
+    memcpy(spec->rotary_base, rotary.base, sizeof spec->rotary_base);
+    spec->reaches = rotary.reaches;
+    return ERR_OK;
+}
+
 enum err_code spec_config_read(struct spec *spec, const struct json_t *config, struct arena *arena,
                                struct err *err)
 {
@@ -437,9 +484,10 @@ enum err_code spec_config_read(struct spec *spec, const struct json_t *config, s
         return err->code;
     if (spec->family->part != NULL)
         return read_part(spec, config, err);
-    if (read_sizes(spec, config, err) || read_labels(spec, config, arena, err))
+    if (read_sizes(spec, config, err) || read_rotary(spec, config, arena, err) ||
+        read_windows(spec, config, arena, err))
         return err->code;
-    return read_problem(spec, config, err);
+    return spec_labels_read(spec, config, arena, err);
 }
 
 enum err_code spec_config_read_labels(struct spec *spec, const struct json_t *config,

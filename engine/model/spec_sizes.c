@@ -122,6 +122,16 @@ unsigned spec_block(const struct spec *spec, unsigned layer)
     return group * spec->inner + layer % spec->inner;
 }
 
+unsigned spec_reach(const struct spec *spec, unsigned layer)
+{
+    return spec->reaches != NULL ? spec->reaches[layer] : 0;
+}
+
+bool spec_has_global(const struct spec *spec)
+{
+    return spec->family->tensors[TENSOR_GLOBAL_QUERY] != NULL;
+}
+
 unsigned spec_embedding(const struct spec *spec)
 {
     return spec->embedding > 0 ? spec->embedding : spec->hidden;
@@ -155,10 +165,27 @@ unsigned spec_head_tokens(const struct spec *spec)
     return spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL ? 2 : 1;
 }
 
+enum activation spec_gate(const struct spec *spec)
+{
+    const struct block_spec *block = &spec->family->block;
+    return block->gates_by_activation ? spec->activation : block->gate;
+}
+
+enum activation spec_pooler_activation(const struct spec *spec)
+{
+    const struct family *family = spec->family;
+    return family->key_pooler_activation != NULL ? spec->pooler_activation
+                                                 : family->pooler_activation;
+}
+
+enum family_pooling spec_pooling(const struct spec *spec)
+{
+    return spec->pools_tokens ? POOLING_TOKENS : spec->family->pooling;
+}
+
 bool spec_head_reads_all(const struct spec *spec)
 {
-    return spec->family->pooling == POOLING_PATCHES ||
-           spec->family->pooling == POOLING_FIRST_AND_PATCHES;
+    return spec_pooling(spec) != POOLING_FIRST && spec_pooling(spec) != POOLING_LAST;
 }
 
 unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
@@ -166,9 +193,14 @@ unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
     return spec_head_reads_all(spec) ? tokens : spec_head_tokens(spec);
 }
 
+unsigned spec_pooled_tokens(const struct spec *spec, unsigned tokens)
+{
+    return spec_pooling(spec) == POOLING_TOKENS ? tokens : spec->patches;
+}
+
 unsigned spec_features(const struct spec *spec)
 {
     if (spec->projection > 0)
         return spec->projection;
-    return spec->family->pooling == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
+    return spec_pooling(spec) == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
 }

@@ -4,14 +4,16 @@
  * is the table `places`; query, key and value go into one linear layer, side by side. */
 #include "engine/model/weights.h"
 
-#include "engine/model/causal_bias.h"
+#include "engine/model/bias/causal_bias.h"
+#include "engine/model/bias/reach.h"
+#include "engine/model/bias/relative_bias.h"
+#include "engine/model/bias/window_bias.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/loader.h"
 #include "engine/model/positions.h"
-#include "engine/model/relative_bias.h"
 #include "engine/model/relative_tables.h"
-#include "engine/model/window_bias.h"
 #include "engine/model/workspace.h"
+#include "engine/tensor/rotary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,10 +21,11 @@
 
 enum { PARTS_MAX = 3 };
 
-/* Where the tensors of a field go: a float *, a struct norm or a struct linear. */
+/* Where the tensors of a field go: a float *, a struct norm, struct linear or plain_linear. */
 struct place {
     size_t at; /* in struct layer, of a block's field; else in struct weights */
     bool is_in_block;
+    bool is_plain;        /* a struct plain_linear, as the checkpoint has it */
     unsigned part, parts; /* of a linear layer that several fields share */
 };
 
@@ -33,6 +36,10 @@ struct place {
 #define IN_BLOCK(member)                                                                           \
     {                                                                                              \
         .at = offsetof(struct layer, member), .is_in_block = true, .parts = 1                      \
+    }
+#define PLAIN(member)                                                                              \
+    {                                                                                              \
+        .at = offsetof(struct layer, member), .is_in_block = true, .is_plain = true, .parts = 1    \
     }
 #define PART(member, index)                                                                        \
     {                                                                                              \
@@ -56,6 +63,10 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_QUERY] = PART(qkv, 0),
     [TENSOR_KEY] = PART(qkv, 1),
     [TENSOR_VALUE] = PART(qkv, 2),
+    [TENSOR_QKV] = IN_BLOCK(qkv),
+    [TENSOR_GLOBAL_QUERY] = PLAIN(global.query),
+    [TENSOR_GLOBAL_KEY] = PLAIN(global.key),
+    [TENSOR_GLOBAL_VALUE] = PLAIN(global.value),
     [TENSOR_ATTENTION_OUT] = IN_BLOCK(attention_out),
     [TENSOR_WINDOW_BIAS] = IN_BLOCK(window_bias),
     [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_out),
@@ -72,6 +83,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_POOLED_NORM] = OUTSIDE(pooled_norm),
     [TENSOR_POOLER] = OUTSIDE(pooler),
     [TENSOR_PROJECTION] = OUTSIDE(projection),
+    [TENSOR_HEAD_NORM] = OUTSIDE(head_norm),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_classifier),
 };
@@ -178,6 +190,18 @@ static void fold_terms(struct binder *binder, const struct tensor_row *row,
         loader_multiply(&binder->loader, linear, binder->spec->hidden, 1 / sqrtf((float)terms));
 }
 
+/* The gamma of a norm; of one without beta, zeros for that. */
+static enum err_code add_gamma(struct binder *binder, const struct tensor_row *row,
+                               const struct tensor_info *info, struct norm *norm)
+{
+    if (binder->spec->unbiased[row->field]) {
+        norm->beta = arena_alloc_array(&binder->weights->arena, row->count, sizeof *norm->beta);
+        if (norm->beta == NULL)
+            return err_no_memory(binder->err, row->count * sizeof *norm->beta);
+    }
+    return add_table(binder, info, &norm->gamma);
+}
+
 /* The weight of a linear layer, or of one of the parts of it. The convolution that cuts patches is
  * a linear layer over a patch's numbers. */
 static enum err_code add_weight(struct binder *binder, const struct tensor_row *row,
@@ -197,6 +221,12 @@ static enum err_code add_weight(struct binder *binder, const struct tensor_row *
     return ERR_OK;
 }
 
+static enum err_code add_plain(struct binder *binder, const struct tensor_row *row,
+                               const struct tensor_info *info, struct plain_linear *linear)
+{
+    return add_table(binder, info, row->part == TENSOR_BIAS ? &linear->bias : &linear->weight);
+}
+
 static enum err_code bind_row(struct binder *binder, const struct tensor_row *row)
 {
     const struct tensor_info *info = NULL;
@@ -204,6 +234,8 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
     struct linear *linear = place;
     if (bind(binder, row, &info))
         return binder->err->code;
+    if (places[row->field].is_plain)
+        return add_plain(binder, row, info, place);
     switch (row->part) {
     case TENSOR_WEIGHT:
         return add_weight(binder, row, info, linear);
@@ -211,7 +243,7 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
         return loader_add_table(&binder->loader, info,
                                 linear->bias + places[row->field].part * row->count, binder->err);
     case TENSOR_GAMMA:
-        return add_table(binder, info, &((struct norm *)place)->gamma);
+        return add_gamma(binder, row, info, place);
     case TENSOR_BETA:
         return add_table(binder, info, &((struct norm *)place)->beta);
     case TENSOR_SCALE: /* the linear's weights come before it */
@@ -293,6 +325,25 @@ static enum err_code expand_windows(struct weights *weights, const struct spec *
     return ERR_OK;
 }
 
+/* A layer with a reach shares no block, and has no other bias. */
+static enum err_code expand_reaches(struct weights *weights, const struct spec *spec,
+                                    struct err *err)
+{
+    for (unsigned i = 0; i < spec->layers; i++) {
+        unsigned reach = spec_reach(spec, i);
+        if (reach == 0)
+            continue;
+        struct layer *layer = &weights->layers[i];
+        size_t floats = reach_bias_floats(reach);
+        float *table = arena_alloc_array(&weights->arena, floats, sizeof *table);
+        if (table == NULL)
+            return err_no_memory(err, floats * sizeof *table);
+        layer->reach = reach;
+        layer->bias = reach_bias(table, reach);
+    }
+    return ERR_OK;
+}
+
 /* One table for all layers. */
 static enum err_code expand_bias(struct weights *weights, const struct spec *spec, struct err *err)
 {
@@ -346,6 +397,25 @@ static enum err_code expand_causal(struct weights *weights, const struct spec *s
     return ERR_OK;
 }
 
+/* The angles of every place, for the global layers and for the local ones. */
+static enum err_code fill_rotary(struct weights *weights, const struct spec *spec, struct err *err)
+{
+    if (!spec->family->is_rotary)
+        return ERR_OK;
+    size_t tokens = spec_text_tokens(spec), width = spec->hidden / spec->heads;
+    size_t floats = rotary_floats(tokens, width);
+    float *tables[2];
+    for (int i = 0; i < 2; i++) {
+        tables[i] = arena_alloc_array(&weights->arena, floats, sizeof *tables[i]);
+        if (tables[i] == NULL)
+            return err_no_memory(err, floats * sizeof *tables[i]);
+        rotary_fill(tables[i], tokens, width, spec->rotary_base[i]);
+    }
+    for (unsigned i = 0; i < spec->layers; i++)
+        weights->layers[i].rotary = tables[spec_reach(spec, i) > 0];
+    return ERR_OK;
+}
+
 enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
                            const struct linear_backend *encoder, const struct linear_backend *other,
@@ -367,6 +437,7 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
     if (bind_all(&binder) || loader_run(&binder.loader, threads, err) ||
         fit_positions(out, spec, err) || expand_windows(out, spec, err) ||
         expand_bias(out, spec, err) || expand_causal(out, spec, err) ||
+        expand_reaches(out, spec, err) || fill_rotary(out, spec, err) ||
         make_relative(&binder, threads))
         weights_close(out, spec);
     loader_deinit(&binder.loader);

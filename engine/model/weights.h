@@ -16,6 +16,7 @@
 #include "engine/model/spec.h"
 #include "engine/tensor/attention_bias.h"
 #include "engine/tensor/gemm/relative_scores.h"
+#include "engine/tensor/global_token.h"
 #include "engine/tensor/linear/linear.h"
 
 #include <stddef.h>
@@ -24,18 +25,21 @@ struct norm {
     float *gamma, *beta; /* [D] each */
 };
 
-/* One block of the encoder. */
+/* One block of the encoder. A block without attention_norm has NULL in it. */
 struct layer {
     struct norm attention_norm, mlp_norm;
-    struct linear qkv;               /* [3 D, D]: query, key and value as one product */
-    struct linear attention_out;     /* [D, D] */
-    struct linear mlp_in;            /* [F, D]; [2 F, D] of a gated MLP */
-    struct linear mlp_out;           /* [D, F] */
-    struct norm merge_norm;          /* [4 D] behind a stage's last block */
-    struct linear merge;             /* [2 D, 4 D] */
-    struct attention_bias bias;      /* of the scores; nothing in most families */
-    float *window_bias;              /* what it is made of: window_bias.h */
-    struct relative_scores relative; /* what queries and keys add for their distance, if any */
+    struct linear qkv;                /* [3 D, D]: query, key and value as one product */
+    struct linear attention_out;      /* [D, D] */
+    struct linear mlp_in;             /* [F, D]; [2 F, D] of a gated MLP */
+    struct linear mlp_out;            /* [D, F] */
+    struct norm merge_norm;           /* [4 D] behind a stage's last block */
+    struct linear merge;              /* [2 D, 4 D] */
+    struct attention_bias bias;       /* of the scores; nothing in most families */
+    float *window_bias;               /* what it is made of: window_bias.h */
+    struct relative_scores relative;  /* what queries and keys add for their distance, if any */
+    const float *rotary;              /* rotary.h, of the layer's base; NULL: not rotary */
+    unsigned reach;                   /* spec_reach; then the bias is reach.h's */
+    struct global_projections global; /* of a token that sees all */
 };
 
 /* Fields that the family does not have stay zero. */
@@ -49,7 +53,7 @@ struct weights {
     float *relative_places;          /* [2 span, D]; layers[].relative is made of it */
     struct norm relative_norm;       /* of its rows */
     float *cls_token, *distillation_token; /* [D] */
-    struct norm embedding_norm, final_norm, pooled_norm;
+    struct norm embedding_norm, final_norm, pooled_norm, head_norm;
     struct linear patch;      /* [D, channels patch patch] */
     struct layer *layers;     /* [spec_blocks]; layer i computes with layers[spec_block(spec, i)] */
     struct linear pooler;     /* [D, D] */

@@ -1,7 +1,9 @@
 #include "engine/model/workspace.h"
 
+#include "engine/model/attention_rows.h"
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/gemm/relative_scores.h"
+#include "engine/tensor/global_token.h"
 #include "engine/tensor/simd.h"
 
 /* Zeroed, so that no page of it is first touched by a request. */
@@ -18,10 +20,17 @@ static size_t mlp_columns(const struct spec *spec)
     return spec->is_gated ? 2 * (size_t)spec->intermediate : spec->intermediate;
 }
 
-/* Numbers of the longest text's embeddings, before they are projected. */
-static size_t embedded_floats(const struct spec *spec)
+/* A text may be cut shorter than there are positions for: then by tokens_max of workspace_open. */
+static size_t longest(const struct spec *spec, size_t tokens_max)
 {
-    return spec_projects(spec) ? spec_sequence(spec) * spec_embedding(spec) : 0;
+    size_t tokens = spec_sequence(spec);
+    return tokens < tokens_max ? tokens : tokens_max;
+}
+
+/* Numbers of the longest text's embeddings, before they are projected. */
+static size_t embedded_floats(const struct spec *spec, size_t tokens_max)
+{
+    return spec_projects(spec) ? longest(spec, tokens_max) * spec_embedding(spec) : 0;
 }
 
 static bool is_last(const struct spec *spec)
@@ -42,8 +51,8 @@ static enum err_code take_head(struct workspace *w, const struct spec *spec, str
     size_t rows = w->tokens_max / 2 + 1, features = spec_features(spec);
     if (!is_last(spec))
         return ERR_OK;
-    if (take(w, &w->cls, rows, pooled_columns(spec), err) || take(w, &w->pooled, rows, features, err) ||
-        take(w, &w->read[0], rows, features, err) ||
+    if (take(w, &w->cls, rows, pooled_columns(spec), err) ||
+        take(w, &w->pooled, rows, features, err) || take(w, &w->read[0], rows, features, err) ||
         (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, features, err)) ||
         take(w, &w->logits[0], rows, spec->label_count, err))
         return err->code;
@@ -75,7 +84,7 @@ static enum err_code take_merging(struct workspace *w, const struct spec *spec,
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
 {
     size_t tokens = w->tokens_max, hidden = spec->hidden;
-    size_t embedded = embedded_floats(spec);
+    size_t embedded = embedded_floats(spec, w->tokens_max);
     if (embedded > 0 && take(w, &w->embedded, embedded, 1, err))
         return err->code;
     w->hidden_stride = operand_stride(hidden, sizeof(float)) / sizeof(float);
@@ -92,24 +101,42 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
 }
 
 /* The probabilities of a block of queries. */
-static size_t capture_block(const struct spec *spec)
+static size_t capture_block(const struct spec *spec, size_t tokens_max)
 {
-    return simd_round_up(ATTENTION_QUERIES * spec_sequence(spec));
+    return simd_round_up(ATTENTION_QUERIES * longest(spec, tokens_max));
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of a token that sees all; with the rows of its probabilities over so many tokens. */
+static size_t global_scratch(const struct spec *spec, size_t tokens)
+{
+    return spec_has_global(spec) ? global_token_scratch(spec->heads, spec->hidden, tokens) : 0;
+}
+
+/* A member's own, of attention. */
+static size_t attention_floats(const struct spec *spec, size_t floats)
+{
+    /* Rounded up, so that the members' scratch does not share a cache line. */
+    return simd_round_up(larger(floats, global_scratch(spec, 0)));
 }
 
 /* A member's own: such a block, and what attention needs to make one. */
-static size_t capture_scratch(const struct spec *spec)
+static size_t capture_scratch(const struct spec *spec, size_t tokens_max)
 {
-    size_t n = spec_sequence(spec), d = spec->hidden / spec->heads;
-    size_t fp32 = attention_mean_scratch(n, d), bf16 = attention_bf16_mean_scratch(n, d);
-    return capture_block(spec) + simd_round_up(fp32 > bf16 ? fp32 : bf16);
+    size_t n = longest(spec, tokens_max);
+    size_t rows = attention_rows_scratch(n, spec->hidden / spec->heads);
+    return capture_block(spec, tokens_max) + larger(rows, global_scratch(spec, n));
 }
 
 /* What a layer adds by distance to a block of queries and so many heads, with the room to make it.
  */
-static size_t relative_floats(const struct spec *spec, size_t heads)
+static size_t relative_floats(const struct spec *spec, size_t tokens_max, size_t heads)
 {
-    size_t n = spec_sequence(spec);
+    size_t n = longest(spec, tokens_max);
     if (spec->disentangled.span == 0)
         return 0;
     return simd_round_up(heads * n * ATTENTION_QUERIES + relative_scores_scratch(n));
@@ -134,12 +161,12 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
         return err_no_memory(err, w->tokens_max * w->qkv_stride * bytes);
     w->qkv = is_bf16 ? NULL : qkv;
     w->qkv_bf16 = is_bf16 ? qkv : NULL;
-    /* Rounded up, so that the members' scratch does not share a cache line. */
-    w->relative_at = simd_round_up(floats);
-    w->scratch_floats = w->relative_at + relative_floats(spec, 1);
-    w->capture_block_floats = capture_block(spec);
-    w->capture_relative_at = capture_scratch(spec);
-    w->capture_scratch_floats = w->capture_relative_at + relative_floats(spec, spec->heads);
+    w->relative_at = attention_floats(spec, floats);
+    w->scratch_floats = w->relative_at + relative_floats(spec, w->tokens_max, 1);
+    w->capture_block_floats = capture_block(spec, w->tokens_max);
+    w->capture_relative_at = capture_scratch(spec, w->tokens_max);
+    w->capture_scratch_floats =
+        w->capture_relative_at + relative_floats(spec, w->tokens_max, spec->heads);
     if (take(w, &w->capture_scratch, thread_pool_size(w->pool), w->capture_scratch_floats, err))
         return err->code;
     return take(w, &w->scratch, thread_pool_size(w->pool), w->scratch_floats, err);
@@ -167,11 +194,11 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     size_t rows = w->tokens_max / 2 + 1;
     w->offset = arena_alloc_array(&w->arena, rows + 1, sizeof *w->offset);
     w->blocks = arena_alloc_array(&w->arena, rows, sizeof *w->blocks);
-    w->heads_left = arena_alloc_array(&w->arena, rows, sizeof *w->heads_left);
+    w->parts_left = arena_alloc_array(&w->arena, rows, sizeof *w->parts_left);
     w->captures = arena_alloc_array(&w->arena, rows, sizeof *w->captures);
     w->places = arena_alloc_array(&w->arena, rows, sizeof *w->places);
     w->classifiers = arena_alloc_array(&w->arena, rows, sizeof *w->classifiers);
-    if (w->offset == NULL || w->blocks == NULL || w->heads_left == NULL || w->captures == NULL ||
+    if (w->offset == NULL || w->blocks == NULL || w->parts_left == NULL || w->captures == NULL ||
         w->places == NULL || w->classifiers == NULL)
         return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
     return ERR_OK;
@@ -239,20 +266,21 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
         spec->stage > 0 ? operand_stride(merging_columns(spec), sizeof(float)) : 0;
     const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + activated + merging;
     const size_t moves = spec->window > 0 ? 4 * sizeof(unsigned) * (size_t)spec->patches : 0;
-    const size_t head = (pooled_columns(spec) +
-                         (1 + (size_t)spec_head_tokens(spec)) * spec_features(spec) +
-                         2 * (size_t)spec->label_count) *
-                        sizeof(float);
+    const size_t head =
+        (pooled_columns(spec) + (1 + (size_t)spec_head_tokens(spec)) * spec_features(spec) +
+         2 * (size_t)spec->label_count) *
+        sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
                        sizeof(struct capture *) + sizeof(struct window_place) +
                        sizeof(struct linear *);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
-    const size_t scratch = simd_round_up(fp32 > bf16 ? fp32 : bf16) + capture_scratch(spec) +
-                           relative_floats(spec, 1) + relative_floats(spec, spec->heads);
+    const size_t scratch = attention_floats(spec, larger(fp32, bf16)) +
+                           capture_scratch(spec, tokens) + relative_floats(spec, tokens, 1) +
+                           relative_floats(spec, tokens, spec->heads);
     return tokens * (4 * hidden + mlp + qkv + operands + merging) +
            (tokens / 2 + 2) * ((is_last(spec) ? head : 0) + map) + moves +
-           embedded_floats(spec) * sizeof(float) +
+           embedded_floats(spec, tokens) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;
 }
 

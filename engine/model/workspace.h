@@ -44,7 +44,7 @@ struct workspace {
     unsigned *offset;           /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
     struct query_block *blocks; /* [block_count] the batch cut up for attention; fewer than T */
     unsigned block_count;
-    atomic_uint *heads_left;   /* [block_count] heads of a block not yet done; partners: the pool */
+    atomic_uint *parts_left;   /* [block_count] tasks of a block not yet done; partners: the pool */
     unsigned tokens;           /* rows that the linear layers compute now */
     struct capture **captures; /* [rows] where a row's attention is kept, or NULL */
     struct window_place *places;       /* [rows] */

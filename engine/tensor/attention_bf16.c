@@ -239,22 +239,55 @@ size_t attention_bf16_scratch(size_t d)
     return d / 2 * WIDTH + ATTENTION_KEYS * WIDTH + ATTENTION_KEYS / 2 * (WIDTH + d);
 }
 
+/* Added to the score of the key in front. */
+static const float nothing[WIDTH];
+
+/* All that a block attends to; as in attention_body.h. */
+struct keys {
+    const uint16_t *k, *v;
+    size_t n, step;
+    struct attention_bias bias; /* of the block's first query and the first key */
+};
+
+INLINE size_t count_keys(const struct keys *keys)
+{
+    return keys->n + (keys->bias.global_rows > 0);
+}
+
+/* A tile, from key number j on: where its keys and values lie, and how many it has. */
+struct tile {
+    const uint16_t *k, *v;
+    size_t keys;
+};
+
+/* Sets the block's bias, too. */
+INLINE struct tile take_tile(struct block *block, const struct keys *keys, size_t j)
+{
+    const size_t front = keys->bias.global_rows > 0, left = keys->n + front - j;
+    const bool is_front = j < front;
+    const ptrdiff_t row = is_front ? -(ptrdiff_t)keys->bias.global_rows : (ptrdiff_t)(j - front);
+    const ptrdiff_t at = row * (ptrdiff_t)block->stride;
+    block->bias = keys->bias;
+    if (keys->bias.at != NULL)
+        block->bias.at = is_front ? nothing : attention_bias_key(&keys->bias, j - front);
+    return (struct tile){keys->k + at, keys->v + at,
+                         is_front ? 1 : (left < keys->step ? left : keys->step)};
+}
+
 /* A block of at most `vectors` x LANES queries. */
 INLINE void attend(struct block *block, const uint16_t *q, const uint16_t *k, const uint16_t *v,
                    size_t n, const int vectors)
 {
-    const size_t step = tile_keys(n);
-    const struct attention_bias bias = block->bias;
+    const struct keys all = {k, v, n, tile_keys(n), block->bias};
     load_queries(block, q, vectors);
-    for (size_t j = 0; j < n; j += step) {
-        size_t keys = n - j < step ? n - j : step;
+    for (size_t j = 0; j < count_keys(&all);) {
+        const struct tile tile = take_tile(block, &all, j);
         vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
-        if (bias.at != NULL)
-            block->bias.at = attention_bias_key(&bias, j);
-        score(block, k + j * block->stride, keys, best, vectors);
-        exponentials(block, keys, best, j + keys == n, vectors);
-        interleave(block, v + j * block->stride, keys);
-        gather(block, keys, j == 0);
+        score(block, tile.k, tile.keys, best, vectors);
+        exponentials(block, tile.keys, best, j + tile.keys == count_keys(&all), vectors);
+        interleave(block, tile.v, tile.keys);
+        gather(block, tile.keys, j == 0);
+        j += tile.keys;
     }
 }
 
@@ -312,13 +345,22 @@ INLINE void sum_heads(struct block *block, const uint16_t *q, const uint16_t *k,
                       size_t heads, float *mean, const int vectors)
 {
     const struct attention_bias bias = block->bias;
+    float *scores = block->scores;
     for (size_t h = 0; h < heads; h++) {
+        const uint16_t *own = k + h * block->d;
+        struct keys all = {own, own, n, n, bias};
         vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
         if (bias.at != NULL)
-            block->bias = attention_bias_at(&bias, h, 0);
+            all.bias = attention_bias_at(&bias, h, 0);
         load_queries(block, q + h * block->d, vectors);
-        score(block, k + h * block->d, n, best, vectors);
-        add_softmax(block, n, best, mean, h == 0, vectors);
+        for (size_t j = 0; j < count_keys(&all);) {
+            const struct tile tile = take_tile(block, &all, j);
+            block->scores = scores + j * WIDTH;
+            score(block, tile.k, tile.keys, best, vectors);
+            j += tile.keys;
+        }
+        block->scores = scores;
+        add_softmax(block, count_keys(&all), best, mean, h == 0, vectors);
     }
 }
 
@@ -327,14 +369,15 @@ void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const
                          size_t stride, size_t count, size_t n, size_t heads, size_t d,
                          const struct attention_bias *bias, float *scratch)
 {
-    float *mean = scratch + n * WIDTH;
+    const size_t all = n + (bias != NULL && bias->global_rows > 0);
+    float *mean = scratch + all * WIDTH;
     struct block block = {.scores = scratch, .stride = stride, .d = d, .count = count};
     if (bias != NULL)
         block.bias = *bias;
-    block.queries = (uint32_t *)(void *)(mean + n * WIDTH);
+    block.queries = (uint32_t *)(void *)(mean + all * WIDTH);
     if (count <= LANES)
         sum_heads(&block, q, k, n, heads, mean, 1);
     else
         sum_heads(&block, q, k, n, heads, mean, VECTORS);
-    store_transposed(out, out_stride, mean, WIDTH, count, n, 1.0f / (float)heads);
+    store_transposed(out, out_stride, mean, WIDTH, count, all, 1.0f / (float)heads);
 }

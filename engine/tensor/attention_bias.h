@@ -4,16 +4,20 @@
  *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
  *
  *     by difference   b[h, i, j] = table[h][i - j + N - 1], any sequence of at most N tokens:
- *         bias = (struct attention_bias){table + N - 1, -1, simd_round_up(2 * N - 1) + SIMD_WIDTH,
- *                                        0};
+ *         step = simd_round_up(2 * N - 1) + SIMD_WIDTH;
+ *         bias = (struct attention_bias){.at = table + N - 1, .key_step = -1, .head_step = step};
  *     by matrix       b[h, i, j] = matrix[h][j][i], keys outside, sequences of N tokens:
- *         bias = (struct attention_bias){matrix, S, N * S, 0}; with S = simd_round_up(N)
+ *         bias = (struct attention_bias){.at = matrix, .key_step = S, .head_step = N * S};
+ *                                                                 with S = simd_round_up(N)
  *     one = attention_bias_at(&bias, head, first_query);
  *     kernels->attention_biased(out, ..., n, d, &one, scratch);
  *
  * Neighbouring queries lie side by side, as the vectors of the kernels want them, which read whole
  * vectors of SIMD_WIDTH: for each key as many numbers must be readable as simd_round_up(count) says
  * of a block of `count` queries. What lies behind the last query does not count.
+ *
+ * Local attention (model/bias/reach.h) masks keys with a bias. One more key may be seen beside
+ * them: that of a token which all queries see (Beltagy, Peters and Cohan 2020, section 3.1).
  *
  * A layer says what it adds in struct layer (model/weights.h). Threads: plain data; the numbers
  * belong to whoever made them.
@@ -30,22 +34,28 @@ struct attention_bias {
     ptrdiff_t key_step; /* numbers from one key's to the next one's; from query to query it is 1 */
     size_t head_step;   /* numbers from one head's to the next one's */
     size_t kind_step; /* numbers from one kind of sequence's to the next one's; 0: all are alike */
+    size_t global_rows; /* of a kernel's keys and values: from the first one back to one more, in
+                           front of it, whose score nothing is added to; 0: there is none */
 };
 
 /* The same for sequences of kind `kind`. */
 static inline struct attention_bias attention_bias_of_kind(const struct attention_bias *bias,
                                                            size_t kind)
 {
-    return (struct attention_bias){bias->at + kind * bias->kind_step, bias->key_step,
-                                   bias->head_step, 0};
+    struct attention_bias one = *bias;
+    if (bias->at != NULL)
+        one.at += kind * bias->kind_step;
+    one.kind_step = 0;
+    return one;
 }
 
 /* The same, seen from head `head` and query `query`. */
 static inline struct attention_bias attention_bias_at(const struct attention_bias *bias,
                                                       size_t head, size_t query)
 {
-    return (struct attention_bias){bias->at + head * bias->head_step + query, bias->key_step,
-                                   bias->head_step, bias->kind_step};
+    struct attention_bias one = *bias;
+    one.at += head * bias->head_step + query;
+    return one;
 }
 
 /* The numbers of a key, for the queries from the first on. */

@@ -223,6 +223,39 @@ INLINE size_t tile_keys(size_t n)
     return ((n + tiles - 1) / tiles + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
 }
 
+/* Added to the score of the key in front. */
+static const float nothing[ATTENTION_QUERIES];
+
+/* All that a block of queries attends to. */
+struct keys {
+    const float *k, *v;
+    size_t n, step;             /* in tiles of at most `step` */
+    struct attention_bias bias; /* of the slice's first query and the first key */
+};
+
+/* With the one in front of them. */
+INLINE size_t count_keys(const struct keys *keys)
+{
+    return keys->n + (keys->bias.global_rows > 0);
+}
+
+/* The slice's keys, values and bias from number j on; returns how many keys the tile has. The one
+ * in front is a tile by itself. */
+INLINE size_t take_tile(struct slice *slice, const struct keys *keys, size_t j)
+{
+    const size_t front = keys->bias.global_rows > 0, left = keys->n + front - j;
+    const bool is_front = j < front;
+    const ptrdiff_t row = is_front ? -(ptrdiff_t)keys->bias.global_rows : (ptrdiff_t)(j - front);
+    slice->k = keys->k + row * (ptrdiff_t)slice->stride;
+    slice->v = keys->v + row * (ptrdiff_t)slice->stride;
+    slice->bias = keys->bias;
+    if (keys->bias.at != NULL)
+        slice->bias.at = is_front ? nothing : attention_bias_key(&keys->bias, j - front);
+    if (is_front)
+        return 1;
+    return left < keys->step ? left : keys->step;
+}
+
 /* Of a slice's first query; none of none. */
 INLINE struct attention_bias slice_bias(const struct attention_bias *bias, size_t head,
                                         size_t query)
@@ -234,20 +267,15 @@ INLINE struct attention_bias slice_bias(const struct attention_bias *bias, size_
 INLINE void attend(struct slice *slice, const float *q, const float *k, const float *v, size_t n,
                    const int vectors)
 {
-    const size_t step = tile_keys(n);
-    const struct attention_bias bias = slice->bias;
+    const struct keys all = {k, v, n, tile_keys(n), slice->bias};
     slice_load(slice, q, vectors);
-    for (size_t j = 0; j < n; j += step) {
-        size_t keys = n - j < step ? n - j : step;
+    for (size_t j = 0, keys; j < count_keys(&all); j += keys) {
         vec best[TILE_VECTORS];
         for (int b = 0; b < vectors; b++)
             best[b] = slice->top[b];
-        slice->k = k + j * slice->stride;
-        slice->v = v + j * slice->stride;
-        if (bias.at != NULL)
-            slice->bias.at = attention_bias_key(&bias, j);
+        keys = take_tile(slice, &all, j);
         score(slice, keys, best, vectors);
-        exponentials(slice, keys, best, j + keys == n, vectors);
+        exponentials(slice, keys, best, j + keys == count_keys(&all), vectors);
         gather(slice, keys, j == 0);
     }
 }
@@ -307,15 +335,21 @@ INLINE void sum_heads(struct slice *slice, const float *q, const float *k, size_
                       float *mean, const int vectors)
 {
     const struct attention_bias bias = slice->bias;
+    float *scores = slice->scores;
     for (size_t h = 0; h < heads; h++) {
+        const float *own = k + h * slice->d;
+        const struct keys all = {own, own, n, n, slice_bias(&bias, h, 0)};
         vec best[TILE_VECTORS];
-        slice->bias = slice_bias(&bias, h, 0);
         slice_load(slice, q + h * slice->d, vectors);
         for (int b = 0; b < vectors; b++)
             best[b] = slice->top[b];
-        slice->k = k + h * slice->d;
-        score(slice, n, best, vectors);
-        add_softmax(slice, n, best, mean, h == 0, vectors);
+        for (size_t j = 0, keys; j < count_keys(&all); j += keys) {
+            keys = take_tile(slice, &all, j);
+            slice->scores = scores + j * (size_t)vectors * LANES;
+            score(slice, keys, best, vectors);
+        }
+        slice->scores = scores;
+        add_softmax(slice, count_keys(&all), best, mean, h == 0, vectors);
     }
 }
 
@@ -327,7 +361,8 @@ static void attention_mean_biased(float *out, size_t out_stride, const float *q,
     const float share = 1.0f / (float)heads;
     struct slice slice = {
         .queries = scratch, .scores = scratch + d * SLICE, .stride = stride, .d = d};
-    float *mean = slice.scores + n * SLICE;
+    const size_t all = n + (bias != NULL && bias->global_rows > 0);
+    float *mean = slice.scores + all * SLICE;
     for (size_t first = 0; first < count; first += SLICE) {
         slice.count = count - first < SLICE ? count - first : SLICE;
         slice.width = slice.count > LANES ? SLICE : LANES;
@@ -336,7 +371,7 @@ static void attention_mean_biased(float *out, size_t out_stride, const float *q,
             sum_heads(&slice, q + first * stride, k, n, heads, mean, TILE_VECTORS);
         else
             sum_heads(&slice, q + first * stride, k, n, heads, mean, 1);
-        store_transposed(out + first * out_stride, out_stride, mean, slice.width, slice.count, n,
+        store_transposed(out + first * out_stride, out_stride, mean, slice.width, slice.count, all,
                          share);
     }
 }

@@ -83,6 +83,14 @@ struct kernels {
      * Cost: two reads, one write. */
     void (*gate)(float *y, const float *x, size_t n, enum activation act);
 
+    /* Rotary positions (Su et al. 2021, eq. 34): each of `heads` heads side by side, of d = 2 h
+     * numbers, is turned where it lies by the angles whose h cosines c and then h sines s `turn`
+     * has, or, with direction -1 in place of 1, back, which is the gradient too:
+     *     (x[i], x[h + i]) = (x[i] c[i] - x[h + i] s[i], x[h + i] c[i] + x[i] s[i]),  i < h
+     * rotate_bf16 computes in fp32 and rounds once. Cost: one read, one write, 3 flops a number. */
+    void (*rotate)(float *x, const float *turn, size_t heads, size_t d, float direction);
+    void (*rotate_bf16)(uint16_t *x, const float *turn, size_t heads, size_t d);
+
     /* max |x[i]|, n >= 1; NaN if one of them is NaN. */
     float (*max_abs)(const float *x, size_t n);
     /* q[i] = round(x[i] inverse) + 128, ties to even; |x[i] inverse| <= 127. */
@@ -119,7 +127,9 @@ struct kernels {
 
     /* Both with a bias, seen from the first head and query, added to the scores:
      *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
-     * Cost beside them: one read and one multiply-add a score. */
+     * Cost beside them: one read and one multiply-add a score. With a bias that has global_rows the
+     * softmax has n + 1 keys: row -global_rows of k and v, then the n; `out` of the mean and its
+     * scratch too. */
     void (*attention_biased)(float *out, size_t out_stride, const float *q, const float *k,
                              const float *v, size_t stride, size_t count, size_t n, size_t d,
                              const struct attention_bias *bias, float *scratch);

@@ -54,6 +54,14 @@ static void round_bf16(uint16_t *out, const float *x, size_t n)
     }
 }
 
+static float widen_bf16(uint16_t x)
+{
+    uint32_t bits = (uint32_t)x << 16;
+    float wide;
+    memcpy(&wide, &bits, sizeof wide);
+    return wide;
+}
+
 static void pair_bf16(uint32_t *pairs, const float *low, const float *high, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -93,6 +101,29 @@ static void gate(float *y, const float *x, size_t n, enum activation act)
         y[i] = (float)(activate(x[i], act) * x[n + i]);
 }
 
+static void rotate(float *x, const float *turn, size_t heads, size_t d, float direction)
+{
+    for (size_t head = 0, half = d / 2; head < heads; head++, x += d)
+        for (size_t i = 0; i < half; i++) {
+            double low = x[i], high = x[half + i], sine = (double)direction * turn[half + i];
+            x[i] = (float)(low * turn[i] - high * sine);
+            x[half + i] = (float)(high * turn[i] + low * sine);
+        }
+}
+
+static void rotate_bf16(uint16_t *x, const float *turn, size_t heads, size_t d)
+{
+    for (size_t head = 0, half = d / 2; head < heads; head++, x += d)
+        for (size_t i = 0; i < half; i++) {
+            float turned[2], pair[2] = {widen_bf16(x[i]), widen_bf16(x[half + i])};
+            const float angle[2] = {turn[i], turn[half + i]};
+            memcpy(turned, pair, sizeof turned);
+            rotate(turned, angle, 1, 2, 1);
+            round_bf16(&x[i], &turned[0], 1);
+            round_bf16(&x[half + i], &turned[1], 1);
+        }
+}
+
 static float max_abs(const float *x, size_t n)
 {
     float max = 0;
@@ -129,12 +160,29 @@ static double dot(const float *a, const float *b, size_t n)
     return total;
 }
 
-/* One query's score of key j, the bias being seen from that query. */
+/* Keys of n: with the one in front of them, if there is one. */
+static size_t count_keys(const struct attention_bias *bias, size_t n)
+{
+    return n + (bias->global_rows > 0);
+}
+
+/* Numbers from the first key to key number j, the one in front being number 0. */
+static ptrdiff_t key_at(const struct attention_bias *bias, size_t j, size_t stride)
+{
+    if (bias->global_rows == 0)
+        return (ptrdiff_t)(j * stride);
+    return j == 0 ? -(ptrdiff_t)(bias->global_rows * stride) : (ptrdiff_t)((j - 1) * stride);
+}
+
+/* One query's score of key number j, the bias being seen from that query. */
 static double score(const float *q, const float *k, size_t stride, size_t d,
                     const struct attention_bias *bias, size_t j)
 {
-    double plain = dot(q, k + j * stride, d) / sqrt((double)d);
-    return bias->at != NULL ? plain + (double)*attention_bias_key(bias, j) : plain;
+    double plain = dot(q, k + key_at(bias, j, stride), d) / sqrt((double)d);
+    size_t front = bias->global_rows > 0;
+    if (bias->at == NULL || j < front)
+        return plain;
+    return plain + (double)*attention_bias_key(bias, j - front);
 }
 
 /* The bias of one head and query; of none, none. */
@@ -148,15 +196,16 @@ static void attention_row(float *out, const float *q, const float *k, const floa
                           size_t n, size_t d, const struct attention_bias *bias, double *total)
 {
     double max = -INFINITY, sum = 0;
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < count_keys(bias, n); j++)
         max = fmax(max, score(q, k, stride, d, bias, j));
     for (size_t c = 0; c < d; c++)
         total[c] = 0;
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < count_keys(bias, n); j++) {
+        const float *value = v + key_at(bias, j, stride);
         double p = exp(score(q, k, stride, d, bias, j) - max);
         sum += p;
         for (size_t c = 0; c < d; c++)
-            total[c] += p * v[j * stride + c];
+            total[c] += p * value[c];
     }
     for (size_t c = 0; c < d; c++)
         out[c] = (float)(total[c] / sum);
@@ -185,13 +234,13 @@ static void add_softmax(float *out, const float *q, const float *k, size_t strid
                         size_t d, size_t heads, const struct attention_bias *bias, double *scores)
 {
     double max = -INFINITY, sum = 0;
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < count_keys(bias, n); j++) {
         scores[j] = score(q, k, stride, d, bias, j);
         max = fmax(max, scores[j]);
     }
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < count_keys(bias, n); j++)
         sum += exp(scores[j] - max);
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < count_keys(bias, n); j++)
         out[j] += (float)(exp(scores[j] - max) / sum / (double)heads);
 }
 
@@ -201,7 +250,7 @@ static void attention_mean_biased(float *out, size_t out_stride, const float *q,
                                   const struct attention_bias *bias, float *scratch)
 {
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < n; j++)
+        for (size_t j = 0; j < count_keys(bias, n); j++)
             out[i * out_stride + j] = 0;
         for (size_t h = 0; h < heads; h++) {
             struct attention_bias one = bias_of(bias, h, i);
@@ -223,6 +272,8 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .layer_norm = layer_norm,
                                           .epilogue = epilogue,
                                           .gate = gate,
+                                          .rotate = rotate,
+                                          .rotate_bf16 = rotate_bf16,
                                           .max_abs = max_abs,
                                           .quantize = quantize,
                                           .round_bf16 = round_bf16,

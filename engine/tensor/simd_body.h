@@ -233,6 +233,63 @@ static void gate(float *y, const float *x, size_t n, enum activation act)
         gate_as(y, x, n, act);
 }
 
+/* ---- rotary positions ---- */
+
+INLINE vec load_bf16(const uint16_t *p, size_t count)
+{
+    typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
+    halves part = {0};
+    memcpy(&part, p, count * sizeof *p);
+    return (vec)(__builtin_convertvector(part, vec_int) << 16);
+}
+
+/* A pair of vectors, each number of one with its partner in the other. */
+INLINE void turn_pair(vec *low, vec *high, vec cosine, vec sine)
+{
+    vec was = *low;
+    *low = was * cosine - *high * sine;
+    *high = *high * cosine + was * sine;
+}
+
+static void rotate(float *x, const float *turn, size_t heads, size_t d, float direction)
+{
+    const size_t half = d / 2, full = half / LANES * LANES, rest = half - full;
+    for (; heads > 0; heads--, x += d) {
+        for (size_t i = 0; i < full; i += LANES) {
+            vec low = load(x + i), high = load(x + half + i);
+            turn_pair(&low, &high, load(turn + i), load(turn + half + i) * direction);
+            store(x + i, low);
+            store(x + half + i, high);
+        }
+        if (rest == 0)
+            continue;
+        vec low = load_part(x + full, rest), high = load_part(x + half + full, rest);
+        turn_pair(&low, &high, load_part(turn + full, rest),
+                  load_part(turn + half + full, rest) * direction);
+        store_part(x + full, low, rest);
+        store_part(x + half + full, high, rest);
+    }
+}
+
+static void rotate_bf16(uint16_t *x, const float *turn, size_t heads, size_t d)
+{
+    const size_t half = d / 2, full = half / LANES * LANES, rest = half - full;
+    for (; heads > 0; heads--, x += d) {
+        for (size_t i = 0; i < full; i += LANES) {
+            vec low = load_bf16(x + i, LANES), high = load_bf16(x + half + i, LANES);
+            turn_pair(&low, &high, load(turn + i), load(turn + half + i));
+            store_bf16(x + i, low, LANES);
+            store_bf16(x + half + i, high, LANES);
+        }
+        if (rest == 0)
+            continue;
+        vec low = load_bf16(x + full, rest), high = load_bf16(x + half + full, rest);
+        turn_pair(&low, &high, load_part(turn + full, rest), load_part(turn + half + full, rest));
+        store_bf16(x + full, low, rest);
+        store_bf16(x + half + full, high, rest);
+    }
+}
+
 /* ---- activations in fewer bits ---- */
 
 static float max_abs(const float *x, size_t n)
@@ -330,6 +387,8 @@ const struct kernels KERNELS = {.name = NAME,
                                 .layer_norm = layer_norm,
                                 .epilogue = epilogue,
                                 .gate = gate,
+                                .rotate = rotate,
+                                .rotate_bf16 = rotate_bf16,
                                 .max_abs = max_abs,
                                 .quantize = quantize,
                                 .round_bf16 = round_bf16,

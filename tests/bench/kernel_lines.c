@@ -91,6 +91,17 @@ static void run_gate(void *context)
                            run->act);
 }
 
+/* All by one angle, so that the numbers keep their size. */
+static void run_rotate(void *context)
+{
+    struct rowwise *run = context;
+    float turn[WIDTH];
+    for (size_t i = 0; i < WIDTH; i++)
+        turn[i] = i < WIDTH / 2 ? 0.6f : 0.8f;
+    for (size_t r = 0; r < run->rows; r++)
+        run->kernels->rotate(run->y + r * run->width, turn, run->width / WIDTH, WIDTH, 1);
+}
+
 /* What a norm leaves for an int8 product: read twice, a quarter written. */
 static void run_quantize(void *context)
 {
@@ -124,6 +135,7 @@ static const struct rowwise_line {
     {"epilogue relu", run_epilogue, 3072, 1, false, true, ACTIVATION_RELU},
     {"gate silu", run_gate, 3072, 2, false, false, ACTIVATION_SILU},
     {"gate gelu", run_gate, 3072, 2, false, false, ACTIVATION_GELU},
+    {"rotate", run_rotate, 1536, 1, false, true, ACTIVATION_NONE},
     {"epilogue tanh", run_epilogue, 768, 1, false, true, ACTIVATION_TANH},
 };
 
@@ -185,7 +197,7 @@ static void run_attention(void *context)
     for (size_t first = 0; first < run->n; first += ATTENTION_QUERIES) {
         size_t left = run->n - first;
         size_t count = left < ATTENTION_QUERIES ? left : ATTENTION_QUERIES;
-        struct attention_bias bias = {run->bias.at + first, run->bias.key_step, 0, 0};
+        struct attention_bias bias = {.at = run->bias.at + first, .key_step = run->bias.key_step};
         float *out = run->out + first * HIDDEN;
         const float *q = run->qkv + first * 3 * HIDDEN, *k = run->qkv + HIDDEN, *v = k + HIDDEN;
         if (run->bias.at != NULL)
@@ -259,7 +271,7 @@ static enum err_code print_attention(size_t n, const struct machine *machine, FI
         struct attention run = {
             .kernels = kernels_best(), .n = n, .qkv = qkv, .out = out, .scratch = scratch};
         print_attention_line("attention, one head", run_attention, &run, n, machine, file);
-        run.bias = (struct attention_bias){table + n - 1, -1, 0, 0};
+        run.bias = (struct attention_bias){.at = table + n - 1, .key_step = -1};
         print_attention_line("  with a bias", run_attention, &run, n, machine, file);
         print_distances(n, qkv, machine, file, err);
     }

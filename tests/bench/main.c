@@ -14,6 +14,7 @@
 #include "tests/bench/explain_lines.h"
 #include "tests/bench/http_lines.h"
 #include "tests/bench/kernel_lines.h"
+#include "tests/bench/local_lines.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/offline.h"
 #include "tests/bench/serve.h"
@@ -148,7 +149,8 @@ static enum err_code measure(struct bench *bench, struct err *err)
         return err->code;
     machine_print(&machine, stdout);
     fflush(stdout);
-    if ((bench->parts & PART_KERNELS) && kernel_lines_print(&machine, stdout, err))
+    if ((bench->parts & PART_KERNELS) &&
+        (kernel_lines_print(&machine, stdout, err) || local_lines_print(stdout, err)))
         return err->code;
     if ((bench->parts & PART_TRAINING) && backward_lines_print(&machine, stdout, err))
         return err->code;

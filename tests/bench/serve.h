@@ -4,9 +4,9 @@
  *     DTYPE KIND BATCH TOKENS  ->  MILLISECONDS LOGIT0 LOGIT1 ...   (of the batch's first row)
  *                              or  refused REASON
  *
- * KIND is the checkpoint MODELS/KIND-base. TOKENS is ignored for images; of texts 0 is mixed lengths
- * (inputs.h). One model is open at a time; a batch that was not asked for just before runs three
- * times untimed.
+ * KIND is the checkpoint MODELS/KIND-base. TOKENS is ignored for images; of texts 0 is mixed
+ * lengths (inputs.h). One model is open at a time; a batch that was not asked for just before runs
+ * three times untimed.
  */
 #ifndef ATTND_TESTS_BENCH_SERVE_H
 #define ATTND_TESTS_BENCH_SERVE_H

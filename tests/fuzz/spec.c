@@ -28,6 +28,10 @@ static void check_text(const struct spec *spec)
     if (spec->disentangled.span > 0)
         check_distances(&spec->disentangled, (long)spec_text_tokens(spec) - 1);
     FUZZ_CLAIM(spec_blocks(spec) >= 1 && spec_blocks(spec) <= 1024);
+    for (unsigned i = 0; spec->family->is_rotary && i < 2; i++)
+        FUZZ_CLAIM(spec->rotary_base[i] >= 1 && spec->hidden / spec->heads % 2 == 0);
+    for (unsigned i = 0; i < spec->layers; i++)
+        FUZZ_CLAIM(spec_reach(spec, i) <= 32768);
     for (unsigned i = 0; i < spec->layers; i++)
         FUZZ_CLAIM(spec_block(spec, i) < spec_blocks(spec));
 }

@@ -1,6 +1,6 @@
 """Cuts golden checkpoints of text encoders to what tests/unit/engine/model/test_encoders.c reads: a
 few cases of each, the word embeddings of the tokens in them, and no tokenizer. Token ids are
-renumbered (the first ten stay); logits, hidden norms and rollout are transformers' of the whole
+renumbered (the first ten stay), and so are the configuration's; logits, hidden norms and rollout are transformers' of the whole
 checkpoint, and stay what they were.
 
     python3 tests/reference/cut_encoders.py GOLDEN_DIR tests/data/encoders
@@ -11,7 +11,9 @@ import shutil
 import struct
 import sys
 
-NAMES = ["roberta-1", "xlm-roberta-1", "electra-0", "albert-0", "mpnet-0", "bert-5", "deberta-v2-0"]
+NAMES = ["roberta-1", "xlm-roberta-1", "electra-0", "albert-0", "mpnet-0", "bert-5", "deberta-v2-0", "longformer-0",
+         "modernbert-1"]
+WORDS = ("word_embeddings.weight", "tok_embeddings.weight")
 FIRST = 10
 SHORT = 24
 
@@ -56,7 +58,8 @@ def cut(source, target):
     os.makedirs(target, exist_ok=True)
     config = json.load(open(f"{source}/config.json"))
     cases = choose(json.load(open(f"{source}/cases.json")), config["pad_token_id"])
-    ids = sorted(set(range(FIRST)) | {i for c in cases for i in c["ids"]})
+    special = [key for key in config if key.endswith("_token_id") and config[key] is not None]
+    ids = sorted(set(range(FIRST)) | {config[key] for key in special} | {i for c in cases for i in c["ids"]})
     new = {old: i for i, old in enumerate(ids)}
     out = []
     for c in cases:
@@ -64,22 +67,25 @@ def cut(source, target):
         if "token_type_ids" in c:
             one["types"] = c["token_type_ids"]
         for key in ("logits", "probs", "rollout", "hidden_norms"):
-            one[key] = rounded(c[key])
+            if key in c:
+                one[key] = rounded(c[key])
         out.append(one)
     meta, tensors = read(f"{source}/model.safetensors")
     for name, (info, data) in tensors.items():
-        if name.endswith("word_embeddings.weight"):
+        if name.endswith(WORDS):
             step = len(data) // info["shape"][0]
             tensors[name] = (
                 dict(info, shape=[len(ids), info["shape"][1]]),
                 b"".join(data[i * step : (i + 1) * step] for i in ids),
             )
     config["vocab_size"] = len(ids)
+    config.update({key: new[config[key]] for key in special})
     write(f"{target}/model.safetensors", meta, tensors)
     json.dump(config, open(f"{target}/config.json", "w"), indent=1)
     with open(f"{target}/cases.json", "w") as file:
         file.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in out) + "\n]\n")
-    print(target, len(out), "cases", len(ids), "words", [len(c["ids"]) for c in out], config["pad_token_id"] , [new[config["pad_token_id"]] in c["ids"] for c in out])
+    pads = [config["pad_token_id"] in c["ids"] for c in out]
+    print(target, len(out), "cases", len(ids), "words", [len(c["ids"]) for c in out], pads)
 
 
 for name in NAMES:

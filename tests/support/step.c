@@ -49,7 +49,8 @@ static void check_tensor(struct network *network, const struct parameter *parame
         squares += (double)gradient[i] * (double)gradient[i];
         product += (double)gradient[i] * cos((double)i);
     }
-    bool is_cancelled = parameter->row.field == TENSOR_KEY && parameter->row.part == TENSOR_BIAS;
+    bool is_key = parameter->row.field == TENSOR_KEY || parameter->row.field == TENSOR_GLOBAL_KEY;
+    bool is_cancelled = is_key && parameter->row.part == TENSOR_BIAS;
     double bound = is_cancelled ? 1e-4 : 1e-4 * norm;
     ck_assert_msg(fabs(sqrt(squares) - norm) <= bound, "%s: norm %.7g, not %.7g",
                   parameter->row.name, sqrt(squares), norm);

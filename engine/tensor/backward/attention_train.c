@@ -203,14 +203,21 @@ static float scale_of(const struct attention_train *head)
     return 1.0f / divisor_of(head);
 }
 
+/* Keys in front of the bias', of any place in the sequence. */
+static size_t front_keys(const struct attention_train *head)
+{
+    return head->bias != NULL && head->bias->global_rows > 0;
+}
+
 /* scores += B */
 static void add_bias(const struct block *block)
 {
     const struct work *work = block->work;
     const struct attention_bias *bias = work->head->bias;
     for (size_t r = 0; r < block->rows; r++) {
-        float *scores = work->scores + r * work->token_stride;
-        for (size_t j = 0; j < work->head->n; j++)
+        const size_t front = front_keys(work->head);
+        float *scores = work->scores + r * work->token_stride + front;
+        for (size_t j = 0; j + front < work->head->n; j++)
             scores[j] += attention_bias_key(bias, j)[block->first + r];
     }
 }
@@ -248,6 +255,14 @@ static void attend(const struct block *block)
                                work->scores + r * work->token_stride, head->n);
 }
 
+/* The mask's number of query i and key 0, or the first behind one in front. */
+static uint32_t mask_index(const struct attention_train *head, size_t i)
+{
+    const struct attention_train_mask *mask = &head->mask;
+    size_t tokens = mask->tokens > 0 ? mask->tokens : head->n;
+    return (uint32_t)((mask->first_query + i) * tokens + mask->first_key);
+}
+
 /* y = D(x) by rows; returns x itself if there is no dropout. */
 static float *drop(const struct block *block, float *y, float *x)
 {
@@ -255,9 +270,17 @@ static float *drop(const struct block *block, float *y, float *x)
     const struct attention_train *head = work->head;
     if (head->dropout <= 0)
         return x;
-    for (size_t r = 0; r < block->rows; r++)
-        head->backward->dropout(y + r * work->token_stride, x + r * work->token_stride, head->n,
-                                head->key, (uint32_t)((block->first + r) * head->n), head->dropout);
+    const size_t front = front_keys(head);
+    for (size_t r = 0; r < block->rows; r++) {
+        float *to = y + r * work->token_stride;
+        const float *from = x + r * work->token_stride;
+        uint32_t index = mask_index(head, block->first + r);
+        if (front > 0)
+            head->backward->dropout(to, from, front, head->key,
+                                    index - (uint32_t)head->mask.first_key, head->dropout);
+        head->backward->dropout(to + front, from + front, head->n - front, head->key, index,
+                                head->dropout);
+    }
     return y;
 }
 

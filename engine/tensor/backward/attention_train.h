@@ -29,6 +29,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where a head's queries and keys lie in a longer sequence of so many tokens, of which they are a
+ * part: a number of its dropout mask depends on query and key only, not on the parts. */
+struct attention_train_mask {
+    size_t first_query, first_key, tokens; /* 0 tokens: the head is the whole, of n keys */
+};
+
 struct attention_train {
     const struct kernels *kernels;
     const struct backward *backward;
@@ -41,8 +47,11 @@ struct attention_train {
     unsigned terms; /* that a score is the sum of, B the others: Q K^T / sqrt(terms d); 0: one */
     float dropout;  /* rate; 0: none */
     uint32_t key;   /* of the mask of this head: index i n + j for query i and key j */
+    struct attention_train_mask mask; /* or (first_query + i) tokens + first_key + j */
     float entropy, sparsity;
-    const struct attention_bias *bias; /* B, of this head and its first query; NULL: none */
+    /* B, of this head and its first query; NULL: none. With global_rows, key 0 is one in front of
+     * the bias' keys: nothing is added to its score, and in the mask it is the sequence's key 0. */
+    const struct attention_bias *bias;
     float *dbias; /* laid out as the bias, at the same place; NULL: not asked */
 };
 

@@ -9,7 +9,7 @@
  *     floats = relative_scores_floats(gemm, heads, d, tokens_max);     // of either table
  *     relative_scores_pack(&scores, table, RELATIVE_KEYS, kr, stride, row_of, room);
  *     relative_scores_run(&scores, head, q, k, stride, first, count, n, matrix, scratch);
- *     bias = (struct attention_bias){matrix, ATTENTION_QUERIES, 0, 0}; // tensor/attention_bias.h
+ *     bias = (struct attention_bias){.at = matrix, .key_step = ATTENTION_QUERIES};
  *
  * Cost. A block of 32 queries and n keys reaches n + 31 distances, and 32 keys of them 63. So the
  * first product is [32, d] [d, n + 32], and the second, 32 keys at a time, [32, d] [d, 64]: 2 (n +

@@ -7,9 +7,11 @@
 #include "learn/train/network/network_attention.h"
 #include "learn/train/network/network_block.h"
 #include "learn/train/network/network_embed.h"
+#include "learn/train/network/network_global.h"
 #include "learn/train/network/network_head.h"
 #include "learn/train/network/network_memory.h"
 #include "learn/train/network/network_relative.h"
+#include "learn/train/network/network_rotary.h"
 #include "learn/train/network/network_stages.h"
 
 #include <assert.h>
@@ -73,7 +75,8 @@ enum err_code network_open(struct network **out, const struct parameters *parame
     network->gemm = gemm_best(options->precision);
     if (thread_pool_open(&network->pool, options->threads, err) ||
         network_stages_open(network, err) || network_memory_open(network, err) ||
-        network_attention_open(network, err) || network_relative_open(network, err) ||
+        network_attention_open(network, err) || network_rotary_open(network, err) ||
+        network_relative_open(network, err) || network_global_open(network, err) ||
         network_embed_open(network, err) || open_blocks(network, err) ||
         network_head_open(network, err)) {
         network_close(network);

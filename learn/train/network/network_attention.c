@@ -1,9 +1,13 @@
 #include "learn/train/network/network_attention.h"
 
 #include "engine/base/rng.h"
-#include "engine/model/relative_bias.h"
-#include "engine/model/window_bias.h"
+#include "engine/model/bias/reach.h"
+#include "engine/model/bias/relative_bias.h"
+#include "engine/model/bias/window_bias.h"
+#include "engine/tensor/backward/attention_train.h"
 #include "learn/train/network/network_distances.h"
+#include "learn/train/network/network_global.h"
+#include "learn/train/network/network_local.h"
 #include "learn/train/network/network_rows.h"
 
 #include <stdatomic.h>
@@ -28,6 +32,20 @@ static size_t longest_of(const struct network *network, const struct spec *stage
     return tokens < network->options.tokens_max ? tokens : network->options.tokens_max;
 }
 
+/* Of a stage's layers, the most. */
+static size_t stage_floats(const struct network *network, const struct spec *stage)
+{
+    size_t tokens = longest_of(network, stage), width = stage->hidden / stage->heads, most = 0;
+    for (unsigned i = spec_first_layer(stage); i < spec_end_layer(stage); i++) {
+        unsigned reach = spec_reach(stage, i);
+        size_t floats = reach > 0
+                            ? network_local_scratch(reach, tokens, width, spec_has_global(stage))
+                            : attention_train_scratch(tokens, tokens, width);
+        most = floats > most ? floats : most;
+    }
+    return most;
+}
+
 /* Of a member's scratch, those of the attention itself: the most of any stage. */
 static size_t attention_floats(const struct network *network)
 {
@@ -35,8 +53,7 @@ static size_t attention_floats(const struct network *network)
     size_t most = 0;
     for (unsigned i = 0; i < spec_stages(whole); i++) {
         const struct spec stage = spec_at(whole, i);
-        size_t tokens = longest_of(network, &stage);
-        size_t floats = attention_train_scratch(tokens, tokens, stage.hidden / stage.heads);
+        size_t floats = stage_floats(network, &stage);
         most = floats > most ? floats : most;
     }
     return simd_round_up(most);
@@ -55,9 +72,23 @@ static size_t offset_of_bias(const struct network *network, const struct network
     return network->parameters->map.layers[spec_block(network->spec, block->layer)].window_bias;
 }
 
+static enum err_code open_band(struct network *network, struct network_block *block,
+                               struct err *err)
+{
+    size_t floats = reach_bias_floats(block->reach);
+    float *table = arena_alloc_array(&network->arena, floats, sizeof *table);
+    if (table == NULL)
+        return err_no_memory(err, floats * sizeof *table);
+    block->band = reach_bias(table, block->reach);
+    return ERR_OK;
+}
+
 enum err_code network_attention_open_block(struct network *network, struct network_block *block,
                                            struct err *err)
 {
+    block->reach = spec_reach(network->spec, block->layer);
+    if (block->reach > 0)
+        return open_band(network, block, err);
     if (offset_of_bias(network, block) == SIZE_MAX)
         return ERR_OK;
     const struct window_bias shape = spec_window_bias(network->spec, block->layer);
@@ -78,9 +109,14 @@ void network_attention_pack_block(struct network *network, struct network_block 
                                      network->values + offset_of_bias(network, block));
 }
 
+static bool is_learnt(const struct network *network, const struct network_block *block)
+{
+    return block->layer + 1 >= network->options.frozen_depth;
+}
+
 static bool learns_window(const struct network *network, const struct network_block *block)
 {
-    return block->bias_table != NULL && block->layer + 1 >= network->options.frozen_depth;
+    return block->bias_table != NULL && is_learnt(network, block);
 }
 
 void network_attention_unpack_block(struct network *network, struct network_block *block)
@@ -192,11 +228,34 @@ static struct run begin(struct network *network, const struct network_block *blo
                         .key = network_rows_key(network, NETWORK_SITE_ATTENTION, block->layer)};
 }
 
+/* In the last block a token that sees all is the only query. */
+static bool has_queries(const struct network *network, const struct network_block *block)
+{
+    return !block->is_last || !spec_has_global(network->spec);
+}
+
 /* 1 / (layers, heads and queries): what a head's sum over its queries counts. */
 static double weight_of(const struct network *network, const struct network_block *block)
 {
     double queries = block->is_last ? network->kept_count : network->tokens;
     return queries > 0 ? 1 / (queries * network->spec->heads * network->spec->layers) : 0;
+}
+
+static struct network_local local_of(const struct run *run)
+{
+    return (struct network_local){run->block->reach, &run->block->band,
+                                  spec_has_global(run->network->spec)};
+}
+
+static struct network_global_run global_of(const struct run *run)
+{
+    return (struct network_global_run){.network = run->network,
+                                       .block = run->block,
+                                       .dropout = run->dropout,
+                                       .entropy = run->entropy,
+                                       .sparsity = run->sparsity,
+                                       .key = run->key,
+                                       .learns = is_learnt(run->network, run->block)};
 }
 
 static void forward_task(const struct run *run, unsigned sequence, unsigned head, float *scratch)
@@ -207,6 +266,10 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
     struct attention_train one = head_of(run, sequence, head, &bias);
     double *penalty = &network->penalties[sequence * network->spec->heads + head];
     float *out = context->x + run->query_first[sequence] * context->stride + head * one.d;
+    if (run->block->reach > 0) {
+        *penalty = network_local_forward(&one, local_of(run), out, context->stride, scratch);
+        return;
+    }
     if (network_distances_exist(network) && one.m > 0)
         network_distances_add(network, run->block, head, &one, &bias,
                               scratch + attention_floats(network));
@@ -216,12 +279,20 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
 void network_attention_forward(struct network *network, const struct network_block *block)
 {
     struct run run = begin(network, block);
+    const size_t count = (size_t)network->rows * network->spec->heads;
     double sum = 0;
     run.task = forward_task;
     run.entropy = network->options.entropy;
     run.sparsity = network->options.sparsity;
-    thread_pool_run(network->pool, run_tasks, &run);
-    for (size_t i = 0; i < (size_t)network->rows * network->spec->heads; i++)
+    if (has_queries(network, block))
+        thread_pool_run(network->pool, run_tasks, &run);
+    else
+        memset(network->penalties, 0, count * sizeof *network->penalties);
+    if (spec_has_global(network->spec)) {
+        const struct network_global_run global = global_of(&run);
+        network_global_forward(&global);
+    }
+    for (size_t i = 0; i < count; i++)
         sum += network->penalties[i];
     network->penalty += sum * weight_of(network, block);
 }
@@ -241,19 +312,22 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
         memset(dk + t * run->dqkv.stride, 0, one.d * sizeof *dk);
         memset(dk + t * run->dqkv.stride + hidden, 0, one.d * sizeof *dk);
     }
-    if (one.m == 0)
+    const float *dout = run->dcontext.x + query * run->dcontext.stride + head * one.d;
+    float *dq = run->dquery.x + query * run->dquery.stride + head * one.d;
+    if (run->block->reach > 0)
+        network_local_backward(&one, local_of(run), dout, run->dcontext.stride, dq,
+                               run->dquery.stride, dk, dk + hidden, run->dqkv.stride, scratch);
+    if (run->block->reach > 0 || one.m == 0)
         return;
     struct network_distances by;
-    float *dq = run->dquery.x + query * run->dquery.stride + head * one.d;
     bool has_distances = network_distances_exist(run->network);
     if (has_distances) {
         by = network_distances_add(run->network, run->block, head, &one, &bias,
                                    scratch + attention_floats(run->network));
         one.dbias = by.dmatrix;
     }
-    attention_train_backward(&one, run->dcontext.x + query * run->dcontext.stride + head * one.d,
-                             run->dcontext.stride, dq, run->dquery.stride, dk, dk + hidden,
-                             run->dqkv.stride, scratch);
+    attention_train_backward(&one, dout, run->dcontext.stride, dq, run->dquery.stride, dk,
+                             dk + hidden, run->dqkv.stride, scratch);
     if (has_distances)
         network_distances_backward(run->network, &by, head, dq, run->dquery.stride, dk,
                                    run->dqkv.stride);
@@ -270,7 +344,7 @@ static void backward_head_task(const struct run *run, unsigned none, unsigned he
 
 void network_attention_backward(struct network *network, const struct network_block *block,
                                 struct matrix dcontext, struct matrix dquery, struct matrix dqkv,
-                                float share)
+                                struct matrix dglobal, float share)
 {
     struct run run = begin(network, block);
     float weight = (float)(weight_of(network, block) * share);
@@ -284,5 +358,10 @@ void network_attention_backward(struct network *network, const struct network_bl
     run.dcontext = dcontext;
     run.dquery = dquery;
     run.dqkv = dqkv;
-    thread_pool_run(network->pool, run_tasks, &run);
+    if (has_queries(network, block))
+        thread_pool_run(network->pool, run_tasks, &run);
+    if (spec_has_global(network->spec)) {
+        const struct network_global_run global = global_of(&run);
+        network_global_backward(&global, dcontext, dglobal);
+    }
 }

@@ -25,10 +25,11 @@ void network_attention_unpack_block(struct network *network, struct network_bloc
 /* qkv_rows, query_rows -> context; adds to network->penalty. */
 void network_attention_forward(struct network *network, const struct network_block *block);
 
-/* dcontext [queries, D] -> dquery [queries, D] and columns D to 3 D of dqkv [T, 3 D]. Both
- * regularisers are weighted with `share`. */
+/* dcontext [queries, D] -> dquery [queries, D] and columns D to 3 D of dqkv [T, 3 D]; of a token
+ * that sees all dglobal [T, D], of what the block reads. Both regularisers are weighted with
+ * `share`. */
 void network_attention_backward(struct network *network, const struct network_block *block,
                                 struct matrix dcontext, struct matrix dquery, struct matrix dqkv,
-                                float share);
+                                struct matrix dglobal, float share);
 
 #endif

@@ -15,6 +15,7 @@
 #include "learn/train/network/network_linear.h"
 #include "learn/train/network/network_memory.h"
 #include "learn/train/network/network_relative.h"
+#include "learn/train/network/network_rotary.h"
 #include "learn/train/network/network_rows.h"
 
 /* ---- open ---- */
@@ -56,11 +57,17 @@ static const struct parameters_layer *map_of(const struct network *network, unsi
     return &network->parameters->map.layers[spec_block(network->spec, layer)];
 }
 
+/* Not of the last layer where a token sees all: nobody else is read. */
+static bool has_qkv(const struct network *network, const struct network_block *block)
+{
+    return !block->is_last || !spec_has_global(network->spec);
+}
+
 static enum err_code open_qkv(struct network *network, struct network_block *block, struct err *err)
 {
     const struct parameters_layer *layer = map_of(network, block->layer);
     size_t hidden = network->spec->hidden, weight = layer->qkv_weight, bias = layer->qkv_bias;
-    if (!block->is_last && twin_of(network, block) != NULL)
+    if (!has_qkv(network, block) || (!block->is_last && twin_of(network, block) != NULL))
         return ERR_OK;
     if (!block->is_last)
         return open_linear(network, block, &block->qkv, weight, bias, hidden, 3 * hidden, err);
@@ -76,6 +83,13 @@ static size_t mlp_columns(const struct network *network)
     return (network->spec->is_gated ? 2 : 1) * (size_t)network->spec->intermediate;
 }
 
+/* Whether n is x: in a post-norm block, and where a pre-norm one lacks the norm. */
+static bool reads_x(const struct network *network, const struct network_block *block)
+{
+    return network->spec->family->block.norm == NORM_AFTER ||
+           block->attention_norm.gamma == SIZE_MAX;
+}
+
 static enum err_code open_matrices(struct network *network, struct network_block *block,
                                    struct err *err)
 {
@@ -84,12 +98,13 @@ static enum err_code open_matrices(struct network *network, struct network_block
     block->qkv_rows = network_memory_rows(network, 3 * hidden, err);
     block->query_rows = block->is_last ? network_memory_rows(network, hidden, err)
                                        : matrix_columns(block->qkv_rows, 0, hidden);
-    block->n = norm_after ? block->x : network_memory_rows(network, hidden, err);
+    block->n = reads_x(network, block) ? block->x : network_memory_rows(network, hidden, err);
     block->kept_x = block->x;
     block->kept_n = block->n;
     if (block->is_last) {
         block->kept_x = network_memory_rows(network, hidden, err);
-        block->kept_n = norm_after ? block->kept_x : network_memory_rows(network, hidden, err);
+        block->kept_n =
+            reads_x(network, block) ? block->kept_x : network_memory_rows(network, hidden, err);
     }
     block->context = network_memory_rows(network, hidden, err);
     block->a = network_memory_rows(network, hidden, err);
@@ -145,7 +160,7 @@ enum err_code network_block_open(struct network *network, struct network_block *
 void network_block_pack(struct network *network, struct network_block *block)
 {
     network_attention_pack_block(network, block);
-    if (block->is_last) {
+    if (block->is_last && has_qkv(network, block)) {
         network_linear_pack(network, &block->query);
         network_linear_pack(network, &block->key_value);
     }
@@ -182,6 +197,8 @@ static void project_qkv(struct network *network, struct network_block *block)
     network_rows_gather(network, block->kept_x, block->x);
     if (block->kept_n.x != block->kept_x.x)
         network_rows_gather(network, block->kept_n, block->n);
+    if (!has_qkv(network, block))
+        return;
     network_linear_forward(network, &block->key_value,
                            matrix_columns(block->qkv_rows, hidden, 2 * hidden), block->n, NULL,
                            network->tokens);
@@ -229,13 +246,28 @@ static void add_branch(struct network *network, const struct network_block *bloc
         network_rows_dropout(network, site, block->layer, y, y, &residual, rows);
 }
 
+/* activated = D(act(u)), or of a gated MLP D(gate(u)) */
+static void activate(struct network *network, struct network_block *block)
+{
+    const struct spec *spec = network->spec;
+    size_t rows = rows_of(network, block);
+    if (spec->is_gated)
+        network_rows_gate(network, block->activated, block->u, rows, spec_gate(spec));
+    else
+        network_rows_activate(network, block->activated, block->u, rows, spec->activation);
+    if (network_rows_drops(network, NETWORK_SITE_ACTIVATED))
+        network_rows_dropout(network, NETWORK_SITE_ACTIVATED, block->layer, block->activated,
+                             block->activated, NULL, rows);
+}
+
 void network_block_forward(struct network *network, struct network_block *block)
 {
     bool norm_after = network->spec->family->block.norm == NORM_AFTER;
     size_t rows = rows_of(network, block);
-    if (!norm_after)
+    if (!reads_x(network, block))
         network_rows_norm(network, &block->attention_norm, block->n, block->x, network->tokens);
     project_qkv(network, block);
+    network_rotary_forward(network, block);
     network_relative_forward(network, block);
     network_attention_forward(network, block);
     add_branch(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, block->a,
@@ -243,11 +275,7 @@ void network_block_forward(struct network *network, struct network_block *block)
     network_rows_norm(network, norm_after ? &block->attention_norm : &block->mlp_norm, block->h,
                       block->a, rows);
     network_linear_forward(network, &block->mlp_in, block->u, block->h, NULL, rows);
-    if (network->spec->is_gated)
-        network_rows_gate(network, block->activated, block->u, rows,
-                          network->spec->family->block.gate);
-    else
-        network_rows_activate(network, block->activated, block->u, rows, network->spec->activation);
+    activate(network, block);
     add_branch(network, block, NETWORK_SITE_MLP_OUT, &block->mlp_out, block->m, block->activated,
                norm_after ? block->h : block->a);
     if (norm_after)
@@ -284,25 +312,34 @@ static void mlp_backward(struct network *network, struct network_block *block, s
     branch_backward(network, block, NETWORK_SITE_MLP_OUT, &block->mlp_out, network->du, dy,
                     block->activated);
     struct matrix du = network->du;
+    if (network_rows_drops(network, NETWORK_SITE_ACTIVATED))
+        network_rows_dropout(network, NETWORK_SITE_ACTIVATED, block->layer, du, du, NULL, rows);
     if (network->spec->is_gated) {
         du = network->dgate;
         network_rows_gate_backward(network, du, network->du, block->u, rows,
-                                   network->spec->family->block.gate);
+                                   spec_gate(network->spec));
     } else {
         network_rows_activation(network, du, du, block->u, rows, network->spec->activation);
     }
     network_linear_backward(network, &block->mlp_in, &dh, du, block->h, residual, rows);
 }
 
-/* dn [T, D] from dqkv; in a post-norm block (whose n is x) plus da, the residual stream's. */
+/* dn [T, D] from dqkv; where n is x plus da, the residual stream's. What a token that sees all
+ * gives to n is in network->f, in the last block in dn already. */
 static void qkv_backward(struct network *network, struct network_block *block, struct matrix dn,
                          struct matrix da)
 {
     size_t hidden = network->spec->hidden;
-    const struct matrix *residual = network->spec->family->block.norm == NORM_AFTER ? &da : NULL;
+    const struct matrix *residual = reads_x(network, block) ? &da : NULL;
     if (!block->is_last) {
         network_linear_backward(network, &block->qkv, &dn, network->dqkv, block->n, residual,
                                 network->tokens);
+        if (spec_has_global(network->spec))
+            network_rows_add(network, dn, network->f, network->tokens);
+        return;
+    }
+    if (!has_qkv(network, block)) {
+        network_rows_scatter(network, dn, da);
         return;
     }
     network_linear_backward(network, &block->key_value, &dn,
@@ -322,8 +359,10 @@ static void attention_backward(struct network *network, struct network_block *bl
     branch_backward(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, network->g,
                     da, block->context);
     network_relative_begin(network);
-    network_attention_backward(network, block, network->g, dquery, network->dqkv, share);
+    network_attention_backward(network, block, network->g, dquery, network->dqkv,
+                               has_qkv(network, block) ? network->f : dn, share);
     network_relative_backward(network, block);
+    network_rotary_backward(network, block, dquery, network->dqkv);
     qkv_backward(network, block, dn, da);
 }
 
@@ -344,6 +383,11 @@ static void norm_before_backward(struct network *network, struct network_block *
     mlp_backward(network, block, e, d, NULL);
     network_rows_norm_backward(network, &block->mlp_norm, d, e, block->a, &d, rows);
     attention_backward(network, block, e, d, share);
+    if (reads_x(network, block)) {
+        network->d = e;
+        network->e = d;
+        return;
+    }
     if (!block->is_last) {
         network_rows_norm_backward(network, &block->attention_norm, d, e, block->x, &d, rows);
         return;

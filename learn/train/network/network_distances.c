@@ -57,7 +57,7 @@ struct network_distances network_distances_add(const struct network *network,
     by.scratch = by.dmatrix + simd_round_up(numbers);
     memset(by.dmatrix, 0, numbers * sizeof *by.dmatrix);
     relative_train_forward(&by.head, by.matrix, by.scratch);
-    *bias = (struct attention_bias){by.matrix, (ptrdiff_t)one->m, 0, 0};
+    *bias = (struct attention_bias){.at = by.matrix, .key_step = (ptrdiff_t)one->m};
     one->bias = bias;
     return by;
 }

@@ -103,11 +103,16 @@ enum err_code network_head_open(struct network *network, struct err *err)
     head->has_pooler = map->pooler_weight != SIZE_MAX;
     if (head->has_pooler) {
         head->activation =
-            is_mlm ? network->spec->activation : network->spec->family->pooler_activation;
+            is_mlm ? network->spec->activation : spec_pooler_activation(network->spec);
         if (network->spec->family->drops_features)
             head->dropped_features = network_memory_rows(network, hidden, err);
         head->u = network_memory_rows(network, hidden, err);
         head->pooled = network_memory_rows(network, hidden, err);
+        head->norm = (struct network_norm){map->head_gamma, map->head_beta, learns(network),
+                                           network->spec->norm_eps};
+        head->has_head_norm = map->head_gamma != SIZE_MAX;
+        head->features_normed =
+            head->has_head_norm ? network_memory_rows(network, hidden, err) : head->pooled;
         if (open_linear(network, &head->pooler, map->pooler_weight, map->pooler_bias, hidden,
                         hidden, err))
             return err->code;
@@ -152,25 +157,31 @@ static void pool(struct network *network, struct matrix x, size_t rows)
 
 static bool has_first(const struct network *network)
 {
-    return network->spec->family->pooling == POOLING_FIRST_AND_PATCHES;
+    return spec_pooling(network->spec) == POOLING_FIRST_AND_PATCHES;
 }
 
-/* means[r] = [CLS] and, beside it, the mean of the patches, or the mean alone. */
+/* The tokens of a row that a mean is of, the last ones. */
+static size_t pooled_tokens(const struct network *network, size_t row)
+{
+    return spec_pooled_tokens(network->spec, network->offset[row + 1] - network->offset[row]);
+}
+
+/* means[r] = [CLS] and, beside it, the mean of the patches, or a mean alone. */
 static void pool_tokens(struct network *network)
 {
     const struct network_head *head = &network->head;
-    size_t hidden = network->spec->hidden, patches = network->spec->patches;
-    size_t stride = head->normed.stride;
+    size_t hidden = network->spec->hidden, stride = head->normed.stride;
     for (size_t r = 0; r < network->rows; r++) {
+        size_t tokens = pooled_tokens(network, r);
         const float *x = head->normed.x + network->offset[r] * stride;
-        const float *patch = head->normed.x + (network->offset[r + 1] - patches) * stride;
+        const float *each = head->normed.x + (network->offset[r + 1] - tokens) * stride;
         float *out = head->means.x + r * head->means.stride;
         float *mean = has_first(network) ? out + hidden : out;
         memcpy(out, x, hidden * sizeof *out);
         memset(mean, 0, hidden * sizeof *mean);
-        for (size_t p = 0; p < patches; p++)
+        for (size_t t = 0; t < tokens; t++)
             for (size_t c = 0; c < hidden; c++)
-                mean[c] += patch[p * stride + c] / (float)patches;
+                mean[c] += each[t * stride + c] / (float)tokens;
     }
 }
 
@@ -178,19 +189,20 @@ static void pool_tokens(struct network *network)
 static void pool_tokens_backward(struct network *network)
 {
     const struct network_head *head = &network->head;
-    size_t hidden = network->spec->hidden, patches = network->spec->patches;
+    size_t hidden = network->spec->hidden;
     struct matrix g = network->g;
     for (size_t r = 0; r < network->rows; r++) {
         const float *d = head->dmeans.x + r * head->dmeans.stride;
         const float *mean = has_first(network) ? d + hidden : d;
-        size_t first = network->offset[r], patch = network->offset[r + 1] - patches;
-        for (size_t t = first; t < patch; t++)
+        size_t tokens = pooled_tokens(network, r);
+        size_t first = network->offset[r], pooled = network->offset[r + 1] - tokens;
+        for (size_t t = first; t < pooled; t++)
             memset(g.x + t * g.stride, 0, hidden * sizeof *g.x);
         if (has_first(network))
             memcpy(g.x + first * g.stride, d, hidden * sizeof *g.x);
-        for (size_t p = 0; p < patches; p++)
+        for (size_t t = 0; t < tokens; t++)
             for (size_t c = 0; c < hidden; c++)
-                g.x[(patch + p) * g.stride + c] = mean[c] / (float)patches;
+                g.x[(pooled + t) * g.stride + c] = mean[c] / (float)tokens;
     }
 }
 
@@ -214,6 +226,15 @@ static struct matrix drop_features(struct network *network, struct matrix x)
     return network->head.dropped_features;
 }
 
+/* What the pooler gives, normalised if the family does. */
+static struct matrix norm_features(struct network *network)
+{
+    struct network_head *head = &network->head;
+    if (head->has_head_norm)
+        network_rows_norm(network, &head->norm, head->features_normed, head->pooled, network->rows);
+    return head->features_normed;
+}
+
 static void classify(struct network *network, unsigned token)
 {
     struct network_head *head = &network->head;
@@ -221,7 +242,7 @@ static void classify(struct network *network, unsigned token)
         head->reads_all ? pool_all(network) : token_rows(network, head->normed, token);
     if (head->has_pooler) {
         pool(network, drop_features(network, read), network->rows);
-        read = head->pooled;
+        read = norm_features(network);
     }
     read = network_windows_pool(network, head->windows[token], read);
     if (token == 0)
@@ -248,6 +269,26 @@ static void classifier_forward(struct network *network)
         head->logits[0].x[i] = (head->logits[0].x[i] + head->logits[1].x[i]) * 0.5f;
 }
 
+/* dx, of what the pooler read of `token`, from dy, of what the classifier reads. */
+static void pooler_backward(struct network *network, unsigned token, struct matrix dx,
+                            struct matrix dy)
+{
+    struct network_head *head = &network->head;
+    struct matrix read =
+        head->reads_all ? head->pooled_normed : token_rows(network, head->normed, token);
+    bool drops = network_rows_drops(network, NETWORK_SITE_POOLER);
+    if (head->has_head_norm) {
+        network_rows_norm_backward(network, &head->norm, network->f, dy, head->pooled, NULL,
+                                   network->rows);
+        dy = network->f;
+    }
+    network_rows_activation(network, dy, dy, head->u, network->rows, head->activation);
+    network_linear_backward(network, &head->pooler, &dx, dy, drops ? head->dropped_features : read,
+                            NULL, network->rows);
+    if (drops)
+        network_rows_dropout(network, NETWORK_SITE_POOLER, 0, dx, dx, NULL, network->rows);
+}
+
 /* From head.dlogits to the rows of network->g that `token` has. */
 static void classify_backward(struct network *network, unsigned token)
 {
@@ -261,17 +302,10 @@ static void classify_backward(struct network *network, unsigned token)
         network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, dpooled, dpooled, NULL,
                              network->inputs);
     network_windows_backward(network, dread, dpooled, head->windows[token],
-                             head->has_pooler ? head->pooled
+                             head->has_pooler ? head->features_normed
                                               : token_rows(network, head->normed, token));
-    if (!head->has_pooler)
-        return;
-    network_rows_activation(network, dread, dread, head->u, network->rows, head->activation);
-    struct matrix read = token_rows(network, head->normed, token);
-    bool drops = network_rows_drops(network, NETWORK_SITE_POOLER);
-    network_linear_backward(network, &head->pooler, &dx, dread,
-                            drops ? head->dropped_features : read, NULL, network->rows);
-    if (drops)
-        network_rows_dropout(network, NETWORK_SITE_POOLER, 0, dx, dx, NULL, network->rows);
+    if (head->has_pooler)
+        pooler_backward(network, token, dx, dread);
 }
 
 static void classifier_backward(struct network *network, const float *dlogits)

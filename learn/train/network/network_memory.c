@@ -69,6 +69,7 @@ static enum err_code open_lists(struct network *network, struct err *err)
 {
     struct arena *arena = &network->arena;
     size_t tokens = network->options.tokens_max, heads = most_heads(network);
+    size_t widest = larger(spec_features(network->spec), spec_embedding(network->spec));
     network->attention_floats = network_attention_floats(network);
     network->offset = arena_alloc_array(arena, tokens + 1, sizeof *network->offset);
     network->input_first = arena_alloc_array(arena, tokens + 1, sizeof *network->input_first);
@@ -78,6 +79,8 @@ static enum err_code open_lists(struct network *network, struct err *err)
     network->types = arena_alloc_array(arena, tokens, sizeof *network->types);
     network->places = arena_alloc_array(arena, tokens, sizeof *network->places);
     network->stats = arena_alloc_array(arena, 2 * rows_max(network), sizeof *network->stats);
+    network->no_beta = arena_alloc_array(arena, widest, sizeof *network->no_beta);
+    network->no_dbeta = arena_alloc_array(arena, widest, sizeof *network->no_dbeta);
     network->penalties = arena_alloc_array(arena, tokens * heads, sizeof *network->penalties);
     network->attention_scratch =
         arena_alloc_array(arena, network->attention_floats * network->options.threads,
@@ -86,7 +89,8 @@ static enum err_code open_lists(struct network *network, struct err *err)
         arena_alloc_array(arena, network->parameters->numbers, sizeof *network->gradient);
     if (network->offset == NULL || network->input_first == NULL || network->kept == NULL ||
         network->kept_first == NULL || network->ids == NULL || network->types == NULL ||
-        network->places == NULL || network->stats == NULL || network->penalties == NULL ||
+        network->places == NULL || network->stats == NULL || network->no_beta == NULL ||
+        network->no_dbeta == NULL || network->penalties == NULL ||
         network->attention_scratch == NULL || network->gradient == NULL)
         return err_no_memory(err, network->parameters->numbers * sizeof *network->gradient);
     return ERR_OK;

@@ -1,8 +1,8 @@
-/* network_relative.h - relative places in training (model/disentangled.h): the table that all
- * layers share, normalised, goes through each block's query and key projections, dropped out anew
- * for each (as DisentangledSelfAttention has pos_dropout); the way back ends in the projections and
- * in the table. Heads read and learn the rows: network_distances.h. Nothing to do for a family
- * without. Threads: one caller, with its pool.
+/* network_relative.h - relative places in training (model/config/disentangled.h): the table that
+ * all layers share, normalised, goes through each block's query and key projections, dropped out
+ * anew for each (as DisentangledSelfAttention has pos_dropout); the way back ends in the
+ * projections and in the table. Heads read and learn the rows: network_distances.h. Nothing to do
+ * for a family without. Threads: one caller, with its pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_RELATIVE_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_RELATIVE_H

@@ -3,22 +3,22 @@
  *
  * Dropout sites, as Hugging Face's classes have them (modeling_bert.py, modeling_distilbert.py,
  * modeling_vit.py, modeling_deit.py, and those of the other families' names; "roberta" stands for
- * XLM-R, ELECTRA and MPNet too, and DeBERTa is as "bert"):
+ * XLM-R, ELECTRA, MPNet and Longformer too, and DeBERTa is as "bert"):
  *
- *     site            bert   distilbert   roberta   albert   vit, deit, beit   dinov2   swin
- *     embeddings       x         x           x        x             x             x       x
- *     attention        x         x           x        x             x             x       x
- *     attention_out    x         -           x        x             x             x       a
- *     mlp_out          x         x           x        -             x             -       x
- *     pooler           -         -           x        -             -             -       -
- *     classifier       x         x           x        x             -             -       -
- *
- * (a: at the rate of the attention's probabilities, attention_probs_dropout_prob.)
+ *     site            bert  distilbert  roberta  albert  modernbert  vit, deit, beit  dinov2  swin
+ *     embeddings       x        x          x       x         x              x           x      x
+ *     attention        x        x          x       x         x              x           x      x
+ *     attention_out    x        -          x       x         a              x           x      a
+ *     activated        -        -          -       -         x              -           -      -
+ *     mlp_out          x        x          x       -         -              x           -      x
+ *     pooler           -        -          x       -         -              -           -      -
+ *     classifier       x        x          x       x         x              -           -      -
  *
  *     relative         of DeBERTa, whose relative places are dropped out for each layer
  *
  * Embeddings are dropped behind norm or positions and before a projection, attention on the
- * probabilities, both outs before the residual sum, the classifier behind pooler and activation.
+ * probabilities, both outs before the residual sum (a: at the rate of attention), activated behind
+ * the gate, the classifier behind pooler, activation and norm.
  *
  * A layer scale comes behind the dropout. Stochastic depth (drop_path_rate) is not done.
  */
@@ -70,12 +70,22 @@ static void run(struct pass pass)
 
 /* ---- norms ---- */
 
+static const float *beta_of(const struct network *network, const struct network_norm *norm)
+{
+    return norm->beta != SIZE_MAX ? network->values + norm->beta : network->no_beta;
+}
+
+static float *dbeta_of(const struct network *network, const struct network_norm *norm)
+{
+    return norm->beta != SIZE_MAX ? network->gradient + norm->beta : network->no_dbeta;
+}
+
 static void norm_rows(const struct pass *pass, size_t first, size_t last)
 {
     const struct network *network = pass->network;
     network->kernels->layer_norm(row_of(pass->y, first), pass->y.stride, row_of(pass->x, first),
                                  pass->x.stride, network->values + pass->norm->gamma,
-                                 network->values + pass->norm->beta, last - first, pass->x.width,
+                                 beta_of(network, pass->norm), last - first, pass->x.width,
                                  pass->norm->eps);
 }
 
@@ -104,7 +114,7 @@ static void norm_columns(void *context, unsigned index, unsigned count)
     size_t last = share_begin(pass->x.width, COLUMNS_UNIT, index + 1, count);
     if (first < last)
         network->backward->layer_norm_columns(
-            network->gradient + pass->norm->gamma, network->gradient + pass->norm->beta, pass->dy.x,
+            network->gradient + pass->norm->gamma, dbeta_of(network, pass->norm), pass->dy.x,
             pass->dy.stride, pass->x.x, pass->x.stride, network->stats, pass->count, first, last);
 }
 
@@ -224,7 +234,7 @@ static float rate_of(const struct network *network, enum network_site site)
 {
     bool is_attention =
         site == NETWORK_SITE_ATTENTION ||
-        (site == NETWORK_SITE_ATTENTION_OUT && network->spec->family->block.attention_out_rate);
+        (site == NETWORK_SITE_ATTENTION_OUT && network->spec->family->block.drops_out_as_attention);
     return is_attention ? network->options.attention_dropout : network->options.hidden_dropout;
 }
 
@@ -235,6 +245,7 @@ bool network_rows_drops(const struct network *network, enum network_site site)
         return false;
     if ((site == NETWORK_SITE_ATTENTION_OUT && !family->block.drops_attention_out) ||
         (site == NETWORK_SITE_MLP_OUT && family->block.keeps_mlp_out) ||
+        (site == NETWORK_SITE_ACTIVATED && !family->block.drops_activated) ||
         (site == NETWORK_SITE_POOLER && !family->drops_features) ||
         (site == NETWORK_SITE_RELATIVE && family->tensors[TENSOR_RELATIVE_PLACES] == NULL) ||
         (site == NETWORK_SITE_CLASSIFIER && !family->drops_classifier))
@@ -286,6 +297,23 @@ void network_rows_move(struct network *network, struct matrix y, struct matrix x
 {
     run((struct pass){network, move_rows, .y = y, .x = x, .count = network->tokens, .from = from,
                       .image = image, .is_backward = is_backward});
+}
+
+/* ---- sums ---- */
+
+static void add_rows(const struct pass *pass, size_t first, size_t last)
+{
+    for (size_t r = first; r < last; r++) {
+        float *y = row_of(pass->y, r);
+        const float *x = row_of(pass->x, r);
+        for (size_t c = 0; c < pass->x.width; c++)
+            y[c] += x[c];
+    }
+}
+
+void network_rows_add(struct network *network, struct matrix y, struct matrix x, size_t rows)
+{
+    run((struct pass){network, add_rows, .y = y, .x = x, .count = rows});
 }
 
 /* ---- kept rows ---- */

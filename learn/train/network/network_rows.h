@@ -49,6 +49,9 @@ void network_rows_dropout(struct network *network, enum network_site site, unsig
 void network_rows_move(struct network *network, struct matrix y, struct matrix x,
                        const unsigned *from, size_t image, bool is_backward);
 
+/* y += x */
+void network_rows_add(struct network *network, struct matrix y, struct matrix x, size_t rows);
+
 /* y[i] = x[kept[i]], and x[kept[i]] += y[i]. */
 void network_rows_gather(struct network *network, struct matrix y, struct matrix x);
 void network_rows_scatter(struct network *network, struct matrix x, struct matrix y);

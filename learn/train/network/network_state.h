@@ -29,7 +29,7 @@ struct network_linear {
 };
 
 struct network_norm {
-    size_t gamma, beta; /* offsets */
+    size_t gamma, beta; /* offsets; SIZE_MAX: no beta, or no norm at all */
     bool learns;
     float eps;
 };
@@ -39,6 +39,10 @@ struct network_norm {
  *   post-norm  n = x;        a = x + D(attention(n) W_o); h = norm(a); m = h + D(act(h W_1) W_2);
  *              out = norm(m)
  *   pre-norm   n = norm(x);  a = x + D(attention(n) W_o); h = norm(a); out = a + D(act(h W_1) W_2)
+ *
+ * Where a pre-norm block has no attention norm, n = x.
+ * Where a token sees all, the last block has no query, key and value: the first row of a sequence
+ * does not read them.
  *
  * A gated MLP has gate(h W_1) for act(h W_1); a layer scale multiplies each D(...), which is kept
  * then.
@@ -54,9 +58,11 @@ struct network_block {
     struct attention_bias bias;        /* of the scores, a view of the table; at is NULL: none */
     float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h */
     struct matrix relative_rows;       /* [2 span, 3 D] of relative places: network_relative.h */
+    unsigned reach;                    /* spec_reach; if above 0, with its bias: reach.h */
+    struct attention_bias band;
 
     struct matrix in;             /* [T, D] x before its rows went to their windows, or x itself */
-    struct matrix x, n;           /* [T, D]; n is x in a post-norm block */
+    struct matrix x, n;           /* [T, D]; n may be x */
     struct matrix qkv_rows;       /* [T, 3 D]; in the last block the first D columns are not used */
     struct matrix query_rows;     /* [T, D]: those of qkv_rows, or the last block's own */
     struct matrix kept_x, kept_n; /* [kept, D] rows of x and n; the last block's */
@@ -86,11 +92,12 @@ struct network_buffers {
 
 struct network_head {
     struct network_norm final_norm, pooled_norm, mlm_norm;
+    struct network_norm norm;     /* behind the pooler */
     struct network_linear pooler; /* MLM: the transform */
     struct network_linear classifier[2];
     struct network_linear decoder; /* its weight is the word embedding */
     bool has_norm, has_pooler;
-    bool reads_all, has_pooled_norm;
+    bool reads_all, has_pooled_norm, has_head_norm;
     unsigned classifiers;       /* 2: of a distilled DeiT; 0: MLM */
     enum activation activation; /* the pooler's */
 
@@ -98,6 +105,7 @@ struct network_head {
     struct matrix normed;             /* [kept, D] after the final norm, or x */
     struct matrix dropped_features;   /* [rows, D] what the pooler read, if that was dropped */
     struct matrix u, pooled;          /* [rows, D] before and after the pooler's activation */
+    struct matrix features_normed;    /* [rows, D] pooled after the norm behind it, or pooled */
     struct matrix means;              /* [rows, features] pooled from all tokens */
     struct matrix pooled_normed;      /* the same after the norm that follows */
     struct matrix dmeans, dnormed;    /* their gradients */
@@ -157,6 +165,7 @@ struct network {
     float *bias_table, *dbias_table; /* [bias_floats] made of the values, and its gradient */
     size_t bias_floats;
     struct network_relative relative;
+    const float *rotary[2]; /* rotary.h: of global layers and of local ones; NULL: none */
     struct network_block *blocks;
     struct network_head head;
 
@@ -167,9 +176,13 @@ struct network {
     struct matrix du;           /* [T, F] */
     struct matrix dgate;        /* [T, 2 F]; of a gated MLP */
     float *stats;               /* [T, 2] of a norm */
+    float *no_beta, *no_dbeta;  /* [D or more] zeros, and the gradient of a beta that is missing */
     double *penalties;          /* [rows heads] */
     float *attention_scratch;   /* [pool, attention_floats] */
     size_t attention_floats;
+    float *global_scratch; /* [pool, global_floats]; of network_global.c, as the next */
+    float *global_kept;
+    size_t global_floats;
     struct arena arena;
 };
 
@@ -185,7 +198,8 @@ enum network_site {
      * the masks of the others stay what they were. */
     NETWORK_SITE_POOLER = NETWORK_SITE_COUNT,
     /* In every layer: the numbers of the embeddings' site two layers above. */
-    NETWORK_SITE_RELATIVE = 2 * NETWORK_SITE_COUNT
+    NETWORK_SITE_RELATIVE = 2 * NETWORK_SITE_COUNT,
+    NETWORK_SITE_ACTIVATED = 1 << 20 /* in the MLP; beyond the numbers of all layers */
 };
 
 /* `width` columns of a matrix from `first` on; its rows from row `first` on. */

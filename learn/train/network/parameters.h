@@ -28,6 +28,10 @@ struct parameter {
                       value, which follow the query without padding */
 };
 
+struct parameters_linear {
+    size_t weight, bias;
+};
+
 /* Offsets of one block's tensors. query, key and value lie one after another, so that weight and
  * bias of the three are those of one [3 D, D] product. SIZE_MAX: the model has none. */
 struct parameters_layer {
@@ -37,6 +41,7 @@ struct parameters_layer {
     size_t attention_scale, mlp_scale;                               /* of layer scale */
     size_t window_bias;
     size_t merge_gamma, merge_beta, merge_weight; /* behind a stage's last block */
+    struct parameters_linear global_query, global_key, global_value;
 };
 
 /* Offsets of the others; SIZE_MAX: the model has none. */
@@ -47,6 +52,7 @@ struct parameters_map {
     size_t cls_token, distillation_token, registers, patch_weight, patch_bias;
     size_t final_gamma, final_beta, pooled_gamma, pooled_beta;
     size_t pooler_weight, pooler_bias; /* MLM: the transform's */
+    size_t head_gamma, head_beta;
     size_t mlm_gamma, mlm_beta, mlm_bias;
     size_t classifier_weight, classifier_bias;
     size_t distillation_weight, distillation_bias; /* the second classifier of a distilled DeiT */

@@ -1,5 +1,5 @@
-/* Every program notices when its output is not taken, however long it is: stdio may have lost it long
- * before the last flush, which then has nothing to do. */
+/* Every program notices when its output is not taken, however long it is: stdio may have lost it
+ * long before the last flush, which then has nothing to do. */
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 

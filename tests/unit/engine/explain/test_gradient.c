@@ -34,7 +34,10 @@ static const char *const models[] = {"bert-3",
                                      "../encoders/electra-0",
                                      "../encoders/albert-0",
                                      "../encoders/mpnet-0",
-                                     "../encoders/deberta-v2-0"};
+                                     "../encoders/deberta-v2-0",
+                                     "../encoders/modernbert-1",
+                                     "../encoders/modernbert-2",
+                                     "../encoders/longformer-0"};
 enum { MODELS = sizeof models / sizeof *models };
 
 /* A model whose encoder has run over one input, with its capture. */
@@ -178,13 +181,28 @@ static void mlp(const struct fixture *fixture, double *y, const double *x, const
     multiply(&layer->mlp_in, inner, x, true);
     for (size_t c = 0; c < fixture->spec.intermediate; c++)
         if (fixture->spec.is_gated)
-            inner[c] = activate(inner[c], fixture->spec.family->block.gate) *
+            inner[c] = activate(inner[c], spec_gate(&fixture->spec)) *
                        inner[fixture->spec.intermediate + c];
         else
             inner[c] = activate(inner[c], fixture->spec.activation);
     multiply(&layer->mlp_out, y, inner, true);
     for (size_t c = 0; c < fixture->spec.hidden; c++)
         y[c] += residual[c];
+}
+
+/* Number c of token j's value, of a token that sees all by its own projection. */
+static double value_of(const struct fixture *fixture, size_t j, size_t c)
+{
+    const struct spec *spec = &fixture->spec;
+    const struct capture *capture = &fixture->capture;
+    const struct plain_linear *value = &fixture->weights.layers[spec->layers - 1].global.value;
+    if (capture->states == NULL)
+        return (double)capture->projected[(3 * j + 2) * spec->hidden + c];
+    double sum = (double)value->bias[c];
+    for (size_t i = 0; i < spec->hidden; i++)
+        sum += (double)value->weight[c * spec->hidden + i] *
+               (double)capture->states[j * spec->hidden + i];
+    return sum;
 }
 
 /* The attention's sum when the probabilities of head h move by `delta` at token j. */
@@ -195,7 +213,7 @@ static void attention_sum(const struct fixture *fixture, unsigned token, size_t 
     size_t hidden = spec->hidden, width = hidden / spec->heads;
     double moved[WIDEST] = {0}, out[WIDEST];
     for (size_t c = h * width; c < (h + 1) * width; c++)
-        moved[c] = delta * (double)fixture->capture.projected[(3 * j + 2) * hidden + c];
+        moved[c] = delta * value_of(fixture, j, c);
     multiply(&fixture->weights.layers[spec_block(spec, spec->layers - 1)].attention_out, out, moved,
              false);
     for (size_t c = 0; c < hidden; c++)
@@ -242,6 +260,24 @@ static void projected(const struct fixture *fixture, double *features)
         features[p] = z[p] / sqrt(squares);
 }
 
+/* The mean of all tokens behind the last norm, the token's own hidden state being `last`. */
+static void mean_of_tokens(const struct fixture *fixture, unsigned token, const double *last,
+                           double *features)
+{
+    const float *sums = fixture->capture.sums[CAPTURE_MLP];
+    size_t hidden = fixture->spec.hidden;
+    double from[WIDEST] = {0}, normed[WIDEST];
+    for (size_t c = 0; c < hidden; c++)
+        features[c] = 0;
+    for (size_t t = 0; t < fixture->tokens; t++) {
+        for (size_t c = 0; c < hidden; c++)
+            from[c] = t == token ? last[c] : (double)sums[t * hidden + c];
+        normalise(&fixture->weights.final_norm, normed, from, hidden, fixture->spec.norm_eps);
+        for (size_t c = 0; c < hidden; c++)
+            features[c] += normed[c] / fixture->tokens;
+    }
+}
+
 static double logit_of(const struct fixture *fixture, unsigned token, unsigned label, size_t h,
                        size_t j, double delta)
 {
@@ -260,16 +296,22 @@ static double logit_of(const struct fixture *fixture, unsigned token, unsigned l
         if (weights->final_norm.gamma != NULL)
             normalise(&weights->final_norm, features, last, spec->hidden, spec->norm_eps);
     }
+    if (spec_pooling(spec) == POOLING_TOKENS)
+        mean_of_tokens(fixture, token, last, features);
     if (spec->family->tensors[TENSOR_POOLER] != NULL) {
         multiply(&weights->pooler, normed, features, true);
         for (size_t c = 0; c < spec->hidden; c++)
-            features[c] = activate(normed[c], spec->family->pooler_activation);
+            features[c] = activate(normed[c], spec_pooler_activation(spec));
     }
     if (spec->projection > 0)
         projected(fixture, features);
-    if (spec->family->pooling == POOLING_FIRST_AND_PATCHES)
+    if (weights->head_norm.gamma != NULL) {
+        memcpy(normed, features, sizeof normed);
+        normalise(&weights->head_norm, features, normed, spec->hidden, spec->norm_eps);
+    }
+    if (spec_pooling(spec) == POOLING_FIRST_AND_PATCHES)
         pooled(fixture, token, features);
-    if (spec->family->pooling == POOLING_PATCHES)
+    if (spec_pooling(spec) == POOLING_PATCHES)
         pooled_and_normed(fixture, token, last, features);
     multiply(token == 0 || spec_head_reads_all(spec) ? &weights->classifier
                                                      : &weights->distillation_classifier,
@@ -289,8 +331,10 @@ static double largest_of(const float *x, size_t n)
  * patches. */
 static unsigned tokens_of(const struct spec *spec, unsigned tokens[3])
 {
-    const unsigned first = spec->family->pooling == POOLING_PATCHES ? 5 : 0;
-    const unsigned all[] = {first, spec_image_specials(spec), spec_image_tokens(spec) - 1};
+    const unsigned first = spec_pooling(spec) == POOLING_PATCHES ? 5 : 0;
+    const unsigned patches[] = {first, spec_image_specials(spec), spec_image_tokens(spec) - 1};
+    static const unsigned of_text[] = {0, 4, TOKENS - 1};
+    const unsigned *all = spec->family->kind == ENGINE_TEXT ? of_text : patches;
     for (unsigned i = 0; i < 3; i++)
         tokens[i] = spec_head_reads_all(spec) ? all[i] : i;
     return spec_head_reads_all(spec) ? 3 : spec_head_tokens(spec);

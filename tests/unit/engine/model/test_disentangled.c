@@ -1,5 +1,5 @@
 /* DeBERTa's relative places: rows by distance as transformers 4.57 gives them, and config.json. */
-#include "engine/model/disentangled.h"
+#include "engine/model/config/disentangled.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Relative positions: the buckets against MPNet's formula, the table's places, and the way back. */
-#include "engine/model/relative_bias.h"
+#include "engine/model/bias/relative_bias.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 

@@ -80,6 +80,7 @@ START_TEST(families_of_texts_take_the_defaults_of_their_hugging_face_classes)
         {"electra", 256, 4, 1024, 30522, 128, 12, 512, ACTIVATION_GELU},
         {"albert", 4096, 64, 16384, 30000, 128, 1, 512, ACTIVATION_GELU_TANH},
         {"mpnet", 768, 12, 3072, 30527, 768, 12, 510, ACTIVATION_GELU},
+        {"longformer", 768, 12, 3072, 30522, 768, 12, 510, ACTIVATION_GELU},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char config[64];
@@ -156,6 +157,60 @@ START_TEST(positions_begin_behind_the_pad_token_and_mpnets_is_always_one)
     ck_assert_uint_eq(spec_text_tokens(&spec), 512);
     ck_read("{\"model_type\": \"roberta\", \"max_position_embeddings\": 5}");
     ck_assert_uint_eq(spec_text_tokens(&spec), 3);
+}
+END_TEST
+
+START_TEST(half_of_a_window_is_a_layers_reach)
+{
+    ck_read("{\"model_type\": \"longformer\"}");
+    for (unsigned i = 0; i < spec.layers; i++)
+        ck_assert_uint_eq(spec_reach(&spec, i), 256);
+    ck_assert(spec_has_global(&spec));
+    ck_read("{\"model_type\": \"longformer\", \"attention_window\": 64, "
+            "\"max_position_embeddings\": 4098}");
+    ck_assert_uint_eq(spec_reach(&spec, 11), 32);
+    ck_assert_uint_eq(spec_text_tokens(&spec), 4096);
+    ck_read("{\"model_type\": \"longformer\", \"num_hidden_layers\": 3, "
+            "\"attention_window\": [2, 131072, 40]}");
+    ck_assert_uint_eq(spec_reach(&spec, 0), 1);
+    ck_assert_uint_eq(spec_reach(&spec, 1), 65536);
+    ck_assert_uint_eq(spec_reach(&spec, 2), 20);
+    ck_read("{\"model_type\": \"longformer\", \"attention_window\": null}");
+    ck_assert_uint_eq(spec_reach(&spec, 5), 256);
+    ck_read("{\"model_type\": \"roberta\", \"attention_window\": 7}"); /* not RoBERTa's */
+    ck_assert_uint_eq(spec_reach(&spec, 5), 0);
+    ck_assert(!spec_has_global(&spec));
+}
+END_TEST
+
+START_TEST(windows_that_cannot_be_are_refused_by_name)
+{
+    static const char *const cases[][2] = {
+        {"0", "attention_window 0 is not supported (supported: even numbers from 2 to 131072)"},
+        {"-2", "attention_window -2 is not supported"},
+        {"511", "attention_window 511 is not supported"},
+        {"131074", "attention_window 131074 is not supported"},
+        {"1e300", "attention_window 1e+300 is not supported"},
+        {"99999999999999999999999", "attention_window"},
+        {"2.5", "attention_window 2.5 is not supported"},
+        {"\"512\"", "attention_window must be a number, or one for each layer, not a string"},
+        {"{\"0\": 512}", "not an object"},
+        {"[]", "not an array"},
+        {"true", "attention_window must be a number"},
+        {"[512]", "attention_window has 1 numbers; num_hidden_layers 2 needs one for each"},
+        {"[512, 512, 512]", "attention_window has 3 numbers"},
+        {"[512, \"a\"]", "not a string"},
+        {"[512, [2]]", "not an array"},
+        {"[512, 3]", "attention_window 3 is not supported"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char config[160];
+        snprintf(config, sizeof config,
+                 "{\"model_type\": \"longformer\", \"num_hidden_layers\": 2, "
+                 "\"attention_window\": %s}",
+                 cases[i][0]);
+        ck_refused(config, cases[i][1]);
+    }
 }
 END_TEST
 
@@ -254,6 +309,7 @@ SUITE("spec_families", deberta_takes_the_defaults_of_its_class_and_what_publishe
       layers_share_blocks_as_albert_divides_them,
       embeddings_are_projected_where_sizes_differ_and_always_in_albert,
       positions_begin_behind_the_pad_token_and_mpnets_is_always_one,
+      half_of_a_window_is_a_layers_reach, windows_that_cannot_be_are_refused_by_name,
       sizes_that_cannot_be_are_refused_by_name,
       members_that_would_change_the_answer_are_refused_and_unused_ones_pass,
       other_kinds_of_models_are_told_what_to_take_instead,

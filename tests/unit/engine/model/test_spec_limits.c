@@ -198,8 +198,8 @@ START_TEST(what_is_wrong_is_said_exactly)
     } cases[] = {
         {"{}", NULL,
          "config.json: model_type '' is not supported (supported: bert, distilbert, roberta, "
-         "xlm-roberta, electra, albert, mpnet, deberta-v2, vit, deit, dinov2, "
-         "dinov2_with_registers, beit, clip, swin)"},
+         "xlm-roberta, longformer, electra, albert, mpnet, deberta-v2, modernbert, vit, deit, "
+         "dinov2, dinov2_with_registers, beit, clip, swin)"},
         {"{\"model_type\": \"bert\", \"hidden_act\": \"silu\"}", NULL,
          "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu, "
          "quick_gelu)"},

@@ -36,8 +36,15 @@ static const char *const configs[] = {
     "\"max_position_embeddings\": 42, \"num_labels\": 3, \"relative_attention\": true, "
     "\"share_att_key\": true, \"position_biased_input\": false, \"pos_att_type\": \"c2p|p2c\", "
     "\"position_buckets\": 12, \"norm_rel_ebd\": \"layer_norm\"}",
+    "{\"model_type\": \"longformer\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+    "\"num_attention_heads\": 2, \"intermediate_size\": 96, \"vocab_size\": 30, "
+    "\"max_position_embeddings\": 42, \"num_labels\": 3, \"attention_window\": [6, 8]}",
+    "{\"model_type\": \"modernbert\", \"hidden_size\": 16, \"num_hidden_layers\": 3, "
+    "\"num_attention_heads\": 2, \"intermediate_size\": 24, \"vocab_size\": 30, "
+    "\"max_position_embeddings\": 42, \"num_labels\": 3, \"local_attention\": 8, "
+    "\"mlp_bias\": true, \"attention_bias\": true}",
 };
-enum { FAMILIES = sizeof configs / sizeof *configs, MPNET = 3, DEBERTA };
+enum { FAMILIES = sizeof configs / sizeof *configs, MPNET = 3, DEBERTA, LONGFORMER };
 
 /* Every tensor that config.json asks for, with the norms' gammas near 1. */
 static void write_model(const char *config)
@@ -222,7 +229,54 @@ START_TEST(relative_positions_are_more_than_what_rounding_costs)
 }
 END_TEST
 
-SUITE("weights_families", each_tensor_that_is_missing_or_misshapen_is_refused_by_name,
+/* Three layers that reach four tokens each: [CLS] sees twelve, and what they hold of those. */
+START_TEST(rollout_through_local_layers_goes_no_further_than_they_reach)
+{
+    static const char config[] =
+        "{\"model_type\": \"modernbert\", \"hidden_size\": 64, \"num_hidden_layers\": 3, "
+        "\"num_attention_heads\": 2, \"intermediate_size\": 24, \"vocab_size\": 30, "
+        "\"max_position_embeddings\": 42, \"num_labels\": 3, \"local_attention\": 8, "
+        "\"layer_types\": [\"sliding_attention\", \"sliding_attention\", \"sliding_attention\"]}";
+    static const char *const dtypes[] = {"f32", "int8"};
+    float logits[LABELS], rollout[TOKENS];
+    checkpoint_writer_open(&writer);
+    write_model(config);
+    for (int d = 0; d < 2; d++) {
+        double total = 0;
+        answer("auto", dtypes[d], logits, rollout);
+        for (int t = 0; t < TOKENS; t++) {
+            total += (double)rollout[t];
+            ck_assert_msg((rollout[t] > 0) == (t <= 12), "%s, token %d: %g", dtypes[d], t,
+                          (double)rollout[t]);
+        }
+        ck_assert_double_eq_tol(total, 1, 1e-5);
+    }
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+/* The first token sees what no window reaches, whatever the precision of the linear layers. */
+START_TEST(windows_and_the_token_that_sees_all_are_there_in_every_precision)
+{
+    float exact[LABELS], other[LABELS], rollouts[2][TOKENS];
+    checkpoint_writer_open(&writer);
+    write_model(configs[LONGFORMER]);
+    answer("reference", "f32", exact, rollouts[0]);
+    answer("auto", "f32", other, rollouts[1]);
+    ck_assert_double_lt(numbers_relative_difference(other, exact, LABELS), 1e-5);
+    ck_assert_double_lt(numbers_difference(rollouts[1], rollouts[0], TOKENS), 1e-6);
+    for (int t = 0; t < TOKENS; t++)
+        ck_assert_float_gt(rollouts[0][t], 0);
+    answer("auto", "int8", other, rollouts[1]);
+    ck_assert_double_lt(numbers_relative_difference(other, exact, LABELS), 0.06);
+    ck_assert_double_lt(numbers_difference(rollouts[1], rollouts[0], TOKENS), 0.004);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+SUITE("weights_families", rollout_through_local_layers_goes_no_further_than_they_reach,
+      each_tensor_that_is_missing_or_misshapen_is_refused_by_name,
       blocks_of_albert_are_named_by_group_and_place,
       relative_positions_reach_attention_in_every_precision,
-      relative_positions_are_more_than_what_rounding_costs)
+      relative_positions_are_more_than_what_rounding_costs,
+      windows_and_the_token_that_sees_all_are_there_in_every_precision)

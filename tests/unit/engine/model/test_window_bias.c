@@ -1,5 +1,5 @@
 /* window_bias.h: the places of a window, their matrix, and the way back. */
-#include "engine/model/window_bias.h"
+#include "engine/model/bias/window_bias.h"
 
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"

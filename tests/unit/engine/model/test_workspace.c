@@ -67,7 +67,7 @@ static size_t list_parts(const struct workspace *w, const struct spec *spec, str
         {w->capture_scratch, members * w->capture_scratch_floats * sizeof(float)},
         {w->offset, (rows + 1) * sizeof *w->offset},
         {w->captures, rows * sizeof *w->captures},
-        {w->heads_left, rows * sizeof *w->heads_left},
+        {w->parts_left, rows * sizeof *w->parts_left},
         {w->blocks, rows * sizeof *w->blocks}};
     memcpy(parts, all, sizeof all);
     return count;
@@ -261,8 +261,24 @@ START_TEST(a_batch_of_few_tasks_is_cut_into_smaller_blocks)
 }
 END_TEST
 
-SUITE("workspace", the_parts_of_a_workspace_are_zero_and_apart,
-      in_fp32_the_operands_are_the_matrices_themselves,
+/* As a tokenizer's model_max_length cuts texts of a model that has positions for more. */
+START_TEST(room_for_explanations_is_for_texts_that_a_batch_holds)
+{
+    struct workspace w, same;
+    struct spec longer = small;
+    longer.positions = 8192;
+    open_one(&w, &longer, &linear_native[PRECISION_F32], TOKENS, THREADS);
+    open_one(&same, &small, &linear_native[PRECISION_F32], TOKENS, THREADS);
+    ck_assert_uint_eq(w.capture_scratch_floats, same.capture_scratch_floats);
+    ck_assert_uint_eq(workspace_bytes(&longer, PRECISION_F32, TOKENS, THREADS),
+                      workspace_bytes(&small, PRECISION_F32, TOKENS, THREADS));
+    close_one(&w);
+    close_one(&same);
+}
+END_TEST
+
+SUITE("workspace", room_for_explanations_is_for_texts_that_a_batch_holds,
+      the_parts_of_a_workspace_are_zero_and_apart, in_fp32_the_operands_are_the_matrices_themselves,
       in_int8_the_operands_have_memory_of_their_own, the_bound_of_a_workspace_in_fp32_is_near,
       the_bound_of_a_workspace_counts_the_operands_of_other_precisions,
       a_batch_is_cut_into_blocks_of_queries_sequence_by_sequence,

@@ -31,7 +31,8 @@ static void bias_by_difference(struct problem *p)
     for (size_t h = 0; h < HEADS; h++)
         for (size_t i = used; i < step; i++)
             p->numbers[h * step + i] = NAN;
-    p->bias = (struct attention_bias){p->numbers + p->n - 1, -1, step, 0};
+    p->bias =
+        (struct attention_bias){.at = p->numbers + p->n - 1, .key_step = -1, .head_step = step};
 }
 
 /* b[h, i, j] = matrix[h][j][i] */
@@ -42,7 +43,8 @@ static void bias_by_matrix(struct problem *p)
     for (size_t r = 0; r < rows; r++)
         for (size_t i = p->n; i < step; i++)
             p->numbers[r * step + i] = NAN;
-    p->bias = (struct attention_bias){p->numbers, (ptrdiff_t)step, p->n * step, 0};
+    p->bias = (struct attention_bias){
+        .at = p->numbers, .key_step = (ptrdiff_t)step, .head_step = p->n * step};
 }
 
 static struct problem problem_new(size_t n, size_t d, void (*add)(struct problem *p))
@@ -268,8 +270,107 @@ START_TEST(biased_bf16_attention_agrees_with_the_oracle)
 }
 END_TEST
 
+/* ---- one key in front of the others ---- */
+
+/* Key 0 has no bias; those between it and key `from` are masked. */
+static void mask_between(struct problem *p, size_t from)
+{
+    size_t step = simd_round_up(p->n);
+    for (size_t h = 0; h < HEADS; h++)
+        for (size_t j = 0; j < from; j++)
+            for (size_t i = 0; i < p->n; i++)
+                p->numbers[(h * p->n + j) * step + i] = j == 0 ? 0 : -1e9f;
+}
+
+/* The keys from `from` on, and key 0 in front of them. */
+static struct attention_bias front_bias(const struct problem *p, size_t h, size_t first,
+                                        size_t from)
+{
+    struct attention_bias one = attention_bias_at(&p->bias, h, first);
+    one.at = attention_bias_key(&one, from);
+    one.global_rows = from;
+    return one;
+}
+
+static void attend_front(const struct problem *p, const struct kernels *kernels,
+                         const uint16_t *bf16, size_t from, float *out)
+{
+    size_t width = HEADS * p->d, n = p->n - from;
+    for (size_t first = 0; first < p->n; first += ATTENTION_QUERIES)
+        for (size_t h = 0; h < HEADS; h++) {
+            struct attention_bias one = front_bias(p, h, first, from);
+            size_t query = first * p->stride + h * p->d;
+            size_t key = from * p->stride + width + h * p->d;
+            float *to = out + first * width + h * p->d;
+            if (bf16 != NULL)
+                attention_bf16(to, width, bf16 + query, bf16 + key, bf16 + key + width, p->stride,
+                               block_of(p, first), n, p->d, &one, p->scratch);
+            else
+                kernels->attention_biased(to, width, p->qkv + query, p->qkv + key,
+                                          p->qkv + key + width, p->stride, block_of(p, first), n,
+                                          p->d, &one, p->scratch);
+        }
+}
+
+/* out [n, n - from + 1] */
+static void average_front(const struct problem *p, const struct kernels *kernels,
+                          const uint16_t *bf16, size_t from, float *out)
+{
+    size_t n = p->n - from, key = from * p->stride + HEADS * p->d;
+    for (size_t first = 0; first < p->n; first += ATTENTION_QUERIES) {
+        struct attention_bias one = front_bias(p, 0, first, from);
+        float *to = out + first * (n + 1);
+        size_t query = first * p->stride;
+        if (bf16 != NULL)
+            attention_bf16_mean(to, n + 1, bf16 + query, bf16 + key, p->stride, block_of(p, first),
+                                n, HEADS, p->d, &one, p->scratch);
+        else
+            kernels->attention_mean_biased(to, n + 1, p->qkv + query, p->qkv + key, p->stride,
+                                           block_of(p, first), n, HEADS, p->d, &one, p->scratch);
+    }
+}
+
+/* Against all keys, those between being masked. */
+static void check_front(const struct problem *p, const struct kernels *kernels,
+                        const uint16_t *bf16, size_t from)
+{
+    size_t n = p->n - from;
+    attend(p, &kernels_reference, p->expected);
+    attend_front(p, kernels, bf16, from, p->out);
+    ck_assert_msg(numbers_difference(p->out, p->expected, p->n * HEADS * p->d) <
+                      (bf16 != NULL ? 2.0 / 256 : 5e-6),
+                  "%s: %zu keys from %zu on", kernels->name, p->n, from);
+    average(p, &kernels_reference, p->expected);
+    average_front(p, kernels, bf16, from, p->out);
+    for (size_t i = 0; i < p->n; i++) {
+        const float *got = p->out + i * (n + 1), *whole = p->expected + i * p->n;
+        ck_assert(fabs((double)got[0] - (double)whole[0]) < 1e-5);
+        ck_assert(numbers_difference(got + 1, whole + from, n) < 1e-5);
+    }
+}
+
+START_TEST(a_key_in_front_of_the_others_is_seen_by_all_without_a_bias)
+{
+    static const size_t lengths[] = {2, 17, 33, 150, 160, 300};
+    static const size_t froms[] = {1, 2, 5, 16};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t f = 0; f < sizeof froms / sizeof *froms && froms[f] < lengths[i]; f++) {
+            struct halves half = halves_new(lengths[i], 32, bias_by_matrix);
+            mask_between(&half.p, froms[f]);
+            for (int v = 0; v < VARIANTS; v++)
+                if (kernels_runnable(variants[v]))
+                    check_front(&half.p, variants[v], NULL, froms[f]);
+            if (attention_bf16_runnable(32))
+                check_front(&half.p, kernels_best(), half.qkv, froms[f]);
+            free(half.qkv);
+            problem_free(&half.p);
+        }
+}
+END_TEST
+
 SUITE("attention_bias", the_oracle_adds_the_bias_to_the_scores_as_the_equation_says,
       biased_attention_agrees_with_the_oracle_at_odd_lengths_and_widths,
       a_bias_of_zeros_changes_nothing_that_a_score_can_show,
       large_biases_of_either_sign_pick_keys_and_overflow_nowhere,
-      biased_bf16_attention_agrees_with_the_oracle)
+      biased_bf16_attention_agrees_with_the_oracle,
+      a_key_in_front_of_the_others_is_seen_by_all_without_a_bias)

@@ -1,5 +1,5 @@
-/* The programs on encoders of every text family: one server with six models, explanations, and what
- * the tools say of them and of models that are none. */
+/* The programs on encoders of every text family: one server with all of them, explanations, and
+ * what the tools say of them and of models that are none. */
 #include "engine/base/doc.h"
 #include "tests/support/contract.h"
 #include "tests/support/encoder_model.h"

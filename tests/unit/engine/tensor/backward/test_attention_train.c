@@ -300,9 +300,9 @@ START_TEST(gradients_hold_with_a_bias_and_so_does_its_own)
         bool by_difference = i % 2 == 0;
         size_t count = by_difference ? m + n - 1 : m * n;
         float *numbers = numbers_new(count, 2, 8);
-        struct attention_bias bias = {numbers, (ptrdiff_t)m, 0, 0};
+        struct attention_bias bias = {.at = numbers, .key_step = (ptrdiff_t)m};
         if (by_difference)
-            bias = (struct attention_bias){numbers + n - 1, -1, 0, 0};
+            bias = (struct attention_bias){.at = numbers + n - 1, .key_step = -1};
         p.head.entropy = 0.4f;
         check_bias(&p, bias, numbers, count);
         free(numbers);
@@ -315,7 +315,7 @@ START_TEST(forward_with_a_bias_agrees_with_the_oracle)
 {
     struct problem p = new_problem(29, 29, 12);
     float *numbers = numbers_new(57, 3, 8), *expected = numbers_new(29 * (12 + SPARE), 1, 2);
-    struct attention_bias bias = {numbers + 28, -1, 0, 0};
+    struct attention_bias bias = {.at = numbers + 28, .key_step = -1};
     kernels_reference.attention_biased(expected, 12 + SPARE, p.head.q, p.head.k, p.head.v, p.stride,
                                        29, 29, 12, &bias, p.scratch);
     p.head.bias = &bias;

@@ -38,29 +38,49 @@ struct choice {
     const char *model_type, *architecture;
     enum family_head head;
     unsigned hidden; /* 0: HIDDEN */
+    unsigned variant;
 };
 
 static const struct choice choices[] = {
-    {"bert", NULL, HEAD_CLASSIFIER, 0},
-    {"bert", NULL, HEAD_MLM, 0},
-    {"distilbert", NULL, HEAD_CLASSIFIER, 0},
-    {"roberta", NULL, HEAD_CLASSIFIER, 0},
-    {"electra", NULL, HEAD_CLASSIFIER, 0},
-    {"albert", NULL, HEAD_CLASSIFIER, 0},
-    {"mpnet", NULL, HEAD_CLASSIFIER, 0},
-    {"deberta-v2", NULL, HEAD_CLASSIFIER, 0},
-    {"vit", NULL, HEAD_CLASSIFIER, 0},
-    {"deit", NULL, HEAD_CLASSIFIER, 0},
-    {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0},
-    {"dinov2", NULL, HEAD_CLASSIFIER, 0},
-    {"dinov2_with_registers", NULL, HEAD_CLASSIFIER, 0},
-    {"beit", NULL, HEAD_CLASSIFIER, 0},
-    {"swin", NULL, HEAD_CLASSIFIER, 0},
+    {"bert", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"bert", NULL, HEAD_MLM, 0, 0},
+    {"distilbert", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"roberta", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"electra", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"albert", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"mpnet", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"deberta-v2", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"longformer", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"modernbert", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"modernbert", NULL, HEAD_CLASSIFIER, 0, 1},
+    {"modernbert", NULL, HEAD_CLASSIFIER, 0, 2},
+    {"vit", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"deit", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"deit", "DeiTForImageClassificationWithTeacher", HEAD_CLASSIFIER, 0, 0},
+    {"dinov2", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"dinov2_with_registers", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"beit", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"swin", NULL, HEAD_CLASSIFIER, 0, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
-/* Embeddings narrower and wider than the blocks, four layers of two blocks, pads at 1, distances
- * beyond those that have a row of their own. */
+/* Biases and [CLS]; no biases and a mean; a single layer, which has no attention norm. */
+static void fill_rotary_spec(struct spec *spec, unsigned variant)
+{
+    static const unsigned reaches[][LAYERS] = {{0, 3}, {4, 0}, {3}};
+    spec->is_gated = true;
+    spec->pooler_activation = ACTIVATION_GELU;
+    spec->rotary_base[0] = 100;
+    spec->rotary_base[1] = 20;
+    spec->reaches = reaches[variant];
+    spec->layers = variant == 2 ? 1 : LAYERS;
+    spec->pools_tokens = variant == 1;
+    for (int field = 0; field < TENSOR_FIELDS; field++)
+        spec->unbiased[field] = variant == 1 && spec->family->key_bias[field] != NULL;
+}
+
+/* Embeddings narrower and wider than the blocks, four layers of two blocks, windows that do not
+ * reach over a text, pads at 1, distances beyond those that have a row of their own. */
 static void fill_text_spec(struct spec *spec)
 {
     const struct family *family = spec->family;
@@ -71,6 +91,9 @@ static void fill_text_spec(struct spec *spec)
         spec->groups = 1;
         spec->inner = 2;
     }
+    static const unsigned reaches[LAYERS] = {3, 5};
+    if (family->key_window != NULL)
+        spec->reaches = reaches;
     if (family->tensors[TENSOR_RELATIVE_BIAS] != NULL)
         spec->buckets = 32;
     if (family->tensors[TENSOR_RELATIVE_PLACES] != NULL)
@@ -112,6 +135,8 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
         spec->positions = 20;
         spec->token_types = 2;
         fill_text_spec(spec);
+        if (spec->family->is_rotary)
+            fill_rotary_spec(spec, choice->variant);
         return;
     }
     spec->is_gated = strcmp(choice->model_type, "dinov2") == 0;
@@ -318,12 +343,23 @@ static void check_number(struct tiny *tiny, const struct parameter *parameter, c
                   i, got, expected);
 }
 
+/* Softmax takes a key's bias away; and where a token sees all, nothing reads the last layer's
+ * query, key and value. */
+static bool has_gradient(const struct tiny *tiny, const struct tensor_row *row)
+{
+    bool is_key = row->field == TENSOR_KEY || row->field == TENSOR_GLOBAL_KEY;
+    bool is_local = is_key || row->field == TENSOR_QUERY || row->field == TENSOR_VALUE;
+    if (is_key && row->part == TENSOR_BIAS)
+        return false;
+    return !spec_has_global(&tiny->spec) || !is_local || row->field == TENSOR_GLOBAL_KEY ||
+           row->layer + 1 < tiny->spec.layers;
+}
+
 static void check_tensor(struct tiny *tiny, const struct parameter *parameter, const float *all)
 {
     const float *gradient = all + parameter->offset;
     double size = root_mean_square(gradient, parameter->row.count);
-    bool is_key_bias = parameter->row.field == TENSOR_KEY && parameter->row.part == TENSOR_BIAS;
-    if (!is_key_bias) /* which softmax cancels */
+    if (has_gradient(tiny, &parameter->row))
         ck_assert_msg(size > 5e-3, "%s: no gradient", parameter->row.name);
     for (unsigned s = 0; s < SAMPLES; s++)
         check_number(tiny, parameter, all, sample(gradient, parameter, s), size);
@@ -568,9 +604,10 @@ START_TEST(network_drops_by_the_batch_number_and_only_in_training)
 }
 END_TEST
 
-/* Hugging Face's places: DistilBERT has none behind attention, where Swin has the attention's rate,
- * ALBERT and DINOv2 none behind the MLP, image models none before the classifier; heads of
- * RoBERTa's kind have one before the pooler too, and DeBERTa drops its relative places. */
+/* Hugging Face's places: DistilBERT has none behind attention, where Swin and ModernBERT have the
+ * attention's rate, ALBERT and DINOv2 none behind the MLP, image models none before the classifier;
+ * heads of RoBERTa's kind have one before the pooler too; DeBERTa drops its relative places, and
+ * ModernBERT what the MLP's second layer reads. */
 START_TEST(network_drops_where_hugging_face_does)
 {
     for (int i = 0; i < CHOICES; i++) {
@@ -583,15 +620,17 @@ START_TEST(network_drops_where_hugging_face_does)
         network_forward(tiny.network, &tiny.batch);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
         bool is_albert = strcmp(choices[i].model_type, "albert") == 0;
+        bool is_modernbert = strcmp(choices[i].model_type, "modernbert") == 0;
         bool is_dinov2 = strncmp(choices[i].model_type, "dinov2", 6) == 0;
         bool has_own_head =
             strcmp(tiny.spec.family->tensors[TENSOR_CLASSIFIER], "classifier.out_proj") == 0;
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_MLP_OUT) ==
-                  !(is_albert || is_dinov2));
+                  !(is_albert || is_dinov2 || is_modernbert));
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ACTIVATED) == is_modernbert);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_POOLER) == has_own_head);
         bool is_swin = strcmp(choices[i].model_type, "swin") == 0;
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) ==
-                  !(is_distilbert || is_swin));
+                  !(is_distilbert || is_swin || is_modernbert));
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_CLASSIFIER) == is_text);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_RELATIVE) ==
                   (strcmp(choices[i].model_type, "deberta-v2") == 0));
@@ -601,7 +640,8 @@ START_TEST(network_drops_where_hugging_face_does)
         tiny_open_network(&tiny, &options);
         network_forward(tiny.network, &tiny.batch);
         ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION));
-        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) == is_swin);
+        ck_assert(network_rows_drops(tiny.network, NETWORK_SITE_ATTENTION_OUT) ==
+                  (is_swin || is_modernbert));
         ck_assert(!network_rows_drops(tiny.network, NETWORK_SITE_EMBEDDING));
         tiny_close(&tiny);
     }

@@ -11,6 +11,7 @@
 #include "tests/support/step.h"
 #include "tests/support/suite.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +36,24 @@ static void must(const struct err *err)
     ck_assert_msg(err->code == ERR_OK, "%s", err->text);
 }
 
-static bool has_pad(const struct learning *learning, const struct encoder_case *one)
+/* Of the checkpoint's config.json. */
+static long long pad_of(const struct learning *learning)
 {
-    int32_t pad = learning->spec.family->positions == POSITION_PAST_PAD ? 1 : 0;
+    char path[PATH_MAX];
+    struct json_t *config;
+    struct err err = {0};
+    long long pad = -1;
+    file_path(path, learning->files.dir.path, "config.json", &err);
+    doc_parse_file(&config, path, 1 << 20, &err);
+    must(&err);
+    doc_get_integer(config, "$", "pad_token_id", 0, INT_MAX, &pad, &err);
+    doc_free(config);
+    ck_assert_int_ge(pad, 0);
+    return pad;
+}
+
+static bool has_pad(long long pad, const struct encoder_case *one)
+{
     for (unsigned t = 0; t < one->input.tokens; t++)
         if (one->ids[t] == pad)
             return true;
@@ -72,8 +88,9 @@ static void learning_open(struct learning *learning, const char *name)
     encoder_model_open(&learning->files, name);
     open_network(learning);
     unsigned rows = 0;
+    const long long pad = pad_of(learning);
     for (unsigned i = 0; encoder_model_case(&learning->files, i, &cases[rows]); i++)
-        if (!has_pad(learning, &cases[rows])) {
+        if (!has_pad(pad, &cases[rows])) {
             learning->inputs[rows] = &cases[rows].input;
             ck_assert_uint_lt(++rows, ROWS_MAX);
         }

@@ -169,19 +169,21 @@ START_TEST(parameters_load_finds_every_tensor_of_every_family)
 }
 END_TEST
 
-/* The tiny BERT's tensors: with their prefix, or bare and with a norm's old endings; without what
+/* A tiny model's tensors: with their prefix, or bare and with a norm's old endings; without what
  * begins with `without`. */
-static void write_bert(struct checkpoint_writer *writer, const struct spec *spec, bool bare,
-                       const char *without)
+static void write_model(struct checkpoint_writer *writer, const struct spec *spec, bool bare,
+                        const char *without)
 {
     struct parameters parameters;
+    const char *rooted = spec->family->tensors[TENSOR_ATTENTION_OUT];
+    size_t root = family_root(spec->family);
     open_parameters(&parameters, spec, HEAD_CLASSIFIER);
     checkpoint_writer_open(writer);
     for (unsigned p = 0; p < parameters.count; p++) {
         const struct parameter *parameter = &parameters.list[p];
         char name[NAME_BYTES];
-        bool strip = bare && strncmp(parameter->row.name, "bert.", 5) == 0;
-        snprintf(name, sizeof name, "%s", parameter->row.name + (strip ? 5 : 0));
+        bool strip = bare && strncmp(parameter->row.name, rooted, root) == 0;
+        snprintf(name, sizeof name, "%s", parameter->row.name + (strip ? root : 0));
         if (bare && parameter->row.part == TENSOR_GAMMA)
             memcpy(strrchr(name, '.'), ".gamma", sizeof ".gamma");
         if (bare && parameter->row.part == TENSOR_BETA)
@@ -198,8 +200,8 @@ START_TEST(parameters_load_reads_bare_names_and_old_norms)
     struct checkpoint_writer full, bare;
     struct spec spec = tiny_bert();
     struct loaded one, two;
-    write_bert(&full, &spec, false, NULL);
-    write_bert(&bare, &spec, true, NULL);
+    write_model(&full, &spec, false, NULL);
+    write_model(&bare, &spec, true, NULL);
     load(&one, full.dir, &spec);
     load(&two, bare.dir, &spec);
     ck_assert_msg(one.err.code == ERR_OK && two.err.code == ERR_OK, "%s", two.err.text);
@@ -214,13 +216,42 @@ START_TEST(parameters_load_reads_bare_names_and_old_norms)
 }
 END_TEST
 
+/* ModernBertModel's names begin with "layers." and "embeddings.", and a head has none of them. */
+START_TEST(parameters_load_reads_a_bare_modernbert)
+{
+    struct checkpoint_writer full, bare;
+    struct spec spec = tiny_bert();
+    struct loaded one, two;
+    spec.family = family_find("modernbert", NULL);
+    spec.is_gated = true;
+    ck_assert_uint_eq(family_root(spec.family), strlen("model."));
+    write_model(&full, &spec, false, NULL);
+    write_model(&bare, &spec, true, "head.");
+    load(&one, full.dir, &spec);
+    load(&two, bare.dir, &spec);
+    ck_assert_msg(one.err.code == ERR_OK && two.err.code == ERR_OK, "%s", two.err.text);
+    ck_assert_uint_eq(one.loaded.missing, 0);
+    ck_assert_uint_eq(two.loaded.missing, 4);
+    ck_assert(two.loaded.head_missing);
+    ck_assert_str_eq(two.loaded.first_missing, "head.dense.weight");
+    size_t encoder = one.parameters.map.pooler_weight;
+    ck_assert_mem_eq(one.parameters.values, two.parameters.values, encoder * sizeof(float));
+    ck_assert_mem_ne(one.parameters.values + encoder, two.parameters.values + encoder,
+                     20 * 20 * sizeof(float));
+    parameters_close(&one.parameters);
+    parameters_close(&two.parameters);
+    checkpoint_writer_close(&full);
+    checkpoint_writer_close(&bare);
+}
+END_TEST
+
 START_TEST(parameters_load_tells_a_missing_head_and_leaves_it)
 {
     struct checkpoint_writer writer;
     struct spec spec = tiny_bert();
     struct loaded got;
     struct parameters fresh;
-    write_bert(&writer, &spec, true, "classifier");
+    write_model(&writer, &spec, true, "classifier");
     load(&got, writer.dir, &spec);
     ck_assert_msg(got.err.code == ERR_OK, "%s", got.err.text);
     ck_assert(got.loaded.head_missing);
@@ -242,7 +273,7 @@ START_TEST(parameters_load_leaves_a_classifier_of_other_labels)
     struct checkpoint_writer writer;
     struct spec spec = tiny_bert();
     struct loaded got;
-    write_bert(&writer, &spec, false, NULL);
+    write_model(&writer, &spec, false, NULL);
     spec.label_count = 5;
     load(&got, writer.dir, &spec);
     ck_assert_msg(got.err.code == ERR_OK, "%s", got.err.text);
@@ -258,7 +289,7 @@ START_TEST(parameters_load_refuses_a_missing_or_misshapen_encoder_by_name)
     struct checkpoint_writer writer;
     struct spec spec = tiny_bert();
     struct loaded got;
-    write_bert(&writer, &spec, false, "bert.encoder.layer.1.intermediate.dense.bias");
+    write_model(&writer, &spec, false, "bert.encoder.layer.1.intermediate.dense.bias");
     load(&got, writer.dir, &spec);
     ck_assert_int_eq(got.err.code, ERR_UNSUPPORTED);
     ck_assert_str_eq(got.err.text,
@@ -278,7 +309,7 @@ START_TEST(parameters_load_cuts_the_positions_of_texts_and_never_adds_any)
     struct checkpoint_writer writer;
     struct spec spec = tiny_bert();
     struct loaded whole, cut;
-    write_bert(&writer, &spec, false, NULL);
+    write_model(&writer, &spec, false, NULL);
     load(&whole, writer.dir, &spec);
     spec.positions = 7;
     load(&cut, writer.dir, &spec);
@@ -327,7 +358,7 @@ SUITE("parameters", parameters_are_aligned_apart_and_one_product_for_query_key_a
       parameters_know_how_deep_they_lie, parameters_refuse_a_masked_language_model_head_on_images,
       parameters_init_is_seeded_and_cut_at_two_deviations,
       parameters_load_finds_every_tensor_of_every_family,
-      parameters_load_reads_bare_names_and_old_norms,
+      parameters_load_reads_bare_names_and_old_norms, parameters_load_reads_a_bare_modernbert,
       parameters_load_tells_a_missing_head_and_leaves_it,
       parameters_load_leaves_a_classifier_of_other_labels,
       parameters_load_refuses_a_missing_or_misshapen_encoder_by_name,

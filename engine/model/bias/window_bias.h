@@ -1,0 +1,50 @@
+/* window_bias.h - a learnt number for each head and relative place of two patches of a square
+ * window, added to the scores of attention (Liu et al. 2021, section 3.2, eq. 4;
+ * SwinSelfAttention), with three more for [CLS] where there is one (Bao et al. 2022, section 2.1;
+ * BeitRelativePositionBias).
+ *
+ *     struct window_bias shape = {.heads = heads, .side = side, .specials = 1};
+ *     float *matrix = arena_alloc_array(&arena, window_bias_floats(&shape), sizeof *matrix);
+ *     struct attention_bias bias = window_bias_expand(&shape, matrix, table);
+ *     ... kernels->attention_biased with it, for [CLS] and side x side patches ...
+ *     window_bias_fold(&shape, dtable, dmatrix);                     // training: the way back
+ *
+ * The table is [rows, heads]: (2 side - 1)^2 rows for query less key, rows and columns; then those
+ * of [CLS] to a patch, a patch to [CLS], and [CLS] to itself.
+ *
+ * Where windows are shifted, those at the right and lower edge hold patches from the image's other
+ * side, which must not see each other: -100 is added between them (ibid., figure 4; get_attn_mask).
+ * Then there are four matrices, one a kind of window: kind 1 is at the right edge, 2 at the lower
+ * edge, 3 in the corner, 0 elsewhere. Threads: pure functions.
+ */
+#ifndef ATTND_ENGINE_MODEL_BIAS_WINDOW_BIAS_H
+#define ATTND_ENGINE_MODEL_BIAS_WINDOW_BIAS_H
+
+#include "engine/tensor/attention_bias.h"
+
+#include <stddef.h>
+
+struct window_bias {
+    size_t heads;
+    size_t side;     /* patches on a side of the window */
+    size_t specials; /* 1: [CLS] is token 0; 0: there are patches only */
+    size_t shift;    /* of the windows, below side; 0: there is one kind */
+};
+
+/* Of the table. */
+size_t window_bias_rows(const struct window_bias *shape);
+
+/* The row for a query and a key, counted with [CLS] as token 0 if there is one. */
+size_t window_bias_row(const struct window_bias *shape, size_t query, size_t key);
+
+/* Of the matrices of all pairs of tokens, as tensor/attention_bias.h lays them out. */
+size_t window_bias_floats(const struct window_bias *shape);
+
+/* matrix <- table; the bias borrows the matrix. */
+struct attention_bias window_bias_expand(const struct window_bias *shape, float *matrix,
+                                         const float *table);
+
+/* dtable += the sums of dmatrix over the pairs of each row. */
+void window_bias_fold(const struct window_bias *shape, float *dtable, const float *dmatrix);
+
+#endif

@@ -1,0 +1,72 @@
+#include "engine/model/spec_labels.h"
+
+#include "engine/base/doc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* id2label's keys are the integers 0 .. n-1 in decimal. */
+static enum err_code read_named_labels(struct spec *spec, const struct json_t *names,
+                                       struct arena *arena, struct err *err)
+{
+    for (unsigned i = 0; i < spec->label_count; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%u", i);
+        const char *label = NULL;
+        if (doc_get_string(names, "$.id2label", key, &label, err))
+            return err->code;
+        if (label == NULL)
+            return err_set(err, ERR_UNSUPPORTED, "$.id2label has %u members but none named '%s'",
+                           spec->label_count, key);
+        spec->labels[i] = arena_copy(arena, label, strlen(label));
+        if (spec->labels[i] == NULL)
+            return err_no_memory(err, strlen(label));
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_labels(struct spec *spec, const struct json_t *config,
+                                 struct arena *arena, struct err *err)
+{
+    const struct json_t *names = doc_member(config, "id2label");
+    size_t named = doc_object_count(names);
+    long long count = named > 0 ? (long long)named : 2;
+    if (named > SPEC_LABELS_MAX)
+        return err_set(err, ERR_UNSUPPORTED, "$.id2label has %zu labels; at most %d are supported",
+                       named, SPEC_LABELS_MAX);
+    if (named == 0 && doc_get_integer(config, "$", "num_labels", 1, SPEC_LABELS_MAX, &count, err))
+        return err->code;
+    spec->label_count = (unsigned)count;
+    spec->labels = arena_alloc_array(arena, spec->label_count, sizeof *spec->labels);
+    if (spec->labels == NULL)
+        return err_no_memory(err, spec->label_count * sizeof *spec->labels);
+    if (named > 0)
+        return read_named_labels(spec, names, arena, err);
+    for (unsigned i = 0; i < spec->label_count; i++)
+        if ((spec->labels[i] = arena_format(arena, "LABEL_%u", i)) == NULL)
+            return err_no_memory(err, 16);
+    return ERR_OK;
+}
+
+static enum err_code read_problem(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const char *type =
+        spec->label_count == 1 ? "multi_label_classification" : "single_label_classification";
+    if (doc_get_string(config, "$", "problem_type", &type, err))
+        return err->code;
+    if (strcmp(type, "regression") == 0)
+        spec->scores = SCORES_NONE;
+    else if (strcmp(type, "multi_label_classification") == 0 || spec->label_count == 1)
+        spec->scores = SCORES_SIGMOID;
+    else if (strcmp(type, "single_label_classification") == 0)
+        spec->scores = SCORES_SOFTMAX;
+    else
+        return err_set(err, ERR_UNSUPPORTED, "problem_type '%s' is not supported", type);
+    return ERR_OK;
+}
+
+enum err_code spec_labels_read(struct spec *spec, const struct json_t *config, struct arena *arena,
+                               struct err *err)
+{
+    return read_labels(spec, config, arena, err) ? err->code : read_problem(spec, config, err);
+}
