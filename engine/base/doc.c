@@ -228,7 +228,7 @@ enum err_code doc_get_integer(const struct json_t *object, const char *path, con
 {
     const json_t *value = doc_member(object, key);
     if (value == NULL)
-        return ERR_OK;
+        return err->code;
     if (!json_is_number(value))
         return wrong_type(value, path, key, "an integer", err);
     double real = json_number_value(value);
@@ -238,7 +238,7 @@ enum err_code doc_get_integer(const struct json_t *object, const char *path, con
     if (real < (double)min || real > (double)max)
         return err_set(err, ERR_UNUSABLE, "%s.%s: must be from %lld to %lld", path, key, min, max);
     *out = json_is_integer(value) ? json_integer_value(value) : (long long)real;
-    return ERR_OK;
+    return err->code;
 }
 
 enum err_code doc_get_number(const struct json_t *object, const char *path, const char *key,
@@ -246,11 +246,11 @@ enum err_code doc_get_number(const struct json_t *object, const char *path, cons
 {
     const json_t *value = doc_member(object, key);
     if (value == NULL)
-        return ERR_OK;
+        return err->code;
     if (!json_is_number(value))
         return wrong_type(value, path, key, "a number", err);
     *out = json_number_value(value);
-    return ERR_OK;
+    return err->code;
 }
 
 enum err_code doc_get_bool(const struct json_t *object, const char *path, const char *key,
@@ -258,11 +258,11 @@ enum err_code doc_get_bool(const struct json_t *object, const char *path, const 
 {
     const json_t *value = doc_member(object, key);
     if (value == NULL)
-        return ERR_OK;
+        return err->code;
     if (!json_is_boolean(value))
         return wrong_type(value, path, key, "true or false", err);
     *out = json_is_true(value);
-    return ERR_OK;
+    return err->code;
 }
 
 enum err_code doc_get_string(const struct json_t *object, const char *path, const char *key,
@@ -270,12 +270,12 @@ enum err_code doc_get_string(const struct json_t *object, const char *path, cons
 {
     const json_t *value = doc_member(object, key);
     if (value == NULL)
-        return ERR_OK;
+        return err->code;
     if (!json_is_string(value))
         return wrong_type(value, path, key, "a string", err);
     const char *text = json_string_value(value);
     if (strlen(text) != json_string_length(value))
         return err_set(err, ERR_UNUSABLE, "%s.%s: must not contain a NUL character", path, key);
     *out = text;
-    return ERR_OK;
+    return err->code;
 }

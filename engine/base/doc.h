@@ -60,7 +60,9 @@ bool doc_has_null(const struct json_t *object, const char *key);
 
 /* Getters of optional members: absent or null leaves *out as it is and succeeds. `path` is the
  * object's own path, for the error text. A number with a fraction is not an integer; a spelled-out
- * huge integer (1e30 written in digits) is out of range unless max says otherwise. */
+ * huge integer (1e30 written in digits) is out of range unless max says otherwise. An error that is
+ * in `err` already is returned by those that succeed: several may be called before one is checked.
+ */
 enum err_code doc_get_integer(const struct json_t *object, const char *path, const char *key,
                               long long min, long long max, long long *out, struct err *err);
 enum err_code doc_get_number(const struct json_t *object, const char *path, const char *key,

@@ -150,6 +150,22 @@ START_TEST(json_get_takes_members_and_leaves_absent_ones_alone)
 }
 END_TEST
 
+START_TEST(json_get_returns_the_error_that_was_there)
+{
+    struct json_t *root = parsed(DOCUMENT);
+    static const char *const members[] = {"integer", "integer", "yes", "text"};
+    for (size_t i = 0; i < 4; i++) {
+        struct got got = {99, 99, true, "before"};
+        struct err err = {0};
+        err_set(&err, ERR_UNSUPPORTED, "earlier");
+        ck_assert_int_eq(get(root, "inbs"[i], "absent", &got, &err), ERR_UNSUPPORTED);
+        ck_assert_int_eq(get(root, "inbs"[i], members[i], &got, &err), ERR_UNSUPPORTED);
+        ck_assert_str_eq(err.text, "earlier");
+    }
+    doc_free(root);
+}
+END_TEST
+
 struct visits {
     char keys[64];
     unsigned left; /* calls until one fails */
@@ -309,7 +325,7 @@ END_TEST
 SUITE("json_access", json_tells_the_kind_of_every_value, json_accessors_give_their_own_kind_only,
       json_get_says_where_which_kind_was_expected,
       json_get_takes_members_and_leaves_absent_ones_alone,
-      json_each_member_goes_in_order_until_one_fails,
+      json_get_returns_the_error_that_was_there, json_each_member_goes_in_order_until_one_fails,
       json_limits_hold_at_their_bound_and_not_beyond, json_errors_have_their_code_and_their_byte,
       json_parse_file_gives_a_tree_or_null_and_a_reason,
       json_limits_of_files_and_requests_are_their_own)
