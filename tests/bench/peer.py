@@ -58,9 +58,12 @@ class Refused(Exception):
 
 class CoProcess:
     def __init__(self, command, environment):
-        self.command = command
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env={**os.environ, **environment}, text=True, bufsize=1)
+        self.command, self.environment = command, environment
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**os.environ, **self.environment}, text=True, bufsize=1)
 
     def run(self, what, kind, batch, tokens):
         """(milliseconds, logits) of one batch. Lines that are neither are the libraries' chatter."""
@@ -74,7 +77,9 @@ class CoProcess:
                 continue
             if numbers:
                 return numbers[0], numbers[1:]
-        sys.exit(f"peer.py: '{' '.join(self.command)}' ended at '{what} {kind} {batch} {tokens}'")
+        self.process.wait()
+        self.start()  # a peer that takes all memory is killed; the others go on
+        raise Refused(f"{what} ended at {kind} {batch} x {tokens}")
 
     def close(self):
         self.process.stdin.close()
