@@ -95,24 +95,25 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
     return bytes;
 }
 
-/* Likewise for a model with stages. */
-static enum err_code stages_relevance(const struct engine_model *model,
-                                      const struct capture *capture,
-                                      const struct explain_options *options, unsigned label,
-                                      struct arena *arena, float *relevance, struct err *err)
+/* The map of a layer or down from it, of a model with stages. */
+static void stages_map(const struct spec *spec, const struct capture *capture,
+                       enum explain_method method, unsigned layer, float *relevance)
 {
-    const struct spec *spec = &model->spec;
-    const enum explain_method method = method_of(model, options);
-    const unsigned layer = options->layer > 0 ? options->layer : spec->layers;
     float *scratch = relevance + capture->tokens;
-    if (method == EXPLAIN_GRADIENT || method == EXPLAIN_GRADIENT_LAST)
-        return stage_map_gradient(spec, &model->weights, capture, label,
-                                  method == EXPLAIN_GRADIENT_LAST, arena, relevance, scratch, err);
     if (method == EXPLAIN_ROLLOUT)
         stage_map_rollout(spec, capture, layer, relevance, scratch);
     else
         stage_map_layer(spec, capture, layer, relevance, scratch);
-    return ERR_OK;
+}
+
+/* The same where there are none. */
+static void plain_map(const struct spec *spec, const struct capture *capture,
+                      enum explain_method method, unsigned layer, float *relevance)
+{
+    if (method == EXPLAIN_ROLLOUT)
+        attention_map_rollout(spec, capture, layer, relevance, relevance + capture->tokens);
+    else
+        attention_map_layer(spec, capture, layer, relevance);
 }
 
 /* relevance has room for twice the tokens. */
@@ -124,16 +125,15 @@ static enum err_code window_relevance(const struct engine_model *model,
     const struct spec *spec = &model->spec;
     const enum explain_method method = method_of(model, options);
     const unsigned layer = options->layer > 0 ? options->layer : spec->layers;
-    if (spec->stage_count > 0)
-        return stages_relevance(model, capture, options, label, arena, relevance, err);
+    const bool has_stages = spec->stage_count > 0, is_last = method == EXPLAIN_GRADIENT_LAST;
+    if (has_stages && (is_last || method == EXPLAIN_GRADIENT))
+        return stage_map_gradient(spec, &model->weights, capture, label, is_last, arena, relevance,
+                                  relevance + capture->tokens, err);
     if (method == EXPLAIN_GRADIENT)
         return gradient_map(spec, &model->weights, capture, label, arena, relevance, err);
-    if (method == EXPLAIN_GRADIENT_LAST)
+    if (is_last)
         return gradient_map_last(spec, &model->weights, capture, label, arena, relevance, err);
-    if (method == EXPLAIN_ROLLOUT)
-        attention_map_rollout(spec, capture, layer, relevance, relevance + capture->tokens);
-    else
-        attention_map_layer(spec, capture, layer, relevance);
+    (has_stages ? stages_map : plain_map)(spec, capture, method, layer, relevance);
     return ERR_OK;
 }
 

@@ -22,7 +22,7 @@ struct run {
 static void cut(const struct spec *spec, struct workspace *workspace, unsigned kept,
                 unsigned queries)
 {
-    bool is_last = spec->family->pooling == POOLING_LAST;
+    bool is_last = spec_pooling(spec) == POOLING_LAST;
     struct query_block *block = workspace->blocks;
     unsigned out = 0;
     for (unsigned row = 0; row < workspace->rows; row++) {

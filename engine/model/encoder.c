@@ -220,7 +220,7 @@ static void keep_head_tokens(const struct spec *spec, struct workspace *w)
 {
     unsigned kept = spec_head_tokens(spec);
     for (unsigned r = 0; r < w->rows; r++) {
-        bool is_last = spec->family->pooling == POOLING_LAST;
+        bool is_last = spec_pooling(spec) == POOLING_LAST;
         unsigned first = is_last ? w->offset[r + 1] - kept : w->offset[r];
         for (unsigned t = 0; t < kept; t++)
             memmove(w->x + (r * kept + t) * w->hidden_stride, w->x + (first + t) * w->hidden_stride,
