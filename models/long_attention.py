@@ -5,8 +5,9 @@
 
 As Beltagy, Peters and Cohan (2020, section 5) make theirs from RoBERTa: the table of positions is
 repeated until it is long enough, each query sees half a window to both sides, [CLS] is global, and the
-projections of the global token begin as copies of the others. ENCODER holds config.json,
-model.safetensors and vocab.txt; OUT can be fine-tuned by attnd-train. Standard library only.
+projections of the global token begin as copies of the others. A classifier keeps its head and labels.
+ENCODER holds config.json, model.safetensors and vocab.txt; OUT can be fine-tuned by attnd-train.
+Standard library only.
 """
 import argparse
 import json
@@ -17,8 +18,11 @@ import struct
 COPIED = ("vocab.txt", "special_tokens_map.json")
 KEPT_KEYS = ("hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob", "hidden_size",
              "initializer_range", "intermediate_size", "layer_norm_eps", "num_attention_heads",
-             "num_hidden_layers", "vocab_size", "type_vocab_size")
+             "num_hidden_layers", "vocab_size", "type_vocab_size", "id2label", "label2id",
+             "problem_type")
 BYTES = {"F32": 4, "F16": 2, "BF16": 2}
+HEAD = {"pooler.dense.": "classifier.dense.",  # BERT's names: Longformer's
+        "classifier.": "classifier.out_proj."}
 
 
 def read_tensors(path):
@@ -53,14 +57,22 @@ def repeat_positions(tensor, rows, unused):
     return dtype, [unused + rows, width], bytes(unused * row) + whole
 
 
+def head_of(tensors):
+    """BERT's pooler and classifier are Longformer's head by other names; {} without a classifier."""
+    if "classifier.weight" not in tensors:
+        return {}
+    return {new + part: tensors[name] for old, new in HEAD.items() for part in ("weight", "bias")
+            for name in (old + part, f"bert.{old}{part}") if name in tensors}
+
+
 def convert(tensors, rows, unused):
-    out = {}
+    out = head_of(tensors)
     for name, tensor in tensors.items():
         name = name.removeprefix("bert.")
         if name.startswith("embeddings.position_embeddings"):
             tensor = repeat_positions(tensor, rows, unused)
         elif not name.startswith(("embeddings.", "encoder.")):
-            continue  # a pooler, another head
+            continue  # a head: see head_of
         out[f"longformer.{name}"] = tensor
         for part in ("query", "key", "value"):
             if f".attention.self.{part}." in name:
@@ -79,7 +91,8 @@ def main():
     config = json.loads((args.encoder / "config.json").read_text())
     pad = config.get("pad_token_id", 0)
     made = {key: config[key] for key in KEPT_KEYS if key in config}
-    made.update(model_type="longformer", architectures=["LongformerModel"], pad_token_id=pad,
+    kind = "ForSequenceClassification" if "id2label" in config else "Model"
+    made.update(model_type="longformer", architectures=["Longformer" + kind], pad_token_id=pad,
                 attention_window=[args.window] * config["num_hidden_layers"],
                 max_position_embeddings=pad + 1 + args.tokens)
     args.out.mkdir(parents=True, exist_ok=True)
