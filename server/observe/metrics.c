@@ -308,10 +308,11 @@ void metrics_request_end(struct metrics *metrics, int route, int model, unsigned
     struct metrics_series *series = model < 0 ? NULL : metrics_series_at(metrics, (unsigned)model);
     if (series == NULL)
         series = metrics->none;
-    atomic_fetch_sub_explicit(&metrics->in_flight, 1, memory_order_relaxed);
     count(series, metrics_request_cell(series, index, status_index(status)), 1);
     if (!is_refusal(status))
         observe(series, METRIC_REQUEST_DURATION, index, seconds);
+    /* Last: on a page, a request is counted or in flight, and may be both, never neither. */
+    atomic_fetch_sub_explicit(&metrics->in_flight, 1, memory_order_release);
 }
 
 void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage stage,

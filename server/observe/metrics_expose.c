@@ -255,8 +255,8 @@ static void write_ready(struct metrics_text *text, struct metrics *metrics, enum
 
 static void write_in_flight(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
-    metrics_text_value(text, id, NULL,
-                       (double)atomic_load_explicit(&metrics->in_flight, memory_order_relaxed));
+    (void)metrics;
+    metrics_text_value(text, id, NULL, (double)text->in_flight);
 }
 
 static void write_rejected(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
@@ -392,7 +392,9 @@ static void write_all_locked(struct metrics_text *text, struct metrics *metrics)
 
 const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len)
 {
-    struct metrics_text text = {.arena = arena};
+    struct metrics_text text = {
+        .arena = arena,
+        .in_flight = atomic_load_explicit(&metrics->in_flight, memory_order_acquire)};
     pthread_mutex_lock(&metrics->lock);
     write_all_locked(&text, metrics);
     pthread_mutex_unlock(&metrics->lock);

@@ -21,6 +21,7 @@ struct metrics_text {
     struct arena *arena;
     char *bytes;
     size_t len, size;
+    uint64_t in_flight; /* read first: who is over by then is counted on the page */
     bool failed;
 };
 
