@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 200, TOKENS_MAX = WORDS }; /* kernel-bert reads 190 at once */
+enum { WORDS = 200, TOKENS_MAX = WORDS }; /* the model reads 126 at once */
 
 /* A call with a text of so many words, each one token; yours to free. */
 static char *call_of(unsigned words, const char *more)
@@ -13,7 +13,7 @@ static char *call_of(unsigned words, const char *more)
     ck_assert_ptr_nonnull(text);
     for (unsigned i = 0; i < words; i++)
         memcpy(text + (size_t)2 * i, i % 2 > 0 ? "a " : "b ", 3);
-    char *call = contract_format("{\"text\": \"%s\"%s}", text, more);
+    char *call = contract_format("{\"model\": \"short\", \"text\": \"%s\"%s}", text, more);
     free(text);
     return call;
 }
@@ -46,8 +46,8 @@ START_TEST(without_being_asked_the_model_does_what_its_checkpoint_says)
     ck_assert_ptr_nonnull(contract_at(reply.json, "truncated"));
     reply_free(&reply);
     reply = contract_get("/models");
-    reply_expect_text(&reply, "models.1.long_text", "truncate");
-    ck_assert_double_eq(reply_number(&reply, "models.1.window_stride"), 190);
+    reply_expect_text(&reply, "models.2.long_text", "truncate");
+    ck_assert_double_eq(reply_number(&reply, "models.2.window_stride"), 126);
     reply_free(&reply);
 }
 END_TEST
@@ -70,16 +70,17 @@ START_TEST(a_raw_text_takes_the_option_in_its_query)
     for (unsigned i = 1; i < 2 * WORDS; i += 2)
         text[i] = ' ';
     struct reply reply =
-        contract_post_as("/predict?long_text=windows", "text/plain", text, 2 * WORDS);
+        contract_post_as("/predict?model=short&long_text=windows", "text/plain", text, 2 * WORDS);
     ck_assert_double_eq(reply_number(&reply, "windows"), 2);
     reply_free(&reply);
-    reply = contract_post_as("/predict?long_text=whole", "text/plain", text, 2 * WORDS);
+    reply = contract_post_as("/predict?model=short&long_text=whole", "text/plain", text, 2 * WORDS);
     reply_expect_problem(&reply, 422, "unusable", "?long_text: expected truncate or windows");
     reply_free(&reply);
 }
 END_TEST
 
-static const char *const options[] = {"--text-tokens-max", "200", "--queue-ms-max", "0", NULL};
+static const char *const options[] = {"--model", "short=tests/data/golden/bert-4",
+                                      "--text-tokens-max", "200", NULL};
 
 CONTRACT_SUITE("contract_long_text", options, a_long_text_is_one_answer_over_its_windows,
                without_being_asked_the_model_does_what_its_checkpoint_says,
