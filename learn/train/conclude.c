@@ -154,22 +154,31 @@ static enum ood_method method_of(const char *name)
     return OOD_NONE;
 }
 
-static enum err_code decide(struct closing *closing, struct err *err)
+/* Only a distance is measured from what was learnt, which takes as long as an epoch. */
+static enum err_code decide_by_distance(struct closing *closing, struct calibrate *how,
+                                        struct err *err)
 {
     struct evaluation known = {0};
     unsigned *classes = calloc(closing->known.count, sizeof *classes);
-    struct calibrate how = {.assessment = &closing->assessment,
-                            .known = &known,
-                            .known_classes = classes,
-                            .method = method_of(closing->run->options->ood_method),
-                            .version = closing->run->options->version};
+    how->known = &known;
+    how->known_classes = classes;
     if (classes == NULL)
         err_no_memory(err, closing->known.count * sizeof *classes);
     else if (!evaluate_known(closing, &known, classes, err))
-        calibrate_write(&how, err);
+        calibrate_write(how, err);
     evaluation_close(&known);
     free(classes);
     return err->code;
+}
+
+static enum err_code decide(struct closing *closing, struct err *err)
+{
+    struct calibrate how = {.assessment = &closing->assessment,
+                            .method = method_of(closing->run->options->ood_method),
+                            .version = closing->run->options->version};
+    if (how.method == OOD_MAHALANOBIS || how.method == OOD_RELATIVE)
+        return decide_by_distance(closing, &how, err);
+    return calibrate_write(&how, err);
 }
 
 /* ---- the report ---- */
