@@ -28,7 +28,7 @@
  *       |         |           ^                     |
  *     learn     config        |                     +-> tensor/linear -> gemm -> tensor -> base
  *       +---------+-----------+
- *     train -> eval -> data             loadtest, config, tools, train -> cli -> base
+ *     fit, train -> eval -> data             loadtest, config, tools, train -> cli -> base
  *                                       loadtest, deploy -> client -> base
  */
 static const struct room {
@@ -89,6 +89,10 @@ static const struct room {
      false,
      {"learn/eval/report", "learn/eval/fit", "learn/eval/measure", "learn/data", "engine",
       "engine/decide", "engine/base"}},
+    {"learn/fit",
+     false,
+     {"learn/eval", "learn/eval/fit", "learn/eval/measure", "learn/train/checkpoint", "learn/data",
+      "engine", "engine/prepare/pipeline.h", "engine/model", "engine/format", "engine/base"}},
     {"learn/train/network",
      false,
      {"engine/model", "engine/model/bias", "engine/format", "engine/tensor/backward",
@@ -106,7 +110,7 @@ static const struct room {
      {"learn/train/loop", "learn/train/checkpoint", "learn/eval", "learn/eval/fit", "engine/base"}},
     {"tools",
      false,
-     {"learn/train", "learn/train/loop", "learn/train/checkpoint", "learn/eval",
+     {"learn/train", "learn/train/loop", "learn/train/checkpoint", "learn/fit", "learn/eval",
       "learn/eval/explain", "learn/eval/measure", "learn/eval/report", "learn/data", "engine",
       "engine/decide", "engine/text", "engine/cli", "engine/base", "server/audit",
       "server/protocol/problem.h"}},

@@ -1,0 +1,173 @@
+#include "learn/fit/feature_basis.h"
+
+#include "engine/base/openblas.h"
+#include "learn/eval/fit/eigen.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_ROWS = 512 }; /* summed in single precision, then in double */
+
+/* Variance below this share of the largest is noise of single precision. */
+#define VARIANCE_SHARE_MIN 1e-9
+
+/* ---- covariance ---- */
+
+static void take_mean(const struct feature_table *table, double *mean)
+{
+    memset(mean, 0, table->width * sizeof *mean);
+    for (size_t i = 0; i < table->count; i++)
+        for (unsigned j = 0; j < table->width; j++)
+            mean[j] += (double)table->features[i * table->width + j];
+    for (unsigned j = 0; j < table->width; j++)
+        mean[j] /= (double)table->count;
+}
+
+/* Rows first .. first + count of the table less the mean: out [count, width]. */
+static void centre(const struct feature_table *table, const double *mean, size_t first,
+                   size_t count, float *out)
+{
+    const float *features = table->features + first * table->width;
+    for (size_t i = 0; i < count * table->width; i++)
+        out[i] = (float)((double)features[i] - mean[i % table->width]);
+}
+
+/* covariance [width, width] += chunk' chunk */
+static void add_products(const float *chunk, size_t count, unsigned width, float *products,
+                         double *covariance)
+{
+    openblas_functions()->sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)width, (int)width,
+                                (int)count, 1, chunk, (int)width, chunk, (int)width, 0, products,
+                                (int)width);
+    for (size_t i = 0; i < (size_t)width * width; i++)
+        covariance[i] += (double)products[i];
+}
+
+static enum err_code take_covariance(const struct feature_table *table, const double *mean,
+                                     double *covariance, struct err *err)
+{
+    size_t width = table->width;
+    float *chunk = calloc(CHUNK_ROWS * width, sizeof *chunk);
+    float *products = calloc(width * width, sizeof *products);
+    if (chunk == NULL || products == NULL)
+        err_no_memory(err, (CHUNK_ROWS + width) * width * sizeof *chunk);
+    for (size_t first = 0; err->code == ERR_OK && first < table->count; first += CHUNK_ROWS) {
+        size_t left = table->count - first, count = left < CHUNK_ROWS ? left : CHUNK_ROWS;
+        centre(table, mean, first, count, chunk);
+        add_products(chunk, count, table->width, products, covariance);
+    }
+    for (size_t i = 0; i < width * width; i++)
+        covariance[i] /= (double)table->count;
+    free(products);
+    free(chunk);
+    return err->code;
+}
+
+/* ---- directions ---- */
+
+static unsigned rank_of(const double *values, const struct feature_table *table)
+{
+    unsigned rank = 0;
+    while (rank < table->width && rank + 1 < table->count &&
+           values[rank] > VARIANCE_SHARE_MIN * values[0])
+        rank++;
+    return rank;
+}
+
+static enum err_code keep(struct feature_basis *out, const double *values, const double *vectors,
+                          struct arena *arena, struct err *err)
+{
+    size_t numbers = (size_t)out->rank * out->width;
+    double total = 0;
+    for (unsigned i = 0; i < out->rank; i++)
+        total += values[i];
+    out->scale = sqrt(total);
+    out->directions = arena_alloc_array(arena, numbers, sizeof *out->directions);
+    out->variances = arena_alloc_array(arena, out->rank, sizeof *out->variances);
+    if (out->directions == NULL || out->variances == NULL)
+        return err_no_memory(err, numbers * sizeof *out->directions);
+    for (size_t i = 0; i < numbers; i++)
+        out->directions[i] = (float)vectors[i];
+    for (unsigned i = 0; i < out->rank; i++)
+        out->variances[i] = values[i] / total;
+    return ERR_OK;
+}
+
+static enum err_code decompose(struct feature_basis *out, const struct feature_table *table,
+                               double *covariance, struct arena *arena, struct err *err)
+{
+    size_t width = table->width;
+    double *values = calloc(width, sizeof *values);
+    double *vectors = calloc(width * width, sizeof *vectors);
+    if (values == NULL || vectors == NULL) {
+        err_no_memory(err, width * width * sizeof *vectors);
+    } else if (!eigen_all(covariance, width, values, vectors, err)) {
+        out->rank = values[0] > 0 ? rank_of(values, table) : 0;
+        if (out->rank == 0)
+            err_set(err, ERR_UNUSABLE, "all inputs look alike to the encoder");
+        else
+            keep(out, values, vectors, arena, err);
+    }
+    free(vectors);
+    free(values);
+    return err->code;
+}
+
+enum err_code feature_basis_fit(struct feature_basis *out, const struct feature_table *table,
+                                struct arena *arena, struct err *err)
+{
+    size_t width = table->width;
+    *out = (struct feature_basis){.width = table->width};
+    if (openblas_open(err))
+        return err->code;
+    out->mean = arena_alloc_array(arena, width, sizeof *out->mean);
+    double *covariance = calloc(width * width, sizeof *covariance);
+    if (out->mean == NULL || covariance == NULL) {
+        err_no_memory(err, width * width * sizeof *covariance);
+    } else {
+        take_mean(table, out->mean);
+        if (!take_covariance(table, out->mean, covariance, err))
+            decompose(out, table, covariance, arena, err);
+    }
+    free(covariance);
+    return err->code;
+}
+
+/* ---- there and back ---- */
+
+enum err_code feature_basis_project(const struct feature_basis *basis,
+                                    const struct feature_table *table, float *rows, struct err *err)
+{
+    float *chunk = calloc((size_t)CHUNK_ROWS * basis->width, sizeof *chunk);
+    if (chunk == NULL)
+        return err_no_memory(err, (size_t)CHUNK_ROWS * basis->width * sizeof *chunk);
+    for (size_t first = 0; first < table->count; first += CHUNK_ROWS) {
+        size_t left = table->count - first, count = left < CHUNK_ROWS ? left : CHUNK_ROWS;
+        centre(table, basis->mean, first, count, chunk);
+        openblas_functions()->sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count,
+                                    (int)basis->rank, (int)basis->width, (float)(1 / basis->scale),
+                                    chunk, (int)basis->width, basis->directions, (int)basis->width,
+                                    0, rows + first * basis->rank, (int)basis->rank);
+    }
+    free(chunk);
+    return ERR_OK;
+}
+
+void feature_basis_restore(const struct feature_basis *basis, const double *weights,
+                           unsigned labels, float *plain)
+{
+    for (unsigned c = 0; c < labels; c++) {
+        const double *row = weights + (size_t)c * (basis->rank + 1);
+        float *out = plain + (size_t)c * (basis->width + 1);
+        double bias = row[basis->rank];
+        for (unsigned j = 0; j < basis->width; j++) {
+            double sum = 0;
+            for (unsigned d = 0; d < basis->rank; d++)
+                sum += row[d] * (double)basis->directions[(size_t)d * basis->width + j];
+            out[j] = (float)(sum / basis->scale);
+            bias -= sum / basis->scale * basis->mean[j];
+        }
+        out[basis->width] = (float)bias;
+    }
+}

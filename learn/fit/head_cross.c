@@ -1,0 +1,165 @@
+#include "learn/fit/head_cross.h"
+
+#include "engine/base/thread_pool.h"
+#include "learn/fit/folds.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORSE_MAX = 2 };
+
+/* One fold, from strength to strength. */
+struct fold {
+    double *weights; /* [labels, width + 1] */
+    double loss;     /* of its inputs, summed */
+    struct err err;
+};
+
+struct cross {
+    const struct head_rows *rows;
+    unsigned char *folds; /* [count] */
+    struct fold fold[FOLDS];
+    struct head_fit *fits[FOLDS]; /* one a thread */
+    unsigned threads;
+    struct thread_pool *pool;
+    double strength;
+    float *logits; /* [count, labels] left out, at this strength */
+    size_t numbers;
+};
+
+/* ---- one strength ---- */
+
+static double loss_of(const float *logits, unsigned labels, unsigned truth)
+{
+    double sum = 0;
+    for (unsigned c = 0; c < labels; c++)
+        sum += exp((double)(logits[c] - logits[truth]));
+    return log(sum);
+}
+
+static void take_left_out(struct cross *cross, unsigned index, const float *logits)
+{
+    unsigned labels = cross->rows->labels;
+    cross->fold[index].loss = 0;
+    for (size_t i = 0; i < cross->rows->count; i++) {
+        if (cross->folds[i] != index)
+            continue;
+        memcpy(cross->logits + i * labels, logits + i * labels, labels * sizeof *logits);
+        cross->fold[index].loss += loss_of(logits + i * labels, labels, cross->rows->classes[i]);
+    }
+}
+
+static void fit_folds(void *context, unsigned thread, unsigned threads)
+{
+    struct cross *cross = context;
+    for (unsigned f = thread; f < FOLDS; f += threads) {
+        struct fold *fold = &cross->fold[f];
+        struct head_problem problem = {
+            .strength = cross->strength, .folds = cross->folds, .left_out = f};
+        if (head_fit_run(cross->fits[thread], &problem, fold->weights, &fold->err) == ERR_OK)
+            take_left_out(cross, f, head_fit_logits(cross->fits[thread]));
+    }
+}
+
+/* The mean loss of all inputs. */
+static enum err_code run_strength(struct cross *cross, double *loss, struct err *err)
+{
+    thread_pool_run(cross->pool, fit_folds, cross);
+    *loss = 0;
+    for (unsigned f = 0; f < FOLDS; f++) {
+        if (cross->fold[f].err.code != ERR_OK)
+            return *err = cross->fold[f].err, err->code;
+        *loss += cross->fold[f].loss;
+    }
+    *loss /= (double)cross->rows->count;
+    return ERR_OK;
+}
+
+/* ---- all strengths ---- */
+
+static enum err_code search(struct cross *cross, struct head_cross *out,
+                            void (*progress)(void *context, size_t done), void *context,
+                            struct err *err)
+{
+    size_t scores = cross->rows->count * cross->rows->labels, done = 0;
+    unsigned worse = 0;
+    out->loss = INFINITY;
+    for (cross->strength = 1; cross->strength > HEAD_CROSS_STRENGTH_MIN && worse < WORSE_MAX;
+         cross->strength /= HEAD_CROSS_STEP) {
+        double loss;
+        if (run_strength(cross, &loss, err))
+            return err->code;
+        worse = loss < out->loss - HEAD_CROSS_EARNED ? 0 : worse + 1;
+        if (worse == 0) {
+            out->loss = loss;
+            out->strength = cross->strength;
+            memcpy(out->logits, cross->logits, scores * sizeof *out->logits);
+        }
+        if (progress != NULL)
+            progress(context, done += FOLDS);
+    }
+    const struct head_problem all = {.strength = out->strength};
+    return head_fit_run(cross->fits[0], &all, out->weights, err);
+}
+
+/* ---- open ---- */
+
+/* A fold may be empty, which is no error. */
+static enum err_code open_folds(struct cross *cross, const uint64_t *digests, struct err *err)
+{
+    const struct head_rows *rows = cross->rows;
+    cross->folds = calloc(rows->count, sizeof *cross->folds);
+    cross->logits = calloc(rows->count * rows->labels, sizeof *cross->logits);
+    if (cross->folds == NULL || cross->logits == NULL)
+        return err_no_memory(err, rows->count * rows->labels * sizeof *cross->logits);
+    for (unsigned f = 0; f < FOLDS; f++) {
+        cross->fold[f].weights = calloc(cross->numbers, sizeof *cross->fold[f].weights);
+        if (cross->fold[f].weights == NULL)
+            return err_no_memory(err, cross->numbers * sizeof *cross->fold[f].weights);
+    }
+    for (unsigned i = 0; i < cross->threads; i++)
+        if (head_fit_open(&cross->fits[i], rows, err))
+            return err->code;
+    return folds_deal(digests, rows->classes, rows->count, cross->folds, err);
+}
+
+static void close_folds(struct cross *cross)
+{
+    for (unsigned f = 0; f < FOLDS; f++) {
+        free(cross->fold[f].weights);
+        head_fit_close(cross->fits[f]);
+    }
+    free(cross->folds);
+    free(cross->logits);
+    if (cross->pool != NULL)
+        thread_pool_close(cross->pool);
+}
+
+enum err_code head_cross_run(struct head_cross *out, const struct head_rows *rows,
+                             const uint64_t *digests, unsigned threads,
+                             void (*progress)(void *context, size_t done), void *context,
+                             struct err *err)
+{
+    struct cross cross = {.rows = rows,
+                          .threads = threads < FOLDS ? threads : FOLDS,
+                          .numbers = (size_t)rows->labels * (rows->width + 1)};
+    *out = (struct head_cross){0};
+    out->logits = calloc(rows->count * rows->labels, sizeof *out->logits);
+    out->weights = calloc(cross.numbers, sizeof *out->weights);
+    if (out->logits == NULL || out->weights == NULL)
+        err_no_memory(err, rows->count * rows->labels * sizeof *out->logits);
+    else if (!thread_pool_open(&cross.pool, cross.threads, err) &&
+             !open_folds(&cross, digests, err))
+        search(&cross, out, progress, context, err);
+    close_folds(&cross);
+    return err->code;
+}
+
+void head_cross_close(struct head_cross *cross)
+{
+    free(cross->logits);
+    free(cross->weights);
+    *cross = (struct head_cross){0};
+}

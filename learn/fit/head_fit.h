@@ -1,0 +1,51 @@
+/* head_fit.h - a linear classifier on fixed features: multinomial logistic regression with a
+ * penalty on squared weights,
+ *
+ *     min over W, b   1/n sum_i -log softmax(W z_i + b)[y_i] + strength / 2 |W|^2
+ *
+ * by L-BFGS (Liu and Nocedal 1989). The coordinates are scaled by the bound of Boehning (1992) on
+ * the curvature, which principal directions make diagonal: some twenty steps are enough.
+ *
+ *     head_fit_open(&fit, &rows, &err);
+ *     head_fit_run(fit, &problem, weights, &err);        weights: where to begin, then the optimum
+ *     head_fit_close(fit);
+ *
+ * Threads: a head_fit belongs to one; rows are shared.
+ */
+#ifndef ATTND_LEARN_FIT_HEAD_FIT_H
+#define ATTND_LEARN_FIT_HEAD_FIT_H
+
+#include "engine/base/err.h"
+
+#include <stddef.h>
+
+/* Inputs in the coordinates of feature_basis.h. */
+struct head_rows {
+    const float *rows;       /* [count, width] */
+    const unsigned *classes; /* [count], below labels */
+    size_t count;
+    unsigned width, labels;
+    const double *variances; /* [width] of the rows */
+};
+
+struct head_problem {
+    double strength;
+    const unsigned char *folds; /* [count]; NULL: all rows are learnt */
+    unsigned left_out;          /* rows of this fold are not learnt */
+};
+
+struct head_fit;
+
+/* OpenBLAS is open. Rows are borrowed. Yours to close, also after a failure. */
+enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows, struct err *err);
+void head_fit_close(struct head_fit *fit);
+
+/* weights [labels, width + 1], the last of a row its bias. ERR_UNUSABLE if nothing is left to
+ * learn. */
+enum err_code head_fit_run(struct head_fit *fit, const struct head_problem *problem,
+                           double *weights, struct err *err);
+
+/* logits [count, labels] of all rows by the weights of the last run. */
+const float *head_fit_logits(const struct head_fit *fit);
+
+#endif
