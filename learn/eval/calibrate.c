@@ -24,6 +24,17 @@ static enum err_code take_thresholds(struct spec *spec, const struct findings *f
     return ERR_OK;
 }
 
+static enum err_code take_decisions(struct spec *spec, const struct calibrate *how,
+                                    struct arena *arena, struct err *err)
+{
+    if (how->kept == NULL)
+        return take_thresholds(spec, &how->assessment->findings, arena, err);
+    spec->temperature = how->kept->temperature;
+    spec->policy.target_precision = how->kept->target_precision;
+    spec->policy.thresholds = how->kept->thresholds;
+    return ERR_OK;
+}
+
 /* The rows of an evaluation that have features. */
 static size_t *usable_items(const struct evaluation *evaluation, size_t *count, struct err *err)
 {
@@ -168,8 +179,7 @@ enum err_code calibrate_write(const struct calibrate *how, struct err *err)
     struct drift_reference reference;
     struct arena arena;
     arena_init(&arena);
-    if (!spec_read(&spec, dir, &arena, err) &&
-        !take_thresholds(&spec, &how->assessment->findings, &arena, err) &&
+    if (!spec_read(&spec, dir, &arena, err) && !take_decisions(&spec, how, &arena, err) &&
         !take_outliers(&spec, how, &arena, err) &&
         !take_reference(&spec, how->assessment, &reference, &arena, err)) {
         if (how->version != NULL)

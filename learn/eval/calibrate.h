@@ -17,6 +17,12 @@
 
 enum { CALIBRATE_DISTANCE_MIN = 200 }; /* inputs; with fewer, the OOD score is the energy */
 
+/* Decisions that are known from elsewhere. */
+struct calibrate_kept {
+    double temperature, target_precision;
+    const float *thresholds; /* [label_count] as policy.h has them; NULL: none */
+};
+
 struct calibrate {
     const struct assessment *assessment; /* run, on inputs that the model was not trained on */
     /* Training inputs, with features, and their classes: for the distances' statistics. NULL: those
@@ -24,8 +30,9 @@ struct calibrate {
     const struct evaluation *known;
     const unsigned *known_classes;
     enum ood_method
-        method;          /* OOD_NONE: nothing is unknown; too few inputs for a distance: energy */
-    const char *version; /* NULL: as it is */
+        method; /* OOD_NONE: nothing is unknown; too few inputs for a distance: energy */
+    const struct calibrate_kept *kept; /* in place of fitting them; NULL: they are fitted */
+    const char *version;               /* NULL: as it is */
 };
 
 /* Replaces the directory's attnd.json; the model that the assessment has open does not change. */

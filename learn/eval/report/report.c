@@ -7,7 +7,10 @@
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/report/report_remarks.h"
 
+#include <math.h>
 #include <string.h>
+
+#define F1_MOVED 5e-5 /* in four digits */
 
 enum { MATRIX_LABELS_MAX = 24, LABEL_COLUMN_MAX = 40, MISTAKES_MAX = 8 };
 
@@ -243,6 +246,22 @@ static void print_against(const struct report *report, FILE *file)
     print_differences(report, file);
 }
 
+/* Of classes only those whose F1 moved. */
+static void print_before(const struct report *report, FILE *file)
+{
+    const struct engine_info *info = engine_describe(report->model);
+    const struct confusion *old = report->before->confusion, *new = report->run.confusion;
+    int column = label_column(info);
+    fprintf(file, "\nbefore         %s\n", report->before->model_dir);
+    fprintf(file, "    %-*s  before   after\n", column, "");
+    fprintf(file, "    %-*s  %6.4f  %6.4f\n", column, "accuracy", old->accuracy, new->accuracy);
+    fprintf(file, "    %-*s  %6.4f  %6.4f\n", column, "macro-F1", old->macro_f1, new->macro_f1);
+    for (unsigned i = 0; i < info->label_count; i++)
+        if (fabs(old->classes[i].f1 - new->classes[i].f1) >= F1_MOVED)
+            fprintf(file, "    %-*s  %6.4f  %6.4f\n", column, info->labels[i], old->classes[i].f1,
+                    new->classes[i].f1);
+}
+
 void report_print(const struct report *report, FILE *file)
 {
     const struct engine_info *info = engine_describe(report->model);
@@ -264,4 +283,6 @@ void report_print(const struct report *report, FILE *file)
     print_failures(report, file);
     if (report->against.evaluation != NULL)
         print_against(report, file);
+    if (report->before != NULL)
+        print_before(report, file);
 }

@@ -30,6 +30,14 @@ struct report_epoch {
     double train_loss, validation_loss, macro_f1, rate; /* rate: of learning, at its end */
 };
 
+/* The model that this one was made from, on the same inputs. */
+struct report_before {
+    const char *model_dir;
+    const struct confusion *confusion; /* over this model's labels, of which it may lack some */
+    struct interval accuracy, macro_f1;
+    const struct interval *f1; /* [labels] */
+};
+
 struct report {
     const char *model_dir, *data_path;
     const struct engine_model *model; /* of `run`; labels and scores are taken from it */
@@ -42,6 +50,7 @@ struct report {
     const struct selective_decisions *decisions;
     const struct report_epoch *epochs; /* [epoch_count]; 0: no training */
     unsigned epoch_count;
+    const struct report_before *before; /* NULL: there is none */
     struct report_run against;         /* evaluation NULL: there is none */
     const struct agreement *agreement; /* of run and against */
     float *scratch;                    /* [label_count], for scores */

@@ -118,6 +118,12 @@ enum err_code record_remove(const char *dir, struct err *err)
 
 /* ---- known inputs ---- */
 
+bool record_knows(const struct record *record, uint64_t digest)
+{
+    return record->count > 0 &&
+           bsearch(&digest, record->known, record->count, sizeof *record->known, compare) != NULL;
+}
+
 size_t record_count_known(const struct record *record, const uint64_t *digests, size_t count)
 {
     size_t known = 0, judged = 0;
@@ -125,8 +131,7 @@ size_t record_count_known(const struct record *record, const uint64_t *digests, 
         if (record->is_sample && digests[i] > record->known[record->count - 1])
             continue;
         judged++;
-        known += bsearch(&digests[i], record->known, record->count, sizeof *record->known,
-                         compare) != NULL;
+        known += record_knows(record, digests[i]);
     }
     return judged < count && judged > 0 ? known * count / judged : known;
 }

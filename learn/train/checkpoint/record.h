@@ -39,6 +39,9 @@ void record_close(struct record *record);
 /* There is then none. */
 enum err_code record_remove(const char *dir, struct err *err);
 
+/* Whether an input was learnt; of a sample false also where it was and is not in it. */
+bool record_knows(const struct record *record, uint64_t digest);
+
 /* How many of `count` inputs were learnt; of a sample an estimate. */
 size_t record_count_known(const struct record *record, const uint64_t *digests, size_t count);
 

@@ -1,0 +1,78 @@
+/* fit.h - a new head on a checkpoint whose encoder stays as it is: labels are corrected or added
+ * within seconds, without a training run.
+ *
+ *     struct fit_options options = {.model = dir, .data = path, .out = new_dir, .threads = 2, ...};
+ *     fit_open(&fit, &options, &err);              what is wrong with the inputs is said here
+ *     fit_features(&fit, &progress, &err);         one pass of the encoder over all inputs
+ *     fit_head(&fit, &progress, &err);             head_cross.h
+ *     fit_accept(&fit, &err);                      or the reason why it is worse than it was
+ *     fit_write(&fit, &err);                       fit_write.h
+ *     fit_close(&fit);
+ *
+ * What the classifier reads of each input is computed once; the head on it is multinomial logistic
+ * regression (head_fit.h). Everything that is reported of it comes from heads that have not learnt
+ * the input that they answer.
+ *
+ * Threads: one at a time; options.threads of its own for the time of a call.
+ */
+#ifndef ATTND_LEARN_FIT_FIT_H
+#define ATTND_LEARN_FIT_FIT_H
+
+#include "engine/engine.h"
+#include "learn/data/dataset.h"
+#include "learn/eval/measure/confusion.h"
+#include "learn/eval/measure/evaluation.h"
+#include "learn/eval/measure/interval.h"
+#include "learn/fit/fit_labels.h"
+
+struct fit_options {
+    const char *model, *data, *out;
+    struct dataset_options fields; /* kind is the model's */
+    unsigned threads;              /* at least 1 */
+    double loss_max;               /* points of F1 that a label of the model may lose */
+    double target_precision;       /* of the thresholds */
+    const char *version;           /* attnd.json's; NULL: one more than the model's */
+};
+
+struct fit_progress {
+    void (*call)(void *context, size_t done); /* NULL: not called */
+    void *context;
+};
+
+/* How well a set of winners does, over all inputs and labels. */
+struct fit_figures {
+    struct confusion confusion; /* over the new labels */
+    struct interval accuracy, macro_f1;
+    struct interval *f1; /* [labels.count] */
+};
+
+struct fit {
+    struct fit_options options;
+    struct engine_model *model;
+    struct dataset dataset;
+    struct fit_labels labels;
+    unsigned *classes;            /* [dataset.count] */
+    struct evaluation evaluation; /* by the model as it was, with features */
+    bool *learnt;                 /* [dataset.count] by the model as it was, as far as is known */
+    size_t fresh_count;           /* inputs that can be read and were not */
+    float *logits;                /* [dataset.count, labels.count] left out; zeros of failed ones */
+    float *plain;    /* [labels.count, feature size + 1] of the features as they are, bias last */
+    double strength; /* that was chosen */
+    struct fit_figures before, after;
+    struct arena arena;
+};
+
+/* ERR_UNSUPPORTED for a model whose head is not one label of several (a regression, independent
+ * labels, zero-shot); ERR_UNUSABLE for data that cannot be fitted, and if `out` is there. */
+enum err_code fit_open(struct fit *out, const struct fit_options *options, struct err *err);
+void fit_close(struct fit *fit);
+
+/* ERR_UNUSABLE if an input of a label that has few cannot be read. */
+enum err_code fit_features(struct fit *fit, const struct fit_progress *progress, struct err *err);
+enum err_code fit_head(struct fit *fit, const struct fit_progress *progress, struct err *err);
+
+/* ERR_UNUSABLE if a label of the model loses more than loss_max points of F1 against the model as
+ * it was, on these inputs: the text names the label, both figures and what can be done. */
+enum err_code fit_accept(const struct fit *fit, struct err *err);
+
+#endif

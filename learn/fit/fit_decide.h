@@ -1,0 +1,31 @@
+/* fit_decide.h - when a fitted head answers by itself: temperature, thresholds, OOD score and
+ * reference, written into attnd.json.
+ *
+ * An encoder has seen what it learnt: on those inputs every head looks sure, left out or not, and
+ * thresholds from them would promise what new inputs do not keep. So decisions are fitted on inputs
+ * that the model's own record (record.h) does not know, if they are FIT_FRESH_MIN or more. With
+ * fewer the model's decisions are kept: its thresholds, with none for a new label, which is then
+ * reviewed; and its temperature, times how much colder the new head needs to be than the old one on
+ * the very same inputs.
+ *
+ * Threads: as fit.h.
+ */
+#ifndef ATTND_LEARN_FIT_FIT_DECIDE_H
+#define ATTND_LEARN_FIT_FIT_DECIDE_H
+
+#include "engine/model/spec.h"
+#include "learn/fit/fit.h"
+
+enum { FIT_FRESH_MIN = 50 };
+
+/* dir: the new checkpoint; old: the spec of the model that was begun with. */
+enum err_code fit_decide(struct fit *fit, const char *dir, const struct spec *old, struct err *err);
+
+/* Opens a checkpoint directory of the fit with the answers that were left out as its own, all or
+ * only those to inputs that were not learnt. End it in any case. */
+struct assessment;
+enum err_code fit_assess(struct fit *fit, const char *dir, bool fresh_only, struct assessment *out,
+                         struct err *err);
+void fit_end_assessment(struct assessment *assessment);
+
+#endif

@@ -1,0 +1,107 @@
+#include "learn/fit/fit_labels.h"
+
+#include "engine/model/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static unsigned place_of(const struct fit_labels *labels, const char *name)
+{
+    unsigned i = 0;
+    while (i < labels->count && strcmp(labels->name[i], name) != 0)
+        i++;
+    return i;
+}
+
+/* ---- names ---- */
+
+/* Every label of the data that the model lacks, once, with its number of inputs. Lists have room
+ * for every input. */
+static enum err_code add_new(struct fit_labels *out, struct fit_rare *rare, const char **sorted,
+                             size_t count, struct err *err)
+{
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && strcmp(sorted[end], sorted[first]) == 0;)
+            end++;
+        if (end - first < FIT_EXAMPLES_MIN) {
+            rare[out->rare_count++] = (struct fit_rare){sorted[first], end - first};
+            continue;
+        }
+        if (out->count == SPEC_LABELS_MAX)
+            return err_set(err, ERR_TOO_LARGE, "more than %d labels", (int)SPEC_LABELS_MAX);
+        out->name[out->count++] = sorted[first];
+    }
+    return ERR_OK;
+}
+
+static enum err_code collect(struct fit_labels *out, const struct dataset *dataset,
+                             struct arena *arena, struct err *err)
+{
+    struct fit_rare *rare = arena_alloc_array(arena, dataset->count, sizeof *rare);
+    const char **sorted = calloc(dataset->count, sizeof *sorted);
+    size_t count = 0;
+    if (rare == NULL || sorted == NULL)
+        err_no_memory(err, dataset->count * sizeof *rare);
+    for (size_t i = 0; err->code == ERR_OK && i < dataset->count; i++)
+        if (place_of(out, dataset->items[i].label) == out->count)
+            sorted[count++] = dataset->items[i].label;
+    if (err->code == ERR_OK) {
+        qsort(sorted, count, sizeof *sorted, by_text);
+        out->rare = rare;
+        add_new(out, rare, sorted, count, err);
+    }
+    free(sorted);
+    return err->code;
+}
+
+/* ---- inputs ---- */
+
+/* Takes inputs of rare labels out, and counts the others. */
+static void keep_known(struct fit_labels *out, struct dataset *dataset)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < dataset->count; i++) {
+        unsigned place = place_of(out, dataset->items[i].label);
+        if (place == out->count)
+            continue;
+        out->examples[place]++;
+        dataset->items[kept++] = dataset->items[i];
+    }
+    dataset->count = kept;
+}
+
+static enum err_code check_old(const struct fit_labels *labels, struct err *err)
+{
+    for (unsigned c = 0; c < labels->old_count; c++)
+        if (labels->examples[c] < FIT_EXAMPLES_MIN)
+            return err_set(err, ERR_UNUSABLE,
+                           "the model's label '%.60s' has %zu inputs; it needs %d, or the new head "
+                           "would forget it",
+                           labels->name[c], labels->examples[c], FIT_EXAMPLES_MIN);
+    return labels->count > 1
+               ? ERR_OK
+               : err_set(err, ERR_UNUSABLE, "a model of one label has nothing to tell apart");
+}
+
+enum err_code fit_labels_learn(struct fit_labels *out, struct dataset *dataset,
+                               const char *const *old, unsigned old_count, struct arena *arena,
+                               struct err *err)
+{
+    size_t room = (size_t)old_count + dataset->count;
+    *out = (struct fit_labels){.count = old_count, .old_count = old_count};
+    out->name = arena_alloc_array(arena, room, sizeof *out->name);
+    out->examples = arena_alloc_array(arena, room, sizeof *out->examples);
+    if (out->name == NULL || out->examples == NULL)
+        return err_no_memory(err, room * sizeof *out->name);
+    memcpy(out->name, old, old_count * sizeof *out->name);
+    memset(out->examples, 0, room * sizeof *out->examples);
+    if (collect(out, dataset, arena, err))
+        return err->code;
+    keep_known(out, dataset);
+    return check_old(out, err);
+}

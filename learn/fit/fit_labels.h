@@ -1,0 +1,38 @@
+/* fit_labels.h - the labels of a head that is to be fitted: the model's, in their order, so that
+ * its answers can be compared, and behind them the new ones of the data.
+ *
+ *     fit_labels_learn(&labels, &dataset, info->labels, info->label_count, &arena, &err);
+ *     dataset_match(&dataset, labels.name, labels.count, classes, &err);
+ *
+ * Threads: plain data.
+ */
+#ifndef ATTND_LEARN_FIT_FIT_LABELS_H
+#define ATTND_LEARN_FIT_FIT_LABELS_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+#include "learn/data/dataset.h"
+
+enum { FIT_EXAMPLES_MIN = 5 };
+
+/* A new label with too few inputs to be learnt. */
+struct fit_rare {
+    const char *name;
+    size_t count;
+};
+
+struct fit_labels {
+    const char **name; /* [count]: old_count of the model, then new ones in the order of bytes */
+    size_t *examples;  /* [count] */
+    unsigned count, old_count;
+    const struct fit_rare *rare; /* [rare_count]; their inputs were taken out of the data set */
+    unsigned rare_count;
+};
+
+/* Names are the data set's and the model's, lists the arena's. ERR_UNUSABLE for a label of the
+ * model with fewer than FIT_EXAMPLES_MIN inputs: the new head would forget it. */
+enum err_code fit_labels_learn(struct fit_labels *out, struct dataset *dataset,
+                               const char *const *old, unsigned old_count, struct arena *arena,
+                               struct err *err);
+
+#endif

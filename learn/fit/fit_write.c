@@ -1,0 +1,216 @@
+#include "learn/fit/fit_write.h"
+
+#include "engine/base/file.h"
+#include "engine/format/checkpoint.h"
+#include "engine/prepare/pipeline.h"
+#include "learn/eval/assessment.h"
+#include "learn/eval/fit/attnd_json.h"
+#include "learn/fit/fit_decide.h"
+#include "learn/train/checkpoint/export.h"
+#include "learn/train/checkpoint/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct writing {
+    struct fit *fit;
+    char dir[PATH_MAX];    /* where it is made */
+    struct spec old, spec; /* of the model as it was, and as it will be */
+};
+
+/* ---- version ---- */
+
+const char *fit_next_version(const char *version, struct arena *arena)
+{
+    size_t len = strlen(version), digits = 0;
+    while (digits < len && digits < 9 && version[len - digits - 1] >= '0' &&
+           version[len - digits - 1] <= '9')
+        digits++;
+    if (digits == 0)
+        return arena_format(arena, "%s.1", version);
+    return arena_format(arena, "%.*s%ld", (int)(len - digits), version,
+                        strtol(version + len - digits, NULL, 10) + 1);
+}
+
+/* ---- the directory ---- */
+
+static enum err_code make_beside(struct writing *writing, struct err *err)
+{
+    const char *out = writing->fit->options.out;
+    size_t len = strlen(out);
+    while (len > 1 && out[len - 1] == '/')
+        len--;
+    if (snprintf(writing->dir, sizeof writing->dir, "%.*s.XXXXXX", (int)len, out) >=
+        (int)sizeof writing->dir)
+        return err_set(err, ERR_TOO_LARGE, "the path of the output is too long");
+    if (mkdtemp(writing->dir) == NULL) {
+        writing->dir[0] = '\0';
+        return err_set(err, ERR_IO, "%s: cannot be made: %s", out, strerror(errno));
+    }
+    mode_t mask = umask(0); /* mkdtemp's is private; a server may run as somebody else */
+    umask(mask);
+    chmod(writing->dir, 0777 & ~mask);
+    return ERR_OK;
+}
+
+/* A flat directory of files of ours. */
+static void remove_beside(const struct writing *writing)
+{
+    DIR *dir = writing->dir[0] != '\0' ? opendir(writing->dir) : NULL;
+    if (dir == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
+    rmdir(writing->dir);
+}
+
+static enum err_code move_into_place(const struct writing *writing, struct err *err)
+{
+    const char *out = writing->fit->options.out;
+    if (rename(writing->dir, out) == 0)
+        return ERR_OK;
+    return err_set(err, errno == ENOTEMPTY || errno == EEXIST ? ERR_UNUSABLE : ERR_IO,
+                   "%s: cannot be put there: %s", out, strerror(errno));
+}
+
+/* ---- the checkpoint ---- */
+
+/* What the new model is: the old one with other labels, and decisions yet to be made. */
+static enum err_code read_spec(struct writing *writing, struct err *err)
+{
+    struct fit *fit = writing->fit;
+    struct spec *spec = &writing->spec;
+    if (spec_read(spec, fit->options.model, &fit->arena, err) ||
+        pipeline_fit(spec, fit->options.model, err))
+        return err_prefix(err, "%s: ", fit->options.model);
+    writing->old = *spec;
+    spec->version = fit->options.version != NULL ? fit->options.version
+                                                 : fit_next_version(spec->version, &fit->arena);
+    if (spec->version == NULL)
+        return err_no_memory(err, sizeof *spec);
+    if (fit->labels.count > fit->labels.old_count)
+        spec->class_codes = NULL; /* the new label has none */
+    spec->labels = fit->labels.name;
+    spec->label_count = fit->labels.count;
+    spec->temperature = 1;
+    spec->reference = NULL;
+    spec->policy = (struct policy){.accepts_truncated = spec->policy.accepts_truncated};
+    return ERR_OK;
+}
+
+/* A distilled model answers by the mean of two classifiers, of which the first reads what was
+ * fitted: it is doubled, and the other silent. */
+static void put_head(const struct fit *fit, struct parameters *parameters)
+{
+    const struct parameters_map *map = &parameters->map;
+    size_t width = fit->evaluation.hidden_size, labels = fit->labels.count;
+    bool is_distilled = map->distillation_weight != SIZE_MAX;
+    float times = is_distilled ? 2 : 1;
+    for (size_t c = 0; c < labels; c++) {
+        const float *row = fit->plain + c * (width + 1);
+        for (size_t j = 0; j < width; j++)
+            parameters->values[map->classifier_weight + c * width + j] = times * row[j];
+        parameters->values[map->classifier_bias + c] = times * row[width];
+    }
+    if (!is_distilled)
+        return;
+    memset(parameters->values + map->distillation_weight, 0, labels * width * sizeof(float));
+    memset(parameters->values + map->distillation_bias, 0, labels * sizeof(float));
+}
+
+static enum err_code export_weights(struct writing *writing, struct parameters *parameters,
+                                    struct err *err)
+{
+    const struct fit *fit = writing->fit;
+    const struct engine_info *info = engine_describe(fit->model);
+    struct checkpoint *checkpoint;
+    struct parameters_loaded loaded;
+    if (checkpoint_open(&checkpoint, fit->options.model, err))
+        return err_prefix(err, "%s: ", fit->options.model);
+    if (!parameters_load(parameters, checkpoint, &loaded, err)) {
+        const struct export what = {.parameters = parameters,
+                                    .values = parameters->values,
+                                    .dtype = strcmp(info->stored_dtype, "F16") == 0 ? DTYPE_F16
+                                                                                    : DTYPE_F32,
+                                    .source_dir = fit->options.model};
+        put_head(fit, parameters);
+        export_checkpoint(writing->dir, &what, err);
+    }
+    checkpoint_close(checkpoint);
+    return err->code;
+}
+
+static enum err_code write_checkpoint(struct writing *writing, struct err *err)
+{
+    struct parameters parameters;
+    if (!parameters_open(&parameters, &writing->spec, HEAD_CLASSIFIER, err))
+        export_weights(writing, &parameters, err);
+    parameters_close(&parameters);
+    return err->code != ERR_OK ? err->code : attnd_json_write(writing->dir, &writing->spec, err);
+}
+
+/* ---- report ---- */
+
+static enum err_code write_report(struct writing *writing, FILE *shown, struct err *err)
+{
+    const struct fit *fit = writing->fit;
+    const struct report_before before = {.model_dir = fit->options.model,
+                                         .confusion = &fit->before.confusion,
+                                         .accuracy = fit->before.accuracy,
+                                         .macro_f1 = fit->before.macro_f1,
+                                         .f1 = fit->before.f1};
+    struct assessment assessment = {0};
+    if (!fit_assess(writing->fit, writing->dir, false, &assessment, err)) {
+        assessment.report.model_dir = fit->options.out;
+        assessment.report.before = &before;
+        if (shown != NULL)
+            report_print(&assessment.report, shown);
+        assessment_write(&assessment, writing->dir, err);
+    }
+    fit_end_assessment(&assessment);
+    return err->code;
+}
+
+/* ---- what was learnt ---- */
+
+static enum err_code write_record(const struct writing *writing, struct err *err)
+{
+    const struct fit *fit = writing->fit;
+    struct err cause = {0};
+    struct record old;
+    bool found;
+    record_read(fit->options.model, &found, &old, &cause); /* a damaged one tells nothing */
+    uint64_t *digests = calloc(old.count + fit->evaluation.count, sizeof *digests);
+    if (digests == NULL) {
+        err_no_memory(err, (old.count + fit->evaluation.count) * sizeof *digests);
+    } else {
+        if (old.count > 0)
+            memcpy(digests, old.known, old.count * sizeof *digests);
+        memcpy(digests + old.count, fit->evaluation.digests,
+               fit->evaluation.count * sizeof *digests);
+        record_write(writing->dir, "program=attnd-fit\n", digests,
+                     old.count + fit->evaluation.count, err);
+    }
+    free(digests);
+    record_close(&old);
+    return err->code;
+}
+
+enum err_code fit_write(struct fit *fit, FILE *shown, struct err *err)
+{
+    struct writing writing = {.fit = fit};
+    if (!make_beside(&writing, err) && !read_spec(&writing, err) &&
+        !write_checkpoint(&writing, err) && !fit_decide(fit, writing.dir, &writing.old, err) &&
+        !write_report(&writing, shown, err) && !write_record(&writing, err))
+        move_into_place(&writing, err);
+    if (err->code != ERR_OK)
+        remove_beside(&writing);
+    return err->code;
+}

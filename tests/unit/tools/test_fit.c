@@ -1,0 +1,109 @@
+/* attnd-fit as a program, on a shipped model and a few real inputs, given several times over: what
+ * is wrong is said before anything is computed, and a fit leaves a model or nothing. */
+#include "tests/support/outcome.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RUN(...) outcome_of("attnd-fit", (const char *[]){__VA_ARGS__, NULL})
+#define TINY "tests/data/golden/bert-5"
+
+enum { OF_EACH = 6, LABELS_MAX = 4 };
+
+static struct tempdir dir;
+static char list[96], out[96];
+
+/* OF_EACH texts of each label, that begin with a word of its own. */
+static void write_list(const char *const *labels)
+{
+    static const char *const words[LABELS_MAX] = {"voltage", "late", "chain", "hot"};
+    char lines[8192] = "";
+    size_t len = 0;
+    for (unsigned c = 0; labels[c] != NULL; c++)
+        for (unsigned i = 0; i < OF_EACH; i++)
+            len += (size_t)snprintf(lines + len, sizeof lines - len,
+                                    "{\"text\": \"%s %s at %u\", \"label\": \"%s\"}\n", words[c],
+                                    words[c], i, labels[c]);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "list.jsonl", lines, len);
+    snprintf(list, sizeof list, "%s/list.jsonl", dir.path);
+    snprintf(out, sizeof out, "%s/new", dir.path);
+}
+
+#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void expect_nothing_written(void)
+{
+    struct stat status;
+    ck_assert_int_ne(stat(out, &status), 0);
+    tempdir_close(&dir);
+}
+
+START_TEST(fit_tells_what_it_takes)
+{
+    outcome_expect(RUN("--help"), 0, "--loss-max POINTS", "");
+    outcome_expect(RUN("--model", TINY), 2, "", "--data");
+}
+END_TEST
+
+START_TEST(a_label_without_inputs_is_named_before_anything_is_computed)
+{
+    write_list(NAMES("unheard", "of"));
+    outcome_expect(RUN("--model", "models/kernel-bert", "--data", list, "--out", out), 2, "",
+                   "the model's label 'assert_bug' has 0 inputs; it needs 5, or the new head would "
+                   "forget it");
+    expect_nothing_written();
+}
+END_TEST
+
+START_TEST(a_zero_shot_model_is_told_what_to_change_instead)
+{
+    write_list(NAMES("a", "b"));
+    outcome_expect(RUN("--model", "tests/data/golden/clip-0", "--data", list, "--out", out), 2, "",
+                   "change candidate_labels instead");
+    expect_nothing_written();
+}
+END_TEST
+
+static void remove_model(void)
+{
+    static const char *const files[] = {"attnd.json",
+                                        "config.json",
+                                        "model.safetensors",
+                                        "report.html",
+                                        "report.json",
+                                        "tokenizer.json",
+                                        "tokenizer_config.json",
+                                        "special_tokens_map.json",
+                                        "vocab.txt",
+                                        "training-run.safetensors"};
+    char path[160];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", out, files[i]);
+        remove(path);
+    }
+    ck_assert_int_eq(remove(out), 0); /* nothing else was in it */
+    tempdir_close(&dir);
+}
+
+START_TEST(a_label_is_added_and_the_model_opens)
+{
+    write_list(NAMES("POWER", "TIMING", "SCAN", "LEAK"));
+    struct outcome *fit = RUN("--model", TINY, "--data", list, "--out", out, "--loss-max", "100");
+    outcome_holds(fit, 0, "before         " TINY, "new label 'LEAK', 6 inputs\n");
+    outcome_holds(fit, 0, "    LEAK        0.0000  1.0000\n", "next: attnd --model model=");
+    free(fit);
+    outcome_expect(outcome_of("attnd-inspect", (const char *[]){out, NULL}), 0,
+                   "  3            LEAK\n", "");
+    outcome_expect(RUN("--model", TINY, "--data", list, "--out", out), 2, "", "is there already");
+    remove_model();
+}
+END_TEST
+
+SUITE("fit_program", fit_tells_what_it_takes,
+      a_label_without_inputs_is_named_before_anything_is_computed,
+      a_zero_shot_model_is_told_what_to_change_instead, a_label_is_added_and_the_model_opens)

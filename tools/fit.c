@@ -1,0 +1,235 @@
+/* attnd-fit - a new head on a checkpoint whose encoder stays: labels corrected or added, in
+ * seconds. The work is learn/fit's; this file has the options, the sequence of steps and progress.
+ *
+ * Errors in options, models and data are found before anything is computed; the exit status is then
+ * 2. A head that is worse than what it replaces is status 1, and nothing is written. */
+#include "learn/fit/fit.h"
+#include "engine/base/cpu.h"
+#include "engine/base/openblas.h"
+#include "engine/cli/cli.h"
+#include "learn/eval/measure/progress.h"
+#include "learn/eval/report/report.h"
+#include "learn/fit/fit_decide.h"
+#include "learn/fit/fit_write.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
+enum { KNOWN_SHARE = 20 }; /* one in so many may be there by chance: blank wafers, empty logs */
+enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000 };
+
+struct program {
+    struct fit_options options;
+    bool quiet;
+    struct fit fit;
+};
+
+/* ---- options ---- */
+
+#define FIELD(field) CLI_FIELD(struct program, options.field)
+
+static const struct cli_option options[] = {
+    {.name = "model",
+     FIELD(model),
+     .value = "DIR",
+     .is_required = true,
+     .help = "The checkpoint directory to begin with; it stays as it is."},
+    {.name = "data",
+     FIELD(data),
+     .value = "PATH",
+     .is_required = true,
+     .help = "Labelled inputs, of every label that the model has and of new ones: .jsonl, .csv or "
+             "a folder."},
+    {.name = "out",
+     FIELD(out),
+     .value = "DIR",
+     .is_required = true,
+     .help = "The new checkpoint directory, which must not exist yet."},
+    {.name = "loss-max",
+     FIELD(loss_max),
+     .value = "POINTS",
+     .fallback = "2",
+     .max = 100,
+     .help = "Exits 1 and writes nothing if a label of the model loses more points of F1 than "
+             "these."},
+    {.name = "target-precision",
+     FIELD(target_precision),
+     .value = "SHARE",
+     .fallback = "0.95",
+     .min = 1e-9,
+     .max = 1,
+     .help = "The share of automatic answers that must be right."},
+    {.name = "model-version",
+     FIELD(version),
+     .value = "TEXT",
+     .help = "The new model's version (default: one more than the old one's)."},
+    {.name = "text-field",
+     FIELD(fields.text_field),
+     .value = "NAME",
+     .fallback = "text",
+     .help = "The member or column that holds the text."},
+    {.name = "image-field",
+     FIELD(fields.image_field),
+     .value = "NAME",
+     .fallback = "image",
+     .help = "The one that holds the image's path."},
+    {.name = "label-field",
+     FIELD(fields.label_field),
+     .value = "NAME",
+     .fallback = "label",
+     .help = "The one that holds the label."},
+    {.name = "limit",
+     FIELD(fields.items_max),
+     .value = "N",
+     .min = 1,
+     .max = LIMIT_MAX,
+     .help = "Only the first N inputs."},
+    {.name = "threads",
+     FIELD(threads),
+     .value = "N",
+     .min = 1,
+     .max = THREADS_MAX,
+     .help = "Compute threads (default: all that the cgroup allows)."},
+    {.name = "quiet", CLI_FIELD(struct program, quiet), .help = "Prints no report."},
+};
+
+static const struct cli cli = {
+    .program = "attnd-fit",
+    .usage = "attnd-fit --model DIR --data FILE.jsonl|FILE.csv|FOLDER --out DIR [OPTION]...",
+    .summary =
+        "Fits a new classifier on what a model's encoder makes of labelled inputs, in seconds\n"
+        "and without a training run: labels are corrected, or new ones added from five inputs\n"
+        "on. The report is of answers to inputs that were left out of the fit, beside those of\n"
+        "the model as it was. Writes a checkpoint directory that attnd and transformers open,\n"
+        "with temperature, thresholds and OOD score fitted anew.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+};
+
+static enum err_code parse(struct program *program, int argc, char **argv, enum cli_action *action,
+                           struct err *err)
+{
+    if (cli_parse(&cli, argc, argv, program, action, err) || *action != CLI_RUN)
+        return err->code;
+    if (program->options.threads == 0)
+        program->options.threads = cpu_quota_threads("");
+    return ERR_OK;
+}
+
+/* ---- steps ---- */
+
+static void print_labels(const struct fit *fit)
+{
+    const struct fit_labels *labels = &fit->labels;
+    char left_out[DATASET_SENTENCE_BYTES];
+    dataset_describe_left_out(&fit->dataset, left_out);
+    if (left_out[0] != '\0')
+        fprintf(stderr, "attnd-fit: %s: %s\n", fit->options.data, left_out);
+    for (unsigned i = 0; i < labels->rare_count; i++)
+        fprintf(stderr, "attnd-fit: new label '%s' has %zu inputs and is left out: it needs %d\n",
+                labels->rare[i].name, labels->rare[i].count, FIT_EXAMPLES_MIN);
+    for (unsigned c = labels->old_count; c < labels->count; c++)
+        fprintf(stderr, "attnd-fit: new label '%s', %zu inputs\n", labels->name[c],
+                labels->examples[c]);
+}
+
+/* Figures on inputs that the encoder has learnt flatter whatever is fitted on it. */
+static void warn_of_known(const struct fit *fit)
+{
+    size_t read = fit->evaluation.count - fit->evaluation.failed;
+    if (fit->fresh_count * KNOWN_SHARE < read * (KNOWN_SHARE - 1))
+        fprintf(stderr,
+                "attnd-fit: %zu of %zu inputs are among those that this model learnt: figures on "
+                "them flatter it, before and after; %s\n",
+                read - fit->fresh_count, read,
+                fit->fresh_count < FIT_FRESH_MIN
+                    ? "thresholds stay as they were, and a new label has none"
+                    : "temperature and thresholds are fitted on the others");
+}
+
+static enum err_code watched(struct fit *fit, const char *name, size_t total,
+                             enum err_code (*step)(struct fit *, const struct fit_progress *,
+                                                   struct err *),
+                             struct err *err)
+{
+    struct progress progress;
+    progress_start(&progress, name, total);
+    step(fit, &(struct fit_progress){progress.watched ? progress_show : NULL, &progress}, err);
+    progress_end(&progress);
+    return err->code;
+}
+
+/* A moment in which Ctrl-C waits, so that nothing is left behind. */
+static enum err_code write_whole(struct program *program, struct err *err)
+{
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    fit_write(&program->fit, program->quiet ? NULL : stdout, err);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return err->code;
+}
+
+static void print_next(const struct program *program)
+{
+    const char *out = program->options.out;
+    fprintf(stderr,
+            "next: attnd --model model=%s    serve it\n"
+            "      %s/report.html    what it can do\n",
+            out, out);
+}
+
+/* Fits per strength are ten; how many strengths are tried shows while they are. */
+enum { FITS_USUAL = 120 };
+
+static enum err_code run_all(struct program *program, struct err *err)
+{
+    struct fit *fit = &program->fit;
+    print_labels(fit);
+    if (watched(fit, "features", fit->dataset.count, fit_features, err) ||
+        watched(fit, "fits", FITS_USUAL, fit_head, err) || fit_accept(fit, err) ||
+        write_whole(program, err))
+        return err->code;
+    warn_of_known(fit);
+    print_next(program);
+    return ERR_OK;
+}
+
+/* ---- main ---- */
+
+static int fail(const struct err *err, int status)
+{
+    fflush(stdout);
+    fprintf(stderr, "attnd-fit: %s\n", err->text);
+    return status;
+}
+
+static int run(struct program *program, int argc, char **argv)
+{
+    enum cli_action action;
+    struct err err = {0};
+    if (!parse(program, argc, argv, &action, &err) && action == CLI_RUN)
+        fit_open(&program->fit, &program->options, &err);
+    if (err.code != ERR_OK)
+        return fail(&err, EXIT_USAGE);
+    if (action == CLI_HELP)
+        cli_help(&cli, stdout);
+    if (action == CLI_VERSION)
+        cli_print_version(&cli, stdout);
+    if (action == CLI_RUN && run_all(program, &err))
+        return fail(&err, EXIT_RUNTIME);
+    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
+}
+
+int main(int argc, char **argv)
+{
+    openblas_set_environment();
+    struct program program = {0};
+    int status = run(&program, argc, argv);
+    fit_close(&program.fit);
+    return status;
+}
