@@ -54,6 +54,12 @@ static const struct cli_option options[] = {
      .max = 100,
      .help = "Exits 1 and writes nothing if a label of the model loses more points of F1 than "
              "these."},
+    {.name = "prior",
+     FIELD(prior),
+     .value = "PRIOR",
+     .fallback = "natural",
+     .help = "How often each label is to be expected: natural, as in the data; equal; or a file "
+             "with {label: count}."},
     {.name = "target-precision",
      FIELD(target_precision),
      .value = "SHARE",

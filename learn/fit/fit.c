@@ -1,6 +1,7 @@
 #include "learn/fit/fit.h"
 
 #include "learn/fit/feature_basis.h"
+#include "learn/fit/fit_prior.h"
 #include "learn/fit/head_cross.h"
 #include "learn/train/checkpoint/record.h"
 
@@ -47,7 +48,12 @@ static enum err_code open_data(struct fit *fit, struct err *err)
     fit->classes = calloc(fit->dataset.count, sizeof *fit->classes);
     if (fit->classes == NULL)
         return err_no_memory(err, fit->dataset.count * sizeof *fit->classes);
-    return dataset_match(&fit->dataset, fit->labels.name, fit->labels.count, fit->classes, err);
+    if (dataset_match(&fit->dataset, fit->labels.name, fit->labels.count, fit->classes, err))
+        return err->code;
+    fit->shifts = arena_alloc_array(&fit->arena, fit->labels.count, sizeof *fit->shifts);
+    if (fit->shifts == NULL)
+        return err_no_memory(err, fit->labels.count * sizeof *fit->shifts);
+    return fit_prior_shifts(fit->options.prior, &fit->labels, fit->shifts, err);
 }
 
 enum err_code fit_open(struct fit *out, const struct fit_options *options, struct err *err)
@@ -190,9 +196,12 @@ static enum err_code keep_head(struct fit *fit, const struct usable *usable,
     if (fit->plain == NULL || fit->logits == NULL)
         return err_no_memory(err, fit->dataset.count * labels * sizeof *fit->logits);
     feature_basis_restore(basis, cross->weights, fit->labels.count, fit->plain);
+    for (size_t c = 0; c < labels; c++)
+        fit->plain[c * (basis->width + 1) + basis->width] += fit->shifts[c];
     for (size_t i = 0; i < usable->count; i++)
-        memcpy(fit->logits + usable->items[i] * labels, cross->logits + i * labels,
-               labels * sizeof *fit->logits);
+        for (size_t c = 0; c < labels; c++)
+            fit->logits[usable->items[i] * labels + c] =
+                cross->logits[i * labels + c] + fit->shifts[c];
     return ERR_OK;
 }
 

@@ -32,6 +32,7 @@ struct fit_options {
     double loss_max;               /* points of F1 that a label of the model may lose */
     double target_precision;       /* of the thresholds */
     const char *version;           /* attnd.json's; NULL: one more than the model's */
+    const char *prior;             /* fit_prior.h */
 };
 
 struct fit_progress {
@@ -58,6 +59,7 @@ struct fit {
     float *logits;                /* [dataset.count, labels.count] left out; zeros of failed ones */
     float *plain;    /* [labels.count, feature size + 1] of the features as they are, bias last */
     double strength; /* that was chosen */
+    float *shifts;   /* [labels.count] of the prior, in logits and plain already */
     struct fit_figures before, after;
     struct arena arena;
 };

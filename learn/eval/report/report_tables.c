@@ -29,15 +29,15 @@ static void column_headers(FILE *file, const char *const *texts, size_t count)
 
 /* ---- classes ---- */
 
-static void bar(FILE *file, double value, struct interval interval)
+static void bar(FILE *file, const char *name, double value, struct interval interval)
 {
     const double width = 150;
     fprintf(file,
-            "<svg class=\"bar\" viewBox=\"0 0 150 16\" role=\"img\"><title>F1 %.3f, 95 %% interval "
+            "<svg class=\"bar\" viewBox=\"0 0 150 16\" role=\"img\"><title>%s %.3f, 95 %% interval "
             "%.3f to %.3f</title><rect class=\"track\" width=\"150\" height=\"10\" y=\"3\" "
             "rx=\"2\"/><rect class=\"value\" width=\"%.1f\" height=\"10\" y=\"3\" rx=\"2\"/>"
             "<path class=\"whisker\" d=\"M%.1f 4V12M%.1f 8H%.1fM%.1f 4V12\"/></svg>",
-            value, interval.low, interval.high, width * value, width * interval.low,
+            name, value, interval.low, interval.high, width * value, width * interval.low,
             width * interval.low, width * interval.high, width * interval.high);
 }
 
@@ -51,7 +51,7 @@ static void class_row(const struct report *report, unsigned index, FILE *file)
             "<td title=\"95 %% interval %.3f to %.3f\">%.3f</td><td>%.3f</td><td>",
             class->support, found->precision.low, found->precision.high, class->precision,
             found->recall.low, found->recall.high, class->recall, class->f1);
-    bar(file, class->f1, found->f1);
+    bar(file, "F1", class->f1, found->f1);
     if (found->threshold.reachable)
         fprintf(file, "</td><td>%.4f</td></tr>\n", (double)found->threshold.score);
     else
@@ -274,5 +274,37 @@ void report_tables_agreement(const struct report *report, FILE *file)
     column_headers(file, columns, sizeof columns / sizeof *columns);
     run_row(&report->run, file);
     run_row(&report->against, file);
+    fputs("</tbody></table></div>\n", file);
+}
+
+/* ---- before and after ---- */
+
+static void before_row(const char *name, const char *figure, double before,
+                       struct interval before_range, double after, struct interval after_range,
+                       FILE *file)
+{
+    row_header(file, name);
+    fprintf(file, "<td>%.3f</td><td>", before);
+    bar(file, figure, before, before_range);
+    fprintf(file, "</td><td>%.3f</td><td>", after);
+    bar(file, figure, after, after_range);
+    fprintf(file, "</td><td>%+.1f</td></tr>\n", 100 * (after - before));
+}
+
+void report_tables_before(const struct report *report, FILE *file)
+{
+    static const char *const columns[] = {"", "Before", "", "After", "", "Points"};
+    const struct report_before *old = report->before;
+    const struct findings *new = report->findings;
+    const struct confusion *confusion = report->run.confusion;
+    fputs("<div class=\"scroll\"><table class=\"wide\">", file);
+    column_headers(file, columns, sizeof columns / sizeof *columns);
+    before_row("Accuracy", "accuracy", old->confusion->accuracy, old->accuracy, confusion->accuracy,
+               new->accuracy, file);
+    before_row("Macro-F1", "macro-F1", old->confusion->macro_f1, old->macro_f1, confusion->macro_f1,
+               new->macro_f1, file);
+    for (unsigned i = 0; i < info_of(report)->label_count; i++)
+        before_row(info_of(report)->labels[i], "F1", old->confusion->classes[i].f1, old->f1[i],
+                   confusion->classes[i].f1, new->classes[i].f1, file);
     fputs("</tbody></table></div>\n", file);
 }

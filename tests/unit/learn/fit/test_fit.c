@@ -68,6 +68,7 @@ static struct fit_options options(void)
                                 .out = out,
                                 .threads = 2,
                                 .loss_max = 2,
+                                .prior = "natural",
                                 .target_precision = 0.95};
 }
 
@@ -156,6 +157,17 @@ START_TEST(what_is_written_answers_as_the_fit_says)
 }
 END_TEST
 
+static void expect_page_says(const char *text)
+{
+    char path[PATH_MAX], *page;
+    size_t len;
+    struct err err = {0};
+    snprintf(path, sizeof path, "%s/report.html", out);
+    ck_assert_int_eq(file_read(&page, &len, path, 1 << 20, &err), ERR_OK);
+    ck_assert_msg(strstr(page, text) != NULL, "%s", text);
+    free(page);
+}
+
 START_TEST(the_report_tells_before_and_after)
 {
     struct fit fit;
@@ -176,6 +188,9 @@ START_TEST(the_report_tells_before_and_after)
     ck_assert_double_eq(before, 0);
     ck_assert_double_eq(after, 1);
     doc_free(report);
+    expect_page_says("Before and after");
+    expect_page_says("<th scope=\"row\">pale</th><td>0.000</td>");
+    expect_page_says("<td>+100.0</td>");
     fit_close(&fit);
     close_fixture();
 }
@@ -241,6 +256,29 @@ START_TEST(a_directory_that_is_there_is_left_alone)
 }
 END_TEST
 
+START_TEST(an_expected_label_is_given_more_easily)
+{
+    struct fit natural, equal;
+    open_fixture();
+    struct fit_options how = options();
+    run(&natural, &how);
+    how.prior = "equal";
+    run(&equal, &how);
+    double ratio = log((OF_OLD + 0.5) / (OF_NEW + 0.5)); /* of how much rarer pale is */
+    size_t width = natural.evaluation.hidden_size, row = width + 1;
+    for (size_t k = 0; k < 3 * row; k++) {
+        double shift = k % row < width ? 0 : k / row == 2 ? 2 * ratio / 3 : -ratio / 3;
+        ck_assert_double_eq_tol((double)(equal.plain[k] - natural.plain[k]), shift, 2e-3);
+    }
+    for (size_t i = 0; i < natural.dataset.count; i++)
+        ck_assert_double_eq_tol((double)(equal.logits[i * 3 + 2] - natural.logits[i * 3 + 2]),
+                                2 * ratio / 3, 1e-5);
+    fit_close(&equal);
+    fit_close(&natural);
+    close_fixture();
+}
+END_TEST
+
 START_TEST(versions_count_on)
 {
     struct arena arena;
@@ -257,4 +295,4 @@ SUITE("fit", a_new_label_is_learnt_and_one_of_three_inputs_is_not,
       what_is_written_answers_as_the_fit_says, the_report_tells_before_and_after,
       decisions_are_fitted_on_what_was_not_learnt_or_kept,
       a_label_that_loses_too_much_is_refused_by_name, a_directory_that_is_there_is_left_alone,
-      versions_count_on)
+      an_expected_label_is_given_more_easily, versions_count_on)
