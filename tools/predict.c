@@ -3,14 +3,14 @@
 #include "engine/answer.h"
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
-#include "engine/base/file.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
 #include "learn/data/input_list.h"
-#include "learn/data/picture.h"
+#include "learn/eval/answer_table.h"
 #include "learn/eval/candidate_list.h"
+#include "learn/eval/measure/input_reader.h"
 #include "server/protocol/problem.h"
 
 #include <limits.h>
@@ -19,7 +19,6 @@
 #include <string.h>
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
-enum { FILE_BYTES_MAX = 256 * 1024 * 1024, PIXELS_MAX = 64 * 1024 * 1024 };
 
 struct predict {
     struct engine_options options;
@@ -38,7 +37,7 @@ struct predict {
     struct judgement judgement; /* of the current input */
     char name[NAME_MAX + 1];    /* the model's, as its directory is called */
     char digest[72];
-    struct pictures pictures;
+    struct input_reader reader;
 };
 
 /* ---- options ---- */
@@ -58,6 +57,34 @@ static enum err_code add_value(const struct cli_option *option, void *target, co
         input.path = value;
     }
     return input_list_add(&predict->inputs, &input, err);
+}
+
+static enum err_code add_pair(const struct cli_option *option, void *target, const char *value,
+                              struct err *err)
+{
+    struct input_list *inputs = &((struct predict *)target)->inputs;
+    struct listed_input *last = inputs->count > 0 ? &inputs->items[inputs->count - 1] : NULL;
+    (void)option;
+    if (last == NULL || last->is_image || last->text == NULL || last->file != NULL ||
+        last->pair != NULL)
+        return err_set(err, ERR_UNUSABLE, "it belongs behind a --text, one to each");
+    last->pair = value;
+    return ERR_OK;
+}
+
+static enum err_code set_long_text(const struct cli_option *option, void *target, const char *value,
+                                   struct err *err)
+{
+    static const char *const words[] = {
+        [LONG_TEXT_TRUNCATE] = "truncate", [LONG_TEXT_WINDOWS] = "windows"};
+    struct predict *predict = target;
+    (void)option;
+    for (int i = LONG_TEXT_TRUNCATE; i <= LONG_TEXT_WINDOWS; i++)
+        if (strcmp(value, words[i]) == 0) {
+            predict->reader.reading.long_text = (enum engine_long_text)i;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_UNUSABLE, "expected truncate or windows");
 }
 
 static enum err_code add_lines(const struct cli_option *option, void *target, const char *value,
@@ -122,6 +149,11 @@ static const struct cli_option options[] = {
      .is_required = true,
      .help = "The checkpoint directory."},
     {.name = "text", INPUT(VALUE_TEXT), .value = "S", .help = "Predicts this text."},
+    {.name = "text-pair",
+     .type = CLI_OTHER,
+     .value = "S",
+     .apply = add_pair,
+     .help = "The second text of the --text before it, for a model that reads two together."},
     {.name = "text-file",
      INPUT(VALUE_TEXT_FILE),
      .value = "F",
@@ -135,6 +167,12 @@ static const struct cli_option options[] = {
      .value = "F",
      .apply = add_lines,
      .help = "Predicts each line of the file that is not blank; - is standard input."},
+    {.name = "long-text",
+     .type = CLI_OTHER,
+     .value = "HOW",
+     .apply = set_long_text,
+     .help = "Of texts longer than the model reads: truncate, or windows over all of it (default: "
+             "the model's own way)."},
     {.name = "candidate-labels",
      .type = CLI_OTHER,
      .value = "JSON",
@@ -201,72 +239,12 @@ static const struct cli cli = {
     .positional = add_path,
 };
 
-/* ---- one input ---- */
+/* ---- who answers ---- */
 
 /* What answers: the model, with the labels that were given, if any were. */
 static const struct engine_model *answering(const struct predict *predict)
 {
     return predict->labelled != NULL ? predict->labelled : predict->model;
-}
-
-static enum err_code check_kind(const struct predict *predict, const struct listed_input *source,
-                                struct err *err)
-{
-    bool is_image = engine_describe(predict->model)->kind == ENGINE_IMAGE;
-    if (is_image == source->is_image)
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
-}
-
-static enum err_code prepare_picture(struct predict *predict, const char *path, struct arena *arena,
-                                     struct engine_input *input, struct err *err)
-{
-    const struct image_options how = {
-        .pixels_max = PIXELS_MAX, .grey16_minmax = engine_describe(predict->model)->grey16_minmax};
-    struct image image;
-    struct arena scratch;
-    arena_init(&scratch);
-    if (!picture_read(&predict->pictures, path, &how, &scratch, &image, err))
-        engine_prepare_pixels(answering(predict), &image, NULL, arena, input, err);
-    arena_deinit(&scratch);
-    return err->code;
-}
-
-static enum err_code prepare_file(const struct predict *predict, const char *path,
-                                  struct arena *arena, struct engine_input *input, struct err *err)
-{
-    char *bytes;
-    size_t len;
-    if (file_read(&bytes, &len, path, FILE_BYTES_MAX, err))
-        return err->code;
-    engine_prepare_text(predict->model, bytes, len, NULL, arena, input, err);
-    free(bytes);
-    return err->code;
-}
-
-static enum err_code prepare(struct predict *predict, const struct listed_input *source,
-                             struct arena *arena, struct engine_input *input, struct err *err)
-{
-    if (check_kind(predict, source, err))
-        return err->code;
-    if (source->is_image)
-        return prepare_picture(predict, source->path, arena, input, err);
-    if (source->path != NULL)
-        return prepare_file(predict, source->path, arena, input, err);
-    return engine_prepare_text(predict->model, source->text, source->text_len, NULL, arena, input,
-                               err);
-}
-
-/* The error names the file. */
-static enum err_code prepare_source(struct predict *predict, const struct listed_input *source,
-                                    struct arena *arena, struct engine_input *input,
-                                    struct err *err)
-{
-    if (prepare(predict, source, arena, input, err) == ERR_OK)
-        return ERR_OK;
-    if (source->line > 0)
-        return err_prefix(err, "%s: line %u: ", source->file, source->line);
-    return source->path != NULL ? err_prefix(err, "%s: ", source->path) : err->code;
 }
 
 /* ---- output ---- */
@@ -304,90 +282,19 @@ static enum err_code print_json(const struct predict *predict, const struct list
     return ok ? ERR_OK : err_set(err, ERR_IO, "the answer cannot be printed");
 }
 
-static unsigned best_after(const float *scores, unsigned count, const bool *shown)
-{
-    unsigned best = count;
-    for (unsigned i = 0; i < count; i++)
-        if (!shown[i] && (best == count || scores[i] > scores[best]))
-            best = i;
-    return best;
-}
-
-/* A bar of 32 cells beside each score. */
-static void print_row(const char *label, float score)
-{
-    static const char cells[] = "################################";
-    int filled = score > 0 && score <= 1 ? (int)(score * 32 + 0.5f) : 0;
-    printf("  %-24s %12.9g  %.*s\n", label, (double)score, filled, cells);
-}
-
-/* "decision auto, ood_score -4.1 (rank 0.93)" */
-static void print_judgement(const struct judgement *judgement)
-{
-    printf("  decision %s", decision_name(judgement->decision));
-    if (judgement->has_ood)
-        printf(", ood_score %.9g", (double)judgement->ood_score);
-    if (judgement->has_rank)
-        printf(" (rank %.9g)", (double)judgement->ood_rank);
-    if (judgement->truncated)
-        printf(", its end was not read");
-    else if (judgement->decision != DECISION_AUTO && !judgement->never)
-        printf(", threshold %.9g", (double)judgement->threshold);
-    putchar('\n');
-}
-
-/* The patch grid, two characters a patch, the darker the less relevant. */
-static void print_grid(const struct explanation *explanation)
-{
-    static const char shades[] = " .:-=+*#%@";
-    const struct patches_view *view = &explanation->view;
-    float largest = 0;
-    for (unsigned p = 0; p < view->rows * view->columns; p++)
-        largest = explanation->patches[p] > largest ? explanation->patches[p] : largest;
-    for (unsigned row = 0; row < view->rows; row++) {
-        printf("  ");
-        for (unsigned column = 0; column < view->columns; column++) {
-            float relevance = explanation->patches[row * view->columns + column];
-            char shade = shades[(int)(relevance / largest * 9 + 0.5f)];
-            printf("%c%c", shade, shade);
-        }
-        putchar('\n');
-    }
-}
-
-static void print_explanation(const struct explanation *explanation)
-{
-    printf("  %s:\n", method_name(explanation->method));
-    if (explanation->words == NULL)
-        print_grid(explanation);
-    for (unsigned i = 0; i < explanation->span_count; i++)
-        printf("  characters %u to %u: %.0f %%\n", explanation->spans[i].start,
-               explanation->spans[i].end, 100 * (double)explanation->spans[i].relevance);
-}
-
 static enum err_code print_table(const struct predict *predict, const struct listed_input *source,
                                  const struct engine_input *input, struct err *err)
 {
-    const struct engine_info *info = engine_describe(answering(predict));
-    bool *shown = calloc(info->label_count, sizeof *shown);
-    if (shown == NULL)
-        return err_no_memory(err, info->label_count);
-    unsigned rows = predict->top_k == 0 || predict->top_k > info->label_count ? info->label_count
-                                                                              : predict->top_k;
+    const struct answer_table table = {.info = engine_describe(answering(predict)),
+                                       .scores = predict->scores,
+                                       .rows = predict->top_k,
+                                       .judgement = &predict->judgement,
+                                       .windows = input->windows,
+                                       .truncated = input->truncated};
     printf("%s", source->path != NULL ? source->path : source->line > 0 ? source->file : "text");
     if (source->line > 0)
         printf(":%u", source->line);
-    if (input->windows > 0)
-        printf(" (read in %u windows)", input->windows);
-    puts(input->truncated ? " (longer than the model reads: cut)" : "");
-    for (unsigned i = 0; i < rows; i++) {
-        unsigned best = best_after(predict->scores, info->label_count, shown);
-        shown[best] = true;
-        print_row(info->labels[best], predict->scores[best]);
-    }
-    print_judgement(&predict->judgement);
-    free(shown);
-    return ERR_OK;
+    return answer_table_print(&table, stdout, err);
 }
 
 /* An input that failed: on stderr, and with --json its problem object in its place. */
@@ -430,13 +337,13 @@ static bool predict_one(struct predict *predict, unsigned index)
     struct arena arena;
     struct err err = {0};
     arena_init(&arena);
-    if (!prepare_source(predict, source, &arena, &input, &err) &&
+    if (!input_reader_prepare(&predict->reader, source, &arena, &input, &err) &&
         !predict_input(predict, &input, &arena, &explanation, &err)) {
         const struct explanation *why = predict->explain ? &explanation : NULL;
         if (predict->json)
             print_json(predict, source, &input, why, &err);
         else if (!print_table(predict, source, &input, &err) && why != NULL)
-            print_explanation(why);
+            answer_table_explain(why, stdout);
     }
     if (err.code != ERR_OK)
         report(predict, index, &err);
@@ -469,6 +376,7 @@ static enum err_code open_all(struct predict *predict, struct err *err)
         return err_prefix(err, "%s: ", predict->dir);
     if (predict->json && engine_digest(predict->model, NULL, predict->digest, err))
         return err->code;
+    predict->reader.model = answering(predict);
     unsigned labels = engine_describe(answering(predict))->label_count;
     predict->logits = calloc(labels, sizeof *predict->logits);
     predict->scores = calloc(labels, sizeof *predict->scores);
@@ -479,7 +387,7 @@ static enum err_code open_all(struct predict *predict, struct err *err)
 
 static void close_all(struct predict *predict)
 {
-    pictures_close(&predict->pictures);
+    input_reader_close(&predict->reader);
     engine_session_close(predict->session);
     engine_close(predict->labelled);
     engine_close(predict->model);

@@ -26,6 +26,7 @@ struct listed_input {
     const char *path; /* the file, or LOT.stdf#WAFER; NULL: the input is `text` */
     const char *text; /* [text_len], NUL-terminated */
     size_t text_len;
+    const char *pair; /* of `text`: a second one, read together with it; NULL: none */
     const char *file; /* where it comes from, for who reads the answer; NULL: from an option */
     unsigned line;    /* of that file, from 1; 0: it is not a line */
 };

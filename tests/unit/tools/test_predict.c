@@ -454,6 +454,45 @@ START_TEST(predict_refuses_wrong_use_with_2)
 }
 END_TEST
 
+/* bert-3 has token types, so that a second text is another input than the same words in one. */
+START_TEST(predict_reads_a_pair_behind_its_text)
+{
+    struct json_t *pair = outcome_json(RUN("--model", "tests/data/golden/bert-3", "--text", "a b",
+                                           "--text-pair", "c d", "--raw-logits"));
+    struct json_t *one = outcome_json(
+        RUN("--model", "tests/data/golden/bert-3", "--text", "a b c d", "--raw-logits"));
+    ck_assert_uint_eq(doc_array_count(contract_at(one, "ids")), 6);
+    ck_assert_uint_eq(doc_array_count(contract_at(pair, "ids")), 7); /* one more [SEP] */
+    ck_assert_double_ne(outcome_number(one, "score"), outcome_number(pair, "score"));
+    doc_free(pair);
+    doc_free(one);
+    outcome_expect(RUN("--model", "tests/data/golden/bert-3", "--text-pair", "c d"), 2, "",
+                   "--text-pair: it belongs behind a --text, one to each");
+    outcome_expect(RUN("--model", "tests/data/golden/bert-3", "--text", "a", "--text-pair", "b",
+                       "--text-pair", "c"),
+                   2, "", "it belongs behind a --text, one to each");
+    outcome_expect(RUN("--model", "tests/data/golden/bert-3", "--text", "a", "--text-pair", "\xff"),
+                   1, "", "the second text is not UTF-8");
+}
+END_TEST
+
+START_TEST(predict_reads_a_long_text_as_it_is_told)
+{
+    enum { WORDS = 200 }; /* bert-4 reads 126 at once */
+    char text[2 * WORDS + 1];
+    for (unsigned i = 0; i < WORDS; i++)
+        memcpy(text + (size_t)2 * i, i % 2 > 0 ? "a " : "b ", 3);
+    outcome_expect(RUN("--model", "tests/data/golden/bert-4", "--text", text), 0,
+                   "text (longer than the model reads: cut)\n", "");
+    outcome_expect(
+        RUN("--model", "tests/data/golden/bert-4", "--long-text", "windows", "--text", text), 0,
+        "text (read in 2 windows)\n", "");
+    outcome_expect(
+        RUN("--model", "tests/data/golden/bert-4", "--long-text", "whole", "--text", "a"), 2, "",
+        "--long-text: expected truncate or windows");
+}
+END_TEST
+
 SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_first,
       predict_says_that_a_text_was_cut, predict_says_in_how_many_windows_a_text_was_read,
       predict_prints_what_is_decided_and_why, predict_explains_texts_by_their_spans,
@@ -463,4 +502,5 @@ SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_
       predict_names_the_model_by_its_directory, predict_prints_as_many_labels_as_asked,
       predict_prints_a_problem_where_an_answer_would_be, predict_judges_as_the_engine_does,
       predict_reads_wafers_and_texts_by_their_option,
-      predict_takes_files_folders_and_lines_and_names_them, predict_refuses_wrong_use_with_2)
+      predict_takes_files_folders_and_lines_and_names_them, predict_refuses_wrong_use_with_2,
+      predict_reads_a_pair_behind_its_text, predict_reads_a_long_text_as_it_is_told)

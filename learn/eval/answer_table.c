@@ -1,0 +1,86 @@
+#include "learn/eval/answer_table.h"
+
+#include "engine/explain/method.h"
+
+#include <stdlib.h>
+
+static unsigned best_after(const float *scores, unsigned count, const bool *shown)
+{
+    unsigned best = count;
+    for (unsigned i = 0; i < count; i++)
+        if (!shown[i] && (best == count || scores[i] > scores[best]))
+            best = i;
+    return best;
+}
+
+/* A bar of 32 cells beside each score. */
+static void print_row(FILE *file, const char *label, float score)
+{
+    static const char cells[] = "################################";
+    int filled = score > 0 && score <= 1 ? (int)(score * 32 + 0.5f) : 0;
+    fprintf(file, "  %-24s %12.9g  %.*s\n", label, (double)score, filled, cells);
+}
+
+/* "decision auto, ood_score -4.1 (rank 0.93)" */
+static void print_judgement(FILE *file, const struct judgement *judgement)
+{
+    fprintf(file, "  decision %s", decision_name(judgement->decision));
+    if (judgement->has_ood)
+        fprintf(file, ", ood_score %.9g", (double)judgement->ood_score);
+    if (judgement->has_rank)
+        fprintf(file, " (rank %.9g)", (double)judgement->ood_rank);
+    if (judgement->truncated)
+        fprintf(file, ", its end was not read");
+    else if (judgement->decision != DECISION_AUTO && !judgement->never)
+        fprintf(file, ", threshold %.9g", (double)judgement->threshold);
+    fputc('\n', file);
+}
+
+/* The patch grid, two characters a patch, the darker the less relevant. */
+static void print_grid(FILE *file, const struct explanation *explanation)
+{
+    static const char shades[] = " .:-=+*#%@";
+    const struct patches_view *view = &explanation->view;
+    float largest = 0;
+    for (unsigned p = 0; p < view->rows * view->columns; p++)
+        largest = explanation->patches[p] > largest ? explanation->patches[p] : largest;
+    for (unsigned row = 0; row < view->rows; row++) {
+        fprintf(file, "  ");
+        for (unsigned column = 0; column < view->columns; column++) {
+            float relevance = explanation->patches[row * view->columns + column];
+            char shade = shades[largest > 0 ? (int)(relevance / largest * 9 + 0.5f) : 0];
+            fprintf(file, "%c%c", shade, shade);
+        }
+        fputc('\n', file);
+    }
+}
+
+void answer_table_explain(const struct explanation *explanation, FILE *file)
+{
+    fprintf(file, "  %s:\n", method_name(explanation->method));
+    if (explanation->words == NULL)
+        print_grid(file, explanation);
+    for (unsigned i = 0; i < explanation->span_count; i++)
+        fprintf(file, "  characters %u to %u: %.0f %%\n", explanation->spans[i].start,
+                explanation->spans[i].end, 100 * (double)explanation->spans[i].relevance);
+}
+
+enum err_code answer_table_print(const struct answer_table *table, FILE *file, struct err *err)
+{
+    unsigned labels = table->info->label_count;
+    unsigned rows = table->rows == 0 || table->rows > labels ? labels : table->rows;
+    bool *shown = calloc(labels, sizeof *shown);
+    if (shown == NULL)
+        return err_no_memory(err, labels);
+    if (table->windows > 0)
+        fprintf(file, " (read in %u windows)", table->windows);
+    fputs(table->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
+    for (unsigned i = 0; i < rows; i++) {
+        unsigned best = best_after(table->scores, labels, shown);
+        shown[best] = true;
+        print_row(file, table->info->labels[best], table->scores[best]);
+    }
+    print_judgement(file, table->judgement);
+    free(shown);
+    return ERR_OK;
+}

@@ -1,0 +1,33 @@
+/* answer_table.h - one answer for a person at a terminal: the labels with their scores as bars,
+ * what is decided, and where the model looked.
+ *
+ *     text (read in 2 windows)
+ *       timing                    0.98  ###############################
+ *       ...
+ *       decision auto, ood_score -4.1 (rank 0.93), threshold 0.9
+ *
+ * Threads: one writer of a file.
+ */
+#ifndef ATTND_LEARN_EVAL_ANSWER_TABLE_H
+#define ATTND_LEARN_EVAL_ANSWER_TABLE_H
+
+#include "engine/engine.h"
+
+#include <stdio.h>
+
+struct answer_table {
+    const struct engine_info *info; /* of who answers */
+    const float *scores;            /* [label_count] */
+    unsigned rows;                  /* labels to show, best first; 0: all */
+    const struct judgement *judgement;
+    unsigned windows; /* that a long text was read in; 0: in one piece */
+    bool truncated;
+};
+
+/* Goes on in the line that names the input. ERR_NO_MEMORY. */
+enum err_code answer_table_print(const struct answer_table *table, FILE *file, struct err *err);
+
+/* The grid of patches, two characters each, the darker the less relevant; of a text its spans. */
+void answer_table_explain(const struct explanation *explanation, FILE *file);
+
+#endif

@@ -1,0 +1,86 @@
+#include "learn/eval/measure/input_reader.h"
+
+#include "engine/base/file.h"
+#include "engine/base/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_BYTES_MAX = 256 * 1024 * 1024, PIXELS_MAX = 64 * 1024 * 1024 };
+
+static enum err_code check_kind(const struct input_reader *reader,
+                                const struct listed_input *source, struct err *err)
+{
+    bool is_image = engine_describe(reader->model)->kind == ENGINE_IMAGE;
+    if (is_image == source->is_image)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
+}
+
+static enum err_code prepare_picture(struct input_reader *reader, const char *path,
+                                     struct arena *arena, struct engine_input *out, struct err *err)
+{
+    const struct image_options how = {
+        .pixels_max = PIXELS_MAX, .grey16_minmax = engine_describe(reader->model)->grey16_minmax};
+    struct image image;
+    struct arena scratch;
+    arena_init(&scratch);
+    if (!picture_read(&reader->pictures, path, &how, &scratch, &image, err))
+        engine_prepare_pixels(reader->model, &image, NULL, arena, out, err);
+    arena_deinit(&scratch);
+    return err->code;
+}
+
+/* Bytes that are not UTF-8 go where the error says which. */
+static enum err_code prepare_text(const struct input_reader *reader, const char *text, size_t len,
+                                  const char *pair, struct arena *arena, struct engine_input *out,
+                                  struct err *err)
+{
+    const struct engine_model *model = reader->model;
+    if (pair != NULL && !utf8_is_valid(pair, strlen(pair)))
+        return err_set(err, ERR_UNUSABLE, "the second text is not UTF-8");
+    if (!utf8_is_valid(text, len))
+        return engine_prepare_text(model, text, len, NULL, arena, out, err);
+    if (pair != NULL)
+        return engine_prepare_pair(model, text, len, pair, strlen(pair), NULL, arena, out, err);
+    return engine_prepare_utf8(model, text, len, &reader->reading, NULL, arena, out, err);
+}
+
+static enum err_code prepare_file(const struct input_reader *reader, const char *path,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
+{
+    char *bytes;
+    size_t len;
+    if (file_read(&bytes, &len, path, FILE_BYTES_MAX, err))
+        return err->code;
+    prepare_text(reader, bytes, len, NULL, arena, out, err);
+    free(bytes);
+    return err->code;
+}
+
+static enum err_code prepare(struct input_reader *reader, const struct listed_input *source,
+                             struct arena *arena, struct engine_input *out, struct err *err)
+{
+    if (check_kind(reader, source, err))
+        return err->code;
+    if (source->is_image)
+        return prepare_picture(reader, source->path, arena, out, err);
+    if (source->path != NULL)
+        return prepare_file(reader, source->path, arena, out, err);
+    return prepare_text(reader, source->text, source->text_len, source->pair, arena, out, err);
+}
+
+enum err_code input_reader_prepare(struct input_reader *reader, const struct listed_input *source,
+                                   struct arena *arena, struct engine_input *out, struct err *err)
+{
+    if (prepare(reader, source, arena, out, err) == ERR_OK)
+        return ERR_OK;
+    if (source->line > 0)
+        return err_prefix(err, "%s: line %u: ", source->file, source->line);
+    return source->path != NULL ? err_prefix(err, "%s: ", source->path) : err->code;
+}
+
+void input_reader_close(struct input_reader *reader)
+{
+    pictures_close(&reader->pictures);
+}

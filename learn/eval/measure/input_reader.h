@@ -1,0 +1,29 @@
+/* input_reader.h - from what a program's arguments name (learn/data/input_list.h) to an input of
+ * the encoder: texts, pairs, files and pictures, read and prepared one after another.
+ *
+ *     struct input_reader reader = {.model = model};
+ *     input_reader_prepare(&reader, &list.items[i], &arena, &input, &err);
+ *     input_reader_close(&reader);
+ *
+ * Threads: one at a time.
+ */
+#ifndef ATTND_LEARN_EVAL_MEASURE_INPUT_READER_H
+#define ATTND_LEARN_EVAL_MEASURE_INPUT_READER_H
+
+#include "engine/engine.h"
+#include "learn/data/input_list.h"
+#include "learn/data/picture.h"
+
+struct input_reader {
+    const struct engine_model *model;
+    struct engine_reading reading; /* of long texts */
+    struct pictures pictures;      /* zero to begin with */
+};
+
+/* What it makes lies in the arena. ERR_IO, ERR_UNUSABLE as the engine has them, or if the model
+ * takes the other kind; the text begins with the file. */
+enum err_code input_reader_prepare(struct input_reader *reader, const struct listed_input *source,
+                                   struct arena *arena, struct engine_input *out, struct err *err);
+void input_reader_close(struct input_reader *reader);
+
+#endif
