@@ -6,6 +6,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/sha256.h"
 #include "engine/format/checkpoint.h"
+#include "engine/format/head_file.h"
 #include "engine/tensor/linear/bf16.h"
 #include "engine/text_tower.h"
 
@@ -48,17 +49,22 @@ static enum err_code choose(const struct engine_options *options, struct choice 
     return ERR_OK;
 }
 
-static enum err_code copy_paths(struct engine_model *model, const struct checkpoint *checkpoint,
-                                struct err *err)
+/* Of the weights, and behind them of the head's file. */
+static enum err_code copy_paths(struct engine_model *model, const char *dir,
+                                const struct checkpoint *checkpoint, struct err *err)
 {
+    const char *head = model->spec.head_file;
     unsigned count = checkpoint_file_count(checkpoint);
-    const char **paths = arena_alloc_array(&model->arena, count, sizeof *paths);
+    const char **paths = arena_alloc_array(&model->arena, count + 1, sizeof *paths);
     for (unsigned i = 0; paths != NULL && i < count; i++) {
         const char *path = checkpoint_file_path(checkpoint, i);
         paths[i] = arena_copy(&model->arena, path, strlen(path));
         if (paths[i] == NULL)
             paths = NULL;
     }
+    if (paths != NULL && head != NULL &&
+        (paths[count++] = arena_format(&model->arena, "%s/%s", dir, head)) == NULL)
+        paths = NULL;
     if (paths == NULL)
         return err_no_memory(err, count * sizeof *paths);
     model->info.weight_files = paths;
@@ -100,7 +106,7 @@ static enum err_code open_weights(struct engine_model *model, const char *dir,
         return err->code;
     if (!weights_open(&model->weights, &model->spec, checkpoint, choice->encoder, choice->other,
                       threads, err) &&
-        !copy_paths(model, checkpoint, err) && model->spec.family->is_zero_shot &&
+        !copy_paths(model, dir, checkpoint, err) && model->spec.family->is_zero_shot &&
         !text_tower_open(&model->tower, dir, checkpoint, choice->other, choice->kernels, threads,
                          err))
         count_tower(model);
@@ -182,6 +188,16 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
 }
 
+/* Nothing of it is needed to answer; a file that does not fit is told before it is served. */
+static enum err_code check_head(const struct spec *spec, const char *dir, struct err *err)
+{
+    struct head_file *file = NULL;
+    if (spec->head_file != NULL)
+        head_file_open(&file, dir, spec->head_file, spec->label_count, spec_features(spec), err);
+    head_file_close(file);
+    return err->code;
+}
+
 static enum err_code open_parts(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct err *err)
 {
@@ -189,7 +205,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     const unsigned threads =
         options->load_threads > 0 ? options->load_threads : cpu_quota_threads("");
     if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
-        pipeline_fit(&model->spec, dir, err) ||
+        pipeline_fit(&model->spec, dir, err) || check_head(&model->spec, dir, err) ||
         pipeline_open(&model->pipeline, &model->spec, dir, err) ||
         open_weights(model, dir, &choice, threads, err))
         return err->code;

@@ -18,12 +18,22 @@ enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
 static enum err_code check_attnd_key(void *context, const char *key, const struct json_t *value,
                                      struct err *err)
 {
-    static const char *const known[] = {
-        "version",          "temperature",      "grey16",
-        "target_precision", "purity",           "thresholds",
-        "truncation",       "class_codes",      "ood",
-        "reference",        "long_text",        "window_stride",
-        "window_pooling",   "candidate_labels", "hypothesis_template"};
+    static const char *const known[] = {"version",
+                                        "temperature",
+                                        "grey16",
+                                        "target_precision",
+                                        "purity",
+                                        "thresholds",
+                                        "truncation",
+                                        "class_codes",
+                                        "ood",
+                                        "reference",
+                                        "long_text",
+                                        "window_stride",
+                                        "window_pooling",
+                                        "candidate_labels",
+                                        "hypothesis_template",
+                                        "head"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -33,7 +43,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                    "$.%s is not supported (supported: version, temperature, grey16, "
                    "target_precision, thresholds, truncation, class_codes, ood, reference, "
                    "long_text, window_stride, window_pooling, candidate_labels, "
-                   "hypothesis_template)",
+                   "hypothesis_template, head)",
                    key);
 }
 
@@ -50,7 +60,23 @@ static void set_defaults(struct spec *spec)
     spec->long_text = (struct long_text){0};
     spec->class_codes = NULL;
     spec->reference = NULL;
+    spec->head_file = NULL;
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
+}
+
+/* A file of the directory itself. */
+static enum err_code read_head_file(struct spec *spec, const struct json_t *object,
+                                    struct arena *arena, struct err *err)
+{
+    const char *name = NULL;
+    if (doc_get_string(object, "$", "head", &name, err) || name == NULL)
+        return err->code;
+    if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL)
+        return err_set(err, ERR_UNSUPPORTED, "$.head must be the name of a file beside attnd.json");
+    if (spec->family->is_zero_shot)
+        return err_set(err, ERR_UNSUPPORTED, "$.head is of fixed labels; this model is zero-shot");
+    spec->head_file = arena_copy(arena, name, strlen(name));
+    return spec->head_file != NULL ? ERR_OK : err_no_memory(err, strlen(name));
 }
 
 /* The labels of a zero-shot model, which thresholds, codes and references are of. */
@@ -102,7 +128,7 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
     spec->version = arena_copy(arena, version, strlen(version));
     if (spec->version == NULL)
         return err_no_memory(err, strlen(version));
-    if (read_candidates(spec, object, arena, err))
+    if (read_candidates(spec, object, arena, err) || read_head_file(spec, object, arena, err))
         return err->code;
     if (class_codes_read(&spec->class_codes, object, spec->labels, spec->label_count, arena, err))
         return err->code;

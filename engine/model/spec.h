@@ -76,6 +76,7 @@ struct spec {
     const struct class_code *class_codes; /* [label_count]; NULL: none */
     struct policy policy;
     const struct drift_reference *reference; /* NULL: none */
+    const char *head_file; /* of the directory: format/head_file.h; NULL: none */
 };
 
 enum { SPEC_LABELS_MAX = 100000 };

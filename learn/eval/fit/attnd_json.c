@@ -168,6 +168,10 @@ static void put_spec(FILE *out, const struct spec *spec)
     fprintf(out, ",\n \"temperature\": %.*g", SCORE_DIGITS, spec->temperature);
     if (spec->family->is_zero_shot)
         put_candidates(out, spec);
+    if (spec->head_file != NULL) {
+        fputs(",\n \"head\": ", out);
+        put_text(out, spec->head_file);
+    }
     if (spec->grey16_minmax)
         fputs(",\n \"grey16\": \"minmax\"", out);
     if (spec->policy.target_precision > 0)

@@ -1,0 +1,55 @@
+/* head_file.h - attnd_head.safetensors, which attnd.json names as its "head": what a model knows
+ * beside the weights that transformers reads. Transformers ignores it, the model's digest covers
+ * it.
+ *
+ * Version 1 has a bank of examples, some hundred of each label, as the classifier reads them:
+ *
+ *     bank.features  F16 [rows, width]
+ *     bank.logits    F32 [rows, labels]   the model's answers, left out of what was fitted if known
+ *     bank.classes   U64 [rows]           the label of each
+ *     bank.digests   U64 [rows]           which input it was: learn/data/digest.h
+ *
+ *     head_file_open(&file, dir, name, labels, width, &err);
+ *     head_file_bank(file, &bank, &arena, &err);
+ *     head_file_close(file);
+ *
+ * Threads: immutable after open.
+ */
+#ifndef ATTND_ENGINE_FORMAT_HEAD_FILE_H
+#define ATTND_ENGINE_FORMAT_HEAD_FILE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEAD_FILE_NAME "attnd_head.safetensors"
+
+struct head_bank {
+    size_t count;
+    unsigned width, labels;
+    float *features;   /* [count, width] */
+    float *logits;     /* [count, labels] */
+    unsigned *classes; /* [count], below labels */
+    uint64_t *digests; /* [count] */
+};
+
+struct head_file;
+
+/* The file of a model with so many labels, whose classifier reads so many numbers. ERR_UNSUPPORTED
+ * for another form, a newer version, or tensors that do not fit; the text begins with the file's
+ * name. Yours to close. */
+enum err_code head_file_open(struct head_file **out, const char *dir, const char *name,
+                             unsigned labels, unsigned width, struct err *err);
+void head_file_close(struct head_file *file); /* NULL is allowed */
+
+/* The arena owns the numbers. ERR_UNSUPPORTED for a class that is no label. */
+enum err_code head_file_bank(const struct head_file *file, struct head_bank *out,
+                             struct arena *arena, struct err *err);
+
+/* DIR/HEAD_FILE_NAME, whole or not at all. ERR_IO; ERR_UNSUPPORTED for a feature that F16 cannot
+ * hold. */
+enum err_code head_file_write(const char *dir, const struct head_bank *bank, struct err *err);
+
+#endif

@@ -1,0 +1,144 @@
+/* head_file.h: what is written is read again, and what does not fit the model is told by name. */
+#include "engine/format/head_file.h"
+#include "engine/format/safetensors_write.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 5, WIDTH = 3, LABELS = 2 };
+
+static struct tempdir dir;
+static float features[ROWS * WIDTH], logits[ROWS * LABELS];
+static unsigned classes[ROWS] = {0, 1, 1, 0, 1};
+static uint64_t digests[ROWS] = {1, UINT64_MAX, 3, 0x8000000000000000u, 5};
+static struct head_bank bank = {.count = ROWS,
+                                .width = WIDTH,
+                                .labels = LABELS,
+                                .features = features,
+                                .logits = logits,
+                                .classes = classes,
+                                .digests = digests};
+
+static void write_bank(void)
+{
+    struct err err = {0};
+    for (unsigned i = 0; i < ROWS * WIDTH; i++)
+        features[i] = (float)i / 8; /* exact in 16 bits */
+    for (unsigned i = 0; i < ROWS * LABELS; i++)
+        logits[i] = (float)i / 3;
+    tempdir_open(&dir);
+    ck_assert_msg(head_file_write(dir.path, &bank, &err) == ERR_OK, "%s", err.text);
+}
+
+START_TEST(what_is_written_is_read_again)
+{
+    struct head_file *file;
+    struct head_bank read;
+    struct arena arena;
+    struct err err = {0};
+    write_bank();
+    arena_init(&arena);
+    ck_assert_int_eq(head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err), ERR_OK);
+    ck_assert_int_eq(head_file_bank(file, &read, &arena, &err), ERR_OK);
+    head_file_close(file);
+    ck_assert_uint_eq(read.count, ROWS);
+    ck_assert_uint_eq(read.width, WIDTH);
+    ck_assert_uint_eq(read.labels, LABELS);
+    ck_assert_mem_eq(read.features, features, sizeof features);
+    ck_assert_mem_eq(read.logits, logits, sizeof logits);
+    ck_assert_mem_eq(read.classes, classes, sizeof classes);
+    ck_assert_mem_eq(read.digests, digests, sizeof digests);
+    arena_deinit(&arena);
+    tempdir_close(&dir);
+}
+END_TEST
+
+static void expect_refused(unsigned labels, unsigned width, const char *why)
+{
+    struct head_file *file;
+    struct err err = {0};
+    ck_assert_int_eq(head_file_open(&file, dir.path, HEAD_FILE_NAME, labels, width, &err),
+                     ERR_UNSUPPORTED);
+    ck_assert_ptr_null(file);
+    ck_assert_str_eq(err.text, why);
+}
+
+START_TEST(a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit)
+{
+    write_bank();
+    expect_refused(LABELS, WIDTH + 1,
+                   HEAD_FILE_NAME ": tensor 'bank.features' does not fit a model of 2 labels that "
+                                  "are told from 4 numbers");
+    expect_refused(LABELS + 1, WIDTH,
+                   HEAD_FILE_NAME ": tensor 'bank.logits' does not fit a model of 3 labels that "
+                                  "are told from 3 numbers");
+    tempdir_close(&dir);
+}
+END_TEST
+
+/* A file with the tensors of a bank, whose list of classes has so many numbers. */
+static void write_with(const char *version, size_t listed)
+{
+    const struct metadata_out metadata[] = {
+        {"format", "attnd-head"}, {"version", version}, {NULL, NULL}};
+    uint64_t numbers[ROWS] = {0, 1, 2, 0, 1};
+    const struct tensor_out tensors[] = {{"bank.features", DTYPE_F16, 2, {ROWS, WIDTH}, features},
+                                         {"bank.logits", DTYPE_F32, 2, {ROWS, LABELS}, logits},
+                                         {"bank.classes", DTYPE_U64, 1, {listed}, numbers},
+                                         {"bank.digests", DTYPE_U64, 1, {ROWS}, digests}};
+    char path[96];
+    struct err err = {0};
+    snprintf(path, sizeof path, "%s/" HEAD_FILE_NAME, dir.path);
+    ck_assert_int_eq(safetensors_write_with(path, tensors, 4, metadata, &err), ERR_OK);
+}
+
+START_TEST(a_newer_version_and_a_damaged_list_are_refused)
+{
+    tempdir_open(&dir);
+    write_with("2", ROWS);
+    expect_refused(LABELS, WIDTH, HEAD_FILE_NAME ": its version is '2', and this program reads 1");
+    write_with("1", ROWS - 1);
+    expect_refused(LABELS, WIDTH,
+                   HEAD_FILE_NAME ": tensor 'bank.classes' does not fit a model of 2 labels that "
+                                  "are told from 3 numbers");
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(a_class_that_is_no_label_is_refused)
+{
+    struct head_file *file;
+    struct head_bank read;
+    struct arena arena;
+    struct err err = {0};
+    tempdir_open(&dir);
+    write_with("1", ROWS);
+    arena_init(&arena);
+    ck_assert_int_eq(head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err), ERR_OK);
+    ck_assert_int_eq(head_file_bank(file, &read, &arena, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "an example is of class 2 of 2");
+    head_file_close(file);
+    arena_deinit(&arena);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(another_kind_of_file_is_no_head)
+{
+    const struct tensor_out tensor = {"classifier.bias", DTYPE_F32, 1, {WIDTH}, features};
+    char path[96];
+    struct err err = {0};
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/" HEAD_FILE_NAME, dir.path);
+    ck_assert_int_eq(safetensors_write(path, &tensor, 1, "pt", &err), ERR_OK);
+    expect_refused(LABELS, WIDTH, HEAD_FILE_NAME ": it is no head of attnd's");
+    tempdir_close(&dir);
+}
+END_TEST
+
+SUITE("head_file", what_is_written_is_read_again,
+      a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit,
+      a_newer_version_and_a_damaged_list_are_refused, a_class_that_is_no_label_is_refused,
+      another_kind_of_file_is_no_head)
