@@ -1,5 +1,6 @@
 #include "learn/fit/fit.h"
 
+#include "engine/prepare/pipeline.h"
 #include "learn/fit/feature_basis.h"
 #include "learn/fit/fit_prior.h"
 #include "learn/fit/head_cross.h"
@@ -35,16 +36,51 @@ static enum err_code check_head(const struct engine_info *info, struct err *err)
     return ERR_OK;
 }
 
+/* The examples that the model carries. */
+static enum err_code read_bank(struct fit *fit, struct err *err)
+{
+    struct head_file *file;
+    if (fit->old.head_file == NULL)
+        return ERR_OK;
+    if (head_file_open(&file, fit->options.model, fit->old.head_file, fit->old.label_count,
+                       spec_features(&fit->old), err))
+        return err->code;
+    head_file_bank(file, &fit->bank, &fit->arena, err);
+    head_file_close(file);
+    return err->code;
+}
+
+static enum err_code open_model(struct fit *fit, struct err *err)
+{
+    const char *dir = fit->options.model;
+    if (engine_open(&fit->model, dir, &(struct engine_options){0}, err) ||
+        check_head(engine_describe(fit->model), err) ||
+        spec_read(&fit->old, dir, &fit->arena, err) || pipeline_fit(&fit->old, dir, err) ||
+        read_bank(fit, err))
+        return err_prefix(err, "%s: ", dir);
+    return ERR_OK;
+}
+
+static enum err_code learn_labels(struct fit *fit, struct err *err)
+{
+    size_t *carried = calloc(fit->old.label_count, sizeof *carried);
+    const struct fit_old_labels old = {
+        .name = fit->old.labels, .carried = carried, .count = fit->old.label_count};
+    if (carried == NULL)
+        return err_no_memory(err, fit->old.label_count * sizeof *carried);
+    for (size_t i = 0; i < fit->bank.count; i++)
+        carried[fit->bank.classes[i]]++;
+    fit_labels_learn(&fit->labels, &fit->dataset, &old, &fit->arena, err);
+    free(carried);
+    return err->code != ERR_OK ? err_prefix(err, "%s: ", fit->options.data) : ERR_OK;
+}
+
 static enum err_code open_data(struct fit *fit, struct err *err)
 {
-    const struct engine_info *info = engine_describe(fit->model);
     struct dataset_options fields = fit->options.fields;
-    fields.kind = info->kind;
-    if (dataset_open(&fit->dataset, fit->options.data, &fields, err))
+    fields.kind = engine_describe(fit->model)->kind;
+    if (dataset_open(&fit->dataset, fit->options.data, &fields, err) || learn_labels(fit, err))
         return err->code;
-    if (fit_labels_learn(&fit->labels, &fit->dataset, info->labels, info->label_count, &fit->arena,
-                         err))
-        return err_prefix(err, "%s: ", fit->options.data);
     fit->classes = calloc(fit->dataset.count, sizeof *fit->classes);
     if (fit->classes == NULL)
         return err_no_memory(err, fit->dataset.count * sizeof *fit->classes);
@@ -62,10 +98,7 @@ enum err_code fit_open(struct fit *out, const struct fit_options *options, struc
     arena_init(&out->arena);
     if (check_absent(options->out, err))
         return err->code;
-    if (engine_open(&out->model, options->model, &(struct engine_options){0}, err) ||
-        check_head(engine_describe(out->model), err))
-        return err_prefix(err, "%s: ", options->model);
-    return open_data(out, err);
+    return open_model(out, err) != ERR_OK ? err->code : open_data(out, err);
 }
 
 static void close_figures(struct fit_figures *figures)
@@ -83,7 +116,7 @@ void fit_close(struct fit *fit)
     dataset_close(&fit->dataset);
     free(fit->classes);
     free(fit->learnt);
-    free(fit->logits);
+    fit_rows_close(&fit->rows);
     free(fit->plain);
     arena_deinit(&fit->arena);
     *fit = (struct fit){0};
@@ -91,25 +124,34 @@ void fit_close(struct fit *fit)
 
 /* ---- features ---- */
 
+/* Inputs that cannot be read are no examples. */
 static enum err_code check_read(const struct fit *fit, struct err *err)
 {
     for (unsigned c = 0; c < fit->labels.count; c++) {
-        const char *problem = NULL;
+        const char *problem = "examples of it were given other labels";
         size_t read = 0;
+        for (size_t i = 0; i < fit->rows.count; i++)
+            read += fit->rows.classes[i] == c;
         for (size_t i = 0; i < fit->dataset.count; i++)
-            if (fit->classes[i] == c && fit->evaluation.problems[i] == NULL)
-                read++;
-            else if (fit->classes[i] == c)
+            if (fit->classes[i] == c && fit->evaluation.problems[i] != NULL)
                 problem = fit->evaluation.problems[i];
         if (read < FIT_EXAMPLES_MIN)
             return err_set(err, ERR_UNUSABLE,
-                           "of label '%.60s' %zu inputs can be read, and %d are needed: %.200s",
+                           "of label '%.60s' %zu inputs are left, and %d are needed: %.200s",
                            fit->labels.name[c], read, FIT_EXAMPLES_MIN, problem);
     }
     return ERR_OK;
 }
 
-/* By the record that training left beside the model, if there is one. */
+static bool is_carried(const struct head_bank *bank, uint64_t digest)
+{
+    for (size_t i = 0; i < bank->count; i++)
+        if (bank->digests[i] == digest)
+            return true;
+    return false;
+}
+
+/* By the record that training left beside the model, and by the examples that it carries. */
 static enum err_code mark_learnt(struct fit *fit, struct err *err)
 {
     const struct evaluation *evaluation = &fit->evaluation;
@@ -121,7 +163,8 @@ static enum err_code mark_learnt(struct fit *fit, struct err *err)
         return err_no_memory(err, evaluation->count * sizeof *fit->learnt);
     record_read(fit->options.model, &found, &record, &cause); /* a damaged one tells nothing */
     for (size_t i = 0; i < evaluation->count; i++) {
-        fit->learnt[i] = record_knows(&record, evaluation->digests[i]);
+        fit->learnt[i] = record_knows(&record, evaluation->digests[i]) ||
+                         is_carried(&fit->bank, evaluation->digests[i]);
         fit->fresh_count += !fit->learnt[i] && evaluation->problems[i] == NULL;
     }
     record_close(&record);
@@ -136,95 +179,63 @@ enum err_code fit_features(struct fit *fit, const struct fit_progress *progress,
                                            .context = progress->context};
     if (evaluation_run(&fit->evaluation, fit->model, &fit->dataset, &how, err))
         return err_prefix(err, "%s: ", fit->options.data);
-    return check_read(fit, err) != ERR_OK ? err->code : mark_learnt(fit, err);
+    if (fit_rows_open(&fit->rows, &fit->evaluation, fit->classes, &fit->bank, fit->labels.count,
+                      err) ||
+        check_read(fit, err))
+        return err->code;
+    return mark_learnt(fit, err);
 }
 
 /* ---- the head ---- */
 
-/* What can be fitted: rows of the inputs that did not fail. */
-struct usable {
-    float *features;   /* [count, feature size] */
-    float *rows;       /* [count, rank] */
-    unsigned *classes; /* [count] */
-    uint64_t *digests; /* [count] */
-    size_t *items;     /* [count] of the data set */
-    size_t count;
-};
-
-static enum err_code take_usable(struct usable *out, const struct fit *fit, struct err *err)
+static enum err_code keep_head(struct fit *fit, const struct feature_basis *basis,
+                               const struct head_cross *cross, struct err *err)
 {
-    const struct evaluation *evaluation = &fit->evaluation;
-    size_t room = evaluation->count - evaluation->failed, width = evaluation->hidden_size;
-    out->features = calloc(room * width, sizeof *out->features);
-    out->rows = calloc(room * width, sizeof *out->rows);
-    out->classes = calloc(room, sizeof *out->classes);
-    out->digests = calloc(room, sizeof *out->digests);
-    out->items = calloc(room, sizeof *out->items);
-    if (out->features == NULL || out->rows == NULL || out->classes == NULL ||
-        out->digests == NULL || out->items == NULL)
-        return err_no_memory(err, 2 * room * width * sizeof *out->features);
-    for (size_t i = 0; i < evaluation->count; i++) {
-        if (evaluation->problems[i] != NULL)
-            continue;
-        size_t at = out->count++;
-        memcpy(out->features + at * width, evaluation_features(evaluation, i),
-               width * sizeof *out->features);
-        out->classes[at] = fit->classes[i];
-        out->digests[at] = evaluation->digests[i];
-        out->items[at] = i;
-    }
-    return ERR_OK;
-}
-
-static void free_usable(struct usable *usable)
-{
-    free(usable->features);
-    free(usable->rows);
-    free(usable->classes);
-    free(usable->digests);
-    free(usable->items);
-}
-
-static enum err_code keep_head(struct fit *fit, const struct usable *usable,
-                               const struct feature_basis *basis, const struct head_cross *cross,
-                               struct err *err)
-{
-    size_t labels = fit->labels.count;
+    size_t labels = fit->labels.count, row = basis->width + 1;
     fit->strength = cross->strength;
-    fit->plain = calloc(labels * (basis->width + 1), sizeof *fit->plain);
-    fit->logits = calloc(fit->dataset.count * labels, sizeof *fit->logits);
-    if (fit->plain == NULL || fit->logits == NULL)
-        return err_no_memory(err, fit->dataset.count * labels * sizeof *fit->logits);
+    fit->plain = calloc(labels * row, sizeof *fit->plain);
+    if (fit->plain == NULL)
+        return err_no_memory(err, labels * row * sizeof *fit->plain);
     feature_basis_restore(basis, cross->weights, fit->labels.count, fit->plain);
     for (size_t c = 0; c < labels; c++)
-        fit->plain[c * (basis->width + 1) + basis->width] += fit->shifts[c];
-    for (size_t i = 0; i < usable->count; i++)
-        for (size_t c = 0; c < labels; c++)
-            fit->logits[usable->items[i] * labels + c] =
-                cross->logits[i * labels + c] + fit->shifts[c];
+        fit->plain[c * row + basis->width] += fit->shifts[c];
+    for (size_t i = 0; i < fit->rows.count * labels; i++)
+        fit->rows.after[i] = cross->logits[i] + fit->shifts[i % labels];
     return ERR_OK;
 }
 
-static enum err_code fit_usable(struct fit *fit, struct usable *usable,
-                                const struct fit_progress *progress, struct err *err)
+/* rows: [count, basis->rank] */
+static enum err_code fit_projected(struct fit *fit, const struct feature_basis *basis,
+                                   const float *rows, const struct fit_progress *progress,
+                                   struct err *err)
+{
+    struct head_cross cross = {0};
+    const struct head_rows table = {.rows = rows,
+                                    .classes = fit->rows.classes,
+                                    .count = fit->rows.count,
+                                    .width = basis->rank,
+                                    .labels = fit->labels.count,
+                                    .variances = basis->variances};
+    if (!head_cross_run(&cross, &table, fit->rows.digests, fit->options.threads, progress->call,
+                        progress->context, err))
+        keep_head(fit, basis, &cross, err);
+    head_cross_close(&cross);
+    return err->code;
+}
+
+static enum err_code fit_rows(struct fit *fit, const struct fit_progress *progress, struct err *err)
 {
     const struct feature_table table = {
-        .features = usable->features, .count = usable->count, .width = fit->evaluation.hidden_size};
+        .features = fit->rows.features, .count = fit->rows.count, .width = fit->rows.width};
     struct feature_basis basis;
-    struct head_cross cross = {0};
-    if (feature_basis_fit(&basis, &table, &fit->arena, err) ||
-        feature_basis_project(&basis, &table, usable->rows, err))
+    if (feature_basis_fit(&basis, &table, &fit->arena, err))
         return err->code;
-    const struct head_rows rows = {.rows = usable->rows,
-                                   .classes = usable->classes,
-                                   .count = usable->count,
-                                   .width = basis.rank,
-                                   .labels = fit->labels.count,
-                                   .variances = basis.variances};
-    if (!head_cross_run(&cross, &rows, usable->digests, fit->options.threads, progress->call,
-                        progress->context, err))
-        keep_head(fit, usable, &basis, &cross, err);
-    head_cross_close(&cross);
+    float *rows = calloc(table.count * basis.rank, sizeof *rows);
+    if (rows == NULL)
+        err_no_memory(err, table.count * basis.rank * sizeof *rows);
+    else if (!feature_basis_project(&basis, &table, rows, err))
+        fit_projected(fit, &basis, rows, progress, err);
+    free(rows);
     return err->code;
 }
 
@@ -244,9 +255,9 @@ static enum err_code take_figures(struct fit_figures *out, const struct fit *fit
 {
     if (confusion_open(&out->confusion, fit->labels.count, err))
         return err->code;
-    for (size_t i = 0; i < fit->dataset.count; i++)
-        if (fit->evaluation.problems[i] == NULL)
-            confusion_add(&out->confusion, fit->classes[i], winner_of(logits + i * labels, labels));
+    for (size_t i = 0; i < fit->rows.count; i++)
+        confusion_add(&out->confusion, fit->rows.classes[i],
+                      winner_of(logits + i * labels, labels));
     confusion_finish(&out->confusion);
     out->accuracy = wilson_interval(out->confusion.hits, out->confusion.count);
     out->f1 = calloc(fit->labels.count, sizeof *out->f1);
@@ -257,14 +268,10 @@ static enum err_code take_figures(struct fit_figures *out, const struct fit *fit
 
 enum err_code fit_head(struct fit *fit, const struct fit_progress *progress, struct err *err)
 {
-    struct usable usable = {0};
-    if (!take_usable(&usable, fit, err))
-        fit_usable(fit, &usable, progress, err);
-    free_usable(&usable);
-    if (err->code != ERR_OK ||
-        take_figures(&fit->before, fit, fit->evaluation.logits, fit->labels.old_count, err))
+    if (fit_rows(fit, progress, err) ||
+        take_figures(&fit->before, fit, fit->rows.before, fit->labels.old_count, err))
         return err->code;
-    return take_figures(&fit->after, fit, fit->logits, fit->labels.count, err);
+    return take_figures(&fit->after, fit, fit->rows.after, fit->labels.count, err);
 }
 
 enum err_code fit_accept(const struct fit *fit, struct err *err)

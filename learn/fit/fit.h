@@ -19,11 +19,13 @@
 #define ATTND_LEARN_FIT_FIT_H
 
 #include "engine/engine.h"
+#include "engine/model/spec.h"
 #include "learn/data/dataset.h"
 #include "learn/eval/measure/confusion.h"
 #include "learn/eval/measure/evaluation.h"
 #include "learn/eval/measure/interval.h"
 #include "learn/fit/fit_labels.h"
+#include "learn/fit/fit_rows.h"
 
 struct fit_options {
     const char *model, *data, *out;
@@ -40,7 +42,7 @@ struct fit_progress {
     void *context;
 };
 
-/* How well a set of winners does, over all inputs and labels. */
+/* How well a set of winners does, over all rows and labels. */
 struct fit_figures {
     struct confusion confusion; /* over the new labels */
     struct interval accuracy, macro_f1;
@@ -50,17 +52,19 @@ struct fit_figures {
 struct fit {
     struct fit_options options;
     struct engine_model *model;
+    struct spec old;       /* of the model */
+    struct head_bank bank; /* that it carries; count 0: none */
     struct dataset dataset;
     struct fit_labels labels;
     unsigned *classes;            /* [dataset.count] */
     struct evaluation evaluation; /* by the model as it was, with features */
     bool *learnt;                 /* [dataset.count] by the model as it was, as far as is known */
     size_t fresh_count;           /* inputs that can be read and were not */
-    float *logits;                /* [dataset.count, labels.count] left out; zeros of failed ones */
+    struct fit_rows rows;         /* what the head is fitted on */
     float *plain;    /* [labels.count, feature size + 1] of the features as they are, bias last */
     double strength; /* that was chosen */
-    float *shifts;   /* [labels.count] of the prior, in logits and plain already */
-    struct fit_figures before, after;
+    float *shifts;   /* [labels.count] of the prior, in rows.after and plain already */
+    struct fit_figures before, after; /* over all rows */
     struct arena arena;
 };
 

@@ -1,3 +1,5 @@
+/* fit_decide.c - see fit_decide.h. What is measured is put together from the fit's own arrays and
+ * never freed with the assessment that borrows it. */
 #include "learn/fit/fit_decide.h"
 
 #include "learn/eval/assessment.h"
@@ -5,40 +7,71 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* ---- answers that were left out ---- */
+/* ---- answers that were left out, as if a run had given them ---- */
 
-/* [dataset.count] reasons not to count an input. */
-static const char **problems_of(struct fit *fit, bool fresh_only, struct err *err)
+/* Of all rows, in their order; of items of the data set that are no rows the problem stays. */
+static enum err_code view_rows(struct fit *fit, struct evaluation *out, struct err *err)
 {
-    const struct evaluation *evaluation = &fit->evaluation;
-    const char **problems = arena_alloc_array(&fit->arena, evaluation->count, sizeof *problems);
-    if (problems == NULL) {
-        err_no_memory(err, evaluation->count * sizeof *problems);
-        return NULL;
-    }
-    for (size_t i = 0; i < evaluation->count; i++)
-        problems[i] = fresh_only && fit->learnt[i] ? "learnt before" : evaluation->problems[i];
-    return problems;
+    const struct fit_rows *rows = &fit->rows;
+    *out = (struct evaluation){.count = rows->count,
+                               .label_count = rows->labels,
+                               .logits = rows->after,
+                               .hidden_size = rows->width,
+                               .features = rows->features,
+                               .digests = rows->digests};
+    out->truncated = arena_alloc_array(&fit->arena, rows->count, sizeof *out->truncated);
+    out->problems = arena_alloc_array(&fit->arena, rows->count, sizeof *out->problems);
+    if (out->truncated == NULL || out->problems == NULL)
+        return err_no_memory(err, rows->count * sizeof *out->problems);
+    memset(out->truncated, 0, rows->count * sizeof *out->truncated);
+    memset(out->problems, 0, rows->count * sizeof *out->problems);
+    for (size_t i = 0; i < rows->of_data; i++)
+        out->truncated[i] = fit->evaluation.truncated[rows->items[i]];
+    return ERR_OK;
 }
 
-enum err_code fit_assess(struct fit *fit, const char *dir, bool fresh_only, struct assessment *out,
-                         struct err *err)
+/* Of the inputs of the data set, with the reason of each that is not counted. */
+static enum err_code view_data(struct fit *fit, bool fresh_only, struct evaluation *out,
+                               struct err *err)
+{
+    const struct fit_rows *rows = &fit->rows;
+    size_t count = fit->dataset.count, labels = rows->labels;
+    *out = fit->evaluation;
+    out->label_count = rows->labels;
+    out->failed = 0;
+    out->logits = arena_alloc_array(&fit->arena, count * labels, sizeof *out->logits);
+    out->problems = arena_alloc_array(&fit->arena, count, sizeof *out->problems);
+    if (out->logits == NULL || out->problems == NULL)
+        return err_no_memory(err, count * labels * sizeof *out->logits);
+    memset(out->logits, 0, count * labels * sizeof *out->logits);
+    for (size_t i = 0; i < rows->of_data; i++)
+        memcpy(out->logits + rows->items[i] * labels, rows->after + i * labels,
+               labels * sizeof *out->logits);
+    for (size_t i = 0; i < count; i++) {
+        out->problems[i] =
+            fresh_only && fit->learnt[i] ? "learnt before" : fit->evaluation.problems[i];
+        out->failed += out->problems[i] != NULL;
+    }
+    return ERR_OK;
+}
+
+static enum err_code open_assessment(struct fit *fit, const char *dir, struct assessment *out,
+                                     struct err *err)
 {
     const struct assessment_options how = {.dir = dir,
                                            .target_precision = fit->options.target_precision,
                                            .evaluation = {.threads = fit->options.threads}};
-    const char **problems = problems_of(fit, fresh_only, err);
-    if (problems == NULL || assessment_open(out, &how, err) ||
-        assessment_take(out, &fit->dataset, fit->options.data, err))
+    if (assessment_open(out, &how, err))
         return err->code;
-    out->evaluation = fit->evaluation;
-    out->evaluation.problems = problems;
-    out->evaluation.failed = 0;
-    for (size_t i = 0; i < fit->dataset.count; i++)
-        out->evaluation.failed += problems[i] != NULL;
-    out->evaluation.logits = fit->logits;
-    out->evaluation.label_count = fit->labels.count;
+    return assessment_take(out, &fit->dataset, fit->options.data, err);
+}
+
+enum err_code fit_assess(struct fit *fit, const char *dir, struct assessment *out, struct err *err)
+{
+    if (open_assessment(fit, dir, out, err) || view_data(fit, false, &out->evaluation, err))
+        return err->code;
     return assessment_measure(out, err);
 }
 
@@ -48,37 +81,54 @@ void fit_end_assessment(struct assessment *assessment)
     assessment_close(assessment);
 }
 
+/* Of inputs that were not learnt, or of all rows. */
+static enum err_code assess_for_decisions(struct fit *fit, const char *dir, bool is_fresh,
+                                          struct assessment *out, struct err *err)
+{
+    size_t bytes = fit->rows.count * sizeof *out->classes;
+    if (open_assessment(fit, dir, out, err))
+        return err->code;
+    if (is_fresh)
+        return view_data(fit, true, &out->evaluation, err) ? err->code
+                                                           : assessment_measure(out, err);
+    unsigned *classes = realloc(out->classes, bytes);
+    if (classes == NULL)
+        return err_no_memory(err, bytes);
+    out->classes = memcpy(classes, fit->rows.classes, bytes);
+    return view_rows(fit, &out->evaluation, err) ? err->code : assessment_measure(out, err);
+}
+
 /* ---- decisions that are kept ---- */
 
-/* The best temperature of a head's answers to the inputs of old labels. */
+/* The best temperature of a head's answers to rows of old labels. */
 static double temperature_of(const struct fit *fit, const float *logits, unsigned labels,
                              size_t *items)
 {
     struct calibration_set set = {
-        .logits = logits, .classes = fit->classes, .items = items, .label_count = labels};
+        .logits = logits, .classes = fit->rows.classes, .items = items, .label_count = labels};
     double bound;
-    for (size_t i = 0; i < fit->dataset.count; i++)
-        if (fit->evaluation.problems[i] == NULL && fit->classes[i] < fit->labels.old_count)
+    for (size_t i = 0; i < fit->rows.count; i++)
+        if (fit->rows.classes[i] < fit->labels.old_count)
             items[set.count++] = i;
     return calibration_temperature_within(&set, &bound);
 }
 
-static enum err_code keep_decisions(struct fit *fit, const struct spec *old,
-                                    struct calibrate_kept *out, struct err *err)
+static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out, struct err *err)
 {
-    size_t *items = calloc(fit->dataset.count, sizeof *items);
+    const struct policy *old = &fit->old.policy;
+    size_t *items = calloc(fit->rows.count, sizeof *items);
     float *thresholds = arena_alloc_array(&fit->arena, fit->labels.count, sizeof *thresholds);
     if (items == NULL || thresholds == NULL) {
         free(items);
-        return err_no_memory(err, fit->dataset.count * sizeof *items);
+        return err_no_memory(err, fit->rows.count * sizeof *items);
     }
-    out->target_precision = old->policy.target_precision;
-    out->temperature = old->temperature *
-                       temperature_of(fit, fit->logits, fit->labels.count, items) /
-                       temperature_of(fit, fit->evaluation.logits, fit->labels.old_count, items);
-    if (old->policy.thresholds != NULL) {
+    out->target_precision = old->target_precision;
+    out->temperature = fit->old.temperature *
+                       temperature_of(fit, fit->rows.after, fit->labels.count, items) /
+                       temperature_of(fit, fit->rows.before, fit->labels.old_count, items);
+    if (old->thresholds != NULL) {
         for (unsigned c = 0; c < fit->labels.count; c++)
-            thresholds[c] = c < fit->labels.old_count ? old->policy.thresholds[c] : NAN;
+            thresholds[c] = c < fit->labels.old_count ? old->thresholds[c] : NAN;
         out->thresholds = thresholds;
     }
     free(items);
@@ -87,25 +137,21 @@ static enum err_code keep_decisions(struct fit *fit, const struct spec *old,
 
 /* ---- all of it ---- */
 
-enum err_code fit_decide(struct fit *fit, const char *dir, const struct spec *old, struct err *err)
+enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err)
 {
     bool is_fresh = fit->fresh_count >= FIT_FRESH_MIN;
+    enum ood_method method = fit->old.policy.ood.method;
     struct calibrate_kept kept = {0};
     struct assessment assessment = {0};
-    struct calibrate how = {.assessment = &assessment,
-                            .known_classes = fit->classes,
-                            .method = old->policy.ood.method != OOD_NONE ? old->policy.ood.method
-                                                                         : OOD_MAHALANOBIS};
-    if (!fit_assess(fit, dir, is_fresh, &assessment, err)) {
-        struct evaluation known = assessment.evaluation; /* of all inputs, with all labels */
-        known.problems = fit->evaluation.problems;
-        known.failed = fit->evaluation.failed;
-        how.known = &known;
-        if (!is_fresh)
-            how.kept = &kept;
-        if (is_fresh || !keep_decisions(fit, old, &kept, err))
-            calibrate_write(&how, err);
-    }
+    struct evaluation known;
+    const struct calibrate how = {.assessment = &assessment,
+                                  .known = &known,
+                                  .known_classes = fit->rows.classes,
+                                  .method = method != OOD_NONE ? method : OOD_MAHALANOBIS,
+                                  .kept = is_fresh ? NULL : &kept};
+    if (!view_rows(fit, &known, err) && (is_fresh || !keep_decisions(fit, &kept, err)) &&
+        !assess_for_decisions(fit, dir, is_fresh, &assessment, err))
+        calibrate_write(&how, err);
     fit_end_assessment(&assessment);
     return err->code;
 }

@@ -18,14 +18,14 @@
 
 enum { FIT_FRESH_MIN = 50 };
 
-/* dir: the new checkpoint; old: the spec of the model that was begun with. */
-enum err_code fit_decide(struct fit *fit, const char *dir, const struct spec *old, struct err *err);
+/* dir: the new checkpoint, without decisions. */
+enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err);
 
-/* Opens a checkpoint directory of the fit with the answers that were left out as its own, all or
- * only those to inputs that were not learnt. End it in any case. */
 struct assessment;
-enum err_code fit_assess(struct fit *fit, const char *dir, bool fresh_only, struct assessment *out,
-                         struct err *err);
+
+/* Opens a checkpoint directory of the fit with the answers that were left out as its own: those to
+ * the inputs of the data. End it in any case. */
+enum err_code fit_assess(struct fit *fit, const char *dir, struct assessment *out, struct err *err);
 void fit_end_assessment(struct assessment *assessment);
 
 #endif

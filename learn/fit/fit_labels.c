@@ -2,6 +2,7 @@
 
 #include "engine/model/spec.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,33 +76,42 @@ static void keep_known(struct fit_labels *out, struct dataset *dataset)
     dataset->count = kept;
 }
 
-static enum err_code check_old(const struct fit_labels *labels, struct err *err)
+static enum err_code check_old(const struct fit_labels *labels, const struct fit_old_labels *old,
+                               struct err *err)
 {
+    bool carries_any = false;
+    for (unsigned c = 0; c < old->count; c++)
+        carries_any = carries_any || old->carried[c] > 0;
     for (unsigned c = 0; c < labels->old_count; c++)
         if (labels->examples[c] < FIT_EXAMPLES_MIN)
             return err_set(err, ERR_UNUSABLE,
-                           "the model's label '%.60s' has %zu inputs; it needs %d, or the new head "
-                           "would forget it",
-                           labels->name[c], labels->examples[c], FIT_EXAMPLES_MIN);
+                           "the model's label '%.60s' has %zu inputs%s; it needs %d, or the new "
+                           "head would forget it",
+                           labels->name[c], labels->examples[c],
+                           carries_any ? "" : ", and the model carries no examples of its own",
+                           FIT_EXAMPLES_MIN);
     return labels->count > 1
                ? ERR_OK
                : err_set(err, ERR_UNUSABLE, "a model of one label has nothing to tell apart");
 }
 
 enum err_code fit_labels_learn(struct fit_labels *out, struct dataset *dataset,
-                               const char *const *old, unsigned old_count, struct arena *arena,
+                               const struct fit_old_labels *old, struct arena *arena,
                                struct err *err)
 {
-    size_t room = (size_t)old_count + dataset->count;
-    *out = (struct fit_labels){.count = old_count, .old_count = old_count};
+    size_t room = (size_t)old->count + dataset->count;
+    *out = (struct fit_labels){.count = old->count, .old_count = old->count};
     out->name = arena_alloc_array(arena, room, sizeof *out->name);
     out->examples = arena_alloc_array(arena, room, sizeof *out->examples);
     if (out->name == NULL || out->examples == NULL)
         return err_no_memory(err, room * sizeof *out->name);
-    memcpy(out->name, old, old_count * sizeof *out->name);
+    memcpy(out->name, old->name, old->count * sizeof *out->name);
     memset(out->examples, 0, room * sizeof *out->examples);
+    memcpy(out->examples, old->carried, old->count * sizeof *out->examples);
     if (collect(out, dataset, arena, err))
         return err->code;
     keep_known(out, dataset);
-    return check_old(out, err);
+    if (dataset->count == 0)
+        return err_set(err, ERR_UNUSABLE, "no label has %d inputs or more", FIT_EXAMPLES_MIN);
+    return check_old(out, old, err);
 }

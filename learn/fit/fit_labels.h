@@ -29,10 +29,17 @@ struct fit_labels {
     unsigned rare_count;
 };
 
+/* The model's labels, and how many examples of each it carries. */
+struct fit_old_labels {
+    const char *const *name; /* [count] */
+    const size_t *carried;   /* [count] */
+    unsigned count;
+};
+
 /* Names are the data set's and the model's, lists the arena's. ERR_UNUSABLE for a label of the
- * model with fewer than FIT_EXAMPLES_MIN inputs: the new head would forget it. */
+ * model with fewer than FIT_EXAMPLES_MIN inputs, carried ones too: the new head would forget it. */
 enum err_code fit_labels_learn(struct fit_labels *out, struct dataset *dataset,
-                               const char *const *old, unsigned old_count, struct arena *arena,
+                               const struct fit_old_labels *old, struct arena *arena,
                                struct err *err);
 
 #endif

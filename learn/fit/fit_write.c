@@ -2,7 +2,6 @@
 
 #include "engine/base/file.h"
 #include "engine/format/checkpoint.h"
-#include "engine/prepare/pipeline.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/fit/fit_decide.h"
@@ -20,8 +19,8 @@
 
 struct writing {
     struct fit *fit;
-    char dir[PATH_MAX];    /* where it is made */
-    struct spec old, spec; /* of the model as it was, and as it will be */
+    char dir[PATH_MAX]; /* where it is made */
+    struct spec spec;   /* of the model as it will be */
 };
 
 /* ---- version ---- */
@@ -83,14 +82,11 @@ static enum err_code move_into_place(const struct writing *writing, struct err *
 /* ---- the checkpoint ---- */
 
 /* What the new model is: the old one with other labels, and decisions yet to be made. */
-static enum err_code read_spec(struct writing *writing, struct err *err)
+static enum err_code make_spec(struct writing *writing, struct err *err)
 {
     struct fit *fit = writing->fit;
     struct spec *spec = &writing->spec;
-    if (spec_read(spec, fit->options.model, &fit->arena, err) ||
-        pipeline_fit(spec, fit->options.model, err))
-        return err_prefix(err, "%s: ", fit->options.model);
-    writing->old = *spec;
+    *spec = fit->old;
     spec->version = fit->options.version != NULL ? fit->options.version
                                                  : fit_next_version(spec->version, &fit->arena);
     if (spec->version == NULL)
@@ -101,6 +97,7 @@ static enum err_code read_spec(struct writing *writing, struct err *err)
     spec->label_count = fit->labels.count;
     spec->temperature = 1;
     spec->reference = NULL;
+    spec->head_file = HEAD_FILE_NAME;
     spec->policy = (struct policy){.accepts_truncated = spec->policy.accepts_truncated};
     return ERR_OK;
 }
@@ -110,7 +107,7 @@ static enum err_code read_spec(struct writing *writing, struct err *err)
 static void put_head(const struct fit *fit, struct parameters *parameters)
 {
     const struct parameters_map *map = &parameters->map;
-    size_t width = fit->evaluation.hidden_size, labels = fit->labels.count;
+    size_t width = fit->rows.width, labels = fit->labels.count;
     bool is_distilled = map->distillation_weight != SIZE_MAX;
     float times = is_distilled ? 2 : 1;
     for (size_t c = 0; c < labels; c++) {
@@ -147,29 +144,46 @@ static enum err_code export_weights(struct writing *writing, struct parameters *
     return err->code;
 }
 
+static enum err_code write_bank(const struct writing *writing, struct err *err)
+{
+    struct head_bank bank;
+    struct fit *fit = writing->fit;
+    if (fit_rows_bank(&fit->rows, &bank, &fit->arena, err))
+        return err->code;
+    return head_file_write(writing->dir, &bank, err);
+}
+
 static enum err_code write_checkpoint(struct writing *writing, struct err *err)
 {
     struct parameters parameters;
     if (!parameters_open(&parameters, &writing->spec, HEAD_CLASSIFIER, err))
         export_weights(writing, &parameters, err);
     parameters_close(&parameters);
-    return err->code != ERR_OK ? err->code : attnd_json_write(writing->dir, &writing->spec, err);
+    if (err->code != ERR_OK || write_bank(writing, err))
+        return err->code;
+    return attnd_json_write(writing->dir, &writing->spec, err);
 }
 
 /* ---- report ---- */
 
+static struct report_figures figures_of(const struct fit_figures *figures, const char *dir)
+{
+    return (struct report_figures){.model_dir = dir,
+                                   .confusion = &figures->confusion,
+                                   .accuracy = figures->accuracy,
+                                   .macro_f1 = figures->macro_f1,
+                                   .f1 = figures->f1};
+}
+
 static enum err_code write_report(struct writing *writing, FILE *shown, struct err *err)
 {
-    const struct fit *fit = writing->fit;
-    const struct report_before before = {.model_dir = fit->options.model,
-                                         .confusion = &fit->before.confusion,
-                                         .accuracy = fit->before.accuracy,
-                                         .macro_f1 = fit->before.macro_f1,
-                                         .f1 = fit->before.f1};
+    struct fit *fit = writing->fit;
+    const struct report_change change = {.before = figures_of(&fit->before, fit->options.model),
+                                         .after = figures_of(&fit->after, fit->options.out)};
     struct assessment assessment = {0};
-    if (!fit_assess(writing->fit, writing->dir, false, &assessment, err)) {
+    if (!fit_assess(fit, writing->dir, &assessment, err)) {
         assessment.report.model_dir = fit->options.out;
-        assessment.report.before = &before;
+        assessment.report.change = &change;
         if (shown != NULL)
             report_print(&assessment.report, shown);
         assessment_write(&assessment, writing->dir, err);
@@ -206,8 +220,8 @@ static enum err_code write_record(const struct writing *writing, struct err *err
 enum err_code fit_write(struct fit *fit, FILE *shown, struct err *err)
 {
     struct writing writing = {.fit = fit};
-    if (!make_beside(&writing, err) && !read_spec(&writing, err) &&
-        !write_checkpoint(&writing, err) && !fit_decide(fit, writing.dir, &writing.old, err) &&
+    if (!make_beside(&writing, err) && !make_spec(&writing, err) &&
+        !write_checkpoint(&writing, err) && !fit_decide(fit, writing.dir, err) &&
         !write_report(&writing, shown, err) && !write_record(&writing, err))
         move_into_place(&writing, err);
     if (err->code != ERR_OK)

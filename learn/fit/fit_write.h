@@ -1,7 +1,8 @@
 /* fit_write.h - what a fit found, as a checkpoint directory that attnd and transformers open: the
  * weights of the encoder as they were, the new classifier with its labels, attnd.json with
- * temperature, thresholds, OOD score and reference from the answers that were left out, the report
- * (report.json, report.html) and the digests of what was learnt.
+ * temperature, thresholds, OOD score and reference from the answers that were left out, a bank of
+ * examples for the next fit (attnd_head.safetensors), the report (report.json, report.html) and the
+ * digests of what was learnt.
  *
  * All of it is made in a directory beside `out` and renamed at the end: there is never half of it.
  * Threads: as fit.h.

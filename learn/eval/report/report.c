@@ -247,12 +247,13 @@ static void print_against(const struct report *report, FILE *file)
 }
 
 /* Of classes only those whose F1 moved. */
-static void print_before(const struct report *report, FILE *file)
+static void print_change(const struct report *report, FILE *file)
 {
     const struct engine_info *info = engine_describe(report->model);
-    const struct confusion *old = report->before->confusion, *new = report->run.confusion;
+    const struct report_change *change = report->change;
+    const struct confusion *old = change->before.confusion, *new = change->after.confusion;
     int column = label_column(info);
-    fprintf(file, "\nbefore         %s\n", report->before->model_dir);
+    fprintf(file, "\nbefore         %s\n", change->before.model_dir);
     fprintf(file, "    %-*s  before   after\n", column, "");
     fprintf(file, "    %-*s  %6.4f  %6.4f\n", column, "accuracy", old->accuracy, new->accuracy);
     fprintf(file, "    %-*s  %6.4f  %6.4f\n", column, "macro-F1", old->macro_f1, new->macro_f1);
@@ -283,6 +284,6 @@ void report_print(const struct report *report, FILE *file)
     print_failures(report, file);
     if (report->against.evaluation != NULL)
         print_against(report, file);
-    if (report->before != NULL)
-        print_before(report, file);
+    if (report->change != NULL)
+        print_change(report, file);
 }

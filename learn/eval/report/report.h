@@ -30,12 +30,18 @@ struct report_epoch {
     double train_loss, validation_loss, macro_f1, rate; /* rate: of learning, at its end */
 };
 
-/* The model that this one was made from, on the same inputs. */
-struct report_before {
+/* How well one of two models does on the same inputs. */
+struct report_figures {
     const char *model_dir;
-    const struct confusion *confusion; /* over this model's labels, of which it may lack some */
+    const struct confusion
+        *confusion; /* over this model's labels, of which the other may lack some */
     struct interval accuracy, macro_f1;
     const struct interval *f1; /* [labels] */
+};
+
+/* The model that this one was made from, and this one. */
+struct report_change {
+    struct report_figures before, after;
 };
 
 struct report {
@@ -50,10 +56,10 @@ struct report {
     const struct selective_decisions *decisions;
     const struct report_epoch *epochs; /* [epoch_count]; 0: no training */
     unsigned epoch_count;
-    const struct report_before *before; /* NULL: there is none */
-    struct report_run against;         /* evaluation NULL: there is none */
-    const struct agreement *agreement; /* of run and against */
-    float *scratch;                    /* [label_count], for scores */
+    const struct report_change *change; /* NULL: it was made from none */
+    struct report_run against;          /* evaluation NULL: there is none */
+    const struct agreement *agreement;  /* of run and against */
+    float *scratch;                     /* [label_count], for scores */
 };
 
 void report_print(const struct report *report, FILE *file);

@@ -233,14 +233,14 @@ static void agreement(const struct report *report, FILE *file)
     report_page_end_section(file);
 }
 
-static void before(const struct report *report, FILE *file)
+static void change(const struct report *report, FILE *file)
 {
-    if (report->before == NULL)
+    if (report->change == NULL)
         return;
     report_page_section(file, "Before and after",
                         "The model that this one was made from, and this one, on the same inputs. "
                         "F1 of each class; a line is the 95&nbsp;% interval.");
-    report_tables_before(report, file);
+    report_tables_change(report, file);
     report_page_end_section(file);
 }
 
@@ -249,7 +249,7 @@ enum err_code report_print_html(const struct report *report, FILE *file, struct 
     report_page_open(file, report_model_name(report), "evaluation", "");
     title(report, file);
     tiles(report, file);
-    before(report, file);
+    change(report, file);
     classes(report, file);
     if (confusion(report, file, err))
         return err->code;

@@ -278,26 +278,14 @@ static json_t *details_of(const struct report *report)
 
 /* ---- before and after ---- */
 
-static json_t *side_of(const char *model, const struct confusion *confusion,
-                       struct interval accuracy, struct interval macro_f1, json_t *classes)
-{
-    return json_pack("{s:s, s:f, s:o, s:f, s:o, s:o}", "model", utf8_or_note(model), "accuracy",
-                     confusion->accuracy, "accuracy_interval", interval_of(accuracy), "macro_f1",
-                     confusion->macro_f1, "macro_f1_interval", interval_of(macro_f1), "f1",
-                     classes);
-}
-
-/* {label: {"f1", "f1_interval"}} of one side. */
-static json_t *f1_of(const struct report *report, bool is_before)
+/* {label: {"f1", "f1_interval"}} */
+static json_t *f1_of(const struct report *report, const struct report_figures *figures)
 {
     const struct engine_info *info = engine_describe(report->model);
-    const struct confusion *confusion =
-        is_before ? report->before->confusion : report->run.confusion;
     json_t *object = json_object();
     for (unsigned c = 0; c < info->label_count && object != NULL; c++) {
-        struct interval range = is_before ? report->before->f1[c] : report->findings->classes[c].f1;
-        json_t *row = json_pack("{s:f, s:o}", "f1", confusion->classes[c].f1, "f1_interval",
-                                interval_of(range));
+        json_t *row = json_pack("{s:f, s:o}", "f1", figures->confusion->classes[c].f1,
+                                "f1_interval", interval_of(figures->f1[c]));
         if (json_object_set_new(object, info->labels[c], row) == 0)
             continue;
         json_decref(object);
@@ -306,16 +294,20 @@ static json_t *f1_of(const struct report *report, bool is_before)
     return object;
 }
 
-static json_t *comparison_of(const struct report *report)
+static json_t *side_of(const struct report *report, const struct report_figures *figures)
 {
-    const struct report_before *before = report->before;
-    const struct findings *findings = report->findings;
-    return json_pack("{s:o, s:o}", "before",
-                     side_of(before->model_dir, before->confusion, before->accuracy,
-                             before->macro_f1, f1_of(report, true)),
-                     "after",
-                     side_of(report->model_dir, report->run.confusion, findings->accuracy,
-                             findings->macro_f1, f1_of(report, false)));
+    return json_pack("{s:s, s:o, s:f, s:o, s:f, s:o, s:o}", "model",
+                     utf8_or_note(figures->model_dir), "inputs", integer(figures->confusion->count),
+                     "accuracy", figures->confusion->accuracy, "accuracy_interval",
+                     interval_of(figures->accuracy), "macro_f1", figures->confusion->macro_f1,
+                     "macro_f1_interval", interval_of(figures->macro_f1), "f1",
+                     f1_of(report, figures));
+}
+
+static json_t *change_of(const struct report *report)
+{
+    return json_pack("{s:o, s:o}", "before", side_of(report, &report->change->before), "after",
+                     side_of(report, &report->change->after));
 }
 
 static bool add_all(json_t *object, json_t *members)
@@ -329,7 +321,7 @@ static json_t *report_of(const struct report *report)
 {
     json_t *object = summary_of(report);
     if (add_all(object, details_of(report)) &&
-        (report->before == NULL || add_all(object, comparison_of(report))))
+        (report->change == NULL || add_all(object, change_of(report))))
         return object;
     json_decref(object);
     return NULL;

@@ -279,7 +279,7 @@ void report_tables_agreement(const struct report *report, FILE *file)
 
 /* ---- before and after ---- */
 
-static void before_row(const char *name, const char *figure, double before,
+static void change_row(const char *name, const char *figure, double before,
                        struct interval before_range, double after, struct interval after_range,
                        FILE *file)
 {
@@ -291,20 +291,18 @@ static void before_row(const char *name, const char *figure, double before,
     fprintf(file, "</td><td>%+.1f</td></tr>\n", 100 * (after - before));
 }
 
-void report_tables_before(const struct report *report, FILE *file)
+void report_tables_change(const struct report *report, FILE *file)
 {
     static const char *const columns[] = {"", "Before", "", "After", "", "Points"};
-    const struct report_before *old = report->before;
-    const struct findings *new = report->findings;
-    const struct confusion *confusion = report->run.confusion;
+    const struct report_figures *old = &report->change->before, *new = &report->change->after;
     fputs("<div class=\"scroll\"><table class=\"wide\">", file);
     column_headers(file, columns, sizeof columns / sizeof *columns);
-    before_row("Accuracy", "accuracy", old->confusion->accuracy, old->accuracy, confusion->accuracy,
-               new->accuracy, file);
-    before_row("Macro-F1", "macro-F1", old->confusion->macro_f1, old->macro_f1, confusion->macro_f1,
-               new->macro_f1, file);
+    change_row("Accuracy", "accuracy", old->confusion->accuracy, old->accuracy,
+               new->confusion->accuracy, new->accuracy, file);
+    change_row("Macro-F1", "macro-F1", old->confusion->macro_f1, old->macro_f1,
+               new->confusion->macro_f1, new->macro_f1, file);
     for (unsigned i = 0; i < info_of(report)->label_count; i++)
-        before_row(info_of(report)->labels[i], "F1", old->confusion->classes[i].f1, old->f1[i],
-                   confusion->classes[i].f1, new->classes[i].f1, file);
+        change_row(info_of(report)->labels[i], "F1", old->confusion->classes[i].f1, old->f1[i],
+                   new->confusion->classes[i].f1, new->f1[i], file);
     fputs("</tbody></table></div>\n", file);
 }

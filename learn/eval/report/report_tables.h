@@ -15,7 +15,7 @@ void report_tables_calibration(const struct report *report, FILE *file);
 void report_tables_decisions(const struct report *report, FILE *file);
 void report_tables_epochs(const struct report *report, FILE *file);
 /* There is a model that this one was made from. */
-void report_tables_before(const struct report *report, FILE *file);
+void report_tables_change(const struct report *report, FILE *file);
 void report_tables_agreement(const struct report *report, FILE *file);
 
 #endif

@@ -53,9 +53,10 @@ END_TEST
 START_TEST(a_label_without_inputs_is_named_before_anything_is_computed)
 {
     write_list(NAMES("unheard", "of"));
-    outcome_expect(RUN("--model", "models/kernel-bert", "--data", list, "--out", out), 2, "",
-                   "the model's label 'assert_bug' has 0 inputs; it needs 5, or the new head would "
-                   "forget it");
+    outcome_expect(
+        RUN("--model", "models/kernel-bert", "--data", list, "--out", out), 2, "",
+        "the model's label 'assert_bug' has 0 inputs, and the model carries no examples of "
+        "its own; it needs 5, or the new head would forget it");
     expect_nothing_written();
 }
 END_TEST
@@ -72,6 +73,7 @@ END_TEST
 static void remove_model(void)
 {
     static const char *const files[] = {"attnd.json",
+                                        "attnd_head.safetensors",
                                         "config.json",
                                         "model.safetensors",
                                         "report.html",

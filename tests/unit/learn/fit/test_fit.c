@@ -34,8 +34,8 @@ static void open_fixture(void)
     for (unsigned c = 0; c < 4; c++)
         for (unsigned i = 0; i < counts[c]; i++)
             len += (size_t)snprintf(lines + len, sizeof lines - len,
-                                    "{\"text\": \"%s %s\", \"label\": \"%s\"}\n", texts[c],
-                                    i % 2 > 0 ? "grey" : "green", labels[c]);
+                                    "{\"text\": \"%s %s %u\", \"label\": \"%s\"}\n", texts[c],
+                                    i % 2 > 0 ? "grey" : "green", i, labels[c]);
     tempdir_write(&fixture.data, "labelled.jsonl", lines, len);
     snprintf(list, sizeof list, "%s/labelled.jsonl", fixture.data.path);
     snprintf(out, sizeof out, "%s/new", fixture.second.path);
@@ -44,6 +44,7 @@ static void open_fixture(void)
 static void close_fixture(void)
 {
     static const char *const files[] = {"attnd.json",
+                                        "attnd_head.safetensors",
                                         "config.json",
                                         "model.safetensors",
                                         "report.html",
@@ -221,6 +222,76 @@ START_TEST(decisions_are_fitted_on_what_was_not_learnt_or_kept)
 }
 END_TEST
 
+/* A list of `count` texts of one label, in the place of the first one. */
+static void relabel(const char *text, const char *label, unsigned count)
+{
+    char lines[LIST_BYTES] = "";
+    size_t len = 0;
+    for (unsigned i = 0; i < count; i++)
+        len += (size_t)snprintf(lines + len, sizeof lines - len,
+                                "{\"text\": \"%s %s %u\", \"label\": \"%s\"}\n", text,
+                                i % 2 > 0 ? "grey" : "green", i, label);
+    tempdir_write(&fixture.data, "labelled.jsonl", lines, len);
+}
+
+START_TEST(the_next_fit_needs_examples_of_the_new_label_alone)
+{
+    struct fit fit;
+    struct err err = {0};
+    char again[160];
+    open_fixture();
+    struct fit_options how = options();
+    run(&fit, &how);
+    ck_assert_int_eq(fit_write(&fit, NULL, &err), ERR_OK);
+    fit_close(&fit);
+    relabel("red blue grey green", "odd", 10);
+    snprintf(again, sizeof again, "%s/again", fixture.second.path);
+    how.model = out;
+    how.out = again;
+    run(&fit, &how);
+    ck_assert_uint_eq(fit.labels.count, 4);
+    ck_assert_str_eq(fit.labels.name[3], "odd");
+    ck_assert_uint_eq(fit.rows.of_data, 10);
+    ck_assert_uint_eq(fit.rows.count, 10 + fit.bank.count);
+    ck_assert_uint_eq(fit.before.confusion.classes[2].support,
+                      OF_NEW); /* which nobody gave again */
+    ck_assert_double_eq(fit.before.confusion.classes[2].recall, 1);
+    ck_assert_double_eq(fit.after.confusion.accuracy, 1);
+    ck_assert_int_eq(fit_accept(&fit, &err), ERR_OK);
+    fit_close(&fit);
+    close_fixture();
+}
+END_TEST
+
+START_TEST(the_digest_covers_what_the_model_carries)
+{
+    struct fit fit;
+    struct err err = {0};
+    struct engine_model *model;
+    char before[72], after[72], path[PATH_MAX];
+    open_fixture();
+    const struct fit_options how = options();
+    run(&fit, &how);
+    ck_assert_int_eq(fit_write(&fit, NULL, &err), ERR_OK);
+    ck_assert_int_eq(engine_open(&model, out, &(struct engine_options){0}, &err), ERR_OK);
+    ck_assert_int_eq(engine_digest(model, NULL, before, &err), ERR_OK);
+    fit.bank.count = 0;
+    fit.rows.after[0] += 1;
+    struct head_bank other;
+    ck_assert_int_eq(fit_rows_bank(&fit.rows, &other, &fit.arena, &err), ERR_OK);
+    ck_assert_int_eq(head_file_write(out, &other, &err), ERR_OK);
+    ck_assert_int_eq(engine_digest(model, NULL, after, &err), ERR_OK);
+    ck_assert_str_ne(before, after);
+    engine_close(model);
+    snprintf(path, sizeof path, "%s/" HEAD_FILE_NAME, out);
+    ck_assert_int_eq(remove(path), 0);
+    ck_assert_int_eq(engine_open(&model, out, &(struct engine_options){0}, &err), ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, HEAD_FILE_NAME));
+    fit_close(&fit);
+    close_fixture();
+}
+END_TEST
+
 START_TEST(a_label_that_loses_too_much_is_refused_by_name)
 {
     struct fit fit;
@@ -265,14 +336,15 @@ START_TEST(an_expected_label_is_given_more_easily)
     how.prior = "equal";
     run(&equal, &how);
     double ratio = log((OF_OLD + 0.5) / (OF_NEW + 0.5)); /* of how much rarer pale is */
-    size_t width = natural.evaluation.hidden_size, row = width + 1;
+    size_t width = natural.rows.width, row = width + 1;
     for (size_t k = 0; k < 3 * row; k++) {
         double shift = k % row < width ? 0 : k / row == 2 ? 2 * ratio / 3 : -ratio / 3;
         ck_assert_double_eq_tol((double)(equal.plain[k] - natural.plain[k]), shift, 2e-3);
     }
     for (size_t i = 0; i < natural.dataset.count; i++)
-        ck_assert_double_eq_tol((double)(equal.logits[i * 3 + 2] - natural.logits[i * 3 + 2]),
-                                2 * ratio / 3, 1e-5);
+        ck_assert_double_eq_tol(
+            (double)(equal.rows.after[i * 3 + 2] - natural.rows.after[i * 3 + 2]), 2 * ratio / 3,
+            1e-5);
     fit_close(&equal);
     fit_close(&natural);
     close_fixture();
@@ -295,4 +367,5 @@ SUITE("fit", a_new_label_is_learnt_and_one_of_three_inputs_is_not,
       what_is_written_answers_as_the_fit_says, the_report_tells_before_and_after,
       decisions_are_fitted_on_what_was_not_learnt_or_kept,
       a_label_that_loses_too_much_is_refused_by_name, a_directory_that_is_there_is_left_alone,
-      an_expected_label_is_given_more_easily, versions_count_on)
+      an_expected_label_is_given_more_easily, versions_count_on,
+      the_next_fit_needs_examples_of_the_new_label_alone, the_digest_covers_what_the_model_carries)

@@ -1,0 +1,161 @@
+#include "learn/fit/fit_rows.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- open ---- */
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static enum err_code alloc(struct fit_rows *rows, size_t room, struct err *err)
+{
+    rows->items = calloc(room + 1, sizeof *rows->items);
+    rows->features = calloc(room * rows->width + 1, sizeof *rows->features);
+    rows->classes = calloc(room + 1, sizeof *rows->classes);
+    rows->digests = calloc(room + 1, sizeof *rows->digests);
+    rows->before = calloc(room * rows->old_labels + 1, sizeof *rows->before);
+    rows->after = calloc(room * rows->labels + 1, sizeof *rows->after);
+    if (rows->items != NULL && rows->features != NULL && rows->classes != NULL &&
+        rows->digests != NULL && rows->before != NULL && rows->after != NULL)
+        return ERR_OK;
+    return err_no_memory(err, room * (rows->width + rows->labels) * sizeof *rows->features);
+}
+
+static void add(struct fit_rows *rows, const float *features, const float *before, unsigned class,
+                uint64_t digest)
+{
+    size_t at = rows->count++;
+    memcpy(rows->features + at * rows->width, features, rows->width * sizeof *features);
+    memcpy(rows->before + at * rows->old_labels, before, rows->old_labels * sizeof *before);
+    rows->classes[at] = class;
+    rows->digests[at] = digest;
+}
+
+static void add_data(struct fit_rows *rows, const struct evaluation *evaluation,
+                     const unsigned *classes)
+{
+    for (size_t i = 0; i < evaluation->count; i++) {
+        if (evaluation->problems[i] != NULL)
+            continue;
+        rows->items[rows->count] = i;
+        add(rows, evaluation_features(evaluation, i), evaluation_logits(evaluation, i), classes[i],
+            evaluation->digests[i]);
+    }
+    rows->of_data = rows->count;
+}
+
+/* given: [of_data] the data's digests, sorted. */
+static void add_bank(struct fit_rows *rows, const struct head_bank *bank, const uint64_t *given)
+{
+    for (size_t i = 0; i < bank->count; i++)
+        if (rows->of_data == 0 ||
+            bsearch(&bank->digests[i], given, rows->of_data, sizeof *given, compare) == NULL)
+            add(rows, bank->features + i * rows->width, bank->logits + i * rows->old_labels,
+                bank->classes[i], bank->digests[i]);
+}
+
+enum err_code fit_rows_open(struct fit_rows *out, const struct evaluation *evaluation,
+                            const unsigned *classes, const struct head_bank *bank, unsigned labels,
+                            struct err *err)
+{
+    *out = (struct fit_rows){
+        .width = evaluation->hidden_size, .labels = labels, .old_labels = evaluation->label_count};
+    uint64_t *given = calloc(evaluation->count + 1, sizeof *given);
+    if (given == NULL) {
+        err_no_memory(err, evaluation->count * sizeof *given);
+    } else if (!alloc(out, evaluation->count + bank->count, err)) {
+        add_data(out, evaluation, classes);
+        memcpy(given, out->digests, out->of_data * sizeof *given);
+        qsort(given, out->of_data, sizeof *given, compare);
+        add_bank(out, bank, given);
+    }
+    free(given);
+    return err->code;
+}
+
+void fit_rows_close(struct fit_rows *rows)
+{
+    free(rows->items);
+    free(rows->features);
+    free(rows->classes);
+    free(rows->digests);
+    free(rows->before);
+    free(rows->after);
+    *rows = (struct fit_rows){0};
+}
+
+/* ---- the bank that comes of it ---- */
+
+struct entry {
+    unsigned class;
+    uint64_t digest;
+    size_t row;
+};
+
+static int by_class_and_digest(const void *a, const void *b)
+{
+    const struct entry *left = a, *right = b;
+    if (left->class != right->class)
+        return left->class < right->class ? -1 : 1;
+    return compare(&left->digest, &right->digest);
+}
+
+/* Those that are kept come first, in the order of classes; their number. An input counts once. */
+static size_t choose(struct entry *entries, size_t count)
+{
+    size_t kept = 0, of_class = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_other = kept == 0 || entries[kept - 1].class != entries[i].class;
+        if (is_other)
+            of_class = 0;
+        if (of_class == FIT_BANK_ROWS ||
+            (!is_other && entries[kept - 1].digest == entries[i].digest))
+            continue;
+        entries[kept++] = entries[i];
+        of_class++;
+    }
+    return kept;
+}
+
+static enum err_code fill(struct head_bank *out, const struct fit_rows *rows,
+                          const struct entry *entries, struct arena *arena, struct err *err)
+{
+    out->features = arena_alloc_array(arena, out->count * out->width, sizeof *out->features);
+    out->logits = arena_alloc_array(arena, out->count * out->labels, sizeof *out->logits);
+    out->classes = arena_alloc_array(arena, out->count, sizeof *out->classes);
+    out->digests = arena_alloc_array(arena, out->count, sizeof *out->digests);
+    if (out->features == NULL || out->logits == NULL || out->classes == NULL ||
+        out->digests == NULL)
+        return err_no_memory(err, out->count * (out->width + out->labels) * sizeof(float));
+    for (size_t i = 0; i < out->count; i++) {
+        size_t row = entries[i].row;
+        memcpy(out->features + i * out->width, rows->features + row * out->width,
+               out->width * sizeof *out->features);
+        memcpy(out->logits + i * out->labels, rows->after + row * out->labels,
+               out->labels * sizeof *out->logits);
+        out->classes[i] = rows->classes[row];
+        out->digests[i] = rows->digests[row];
+    }
+    return ERR_OK;
+}
+
+enum err_code fit_rows_bank(const struct fit_rows *rows, struct head_bank *out, struct arena *arena,
+                            struct err *err)
+{
+    struct entry *entries = calloc(rows->count + 1, sizeof *entries);
+    if (entries == NULL)
+        return err_no_memory(err, rows->count * sizeof *entries);
+    for (size_t i = 0; i < rows->count; i++)
+        entries[i] = (struct entry){rows->classes[i], rows->digests[i], i};
+    qsort(entries, rows->count, sizeof *entries, by_class_and_digest);
+    *out = (struct head_bank){
+        .count = choose(entries, rows->count), .width = rows->width, .labels = rows->labels};
+    fill(out, rows, entries, arena, err);
+    free(entries);
+    return err->code;
+}
