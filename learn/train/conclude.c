@@ -47,6 +47,7 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.temperature = 1;
     kept.class_codes = NULL;
     kept.reference = NULL;
+    kept.head_file = NULL; /* examples of another encoder's */
     kept.policy = (struct policy){.accepts_truncated = source->policy.accepts_truncated};
     if (source->grey16_minmax || source->policy.accepts_truncated || source->long_text.in_windows)
         attnd_json_write(run->options->out, &kept, err);

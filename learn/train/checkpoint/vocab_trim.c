@@ -7,6 +7,7 @@
 #include "engine/base/doc_edit.h"
 #include "engine/base/file.h"
 #include "engine/format/checkpoint.h"
+#include "engine/format/head_file.h"
 #include "engine/format/printable.h"
 #include "engine/format/safetensors_write.h"
 #include "learn/train/checkpoint/export_files.h"
@@ -241,12 +242,14 @@ static enum err_code check_elsewhere(const char *dir, const char *source, struct
 
 static enum err_code write_files(const char *dir, const struct vocab_trim *what, struct err *err)
 {
-    static const char *const copied[] = {"special_tokens_map.json", "attnd.json"};
+    static const char *const copied[] = {"special_tokens_map.json", "attnd.json", HEAD_FILE_NAME};
     static const char *const dropped[] = {"tokenizer.json", "added_tokens.json"};
     char path[PATH_MAX];
-    for (size_t i = 0; i < 2; i++) {
-        if (export_files_copy(dir, what->source_dir, copied[i], NULL, err) ||
-            file_path(path, dir, dropped[i], err))
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
+        if (export_files_copy(dir, what->source_dir, copied[i], NULL, err))
+            return err->code;
+    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++) {
+        if (file_path(path, dir, dropped[i], err))
             return err->code;
         unlink(path);
     }

@@ -7,9 +7,10 @@
  *     vocab_trim_write("models/small", &what, &err);
  *
  * The new directory has vocab.txt, tokenizer_config.json and special_tokens_map.json, config.json,
- * attnd.json if there is one, and model.safetensors: every tensor of floating-point numbers in its
- * own dtype (BF16 as F32), integer buffers left out. There is no tokenizer.json: both attnd and
- * Hugging Face read vocab.txt then. Ids in tokenizer_config.json and config.json are the new ones.
+ * attnd.json and attnd_head.safetensors if there are any, and model.safetensors: every tensor of
+ * floating-point numbers in its own dtype (BF16 as F32), integer buffers left out. There is no
+ * tokenizer.json: both attnd and Hugging Face read vocab.txt then. Ids in tokenizer_config.json and
+ * config.json are the new ones.
  *
  * Threads: one write into a directory at a time.
  */

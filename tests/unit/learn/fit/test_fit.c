@@ -9,16 +9,18 @@
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OF_OLD = 20, OF_NEW = 8, OF_RARE = 3, LIST_BYTES = 8192 };
 
 static struct train_fixture fixture;
-static char list[128], out[128];
+static char list[128], out[128], again[128];
 
 /* A trained model in fixture.first, and a list with two labels more than it has. */
 static void open_fixture(void)
@@ -39,26 +41,24 @@ static void open_fixture(void)
     tempdir_write(&fixture.data, "labelled.jsonl", lines, len);
     snprintf(list, sizeof list, "%s/labelled.jsonl", fixture.data.path);
     snprintf(out, sizeof out, "%s/new", fixture.second.path);
+    snprintf(again, sizeof again, "%s/again", fixture.second.path);
+}
+
+static void remove_model(const char *dir)
+{
+    DIR *found = opendir(dir);
+    if (found == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(found)) != NULL;)
+        unlinkat(dirfd(found), entry->d_name, 0);
+    closedir(found);
+    ck_assert_int_eq(rmdir(dir), 0);
 }
 
 static void close_fixture(void)
 {
-    static const char *const files[] = {"attnd.json",
-                                        "attnd_head.safetensors",
-                                        "config.json",
-                                        "model.safetensors",
-                                        "report.html",
-                                        "report.json",
-                                        "tokenizer_config.json",
-                                        "special_tokens_map.json",
-                                        "vocab.txt",
-                                        "training-run.safetensors"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", out, files[i]);
-        remove(path);
-    }
-    remove(out);
+    remove_model(out);
+    remove_model(again);
     train_fixture_close(&fixture);
 }
 
@@ -238,14 +238,12 @@ START_TEST(the_next_fit_needs_examples_of_the_new_label_alone)
 {
     struct fit fit;
     struct err err = {0};
-    char again[160];
     open_fixture();
     struct fit_options how = options();
     run(&fit, &how);
     ck_assert_int_eq(fit_write(&fit, NULL, &err), ERR_OK);
     fit_close(&fit);
     relabel("red blue grey green", "odd", 10);
-    snprintf(again, sizeof again, "%s/again", fixture.second.path);
     how.model = out;
     how.out = again;
     run(&fit, &how);
@@ -259,6 +257,29 @@ START_TEST(the_next_fit_needs_examples_of_the_new_label_alone)
     ck_assert_double_eq(fit.after.confusion.accuracy, 1);
     ck_assert_int_eq(fit_accept(&fit, &err), ERR_OK);
     fit_close(&fit);
+    close_fixture();
+}
+END_TEST
+
+START_TEST(training_from_a_fitted_model_leaves_its_examples_behind)
+{
+    struct fit fit;
+    struct err err = {0};
+    struct engine_model *model;
+    static const char accepts[] = "{\"truncation\": \"accept\"}";
+    open_fixture();
+    tempdir_write(&fixture.first, "attnd.json", accepts, sizeof accepts - 1); /* is passed on */
+    struct fit_options how = options();
+    run(&fit, &how);
+    ck_assert_int_eq(fit_write(&fit, NULL, &err), ERR_OK);
+    fit_close(&fit);
+    fixture.options.model = out;
+    fixture.options.ood_method = "none";
+    fixture.options.out = again;
+    train_fixture_learn(&fixture);
+    ck_assert_msg(engine_open(&model, again, &(struct engine_options){0}, &err) == ERR_OK, "%s",
+                  err.text);
+    engine_close(model);
     close_fixture();
 }
 END_TEST
@@ -368,4 +389,6 @@ SUITE("fit", a_new_label_is_learnt_and_one_of_three_inputs_is_not,
       decisions_are_fitted_on_what_was_not_learnt_or_kept,
       a_label_that_loses_too_much_is_refused_by_name, a_directory_that_is_there_is_left_alone,
       an_expected_label_is_given_more_easily, versions_count_on,
-      the_next_fit_needs_examples_of_the_new_label_alone, the_digest_covers_what_the_model_carries)
+      the_next_fit_needs_examples_of_the_new_label_alone,
+      training_from_a_fitted_model_leaves_its_examples_behind,
+      the_digest_covers_what_the_model_carries)
