@@ -1,13 +1,13 @@
 /* long_text.h - what a model does with a text that is longer than it reads at once: attnd.json's
  * "long_text", "window_stride" and "window_pooling".
  *
- *     {"long_text": "windows", "window_stride": 96, "window_pooling": "mean"}
+ *     {"long_text": "windows", "window_stride": 96, "window_pooling": "max"}
  *
  * "truncate" (the default) reads its beginning. "windows" reads all of it in windows as long as the
  * model reads, each `stride` tokens behind the one before, and pools what the classifier is given
- * of each: their mean, or the largest number in each place. Without a stride windows follow each
- * other without overlap. The mean of features is the mean of logits, since the classifier is
- * linear.
+ * of each: the largest number in each place (the default: models/README.md measures both), or
+ * their mean, which is the mean of logits, since the classifier is linear. Without a stride windows
+ * follow each other without overlap.
  *
  * Threads: plain data.
  */
@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-enum window_pooling { WINDOW_MEAN, WINDOW_MAX };
+enum window_pooling { WINDOW_MAX, WINDOW_MEAN };
 
 struct long_text {
     bool in_windows;

@@ -111,7 +111,7 @@ static bool is_new_default(const struct train_options *options, const char *fiel
         return strcmp(options->grey16, "auto") == 0;
     const bool is_plain = strcmp(options->long_text, "keep") == 0 && options->windows == 8 &&
                           options->window_stride == 0 &&
-                          strcmp(options->window_pooling, "mean") == 0;
+                          strcmp(options->window_pooling, "max") == 0;
     return is_plain && (strcmp(field, "long_text") == 0 || strcmp(field, "windows") == 0 ||
                         strncmp(field, "window_", strlen("window_")) == 0);
 }

@@ -58,7 +58,7 @@ static void settle_long_text(struct long_text *long_text, const struct train_opt
     if (!long_text->in_windows)
         return;
     long_text->stride = options->window_stride;
-    long_text->pooling = strcmp(options->window_pooling, "max") == 0 ? WINDOW_MAX : WINDOW_MEAN;
+    long_text->pooling = strcmp(options->window_pooling, "mean") == 0 ? WINDOW_MEAN : WINDOW_MAX;
 }
 
 /* Of the source's description, what the options and the data say anew. */

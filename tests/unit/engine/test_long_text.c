@@ -82,11 +82,11 @@ static void run(struct fixture *f, const struct engine_input *input, float *logi
 static const struct engine_reading in_windows = {.long_text = LONG_TEXT_WINDOWS};
 static const struct engine_reading truncated = {.long_text = LONG_TEXT_TRUNCATE};
 
-START_TEST(a_long_text_has_the_mean_of_what_its_windows_have_alone)
+START_TEST(a_long_text_has_the_mean_of_its_windows_if_attnd_json_says_so)
 {
     struct fixture f;
     float logits[LABELS], features[WIDTH], one[LABELS], part[WIDTH], mean[WIDTH] = {0};
-    setup(&f, NULL);
+    setup(&f, "{\"window_pooling\": \"mean\"}");
     struct engine_input input = prepare(&f, words(&f, 0, 47), &in_windows);
     ck_assert_uint_eq(input.windows, 5);
     ck_assert(!input.truncated);
@@ -103,11 +103,11 @@ START_TEST(a_long_text_has_the_mean_of_what_its_windows_have_alone)
 }
 END_TEST
 
-START_TEST(the_largest_of_each_feature_is_pooled_if_attnd_json_says_so)
+START_TEST(the_largest_of_each_feature_is_pooled_by_default)
 {
     struct fixture f;
     float logits[LABELS], features[WIDTH], one[LABELS], part[WIDTH], most[WIDTH];
-    setup(&f, "{\"long_text\": \"windows\", \"window_pooling\": \"max\", \"window_stride\": 5}");
+    setup(&f, "{\"long_text\": \"windows\", \"window_stride\": 5}");
     struct engine_input input = prepare(&f, words(&f, 0, 20), NULL);
     ck_assert_uint_eq(input.windows, 3);
     run(&f, &input, logits, features);
@@ -130,7 +130,7 @@ END_TEST
 /* As a server does, whose queue mixes windows of many texts. */
 START_TEST(windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives)
 {
-    static const char *const ways[] = {"{}", "{\"window_pooling\": \"max\"}"};
+    static const char *const ways[] = {"{}", "{\"window_pooling\": \"mean\"}"};
     for (unsigned way = 0; way < 2; way++) {
         struct fixture f;
         float logits[LABELS], features[WIDTH], parts[4][WIDTH], one[LABELS], pooled[LABELS];
@@ -300,8 +300,8 @@ START_TEST(what_attnd_json_says_wrongly_is_refused)
 }
 END_TEST
 
-SUITE("long_text", a_long_text_has_the_mean_of_what_its_windows_have_alone,
-      the_largest_of_each_feature_is_pooled_if_attnd_json_says_so,
+SUITE("long_text", a_long_text_has_the_mean_of_its_windows_if_attnd_json_says_so,
+      the_largest_of_each_feature_is_pooled_by_default,
       windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives,
       texts_with_and_without_windows_share_a_run,
       a_text_of_more_tokens_than_allowed_is_refused_with_both_ways_out,
