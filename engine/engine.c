@@ -6,7 +6,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/sha256.h"
 #include "engine/format/checkpoint.h"
-#include "engine/format/head_file.h"
+#include "engine/model/spec_head.h"
 #include "engine/tensor/linear/bf16.h"
 #include "engine/text_tower.h"
 
@@ -166,7 +166,8 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->layers = spec->layers;
     info->heads = spec->heads;
     info->hidden_size = spec->hidden;
-    info->feature_size = spec_features(spec);
+    info->feature_size = spec_row(spec);
+    info->classifier_size = spec_features(spec);
     info->intermediate_size = spec->intermediate;
     info->tokens_max = is_text ? model->pipeline.tokenizer->limit : spec_image_tokens(spec);
     info->vocab_size = spec->vocab_size;
@@ -188,16 +189,6 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
 }
 
-/* Nothing of it is needed to answer; a file that does not fit is told before it is served. */
-static enum err_code check_head(const struct spec *spec, const char *dir, struct err *err)
-{
-    struct head_file *file = NULL;
-    if (spec->head_file != NULL)
-        head_file_open(&file, dir, spec->head_file, spec->label_count, spec_features(spec), err);
-    head_file_close(file);
-    return err->code;
-}
-
 static enum err_code open_parts(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct err *err)
 {
@@ -205,7 +196,8 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     const unsigned threads =
         options->load_threads > 0 ? options->load_threads : cpu_quota_threads("");
     if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
-        pipeline_fit(&model->spec, dir, err) || check_head(&model->spec, dir, err) ||
+        pipeline_fit(&model->spec, dir, err) ||
+        spec_open_head(&model->spec, dir, &model->arena, err) ||
         pipeline_open(&model->pipeline, &model->spec, dir, err) ||
         open_weights(model, dir, &choice, threads, err))
         return err->code;

@@ -61,9 +61,11 @@ struct engine_info {
     bool has_given_labels;  /* this is what engine_open_labelled made */
     const char *hypothesis; /* zero-shot: what a label is put into, at its "{}"; else NULL */
     unsigned layers, heads, hidden_size, intermediate_size;
-    unsigned feature_size; /* of what the classifier reads: the hidden size, or twice that */
-    unsigned tokens_max;   /* longest sequence, special tokens included */
-    unsigned vocab_size;   /* texts; 0 for images */
+    unsigned feature_size;    /* of a row of engine_features */
+    unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden
+                                 size, twice that, or a projection's; the rest is a mean */
+    unsigned tokens_max;      /* longest sequence, special tokens included */
+    unsigned vocab_size;      /* texts; 0 for images */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
     bool reads_windows;         /* of a text that is longer, all in windows; else its beginning */
     unsigned window_stride;     /* texts: tokens from one window to the next */
@@ -221,9 +223,14 @@ void engine_session_close(struct engine_session *session);
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits);
 
-/* What the classifier read of a row of the last run: its features, [feature_size], pooled over its
- * windows. The session's, until it runs again. */
+/* What is known of a row of the last run, pooled over its windows: [classifier_size] what the
+ * classifier read, and behind that, [hidden_size], the mean of its tokens (model/token_mean.h).
+ * The session's, until it runs again. */
 const float *engine_features(const struct engine_session *session, unsigned row);
+
+/* Means are zeros unless the model's OOD score is made from them, or this was called: from the next
+ * run on they are computed. */
+void engine_session_take_means(struct engine_session *session);
 
 /* For a text whose windows were run as inputs of their own: takes the features of one after the
  * other, from 0 to windows - 1. Then engine_pooled writes the text's logits and returns its

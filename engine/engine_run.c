@@ -34,6 +34,7 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
         return err->code;
     }
     session->last = workspace_last(&session->workspace);
+    session->last->takes_means = model->spec.policy.ood.method == OOD_NEIGHBOURS;
     *out = session;
     return ERR_OK;
 }
@@ -121,7 +122,10 @@ void engine_pool(struct engine_session *session, const float *features, unsigned
                  unsigned windows)
 {
     const struct window_place place = {.window = window, .windows = windows};
-    head_pool(&session->model->spec, &place, session->last->read[0], features);
+    const struct spec *spec = &session->model->spec;
+    float *read = session->last->read[0];
+    head_pool(spec, &place, read, features);
+    head_pool_mean(spec, &place, read, features + spec_features(spec));
 }
 
 const float *engine_pooled(struct engine_session *session, float *logits)
@@ -129,6 +133,11 @@ const float *engine_pooled(struct engine_session *session, float *logits)
     const struct engine_model *model = session->model;
     head_logits(&model->spec, &model->weights, session->last, 1, &logits);
     return engine_features(session, 0);
+}
+
+void engine_session_take_means(struct engine_session *session)
+{
+    session->last->takes_means = true;
 }
 
 const float *engine_features(const struct engine_session *session, unsigned row)

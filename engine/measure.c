@@ -8,6 +8,7 @@
 #include "engine/model/config/candidates.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/relative_tables.h"
+#include "engine/model/spec_head.h"
 #include "engine/model/workspace.h"
 #include "engine/prepare/pipeline.h"
 #include "engine/tensor/gemm/operand.h"
@@ -116,7 +117,8 @@ static enum err_code measure(struct engine_cost *out, const struct spec *spec, c
         checkpoint_open(&checkpoint, dir, err))
         return err->code;
     tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
-    out->model_bytes = weight_bytes(spec, checkpoint, precision) + bytes + attnd_bytes(spec, dir);
+    out->model_bytes = weight_bytes(spec, checkpoint, precision) + bytes + attnd_bytes(spec, dir) +
+                       spec_head_bytes(dir);
     out->session_bytes = workspace_bytes(spec, precision, tokens, threads);
     out->label_count = own_labels(spec, attnd_bytes(spec, dir));
     checkpoint_close(checkpoint);

@@ -11,6 +11,7 @@
 #include "engine/selftest.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
+#include "learn/eval/known_inputs.h"
 #include "learn/eval/measure/ood_scores.h"
 #include "learn/eval/measure/progress.h"
 #include "learn/eval/measure/separation.h"
@@ -29,7 +30,7 @@ enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000, EXPLAIN_INPUTS = 500,
 struct eval {
     struct assessment_options how;
     struct dataset_options fields;
-    const char *data, *against, *ood_data, *out;
+    const char *data, *against, *ood_data, *examples, *out;
     double agree_min; /* percent; negative: not checked */
     bool json, calibrates, refers, explains;
     struct explanations_options explain; /* inputs_max 0: not given */
@@ -123,6 +124,11 @@ static const struct cli_option options[] = {
      FIELD(calibrates),
      .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
              "score, and what live predictions are compared with."},
+    {.name = "examples",
+     FIELD(examples),
+     .value = "PATH",
+     .help = "With --calibrate: labelled inputs that the model learnt, of which it shall carry "
+             "some, to compare new ones with (default: those that it has, else the data)."},
     {.name = "reference",
      FIELD(refers),
      .help = "Writes only what live predictions are compared with; the rest of attnd.json stays."},
@@ -176,6 +182,8 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
         return err_set(err, ERR_UNUSABLE,
                        "--calibrate writes the reference, too: give one of it "
                        "and --reference");
+    if (eval->examples != NULL && !eval->calibrates)
+        return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
     if (!eval->explains && (eval->explain.inputs_max > 0 || eval->fill != NULL))
         return err_set(err, ERR_UNUSABLE, "--explain-%s needs --explain",
                        eval->fill != NULL ? "fill" : "inputs");
@@ -420,12 +428,37 @@ static enum err_code write_selftest(const struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
-/* A model that is served no longer because its scores were calibrated would surprise. */
-static enum err_code calibrate(const struct eval *eval, struct err *err)
+static enum err_code run_examples(struct eval *eval, struct known_inputs *known, struct err *err)
 {
-    struct calibrate how = {.assessment = &eval->assessment, .method = OOD_MAHALANOBIS};
+    struct progress progress;
+    const struct evaluation_options how =
+        watched(eval, &progress, "examples", known->dataset.count);
+    known_inputs_run(known, eval->assessment.model, &how, err);
+    progress_end(&progress);
+    return err->code;
+}
+
+static enum err_code calibrate_with_examples(struct eval *eval, struct calibrate *how,
+                                             struct err *err)
+{
+    struct known_inputs known;
+    if (!known_inputs_open(&known, eval->assessment.model, eval->examples, &eval->fields, err) &&
+        !run_examples(eval, &known, err)) {
+        how->known = &known.evaluation;
+        how->known_classes = known.classes;
+        calibrate_write(how, err);
+    }
+    known_inputs_close(&known);
+    return err->code;
+}
+
+/* A model that is served no longer because its scores were calibrated would surprise. */
+static enum err_code calibrate(struct eval *eval, struct err *err)
+{
+    struct calibrate how = {.assessment = &eval->assessment, .method = OOD_NEIGHBOURS};
     struct selftest *selftest;
-    if (calibrate_write(&how, err))
+    if (eval->examples != NULL ? calibrate_with_examples(eval, &how, err)
+                               : calibrate_write(&how, err))
         return err->code;
     if (selftest_open(&selftest, eval->how.dir, &(struct err){0}) != ERR_OK || selftest != NULL)
         fprintf(stderr,

@@ -14,7 +14,7 @@
 enum { LANES = 8, PIECE = 256 };
 
 static const char *const method_names[OOD_METHOD_COUNT] = {NULL, "energy", "mahalanobis",
-                                                           "relative"};
+                                                           "relative", "neighbours"};
 
 const char *ood_method_name(enum ood_method method)
 {
@@ -125,9 +125,17 @@ float ood_score(const struct ood *ood, const float *logits, const float *feature
     double score;
     if (ood->method == OOD_ENERGY)
         score = ood->independent ? joint_energy(ood, logits) : energy(ood, logits);
+    else if (ood->method == OOD_NEIGHBOURS)
+        score = neighbours_score(&ood->neighbours, features + ood->hidden, SIZE_MAX);
     else
         score = mahalanobis(ood, features);
     return (float)fmin(fmax(score, -(double)FLT_MAX), (double)FLT_MAX);
+}
+
+float ood_threshold(const struct ood *ood, unsigned label)
+{
+    const float *of_labels = ood->label_thresholds;
+    return of_labels != NULL && !isnan(of_labels[label]) ? of_labels[label] : ood->threshold;
 }
 
 float ood_rank(const struct ood *ood, float score)
@@ -151,11 +159,17 @@ static const struct {
     const char *key;
     bool methods[OOD_METHOD_COUNT];
 } members[] = {
-    {"method", {false, true, true, true}},       {"threshold", {false, true, true, true}},
-    {"quantiles", {false, true, true, true}},    {"mean", {false, false, true, true}},
-    {"projection", {false, false, true, true}},  {"variances", {false, false, true, true}},
-    {"class_means", {false, false, true, true}}, {"residual_variance", {false, false, true, false}},
-    {"background", {false, false, false, true}},
+    {"method", {false, true, true, true, true}},
+    {"threshold", {false, true, true, true, true}},
+    {"thresholds", {false, true, true, true, true}},
+    {"quantiles", {false, true, true, true, true}},
+    {"mean", {false, false, true, true, false}},
+    {"projection", {false, false, true, true, false}},
+    {"variances", {false, false, true, true, false}},
+    {"class_means", {false, false, true, true, false}},
+    {"residual_variance", {false, false, true, false, false}},
+    {"background", {false, false, false, true, false}},
+    {"neighbours", {false, false, false, false, true}},
 };
 
 static enum err_code check_member(void *context, const char *key, const struct json_t *value,
@@ -181,7 +195,8 @@ static enum err_code read_method(struct ood *out, const struct json_t *object, s
     if (out->method != OOD_NONE)
         return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
-                   "$.ood.method must be \"energy\", \"mahalanobis\" or \"relative\"");
+                   "$.ood.method must be \"energy\", \"mahalanobis\", \"relative\" or "
+                   "\"neighbours\"");
 }
 
 /* From min to OOD_NUMBER_MAX, judged as the float that the number becomes: a float at a bound may
@@ -238,6 +253,59 @@ static enum err_code read_scalar(const struct json_t *object, const char *key, d
         return err_set(err, ERR_UNSUPPORTED, "$.ood.%s must be from %g to %g", key, min,
                        OOD_NUMBER_MAX);
     *out = (float)number;
+    return ERR_OK;
+}
+
+/* label_map_read's visitor. */
+static enum err_code read_label_threshold(void *context, unsigned label, const struct json_t *value,
+                                          struct err *err)
+{
+    const struct ood *ood = context;
+    double number;
+    ood->label_thresholds[label] = NAN;
+    if (strcmp(doc_type_name(value), "null") == 0)
+        return ERR_OK;
+    if (!doc_as_number(value, &number))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.ood.thresholds: expected a number or null for label %u, found %s", label,
+                       doc_type_name(value));
+    if (!is_in_range(number, -OOD_NUMBER_MAX))
+        return err_set(err, ERR_UNSUPPORTED, "$.ood.thresholds: label %u must be from %g to %g",
+                       label, -OOD_NUMBER_MAX, OOD_NUMBER_MAX);
+    ood->label_thresholds[label] = (float)number;
+    return ERR_OK;
+}
+
+static enum err_code read_thresholds(struct ood *out, const struct json_t *object,
+                                     const char *const *labels, struct arena *arena,
+                                     struct err *err)
+{
+    const struct json_t *thresholds = doc_member(object, "thresholds");
+    if (read_scalar(object, "threshold", -OOD_NUMBER_MAX, &out->threshold, &out->has_threshold,
+                    err) ||
+        thresholds == NULL)
+        return err->code;
+    if (!out->has_threshold)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.ood.thresholds is of no effect without "
+                       "$.ood.threshold, which holds for all others");
+    out->label_thresholds =
+        arena_alloc_array(arena, out->label_count, sizeof *out->label_thresholds);
+    if (out->label_thresholds == NULL)
+        return err_no_memory(err, out->label_count * sizeof *out->label_thresholds);
+    return label_map_read(thresholds, "$.ood.thresholds", labels, out->label_count,
+                          read_label_threshold, out, err);
+}
+
+static enum err_code read_neighbours(struct ood *out, const struct json_t *object, struct err *err)
+{
+    double nearest = 0;
+    if (doc_get_number(object, "$.ood", "neighbours", &nearest, err))
+        return err->code;
+    if (!(nearest >= 1 && nearest <= NEIGHBOURS_MAX) || nearest != floor(nearest))
+        return err_set(err, ERR_UNSUPPORTED, "$.ood.neighbours must be an integer from 1 to %d",
+                       NEIGHBOURS_MAX);
+    out->neighbours = (struct neighbours){.nearest = (unsigned)nearest};
     return ERR_OK;
 }
 
@@ -343,9 +411,9 @@ enum err_code ood_read(struct ood *out, const struct json_t *object, const char 
                        doc_type_name(object));
     out->method = OOD_NONE;
     if (read_method(out, object, err) || doc_each_member(object, check_member, out, err) ||
-        read_scalar(object, "threshold", -OOD_NUMBER_MAX, &out->threshold, &out->has_threshold,
-                    err) ||
-        read_quantiles(out, object, arena, err))
+        read_thresholds(out, object, labels, arena, err) || read_quantiles(out, object, arena, err))
         return err->code;
+    if (out->method == OOD_NEIGHBOURS)
+        return read_neighbours(out, object, err);
     return out->method == OOD_ENERGY ? ERR_OK : read_statistics(out, object, labels, arena, err);
 }

@@ -1,6 +1,6 @@
 /* ood.h - the OOD (out-of-distribution) score of an input, from the results of one forward pass:
- * the logits, and the features x [D] that the classifier reads. Larger is further out of
- * distribution.
+ * the logits, the features x [D] that the classifier reads, and behind those the mean of the
+ * tokens. Larger is further out of distribution.
  *
  *   energy       -log sum_c exp(logit_c)                (Liu, Wang, Owens and Li 2020, T = 1);
  *                independent labels: -sum_c log(1 + exp(logit_c))      (Wang et al. 2021)
@@ -12,9 +12,12 @@
  *   relative     min_c (z - m_c)' diag(v)^-1 (z - m_c) - z' diag(b)^-1 z: distance to the nearest
  *                class less distance to all (Ren et al. 2021). With P the directions that tell the
  *                classes apart, at most one fewer than classes, this is the full distance.
+ *   neighbours   how unlike the examples that the model carries the mean of its tokens is:
+ *                neighbours.h
  *
- * P, m, v, s and b come from attnd.json's "ood", written by learn/eval/fit/attnd_json.c. The energy
- * does not depend on the temperature, so a new calibration keeps its threshold.
+ * P, m, v, s and b come from attnd.json's "ood", written by learn/eval/fit/attnd_json.c; examples
+ * from the head's file (format/head_file.h). The energy does not depend on the temperature, so a
+ * new calibration keeps its threshold.
  *
  * Threads: immutable after ood_read. Cost: k D + k labels multiplications; no allocation.
  */
@@ -23,6 +26,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/decide/neighbours.h"
 
 #include <stdbool.h>
 
@@ -34,12 +38,21 @@ enum { OOD_COMPONENTS_MAX = 128, OOD_QUANTILES_MAX = 1001 };
 #define OOD_NUMBER_MAX 1e30
 #define OOD_VARIANCE_MIN 1e-30
 
-enum ood_method { OOD_NONE, OOD_ENERGY, OOD_MAHALANOBIS, OOD_RELATIVE, OOD_METHOD_COUNT };
+enum ood_method {
+    OOD_NONE,
+    OOD_ENERGY,
+    OOD_MAHALANOBIS,
+    OOD_RELATIVE,
+    OOD_NEIGHBOURS,
+    OOD_METHOD_COUNT
+};
 
 struct ood {
     enum ood_method method;
-    bool has_threshold; /* else no input is unknown */
-    float threshold;    /* above it an input is unknown */
+    bool has_threshold;      /* else no input is unknown */
+    float threshold;         /* above it an input is unknown */
+    float *label_thresholds; /* [label_count] in place of it, by the label that the answer gives;
+                                NaN: it; NULL: of all */
     unsigned hidden, label_count;
     bool independent; /* energy: each label has a sigmoid of its own */
 
@@ -54,9 +67,11 @@ struct ood {
     float *class_means;  /* m [label_count, k]; a class without examples begins with NaN */
     float residual;      /* s, of mahalanobis */
     float *background;   /* b [k], of relative */
+
+    struct neighbours neighbours; /* of neighbours; rows are set when the head's file is read */
 };
 
-/* "energy", "mahalanobis", "relative"; NULL for OOD_NONE. */
+/* "energy", "mahalanobis", "relative", "neighbours"; NULL for OOD_NONE. */
 const char *ood_method_name(enum ood_method method);
 
 /* Reads $.ood; out->hidden, label_count and independent are set by the caller. ERR_UNSUPPORTED
@@ -64,8 +79,12 @@ const char *ood_method_name(enum ood_method method);
 enum err_code ood_read(struct ood *out, const struct json_t *object, const char *const *labels,
                        struct arena *arena, struct err *err);
 
-/* Finite for finite logits and features. features may be NULL for energy. */
+/* Finite for finite logits and features. features [hidden], behind them for neighbours [D]; may be
+ * NULL for energy. */
 float ood_score(const struct ood *ood, const float *logits, const float *features);
+
+/* Above it an input that is given the label is unknown; there must be a threshold. */
+float ood_threshold(const struct ood *ood, unsigned label);
 
 /* The share of validation inputs with a lower score, 0 to 1; there must be quantiles. */
 float ood_rank(const struct ood *ood, float score);

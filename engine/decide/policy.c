@@ -110,16 +110,16 @@ static unsigned unsure_label(const struct policy *policy, const float *scores)
 }
 
 static void judge_ood(const struct ood *ood, const float *logits, const float *features,
-                      struct judgement *out)
+                      unsigned label, struct judgement *out)
 {
     out->has_ood = true;
     out->ood_score = ood_score(ood, logits, features);
     out->has_rank = ood->quantile_count > 0;
     if (out->has_rank)
         out->ood_rank = ood_rank(ood, out->ood_score);
-    if (ood->has_threshold && out->ood_score > ood->threshold) {
+    if (ood->has_threshold && out->ood_score > ood_threshold(ood, label)) {
         out->decision = DECISION_UNKNOWN;
-        out->threshold = ood->threshold;
+        out->threshold = ood_threshold(ood, label);
     }
 }
 
@@ -139,7 +139,7 @@ void policy_judge(const struct policy *policy, const float *logits, const float 
 {
     *out = (struct judgement){.decision = DECISION_AUTO};
     if (policy->ood.method != OOD_NONE)
-        judge_ood(&policy->ood, logits, features, out);
+        judge_ood(&policy->ood, logits, features, argmax(scores, policy->label_count), out);
     if (out->decision == DECISION_AUTO && policy->thresholds != NULL)
         judge_scores(policy, scores, out);
     if (out->decision == DECISION_AUTO && truncated && !policy->accepts_truncated) {

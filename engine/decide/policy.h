@@ -1,7 +1,8 @@
 /* policy.h - which answers are automatic: attnd.json's "target_precision", "thresholds",
  * "truncation" and "ood".
  *
- * In this order: an input whose ood_score is above its threshold is `unknown`; an answer with a
+ * In this order: an input whose ood_score is above its threshold, which may be one for each label
+ * that is given, is `unknown`; an answer with a
  * label that scores below the label's threshold, or that has none (null), goes to `review`, and so
  * does a text that is longer than the model reads, unless truncation is "accept"; the rest is
  * `auto`. Which labels an answer has does not depend on how many a client asks for: the best one

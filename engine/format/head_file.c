@@ -44,7 +44,7 @@ static enum err_code find(const struct head_file *file, const char *name, enum d
         (file->features == info || info->shape[0] == file->features->shape[0]))
         return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
-                   "tensor '%s' does not fit a model of %u labels that are told from %u numbers",
+                   "tensor '%s' does not fit a model of %u labels and %u features",
                    name, file->labels, file->width);
 }
 

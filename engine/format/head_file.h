@@ -2,9 +2,10 @@
  * beside the weights that transformers reads. Transformers ignores it, the model's digest covers
  * it.
  *
- * Version 1 has a bank of examples, some hundred of each label, as the classifier reads them:
+ * Version 1 has a bank of examples, some hundred of each label:
  *
- *     bank.features  F16 [rows, width]
+ *     bank.features  F16 [rows, width]    what the classifier reads of each, and behind it the mean
+ *                                         of its tokens (model/token_mean.h)
  *     bank.logits    F32 [rows, labels]   the model's answers, left out of what was fitted if known
  *     bank.classes   U64 [rows]           the label of each
  *     bank.digests   U64 [rows]           which input it was: learn/data/digest.h
@@ -37,14 +38,15 @@ struct head_bank {
 
 struct head_file;
 
-/* The file of a model with so many labels, whose classifier reads so many numbers. ERR_UNSUPPORTED
+/* The file of a model with so many labels and features (model/spec.h: spec_row). ERR_UNSUPPORTED
  * for another form, a newer version, or tensors that do not fit; the text begins with the file's
  * name. Yours to close. */
 enum err_code head_file_open(struct head_file **out, const char *dir, const char *name,
                              unsigned labels, unsigned width, struct err *err);
 void head_file_close(struct head_file *file); /* NULL is allowed */
 
-/* The arena owns the numbers. ERR_UNSUPPORTED for a class that is no label. */
+/* The arena owns the numbers. ERR_UNSUPPORTED for a class that is no label, and for numbers that
+ * are not finite. */
 enum err_code head_file_bank(const struct head_file *file, struct head_bank *out,
                              struct arena *arena, struct err *err);
 

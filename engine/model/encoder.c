@@ -2,6 +2,7 @@
 
 #include "engine/model/attention.h"
 #include "engine/model/capture.h"
+#include "engine/model/token_mean.h"
 #include "engine/tensor/rotary.h"
 
 #include <string.h>
@@ -292,6 +293,8 @@ void encoder_run(const struct spec *spec, const struct weights *weights,
     attention_plan(spec, workspace, 0);
     if (spec->family->block.norm == NORM_AFTER)
         store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride, spec->hidden);
-    for (unsigned i = spec_first_layer(spec); i < spec_end_layer(spec); i++)
+    for (unsigned i = spec_first_layer(spec); i < spec_end_layer(spec); i++) {
+        token_mean_add(spec, workspace, i);
         block(spec, &weights->layers[spec_block(spec, i)], workspace, i);
+    }
 }

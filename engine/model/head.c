@@ -94,20 +94,32 @@ static const float *features_of(const struct spec *spec, const struct weights *w
     return w->pooled;
 }
 
-void head_pool(const struct spec *spec, const struct window_place *place, float *read,
-               const float *features)
+/* to = the mean of what was read so far and of one more window, or the largest. */
+static void pool_window(const struct window_place *place, enum window_pooling pooling, float *to,
+                        const float *from, size_t width)
 {
-    const size_t width = spec_features(spec);
     if (place->windows == 1) {
-        memcpy(read, features, width * sizeof *read);
+        memcpy(to, from, width * sizeof *to);
         return;
     }
     const bool is_first = place->window == 0;
     for (size_t i = 0; i < width; i++)
-        if (spec->long_text.pooling == WINDOW_MEAN)
-            read[i] = (is_first ? 0 : read[i]) + features[i] / (float)place->windows;
+        if (pooling == WINDOW_MEAN)
+            to[i] = (is_first ? 0 : to[i]) + from[i] / (float)place->windows;
         else
-            read[i] = is_first || features[i] > read[i] ? features[i] : read[i];
+            to[i] = is_first || from[i] > to[i] ? from[i] : to[i];
+}
+
+void head_pool(const struct spec *spec, const struct window_place *place, float *read,
+               const float *features)
+{
+    pool_window(place, spec->long_text.pooling, read, features, spec_features(spec));
+}
+
+void head_pool_mean(const struct spec *spec, const struct window_place *place, float *read,
+                    const float *mean)
+{
+    pool_window(place, WINDOW_MEAN, read + spec_features(spec), mean, spec->hidden);
 }
 
 static const struct linear *classifier_of(const struct weights *weights, unsigned token)
@@ -132,7 +144,9 @@ void head_read(const struct spec *spec, const struct weights *weights, struct wo
         const float *features = features_of(spec, weights, w, token);
         for (unsigned r = 0; r < w->rows; r++) {
             const struct window_place *place = &w->places[r];
-            head_pool(spec, place, w->read[token] + place->input * width, features + r * width);
+            float *read = w->read[token] + place->input * spec_row(spec);
+            head_pool(spec, place, read, features + r * width);
+            head_pool_mean(spec, place, read, w->means + r * (size_t)spec->hidden);
             if (token == 0)
                 capture_logits(weights, w, features, r);
         }
@@ -148,9 +162,19 @@ static void label_logits(const struct spec *spec, const struct weights *weights,
         const struct linear *own = w->classifiers[r];
         const struct linear *classifier = own != NULL ? own : &weights->classifier;
         if (classifier->out > 0)
-            project(w, classifier, logits[r], w->read[0] + r * spec_features(spec), 1,
-                    ACTIVATION_NONE);
+            project(w, classifier, logits[r], w->read[0] + r * spec_row(spec), 1, ACTIVATION_NONE);
     }
+}
+
+/* logits = the classifier's of the first numbers of each row. */
+static void classify(struct workspace *w, const struct linear *classifier, unsigned token,
+                     unsigned inputs, size_t row)
+{
+    struct linear_io io = {.x = operand_f32(w->read[token], row),
+                           .rows = inputs,
+                           .y = w->logits[token],
+                           .y_stride = classifier->out};
+    linear_run(classifier, w->kernels, w->pool, &io);
 }
 
 void head_logits(const struct spec *spec, const struct weights *weights, struct workspace *w,
@@ -163,8 +187,7 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
     const size_t labels = spec->label_count;
     const unsigned tokens = spec_head_tokens(spec);
     for (unsigned token = 0; token < tokens; token++)
-        project(w, classifier_of(weights, token), w->logits[token], w->read[token], inputs,
-                ACTIVATION_NONE);
+        classify(w, classifier_of(weights, token), token, inputs, spec_row(spec));
     for (unsigned r = 0; r < inputs; r++)
         for (size_t i = 0; i < labels; i++) {
             float value = w->logits[0][r * labels + i];
@@ -174,7 +197,7 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
 
 const float *head_features(const struct spec *spec, const struct workspace *workspace, unsigned row)
 {
-    return workspace->read[0] + (size_t)row * spec_features(spec);
+    return workspace->read[0] + (size_t)row * spec_row(spec);
 }
 
 void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,

@@ -24,16 +24,21 @@
  * capture. The windows of an input come in their order, in one batch or several. */
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *workspace);
 
-/* read [spec_features] = the mean or the largest of what was read so far and of one more window. */
+/* read [spec_row]: its first numbers = the mean or the largest of what was read so far and of one
+ * more window, features [spec_features]. */
 void head_pool(const struct spec *spec, const struct window_place *place, float *read,
                const float *features);
+/* Those behind them = the mean of the token means so far and of one more window, mean [D]. */
+void head_pool_mean(const struct spec *spec, const struct window_place *place, float *read,
+                    const float *mean);
 
 /* workspace->read -> logits[i][0 .. label_count) of the first `inputs` inputs. */
 void head_logits(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace, unsigned inputs, float *const *logits);
 
-/* What the classifier read of an input of the last head_logits: [spec_features], the workspace's.
- * Of a distilled DeiT, the class token's. */
+/* What the classifier read of an input of the last head_logits, and behind it the mean of its
+ * tokens (token_mean.h; zeros unless the workspace takes them): [spec_row], the workspace's. Of a
+ * distilled DeiT, the class token's. */
 const float *head_features(const struct spec *spec, const struct workspace *workspace,
                            unsigned input);
 

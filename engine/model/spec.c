@@ -3,6 +3,7 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/format/head_file.h"
 #include "engine/model/config/candidates.h"
 #include "engine/model/spec_config.h"
 
@@ -71,8 +72,8 @@ static enum err_code read_head_file(struct spec *spec, const struct json_t *obje
     const char *name = NULL;
     if (doc_get_string(object, "$", "head", &name, err) || name == NULL)
         return err->code;
-    if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL)
-        return err_set(err, ERR_UNSUPPORTED, "$.head must be the name of a file beside attnd.json");
+    if (strcmp(name, HEAD_FILE_NAME) != 0)
+        return err_set(err, ERR_UNSUPPORTED, "$.head must be \"%s\"", HEAD_FILE_NAME);
     if (spec->family->is_zero_shot)
         return err_set(err, ERR_UNSUPPORTED, "$.head is of fixed labels; this model is zero-shot");
     spec->head_file = arena_copy(arena, name, strlen(name));
@@ -134,6 +135,9 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err->code;
     if (policy_read(&spec->policy, object, spec->labels, arena, err))
         return err->code;
+    if (spec->policy.ood.method == OOD_NEIGHBOURS && spec->head_file == NULL)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.ood.method \"neighbours\" needs the examples of $.head");
     return read_reference(spec, object, arena, err);
 }
 

@@ -176,5 +176,7 @@ unsigned spec_pooled_tokens(const struct spec *spec, unsigned tokens);
 /* Numbers that the classifier reads: the hidden size or, for two of a kind, twice that, or those of
  * a projection. */
 unsigned spec_features(const struct spec *spec);
+/* All that is known of an input behind the encoder: those, and the mean of its tokens. */
+unsigned spec_row(const struct spec *spec);
 
 #endif

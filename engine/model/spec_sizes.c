@@ -204,3 +204,8 @@ unsigned spec_features(const struct spec *spec)
         return spec->projection;
     return spec_pooling(spec) == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
 }
+
+unsigned spec_row(const struct spec *spec)
+{
+    return spec_features(spec) + spec->hidden;
+}

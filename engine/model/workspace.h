@@ -76,7 +76,10 @@ struct workspace {
     size_t capture_block_floats, capture_relative_at, capture_scratch_floats;
     float *cls;       /* [rows, spec_features or the hidden size, whichever is more] */
     float *pooled;    /* [rows, spec_features] */
-    float *read[2];   /* [inputs, spec_features] of the classifiers, pooled over windows */
+    bool takes_means; /* else `means` stays zero */
+    float *means;     /* [rows, D] token_mean.h */
+    float *read[2];   /* [inputs, spec_row] what the classifiers read, pooled over windows, and
+                         behind that the mean of the tokens */
     float *logits[2]; /* [inputs, labels], the second for a distillation head */
 
     /* Of a family with stages (stages.h) this is the first one's; matrices above have its sizes. */

@@ -1,6 +1,8 @@
 #include "learn/eval/calibrate.h"
 
+#include "engine/model/spec_head.h"
 #include "learn/eval/fit/attnd_json.h"
+#include "learn/eval/fit/example_bank.h"
 #include "learn/eval/fit/outlier.h"
 #include "learn/eval/fit/reference_fit.h"
 
@@ -50,111 +52,184 @@ static size_t *usable_items(const struct evaluation *evaluation, size_t *count, 
     return items;
 }
 
-static enum err_code fit(struct ood *ood, const struct calibrate *how, bool independent,
-                         struct arena *arena, struct err *err)
+/* An evaluation as the OOD score is fitted on it; items are its usable rows. */
+static struct outlier_data data_of(const struct spec *spec, const struct evaluation *evaluation,
+                                   const unsigned *classes, const size_t *items, size_t count)
 {
-    const struct assessment *assessment = how->assessment;
-    bool has_known = how->known != NULL;
-    const struct evaluation *known = has_known ? how->known : &assessment->evaluation;
-    struct outlier_data data = {.features = known->features,
-                                .classes = has_known ? how->known_classes : assessment->classes,
-                                .hidden = known->hidden_size,
-                                .label_count = known->label_count,
-                                .independent = independent};
-    size_t *items = usable_items(known, &data.count, err);
-    data.items = items;
-    if (items != NULL)
-        outlier_fit(ood, how->method, &data, 0, arena, err);
-    free(items);
-    return err->code;
+    return (struct outlier_data){.features = evaluation->features,
+                                 .classes = classes,
+                                 .items = items,
+                                 .count = count,
+                                 .width = evaluation->feature_size,
+                                 .hidden = spec_features(spec),
+                                 .label_count = evaluation->label_count,
+                                 .independent = spec->scores == SCORES_SIGMOID,
+                                 .digests = evaluation->digests};
 }
 
-static enum err_code choose_threshold(struct ood *ood, const struct assessment *assessment,
-                                      struct arena *arena, struct err *err)
+/* The inputs whose statistics a distance takes, and of which examples are chosen. */
+static const struct evaluation *known_of(const struct calibrate *how, const unsigned **classes)
 {
-    const struct evaluation *evaluation = &assessment->evaluation;
-    struct outlier_data data = {.features = evaluation->features,
-                                .classes = assessment->classes,
-                                .hidden = evaluation->hidden_size,
-                                .label_count = evaluation->label_count};
-    size_t *items = usable_items(evaluation, &data.count, err);
-    float *scores = calloc(evaluation->count + 1, sizeof *scores);
-    data.items = items;
-    if (items != NULL && scores == NULL)
-        err_no_memory(err, evaluation->count * sizeof *scores);
-    if (err->code == ERR_OK) {
-        outlier_scores(ood, evaluation->logits, &data, scores);
-        outlier_calibrate(ood, scores, data.count, 1 - CALIBRATE_UNKNOWN, arena, err);
-    }
-    free(scores);
-    free(items);
-    return err->code;
+    *classes = how->known != NULL ? how->known_classes : how->assessment->classes;
+    return how->known != NULL ? how->known : &how->assessment->evaluation;
 }
 
-/* A covariance from few inputs is unreliable; energy needs none. */
+/* ---- the OOD score ---- */
+
+/* A covariance from few inputs is unreliable, and few examples are not all that is known; energy
+ * needs none. */
 static enum ood_method method_for(const struct calibrate *how)
 {
-    const struct evaluation *known = how->known != NULL ? how->known : &how->assessment->evaluation;
-    bool is_distance = how->method == OOD_MAHALANOBIS || how->method == OOD_RELATIVE;
-    return is_distance && known->count - known->failed < CALIBRATE_DISTANCE_MIN ? OOD_ENERGY
-                                                                                : how->method;
+    const unsigned *classes;
+    const struct evaluation *known = known_of(how, &classes);
+    const size_t count = known->count - known->failed;
+    const bool is_distance = how->method == OOD_MAHALANOBIS || how->method == OOD_RELATIVE;
+    if (how->method == OOD_NEIGHBOURS && count >= CALIBRATE_EXAMPLES_MIN)
+        return OOD_NEIGHBOURS;
+    return how->method == OOD_NEIGHBOURS || (is_distance && count < CALIBRATE_DISTANCE_MIN)
+               ? OOD_ENERGY
+               : how->method;
+}
+
+static enum err_code read_bank(struct head_bank *out, const char *dir, const struct spec *spec,
+                               struct arena *arena, struct err *err)
+{
+    struct head_file *file;
+    if (head_file_open(&file, dir, spec->head_file, spec->label_count, spec_row(spec), err))
+        return err->code;
+    head_file_bank(file, out, arena, err);
+    head_file_close(file);
+    return err->code;
+}
+
+static enum err_code choose_bank(struct head_bank *out, const struct calibrate *how,
+                                 struct arena *arena, struct err *err)
+{
+    const unsigned *classes;
+    const struct evaluation *known = known_of(how, &classes);
+    struct example_rows rows = {.width = known->feature_size,
+                                .labels = known->label_count,
+                                .features = known->features,
+                                .logits = known->logits,
+                                .classes = classes,
+                                .digests = known->digests};
+    size_t *items = usable_items(known, &rows.count, err);
+    rows.items = items;
+    if (items != NULL && !example_bank_choose(out, &rows, arena, err))
+        head_file_write(how->assessment->options.dir, out, err);
+    free(items);
+    return err->code;
+}
+
+/* Of the known inputs if some were given, else those that the directory has or, without, of the
+ * assessment's inputs. */
+static enum err_code take_bank(struct head_bank *out, struct spec *spec,
+                               const struct calibrate *how, struct arena *arena, struct err *err)
+{
+    if (how->known == NULL && spec->head_file != NULL)
+        return read_bank(out, how->assessment->options.dir, spec, arena, err);
+    spec->head_file = HEAD_FILE_NAME;
+    return choose_bank(out, how, arena, err);
+}
+
+static enum err_code fit(struct spec *spec, const struct calibrate *how, enum ood_method method,
+                         struct arena *arena, struct err *err)
+{
+    const unsigned *classes;
+    const struct evaluation *known = known_of(how, &classes);
+    size_t count, *items = usable_items(known, &count, err);
+    const struct outlier_data data = data_of(spec, known, classes, items, count);
+    if (items != NULL)
+        outlier_fit(&spec->policy.ood, method, &data, 0, arena, err);
+    free(items);
+    return err->code;
+}
+
+/* OOD scores of the assessment's usable inputs. Of neighbours an input that is an example counts
+ * without itself. */
+struct answers {
+    size_t count, *items;
+    float *ood_scores;
+};
+
+static void close_answers(struct answers *answers)
+{
+    free(answers->items);
+    free(answers->ood_scores);
+}
+
+static enum err_code open_answers(struct answers *out, const struct spec *spec,
+                                  const struct assessment *assessment, const struct head_bank *bank,
+                                  struct err *err)
+{
+    const struct evaluation *evaluation = &assessment->evaluation;
+    *out = (struct answers){0};
+    out->items = usable_items(evaluation, &out->count, err);
+    out->ood_scores = calloc(evaluation->count + 1, sizeof *out->ood_scores);
+    if (out->items == NULL || out->ood_scores == NULL)
+        return err_no_memory(err, evaluation->count * sizeof *out->ood_scores);
+    struct outlier_data data =
+        data_of(spec, evaluation, assessment->classes, out->items, out->count);
+    data.bank = bank;
+    outlier_scores(&spec->policy.ood, evaluation->logits, &data, out->ood_scores);
+    return ERR_OK;
+}
+
+static enum err_code choose_threshold(struct spec *spec, const struct assessment *assessment,
+                                      const struct head_bank *bank, struct arena *arena,
+                                      struct err *err)
+{
+    struct answers answers = {0};
+    if (!open_answers(&answers, spec, assessment, bank, err))
+        outlier_calibrate(&spec->policy.ood, answers.ood_scores, answers.count,
+                          1 - CALIBRATE_UNKNOWN, arena, err);
+    close_answers(&answers);
+    return err->code;
 }
 
 static enum err_code take_outliers(struct spec *spec, const struct calibrate *how,
-                                   struct arena *arena, struct err *err)
+                                   struct head_bank *bank, struct arena *arena, struct err *err)
 {
-    struct calibrate chosen = *how;
-    chosen.method = method_for(how);
-    if (chosen.method == OOD_NONE)
+    const enum ood_method method = method_for(how);
+    struct ood *ood = &spec->policy.ood;
+    if (method == OOD_NONE)
         return ERR_OK;
-    if (fit(&spec->policy.ood, &chosen, spec->scores == SCORES_SIGMOID, arena, err))
+    if (method == OOD_NEIGHBOURS && take_bank(bank, spec, how, arena, err))
         return err->code;
-    return choose_threshold(&spec->policy.ood, how->assessment, arena, err);
+    if (fit(spec, how, method, arena, err))
+        return err->code;
+    if (method == OOD_NEIGHBOURS && spec_take_neighbours(ood, bank, arena, err))
+        return err->code;
+    return choose_threshold(spec, how->assessment, method == OOD_NEIGHBOURS ? bank : NULL, arena,
+                            err);
 }
 
 /* ---- what live predictions are compared with ---- */
 
-/* Winners and OOD scores by the spec, which is not the open model's. ood_scores [usable items]. */
-static void answer_again(const struct spec *spec, const struct assessment *assessment,
-                         const size_t *items, size_t count, struct verdict *verdicts,
-                         float *ood_scores)
+static enum err_code take_reference(struct spec *spec, const struct assessment *assessment,
+                                    const struct head_bank *bank, struct drift_reference *reference,
+                                    struct arena *arena, struct err *err)
 {
     const struct evaluation *evaluation = &assessment->evaluation;
-    const struct calibration_set set = {.logits = evaluation->logits,
-                                        .classes = assessment->classes,
-                                        .items = items,
-                                        .count = count,
-                                        .label_count = evaluation->label_count,
-                                        .sigmoid = spec->scores == SCORES_SIGMOID};
-    const struct outlier_data data = {.features = evaluation->features,
-                                      .items = items,
-                                      .count = count,
-                                      .hidden = evaluation->hidden_size,
-                                      .label_count = evaluation->label_count};
-    calibration_predictions(&set, spec->temperature, verdicts);
-    outlier_scores(&spec->policy.ood, evaluation->logits, &data, ood_scores);
-}
-
-static enum err_code take_reference(struct spec *spec, const struct assessment *assessment,
-                                    struct drift_reference *reference, struct arena *arena,
-                                    struct err *err)
-{
-    struct reference_answers answers = {0};
-    size_t *items = usable_items(&assessment->evaluation, &answers.count, err);
-    struct verdict *verdicts = calloc(answers.count + 1, sizeof *verdicts);
-    float *ood_scores = calloc(answers.count + 1, sizeof *ood_scores);
-    answers.verdicts = verdicts;
-    answers.ood_scores = ood_scores;
-    if (items != NULL && (verdicts == NULL || ood_scores == NULL))
-        err_no_memory(err, answers.count * sizeof *verdicts);
-    if (err->code == ERR_OK) {
-        answer_again(spec, assessment, items, answers.count, verdicts, ood_scores);
-        if (!reference_fit(reference, &answers, spec->labels, spec->label_count, arena, err))
+    struct answers answers = {0};
+    struct verdict *verdicts = calloc(evaluation->count + 1, sizeof *verdicts);
+    if (verdicts == NULL) {
+        err_no_memory(err, evaluation->count * sizeof *verdicts);
+    } else if (!open_answers(&answers, spec, assessment, bank, err)) {
+        const struct calibration_set set = {.logits = evaluation->logits,
+                                            .classes = assessment->classes,
+                                            .items = answers.items,
+                                            .count = answers.count,
+                                            .label_count = evaluation->label_count,
+                                            .sigmoid = spec->scores == SCORES_SIGMOID};
+        const struct reference_answers given = {
+            .verdicts = verdicts, .ood_scores = answers.ood_scores, .count = answers.count};
+        calibration_predictions(&set, spec->temperature, verdicts);
+        if (!reference_fit(reference, &given, spec->labels, spec->label_count, arena, err))
             spec->reference = reference;
     }
-    free(ood_scores);
+    close_answers(&answers);
     free(verdicts);
-    free(items);
     return err->code;
 }
 
@@ -163,10 +238,13 @@ enum err_code calibrate_write_reference(const struct assessment *assessment, str
     const char *dir = assessment->options.dir;
     struct spec spec;
     struct drift_reference reference;
+    struct head_bank bank = {0};
     struct arena arena;
     arena_init(&arena);
-    if (!spec_read(&spec, dir, &arena, err) &&
-        !take_reference(&spec, assessment, &reference, &arena, err))
+    if (!spec_read(&spec, dir, &arena, err) && !spec_open_head(&spec, dir, &arena, err) &&
+        (spec.head_file == NULL || !read_bank(&bank, dir, &spec, &arena, err)) &&
+        !take_reference(&spec, assessment, spec.head_file != NULL ? &bank : NULL, &reference,
+                        &arena, err))
         attnd_json_write(dir, &spec, err);
     arena_deinit(&arena);
     return err->code;
@@ -177,11 +255,13 @@ enum err_code calibrate_write(const struct calibrate *how, struct err *err)
     const char *dir = how->assessment->options.dir;
     struct spec spec;
     struct drift_reference reference;
+    struct head_bank bank = {0};
     struct arena arena;
     arena_init(&arena);
     if (!spec_read(&spec, dir, &arena, err) && !take_decisions(&spec, how, &arena, err) &&
-        !take_outliers(&spec, how, &arena, err) &&
-        !take_reference(&spec, how->assessment, &reference, &arena, err)) {
+        !take_outliers(&spec, how, &bank, &arena, err) &&
+        !take_reference(&spec, how->assessment, bank.count > 0 ? &bank : NULL, &reference, &arena,
+                        err)) {
         if (how->version != NULL)
             spec.version = how->version;
         attnd_json_write(dir, &spec, err);

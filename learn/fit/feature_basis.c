@@ -19,7 +19,7 @@ static void take_mean(const struct feature_table *table, double *mean)
     memset(mean, 0, table->width * sizeof *mean);
     for (size_t i = 0; i < table->count; i++)
         for (unsigned j = 0; j < table->width; j++)
-            mean[j] += (double)table->features[i * table->width + j];
+            mean[j] += (double)table->features[i * table->stride + j];
     for (unsigned j = 0; j < table->width; j++)
         mean[j] /= (double)table->count;
 }
@@ -28,9 +28,11 @@ static void take_mean(const struct feature_table *table, double *mean)
 static void centre(const struct feature_table *table, const double *mean, size_t first,
                    size_t count, float *out)
 {
-    const float *features = table->features + first * table->width;
-    for (size_t i = 0; i < count * table->width; i++)
-        out[i] = (float)((double)features[i] - mean[i % table->width]);
+    for (size_t i = 0; i < count; i++, out += table->width) {
+        const float *features = table->features + (first + i) * table->stride;
+        for (unsigned j = 0; j < table->width; j++)
+            out[j] = (float)((double)features[j] - mean[j]);
+    }
 }
 
 /* covariance [width, width] += chunk' chunk */

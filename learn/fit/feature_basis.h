@@ -22,8 +22,8 @@
 #include <stddef.h>
 
 struct feature_table {
-    const float *features; /* [count, width] */
-    size_t count;
+    const float *features; /* [count, width], rows `stride` numbers apart */
+    size_t count, stride;
     unsigned width;
 };
 

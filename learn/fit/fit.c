@@ -1,6 +1,7 @@
 #include "learn/fit/fit.h"
 
 #include "engine/prepare/pipeline.h"
+#include "learn/eval/fit/example_bank.h"
 #include "learn/fit/feature_basis.h"
 #include "learn/fit/fit_prior.h"
 #include "learn/fit/head_cross.h"
@@ -43,7 +44,7 @@ static enum err_code read_bank(struct fit *fit, struct err *err)
     if (fit->old.head_file == NULL)
         return ERR_OK;
     if (head_file_open(&file, fit->options.model, fit->old.head_file, fit->old.label_count,
-                       spec_features(&fit->old), err))
+                       spec_row(&fit->old), err))
         return err->code;
     head_file_bank(file, &fit->bank, &fit->arena, err);
     head_file_close(file);
@@ -143,14 +144,6 @@ static enum err_code check_read(const struct fit *fit, struct err *err)
     return ERR_OK;
 }
 
-static bool is_carried(const struct head_bank *bank, uint64_t digest)
-{
-    for (size_t i = 0; i < bank->count; i++)
-        if (bank->digests[i] == digest)
-            return true;
-    return false;
-}
-
 /* By the record that training left beside the model, and by the examples that it carries. */
 static enum err_code mark_learnt(struct fit *fit, struct err *err)
 {
@@ -164,7 +157,7 @@ static enum err_code mark_learnt(struct fit *fit, struct err *err)
     record_read(fit->options.model, &found, &record, &cause); /* a damaged one tells nothing */
     for (size_t i = 0; i < evaluation->count; i++) {
         fit->learnt[i] = record_knows(&record, evaluation->digests[i]) ||
-                         is_carried(&fit->bank, evaluation->digests[i]);
+                         example_bank_find(&fit->bank, evaluation->digests[i]) != SIZE_MAX;
         fit->fresh_count += !fit->learnt[i] && evaluation->problems[i] == NULL;
     }
     record_close(&record);
@@ -225,8 +218,10 @@ static enum err_code fit_projected(struct fit *fit, const struct feature_basis *
 
 static enum err_code fit_rows(struct fit *fit, const struct fit_progress *progress, struct err *err)
 {
-    const struct feature_table table = {
-        .features = fit->rows.features, .count = fit->rows.count, .width = fit->rows.width};
+    const struct feature_table table = {.features = fit->rows.features,
+                                        .count = fit->rows.count,
+                                        .stride = fit->rows.width,
+                                        .width = spec_features(&fit->old)};
     struct feature_basis basis;
     if (feature_basis_fit(&basis, &table, &fit->arena, err))
         return err->code;

@@ -18,7 +18,7 @@ static enum err_code view_rows(struct fit *fit, struct evaluation *out, struct e
     *out = (struct evaluation){.count = rows->count,
                                .label_count = rows->labels,
                                .logits = rows->after,
-                               .hidden_size = rows->width,
+                               .feature_size = rows->width,
                                .features = rows->features,
                                .digests = rows->digests};
     out->truncated = arena_alloc_array(&fit->arena, rows->count, sizeof *out->truncated);

@@ -1,5 +1,7 @@
 #include "learn/fit/fit_rows.h"
 
+#include "learn/eval/fit/example_bank.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +66,7 @@ enum err_code fit_rows_open(struct fit_rows *out, const struct evaluation *evalu
                             struct err *err)
 {
     *out = (struct fit_rows){
-        .width = evaluation->hidden_size, .labels = labels, .old_labels = evaluation->label_count};
+        .width = evaluation->feature_size, .labels = labels, .old_labels = evaluation->label_count};
     uint64_t *given = calloc(evaluation->count + 1, sizeof *given);
     if (given == NULL) {
         err_no_memory(err, evaluation->count * sizeof *given);
@@ -91,71 +93,15 @@ void fit_rows_close(struct fit_rows *rows)
 
 /* ---- the bank that comes of it ---- */
 
-struct entry {
-    unsigned class;
-    uint64_t digest;
-    size_t row;
-};
-
-static int by_class_and_digest(const void *a, const void *b)
-{
-    const struct entry *left = a, *right = b;
-    if (left->class != right->class)
-        return left->class < right->class ? -1 : 1;
-    return compare(&left->digest, &right->digest);
-}
-
-/* Those that are kept come first, in the order of classes; their number. An input counts once. */
-static size_t choose(struct entry *entries, size_t count)
-{
-    size_t kept = 0, of_class = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool is_other = kept == 0 || entries[kept - 1].class != entries[i].class;
-        if (is_other)
-            of_class = 0;
-        if (of_class == FIT_BANK_ROWS ||
-            (!is_other && entries[kept - 1].digest == entries[i].digest))
-            continue;
-        entries[kept++] = entries[i];
-        of_class++;
-    }
-    return kept;
-}
-
-static enum err_code fill(struct head_bank *out, const struct fit_rows *rows,
-                          const struct entry *entries, struct arena *arena, struct err *err)
-{
-    out->features = arena_alloc_array(arena, out->count * out->width, sizeof *out->features);
-    out->logits = arena_alloc_array(arena, out->count * out->labels, sizeof *out->logits);
-    out->classes = arena_alloc_array(arena, out->count, sizeof *out->classes);
-    out->digests = arena_alloc_array(arena, out->count, sizeof *out->digests);
-    if (out->features == NULL || out->logits == NULL || out->classes == NULL ||
-        out->digests == NULL)
-        return err_no_memory(err, out->count * (out->width + out->labels) * sizeof(float));
-    for (size_t i = 0; i < out->count; i++) {
-        size_t row = entries[i].row;
-        memcpy(out->features + i * out->width, rows->features + row * out->width,
-               out->width * sizeof *out->features);
-        memcpy(out->logits + i * out->labels, rows->after + row * out->labels,
-               out->labels * sizeof *out->logits);
-        out->classes[i] = rows->classes[row];
-        out->digests[i] = rows->digests[row];
-    }
-    return ERR_OK;
-}
-
 enum err_code fit_rows_bank(const struct fit_rows *rows, struct head_bank *out, struct arena *arena,
                             struct err *err)
 {
-    struct entry *entries = calloc(rows->count + 1, sizeof *entries);
-    if (entries == NULL)
-        return err_no_memory(err, rows->count * sizeof *entries);
-    for (size_t i = 0; i < rows->count; i++)
-        entries[i] = (struct entry){rows->classes[i], rows->digests[i], i};
-    qsort(entries, rows->count, sizeof *entries, by_class_and_digest);
-    *out = (struct head_bank){
-        .count = choose(entries, rows->count), .width = rows->width, .labels = rows->labels};
-    fill(out, rows, entries, arena, err);
-    free(entries);
-    return err->code;
+    const struct example_rows examples = {.count = rows->count,
+                                          .width = rows->width,
+                                          .labels = rows->labels,
+                                          .features = rows->features,
+                                          .logits = rows->after,
+                                          .classes = rows->classes,
+                                          .digests = rows->digests};
+    return example_bank_choose(out, &examples, arena, err);
 }

@@ -28,10 +28,8 @@ enum err_code fit_rows_open(struct fit_rows *out, const struct evaluation *evalu
                             struct err *err);
 void fit_rows_close(struct fit_rows *rows);
 
-enum { FIT_BANK_ROWS = 400 }; /* of each label */
-
-/* The bank of the model that the rows were fitted to: of each label the FIT_BANK_ROWS rows of the
- * smallest digests, which are as good as random, with their answers left out. The arena's. */
+/* The bank of the model that the rows were fitted to, with their answers left out
+ * (learn/eval/fit/example_bank.h). The arena's. */
 enum err_code fit_rows_bank(const struct fit_rows *rows, struct head_bank *out, struct arena *arena,
                             struct err *err);
 

@@ -107,7 +107,7 @@ static enum err_code make_spec(struct writing *writing, struct err *err)
 static void put_head(const struct fit *fit, struct parameters *parameters)
 {
     const struct parameters_map *map = &parameters->map;
-    size_t width = fit->rows.width, labels = fit->labels.count;
+    size_t width = spec_features(&fit->old), labels = fit->labels.count;
     bool is_distilled = map->distillation_weight != SIZE_MAX;
     float times = is_distilled ? 2 : 1;
     for (size_t c = 0; c < labels; c++) {

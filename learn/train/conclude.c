@@ -21,6 +21,7 @@ struct closing {
     const struct conclude_progress *progress;
     struct dataset validation, known; /* views of the corpus */
     struct assessment assessment;
+    float *shifts; /* [labels] class biases that were fitted; NULL: none were */
 };
 
 /* ---- the checkpoint ---- */
@@ -108,18 +109,22 @@ static struct calibration_set set_of(const struct assessment *assessment, size_t
     return set;
 }
 
-/* Into the classifiers, and into the logits that were computed without them. */
-static void fold(struct run *run, struct evaluation *evaluation, const float *shifts)
+/* Of logits that were computed without them; NULL: there are none. */
+static void shift_logits(struct evaluation *evaluation, const float *shifts)
+{
+    const unsigned labels = evaluation->label_count;
+    for (size_t i = 0; shifts != NULL && i < evaluation->count * labels; i++)
+        evaluation->logits[i] += shifts[i % labels];
+}
+
+static void fold(struct run *run, const float *shifts)
 {
     const struct parameters_map *map = &run->learner.parameters.map;
-    unsigned labels = evaluation->label_count;
-    for (unsigned c = 0; c < labels; c++) {
+    for (unsigned c = 0; c < run->spec.label_count; c++) {
         run->learner.best[map->classifier_bias + c] += shifts[c];
         if (map->distillation_bias != SIZE_MAX)
             run->learner.best[map->distillation_bias + c] += shifts[c];
     }
-    for (size_t i = 0; i < evaluation->count * labels; i++)
-        evaluation->logits[i] += shifts[i % labels];
 }
 
 static enum err_code fit_biases(struct closing *closing, struct conclusion *out, struct err *err)
@@ -129,19 +134,19 @@ static enum err_code fit_biases(struct closing *closing, struct conclusion *out,
     if (strcmp(closing->run->options->class_biases, "fit") != 0)
         return ERR_OK;
     size_t *items = calloc(assessment->evaluation.count, sizeof *items);
-    float *shifts = calloc(assessment->evaluation.label_count, sizeof *shifts);
-    if (items == NULL || shifts == NULL) {
+    closing->shifts = calloc(assessment->evaluation.label_count, sizeof *closing->shifts);
+    if (items == NULL || closing->shifts == NULL) {
         err_no_memory(err, assessment->evaluation.count * sizeof *items);
     } else {
         struct calibration_set set = set_of(assessment, items);
-        if (!logit_adjustment_fit(&biases, &set, shifts, err)) {
+        if (!logit_adjustment_fit(&biases, &set, closing->shifts, err)) {
             out->macro_f1_before = biases.before;
             out->macro_f1_crossed = biases.crossed;
-            fold(closing->run, &assessment->evaluation, shifts);
+            fold(closing->run, closing->shifts);
+            shift_logits(&assessment->evaluation, closing->shifts);
         }
     }
     free(items);
-    free(shifts);
     return err->code != ERR_OK ? err->code : assessment_measure(assessment, err);
 }
 
@@ -165,8 +170,10 @@ static enum err_code decide_by_distance(struct closing *closing, struct calibrat
     how->known_classes = classes;
     if (classes == NULL)
         err_no_memory(err, closing->known.count * sizeof *classes);
-    else if (!evaluate_known(closing, &known, classes, err))
+    else if (!evaluate_known(closing, &known, classes, err)) {
+        shift_logits(&known, closing->shifts);
         calibrate_write(how, err);
+    }
     evaluation_close(&known);
     free(classes);
     return err->code;
@@ -177,7 +184,7 @@ static enum err_code decide(struct closing *closing, struct err *err)
     struct calibrate how = {.assessment = &closing->assessment,
                             .method = method_of(closing->run->options->ood_method),
                             .version = closing->run->options->version};
-    if (how.method == OOD_MAHALANOBIS || how.method == OOD_RELATIVE)
+    if (how.method != OOD_NONE && how.method != OOD_ENERGY)
         return decide_by_distance(closing, &how, err);
     return calibrate_write(&how, err);
 }
@@ -278,5 +285,6 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
     if (!run->is_mlm && !run->options->multi_label)
         judge_and_decide(&closing, out, err);
     assessment_close(&closing.assessment);
+    free(closing.shifts);
     return err->code != ERR_OK ? err->code : run_output_finish(run, err);
 }

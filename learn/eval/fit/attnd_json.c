@@ -53,13 +53,22 @@ static void put_labels(FILE *out, const struct spec *spec,
     fputs("}", out);
 }
 
-static void put_threshold(FILE *out, const struct spec *spec, unsigned label)
+static void put_score(FILE *out, float score)
 {
-    float threshold = spec->policy.thresholds[label];
-    if (isnan(threshold))
+    if (isnan(score))
         fputs("null", out);
     else
-        fprintf(out, "%.*g", SCORE_DIGITS, (double)threshold);
+        fprintf(out, "%.*g", SCORE_DIGITS, (double)score);
+}
+
+static void put_threshold(FILE *out, const struct spec *spec, unsigned label)
+{
+    put_score(out, spec->policy.thresholds[label]);
+}
+
+static void put_ood_threshold(FILE *out, const struct spec *spec, unsigned label)
+{
+    put_score(out, spec->policy.ood.label_thresholds[label]);
 }
 
 static void put_class_code(FILE *out, const struct spec *spec, unsigned label)
@@ -109,13 +118,19 @@ static void put_ood(FILE *out, const struct spec *spec)
     if (ood->method == OOD_NONE)
         return;
     fprintf(out, ",\n \"ood\": {\n  \"method\": \"%s\"", ood_method_name(ood->method));
+    if (ood->method == OOD_NEIGHBOURS)
+        fprintf(out, ",\n  \"neighbours\": %u", ood->neighbours.nearest);
     if (ood->has_threshold)
         fprintf(out, ",\n  \"threshold\": %.*g", SCORE_DIGITS, (double)ood->threshold);
+    if (ood->label_thresholds != NULL) {
+        fputs(",\n  \"thresholds\": ", out);
+        put_labels(out, spec, put_ood_threshold);
+    }
     if (ood->quantile_count > 0) {
         fputs(",\n  \"quantiles\": ", out);
         put_numbers(out, ood->quantiles, ood->quantile_count, SCORE_DIGITS);
     }
-    if (ood->method != OOD_ENERGY)
+    if (ood->method == OOD_MAHALANOBIS || ood->method == OOD_RELATIVE)
         put_statistics(out, spec);
     fputs("}", out);
 }

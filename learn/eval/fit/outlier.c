@@ -16,12 +16,14 @@
 #include "learn/eval/fit/outlier.h"
 
 #include "learn/eval/fit/eigen.h"
+#include "learn/eval/fit/example_bank.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
+    NEIGHBOURS = 10,
     COMPONENTS = 64,
     FILE_NUMBERS_MAX = 15000,   /* of at most 14 characters: about 200 kB of attnd.json */
     INPUTS_OF_A_DIRECTION = 10, /* at least, to estimate a variance */
@@ -105,7 +107,7 @@ static void find_means(struct moments *moments, const struct outlier_data *data)
         size_t row = row_of(data, i);
         double *sums = moments->class_means + data->classes[row] * hidden;
         for (size_t d = 0; d < hidden; d++)
-            sums[d] += (double)data->features[row * hidden + d];
+            sums[d] += (double)data->features[row * data->width + d];
     }
     for (size_t c = 0; c < moments->label_count; c++)
         for (size_t d = 0; d < hidden && moments->counts[c] > 0; d++) {
@@ -123,7 +125,7 @@ static void find_within(struct moments *moments, const struct outlier_data *data
     double *difference = moments->row, *within = moments->within;
     for (size_t i = 0; i < data->count; i++) {
         size_t row = row_of(data, i);
-        const float *x = data->features + row * hidden;
+        const float *x = data->features + row * data->width;
         const double *class_mean = moments->class_means + data->classes[row] * hidden;
         double weight = weight_of(moments, data->classes[row]);
         for (size_t d = 0; d < hidden; d++)
@@ -398,7 +400,8 @@ enum err_code outlier_fit(struct ood *out, enum ood_method method, const struct 
                         .hidden = data->hidden,
                         .label_count = data->label_count,
                         .independent = data->independent};
-    if (method == OOD_ENERGY)
+    out->neighbours.nearest = NEIGHBOURS;
+    if (method == OOD_ENERGY || method == OOD_NEIGHBOURS)
         return ERR_OK;
     if (data->count < 2)
         return err_set(err, ERR_UNUSABLE, "%zu inputs; at least 2 are needed", data->count);
@@ -415,8 +418,11 @@ void outlier_scores(const struct ood *ood, const float *logits, const struct out
 {
     for (size_t i = 0; i < data->count; i++) {
         size_t row = row_of(data, i);
-        scores[i] =
-            ood_score(ood, logits + row * data->label_count, data->features + row * data->hidden);
+        const float *features = data->features + row * data->width;
+        scores[i] = data->bank != NULL && ood->method == OOD_NEIGHBOURS
+                        ? (float)neighbours_score(&ood->neighbours, features + data->hidden,
+                                                  example_bank_find(data->bank, data->digests[row]))
+                        : ood_score(ood, logits + row * data->label_count, features);
     }
 }
 

@@ -7,25 +7,34 @@
  *     outlier_scores(&ood, logits, &validation, scores);                   validation part
  *     outlier_calibrate(&ood, scores, validation.count, 0.99, &arena, &err);
  *
+ * Of OOD_NEIGHBOURS the caller sets `neighbours`: there is nothing to fit but the thresholds.
+ *
  * Threads: no state.
  */
 #ifndef ATTND_LEARN_EVAL_FIT_OUTLIER_H
 #define ATTND_LEARN_EVAL_FIT_OUTLIER_H
 
 #include "engine/decide/ood.h"
+#include "engine/format/head_file.h"
 
 #include <stddef.h>
 
-enum { OUTLIER_QUANTILES = 101, OUTLIER_CLASSES_MAX = 1024 };
+enum {
+    OUTLIER_QUANTILES = 101,
+    OUTLIER_CLASSES_MAX = 1024
+};
 
 /* Features with their classes. */
 struct outlier_data {
-    const float *features;   /* [.., hidden] */
+    const float *features;   /* [.., width], of which distances read the first `hidden` */
     const unsigned *classes; /* [..], below label_count; outlier_scores does not read them */
     const size_t *items;     /* [count]: which rows are meant; NULL: 0 .. count - 1 */
     size_t count;
-    unsigned hidden, label_count;
+    unsigned width, hidden, label_count;
     bool independent; /* each label has a sigmoid of its own */
+    /* Of inputs that may be examples themselves, which are no neighbours of their own. */
+    const uint64_t *digests;      /* [..] */
+    const struct head_bank *bank; /* that the neighbours are; NULL: no input is one of them */
 };
 
 /* Without a threshold and quantiles; numbers are the arena's. Classes with at least 100 inputs have

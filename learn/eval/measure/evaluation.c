@@ -101,7 +101,7 @@ static float *row_of(const struct evaluation *evaluation, size_t item)
 static void keep_features(const struct runner *runner, float *const *logits, unsigned rows)
 {
     const struct evaluation *out = runner->out;
-    size_t width = out->hidden_size;
+    size_t width = out->feature_size;
     for (unsigned r = 0; r < rows; r++) {
         size_t item = (size_t)(logits[r] - out->logits) / out->label_count;
         memcpy(out->features + item * width, engine_features(runner->session, r),
@@ -157,8 +157,8 @@ static void forget(struct evaluation *out, size_t item)
 {
     memset(row_of(out, item), 0, out->label_count * sizeof *out->logits);
     if (out->features != NULL)
-        memset(out->features + item * out->hidden_size, 0,
-               out->hidden_size * sizeof *out->features);
+        memset(out->features + item * out->feature_size, 0,
+               out->feature_size * sizeof *out->features);
 }
 
 static enum err_code note_failures(struct runner *runner, struct err *err)
@@ -213,7 +213,7 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
     size_t count = dataset->count;
     unsigned labels = engine_describe(model)->label_count;
     unsigned width = engine_describe(model)->feature_size;
-    *out = (struct evaluation){.count = count, .label_count = labels, .hidden_size = width};
+    *out = (struct evaluation){.count = count, .label_count = labels, .feature_size = width};
     arena_init(&out->arena);
     out->problems = calloc(count, sizeof *out->problems);
     out->truncated = calloc(count, sizeof *out->truncated);
@@ -258,6 +258,8 @@ static enum err_code open_runner(struct runner **out, struct evaluation *evaluat
         return err_no_memory(err, threads * sizeof *runner->chunk.pictures);
     if (engine_session_open(&runner->session, model, runner->tokens_max, threads, err))
         return err->code;
+    if (runner->out->features != NULL)
+        engine_session_take_means(runner->session);
     return thread_pool_open(&runner->pool, threads, err);
 }
 
@@ -315,7 +317,7 @@ unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item)
 
 const float *evaluation_features(const struct evaluation *evaluation, size_t item)
 {
-    return evaluation->features + item * evaluation->hidden_size;
+    return evaluation->features + item * evaluation->feature_size;
 }
 
 enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,

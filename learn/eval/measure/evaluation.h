@@ -21,7 +21,7 @@
 
 struct evaluation_options {
     unsigned threads; /* at least 1 */
-    bool features;    /* also keep what the classifier reads of each item */
+    bool features;    /* also keep engine_features of each item, with the means of tokens */
     /* Called between batches with the number of items done; NULL: not called. */
     void (*progress)(void *context, size_t done);
     void *context;
@@ -31,8 +31,8 @@ struct evaluation {
     size_t count; /* the data set's */
     unsigned label_count;
     float *logits; /* [count, label_count]; zeros where an item failed */
-    unsigned hidden_size; /* engine_info's feature_size */
-    float *features;   /* [count, hidden_size] if asked for, else NULL; zeros likewise */
+    unsigned feature_size; /* engine_info's */
+    float *features;   /* [count, feature_size] if asked for, else NULL; zeros likewise */
     uint64_t *digests; /* [count] digest.h; 0 where an image cannot be read */
     struct contrast_count contrast; /* of the images */
     bool *truncated;                /* [count]: the model has not read all of the text */
@@ -58,7 +58,7 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
 /* The logits of an item [label_count], and the index of the largest: the first of equal ones. */
 const float *evaluation_logits(const struct evaluation *evaluation, size_t item);
 unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item);
-/* What the classifier read of an item [hidden_size], if it was asked for. */
+/* engine_features of an item [feature_size], if they were asked for. */
 const float *evaluation_features(const struct evaluation *evaluation, size_t item);
 
 /* Opens a confusion and counts every item that has logits; classes as dataset_match gives them. */

@@ -152,6 +152,38 @@ START_TEST(ood_takes_a_float_at_its_bound_however_it_is_spelled)
 }
 END_TEST
 
+#define LABEL_THRESHOLDS "{\"Center\": 0.5, \"Donut\": null, \"Scratch\": -2}"
+
+/* Behind the four features of the classifier stand two of the mean: (0, 2) is at 45 degrees from
+ * the first example, at 135 from the second. */
+START_TEST(ood_by_neighbours_reads_the_mean_behind_the_features)
+{
+    const float half = (float)sqrt(0.5), x[HIDDEN + 2] = {7, 7, 7, 7, 0, 2};
+    const float rows[] = {half, half, half, -half};
+    ck_assert_msg(!read_ood("{\"method\": \"neighbours\", \"neighbours\": 2}"), "%s", err.text);
+    ck_assert_uint_eq(ood.neighbours.nearest, 2);
+    ood.neighbours.count = 2;
+    ood.neighbours.width = 2;
+    ood.neighbours.rows = rows;
+    ck_assert_double_eq_tol((double)ood_score(&ood, NULL, x), 1, 1e-6);
+    ood.neighbours.nearest = 1;
+    ck_assert_double_eq_tol((double)ood_score(&ood, NULL, x), 1 - sqrt(0.5), 1e-6);
+}
+END_TEST
+
+START_TEST(ood_has_the_threshold_of_the_label_or_that_of_all)
+{
+    ck_assert_msg(!read_ood("{\"method\": \"energy\", \"threshold\": 3, "
+                            "\"thresholds\": " LABEL_THRESHOLDS "}"),
+                  "%s", err.text);
+    ck_assert_float_eq(ood_threshold(&ood, 0), 0.5f);
+    ck_assert_float_eq(ood_threshold(&ood, 1), 3);
+    ck_assert_float_eq(ood_threshold(&ood, 2), -2);
+    ck_assert(!read_ood("{\"method\": \"energy\", \"threshold\": 3}"));
+    ck_assert_float_eq(ood_threshold(&ood, 2), 3);
+}
+END_TEST
+
 START_TEST(ood_without_a_threshold_has_none)
 {
     ck_assert_int_eq(read_ood("{\"method\": \"energy\", \"threshold\": null}"), ERR_OK);
@@ -242,6 +274,20 @@ static const struct {
      "$.ood.residual_variance"},
     {RELATIVE MEAN ", " PROJECTION ", " VARIANCES ", " CLASSES ", \"background\": [8, 0]}",
      "$.ood.background[1]"},
+    {"{\"method\": \"energy\", \"neighbours\": 3}", "$.ood.neighbours"},
+    {"{\"method\": \"neighbours\"}", "$.ood.neighbours"},
+    {"{\"method\": \"neighbours\", \"neighbours\": 0}", "from 1 to 64"},
+    {"{\"method\": \"neighbours\", \"neighbours\": 65}", "from 1 to 64"},
+    {"{\"method\": \"neighbours\", \"neighbours\": 2.5}", "an integer"},
+    {"{\"method\": \"neighbours\", \"neighbours\": 3, " MEAN "}", "$.ood.mean"},
+    {"{\"method\": \"energy\", \"thresholds\": " LABEL_THRESHOLDS "}", "$.ood.threshold"},
+    {"{\"method\": \"energy\", \"threshold\": 1, \"thresholds\": {\"Center\": 1}}", "Donut"},
+    {"{\"method\": \"energy\", \"threshold\": 1, \"thresholds\": {\"Center\": \"1\", "
+     "\"Donut\": 1, \"Scratch\": 1}}",
+     "label 0"},
+    {"{\"method\": \"energy\", \"threshold\": 1, \"thresholds\": {\"Center\": 1, \"Donut\": 1e31, "
+     "\"Scratch\": 1}}",
+     "label 1"},
 };
 
 START_TEST(ood_refuses_a_wrong_object_by_name)
@@ -271,7 +317,8 @@ START_TEST(ood_survives_damaged_objects)
 }
 END_TEST
 
-SUITE("ood", ood_of_wide_features_is_the_plain_sum,
+SUITE("ood", ood_by_neighbours_reads_the_mean_behind_the_features,
+      ood_has_the_threshold_of_the_label_or_that_of_all, ood_of_wide_features_is_the_plain_sum,
       ood_energy_is_the_negative_log_sum_of_exponentials,
       ood_mahalanobis_adds_the_nearest_class_and_the_residual,
       ood_relative_subtracts_the_background, ood_is_finite_for_the_largest_numbers,

@@ -108,6 +108,21 @@ START_TEST(policy_calls_strange_inputs_unknown_whatever_their_score)
 }
 END_TEST
 
+/* The energy of three equal logits is -1.0986. */
+START_TEST(policy_calls_unknown_by_the_threshold_of_the_label_that_is_given)
+{
+    ck_assert_msg(
+        !read_policy(SCORES_SOFTMAX,
+                     "{\"ood\": {\"method\": \"energy\", \"threshold\": 0, \"thresholds\": "
+                     "{\"Center\": null, \"Donut\": -1.5, \"Scratch\": 2}}}"),
+        "%s", err.text);
+    ck_assert_int_eq(judge(0.8f, 0.1f, 0.1f).decision, DECISION_AUTO);
+    ck_assert_int_eq(judge(0.1f, 0.8f, 0.1f).decision, DECISION_UNKNOWN);
+    ck_assert_float_eq(judge(0.1f, 0.8f, 0.1f).threshold, -1.5f);
+    ck_assert_int_eq(judge(0.1f, 0.1f, 0.8f).decision, DECISION_AUTO);
+}
+END_TEST
+
 START_TEST(policy_gives_equal_labels_one_threshold)
 {
     static const char *const twins[] = {"same", "other", "same"};
@@ -147,7 +162,7 @@ static const struct {
     {"{\"truncation\": true}", "$.truncation: expected a string"},
     {"{\"ood\": 3}", "$.ood: expected an object, found a number"},
     {"{\"ood\": {\"method\": \"knn\"}}",
-     "$.ood.method must be \"energy\", \"mahalanobis\" or \"relative\""},
+     "$.ood.method must be \"energy\", \"mahalanobis\", \"relative\" or \"neighbours\""},
 };
 
 /* What was not read may say the opposite. */
@@ -193,8 +208,8 @@ START_TEST(policy_refuses_wrong_members_by_name)
 }
 END_TEST
 
-SUITE("policy", policy_without_a_file_is_auto_and_scores_energy,
-      policy_reviews_a_winner_below_its_threshold,
+SUITE("policy", policy_calls_unknown_by_the_threshold_of_the_label_that_is_given,
+      policy_without_a_file_is_auto_and_scores_energy, policy_reviews_a_winner_below_its_threshold,
       policy_always_reviews_a_label_without_a_threshold, policy_reviews_any_unsure_label_of_several,
       policy_calls_strange_inputs_unknown_whatever_their_score,
       policy_gives_equal_labels_one_threshold,

@@ -4,6 +4,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,11 +70,11 @@ START_TEST(a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit)
 {
     write_bank();
     expect_refused(LABELS, WIDTH + 1,
-                   HEAD_FILE_NAME ": tensor 'bank.features' does not fit a model of 2 labels that "
-                                  "are told from 4 numbers");
+                   HEAD_FILE_NAME ": tensor 'bank.features' does not fit a model of 2 labels and 4 "
+                                  "features");
     expect_refused(LABELS + 1, WIDTH,
-                   HEAD_FILE_NAME ": tensor 'bank.logits' does not fit a model of 3 labels that "
-                                  "are told from 3 numbers");
+                   HEAD_FILE_NAME ": tensor 'bank.logits' does not fit a model of 3 labels and 3 "
+                                  "features");
     tempdir_close(&dir);
 }
 END_TEST
@@ -101,8 +102,8 @@ START_TEST(a_newer_version_and_a_damaged_list_are_refused)
     expect_refused(LABELS, WIDTH, HEAD_FILE_NAME ": its version is '2', and this program reads 1");
     write_with("1", ROWS - 1);
     expect_refused(LABELS, WIDTH,
-                   HEAD_FILE_NAME ": tensor 'bank.classes' does not fit a model of 2 labels that "
-                                  "are told from 3 numbers");
+                   HEAD_FILE_NAME ": tensor 'bank.classes' does not fit a model of 2 labels and 3 "
+                                  "features");
     tempdir_close(&dir);
 }
 END_TEST
@@ -125,6 +126,40 @@ START_TEST(a_class_that_is_no_label_is_refused)
 }
 END_TEST
 
+/* The first number of the file with these bytes becomes another one. */
+static void exchange(float number, float other)
+{
+    char path[96], bytes[4096];
+    snprintf(path, sizeof path, "%s/" HEAD_FILE_NAME, dir.path);
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    size_t len = fread(bytes, 1, sizeof bytes, file), at = 0;
+    while (at + sizeof number <= len && memcmp(bytes + at, &number, sizeof number) != 0)
+        at++;
+    ck_assert_uint_le(at + sizeof number, len);
+    ck_assert_int_eq(fseek(file, (long)at, SEEK_SET), 0);
+    ck_assert_uint_eq(fwrite(&other, sizeof other, 1, file), 1);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(a_number_that_is_not_finite_is_refused)
+{
+    struct head_file *file;
+    struct head_bank read;
+    struct arena arena;
+    struct err err = {0};
+    write_bank();
+    exchange(logits[1], NAN);
+    arena_init(&arena);
+    ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
+    ck_assert_int_eq(head_file_bank(file, &read, &arena, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "number 1 is not finite");
+    head_file_close(file);
+    arena_deinit(&arena);
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(another_kind_of_file_is_no_head)
 {
     const struct tensor_out tensor = {"classifier.bias", DTYPE_F32, 1, {WIDTH}, features};
@@ -141,4 +176,4 @@ END_TEST
 SUITE("head_file", what_is_written_is_read_again,
       a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit,
       a_newer_version_and_a_damaged_list_are_refused, a_class_that_is_no_label_is_refused,
-      another_kind_of_file_is_no_head)
+      a_number_that_is_not_finite_is_refused, another_kind_of_file_is_no_head)

@@ -84,8 +84,7 @@ static struct judgement judge(size_t item)
     float scores[LABELS];
     engine_scores(assessment.model, evaluation_logits(evaluation, item), scores);
     engine_judge(assessment.model, evaluation_logits(evaluation, item), scores,
-                 evaluation_features(evaluation, item), evaluation->truncated[item],
-                 &judgement);
+                 evaluation_features(evaluation, item), evaluation->truncated[item], &judgement);
     return judgement;
 }
 

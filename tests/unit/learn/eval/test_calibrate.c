@@ -51,7 +51,7 @@ static void fill(struct inputs *out, size_t count, unsigned seed)
     }
     out->evaluation.count = count;
     out->evaluation.label_count = LABELS;
-    out->evaluation.hidden_size = HIDDEN;
+    out->evaluation.feature_size = HIDDEN;
     out->evaluation.logits = out->logits;
     out->evaluation.features = out->features;
     out->evaluation.problems = out->problems;
@@ -91,7 +91,7 @@ static void close_all(void)
     checkpoint_writer_close(&writer);
 }
 
-/* At least 99 % of the usable validation inputs do not exceed the threshold; one below would be too
+/* At least 98 % of the usable validation inputs do not exceed the threshold; one below would be too
  * low. */
 static void expect_threshold(void)
 {
@@ -109,9 +109,9 @@ static void expect_threshold(void)
         below += score < ood->threshold - rounding;
     }
     ck_assert_uint_eq(usable, COUNT - LOST);
-    ck_assert_uint_le(above, usable / 100);
-    ck_assert_uint_lt(below, (size_t)ceil(0.99 * (double)usable));
-    ck_assert_uint_ge(below + 1, (size_t)ceil(0.99 * (double)usable));
+    ck_assert_uint_le(above, usable / 50);
+    ck_assert_uint_lt(below, (size_t)ceil(0.98 * (double)usable));
+    ck_assert_uint_ge(below + 1, (size_t)ceil(0.98 * (double)usable));
 }
 
 START_TEST(calibration_writes_temperature_thresholds_and_purity)
@@ -139,6 +139,7 @@ START_TEST(calibration_fits_a_distance_to_what_was_learnt)
     struct outlier_data data = {.features = learnt.features,
                                 .classes = learnt.classes,
                                 .items = items,
+                                .width = HIDDEN,
                                 .hidden = HIDDEN,
                                 .label_count = LABELS};
     struct ood expected;

@@ -26,7 +26,8 @@ static void fill(float *features)
 }
 
 static float features[COUNT * WIDTH], rows[COUNT * WIDTH];
-static const struct feature_table table = {.features = features, .count = COUNT, .width = WIDTH};
+static const struct feature_table table = {
+    .features = features, .count = COUNT, .stride = WIDTH, .width = WIDTH};
 
 static double mean_product(unsigned rank, unsigned a, unsigned b)
 {
@@ -93,7 +94,8 @@ START_TEST(features_that_do_not_vary_are_refused)
     struct feature_basis basis;
     struct err err = {0};
     arena_init(&arena);
-    const struct feature_table flat = {.features = same, .count = 4, .width = WIDTH};
+    const struct feature_table flat = {
+        .features = same, .count = 4, .stride = WIDTH, .width = WIDTH};
     ck_assert_int_eq(feature_basis_fit(&basis, &flat, &arena, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "all inputs look alike to the encoder");
     arena_deinit(&arena);

@@ -32,6 +32,7 @@ static void open_fixture(void)
     char lines[LIST_BYTES] = "";
     size_t len = 0;
     train_fixture_texts(&fixture);
+    fixture.options.ood_method = "mahalanobis"; /* a model without examples */
     train_fixture_learn(&fixture);
     for (unsigned c = 0; c < 4; c++)
         for (unsigned i = 0; i < counts[c]; i++)
@@ -123,7 +124,7 @@ static void expect_written_answers(struct fit *fit)
     const struct evaluation_options how = {.threads = 1, .features = true};
     ck_assert_int_eq(engine_open(&model, out, &(struct engine_options){0}, &err), ERR_OK);
     ck_assert_int_eq(evaluation_run(&evaluation, model, &fit->dataset, &how, &err), ERR_OK);
-    size_t width = fit->evaluation.hidden_size;
+    size_t width = engine_describe(model)->classifier_size;
     ck_assert_uint_eq(evaluation.label_count, fit->labels.count);
     for (size_t i = 0; i < fit->dataset.count; i++) {
         const float *features = evaluation_features(&fit->evaluation, i);
@@ -357,7 +358,7 @@ START_TEST(an_expected_label_is_given_more_easily)
     how.prior = "equal";
     run(&equal, &how);
     double ratio = log((OF_OLD + 0.5) / (OF_NEW + 0.5)); /* of how much rarer pale is */
-    size_t width = natural.rows.width, row = width + 1;
+    size_t width = spec_features(&natural.old), row = width + 1;
     for (size_t k = 0; k < 3 * row; k++) {
         double shift = k % row < width ? 0 : k / row == 2 ? 2 * ratio / 3 : -ratio / 3;
         ck_assert_double_eq_tol((double)(equal.plain[k] - natural.plain[k]), shift, 2e-3);

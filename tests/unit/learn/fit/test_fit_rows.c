@@ -1,5 +1,6 @@
 /* fit_rows.h: what people labelled goes before what the model carries, and a bank holds a fair few of
  * each label. */
+#include "learn/eval/fit/example_bank.h"
 #include "learn/fit/fit_rows.h"
 #include "tests/support/suite.h"
 
@@ -15,7 +16,7 @@ static unsigned item_classes[ITEMS] = {2, 0, 1, 2};
 static const struct evaluation evaluation = {.count = ITEMS,
                                              .label_count = OLD,
                                              .logits = item_logits,
-                                             .hidden_size = WIDTH,
+                                             .feature_size = WIDTH,
                                              .features = item_features,
                                              .digests = item_digests,
                                              .problems = problems,
@@ -90,7 +91,7 @@ START_TEST(a_bank_holds_the_smallest_digests_of_each_label_once)
         after[i * OLD + 1] = (float)i;
     }
     ck_assert_int_eq(fit_rows_bank(&rows, &made, &arena, &err), ERR_OK);
-    ck_assert_uint_eq(made.count, 1 + FIT_BANK_ROWS);
+    ck_assert_uint_eq(made.count, 1 + EXAMPLE_BANK_ROWS);
     ck_assert_uint_eq(made.classes[0], 0);
     for (size_t i = 1; i < made.count; i++) {
         ck_assert_uint_eq(made.classes[i], 1);

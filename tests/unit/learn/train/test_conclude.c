@@ -1,6 +1,7 @@
 /* conclude.h: what a run leaves behind. The runs here have made no step: their weights are those of
  * the beginning, twenty times as large, so that scores differ. */
 #include "engine/base/doc.h"
+#include "engine/format/head_file.h"
 #include "engine/format/safetensors.h"
 #include "learn/eval/fit/logit_adjustment.h"
 #include "learn/eval/measure/evaluation.h"
@@ -320,9 +321,10 @@ static struct spec written(struct arena *arena)
 
 START_TEST(strangeness_is_the_one_that_was_asked_for)
 {
-    static const char *const names[] = {"none", "energy", "mahalanobis", "relative"};
-    static const enum ood_method methods[] = {OOD_NONE, OOD_ENERGY, OOD_MAHALANOBIS, OOD_RELATIVE};
-    for (unsigned i = 0; i < 4; i++) {
+    static const char *const names[] = {"none", "energy", "mahalanobis", "relative", "neighbours"};
+    static const enum ood_method methods[] = {OOD_NONE, OOD_ENERGY, OOD_MAHALANOBIS, OOD_RELATIVE,
+                                              OOD_NEIGHBOURS};
+    for (unsigned i = 0; i < 5; i++) {
         struct arena arena;
         train_fixture_texts(&f);
         judge_by_another_list();
@@ -334,6 +336,7 @@ START_TEST(strangeness_is_the_one_that_was_asked_for)
         if (methods[i] != OOD_NONE)
             ck_assert_int_eq(spec.policy.ood.method, methods[i]);
         ck_assert_int_eq(spec.policy.ood.has_threshold, methods[i] != OOD_NONE);
+        ck_assert_int_eq(train_fixture_has(&f.first, HEAD_FILE_NAME), methods[i] == OOD_NEIGHBOURS);
         arena_deinit(&arena);
         close_run();
     }
@@ -356,6 +359,7 @@ START_TEST(of_many_inputs_learnt_every_so_many_are_looked_at)
     tempdir_write(&f.data, "many.csv", text, len);
     snprintf(path, sizeof path, "%s/many.csv", f.data.path);
     f.options.data = path;
+    f.options.ood_method = "mahalanobis";
     open_run();
     conclude_run();
     struct spec spec = written(&arena);
@@ -469,6 +473,6 @@ SUITE("conclude", the_weights_are_those_that_are_best, masked_words_leave_only_t
       without_another_list_the_reports_data_is_the_one_learnt,
       what_cannot_be_written_is_told_and_the_state_stays,
       what_says_how_inputs_are_read_stays_and_nothing_else,
-      an_option_says_what_becomes_of_truncated_texts,
-      strangeness_is_the_one_that_was_asked_for, of_many_inputs_learnt_every_so_many_are_looked_at,
+      an_option_says_what_becomes_of_truncated_texts, strangeness_is_the_one_that_was_asked_for,
+      of_many_inputs_learnt_every_so_many_are_looked_at,
       class_biases_are_folded_into_the_classifiers)

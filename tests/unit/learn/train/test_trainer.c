@@ -343,7 +343,7 @@ START_TEST(strangeness_is_fitted_to_every_input_learnt)
                       !evaluation_run(&evaluation, model, &dataset, &how, &err),
                   "%s", err.text);
     ck_assert_int_eq(spec.policy.ood.method, OOD_MAHALANOBIS);
-    for (unsigned d = 0; d < evaluation.hidden_size; d++) {
+    for (unsigned d = 0; d < evaluation.feature_size; d++) {
         double sum = 0;
         for (size_t i = 0; i < evaluation.count; i++)
             sum += (double)evaluation_features(&evaluation, i)[d];

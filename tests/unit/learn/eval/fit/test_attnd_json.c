@@ -68,6 +68,7 @@ static void fit(enum ood_method method)
     const struct outlier_data data = {.features = features,
                                       .classes = classes,
                                       .count = COUNT,
+                                      .width = HIDDEN,
                                       .hidden = HIDDEN,
                                       .label_count = LABELS};
     outlier_fit(&spec.policy.ood, method, &data, 0, &arena, &err);

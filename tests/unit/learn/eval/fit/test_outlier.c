@@ -34,6 +34,7 @@ static void setup(void)
     data = (struct outlier_data){.features = features,
                                  .classes = classes,
                                  .count = COUNT,
+                                 .width = HIDDEN,
                                  .hidden = HIDDEN,
                                  .label_count = CLASSES};
     err = (struct err){0};
@@ -289,8 +290,12 @@ START_TEST(outlier_fit_stays_within_the_room_of_a_file)
     setup();
     for (size_t i = 0; i < (size_t)ROWS * WIDE; i++)
         wide[i] = rng_normal(&rng);
-    data = (struct outlier_data){
-        .features = wide, .classes = none, .count = ROWS, .hidden = WIDE, .label_count = 1};
+    data = (struct outlier_data){.features = wide,
+                                 .classes = none,
+                                 .count = ROWS,
+                                 .width = WIDE,
+                                 .hidden = WIDE,
+                                 .label_count = 1};
     struct ood ood = fit(OOD_MAHALANOBIS, 0);
     ck_assert_uint_eq(ood.components, 15000 / 702);
     data.count = 50; /* ten inputs a direction, fewer inputs than features */
@@ -339,8 +344,12 @@ START_TEST(outlier_takes_what_varies_a_little)
     const float apart[] = {2.1e-6f, 1.9e-6f};
     for (unsigned i = 0; i < 2; i++) {
         float two[4] = {0, 0, apart[i], apart[i]};
-        data = (struct outlier_data){
-            .features = two, .classes = last, .count = 2, .hidden = 2, .label_count = 1024};
+        data = (struct outlier_data){.features = two,
+                                     .classes = last,
+                                     .count = 2,
+                                     .width = 2,
+                                     .hidden = 2,
+                                     .label_count = 1024};
         arena_init(&arena);
         err = (struct err){0};
         if (i == 0)
@@ -357,8 +366,12 @@ START_TEST(outlier_relative_needs_classes_that_differ)
 {
     const float points[] = {0, 1, 2, 1, 1, 0, 1, 2, 0, 1, 2, 1, 1, 0, 1, 2};
     const unsigned labels[] = {0, 0, 0, 0, 1, 1, 1, 1};
-    data = (struct outlier_data){
-        .features = points, .classes = labels, .count = 8, .hidden = 2, .label_count = 2};
+    data = (struct outlier_data){.features = points,
+                                 .classes = labels,
+                                 .count = 8,
+                                 .width = 2,
+                                 .hidden = 2,
+                                 .label_count = 2};
     arena_init(&arena);
     expect_refused(OOD_RELATIVE, "the features of the classes do not differ");
     fit(OOD_MAHALANOBIS, 0);
@@ -374,6 +387,7 @@ START_TEST(outlier_scores_are_of_the_rows_of_items)
     data = (struct outlier_data){.features = none,
                                  .items = items,
                                  .count = 2,
+                                 .width = 2,
                                  .hidden = 2,
                                  .label_count = 2,
                                  .independent = true};
@@ -399,8 +413,12 @@ START_TEST(outlier_covariance_is_shrunk_by_the_oracle_approximating_share)
     static const double length[AXES] = {3, 2, 1};
     float points[POINTS * AXES] = {0};
     unsigned labels[POINTS];
-    struct outlier_data few = {
-        .features = points, .classes = labels, .count = POINTS, .hidden = AXES, .label_count = 2};
+    struct outlier_data few = {.features = points,
+                               .classes = labels,
+                               .count = POINTS,
+                               .width = AXES,
+                               .hidden = AXES,
+                               .label_count = 2};
     double square = 98 / 9.0, all = 196 / 9.0, capture = 14 / 3.0;
     double share = (square / 3 + all) / ((60 + 1 / 3.0) * (square - all / 3));
     struct ood ood;

@@ -44,6 +44,7 @@ static void fill(void)
     data = (struct outlier_data){.features = features,
                                  .classes = classes,
                                  .count = INPUTS,
+                                 .width = AXES,
                                  .hidden = AXES,
                                  .label_count = LABELS};
 }
@@ -284,6 +285,7 @@ static unsigned components(enum ood_method method, unsigned hidden, unsigned lab
     data = (struct outlier_data){.features = wide,
                                  .classes = wide_classes,
                                  .count = count,
+                                 .width = hidden,
                                  .hidden = hidden,
                                  .label_count = labels + 1};
     err = (struct err){0};
@@ -327,7 +329,7 @@ START_TEST(outlier_covariance_of_two_inputs_is_round)
     static const float two[] = {0, 0, 2, 0};
     static const unsigned none[] = {0, 0};
     const struct outlier_data pair = {
-        .features = two, .classes = none, .count = 2, .hidden = 2, .label_count = 1};
+        .features = two, .classes = none, .count = 2, .width = 2, .hidden = 2, .label_count = 1};
     struct ood ood;
     arena_init(&arena);
     ck_assert(!outlier_fit(&ood, OOD_MAHALANOBIS, &pair, 0, &arena, &err));

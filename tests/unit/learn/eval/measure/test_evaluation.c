@@ -65,7 +65,7 @@ START_TEST(evaluation_keeps_logits_and_features_of_each_item)
     open_texts(&dataset);
     const struct evaluation_options options = {.threads = 2, .features = true};
     ck_assert_int_eq(evaluation_run(&evaluation, model, &dataset, &options, &err), ERR_OK);
-    unsigned hidden = evaluation.hidden_size, labels = evaluation.label_count;
+    unsigned hidden = evaluation.feature_size, labels = evaluation.label_count;
     ck_assert(hidden > 0 && hidden <= HIDDEN_MAX && labels <= LABELS_MAX);
     for (size_t i = 0; i < ITEMS - 1; i += 23) {
         float logits[LABELS_MAX], features[HIDDEN_MAX];

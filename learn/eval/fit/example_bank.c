@@ -1,0 +1,84 @@
+#include "learn/eval/fit/example_bank.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    unsigned class;
+    uint64_t digest;
+    size_t row;
+};
+
+static int by_class_and_digest(const void *a, const void *b)
+{
+    const struct entry *left = a, *right = b;
+    if (left->class != right->class)
+        return left->class < right->class ? -1 : 1;
+    return left->digest < right->digest ? -1 : left->digest > right->digest;
+}
+
+/* Those that are kept come first, in the order of classes; their number. */
+static size_t choose(struct entry *entries, size_t count)
+{
+    size_t kept = 0, of_class = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_other = kept == 0 || entries[kept - 1].class != entries[i].class;
+        if (is_other)
+            of_class = 0;
+        if (of_class == EXAMPLE_BANK_ROWS ||
+            (!is_other && entries[kept - 1].digest == entries[i].digest))
+            continue;
+        entries[kept++] = entries[i];
+        of_class++;
+    }
+    return kept;
+}
+
+static enum err_code fill(struct head_bank *out, const struct example_rows *rows,
+                          const struct entry *entries, struct arena *arena, struct err *err)
+{
+    out->features = arena_alloc_array(arena, out->count * out->width, sizeof *out->features);
+    out->logits = arena_alloc_array(arena, out->count * out->labels, sizeof *out->logits);
+    out->classes = arena_alloc_array(arena, out->count, sizeof *out->classes);
+    out->digests = arena_alloc_array(arena, out->count, sizeof *out->digests);
+    if (out->features == NULL || out->logits == NULL || out->classes == NULL ||
+        out->digests == NULL)
+        return err_no_memory(err, out->count * (out->width + out->labels) * sizeof(float));
+    for (size_t i = 0; i < out->count; i++) {
+        size_t row = entries[i].row;
+        memcpy(out->features + i * out->width, rows->features + row * out->width,
+               out->width * sizeof *out->features);
+        memcpy(out->logits + i * out->labels, rows->logits + row * out->labels,
+               out->labels * sizeof *out->logits);
+        out->classes[i] = rows->classes[row];
+        out->digests[i] = rows->digests[row];
+    }
+    return ERR_OK;
+}
+
+enum err_code example_bank_choose(struct head_bank *out, const struct example_rows *rows,
+                                  struct arena *arena, struct err *err)
+{
+    struct entry *entries = calloc(rows->count + 1, sizeof *entries);
+    if (entries == NULL)
+        return err_no_memory(err, rows->count * sizeof *entries);
+    for (size_t i = 0; i < rows->count; i++) {
+        size_t row = rows->items != NULL ? rows->items[i] : i;
+        entries[i] = (struct entry){rows->classes[row], rows->digests[row], row};
+    }
+    qsort(entries, rows->count, sizeof *entries, by_class_and_digest);
+    *out = (struct head_bank){
+        .count = choose(entries, rows->count), .width = rows->width, .labels = rows->labels};
+    fill(out, rows, entries, arena, err);
+    free(entries);
+    return err->code;
+}
+
+size_t example_bank_find(const struct head_bank *bank, uint64_t digest)
+{
+    for (size_t i = 0; i < bank->count; i++)
+        if (bank->digests[i] == digest)
+            return i;
+    return SIZE_MAX;
+}

@@ -1,0 +1,36 @@
+/* example_bank.h - which examples a model carries (format/head_file.h): of each label at most
+ * EXAMPLE_BANK_ROWS, those with the smallest digests, which is a choice at random that every run
+ * makes alike; an input counts once.
+ *
+ *     struct example_rows rows = {.count = n, .features = features, ...};
+ *     example_bank_choose(&bank, &rows, &arena, &err);
+ *     head_file_write(dir, &bank, &err);
+ *
+ * Threads: no state.
+ */
+#ifndef ATTND_LEARN_EVAL_FIT_EXAMPLE_BANK_H
+#define ATTND_LEARN_EVAL_FIT_EXAMPLE_BANK_H
+
+#include "engine/format/head_file.h"
+
+enum { EXAMPLE_BANK_ROWS = 400 }; /* of each label */
+
+/* Inputs with what is known of them. */
+struct example_rows {
+    const size_t *items; /* [count]: which rows are meant; NULL: 0 .. count - 1 */
+    size_t count;
+    unsigned width, labels;
+    const float *features;   /* [.., width] */
+    const float *logits;     /* [.., labels] */
+    const unsigned *classes; /* [..] below labels */
+    const uint64_t *digests; /* [..] */
+};
+
+/* By class and digest. The arena owns the numbers, which are copies. ERR_NO_MEMORY. */
+enum err_code example_bank_choose(struct head_bank *out, const struct example_rows *rows,
+                                  struct arena *arena, struct err *err);
+
+/* The example that is this input; SIZE_MAX: none is. */
+size_t example_bank_find(const struct head_bank *bank, uint64_t digest);
+
+#endif
