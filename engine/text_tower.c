@@ -152,6 +152,7 @@ void text_tower_run(const struct text_tower *tower, struct workspace *workspace,
     }
     encoder_run(&tower->spec, &tower->weights, workspace);
     head_read(&tower->spec, &tower->weights, workspace);
-    for (size_t i = 0; i < rows * width; i++)
-        out[i] = workspace->read[0][i] * tower->scale;
+    for (unsigned r = 0; r < rows; r++, out += width)
+        for (size_t i = 0; i < width; i++)
+            out[i] = head_features(&tower->spec, workspace, r)[i] * tower->scale;
 }

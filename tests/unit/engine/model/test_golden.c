@@ -398,9 +398,9 @@ static void check_features(const char *name, const char *backend)
     struct json_t *cases = open_cases(name);
     float logits[LABELS], *row = logits;
     double again[LABELS];
-    ck_assert_uint_le(info->feature_size, 1024);
+    ck_assert_uint_le(info->classifier_size, 1024);
     ck_assert_int_eq(engine_session_open(&session, model, 0, 1, &err), ERR_OK);
-    bool one = read_classifier(name, info->feature_size, info->label_count, weight, bias);
+    bool one = read_classifier(name, info->classifier_size, info->label_count, weight, bias);
     for (size_t i = 0; one && i < doc_array_count(cases); i++) {
         struct arena arena;
         struct engine_input input;
@@ -410,8 +410,8 @@ static void check_features(const char *name, const char *backend)
             const float *features = engine_features(session, 0);
             for (unsigned l = 0; l < info->label_count; l++) {
                 again[l] = (double)bias[l];
-                for (unsigned d = 0; d < info->feature_size; d++)
-                    again[l] += (double)weight[l * info->feature_size + d] * (double)features[d];
+                for (unsigned d = 0; d < info->classifier_size; d++)
+                    again[l] += (double)weight[l * info->classifier_size + d] * (double)features[d];
             }
             ck_assert_msg(relative(logits, again, info->label_count) < 1e-5, "%s", name);
             feature_rows++;

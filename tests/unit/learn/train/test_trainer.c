@@ -335,6 +335,7 @@ START_TEST(strangeness_is_fitted_to_every_input_learnt)
     f.options.data = path;
     f.options.epochs = 1;
     f.options.rate = 1e-5f; /* so that features still differ within a class */
+    f.options.ood_method = "mahalanobis";
     train_fixture_learn(&f);
     arena_init(&arena);
     ck_assert_msg(!spec_read(&spec, f.first.path, &arena, &err) &&
@@ -343,7 +344,7 @@ START_TEST(strangeness_is_fitted_to_every_input_learnt)
                       !evaluation_run(&evaluation, model, &dataset, &how, &err),
                   "%s", err.text);
     ck_assert_int_eq(spec.policy.ood.method, OOD_MAHALANOBIS);
-    for (unsigned d = 0; d < evaluation.feature_size; d++) {
+    for (unsigned d = 0; d < spec_features(&spec); d++) {
         double sum = 0;
         for (size_t i = 0; i < evaluation.count; i++)
             sum += (double)evaluation_features(&evaluation, i)[d];

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ITEMS = 70, HIDDEN_MAX = 512, LABELS_MAX = 16 }; /* more than one chunk of items */
+enum { ITEMS = 70, HIDDEN_MAX = 768, LABELS_MAX = 16 }; /* more than one chunk of items */
 
 static const char *const texts[] = {"INFO: task hung in x", "KASAN: use-after-free in f",
                                     "general protection fault", ""};
@@ -35,9 +35,10 @@ static void run_alone(const struct engine_model *model, const struct dataset_ite
     ck_assert_int_eq(engine_session_open(&session, model, 0, 1, &err), ERR_OK);
     engine_prepare_text(model, item->input, item->input_len, NULL, &arena, &input, &err);
     ck_assert_int_eq(err.code, ERR_OK);
+    engine_session_take_means(session);
     engine_run(session, &(const struct engine_input *){&input}, 1, &logits);
     memcpy(features, engine_features(session, 0),
-           engine_describe(model)->hidden_size * sizeof *features);
+           engine_describe(model)->feature_size * sizeof *features);
     engine_session_close(session);
     arena_deinit(&arena);
 }
