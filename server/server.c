@@ -179,6 +179,7 @@ static enum err_code open_feedback(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
     const struct feedback_options options = {.window = server->config->feedback_window,
+                                             .keeps_labels = server->config->keep_inputs_bytes > 0,
                                              .audit = service->audit,
                                              .audit_dir = server->config->audit_dir};
     if (feedback_open(&service->feedback, &options, err))
@@ -193,7 +194,8 @@ static enum err_code open_review(struct server *server, struct err *err)
     struct service *service = &server->service;
     const struct review_options options = {.state_dir = server->config->state_dir,
                                            .bytes_max = server->config->keep_inputs_bytes,
-                                           .memory = &service->memory};
+                                           .memory = &service->memory,
+                                           .feedback = service->feedback};
     return options.bytes_max > 0 ? review_open(&service->review, &options, err) : ERR_OK;
 }
 

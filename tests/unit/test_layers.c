@@ -131,7 +131,7 @@ static const struct room {
       "server/bounds", "config", DOOR, "engine/base"}},
     {"server/review",
      true,
-     {"server/feedback/siphash.h", "server/rollout", "server/serve", "server/http", "server/auth",
+     {"server/feedback", "server/rollout", "server/serve", "server/http", "server/auth",
       "server/audit", "server/observe", "server/bounds", "config", DOOR, "engine/base"}},
     {"server/ui", true, {"engine/embed.h"}},
     {"server/protocol",
