@@ -1,11 +1,12 @@
 /* server.c - see server.h. Owns every subsystem.
  *
  * Start order: log, memory, metrics, spans, audit, feedback, kept inputs, fits, queue, TLS, an
- * empty snapshot, HTTP, workers, models, shadows, prepare pool, digests. HTTP comes before the models so that a port in
- * use is found before they are opened, and so that /healthz and /readyz answer meanwhile. Stop is
- * the exact reverse, with one rule that the HTTP library imposes: it must not be stopped while an
- * exchange is suspended. So the owners of suspended requests (prepare pool, queue, workers) are
- * stopped first, and each request is resumed, either answered or, out of time, failed with 503.
+ * empty snapshot, HTTP, workers, models, shadows, prepare pool, reloader, the thread of fits,
+ * digests. HTTP comes before the models so that a port in use is found before they are opened, and
+ * so that /healthz and /readyz answer meanwhile. Stop is the exact reverse, with one rule that the
+ * HTTP library imposes: it must not be stopped while an exchange is suspended. So the owners of
+ * suspended requests (prepare pool, queue, workers) are stopped first, and each request is resumed,
+ * either answered or, out of time, failed with 503. A fit that runs is ended before a drain waits.
  */
 #include "server/server.h"
 

@@ -1,5 +1,5 @@
-/* fits.c - new versions of a model from labels: POST and GET /admin/fits, GET and DELETE of one, and
- * its report. The work is server/fits'. */
+/* fits.c - new versions of a model from labels: POST and GET /admin/fits, GET and DELETE of one,
+ * and its report. The work is server/fits'. */
 #include "server/fits/fits.h"
 
 #include "server/api/guard.h"

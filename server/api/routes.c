@@ -146,7 +146,7 @@ static const struct route *first_of(const char *pattern);
 /* Names the paths that there are, but for the page's own files. */
 static enum err_code not_found(struct err *err)
 {
-    char paths[320] = "";
+    char paths[400] = "";
     for (const struct route *route = table; route < table + ROUTES; route++)
         if (strncmp(route->pattern, "/ui/", 4) != 0 && first_of(route->pattern) == route)
             nearest_list(paths, sizeof paths, route->pattern);

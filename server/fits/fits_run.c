@@ -1,6 +1,6 @@
 /* fits_run.c - one fit, from the labels to the version in service: see fits.h. What it reads and
- * half of what it writes is removed whatever happens; a model that is whole stays unless the fit was
- * cancelled before it was loaded. */
+ * half of what it writes is removed whatever happens; a model that is whole stays unless the fit
+ * was cancelled before it was loaded. */
 #include "server/fits/fits_state.h"
 
 #include "engine/base/cpu.h"

@@ -56,7 +56,7 @@ struct fits {
 /* fits_run.c: carries one out, by the thread. */
 void fits_run(struct fits *fits, struct fit_job *job);
 
-/* fits_submit.c: a job for a call, in memory of its own, or why there is none. *number is not set. */
+/* fits_submit.c: a job for a call, in memory of its own, or why there is none. It has no number. */
 enum err_code fits_make(struct fits *fits, const struct snapshot *snapshot,
                         const struct fits_call *call, struct fit_job **out, struct err *err);
 void fits_free(struct fit_job *job); /* NULL is allowed */

@@ -1,5 +1,5 @@
-/* fits_told.c - what fits.h tells of fits: copies, made under the lock, and the reports on the disk,
- * read without it. */
+/* fits_told.c - what fits.h tells of fits: copies, made under the lock, and the reports on the
+ * disk, read without it. */
 #include "server/fits/fits_state.h"
 
 #include "engine/base/clock.h"
