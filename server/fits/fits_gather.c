@@ -236,7 +236,8 @@ static enum err_code write_all(const struct fits_gather *gather, struct examples
             err_set(err, ERR_NOT_READY, "it was cancelled");
         else
             take(gather, list, &examples->list[i], err);
-    return close_whole(list, gather->dir, err) ? err->code : ERR_OK;
+    close_whole(list, gather->dir, err);
+    return err->code;
 }
 
 /* ---- counts ---- */
