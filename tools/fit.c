@@ -13,12 +13,14 @@
 #include "learn/fit/fit_decide.h"
 #include "learn/fit/fit_write.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 enum { KNOWN_SHARE = 20 }; /* one in so many may be there by chance: blank wafers, empty logs */
@@ -137,12 +139,19 @@ static enum err_code parse(struct program *program, int argc, char **argv, enum 
 
 /* ---- beside a server ---- */
 
-/* What cannot be had is done without. A parent that ended before it was named here is noticed too:
- * nobody reads the lines of progress. */
+/* Of a parent that ended before, the other end of the output tells. */
+static void end_with_parent(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
+        raise(SIGKILL);
+}
+
+/* What cannot be had is done without. */
 static void yield_to_all(void)
 {
     const struct sched_param param = {0};
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpriority(PRIO_PROCESS, 0, 19);
     sched_setscheduler(0, SCHED_IDLE, &param);
     FILE *file = fopen("/proc/self/oom_score_adj", "we");
@@ -288,8 +297,10 @@ static int run(struct program *program, int argc, char **argv)
     enum cli_action action;
     struct err err = {0};
     if (!parse(program, argc, argv, &action, &err) && action == CLI_RUN) {
-        if (program->in_background)
+        if (program->in_background) {
+            end_with_parent();
             yield_to_all();
+        }
         fit_open(&program->fit, &program->options, &err);
     }
     if (err.code != ERR_OK)

@@ -587,7 +587,6 @@ START_TEST(a_fit_dies_with_the_server_that_began_it)
     while (!exists("root/text-3.pid"))
         usleep(5000);
     const pid_t pid = pid_of("root/text-3.pid");
-    usleep(300 * 1000); /* until it says that it wants to end with its parent */
     kill(server.pid, SIGKILL);
     server_process_wait(&server);
     while (kill(pid, 0) == 0)
