@@ -369,7 +369,8 @@ static unsigned given_size(unsigned window, bool keeps_labels)
 
 size_t feedback_bytes(unsigned window, bool keeps_labels)
 {
-    return 2 * window_bytes(window) + window_bytes(given_size(window, keeps_labels)) +
+    const unsigned given = given_size(window, keeps_labels);
+    return 2 * window_bytes(window) + (given > 0 ? window_bytes(given) : 0) +
            sizeof(struct outcomes);
 }
 
