@@ -349,15 +349,6 @@ enum err_code review_after(struct review *review, uint64_t after, struct kept_en
     return ERR_OK;
 }
 
-bool review_is_newest(struct review *review, const struct kept_entry *entry)
-{
-    struct kept_entry newest;
-    pthread_mutex_lock(&review->lock);
-    bool is_kept = kept_list_find(&review->list, entry->key, &newest);
-    pthread_mutex_unlock(&review->lock);
-    return is_kept && newest.number == entry->number;
-}
-
 enum err_code review_open_entry(struct review *review, const struct kept_entry *entry,
                                 bool with_bytes, struct arena *arena, struct kept_input *out,
                                 struct err *err)

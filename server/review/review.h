@@ -97,8 +97,6 @@ enum err_code review_read(struct review *review, const struct review_place *plac
 /* The oldest entries whose number is above `after`, at most so many. ERR_NOT_READY. */
 enum err_code review_after(struct review *review, uint64_t after, struct kept_entry *out,
                            unsigned most, unsigned *count, struct err *err);
-/* Whether no newer one has its id and index. */
-bool review_is_newest(struct review *review, const struct kept_entry *entry);
 /* That input; with its bytes if asked for. As kept_file_read. */
 enum err_code review_open_entry(struct review *review, const struct kept_entry *entry,
                                 bool with_bytes, struct arena *arena, struct kept_input *out,
