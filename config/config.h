@@ -63,6 +63,8 @@ struct config {
     const char *otlp_endpoint; /* "": none */
     size_t keep_inputs_bytes;  /* 0: none is kept */
     double keep_inputs_share;  /* of those that were auto */
+    const char *fit_program;   /* "": attnd-fit beside the program that runs */
+    unsigned fit_threads;      /* 0: half of the quota */
     const char *log_level;
     struct arena arena; /* holds all strings */
 };

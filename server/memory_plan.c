@@ -114,7 +114,8 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
     add(out, MEMORY_PROCESS, memory_sum(PROCESS_BYTES, memory_product(threads, THREAD_BYTES)));
     add(out, MEMORY_CONNECTIONS, memory_product(connections(config), CONNECTION_BYTES));
     add(out, MEMORY_QUEUE, memory_product(config->queue_limit, QUEUE_PLACE_BYTES));
-    add(out, MEMORY_FEEDBACK, feedback_bytes(config->feedback_window));
+    add(out, MEMORY_FEEDBACK,
+        feedback_bytes(config->feedback_window, config->keep_inputs_bytes > 0));
     add(out, MEMORY_PROCESS, otlp_exporter_bytes(config->otlp_endpoint));
     add(out, MEMORY_FEEDBACK, review_bytes(config->keep_inputs_bytes));
     if (add_models(out, config, plan, err))

@@ -2,6 +2,7 @@
 
 #include "server/audit/audit_service.h"
 #include "server/feedback/feedback.h"
+#include "server/fits/fits.h"
 #include "server/http/tls.h"
 #include "server/observe/drift.h"
 #include "server/otlp/otlp_exporter.h"
@@ -110,6 +111,13 @@ static void read_kept(void *context, struct metrics_kept *out)
         review_metrics(service->review, out);
 }
 
+static void read_fits(void *context, struct metrics_fits *out)
+{
+    const struct service *service = context;
+    if (service->fits != NULL)
+        fits_metrics(service->fits, out);
+}
+
 struct metrics_sources scrape_sources(struct service *service)
 {
     return (struct metrics_sources){
@@ -120,6 +128,7 @@ struct metrics_sources scrape_sources(struct service *service)
         .otlp = read_otlp,
         .auth = read_auth,
         .kept = read_kept,
+        .fits = read_fits,
         .feedback = read_feedback,
         .feedback_series = count_feedback,
         .versions = tell_versions,

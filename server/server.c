@@ -1,11 +1,12 @@
 /* server.c - see server.h. Owns every subsystem.
  *
- * Start order: log, memory, metrics, spans, audit, feedback, queue, TLS, an empty snapshot, HTTP,
- * workers, models, shadows, prepare pool, digests. HTTP comes before the models so that a port in
- * use is found before they are opened, and so that /healthz and /readyz answer meanwhile. Stop is
- * the exact reverse, with one rule that the HTTP library imposes: it must not be stopped while an
- * exchange is suspended. So the owners of suspended requests (prepare pool, queue, workers) are
- * stopped first, and each request is resumed, either answered or, out of time, failed with 503.
+ * Start order: log, memory, metrics, spans, audit, feedback, kept inputs, fits, queue, TLS, an
+ * empty snapshot, HTTP, workers, models, shadows, prepare pool, reloader, the thread of fits,
+ * digests. HTTP comes before the models so that a port in use is found before they are opened, and
+ * so that /healthz and /readyz answer meanwhile. Stop is the exact reverse, with one rule that the
+ * HTTP library imposes: it must not be stopped while an exchange is suspended. So the owners of
+ * suspended requests (prepare pool, queue, workers) are stopped first, and each request is resumed,
+ * either answered or, out of time, failed with 503. A fit that runs is ended before a drain waits.
  */
 #include "server/server.h"
 
@@ -21,6 +22,7 @@
 #include "server/audit/audit_record.h"
 #include "server/audit/audit_service.h"
 #include "server/feedback/feedback.h"
+#include "server/fits/fits.h"
 #include "server/http/tls.h"
 #include "server/memory_plan.h"
 #include "server/observe/drift.h"
@@ -46,8 +48,8 @@ enum {
     IO_THREADS = 2,
     PREPARE_THREADS_MAX = 4,
     /* Main, the edge, digests, their hashing, the closer, the reloader, who reads what was before
-     * the start, who keeps inputs; and the shadows'. */
-    THREADS_BESIDE = 9 + SHADOW_THREADS,
+     * the start, who keeps inputs, who has fits made; and the shadows'. */
+    THREADS_BESIDE = 10 + SHADOW_THREADS,
     POLL_MS = 5,            /* how often a drain checks whether it is done */
     LAST_REPLIES_MS = 1000, /* for sending the replies that failed when time ran out */
 };
@@ -179,6 +181,7 @@ static enum err_code open_feedback(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
     const struct feedback_options options = {.window = server->config->feedback_window,
+                                             .keeps_labels = server->config->keep_inputs_bytes > 0,
                                              .audit = service->audit,
                                              .audit_dir = server->config->audit_dir};
     if (feedback_open(&service->feedback, &options, err))
@@ -193,8 +196,29 @@ static enum err_code open_review(struct server *server, struct err *err)
     struct service *service = &server->service;
     const struct review_options options = {.state_dir = server->config->state_dir,
                                            .bytes_max = server->config->keep_inputs_bytes,
-                                           .memory = &service->memory};
+                                           .memory = &service->memory,
+                                           .feedback = service->feedback};
     return options.bytes_max > 0 ? review_open(&service->review, &options, err) : ERR_OK;
+}
+
+/* Labels and inputs are theirs; a place for what is made is asked for when something is. */
+static enum err_code open_fits(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    const struct fits_options options = {.state_dir = server->config->state_dir,
+                                         .program = server->config->fit_program,
+                                         .threads = server->config->fit_threads,
+                                         .audit = service->audit,
+                                         .feedback = service->feedback,
+                                         .review = service->review,
+                                         .snapshots = &service->snapshots};
+    return options.state_dir[0] != '\0' ? fits_open(&service->fits, &options, err) : ERR_OK;
+}
+
+static enum err_code start_fits(struct server *server, struct err *err)
+{
+    struct service *service = &server->service;
+    return service->fits != NULL ? fits_start(service->fits, service->reloader, err) : ERR_OK;
 }
 
 /* The arrays that the metrics' setup needs, from the route table. */
@@ -281,10 +305,10 @@ static enum err_code server_start(struct server *server, struct err *err)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
     if (open_memory(server, err) || open_metrics(server, err) || open_otlp(server, err) ||
         open_audit(server, err) || open_feedback(server, err) || open_review(server, err) ||
-        open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err) ||
-        start_http(server, err) || start_workers(server, err) || load_models(server, err) ||
-        start_shadow(server, err) || start_prepare(server, err) ||
-        reloader_start(service->reloader, err))
+        open_fits(server, err) || open_queue(server, err) || open_tls(server, err) ||
+        open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
+        load_models(server, err) || start_shadow(server, err) || start_prepare(server, err) ||
+        reloader_start(service->reloader, err) || start_fits(server, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     addresses_accept(&server->addresses);
@@ -320,6 +344,7 @@ static void server_drain(struct server *server)
     atomic_store(&server->service.phase, SERVICE_DRAINING);
     systemd_notify("STOPPING=1");
     addresses_drain(&server->addresses);
+    fits_stop(server->service.fits);
     log_event(LOG_INFO, "draining", LOG_NUMBER("delay_ms", config->drain_delay_ms),
               LOG_NUMBER("timeout_ms", config->drain_timeout_ms));
     sleep_ms(config->drain_delay_ms);
@@ -348,6 +373,7 @@ static void stop_work(struct server *server)
 {
     struct service *service = &server->service;
     atomic_store(&service->phase, SERVICE_STOPPING);
+    fits_stop(service->fits);
     reloader_stop(service->reloader);
     prepare_stop(atomic_load(&service->prepare));
     if (service->batcher != NULL) {
@@ -365,6 +391,7 @@ static void server_stop(struct server *server)
     await_idle(&server->addresses, LAST_REPLIES_MS);
     addresses_stop(&server->addresses);
     shadow_stop(service->shadow);
+    fits_close(service->fits);
     review_close(service->review);
     prepare_free(atomic_load(&service->prepare));
     snapshots_close(service->snapshots);

@@ -4,6 +4,7 @@
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. A head that is worse than what it replaces is status 1, and nothing is written. */
 #include "learn/fit/fit.h"
+#include "engine/base/clock.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
@@ -12,9 +13,14 @@
 #include "learn/fit/fit_decide.h"
 #include "learn/fit/fit_write.h"
 
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 enum { KNOWN_SHARE = 20 }; /* one in so many may be there by chance: blank wafers, empty logs */
@@ -22,7 +28,7 @@ enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000 };
 
 struct program {
     struct fit_options options;
-    bool quiet;
+    bool quiet, tells_progress, in_background;
     struct fit fit;
 };
 
@@ -99,6 +105,13 @@ static const struct cli_option options[] = {
      .max = THREADS_MAX,
      .help = "Compute threads (default: all that the cgroup allows)."},
     {.name = "quiet", CLI_FIELD(struct program, quiet), .help = "Prints no report."},
+    {.name = "progress-lines",
+     CLI_FIELD(struct program, tells_progress),
+     .help = "Prints its progress instead of the report, as JSON, a line at a time."},
+    {.name = "background",
+     CLI_FIELD(struct program, in_background),
+     .help = "Yields processors and memory to all others, and ends when the process that started "
+             "it does."},
 };
 
 static const struct cli cli = {
@@ -122,6 +135,55 @@ static enum err_code parse(struct program *program, int argc, char **argv, enum 
     if (program->options.threads == 0)
         program->options.threads = cpu_quota_threads("");
     return ERR_OK;
+}
+
+/* ---- beside a server ---- */
+
+/* Of a parent that ended before, the other end of the output tells. */
+static void end_with_parent(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
+        raise(SIGKILL);
+}
+
+/* What cannot be had is done without. */
+static void yield_to_all(void)
+{
+    const struct sched_param param = {0};
+    setpriority(PRIO_PROCESS, 0, 19);
+    sched_setscheduler(0, SCHED_IDLE, &param);
+    FILE *file = fopen("/proc/self/oom_score_adj", "we");
+    if (file == NULL)
+        return;
+    fputs("1000", file); /* the first to go when memory runs out */
+    fclose(file);
+}
+
+enum { TOLD_EVERY_MS = 100 };
+
+/* A step on its way. */
+struct told {
+    const char *step;
+    size_t total;
+    uint64_t told_ns;
+};
+
+static void tell(const char *step, size_t done, size_t total)
+{
+    printf("{\"step\":\"%s\",\"done\":%zu,\"total\":%zu}\n", step, done, total);
+    fflush(stdout);
+}
+
+static void tell_progress(void *context, size_t done)
+{
+    struct told *told = context;
+    uint64_t now = clock_now_ns();
+    if (clock_ms_between(told->told_ns, now) < TOLD_EVERY_MS)
+        return;
+    told->told_ns = now;
+    tell(told->step, done, told->total);
 }
 
 /* ---- steps ---- */
@@ -155,15 +217,29 @@ static void warn_of_known(const struct fit *fit)
                     : "temperature and thresholds are fitted on the others");
 }
 
-static enum err_code watched(struct fit *fit, const char *name, size_t total,
+static enum err_code watched(struct program *program, const char *name, size_t total,
                              enum err_code (*step)(struct fit *, const struct fit_progress *,
                                                    struct err *),
                              struct err *err)
 {
+    struct fit *fit = &program->fit;
     struct progress progress;
+    if (program->tells_progress) {
+        struct told told = {.step = name, .total = total};
+        tell(name, 0, total);
+        return step(fit, &(struct fit_progress){tell_progress, &told}, err);
+    }
     progress_start(&progress, name, total);
     step(fit, &(struct fit_progress){progress.watched ? progress_show : NULL, &progress}, err);
     progress_end(&progress);
+    return err->code;
+}
+
+/* A head that is worse than what it replaces is no failure: who reads the lines is told so. */
+static enum err_code accept_head(const struct program *program, struct err *err)
+{
+    if (fit_accept(&program->fit, err) && program->tells_progress)
+        tell("refused", 0, 0);
     return err->code;
 }
 
@@ -175,7 +251,9 @@ static enum err_code write_whole(struct program *program, struct err *err)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_BLOCK, &signals, &before);
-    fit_write(&program->fit, program->quiet ? NULL : stdout, err);
+    if (program->tells_progress)
+        tell("writing", 0, 1);
+    fit_write(&program->fit, program->quiet || program->tells_progress ? NULL : stdout, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return err->code;
 }
@@ -196,8 +274,8 @@ static enum err_code run_all(struct program *program, struct err *err)
 {
     struct fit *fit = &program->fit;
     print_labels(fit);
-    if (watched(fit, "features", fit->dataset.count, fit_features, err) ||
-        watched(fit, "fits", FITS_USUAL, fit_head, err) || fit_accept(fit, err) ||
+    if (watched(program, "features", fit->dataset.count, fit_features, err) ||
+        watched(program, "fits", FITS_USUAL, fit_head, err) || accept_head(program, err) ||
         write_whole(program, err))
         return err->code;
     warn_of_known(fit);
@@ -218,8 +296,13 @@ static int run(struct program *program, int argc, char **argv)
 {
     enum cli_action action;
     struct err err = {0};
-    if (!parse(program, argc, argv, &action, &err) && action == CLI_RUN)
+    if (!parse(program, argc, argv, &action, &err) && action == CLI_RUN) {
+        if (program->in_background) {
+            end_with_parent();
+            yield_to_all();
+        }
         fit_open(&program->fit, &program->options, &err);
+    }
     if (err.code != ERR_OK)
         return fail(&err, EXIT_USAGE);
     if (action == CLI_HELP)

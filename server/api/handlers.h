@@ -29,6 +29,14 @@ enum http_next rollout_rollback(struct service *service, struct request *request
 enum http_next rollout_unload(struct service *service, struct request *request);
 void rollout_finish(struct service *service, struct request *request);
 
+/* fits.c */
+enum err_code fits_read_head(struct service *service, struct request *request);
+enum http_next fits_post(struct service *service, struct request *request);
+enum http_next fits_list_begin(struct service *service, struct request *request);
+enum http_next fits_one_begin(struct service *service, struct request *request);
+enum http_next fits_delete(struct service *service, struct request *request);
+enum http_next fits_report_begin(struct service *service, struct request *request);
+
 /* feedback.c */
 enum err_code feedback_head(struct service *service, struct request *request);
 enum http_next feedback_post(struct service *service, struct request *request);

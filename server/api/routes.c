@@ -108,6 +108,27 @@ static const struct route table[] = {
      .says = {"rollBackModel", "Makes the primary before the last promotion the primary again",
               .schema = "Versions", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
      .begin = rollout_rollback, .finish = rollout_finish},
+    {"/admin/fits", HTTP_POST, SCOPE_ADMIN,
+     .says = {"beginFit", "Makes a new version of a model from the kept inputs with a right label",
+              .schema = "Fit", .takes = "FitRequest", .status = 202,
+              .can = CAN(NOT_FOUND) | CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
+     .head = rollout_head, .begin = fits_post, .has_body = true},
+    {"/admin/fits", HTTP_GET, SCOPE_ADMIN,
+     .says = {"listFits", "The last fits since the server's start, newest first", .schema = "Fits",
+              .can = CAN(QUEUE_FULL)},
+     .head = fits_read_head, .begin = fits_list_begin},
+    {"/admin/fits/{fit}", HTTP_GET, SCOPE_ADMIN,
+     .says = {"getFit", "One fit: how far it is, and what became of it", .schema = "Fit",
+              .can = CAN(QUEUE_FULL)},
+     .head = fits_read_head, .begin = fits_one_begin},
+    {"/admin/fits/{fit}", HTTP_DELETE, SCOPE_ADMIN,
+     .says = {"removeFit", "Cancels a fit, or forgets one that is over", .schema = "Fit",
+              .can = CAN(CONFLICT) | CAN(QUEUE_FULL)},
+     .begin = fits_delete},
+    {"/admin/fits/{fit}/report", HTTP_GET, SCOPE_ADMIN,
+     .says = {"getFitReport", "The report of a fit that succeeded, as a page",
+              .media_type = "text/html", .can = CAN(QUEUE_FULL)},
+     .head = fits_read_head, .begin = fits_report_begin},
 };
 
 enum { ROUTES = sizeof table / sizeof table[0] };
@@ -125,7 +146,7 @@ static const struct route *first_of(const char *pattern);
 /* Names the paths that there are, but for the page's own files. */
 static enum err_code not_found(struct err *err)
 {
-    char paths[320] = "";
+    char paths[400] = "";
     for (const struct route *route = table; route < table + ROUTES; route++)
         if (strncmp(route->pattern, "/ui/", 4) != 0 && first_of(route->pattern) == route)
             nearest_list(paths, sizeof paths, route->pattern);

@@ -16,7 +16,7 @@
     X(LIMIT_CONTEXT_BYTES, 64, "bytes", 422, "one string of `context`")                            \
     X(LIMIT_LABEL_BYTES, 256, "bytes", 422, "`label` of a feedback")                               \
     X(LIMIT_SOURCE_BYTES, 64, "bytes", 422, "`source` of a feedback")                              \
-    X(LIMIT_REASON_BYTES, 256, "bytes", 422, "`reason` of a promotion")                            \
+    X(LIMIT_REASON_BYTES, 256, "bytes", 422, "`reason` of a promotion or a fit")                   \
     X(LIMIT_DIRECTORY_BYTES, 4096, "bytes", 422, "`dir` of a model")                               \
     X(LIMIT_JSON_DEPTH, 16, "levels", 413, "nesting of a JSON body")                               \
     X(LIMIT_JSON_BYTES, 1024 * 1024, "bytes", 413,                                                 \

@@ -8,6 +8,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/nearest.h"
+#include "server/feedback/feedback_given.h"
 #include "server/feedback/feedback_line.h"
 #include "server/feedback/feedback_past.h"
 #include "server/feedback/feedback_shadow.h"
@@ -38,6 +39,7 @@ static void remember(void *context, const struct prediction_record *record)
                : outcomes_add_label(feedback->outcomes, (unsigned)at, label, false, record->label);
     entry.version = (uint16_t)at;
     entry.predicted = (uint32_t)predicted;
+    feedback_given_drop_locked(feedback, entry.key);
     if (predicted >= 0) {
         window_put(&feedback->window, &entry);
         outcomes_predicted(feedback->outcomes, (unsigned)at, answer->judgement.decision);
@@ -99,6 +101,7 @@ static void exchange_locked(struct feedback *feedback, const struct window_entry
         kept->label = to.label;
         kept->is_other = to.is_other;
     }
+    feedback_given_note_locked(feedback, entry, to.label);
     if (from.label != WINDOW_NO_LABEL) {
         outcomes_count(feedback->outcomes, entry->version, &before, -1);
         feedback_shadow_judge_locked(feedback, entry, from.label, -1);
@@ -290,6 +293,7 @@ static void take_prediction_locked(struct feedback *feedback, const struct feedb
     entry->number = number;
     entry->version = (uint16_t)at;
     entry->predicted = (uint32_t)predicted;
+    feedback_given_drop_old_locked(feedback, entry->key);
     if (predicted >= 0) {
         window_put_old(&feedback->window, entry);
         outcomes_predicted(feedback->outcomes, (unsigned)at, line->decision);
@@ -301,6 +305,8 @@ static void take_label_locked(struct feedback *feedback, const struct feedback_l
                               const uint64_t key[2])
 {
     const struct window_entry *entry = window_find(&feedback->window, key);
+    if (entry == NULL)
+        feedback_given_take_locked(feedback, line, key);
     if (entry == NULL || !window_is_old(&feedback->window, entry))
         return;
     struct told after = {.label = WINDOW_NO_LABEL};
@@ -355,9 +361,17 @@ static void *read_past(void *context)
 
 /* ---- open and close ---- */
 
-size_t feedback_bytes(unsigned window)
+/* Without predictions there are no labels. */
+static unsigned given_size(unsigned window, bool keeps_labels)
 {
-    return 2 * window_bytes(window) + sizeof(struct outcomes);
+    return window > 0 && keeps_labels ? FEEDBACK_GIVEN : 0;
+}
+
+size_t feedback_bytes(unsigned window, bool keeps_labels)
+{
+    const unsigned given = given_size(window, keeps_labels);
+    return 2 * window_bytes(window) + (given > 0 ? window_bytes(given) : 0) +
+           sizeof(struct outcomes);
 }
 
 void feedback_close(struct feedback *feedback)
@@ -369,6 +383,7 @@ void feedback_close(struct feedback *feedback)
         pthread_join(feedback->reader, NULL);
     window_close(&feedback->window);
     window_close(&feedback->shadows);
+    window_close(&feedback->given);
     outcomes_close(feedback->outcomes);
     pthread_mutex_destroy(&feedback->lock);
     pthread_mutex_destroy(&feedback->order);
@@ -401,6 +416,7 @@ enum err_code feedback_open(struct feedback **out, const struct feedback_options
     bool has_past = options->audit != NULL && options->window > 0;
     if (window_open(&feedback->window, options->window, err) ||
         window_open(&feedback->shadows, options->window, err) ||
+        window_open(&feedback->given, given_size(options->window, options->keeps_labels), err) ||
         outcomes_open(&feedback->outcomes, err) ||
         (has_past && start_reader(feedback, options->audit_dir, err))) {
         feedback_close(feedback);

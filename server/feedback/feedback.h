@@ -12,6 +12,9 @@
  * predicted, and goes on counting when its prediction has left the window; it then can no longer be
  * changed.
  *
+ * The last FEEDBACK_GIVEN labels themselves are remembered longer, for who learns from them:
+ * feedback_given tells the one of a prediction, by a key that kept inputs are found by, too.
+ *
  * With an audit log each label is a line there before it is accepted, and after a restart the
  * predictions and their labels are read from it (feedback_past.h) by a thread; until that is done
  * nobody knows whether an id is unknown.
@@ -34,14 +37,17 @@
 
 struct feedback;
 
+enum { FEEDBACK_GIVEN = 100000 };
+
 struct feedback_options {
     unsigned window;       /* predictions that are remembered; 0: none */
     struct audit *audit;   /* borrowed; NULL: there is none */
     const char *audit_dir; /* its directory */
+    bool keeps_labels;     /* for feedback_given */
 };
 
 /* What it takes, at most, but for the texts of labels. */
-size_t feedback_bytes(unsigned window);
+size_t feedback_bytes(unsigned window, bool keeps_labels);
 
 enum err_code feedback_open(struct feedback **out, const struct feedback_options *options,
                             struct err *err);
@@ -76,6 +82,21 @@ struct feedback_item {
  * accepted: ERR_NOT_READY, the audit log cannot be written; ERR_NO_MEMORY. */
 enum err_code feedback_give(struct feedback *feedback, struct feedback_item *items, unsigned count,
                             struct arena *arena, struct err *err);
+
+/* The key of an id and index. */
+void feedback_key(const struct feedback *feedback, const char *id, unsigned index, uint64_t key[2]);
+
+/* Strings live as long as `feedback`. */
+struct feedback_given {
+    const char *model, *version, *predicted; /* of the prediction */
+    const char *label;                       /* what is right */
+};
+
+/* The right label of the latest prediction with the key. False: none was given, it was taken back,
+ * or it is too old: of before the last FEEDBACK_GIVEN, or of before a start that did not read it
+ * again. ERR_NOT_READY: the past is being read. */
+bool feedback_given(struct feedback *feedback, const uint64_t key[2], struct feedback_given *out,
+                    struct err *err);
 
 struct feedback_share {
     uint64_t right, count;

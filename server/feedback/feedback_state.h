@@ -18,6 +18,7 @@ struct feedback {
     pthread_mutex_t lock; /* of what follows */
     struct window window;
     struct window shadows; /* what shadow versions judged; `label` is part of an answer's number */
+    struct window given;   /* right labels, which outlive their predictions (feedback_given.h) */
     struct outcomes *outcomes;
     bool is_reading_past;
 

@@ -28,10 +28,10 @@ size_t window_bytes(unsigned size)
 enum err_code window_open(struct window *window, unsigned size, struct err *err)
 {
     *window = (struct window){.size = size, .next = (uint64_t)size + 1, .mask = mask_of(size)};
-    if (size == 0)
-        return ERR_OK;
     if (getrandom(window->secret, sizeof window->secret, 0) != sizeof window->secret)
         return err_set(err, ERR_IO, "no random bytes for the hashes of ids");
+    if (size == 0)
+        return ERR_OK;
     window->entries = calloc(size, sizeof *window->entries);
     window->places = calloc((size_t)window->mask + 1, sizeof *window->places);
     if (window->entries != NULL && window->places != NULL)
@@ -127,6 +127,13 @@ bool window_put_old(struct window *window, const struct window_entry *entry)
         return false;
     put(window, entry);
     return true;
+}
+
+void window_drop(struct window *window, const uint64_t key[2])
+{
+    const struct window_entry *entry = window_find(window, key);
+    if (entry != NULL)
+        forget(window, (uint32_t)(entry - window->entries));
 }
 
 struct window_entry *window_find(const struct window *window, const uint64_t key[2])

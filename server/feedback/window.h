@@ -73,6 +73,9 @@ static inline bool window_is_old(const struct window *window, const struct windo
     return entry->number <= window->size;
 }
 
+/* Forgets the latest with the key, if there is one. */
+void window_drop(struct window *window, const uint64_t key[2]);
+
 /* The latest with the key; NULL: it is not remembered. Valid until the next is put. */
 struct window_entry *window_find(const struct window *window, const uint64_t key[2]);
 

@@ -94,6 +94,13 @@ struct metrics_kept {
     uint64_t bytes; /* at present */
 };
 
+/* New versions made from labels (server/fits), by what became of them. */
+struct metrics_fits {
+    uint64_t succeeded, refused, failed, cancelled;
+    bool running;
+    unsigned waiting;
+};
+
 /* What is read at each scrape, from whoever has it. A function that is NULL tells nothing, or 0. */
 struct metrics_sources {
     size_t (*memory_reserved)(void *context);
@@ -103,6 +110,7 @@ struct metrics_sources {
     void (*otlp)(void *context, struct metrics_otlp *out);
     void (*auth)(void *context, struct metrics_auth *out);
     void (*kept)(void *context, struct metrics_kept *out);
+    void (*fits)(void *context, struct metrics_fits *out);
     void (*feedback)(void *context, const struct metrics_feedback *sink);
     size_t (*feedback_series)(void *context); /* how many there are */
     void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),

@@ -337,6 +337,9 @@ static void (*const writers[METRIC_TOTAL])(struct metrics_text *text, struct met
     [METRIC_ACCURACY_WEIGHTED] = metrics_sources_write,
     [METRIC_KEPT_INPUTS] = metrics_sources_write,
     [METRIC_KEPT_INPUTS_BYTES] = metrics_sources_write,
+    [METRIC_FITS] = metrics_sources_write,
+    [METRIC_FITS_RUNNING] = metrics_sources_write,
+    [METRIC_FITS_WAITING] = metrics_sources_write,
     [METRIC_BUILD_INFO] = write_build_info,
 };
 

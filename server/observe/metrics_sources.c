@@ -136,6 +136,19 @@ static void write_kept(struct metrics_text *text, struct metrics *metrics, enum 
         metrics_text_value(text, id, NULL, (double)kept.bytes);
 }
 
+static void write_fits(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
+{
+    static const char *const results[] = {"succeeded", "refused", "failed", "cancelled"};
+    struct metrics_fits fits = {0};
+    if (metrics->sources.fits != NULL)
+        metrics->sources.fits(metrics->sources.context, &fits);
+    const uint64_t counts[] = {fits.succeeded, fits.refused, fits.failed, fits.cancelled};
+    for (size_t i = 0; id == METRIC_FITS && i < 4; i++)
+        metrics_text_value(text, id, &results[i], (double)counts[i]);
+    if (id != METRIC_FITS)
+        metrics_text_value(text, id, NULL, id == METRIC_FITS_RUNNING ? fits.running : fits.waiting);
+}
+
 static void (*const writers[METRIC_TOTAL])(struct metrics_text *text, struct metrics *metrics,
                                            enum metric_id id) = {
     [METRIC_AUTH_FAILURES] = write_auth,
@@ -153,6 +166,9 @@ static void (*const writers[METRIC_TOTAL])(struct metrics_text *text, struct met
     [METRIC_ACCURACY_WEIGHTED] = write_feedback,
     [METRIC_KEPT_INPUTS] = write_kept,
     [METRIC_KEPT_INPUTS_BYTES] = write_kept,
+    [METRIC_FITS] = write_fits,
+    [METRIC_FITS_RUNNING] = write_fits,
+    [METRIC_FITS_WAITING] = write_fits,
 };
 
 void metrics_sources_write(struct metrics_text *text, struct metrics *metrics, enum metric_id id)

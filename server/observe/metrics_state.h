@@ -70,9 +70,9 @@ struct metrics_series {
 
     size_t first[METRIC_TOTAL];    /* where a metric's cells begin */
     size_t reserved[METRIC_TOTAL]; /* and how many there are */
-    size_t cell_count;          /* of one shard, whole cache lines */
-    _Atomic uint64_t *cells;    /* [METRIC_SHARDS][cell_count], on a cache line */
-    void *memory;               /* what cells lies in */
+    size_t cell_count;             /* of one shard, whole cache lines */
+    _Atomic uint64_t *cells;       /* [METRIC_SHARDS][cell_count], on a cache line */
+    void *memory;                  /* what cells lies in */
 };
 
 struct metrics {

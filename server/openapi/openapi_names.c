@@ -28,6 +28,7 @@ static const struct shape {
     {"LoadRequest", &codec_names_load, {NULL, NULL, NULL}, NULL},
     {"SharesRequest", &codec_names_shares, {NULL, NULL, NULL}, NULL},
     {"PromoteRequest", &codec_names_promote, {NULL, NULL, NULL}, NULL},
+    {"FitRequest", &codec_names_fit, {NULL, NULL, NULL}, NULL},
 };
 
 json_t *openapi_names_reference(const char *kind, const char *name)

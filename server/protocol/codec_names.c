@@ -35,6 +35,8 @@ static const char *const labels[] = {"feedback"};
 static const char *const load[] = {"name", "dir", "dtype", "split", "shadow"};
 static const char *const shares[] = {"split", "shadow"};
 static const char *const promote[] = {"force", "reason"};
+static const char *const fit[] = {"name",   "version", "loss_max", "prior", "target_precision",
+                                  "shadow", "reason"};
 
 #define NAMES(list)                                                                                \
     {                                                                                              \
@@ -50,3 +52,4 @@ const struct codec_names codec_names_labels = NAMES(labels);
 const struct codec_names codec_names_load = NAMES(load);
 const struct codec_names codec_names_shares = NAMES(shares);
 const struct codec_names codec_names_promote = NAMES(promote);
+const struct codec_names codec_names_fit = NAMES(fit);

@@ -64,3 +64,20 @@ unsigned kept_list_before(const struct kept_list *list, uint64_t before, enum de
     }
     return found;
 }
+
+/* Numbers rise along the list. */
+unsigned kept_list_after(const struct kept_list *list, uint64_t after, struct kept_entry *out,
+                         unsigned most)
+{
+    unsigned low = 0, high = list->count, found = 0;
+    while (low < high) {
+        const unsigned middle = low + (high - low) / 2;
+        if (at(list, middle)->number > after)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    for (unsigned i = low; i < list->count && found < most; i++)
+        out[found++] = *at(list, i);
+    return found;
+}

@@ -48,4 +48,8 @@ bool kept_list_find(const struct kept_list *list, const uint64_t key[2], struct 
 unsigned kept_list_before(const struct kept_list *list, uint64_t before, enum decision decision,
                           uint64_t *out, unsigned most);
 
+/* Entries with numbers above `after`, oldest first; how many there are, of at most `most`. */
+unsigned kept_list_after(const struct kept_list *list, uint64_t after, struct kept_entry *out,
+                         unsigned most);
+
 #endif

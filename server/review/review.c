@@ -6,7 +6,7 @@
 #include "server/review/review.h"
 
 #include "engine/base/clock.h"
-#include "server/feedback/siphash.h"
+#include "server/feedback/feedback.h"
 #include "server/observe/log.h"
 #include "server/review/kept_list.h"
 #include "server/review/review_state.h"
@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -34,8 +33,7 @@ struct job {
 
 void review_key(const struct review *review, const char *id, unsigned index, uint64_t key[2])
 {
-    siphash(review->secret, id, strlen(id), key);
-    key[0] += index * 0x9E3779B97F4A7C15; /* odd: another key for each index of an id */
+    feedback_key(review->options.feedback, id, index, key);
 }
 
 /* ---- offering ---- */
@@ -337,6 +335,27 @@ enum err_code review_read(struct review *review, const struct review_place *plac
     return err_set(err, ERR_INTERNAL, "the input that was kept cannot be read");
 }
 
+/* ---- walking over all ---- */
+
+enum err_code review_after(struct review *review, uint64_t after, struct kept_entry *out,
+                           unsigned most, unsigned *count, struct err *err)
+{
+    *count = 0;
+    if (check_restored(review, err))
+        return err->code;
+    pthread_mutex_lock(&review->lock);
+    *count = kept_list_after(&review->list, after, out, most);
+    pthread_mutex_unlock(&review->lock);
+    return ERR_OK;
+}
+
+enum err_code review_open_entry(struct review *review, const struct kept_entry *entry,
+                                bool with_bytes, struct arena *arena, struct kept_input *out,
+                                struct err *err)
+{
+    return kept_file_read(review->dir, entry->number, with_bytes, arena, out, err);
+}
+
 void review_metrics(struct review *review, struct metrics_kept *out)
 {
     pthread_mutex_lock(&review->lock);
@@ -380,8 +399,6 @@ static enum err_code make_folders(struct review *review, struct err *err)
 
 static enum err_code start(struct review *review, struct err *err)
 {
-    if (getrandom(review->secret, sizeof review->secret, 0) != sizeof review->secret)
-        return err_set(err, ERR_IO, "no random bytes for the hashes of ids");
     if (make_folders(review, err) || kept_list_open(&review->list, room_of(review->bytes_max), err))
         return err->code;
     int failure = pthread_create(&review->thread, NULL, review_main, review);

@@ -6,6 +6,7 @@
  *     review_list(review, &filter, &arena, &page, &err);
  *     review_look(review, "die-7", 0, &place, &err) == ERR_OK &&
  *         review_read(review, &place, &arena, &input, &err);
+ *     review_after(review, 0, entries, 64, &count, &err);   from the oldest on, to walk over all
  *     review_close(review);                                 after the last offer
  *
  * A thread writes them to files (kept_file.h) of STATE_DIR/inputs; what waits for it is bounded in
@@ -28,6 +29,7 @@
 #include "server/bounds/memory.h"
 #include "server/observe/metrics.h"
 #include "server/review/kept_file.h"
+#include "server/review/kept_list.h"
 
 enum {
     REVIEW_JOBS_MAX = 256,
@@ -36,13 +38,15 @@ enum {
     REVIEW_LIMIT_MAX = 100 /* of one list */
 };
 
+struct feedback;
 struct request;
 struct review;
 
 struct review_options {
-    const char *state_dir; /* made if it is absent */
-    size_t bytes_max;      /* of all files; above 0 */
-    struct memory *memory; /* borrowed */
+    const char *state_dir;           /* made if it is absent */
+    size_t bytes_max;                /* of all files; above 0 */
+    struct memory *memory;           /* borrowed */
+    const struct feedback *feedback; /* borrowed; its keys are those of entries */
 };
 
 /* What the list of so many bytes takes of memory, at most. */
@@ -89,6 +93,14 @@ enum err_code review_look(struct review *review, const char *id, unsigned index,
 /* ERR_NOT_FOUND: it has made room for another since. */
 enum err_code review_read(struct review *review, const struct review_place *place,
                           struct arena *arena, struct kept_input *out, struct err *err);
+
+/* The oldest entries whose number is above `after`, at most so many. ERR_NOT_READY. */
+enum err_code review_after(struct review *review, uint64_t after, struct kept_entry *out,
+                           unsigned most, unsigned *count, struct err *err);
+/* That input; with its bytes if asked for. As kept_file_read. */
+enum err_code review_open_entry(struct review *review, const struct kept_entry *entry,
+                                bool with_bytes, struct arena *arena, struct kept_input *out,
+                                struct err *err);
 
 void review_metrics(struct review *review, struct metrics_kept *out);
 

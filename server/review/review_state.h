@@ -22,7 +22,6 @@ struct review {
     struct review_options options;
     uint64_t bytes_max;
     char dir[PATH_MAX]; /* of the files */
-    uint64_t secret[2]; /* of the hashes of ids */
     pthread_mutex_t queue;
     pthread_cond_t wanted; /* with queue: a job came, or all is closing */
     /* Under queue. */

@@ -22,7 +22,9 @@ struct reloader {
     pthread_cond_t wanted; /* with lock: is_signalled, request or is_closing was set */
     /* Under lock. */
     bool is_started, is_closing, is_signalled, is_running;
-    struct request *request; /* the one that waits for the next reload */
+    struct request *request;          /* the one that waits for the next reload */
+    const struct reloader_call *call; /* of a thread that waits, until it was carried out */
+    pthread_cond_t called;            /* with lock: call was carried out */
     /* Of the thread, and before it is started of the main thread. */
     struct rollout *rollout;
     /* Of the main thread. */
@@ -224,15 +226,14 @@ static void tell_change(const struct rollout_change *change, const struct reload
                   LOG_NUMBER("generation", result->generation));
 }
 
-static void observe(const struct observers *observers, const struct request *request,
-                    const struct reload_result *result, const struct err *err)
+static void observe(const struct observers *observers, const struct rollout_change *change,
+                    const char *key, const struct reload_result *result, const struct err *err)
 {
-    const struct rollout_change *change = request != NULL ? request->change : NULL;
     struct change_record record = {.generation = result->generation,
                                    .changed = result->changed,
                                    .changed_count = result->changed_count,
                                    .reason = err->code != ERR_OK ? err->text : NULL,
-                                   .key = request != NULL ? request->grant.name : NULL};
+                                   .key = key};
     if (change != NULL) {
         record.action = rollout_action_name(change->action);
         record.model = change->name;
@@ -243,75 +244,106 @@ static void observe(const struct observers *observers, const struct request *req
         observers_change(observers, &record);
 }
 
-/* A change, or a reload; of one that a request asks for the lists are in its arena. */
-static void carry_out(struct reloader *reloader, struct request *request, struct arena *arena,
-                      struct reload_result *result, struct err *err)
+/* A change, or without one a reload. */
+static void carry_out(struct reloader *reloader, const struct reloader_call *call)
 {
-    const struct rollout_change *change = request != NULL ? request->change : NULL;
+    const struct rollout_change *change = call->change;
     if (change != NULL) {
-        change_once(reloader, change, arena, result, err);
-        tell_change(change, result, err);
+        change_once(reloader, change, call->arena, call->result, call->err);
+        tell_change(change, call->result, call->err);
     } else {
-        reload_once(reloader, arena, result, err);
-        tell(result, err);
-        metrics_reload(reloader->options.metrics, err->code == ERR_OK);
+        reload_once(reloader, call->arena, call->result, call->err);
+        tell(call->result, call->err);
+        metrics_reload(reloader->options.metrics, call->err->code == ERR_OK);
     }
-    observe(reloader->options.observers, request, result, err);
+    observe(reloader->options.observers, change, call->key, call->result, call->err);
 }
 
-static void run(struct reloader *reloader, struct request *request)
+/* Of a request that asks for it the lists are in its arena. */
+static void run_request(struct reloader *reloader, struct request *request)
 {
-    struct err err = {0};
-    struct arena arena;
-    if (request == NULL) {
-        struct reload_result result = {0};
-        arena_init(&arena);
-        carry_out(reloader, NULL, &arena, &result, &err);
-        arena_deinit(&arena);
-        return;
-    }
-    struct reload_result *result = arena_alloc_array(&request->exchange->arena, 1, sizeof *result);
+    struct arena *arena = &request->exchange->arena;
+    struct reload_result *result = arena_alloc_array(arena, 1, sizeof *result);
     if (result != NULL)
-        carry_out(reloader, request, &request->exchange->arena, result, &request->err);
+        carry_out(reloader, &(struct reloader_call){.change = request->change,
+                                                    .key = request->grant.name,
+                                                    .arena = arena,
+                                                    .result = result,
+                                                    .err = &request->err});
     else
         err_no_memory(&request->err, sizeof *result);
     request->reload = result;
 }
 
+static void run_signal(struct reloader *reloader)
+{
+    struct reload_result result = {0};
+    struct err err = {0};
+    struct arena arena;
+    arena_init(&arena);
+    carry_out(reloader, &(struct reloader_call){.arena = &arena, .result = &result, .err = &err});
+    arena_deinit(&arena);
+}
+
+/* What the thread does next; all NULL: a signal came. */
+struct task {
+    struct request *request;
+    const struct reloader_call *call;
+};
+
 /* Waits until a reload is requested; false: the reloader is closing. */
-static bool take(struct reloader *reloader, struct request **request)
+static bool take(struct reloader *reloader, struct task *task)
 {
     pthread_mutex_lock(&reloader->lock);
-    while (!reloader->is_closing && !reloader->is_signalled && reloader->request == NULL)
+    while (!reloader->is_closing && !reloader->is_signalled && reloader->request == NULL &&
+           reloader->call == NULL)
         pthread_cond_wait(&reloader->wanted, &reloader->lock);
-    bool is_asked = reloader->request != NULL || !reloader->is_closing;
-    *request = reloader->request;
-    if (reloader->is_closing && *request != NULL)
-        err_set(&(*request)->err, ERR_NOT_READY, "the server is stopping");
+    *task = (struct task){.request = reloader->request};
+    if (task->request == NULL && (reloader->is_closing || !reloader->is_signalled))
+        task->call = reloader->call;
+    bool is_asked = task->request != NULL || task->call != NULL || !reloader->is_closing;
+    if (reloader->is_closing && task->request != NULL)
+        err_set(&task->request->err, ERR_NOT_READY, "the server is stopping");
+    if (reloader->is_closing && task->call != NULL)
+        err_set(task->call->err, ERR_NOT_READY, "the server is stopping");
     reloader->request = NULL;
-    reloader->is_signalled = false;
+    if (task->call == NULL)
+        reloader->is_signalled = false;
     reloader->is_running = is_asked;
     pthread_mutex_unlock(&reloader->lock);
     return is_asked;
 }
 
+static void run(struct reloader *reloader, const struct task *task)
+{
+    if (task->request == NULL && task->call == NULL)
+        run_signal(reloader);
+    else if (task->request != NULL && task->request->err.code == ERR_OK)
+        run_request(reloader, task->request);
+    else if (task->call != NULL && task->call->err->code == ERR_OK)
+        carry_out(reloader, task->call);
+}
+
 /* Before the requester is answered, and may request another. */
-static void set_idle(struct reloader *reloader)
+static void set_idle(struct reloader *reloader, const struct task *task)
 {
     pthread_mutex_lock(&reloader->lock);
     reloader->is_running = false;
+    if (task->call != NULL) {
+        reloader->call = NULL;
+        pthread_cond_signal(&reloader->called);
+    }
     pthread_mutex_unlock(&reloader->lock);
 }
 
 static void *reloader_main(void *context)
 {
     struct reloader *reloader = context;
-    for (struct request *request; take(reloader, &request);) {
-        if (request == NULL || request->err.code == ERR_OK)
-            run(reloader, request);
-        set_idle(reloader);
-        if (request != NULL)
-            http_resume(request->exchange);
+    for (struct task task; take(reloader, &task);) {
+        run(reloader, &task);
+        set_idle(reloader, &task);
+        if (task.request != NULL)
+            http_resume(task.request->exchange);
     }
     return NULL;
 }
@@ -333,6 +365,7 @@ enum err_code reloader_open(struct reloader **out, const struct reloader_options
     }
     pthread_mutex_init(&reloader->lock, NULL);
     pthread_cond_init(&reloader->wanted, NULL);
+    pthread_cond_init(&reloader->called, NULL);
     return ERR_OK;
 }
 
@@ -359,7 +392,8 @@ enum err_code reloader_submit(struct reloader *reloader, struct request *request
 {
     pthread_mutex_lock(&reloader->lock);
     bool is_heard = reloader->is_started && !reloader->is_closing;
-    bool is_busy = reloader->is_running || reloader->is_signalled || reloader->request != NULL;
+    bool is_busy = reloader->is_running || reloader->is_signalled || reloader->request != NULL ||
+                   reloader->call != NULL;
     if (is_heard && !is_busy)
         reloader->request = request;
     pthread_mutex_unlock(&reloader->lock);
@@ -369,6 +403,21 @@ enum err_code reloader_submit(struct reloader *reloader, struct request *request
     if (is_busy)
         return err_set(err, ERR_CONFLICT, "another reload is running");
     return ERR_OK;
+}
+
+enum err_code reloader_change(struct reloader *reloader, const struct reloader_call *call)
+{
+    pthread_mutex_lock(&reloader->lock);
+    if (reloader->is_started && !reloader->is_closing) {
+        reloader->call = call;
+        pthread_cond_signal(&reloader->wanted);
+        while (reloader->call == call)
+            pthread_cond_wait(&reloader->called, &reloader->lock);
+    } else {
+        err_set(call->err, ERR_NOT_READY, "the server is starting or stopping");
+    }
+    pthread_mutex_unlock(&reloader->lock);
+    return call->err->code;
 }
 
 void reloader_stop(struct reloader *reloader)
@@ -390,6 +439,7 @@ void reloader_free(struct reloader *reloader)
     if (reloader == NULL)
         return;
     rollout_close(reloader->rollout);
+    pthread_cond_destroy(&reloader->called);
     pthread_cond_destroy(&reloader->wanted);
     pthread_mutex_destroy(&reloader->lock);
     free(reloader);

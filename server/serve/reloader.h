@@ -7,13 +7,14 @@
  *     reloader_signal(reloader);                    SIGHUP: the log says how it went
  *     reloader_submit(reloader, request, &err);     POST /admin/reload, or with request->change
  *                                                   another route: the request waits suspended
+ *     reloader_change(reloader, &call);             a change by a thread that can wait
  *
  * With a reload a model is reopened if its entry changed, or if any file of its directory did. The
  * rest is shared with the snapshot before. Options that need a restart are reported and not
  * changed. A roll-out's change opens the version that it names, and leaves all others as they are.
  *
- * Threads: load, start and stop belong to the main thread; signal and submit may be called from
- * any.
+ * Threads: load, start and stop belong to the main thread; signal, submit and change may be called
+ * from any.
  */
 #ifndef ATTND_SERVER_SERVE_RELOADER_H
 #define ATTND_SERVER_SERVE_RELOADER_H
@@ -45,5 +46,19 @@ void reloader_signal(struct reloader *reloader);
  * that has a change that is carried out. ERR_CONFLICT while another reload runs or waits,
  * ERR_NOT_READY before reloader_start: then the caller still owns it. */
 enum err_code reloader_submit(struct reloader *reloader, struct request *request, struct err *err);
+
+/* A change that nobody's request asks for. */
+struct reloader_call {
+    const struct rollout_change *change;
+    const char *key;              /* name of the key of who is behind it; NULL: none was needed */
+    struct arena *arena;          /* for the lists of the result */
+    struct reload_result *result; /* filled, unless it fails */
+    struct err *err;
+};
+
+/* Waits until other reloads are done, and carries the change out. Returns call->err->code:
+ * ERR_NOT_READY before reloader_start, and when the server stops; otherwise as a request is
+ * answered. One such call at a time. */
+enum err_code reloader_change(struct reloader *reloader, const struct reloader_call *call);
 
 #endif

@@ -22,6 +22,7 @@
 
 struct drift;
 struct feedback;
+struct fits;
 struct otlp_exporter;
 struct review;
 
@@ -47,6 +48,7 @@ struct service {
     struct drift *drift; /* how far predictions are from a model's reference */
     struct otlp_exporter *otlp; /* of spans; NULL: none are sent */
     struct review *review;      /* inputs that are kept; NULL: none are */
+    struct fits *fits;          /* new versions from labels; NULL: none are made */
     struct observers observers;
     struct memory memory;
     /* NULL while starting, and while stopping if the start failed; partner: server_run */

@@ -104,12 +104,13 @@ export class Interface {
     }
 }
 
-/** Every value that differs from `value` by one member more in one of its objects. */
+/** Every value that differs from `value` by one member more in one of its objects; a list, which no
+ * map of ours has. */
 export function* withMember(value) {
     if (value === null || typeof value !== 'object')
         return;
     if (!Array.isArray(value))
-        yield { ...value, undocumented: 1 };
+        yield { ...value, undocumented: [] };
     for (const [key, inner] of Object.entries(value))
         for (const changed of withMember(inner)) {
             const copy = Array.isArray(value) ? [...value] : { ...value };

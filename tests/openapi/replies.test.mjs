@@ -1,15 +1,16 @@
 /* What a running server answers is what its document says, and what the document lets a client send
  * is what the server takes. */
 import { strict as assert } from 'node:assert';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync }
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync }
     from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { MODELS, ROOT, startServer } from '../support/server.mjs';
+import { BUILD, MODELS, ROOT, startServer } from '../support/server.mjs';
 import { ask, askRaw } from './client.mjs';
 import { Interface, withMember } from './document.mjs';
 
@@ -19,7 +20,7 @@ const JPEG = readFileSync(`${ROOT}tests/data/images/made/rgb.jpg`);
 const LOG = 'BUG: kernel NULL pointer dereference, address: 0000000000000018';
 const IMAGE = PNG.toString('base64');
 const METHODS = ['rollout', 'attention', 'gradient', 'gradient-last'];
-const JSON_TYPE = 'application/json';
+const JSON_TYPE = 'application/json', TYPE = { 'Content-Type': JSON_TYPE };
 
 let server, face, folder, state;
 const bodies = []; /* [schema, reply] of every JSON reply */
@@ -346,6 +347,63 @@ test('inputs that are kept', async () => {
     await exchange({ ...one, path: '/review/kept-1?index=1' }, 404);
     await exchange({ ...one, path: '/review/kept-1?index=x' }, 422);
     await exchange({ ...one, headers: { Via: '1.1 proxy' } }, 403);
+});
+
+/** A tiny model that carries examples of its labels, since attnd-fit made it. */
+function modelWithExamples() {
+    const words = { POWER: 'voltage', TIMING: 'late', SCAN: 'chain' };
+    const lines = Object.entries(words).flatMap(([label, word]) => [0, 1, 2, 3, 4, 5, 6, 7].map((i) =>
+        JSON.stringify({ text: `${word} ${word} at ${i}`, label })));
+    writeFileSync(join(state, 'list.jsonl'), lines.join('\n'));
+    execFileSync(`${ROOT}${BUILD}/attnd-fit`, ['--model', `${ROOT}tests/data/golden/bert-5`,
+        '--data', join(state, 'list.jsonl'), '--out', join(state, 'tiny'), '--loss-max', '100',
+        '--quiet'], { stdio: 'ignore' });
+    return join(state, 'tiny');
+}
+
+test('fits', async () => {
+    const without = server;
+    const path = '/admin/fits', one = { path: `${path}/1`, pattern: `${path}/{fit}` };
+    const fit = (body, status) => exchange({ method: 'POST', path, body: JSON.stringify(body),
+        headers: TYPE }, status);
+    mkdirSync(join(state, 'root'));
+    server = await startServer(['--model', `tiny=${modelWithExamples()}`, '--models-root',
+        join(state, 'root'), '--state-dir', join(state, 'fits'), '--keep-inputs-bytes', '1000000',
+        '--keep-inputs-share', '1']);
+    try {
+        await exchange({ path }, 200);
+        await exchange(one, 404);
+        await fit({ name: 'tiny' }, 409);
+        await fit({ name: 'none' }, 404);
+        await fit({ name: 'tiny', prior: 'file' }, 422);
+        for (let i = 0; i < 10; i++) {
+            const id = `die-${i}`;
+            await exchange(post({ text: `hot hot at ${i}`, id }), 200);
+            await exchange({ method: 'POST', path: '/feedback', headers: TYPE,
+                body: JSON.stringify({ id, label: 'LEAK', new: true }) }, 200);
+        }
+        let made;
+        do { /* inputs are kept after their replies */
+            made = await ask(server.url, { method: 'POST', path, headers: TYPE, body: JSON.stringify(
+                { name: 'tiny', version: 'b', loss_max: 100, shadow: 0.5, reason: 'x' }) });
+        } while (made.status === 409);
+        assert.equal(made.status, 202);
+        assert.equal(made.headers.location, `${path}/1`);
+        let reply;
+        do
+            reply = JSON.parse((await exchange(one, 200)).body);
+        while (reply.state === 'queued' || reply.state === 'running');
+        assert.equal(reply.state, 'succeeded', JSON.stringify(reply));
+        assert.ok(reply.report.after.accuracy > 0);
+        await exchange({ path }, 200);
+        await exchange({ path: `${path}/1/report`, pattern: `${path}/{fit}/report` }, 200);
+        await exchange({ ...one, method: 'DELETE' }, 200);
+        await exchange({ ...one, method: 'DELETE' }, 404);
+        await exchange({ path, headers: { Via: '1.1 proxy' } }, 403);
+    } finally {
+        await server.stop();
+        server = without;
+    }
 });
 
 /* Otherwise the checks above would say nothing of members that nobody wrote down. */

@@ -115,6 +115,8 @@ static const struct {
     {"--log-level", "debug"},
     {"--keep-inputs-bytes", "7"},
     {"--keep-inputs-share", "0.5"},
+    {"--fit-program", "/f"},
+    {"--fit-threads", "3"},
     {"--models-root", "/m"},
     {"--state-dir", "/s"},
     {"--promote-min-feedback", "7"},

@@ -1,7 +1,8 @@
 /* server_parts.h - everything that server.c starts and stops, as functions that only write down
  * that they were called, in what phase and with what. Defines config_copy and the functions of
  * snapshots.h, reloader.h, batcher.h, metrics.h, metrics_observer.h, http.h, worker.h, prepare.h, routes.h,
- * plan.h, review.h and memory_plan.h that server.c calls, so include it in one file of a test program.
+ * plan.h, review.h, fits.h and memory_plan.h that server.c calls, so include it in one file of a
+ * test program.
  *
  * `parts.capture` holds a word for each call. A part named by `parts.fails` cannot be started. The
  * clock stands but for what is slept.
@@ -13,6 +14,7 @@
 #include "engine/base/clock.h"
 #include "server/api/handlers.h"
 #include "server/api/routes.h"
+#include "server/fits/fits.h"
 #include "server/http/http.h"
 #include "server/memory_plan.h"
 #include "server/observe/metrics_observer.h"
@@ -71,7 +73,7 @@ static struct row parts_rows[64];
 static union {
     max_align_t align;
     char name[16];
-} parts_made[9];
+} parts_made[10];
 enum {
     PART_SNAPSHOTS,
     PART_RELOADER,
@@ -81,7 +83,8 @@ enum {
     PART_WORKERS,
     PART_PREPARE,
     PART_POOLS,
-    PART_SHADOW
+    PART_SHADOW,
+    PART_FITS
 };
 
 /* One more word, with the service's phase if there is a service: "http0". */
@@ -517,6 +520,39 @@ void review_close(struct review *review)
 void review_metrics(struct review *review, struct metrics_kept *out)
 {
     (void)review;
+    (void)out;
+}
+
+enum err_code fits_open(struct fits **out, const struct fits_options *options, struct err *err)
+{
+    bool right = options->snapshots == &parts.service->snapshots && options->review == NULL;
+    if (parts_call(right ? "fits" : "bad-fits", err))
+        return err->code;
+    *out = (void *)&parts_made[PART_FITS];
+    return ERR_OK;
+}
+
+enum err_code fits_start(struct fits *fits, struct reloader *reloader, struct err *err)
+{
+    bool right = (void *)fits == &parts_made[PART_FITS] && reloader == parts.service->reloader;
+    return parts_call(right ? "start-fits" : "bad-start-fits", err);
+}
+
+void fits_stop(struct fits *fits)
+{
+    if (fits != NULL)
+        parts_call("stop-fits", NULL);
+}
+
+void fits_close(struct fits *fits)
+{
+    if (fits != NULL)
+        parts_call("-fits", NULL);
+}
+
+void fits_metrics(struct fits *fits, struct metrics_fits *out)
+{
+    (void)fits;
     (void)out;
 }
 

@@ -70,7 +70,7 @@ static void expected_items(size_t items[MEMORY_ITEMS])
     items[MEMORY_CONNECTIONS] = 50 * (HTTP_CONNECTION_BYTES + (size_t)24 * 1024);
     items[MEMORY_QUEUE] = 100 * (size_t)128;
     items[MEMORY_METRICS] = metrics_bytes(routes_path_count(), 2, 3 + 6) + drift_bytes(300);
-    items[MEMORY_FEEDBACK] = feedback_bytes(10);
+    items[MEMORY_FEEDBACK] = feedback_bytes(10, false);
 }
 
 START_TEST(each_item_is_what_its_options_make_it)

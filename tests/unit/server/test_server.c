@@ -33,6 +33,8 @@ static const struct config usual = {.listen_address = "127.0.0.1",
                                     .drain_delay_ms = 1500,
                                     .drain_timeout_ms = 4000,
                                     .audit_dir = "",
+                                    .state_dir = "",
+                                    .fit_program = "",
                                     .log_level = "info"};
 
 static char *const arguments[] = {"attnd", NULL};
@@ -121,7 +123,7 @@ START_TEST(an_address_for_administration_is_started_drained_and_stopped_like_the
     ck_assert_uint_eq(parts.http.io_threads, 1);
     ck_assert_uint_lt(parts.http.connections_max, 100);
     ck_assert_ptr_nonnull(strstr(logged, "\"event\":\"admin_listening\""));
-    ck_assert_uint_eq(parts.io_threads, 2 + parts.prepare_threads + 11 + usual.workers + 2);
+    ck_assert_uint_eq(parts.io_threads, 2 + parts.prepare_threads + 12 + usual.workers + 2);
 }
 END_TEST
 
@@ -161,7 +163,7 @@ START_TEST(the_server_hands_each_part_what_is_configured)
     ck_assert_uint_eq(parts.prepare_wait_ms_max, 88);
     ck_assert(parts.pool == predict_pool);
     ck_assert_uint_eq(parts.io_threads,
-                      parts.http.io_threads + parts.prepare_threads + 11 + usual.workers);
+                      parts.http.io_threads + parts.prepare_threads + 12 + usual.workers);
     ck_assert_uint_eq(parts.http.io_threads, 2);
     ck_assert_str_eq(parts.http.address, "127.0.0.1");
     ck_assert_uint_eq(parts.http.port, 8080);
@@ -192,7 +194,8 @@ static void look_at_setup(void)
     ck_assert_str_eq(parts.blas_core, openblas_core());
     ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 3), 40);
     ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 1), 41);
-    ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 0), 0); /* of a model that retires */
+    ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 0),
+                      0); /* of a model that retires */
     struct err err = {0};
     ck_assert_int_eq(memory_take(&parts.service->memory, 123, MEMORY_SMALL, &err), ERR_OK);
     ck_assert_uint_eq(setup->sources.memory_reserved(setup->sources.context), 123);
@@ -492,7 +495,21 @@ START_TEST(a_check_prints_the_plan_or_says_what_is_wrong)
 }
 END_TEST
 
-SUITE("server",
+START_TEST(fits_are_taken_once_all_runs_and_stopped_before_the_drain_waits)
+{
+    struct err err;
+    struct config config = usual;
+    config.state_dir = "/var/lib/attnd";
+    parts.signals[0] = SIGTERM;
+    ck_assert_int_eq(run(&config, &err), ERR_OK);
+    ck_assert_ptr_nonnull(strstr(parts.capture, " metrics0 fits0 batcher0 "));
+    ck_assert_ptr_nonnull(strstr(parts.capture, " reload0 start-fits0 "));
+    ck_assert_ptr_nonnull(strstr(parts.capture, " drain2 stop-fits2 quiesce2 stop-fits3 stop-re"));
+    ck_assert_ptr_nonnull(strstr(parts.capture, " -shadow3 -fits3 -prepare3 "));
+}
+END_TEST
+
+SUITE("server", fits_are_taken_once_all_runs_and_stopped_before_the_drain_waits,
       an_address_for_administration_is_started_drained_and_stopped_like_the_main_one,
       an_address_for_others_without_keys_is_warned_of,
       the_server_starts_in_order_and_stops_in_the_reverse,

@@ -106,6 +106,55 @@ START_TEST(a_label_is_added_and_the_model_opens)
 }
 END_TEST
 
+START_TEST(progress_is_told_in_lines_in_place_of_the_report)
+{
+    write_list(NAMES("POWER", "TIMING", "SCAN", "LEAK"));
+    struct outcome *fit = RUN("--model", TINY, "--data", list, "--out", out, "--loss-max", "100",
+                              "--progress-lines", "--background");
+    outcome_holds(fit, 0, "{\"step\":\"features\",\"done\":0,\"total\":24}\n", "next: attnd");
+    outcome_holds(fit, 0, "{\"step\":\"fits\",\"done\":0,", "");
+    outcome_holds(fit, 0, "{\"step\":\"writing\",\"done\":0,\"total\":1}\n", "");
+    ck_assert_ptr_null(strstr(fit->out, "refused"));
+    ck_assert_ptr_null(strstr(fit->out, "before  "));
+    free(fit);
+    remove_model();
+}
+END_TEST
+
+/* Half of the voltages are called chains from here on. */
+static void write_half_wrong(void)
+{
+    static const char *const words[] = {"chain", "late", "chain", "voltage", "late", "chain"};
+    static const char *const labels[] = {"POWER", "TIMING", "SCAN"};
+    char lines[8192] = "";
+    size_t len = 0;
+    for (unsigned i = 0; i < 24; i++)
+        len += (size_t)snprintf(lines + len, sizeof lines - len,
+                                "{\"text\": \"%s %s at %u\", \"label\": \"%s\"}\n", words[i % 6],
+                                words[i % 6], 100 + i, labels[i % 3]);
+    tempdir_write(&dir, "wrong.jsonl", lines, len);
+}
+
+START_TEST(a_refused_head_is_told_as_one)
+{
+    char wrong[96], third[96];
+    struct stat status;
+    write_list(NAMES("POWER", "TIMING", "SCAN"));
+    write_half_wrong();
+    snprintf(wrong, sizeof wrong, "%s/wrong.jsonl", dir.path);
+    snprintf(third, sizeof third, "%s/third", dir.path);
+    outcome_expect(RUN("--model", TINY, "--data", list, "--out", out, "--loss-max", "100"), 0, "",
+                   "next: ");
+    outcome_expect(
+        RUN("--model", out, "--data", wrong, "--out", third, "--loss-max", "0", "--progress-lines"),
+        1, "{\"step\":\"refused\",\"done\":0,\"total\":0}\n",
+        "by more than 0 points; give more inputs of it, or raise --loss-max");
+    ck_assert_int_ne(stat(third, &status), 0);
+    remove_model();
+}
+END_TEST
+
 SUITE("fit_program", fit_tells_what_it_takes,
       a_label_without_inputs_is_named_before_anything_is_computed,
-      a_zero_shot_model_is_told_what_to_change_instead, a_label_is_added_and_the_model_opens)
+      a_zero_shot_model_is_told_what_to_change_instead, a_label_is_added_and_the_model_opens,
+      progress_is_told_in_lines_in_place_of_the_report, a_refused_head_is_told_as_one)

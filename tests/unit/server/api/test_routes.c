@@ -98,7 +98,8 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
                                "/feedback, /feedback/{id}, /review, /review/{id}, "
                                "/admin/reload, /admin/models, /admin/models/{name}/{version}, "
                                "/admin/models/{name}/{version}/promote, "
-                               "/admin/models/{name}/rollback");
+                               "/admin/models/{name}/rollback, /admin/fits, "
+                               "/admin/fits/{fit}, /admin/fits/{fit}/report");
     ck_assert_ptr_null(route);
     ck_assert_str_eq(allow, "");
     err = (struct err){0};

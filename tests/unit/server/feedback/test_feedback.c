@@ -28,7 +28,7 @@ static struct err err;
 
 static void opened(unsigned window)
 {
-    const struct feedback_options options = {window, audit, dir.path};
+    const struct feedback_options options = {window, audit, dir.path, true};
     err = (struct err){0};
     arena_init(&arena);
     ck_assert_msg(feedback_open(&feedback, &options, &err) == ERR_OK, "%s", err.text);
@@ -81,6 +81,19 @@ static struct feedback_item give_new(const char *id, const char *label)
     err = (struct err){0};
     feedback_give(feedback, &item, 1, &arena, &err);
     return item;
+}
+
+/* The right label of an id, as whoever learns from it asks; NULL: none. */
+static const char *learnt(const char *id)
+{
+    struct feedback_given given;
+    uint64_t key[2];
+    err = (struct err){0};
+    feedback_key(feedback, id, 0, key);
+    if (!feedback_given(feedback, key, &given, &err))
+        return NULL;
+    ck_assert_str_eq(given.model, "wafer");
+    return given.label;
 }
 
 static struct feedback_accuracy accuracy(void)
@@ -624,6 +637,58 @@ START_TEST(threads_lose_no_label)
 }
 END_TEST
 
+/* ---- labels to learn from ---- */
+
+START_TEST(a_label_outlives_its_prediction_until_its_id_is_used_again)
+{
+    opened(2);
+    predicted("a", 0, 1);
+    predicted("b", 0, 1);
+    give("a", 0, "Center");
+    give("a", 0, "Donut");
+    give_new("b", "Bullseye");
+    predicted("c", 0, 1);
+    predicted("d", 0, 1);
+    ck_assert_str_eq(learnt("a"), "Donut");
+    ck_assert_str_eq(learnt("b"), "Bullseye");
+    ck_assert_ptr_null(learnt("c"));
+    give("c", 0, "none");
+    give("c", 0, NULL);
+    ck_assert_ptr_null(learnt("c"));
+    predicted("a", 0, 1); /* another input */
+    ck_assert_ptr_null(learnt("a"));
+    ck_assert_int_eq(err.code, ERR_OK);
+    closed();
+}
+END_TEST
+
+START_TEST(labels_to_learn_from_are_those_of_the_audit_log_after_a_restart)
+{
+    tempdir_open(&dir);
+    audit_opened(1 << 16);
+    opened(4);
+    await_past();
+    predicted("kept", 0, 1);
+    predicted("used", 0, 1);
+    predicted("back", 0, 1);
+    give("kept", 0, "Donut");
+    give("used", 0, "Donut");
+    give("back", 0, "Donut");
+    give("back", 0, NULL);
+    predicted("used", 0, 2);
+    predicted("late", 0, 1);
+    predicted("later", 0, 1);
+    predicted("latest", 0, 1);
+    give_new("late", "Bullseye");
+    restart(2, 1 << 16); /* the first ones are not in the window */
+    await_past();
+    ck_assert_str_eq(learnt("kept"), "Donut");
+    ck_assert_str_eq(learnt("late"), "Bullseye");
+    ck_assert_ptr_null(learnt("back"));
+    all_closed();
+}
+END_TEST
+
 SUITE("feedback", a_label_is_compared_with_what_was_predicted,
       a_second_label_replaces_the_first_and_says_so, an_id_that_is_not_remembered_is_not_found,
       a_label_that_the_model_lacks_is_refused_by_name_and_stored_if_it_is_new,
@@ -636,4 +701,6 @@ SUITE("feedback", a_label_is_compared_with_what_was_predicted,
       after_a_restart_predictions_and_labels_are_known_again,
       of_the_past_no_more_than_the_window_is_taken_over_files,
       while_the_past_is_read_only_new_predictions_are_known,
-      lines_that_are_none_of_ours_are_passed_over, threads_lose_no_label)
+      lines_that_are_none_of_ours_are_passed_over, threads_lose_no_label,
+      a_label_outlives_its_prediction_until_its_id_is_used_again,
+      labels_to_learn_from_are_those_of_the_audit_log_after_a_restart)

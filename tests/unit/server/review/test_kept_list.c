@@ -68,5 +68,24 @@ START_TEST(what_is_listed_is_older_of_the_decision_and_newest_first)
 }
 END_TEST
 
+START_TEST(a_walk_goes_on_behind_a_number_also_one_that_is_gone)
+{
+    struct kept_entry out[4];
+    opened(4);
+    for (uint64_t i = 1; i <= 6; i++) {
+        if (list.count == list.room)
+            kept_list_drop(&list);
+        add(10 * i, i, DECISION_AUTO);
+    }
+    ck_assert_uint_eq(kept_list_after(&list, 0, out, 3), 3);
+    ck_assert(out[0].number == 30 && out[2].number == 50);
+    ck_assert_uint_eq(kept_list_after(&list, 45, out, 4), 2);
+    ck_assert(out[0].number == 50 && out[1].number == 60);
+    ck_assert_uint_eq(kept_list_after(&list, 60, out, 4), 0);
+    kept_list_close(&list);
+}
+END_TEST
+
 SUITE("review/kept_list", the_oldest_is_dropped_first_also_around_the_end,
-      the_newest_of_a_key_is_found, what_is_listed_is_older_of_the_decision_and_newest_first)
+      the_newest_of_a_key_is_found, what_is_listed_is_older_of_the_decision_and_newest_first,
+      a_walk_goes_on_behind_a_number_also_one_that_is_gone)

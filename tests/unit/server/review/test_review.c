@@ -2,6 +2,7 @@
  * and list at once. The contract's test has the rest. */
 #include "server/review/review.h"
 
+#include "server/feedback/feedback.h"
 #include "server/serve/request.h"
 #include "tests/support/tempdir.h"
 #include "tests/unit/server/models.h"
@@ -17,6 +18,7 @@ enum { OFFERS = 60, THREADS = 3 };
 static struct models models;
 static struct served_model *model;
 static struct memory memory;
+static struct feedback *feedback;
 static struct review *review;
 static struct tempdir dir;
 static struct snapshot snapshot;
@@ -24,7 +26,7 @@ static struct snapshot snapshot;
 static void opened(size_t pool_bytes, size_t bytes_max)
 {
     const struct review_options options = {
-        .state_dir = dir.path, .bytes_max = bytes_max, .memory = &memory};
+        .state_dir = dir.path, .bytes_max = bytes_max, .memory = &memory, .feedback = feedback};
     struct err err = {0};
     memory_init(&memory, pool_bytes, 0, 0);
     ck_assert_msg(review_open(&review, &options, &err) == ERR_OK, "%s", err.text);
@@ -35,6 +37,7 @@ static void begin(void)
     models_open(&models, 1);
     model = models_make(&models, "logs", "text", 1);
     tempdir_open(&dir);
+    ck_assert_int_eq(feedback_open(&feedback, &(struct feedback_options){0}, &(struct err){0}), 0);
     snapshot.config.keep_inputs_share = 1;
 }
 
@@ -50,6 +53,7 @@ static void end(void)
     closedir(entries);
     rmdir(inside);
     tempdir_close(&dir);
+    feedback_close(feedback);
     served_model_release(model);
     models_close(&models);
 }

@@ -1,5 +1,6 @@
 /* Who asks for a reload, and when: before the start and after the stop, while another runs, by a
  * signal, and from the reply to the one before. */
+#include "server/rollout/rollout.h"
 #include "tests/unit/server/serve/reloader_bench.h"
 
 #include <pthread.h>
@@ -137,6 +138,61 @@ START_TEST(who_waits_for_a_reload_is_resumed_before_the_stop_returns)
 }
 END_TEST
 
+/* ---- a change by a thread that waits ---- */
+
+static enum err_code change_by(struct reloader *reloader, const char *name)
+{
+    const struct rollout_change change = {.action = ROLLOUT_UNLOAD, .name = name, .version = "9"};
+    struct reload_result result = {0};
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena);
+    const struct reloader_call call = {
+        .change = &change, .key = "anna", .arena = &arena, .result = &result, .err = &err};
+    ck_assert_int_eq(reloader_change(reloader, &call), err.code);
+    arena_deinit(&arena);
+    return err.code;
+}
+
+START_TEST(a_change_by_a_thread_is_heard_between_start_and_stop)
+{
+    struct bench bench;
+    struct err err = {0};
+    bench_prepare(&bench, "logs=text", "");
+    ck_assert_int_eq(change_by(bench.reloader, "logs"), ERR_NOT_READY);
+    ck_assert_int_eq(reloader_start(bench.reloader, &err), ERR_OK);
+    ck_assert_int_eq(change_by(bench.reloader, "logs"), ERR_NOT_FOUND); /* no such version */
+    reloader_stop(bench.reloader);
+    ck_assert_int_eq(change_by(bench.reloader, "logs"), ERR_NOT_READY);
+    bench_close(&bench);
+}
+END_TEST
+
+static void *change_main(void *context)
+{
+    struct bench *bench = context;
+    ck_assert_int_eq(change_by(bench->reloader, "logs"), ERR_NOT_FOUND);
+    return NULL;
+}
+
+START_TEST(a_change_by_a_thread_waits_for_the_reload_that_runs)
+{
+    struct bench bench;
+    pthread_t thread;
+    bench_open(&bench, "logs=text", "");
+    hold_a_reload(&bench);
+    ck_assert_int_eq(pthread_create(&thread, NULL, change_main, &bench), 0);
+    fake_gate(false);
+    fake_await_resumed(&bench.exchange);
+    pthread_join(thread, NULL);
+    expect_changed(&bench, "models.logs");
+    ck_assert_uint_eq(now(&bench)->generation, 2);
+    bench_close(&bench);
+}
+END_TEST
+
 SUITE("reloader_asked", a_reload_is_heard_between_start_and_stop, one_reload_at_a_time_is_taken,
       who_has_the_reply_may_ask_for_another_reload, a_signal_while_a_reload_runs_brings_another,
-      who_waits_for_a_reload_is_resumed_before_the_stop_returns)
+      who_waits_for_a_reload_is_resumed_before_the_stop_returns,
+      a_change_by_a_thread_is_heard_between_start_and_stop,
+      a_change_by_a_thread_waits_for_the_reload_that_runs)

@@ -1,0 +1,150 @@
+/* Where a fit reads and writes: which versions may be a part of a path, what follows a version, and
+ * that exactly what a fit had begun is removed. */
+#include "server/fits/fits_place.h"
+
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct tempdir dir;
+
+static char *path_of(const char *name)
+{
+    static char paths[4][160];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", dir.path, name);
+    return path;
+}
+
+static bool exists(const char *name)
+{
+    return access(path_of(name), F_OK) == 0;
+}
+
+/* A directory with a file in it. */
+static void make(const char *name)
+{
+    char file[200];
+    ck_assert_int_eq(mkdir(path_of(name), 0700), 0);
+    snprintf(file, sizeof file, "%s/file", name);
+    tempdir_write(&dir, file, "x", 1);
+}
+
+static void close_all(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'/*", dir.path);
+    ck_assert_int_eq(system(command), 0);
+    tempdir_close(&dir);
+}
+
+START_TEST(a_version_is_a_plain_part_of_a_name)
+{
+    static const char *const good[] = {"1", "v2", "2026-11-23", "a_b.c"};
+    static const char *const bad[] = {"",    ".",   "..",  ".a",       "-a",  "_a",
+                                      "a/b", "a b", "a\n", "\xc3\xa4", "a\\b"};
+    char longest[FITS_VERSION_BYTES + 2];
+    struct err err = {0};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        ck_assert_msg(fits_place_check(good[i], &err) == ERR_OK, "%s", good[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        err = (struct err){0};
+        ck_assert_msg(fits_place_check(bad[i], &err) == ERR_UNUSABLE, "%s", bad[i]);
+    }
+    memset(longest, 'a', sizeof longest);
+    longest[FITS_VERSION_BYTES] = '\0';
+    err = (struct err){0};
+    ck_assert_int_eq(fits_place_check(longest, &err), ERR_OK);
+    longest[FITS_VERSION_BYTES] = 'a';
+    longest[FITS_VERSION_BYTES + 1] = '\0';
+    ck_assert_int_eq(fits_place_check(longest, &err), ERR_UNUSABLE);
+}
+END_TEST
+
+START_TEST(the_next_version_is_one_more)
+{
+    static const char *const pairs[][2] = {{"1", "2"},   {"v9", "v10"},
+                                           {"b", "b.1"}, {"1.4", "1.5"},
+                                           {"", ".1"},   {"x999999999", "x1000000000"}};
+    char next[FITS_VERSION_BYTES + 1], longest[FITS_VERSION_BYTES + 1];
+    struct err err = {0};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        ck_assert_int_eq(fits_place_next(pairs[i][0], next, &err), ERR_OK);
+        ck_assert_str_eq(next, pairs[i][1]);
+    }
+    memset(longest, 'a', sizeof longest);
+    longest[FITS_VERSION_BYTES] = '\0';
+    ck_assert_int_eq(fits_place_next(longest, next, &err), ERR_UNUSABLE);
+}
+END_TEST
+
+START_TEST(only_what_was_being_written_for_the_path_is_removed)
+{
+    tempdir_open(&dir);
+    make("text-3.aB3x9Q");
+    make("text-3.zzzzzz");
+    make("text-3.backup7");
+    make("text-3.aaaaa");
+    make("text-3.a-aaaa");
+    make("text-30.aaaaaa");
+    make("text-3");
+    fits_place_remove_partial(path_of("text-3"));
+    ck_assert(!exists("text-3.aB3x9Q") && !exists("text-3.zzzzzz"));
+    ck_assert(exists("text-3.backup7") && exists("text-3.aaaaa") && exists("text-3.a-aaaa") &&
+              exists("text-30.aaaaaa") && exists("text-3"));
+    ck_assert(fits_place_remove(path_of("text-3")) && !exists("text-3"));
+    ck_assert(fits_place_remove(path_of("never was")));
+    ck_assert_int_eq(mkdir(path_of("text-30.aaaaaa/inside"), 0700), 0);
+    ck_assert(!fits_place_remove(path_of("text-30.aaaaaa")));
+    close_all();
+}
+END_TEST
+
+START_TEST(what_a_process_before_left_is_removed_by_what_it_wrote_down)
+{
+    char place[PATH_MAX];
+    struct stat status;
+    struct err err = {0};
+    tempdir_open(&dir);
+    ck_assert_uint_eq(fits_place_clear(path_of("fits")), 0);
+    ck_assert_int_eq(fits_place_begin(place, path_of("fits"), 7, path_of("text-3"), &err), ERR_OK);
+    ck_assert_str_eq(place, path_of("fits/7"));
+    ck_assert(stat(place, &status) == 0 && (status.st_mode & 0777) == 0700);
+    ck_assert(stat(path_of("fits/7/out"), &status) == 0 && (status.st_mode & 0777) == 0600);
+    ck_assert_int_eq(fits_place_begin(place, path_of("fits"), 7, "x", &err), ERR_IO);
+    make("fits/8");
+    make("fits/notes");
+    make("text-3.abcdef");
+    make("text-3");
+    ck_assert_uint_eq(fits_place_clear(path_of("fits")), 2);
+    ck_assert(!exists("fits/7") && !exists("fits/8") && exists("fits/notes/file"));
+    ck_assert(!exists("text-3.abcdef") && exists("text-3")); /* a whole one may be in service */
+    close_all();
+}
+END_TEST
+
+START_TEST(the_last_fit_takes_the_root_along)
+{
+    char one[PATH_MAX], other[PATH_MAX];
+    struct err err = {0};
+    tempdir_open(&dir);
+    ck_assert_int_eq(fits_place_begin(one, path_of("fits"), 1, "x", &err), ERR_OK);
+    ck_assert_int_eq(fits_place_begin(other, path_of("fits"), 2, "x", &err), ERR_OK);
+    fits_place_end(one, path_of("fits"));
+    ck_assert(!exists("fits/1") && exists("fits/2"));
+    fits_place_end(other, path_of("fits"));
+    ck_assert(!exists("fits"));
+    close_all();
+}
+END_TEST
+
+SUITE("fits/place", a_version_is_a_plain_part_of_a_name, the_next_version_is_one_more,
+      only_what_was_being_written_for_the_path_is_removed,
+      what_a_process_before_left_is_removed_by_what_it_wrote_down,
+      the_last_fit_takes_the_root_along)
