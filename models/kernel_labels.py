@@ -120,7 +120,7 @@ def audit(args):
     out.mkdir(parents=True, exist_ok=True)
     if out.resolve() == pathlib.Path(args.data).resolve():
         sys.exit(f"{out}: is the data's own folder")
-    changed, confirmed, seen = {}, set(), set()
+    changed, kept, seen = {}, set(), set()
     for path in lists:
         rows = read(path)
         for row in rows:
@@ -129,19 +129,19 @@ def audit(args):
             if label != row["label"]:
                 changed[row["id"]] = (row["label"], label, number, line)
             elif number:
-                confirmed.add(row["id"])
+                kept.add(row["id"])
             row["label"] = label
         write(out / path.name, rows)
-    tell(changed, len(seen), len(confirmed))
+    tell(changed, len(seen), len(kept))
 
 
-def tell(changed, total, confirmed):
+def tell(changed, total, kept):
     for name, (old, new, number, line) in sorted(changed.items()):
         print(f"{name:12} {old:18} -> {new:18} line {number}: {line.strip()[:80]}")
     for (old, new), count in sorted(collections.Counter(c[:2] for c in changed.values()).items()):
         print(f"{count:4} {old} -> {new}")
-    print(f"{total} reports: {len(changed)} changed, {confirmed} confirmed by a line, "
-          f"{total - confirmed - len(changed)} without one keep their label")
+    print(f"{total} reports: {len(changed)} changed, {kept} kept by a line, "
+          f"{total - kept - len(changed)} kept for want of one")
 
 
 def explain(args):

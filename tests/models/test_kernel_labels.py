@@ -107,7 +107,7 @@ class Audit(unittest.TestCase):
             written = kernel_labels.read(out / "val.jsonl")
         self.assertEqual(written, [{**rows[0], "label": "panic"}, rows[1]])
         self.assertRegex(told.getvalue(), r"a/1 +other +-> panic +line 1: panic: no queue")
-        self.assertIn("2 reports: 1 changed, 0 confirmed by a line, 1 without", told.getvalue())
+        self.assertIn("2 reports: 1 changed, 0 kept by a line, 1 kept for want of one", told.getvalue())
 
     def test_it_does_not_overwrite_what_it_reads(self):
         with tempfile.TemporaryDirectory() as directory:
