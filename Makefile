@@ -53,7 +53,7 @@ BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
-        compare-tokenizers test-operate test-trace test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
+        compare-tokenizers test-labels test-operate test-trace test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -182,6 +182,10 @@ DOCUMENTS ?=
 test-docs: $(PROGRAMS) $(BUILD)/attnd-bench
 	@python3 -B tests/docs/test_docs.py
 	@BUILD=$(BUILD) python3 -B tests/docs/run.py $(DOCUMENTS)
+
+# The rule by which the crash reports are labelled (models/kernel-bert/LABELS.md).
+test-labels:
+	@python3 -B tests/models/test_kernel_labels.py
 
 # Alerts: each rule against series that were made up, then from their causes to a receiver like Slack's
 # (three minutes); deploy/install-deps.sh operate installs Prometheus and Alertmanager.
