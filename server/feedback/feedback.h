@@ -83,6 +83,20 @@ struct feedback_item {
 enum err_code feedback_give(struct feedback *feedback, struct feedback_item *items, unsigned count,
                             struct arena *arena, struct err *err);
 
+/* What is known of the right label of a prediction. */
+enum feedback_standing {
+    FEEDBACK_FORGOTTEN, /* no prediction with that id and index, nor its label, is remembered */
+    FEEDBACK_UNREAD,    /* not known yet: the past is being read */
+    FEEDBACK_OPEN,      /* nobody has told one, or it was taken back */
+    FEEDBACK_LABELLED
+};
+
+/* Of the latest prediction with the id and index, as feedback_give means it. *label: the text, that
+ * lives as long as `feedback`; NULL: it is not labelled, or its label is one of those whose texts
+ * are not kept (outcomes.h). */
+enum feedback_standing feedback_label_of(struct feedback *feedback, const char *id, unsigned index,
+                                         const char **label);
+
 /* The key of an id and index. */
 void feedback_key(const struct feedback *feedback, const char *id, unsigned index, uint64_t key[2]);
 

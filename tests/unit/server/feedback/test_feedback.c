@@ -200,6 +200,55 @@ START_TEST(a_label_can_be_taken_back_once)
 }
 END_TEST
 
+static enum feedback_standing standing_of(const char *id, unsigned index, const char **label)
+{
+    return feedback_label_of(feedback, id, index, label);
+}
+
+START_TEST(the_right_label_of_a_prediction_is_found_by_its_id_and_index)
+{
+    const char *label;
+    opened(4);
+    predicted("a", 0, 1);
+    predicted("a", 1, 1);
+    ck_assert_int_eq(standing_of("a", 0, &label), FEEDBACK_OPEN);
+    ck_assert_ptr_null(label);
+    give("a", 1, "Donut");
+    ck_assert_int_eq(standing_of("a", 1, &label), FEEDBACK_LABELLED);
+    ck_assert_str_eq(label, "Donut");
+    ck_assert_int_eq(standing_of("a", 0, &label), FEEDBACK_OPEN);
+    give_new("a", "Bullseye");
+    ck_assert_int_eq(standing_of("a", 0, &label), FEEDBACK_LABELLED);
+    ck_assert_str_eq(label, "Bullseye");
+    give("a", 1, NULL);
+    ck_assert_int_eq(standing_of("a", 1, &label), FEEDBACK_OPEN);
+    predicted("a", 1, 2); /* the latest with the id counts */
+    ck_assert_int_eq(standing_of("a", 1, &label), FEEDBACK_OPEN);
+    ck_assert_int_eq(standing_of("b", 0, &label), FEEDBACK_FORGOTTEN);
+    ck_assert_ptr_null(label);
+    closed();
+}
+END_TEST
+
+START_TEST(a_label_whose_text_is_not_kept_is_known_to_be_given)
+{
+    const char *label;
+    char text[16];
+    opened(4);
+    predicted("a", 0, 1);
+    for (int i = 0; i < 1024; i++) {
+        snprintf(text, sizeof text, "new-%d", i);
+        give_new("a", text);
+    }
+    ck_assert_int_eq(standing_of("a", 0, &label), FEEDBACK_LABELLED);
+    ck_assert_str_eq(label, "new-1023");
+    give_new("a", "one more");
+    ck_assert_int_eq(standing_of("a", 0, &label), FEEDBACK_LABELLED);
+    ck_assert_ptr_null(label);
+    closed();
+}
+END_TEST
+
 START_TEST(labels_of_a_list_are_judged_in_order_and_by_themselves)
 {
     struct feedback_item items[] = {{.id = "a", .label = "Center"},
@@ -522,6 +571,7 @@ END_TEST
 START_TEST(while_the_past_is_read_only_new_predictions_are_known)
 {
     char pipe_path[128];
+    const char *label;
     tempdir_open(&dir);
     audit_opened(1 << 20);
     opened(10);
@@ -536,7 +586,9 @@ START_TEST(while_the_past_is_read_only_new_predictions_are_known)
     struct feedback_item old = give("a", 0, "Center"), unknown = give("z", 0, "Center");
     ck_assert_int_eq(old.err.code, ERR_NOT_READY);
     ck_assert_int_eq(unknown.err.code, ERR_NOT_READY);
+    ck_assert_int_eq(standing_of("a", 0, &label), FEEDBACK_UNREAD);
     predicted("b", 0, 1);
+    ck_assert_int_eq(standing_of("b", 0, &label), FEEDBACK_OPEN);
     ck_assert_int_eq(give("b", 0, "Donut").err.code, ERR_OK);
     for (int pass = 0; pass < 2; pass++) {
         int fd = open(pipe_path, O_WRONLY); /* counted once, visited once: both times empty */
@@ -692,7 +744,9 @@ END_TEST
 SUITE("feedback", a_label_is_compared_with_what_was_predicted,
       a_second_label_replaces_the_first_and_says_so, an_id_that_is_not_remembered_is_not_found,
       a_label_that_the_model_lacks_is_refused_by_name_and_stored_if_it_is_new,
-      a_label_can_be_taken_back_once, labels_of_a_list_are_judged_in_order_and_by_themselves,
+      a_label_can_be_taken_back_once, the_right_label_of_a_prediction_is_found_by_its_id_and_index,
+      a_label_whose_text_is_not_kept_is_known_to_be_given,
+      labels_of_a_list_are_judged_in_order_and_by_themselves,
       without_a_window_nothing_is_remembered, accuracy_is_by_decision_class_and_pair,
       labels_go_on_counting_when_their_prediction_has_left_the_window,
       series_exist_once_a_label_was_given_and_counters_never_fall,
